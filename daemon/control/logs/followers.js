@@ -1,7 +1,12 @@
-import { createLineSplitter, endOfCharacters } from './lines.js';
+// Knows: who follows, and for each source the line that is not finished yet.
+// Must not: read files, or cost more than a look at the last byte while no client follows.
+// Start at: push(); hand-over.js when a follower comes in the middle of a line.
+import { createHandOver, isSamePosition } from './hand-over.js';
+import { createLineSplitter } from './lines.js';
 
 /** @import { Part } from '../../../lib/shared/logs/filter.js' */
 /** @import { LogEntry, LogStream } from '../../../lib/shared/wire/protocol.js' */
+/** @import { UnfinishedLine } from './hand-over.js' */
 /** @import { Mark } from './history/contents.js' */
 /** @import { LineSplitter } from './lines.js' */
 /** @import { Position } from './write/open-file.js' */
@@ -12,8 +17,8 @@ const NEWLINE = 0x0a;
  * @typedef {object} Follower
  * @property {(slot: { id: number, name: string }, stream: LogStream) => boolean} wants
  * @property {(entries: LogEntry[], mark: Mark | null, parts: (Part | null)[]) => void} take
- *   `mark`: where the first line stands that is not told yet. Null: in no file. `parts`: of each
- *   entry, when it is a part of a line.
+ *   `mark`: where the first line begins that the follower has not got yet. Null: in no file.
+ *   `parts`: for each entry, which part of a long line it is.
  */
 
 /**
@@ -22,29 +27,14 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * The end of a file that is no whole line, as a new follower has found it: it has been told
- * everything before.
- * @typedef {object} Tail
- * @property {string} path
- * @property {Position} from
- * @property {Position} end
- * @property {Position} to  Where the next byte will be: in the next file, when this one has been
- *   rotated.
- * @property {Buffer} bytes
- * @property {object | null} [inside]  What it has in common with parts of the line that were told
- *   already.
- * @property {Omit<LogEntry, 'line'>} entry  Without the line: whose it is.
- */
-
-/**
- * Hands lines to those who follow. While nobody does, a chunk costs next to nothing here.
+ * Sends lines to followers while apps write them.
  * @typedef {object} Followers
- * @property {(follower: Follower, tails?: Tail[]) => () => void} add  Returns what removes it. The
- *   rest of a line that has begun comes when it does, with its beginning.
- * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push  `at`: null when it
- *   is in no file.
+ * @property {(follower: Follower, unfinished?: UnfinishedLine[]) => () => void} add  Returns a
+ *   function that removes it. `unfinished`: the follower gets these lines when they end.
+ * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push  `at`: null when the
+ *   chunk is in no file.
  * @property {(source: Source) => void} end  The source will not write any more: its unfinished line
- *   is told.
+ *   is sent.
  */
 
 /**
@@ -52,9 +42,11 @@ const NEWLINE = 0x0a;
  * @typedef {object} Source
  * @property {{ id: number, name: string }} slot
  * @property {LogStream} stream
- * @property {LineSplitter | null} splitter  Null: it is at the beginning of a line.
- * @property {Mark | null} [from]  Where the line that it holds begins.
- * @property {Mark | null} [to]  Where its last chunk ended.
+ * @property {LineSplitter | null} splitter  Holds the unfinished line. Null: it is at the beginning
+ *   of a line.
+ * @property {Mark | null} [lineFrom]  Where the unfinished line begins. Null: there is none, or it
+ *   is in no file.
+ * @property {Mark | null} [writtenTo]  Where the last chunk ended.
  */
 
 /**
@@ -64,13 +56,7 @@ const NEWLINE = 0x0a;
 export function createFollowers(nowMs) {
   /** @type {Set<Follower>} */
   const followers = new Set();
-  /** Sources that are in the middle of a line, in a file. @type {Set<Source>} */
-  const holding = new Set();
-  /**
-   * Beginnings of lines that were written before this control was there.
-   * @type {Map<string, Tail>}
-   */
-  const seeds = new Map();
+  const handOver = createHandOver();
 
   /**
    * @param {Source} source
@@ -78,65 +64,36 @@ export function createFollowers(nowMs) {
    * @param {(Part | null)[]} parts
    * @param {number} atMs
    */
-  function tell({ slot, stream, from, to }, lines, parts, atMs) {
+  function send({ slot, stream, lineFrom, writtenTo }, lines, parts, atMs) {
     if (lines.length === 0) return;
     const entries = lines.map((line) => ({ id: slot.id, name: slot.name, stream, line, atMs }));
     for (const follower of followers)
-      if (follower.wants(slot, stream)) follower.take(entries, from ?? to ?? null, parts);
+      if (follower.wants(slot, stream)) follower.take(entries, lineFrom ?? writtenTo ?? null, parts);
   }
 
-  /**
-   * @param {Follower} follower
-   * @param {Tail} tail
-   */
-  function join(follower, tail) {
-    const source = firstHolding(holding, tail.path);
-    if (!source) return void seeds.set(tail.path, tail);
-    if (followers.size === 0 && isAt(source.to, tail.end)) return begin(source, tail);
-    // For others who follow, the line began elsewhere; or another source has written in between.
-    const bytes = missingBytes(tail, source.from);
-    const end = bytes > 0 ? endOfCharacters(tail.bytes.subarray(0, bytes)) : 0;
-    const part = tail.inside ? { line: tail.inside, isFirst: false } : null;
-    if (end > 0) follower.take([{ ...tail.entry, line: tail.bytes.toString('utf8', 0, end) }], source.from, [part]);
-  }
-
-  /**
-   * The file knows better how the line began.
-   * @param {Source} source
-   * @param {Tail} tail
-   */
-  function begin(source, tail) {
-    source.splitter = createLineSplitter();
-    source.splitter.precede(tail.bytes, tail.inside);
-    source.from = { path: tail.path, ...tail.from };
-  }
-
-  /**
-   * @param {Source} source
-   * @param {Place | null} at
-   */
-  function sow(source, at) {
-    const seed = at && seeds.get(at.path);
-    if (!seed) return;
-    seeds.delete(at.path);
-    if (!source.splitter?.heldBytes() && isAt(at, seed.to)) begin(source, seed);
+  /** @param {Source} source */
+  function reset(source) {
+    source.splitter = null;
+    source.lineFrom = null;
+    source.writtenTo = null;
+    handOver.note(source);
   }
 
   return {
-    add(follower, tails = []) {
-      for (const tail of tails) join(follower, tail);
+    add(follower, unfinished = []) {
+      for (const line of unfinished) handOver.begin(follower, line, followers.size === 0);
       followers.add(follower);
       return () => {
         followers.delete(follower);
-        if (followers.size === 0) seeds.clear();
+        if (followers.size === 0) handOver.clear();
       };
     },
     push(source, chunk, at = null) {
       if (followers.size === 0 && chunk[chunk.length - 1] === NEWLINE) {
-        if (source.splitter) forget(source, holding);
+        if (source.splitter) reset(source);
         return;
       }
-      sow(source, at);
+      handOver.claim(source, at);
       const splitter = (source.splitter ??= createLineSplitter());
       /** @type {string[]} */
       const lines = [];
@@ -148,83 +105,40 @@ export function createFollowers(nowMs) {
           lines.push(bytes.toString('utf8'));
           parts.push(part);
         });
-      mark(source, chunk.length, at);
-      if (source.from) holding.add(source);
-      else holding.delete(source);
-      tell(source, lines, parts, at?.atMs ?? nowMs());
+      noteWritten(source, splitter.heldBytes(), chunk.length, at);
+      handOver.note(source);
+      send(source, lines, parts, at?.atMs ?? nowMs());
     },
     end(source) {
-      const inside = source.splitter?.inside() ?? null;
+      const part = source.splitter?.heldPart() ?? null;
       const lines = source.splitter?.end() ?? [];
-      source.from = null;
-      tell(source, lines, [inside && { line: inside, isFirst: false }], nowMs());
-      forget(source, holding);
+      source.lineFrom = null;
+      send(source, lines, [part], nowMs());
+      reset(source);
     },
   };
 }
 
 /**
+ * Where a source is after a chunk.
  * @param {Source} source
- * @param {Set<Source>} holding
- */
-function forget(source, holding) {
-  source.splitter = null;
-  source.from = null;
-  source.to = null;
-  holding.delete(source);
-}
-
-/**
- * Notes where a source is, after a chunk.
- * @param {Source} source
+ * @param {number} heldBytes  Of its unfinished line.
  * @param {number} chunkBytes
  * @param {Place | null} at
  */
-function mark(source, chunkBytes, at) {
-  const { splitter, from, to } = source;
-  const heldBytes = splitter?.heldBytes() ?? 0;
+function noteWritten(source, heldBytes, chunkBytes, at) {
+  const { lineFrom, writtenTo } = source;
   if (!at) {
-    source.to = null;
-    source.from = null;
+    source.writtenTo = null;
+    source.lineFrom = null;
     return;
   }
   const { path, startedAtMs } = at;
   const end = at.offset + chunkBytes;
-  // Another source may have written in between, or the file was rotated in the middle of the line.
-  const isOnePiece = heldBytes <= chunkBytes || (to?.startedAtMs === startedAtMs && to.offset === at.offset);
-  source.to = { path, startedAtMs, offset: end };
-  if (heldBytes === 0) source.from = null;
-  else if (isOnePiece) source.from = { path, startedAtMs, offset: end - heldBytes };
-  else source.from = from ?? source.to;
-}
-
-/**
- * @param {Position | null | undefined} a
- * @param {Position} b
- */
-function isAt(a, b) {
-  return a?.startedAtMs === b.startedAtMs && a.offset === b.offset;
-}
-
-/** @typedef {Source & { from: Mark }} HoldingSource */
-
-/**
- * @param {Set<Source>} holding
- * @param {string} path
- * @returns {HoldingSource | null}  The one whose line began first.
- */
-function firstHolding(holding, path) {
-  const there = /** @type {HoldingSource[]} */ ([...holding].filter(({ from }) => from?.path === path));
-  const [first] = there.sort(({ from: a }, { from: b }) => a.startedAtMs - b.startedAtMs || a.offset - b.offset);
-  return first ?? null;
-}
-
-/**
- * How much of a tail a source does not hold that came in the middle of the line.
- * @param {Tail} tail
- * @param {Mark} held
- */
-function missingBytes({ from, end, bytes }, held) {
-  if (held.startedAtMs === end.startedAtMs) return bytes.length - (end.offset - held.offset);
-  return held.startedAtMs === from.startedAtMs ? held.offset - from.offset : 0;
+  // If another source has written in between, or the file was rotated, the line is in two pieces.
+  const isOnePiece = heldBytes <= chunkBytes || isSamePosition(writtenTo, at);
+  source.writtenTo = { path, startedAtMs, offset: end };
+  if (heldBytes === 0) source.lineFrom = null;
+  else if (isOnePiece) source.lineFrom = { path, startedAtMs, offset: end - heldBytes };
+  else source.lineFrom = lineFrom ?? source.writtenTo;
 }

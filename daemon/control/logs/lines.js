@@ -12,14 +12,14 @@ export const LINE_MAX_BYTES = 64 * 1024;
  * @typedef {object} LineSplitter
  * @property {(chunk: Buffer) => string[]} push  Copies what it keeps.
  * @property {(chunk: Buffer, take: TakeLine) => void} cut  The same, line by line.
- * @property {(chunk: Buffer) => void} skip  The same for lines that nobody wants; cheap.
- * @property {() => string[]} end  The line that has no end.
- * @property {() => number} heldBytes  Of that line.
+ * @property {(chunk: Buffer) => void} skip  The same for lines that no follower wants; cheap.
+ * @property {() => string[]} end  Ends the unfinished line and returns it.
+ * @property {() => number} heldBytes  How much of the unfinished line is held.
  * @property {() => Buffer} held
- * @property {() => object | null} inside  Of that line: what its parts have in common. Null: none
- *   has been handed over yet.
- * @property {(bytes: Buffer, inside?: object | null) => void} precede  That line has begun with
- *   these bytes, behind parts that were handed over already.
+ * @property {() => Part | null} heldPart  Which part of the unfinished line that is. Null: all of
+ *   it, because no part has been handed over yet.
+ * @property {(bytes: Buffer, part?: Part | null) => void} precede  Puts bytes before the held
+ *   bytes. `part`: which part of their line they are.
  */
 
 /**
@@ -28,14 +28,16 @@ export const LINE_MAX_BYTES = 64 * 1024;
  * @typedef {(bytes: Buffer, to: number, part: Part | null) => void} TakeLine
  */
 
-/**
- * @param {object | null} [inside]  It begins in the middle of a line, after such a part.
- * @returns {LineSplitter}
- */
-export function createLineSplitter(inside = null) {
+/** @returns {LineSplitter} */
+export function createLineSplitter() {
   /** @type {Buffer[]} */
   let parts = [];
   let heldBytes = 0;
+  /** The unfinished line, once a part of it was handed over. @type {object | null} */
+  let longLine = null;
+
+  /** @returns {Part | null} */
+  const heldPart = () => longLine && { line: longLine, isFirst: false };
 
   /** @param {Buffer} bytes */
   function hold(bytes) {
@@ -65,16 +67,15 @@ export function createLineSplitter(inside = null) {
         const bytes = finish(chunk.subarray(from, until));
         const end = endOfCharacters(bytes);
         hold(bytes.subarray(end));
-        const isFirst = inside === null;
-        inside ??= {};
-        take(bytes.subarray(0, end), until - heldBytes, { line: inside, isFirst });
+        const isFirst = longLine === null;
+        longLine ??= {};
+        take(bytes.subarray(0, end), until - heldBytes, { line: longLine, isFirst });
         from = until;
       }
       if (at === -1) return hold(chunk.subarray(from));
       const bytes = finish(chunk.subarray(from, at));
-      /** @type {Part | null} */
-      const part = inside && { line: inside, isFirst: false };
-      inside = null;
+      const part = heldPart();
+      longLine = null;
       take(bytes.at(-1) === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes, at + 1, part);
       from = at + 1;
     }
@@ -92,22 +93,22 @@ export function createLineSplitter(inside = null) {
       const newline = chunk.lastIndexOf(NEWLINE);
       if (newline !== -1) {
         finish(chunk.subarray(0, 0));
-        inside = null;
+        longLine = null;
       }
       const rest = chunk.subarray(newline + 1);
       if (rest.length > 0) cut(rest, () => {});
     },
     end() {
-      inside = null;
+      longLine = null;
       if (heldBytes === 0) return [];
       const bytes = finish(Buffer.alloc(0));
       return [bytes.toString('utf8', 0, bytes.at(-1) === CARRIAGE_RETURN ? bytes.length - 1 : bytes.length)];
     },
     heldBytes: () => heldBytes,
     held: () => Buffer.concat(parts),
-    inside: () => inside,
-    precede(bytes, before = null) {
-      inside = before;
+    heldPart,
+    precede(bytes, part = null) {
+      longLine = part && part.line;
       parts.unshift(Buffer.from(bytes));
       heldBytes += bytes.length;
     },

@@ -1,63 +1,118 @@
-import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs';
-import * as zlib from 'node:zlib';
+// Knows: the contents of a path, its segments and the active file, and which one a position is in.
+// Must not: open or read a log file; content-reader.js does.
+// Start at: findContent(), then contentAfter(); start-positions.js goes back with newestFirst().
+import { statSync } from 'node:fs';
 import { readSegments, readSegmentsOf } from '../archive/segments.js';
 import { readStartedAt, timesFileOf } from '../times/format.js';
 
-/** @import { Stats } from 'node:fs' */
-/** @import { Transform } from 'node:stream' */
 /** @import { Compression, Segment } from '../archive/segments.js' */
 /** @import { Position } from '../write/open-file.js' */
 
 /**
- * What one file holds or held: the active one or a segment. A path has a row of them.
+ * The bytes of one file: the active file, or a segment. A path has a row of contents.
  * @typedef {object} Content
- * @property {string} file  Where it is now.
- * @property {string} plainPath  What its times are kept under.
+ * @property {string} file  Where the content is now.
+ * @property {string} plainPath  The name under which its times are kept.
  * @property {Compression | null} compression
  * @property {number} startedAtMs  Its identity.
- * @property {number | null} endedAtMs  Null: it is the active one.
+ * @property {number | null} endedAtMs  Null: the active file.
  */
 
 /**
- * What history needs to know of the machine.
+ * How history asks about files.
  * @typedef {object} Shelf
  * @property {string} timesFolder
- * @property {(path: string) => Position | null} positionOf  Where the next byte will be, of a file
- *   that is being written to now.
+ * @property {(path: string) => Position | null} positionOf  Where the next byte of a file will be.
+ *   Null when control does not write to it.
  */
 
-/** The identity of an active file that has no times: there is only one. */
+/**
+ * Where a line of a log file begins or ends.
+ * @typedef {{ path: string } & Position} Mark
+ */
+
+/**
+ * How far a client has read, by path: it has not seen the lines behind these positions.
+ * @typedef {Record<string, Position>} Cursor
+ */
+
+/** Under this key a cursor has the time when it was made, for files that did not exist yet. */
+export const MADE_AT = '';
+
+/** The identity of an active file that has no times: a path has only one. */
 export const UNKNOWN = 0;
 
 /**
+ * The content that a position is in.
  * @param {string} path
+ * @param {Position} position
  * @param {Shelf} shelf
- * @returns {Content | null}  Null when there is no such file, or no regular one.
+ * @returns {{ content: Content | null, isGap: boolean }}  If that content is gone: a gap, and the
+ *   content after it. Null: there is none.
  */
-function activeContent(path, { timesFolder, positionOf }) {
-  if (!isFile(path)) return null;
-  const startedAtMs = positionOf(path)?.startedAtMs ?? readStartedAt(timesFileOf(timesFolder, path)) ?? UNKNOWN;
-  return { file: path, plainPath: path, compression: null, startedAtMs, endedAtMs: null };
+export function findContent(path, { startedAtMs, offset }, shelf) {
+  const active = activeContent(path, shelf);
+  if (active?.startedAtMs === startedAtMs) return { content: active, isGap: false };
+  const older = segmentContents(path, shelf);
+  const found = older.find((one) => one.startedAtMs === startedAtMs);
+  if (found) return { content: found, isGap: false };
+  // The path was empty, or has got its times since.
+  if (startedAtMs === UNKNOWN) return { content: (offset === 0 ? older[0] : null) ?? active, isGap: false };
+  return { content: firstAfter(older, startedAtMs) ?? active, isGap: true };
 }
 
 /**
- * The segments of a path. One without times is known by when it ended: then its identity is that
- * number, negative.
  * @param {string} path
+ * @param {number} startedAtMs
  * @param {Shelf} shelf
- * @param {Segment[]} [segments]  Where they have been looked for.
- * @returns {Content[]}  Oldest first.
+ * @returns {{ content: Content | null, isGap: boolean }}  Null: this is the last content.
  */
-function olderContents(path, { timesFolder }, segments = readSegments(path)) {
-  return segments.map(({ path: file, plainPath, compression, endedAtMs }) => {
-    const startedAtMs = readStartedAt(timesFileOf(timesFolder, plainPath)) ?? -endedAtMs;
-    return { file, plainPath, compression, startedAtMs, endedAtMs };
-  });
+export function contentAfter(path, startedAtMs, shelf) {
+  const active = activeContent(path, shelf);
+  if (active?.startedAtMs === startedAtMs) return { content: null, isGap: false };
+  const older = segmentContents(path, shelf);
+  const at = older.findIndex((one) => one.startedAtMs === startedAtMs);
+  if (at !== -1) return { content: older[at + 1] ?? active, isGap: false };
+  const content = firstAfter(older, startedAtMs) ?? active;
+  return { content, isGap: content !== null };
 }
 
 /**
- * Looks for segments when the first of them is asked for, then for those of all paths at once: a
- * folder with a thousand files is slow to read.
+ * All contents of a path, newest first.
+ * @param {string} path
+ * @param {Shelf} shelf
+ * @param {(path: string) => Segment[]} segmentsOf  Called only when the active file is not enough:
+ *   most clients want the last lines.
+ * @returns {Generator<Content, void, void>}
+ */
+export function* newestFirst(path, shelf, segmentsOf) {
+  const active = activeContent(path, shelf);
+  if (active) yield active;
+  yield* segmentContents(path, shelf, segmentsOf(path)).reverse();
+}
+
+/**
+ * Where a path ends now.
+ * @param {string} path
+ * @param {Shelf} shelf
+ * @returns {Position}
+ */
+export function endOf(path, shelf) {
+  const position = shelf.positionOf(path);
+  if (position) return { ...position };
+  const active = activeContent(path, shelf);
+  const sizeBytes = active ? (statOf(path)?.size ?? 0) : 0;
+  if (active && (sizeBytes > 0 || active.startedAtMs !== UNKNOWN))
+    return { startedAtMs: active.startedAtMs, offset: sizeBytes };
+  const last = segmentContents(path, shelf).at(-1);
+  return last
+    ? { startedAtMs: last.startedAtMs, offset: Number.MAX_SAFE_INTEGER }
+    : { startedAtMs: UNKNOWN, offset: 0 };
+}
+
+/**
+ * Lists segments at the first call, and those of all paths together: a folder with a thousand files
+ * is slow to read.
  * @param {string[]} paths
  * @returns {(path: string) => Segment[]}
  */
@@ -71,71 +126,28 @@ export function createSegmentList(paths) {
 }
 
 /**
- * Everything of a path, newest first.
  * @param {string} path
  * @param {Shelf} shelf
- * @param {(path: string) => Segment[]} segmentsOf  Asked for when the active one is not enough:
- *   most who look want the last lines.
- * @returns {Generator<Content, void, void>}
+ * @returns {Content | null}  Null when there is no such file, or no regular one.
  */
-export function* backwards(path, shelf, segmentsOf) {
-  const active = activeContent(path, shelf);
-  if (active) yield active;
-  yield* olderContents(path, shelf, segmentsOf(path)).reverse();
+function activeContent(path, { timesFolder, positionOf }) {
+  if (!statOf(path)?.isFile()) return null;
+  const startedAtMs = positionOf(path)?.startedAtMs ?? readStartedAt(timesFileOf(timesFolder, path)) ?? UNKNOWN;
+  return { file: path, plainPath: path, compression: null, startedAtMs, endedAtMs: null };
 }
 
 /**
- * Where a path ends now.
+ * The segments of a path. The identity of a segment without times is its end, as a negative number.
  * @param {string} path
  * @param {Shelf} shelf
- * @returns {Position}
+ * @param {Segment[]} [segments]  If the caller has listed them.
+ * @returns {Content[]}  Oldest first.
  */
-export function endOf(path, shelf) {
-  const position = shelf.positionOf(path);
-  if (position) return { ...position };
-  const active = activeContent(path, shelf);
-  const sizeBytes = active ? sizeOf(path) : 0;
-  if (active && (sizeBytes > 0 || active.startedAtMs !== UNKNOWN))
-    return { startedAtMs: active.startedAtMs, offset: sizeBytes };
-  const last = olderContents(path, shelf).at(-1);
-  return last
-    ? { startedAtMs: last.startedAtMs, offset: Number.MAX_SAFE_INTEGER }
-    : { startedAtMs: UNKNOWN, offset: 0 };
-}
-
-/**
- * The content that a position is in.
- * @param {string} path
- * @param {Position} position
- * @param {Shelf} shelf
- * @returns {{ content: Content | null, isGap: boolean }}  What comes after it, and a gap, when it
- *   is gone. Null: nothing does.
- */
-export function findContent(path, { startedAtMs, offset }, shelf) {
-  const active = activeContent(path, shelf);
-  if (active?.startedAtMs === startedAtMs) return { content: active, isGap: false };
-  const older = olderContents(path, shelf);
-  const found = older.find((one) => one.startedAtMs === startedAtMs);
-  if (found) return { content: found, isGap: false };
-  // There was nothing, or its times have been begun since.
-  if (startedAtMs === UNKNOWN) return { content: (offset === 0 ? older[0] : null) ?? active, isGap: false };
-  return { content: firstAfter(older, startedAtMs) ?? active, isGap: true };
-}
-
-/**
- * @param {string} path
- * @param {number} startedAtMs
- * @param {Shelf} shelf
- * @returns {{ content: Content | null, isGap: boolean }}  Null: this is the last one there is.
- */
-export function contentAfter(path, startedAtMs, shelf) {
-  const active = activeContent(path, shelf);
-  if (active?.startedAtMs === startedAtMs) return { content: null, isGap: false };
-  const older = olderContents(path, shelf);
-  const at = older.findIndex((one) => one.startedAtMs === startedAtMs);
-  if (at !== -1) return { content: older[at + 1] ?? active, isGap: false };
-  const content = firstAfter(older, startedAtMs) ?? active;
-  return { content, isGap: content !== null };
+function segmentContents(path, { timesFolder }, segments = readSegments(path)) {
+  return segments.map(({ path: file, plainPath, compression, endedAtMs }) => {
+    const startedAtMs = readStartedAt(timesFileOf(timesFolder, plainPath)) ?? -endedAtMs;
+    return { file, plainPath, compression, startedAtMs, endedAtMs };
+  });
 }
 
 /**
@@ -150,183 +162,10 @@ function firstAfter(older, startedAtMs) {
 }
 
 /** @param {string} path */
-function isFile(path) {
-  return statOf(path)?.isFile() ?? false;
-}
-
-/** @param {string} path */
-function sizeOf(path) {
-  return statOf(path)?.size ?? 0;
-}
-
-/** @param {string} path */
 function statOf(path) {
   try {
     return statSync(path);
   } catch {
-    return null; // It is not there, or we may not look: there is nothing to show.
+    return null; // It does not exist, or we may not look: there is nothing to show.
   }
 }
-
-const CHUNK_BYTES = 64 * 1024;
-
-const NEWLINE = 0x0a;
-
-/** Many segments may be decompressed at the same time. */
-const STREAM_BYTES = 16 * 1024;
-
-/**
- * Not blocking: where somebody has put a pipe, open(2) would wait for a writer and all of control
- * with it.
- */
-const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
-
-/** @type {Record<string, (() => Transform) | undefined>} */
-const DECOMPRESSORS = {
-  gzip: () => zlib.createGunzip({ chunkSize: STREAM_BYTES }),
-  zstd: /** @type {any} */ (zlib).createZstdDecompress,
-};
-
-/**
- * Reads a content forward, in chunks of at most 64 KiB.
- * @typedef {object} ContentReader
- * @property {(maxBytes: number) => Promise<Buffer | null> | Buffer | null} read  At most so many;
- *   valid until the next read. Null: there is no more now, and of a segment, never.
- * @property {() => boolean} isTorn  What there is ended before it should.
- * @property {() => Stats} stat  Of the file, under whatever name it is now.
- * @property {(into: Buffer, at: number) => Buffer} readAt  Of a plain file: what there is of so
- *   many bytes, in this turn.
- * @property {() => void} close  Idempotent.
- */
-
-/**
- * @param {Content} content
- * @param {number} offset  In what the app wrote, compressed or not.
- * @returns {ContentReader}  Throws what open(2) says.
- */
-function openContent({ file, compression }, offset) {
-  return compression ? openCompressed(file, compression, offset) : openPlain(file, offset);
-}
-
-/**
- * @param {Content} content
- * @param {number} offset
- * @returns {ContentReader | null}  Null when it is not there any more, or not for us.
- */
-export function tryOpenContent(content, offset) {
-  try {
-    return openContent(content, offset);
-  } catch {
-    return null;
-  }
-}
-
-/**
- * @param {ContentReader} reader
- * @param {number} offset
- * @returns {boolean}  Whether a line goes on there. Of a compressed content nobody knows: no.
- */
-export function isInsideLine(reader, offset) {
-  const before = offset === 0 ? null : reader.readAt(Buffer.allocUnsafe(1), offset - 1);
-  return before !== null && before.length === 1 && before[0] !== NEWLINE;
-}
-
-/**
- * Reads at once: what was written a moment ago comes from memory.
- * @param {string} file
- * @param {number} offset
- * @returns {ContentReader}
- */
-function openPlain(file, offset) {
-  const fd = openSync(file, FLAGS);
-  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-  let at = offset;
-  let isOpen = true;
-  return {
-    read(maxBytes) {
-      const bytes = readSync(fd, buffer, 0, Math.min(maxBytes, CHUNK_BYTES), at);
-      at += bytes;
-      return bytes === 0 ? null : buffer.subarray(0, bytes);
-    },
-    isTorn: () => false,
-    readAt(into, from) {
-      let bytes = 0;
-      for (let more = -1; more !== 0 && bytes < into.length; bytes += more)
-        more = readSync(fd, into, bytes, into.length - bytes, from + bytes);
-      return into.subarray(0, bytes);
-    },
-    stat: () => fstatSync(fd),
-    close() {
-      if (isOpen) closeSync(fd);
-      isOpen = false;
-    },
-  };
-}
-
-/**
- * Decompresses as it reads. What is torn or garbage ends where it is no longer right.
- * @param {string} file
- * @param {string} compression
- * @param {number} offset
- * @returns {ContentReader}
- */
-function openCompressed(file, compression, offset) {
-  const create = DECOMPRESSORS[compression];
-  if (!create) throw new Error(`This Node.js cannot read ${compression}.`);
-  const fd = openSync(file, FLAGS);
-  const source = createReadStream(file, { fd, highWaterMark: STREAM_BYTES });
-  const plain = source.pipe(create());
-  source.on('error', (error) => plain.destroy(error));
-  plain.on('error', () => {}); // The iterator says so, once it is asked.
-  const chunks = plain[Symbol.asyncIterator]();
-  let skipBytes = offset;
-  let isTorn = false;
-  /** @type {Buffer | null} */
-  let rest = null;
-
-  /** @returns {Promise<Buffer | null>} */
-  async function next() {
-    try {
-      const { value, done } = await chunks.next();
-      return done ? null : value;
-    } catch {
-      isTorn = true; // Or garbage: what was right has been read.
-      return null;
-    }
-  }
-
-  return {
-    async read(maxBytes) {
-      while (!rest) {
-        const chunk = await next();
-        if (!chunk) return null;
-        const skipped = Math.min(skipBytes, chunk.length);
-        skipBytes -= skipped;
-        if (skipped < chunk.length) rest = chunk.subarray(skipped);
-      }
-      const taken = rest.subarray(0, maxBytes);
-      rest = taken.length < rest.length ? rest.subarray(taken.length) : null;
-      return taken;
-    },
-    isTorn: () => isTorn,
-    readAt: (into) => into.subarray(0, 0),
-    stat: () => fstatSync(fd),
-    close() {
-      source.destroy();
-      plain.destroy();
-    },
-  };
-}
-
-/**
- * Where a line of a log file begins or ends.
- * @typedef {{ path: string } & Position} Mark
- */
-
-/**
- * How far a client has got, by path: what comes after it is new to it.
- * @typedef {Record<string, Position>} Cursor
- */
-
-/** Under this name a cursor tells when it was made, for files that were not there yet. */
-export const MADE_AT = '';

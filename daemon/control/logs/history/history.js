@@ -6,24 +6,23 @@ import { breathe, mergeLines, mergeLinesNow } from './merge.js';
 import { createReaderTable } from './start-positions.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
-/** @import { Tail } from '../followers.js' */
+/** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Cursor, Shelf } from './contents.js' */
 /** @import { Wanted } from './last-lines.js' */
-/** @import { KeptFile, PathReader, ReadLine } from './path-reader.js' */
+/** @import { ReadLine } from './line-queue.js' */
+/** @import { KeptFile, PathReader } from './path-reader.js' */
 
-/**
- * What is left is read in one turn when it is no more than this: then nothing is written meanwhile.
- */
+/** If no more than this is left, it is read in one turn, in which no line can be written. */
 const LAST_BYTES = 256 * 1024;
 
 /**
- * Whoever reads more slowly than apps write never comes to the end: after so much of what was
- * written meanwhile, lines are only counted.
+ * A client that reads more slowly than apps write never comes to the end: after this much of new
+ * lines, the rest of them is only counted.
  */
-const MEANWHILE_MAX_BYTES = 16 * 1024 * 1024;
+const NEW_MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * What somebody wants to see.
+ * Which lines a client wants to see.
  * @typedef {object} Query
  * @property {number | null} lines  Of each file, or with `isWanted` of all together. Null: all.
  * @property {number} sinceMs
@@ -37,22 +36,23 @@ const MEANWHILE_MAX_BYTES = 16 * 1024 * 1024;
  * @property {() => KeptFile[]} files  As they are now: apps come and go.
  * @property {Query} query
  * @property {Shelf} shelf
- * @property {() => Set<string>} heldPaths  Where somebody writes now: the rest of a line may come.
+ * @property {() => Set<string>} heldPaths  Files that an instance writes to now: the rest of a line
+ *   may come.
  * @property {number} nowMs
- * @property {(page: Page) => Promise<void>} send  Resolves when it is on its way, or nobody there
- *   any more: what is kept is never left out.
+ * @property {(page: Page) => Promise<void>} send  Resolves when the page is on its way, or the
+ *   client has left: history is never left out.
  * @property {(page: Page) => void} sendNow  Without waiting.
- * @property {((tails: Tail[]) => void) | null} attach  Null: nobody follows. Called in the turn in
- *   which everything has been read.
+ * @property {((unfinished: UnfinishedLine[]) => void) | null} attach  Null: the client does not
+ *   follow. Called in the turn in which everything has been read.
  * @property {AbortSignal} signal
  */
 
 /**
- * Tells what log files hold, in the order of time. What is written meanwhile is read as well, and
- * when nothing is left, live lines take over in the same turn: none is told twice, and none is left
- * out.
+ * Sends what log files hold, in the order of time. Lines that apps write while it reads are read as
+ * well. When nothing is left, live lines take over in the same turn (hand-over.js): no line comes
+ * twice, and none is left out.
  * @param {HistoryParts} parts
- * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}  How far it has told.
+ * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}  How far it has sent.
  */
 export async function tellHistory(parts) {
   const { files, query, signal, send, sendNow, attach } = parts;
@@ -61,48 +61,48 @@ export async function tellHistory(parts) {
     await table.begin(files());
     const begin = { [MADE_AT]: { startedAtMs: parts.nowMs, offset: 0 } };
     const pages = createPages({ query, readers: table.all, cursor: { ...begin, ...cursorOf(table.all()) } });
-    const tellPage = async () => (pages.isEmpty() ? undefined : send(pages.turn()));
-    let meanwhileBytes = 0;
+    const sendPage = async () => (pages.isEmpty() ? undefined : send(pages.finish()));
+    let newBytes = 0;
     for (let round = 0; !signal.aborted; round++) {
       await table.addNew(files());
       if (signal.aborted) break;
       const leftBytes = table.setLimits();
       if (attach && round > 0 && leftBytes <= LAST_BYTES) {
         mergeLinesNow(table.all(), (reader, line) => void pages.add(reader, line));
-        if (!pages.isEmpty()) sendNow(pages.turn());
+        if (!pages.isEmpty()) sendNow(pages.finish());
         if (table.all().every((reader) => reader.isExhausted)) {
-          attach(table.tails());
+          attach(table.unfinishedLines());
           break;
         }
       }
-      const isLate = meanwhileBytes > MEANWHILE_MAX_BYTES;
+      const isLate = newBytes > NEW_MAX_BYTES;
       await mergeLines(
         table.all(),
         (reader, read) => {
-          if (round > 0) meanwhileBytes += read.line.length;
-          return pages.add(reader, read, isLate) ? tellPage() : null;
+          if (round > 0) newBytes += read.line.length;
+          return pages.add(reader, read, isLate) ? sendPage() : null;
         },
         signal,
       );
-      if (!isLate) await tellPage();
+      if (!isLate) await sendPage();
       if (!attach) break;
       await breathe();
     }
     return { cursor: { ...begin, ...cursorOf(table.all()) }, isGap: pages.hasGap() };
   } finally {
-    for (const reader of table.all()) reader.rest();
+    for (const reader of table.all()) reader.closeFile();
   }
 }
 
-/** What is sent in one notification, about. */
+/** About this much is sent in one notification. */
 const PAGE_BYTES = 256 * 1024;
 
 /** The fields around a line. */
 const ENTRY_BYTES = 120;
 
 /**
- * What a notification says, beside whose it is. `missed`: lines that were left out before these;
- * `missedOf` and `gapOf`: by app.
+ * The contents of a notification. `missed`: lines that were left out before these; `missedOf` and
+ * `gapOf`: by app.
  * @typedef {object} Page
  * @property {LogEntry[]} entries
  * @property {Cursor} [cursor]
@@ -117,15 +117,14 @@ const ENTRY_BYTES = 120;
  * @param {object} o
  * @param {Pick<Query, 'sinceMs' | 'untilMs' | 'isWanted'>} o.query
  * @param {() => PathReader[]} o.readers
- * @param {Cursor} o.cursor  Where reading begins: the first page tells it, so that a client knows
- *   of every path.
+ * @param {Cursor} o.cursor  Where reading begins: the first page contains it, so that a client
+ *   knows every path.
  */
 function createPages({ query, readers, cursor }) {
   /** @type {LogEntry[]} */
   let entries = [];
   let bytes = 0;
-  /** @type {Cursor} */
-  let news = cursor;
+  let beginning = cursor;
   /** @type {Set<PathReader>} */
   const touched = new Set();
   let hasGap = false;
@@ -165,8 +164,11 @@ function createPages({ query, readers, cursor }) {
     isEmpty: () => entries.length === 0 && missedOf.size === 0 && !readers().some((reader) => reader.isGap),
     /** Whether a page had one. */
     hasGap: () => hasGap,
-    /** @returns {Page} */
-    turn() {
+    /**
+     * Returns the page and begins the next one.
+     * @returns {Page}
+     */
+    finish() {
       const gapOf = [
         ...new Set(
           readers()
@@ -178,13 +180,13 @@ function createPages({ query, readers, cursor }) {
       for (const reader of readers()) reader.isGap = false;
       const page = {
         entries,
-        cursor: { ...news, ...cursorOf(touched) },
+        cursor: { ...beginning, ...cursorOf(touched) },
         ...(gapOf.length > 0 ? { gap: /** @type {const} */ (true), gapOf } : {}),
         ...missedIn(missedOf),
       };
       entries = [];
       bytes = 0;
-      news = {};
+      beginning = {};
       touched.clear();
       missedOf.clear();
       return page;
@@ -206,5 +208,5 @@ function missedIn(missedOf) {
  * @returns {Cursor}
  */
 function cursorOf(readers) {
-  return Object.fromEntries([...readers].map(({ file, done }) => [file.path, done]));
+  return Object.fromEntries([...readers].map(({ file, takenTo }) => [file.path, takenTo]));
 }

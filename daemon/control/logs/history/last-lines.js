@@ -1,13 +1,13 @@
 import { LINE_MAX_BYTES, createLineSplitter, endOfCharacters } from '../lines.js';
-import { readTimes } from '../times/times.js';
-import { tryOpenContent } from './contents.js';
+import { openContent, readLineTimes } from './content-reader.js';
 import { breathe } from './merge.js';
 
 /** @import { Part } from '../../../../lib/shared/logs/filter.js' */
 /** @import { Position } from '../write/open-file.js' */
-/** @import { Content, ContentReader } from './contents.js' */
+/** @import { ContentReader, WrittenAt } from './content-reader.js' */
+/** @import { Content } from './contents.js' */
 
-/** What is read in one piece, from the end: the longest line has room in it, wherever it lies. */
+/** Read in one piece, from the end. The longest line has room in it, wherever it begins. */
 const WINDOW_BYTES = 2 * LINE_MAX_BYTES;
 
 const NEWLINE = 0x0a;
@@ -18,7 +18,7 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * Which lines are looked for.
+ * Which lines a client wants.
  * @typedef {object} Wanted
  * @property {number} count
  * @property {number} sinceMs
@@ -28,30 +28,29 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * Says whether a line is looked for. Null: it is, and what is before it is not.
+ * Whether a line is wanted. Null: no, and no line before it is.
  * @typedef {(bytes: Buffer, sortMs: number, isFirstPart?: boolean) => boolean | null} Judge
  */
 
 /**
- * The last lines of one content that are looked for. A plain file is read from its end, and no more
- * of it than it takes.
+ * The last wanted lines of one content. A plain file is read from its end, as far as needed.
  * @param {Content} content
  * @param {Wanted} wanted
  * @param {object} o
  * @param {string} o.timesFolder
  * @param {AbortSignal} o.signal
- * @param {number} o.endBytes  What lies behind is not looked at. Infinity: all there is.
- * @returns {Promise<Start[] | null>}  Newest first. Null when it is not there.
+ * @param {number} o.endBytes  Lines behind it do not count. Infinity: all lines.
+ * @returns {Promise<Start[] | null>}  Newest first. Null when the content is gone.
  */
 export async function lastStarts(content, wanted, { timesFolder, signal, endBytes }) {
-  const reader = tryOpenContent(content, 0);
+  const reader = openContent(content, 0);
   if (!reader) return null;
   try {
-    const timeOf = timesOf(content, timesFolder, reader.stat().mtimeMs);
+    const writtenAt = readLineTimes(content, reader, timesFolder);
     const judge = judgeOf(wanted);
     return content.compression
-      ? await fromStream(reader, content, { wanted, timeOf, judge, signal, endBytes })
-      : await fromEnd(reader, content, { wanted, timeOf, judge, signal, endBytes });
+      ? await fromStream(reader, content, { wanted, writtenAt, judge, signal, endBytes })
+      : await fromEnd(reader, content, { wanted, writtenAt, judge, signal, endBytes });
   } finally {
     reader.close();
   }
@@ -60,7 +59,7 @@ export async function lastStarts(content, wanted, { timesFolder, signal, endByte
 /**
  * @typedef {object} Search
  * @property {Wanted} wanted
- * @property {(offset: number) => number} timeOf
+ * @property {(offset: number) => WrittenAt} writtenAt
  * @property {Judge} judge
  * @property {AbortSignal} signal
  * @property {number} endBytes
@@ -71,7 +70,7 @@ export async function lastStarts(content, wanted, { timesFolder, signal, endByte
  * @param {Content} content
  * @param {Search} search
  */
-async function fromEnd(reader, content, { wanted, timeOf, judge, signal, endBytes }) {
+async function fromEnd(reader, content, { wanted, writtenAt, judge, signal, endBytes }) {
   /** @type {Start[]} */
   const found = [];
   const buffer = Buffer.allocUnsafe(WINDOW_BYTES);
@@ -81,14 +80,14 @@ async function fromEnd(reader, content, { wanted, timeOf, judge, signal, endByte
     const begin = Math.max(0, end - WINDOW_BYTES);
     const bytes = reader.readAt(buffer.subarray(0, end - begin), begin);
     const { from, isInside } = begin === 0 ? { from: 0, isInside: false } : startOfLine(bytes);
-    const lines = linesOf(bytes, from, begin, timeOf);
+    const lines = linesOf(bytes, from, begin, writtenAt);
     for (let at = lines.length - 1; at >= 0; at--) {
       const { start, end: lineEnd, sortMs } = lines[at];
       const isLong = lineEnd - start > LINE_MAX_BYTES || (goesOn && at === lines.length - 1);
       const line = isLong && wanted.isWanted ? firstPart(reader, begin + start) : bytes.subarray(start, lineEnd);
       const verdict = judge(line, sortMs, isLong);
       if (verdict === null) return found;
-      // The beginning of a long line decides: it is further on.
+      // The beginning of a long line decides. It is in the next window.
       if (isInside && at === 0 && wanted.isWanted) continue;
       if (verdict) found.push({ at: { startedAtMs: content.startedAtMs, offset: begin + start }, sortMs });
       if (found.length >= wanted.count) return found;
@@ -114,7 +113,7 @@ function firstPart(reader, offset) {
  * @param {Content} content
  * @param {Search} search
  */
-async function fromStream(reader, content, { wanted, timeOf, judge, signal, endBytes }) {
+async function fromStream(reader, content, { wanted, writtenAt, judge, signal, endBytes }) {
   /** @type {Start[]} */
   let found = [];
   const splitter = createLineSplitter();
@@ -124,50 +123,49 @@ async function fromStream(reader, content, { wanted, timeOf, judge, signal, endB
    * @param {Buffer} bytes
    * @param {Part | null} part
    */
-  const look = (bytes, part) => {
-    const sortMs = timeOf(offset);
+  const judgeLine = (bytes, part) => {
+    const { sortMs } = writtenAt(offset);
     if (offset >= endBytes || (part?.isFirst === false && wanted.isWanted)) return;
     if (judge(bytes, sortMs, part?.isFirst)) found.push({ at: { startedAtMs: content.startedAtMs, offset }, sortMs });
   };
   for (let chunk = await reader.read(Infinity); chunk && !signal.aborted; chunk = await reader.read(Infinity)) {
     splitter.cut(chunk, (bytes, to, part) => {
-      look(bytes, part);
+      judgeLine(bytes, part);
       offset = chunkAt + to;
     });
     chunkAt += chunk.length;
     if (found.length > 2 * wanted.count) found = found.slice(-wanted.count);
     await breathe();
   }
-  const inside = splitter.inside();
-  if (splitter.heldBytes() > 0) look(splitter.held(), inside && { line: inside, isFirst: false });
+  if (splitter.heldBytes() > 0) judgeLine(splitter.held(), splitter.heldPart());
   return found.slice(-wanted.count).reverse();
 }
 
 /**
  * @param {Buffer} bytes
  * @param {number} from
- * @param {number} begin  Of the bytes in the file.
- * @param {(offset: number) => number} timeOf
+ * @param {number} begin  Where the bytes begin in the file.
+ * @param {(offset: number) => WrittenAt} writtenAt
  */
-function linesOf(bytes, from, begin, timeOf) {
+function linesOf(bytes, from, begin, writtenAt) {
   /** @type {{ start: number, end: number, sortMs: number }[]} */
   const lines = [];
   for (let start = from; start < bytes.length;) {
     const newline = bytes.indexOf(NEWLINE, start);
     const end = newline === -1 ? bytes.length : newline;
-    lines.push({ start, end, sortMs: timeOf(begin + start) });
+    lines.push({ start, end, sortMs: writtenAt(begin + start).sortMs });
     start = end + 1;
   }
   return lines;
 }
 
 /**
- * @param {Buffer} bytes  They begin anywhere.
+ * @param {Buffer} bytes  They may begin inside a line or a character.
  * @returns {{ from: number, isInside: boolean }}  Where the first line begins that is whole; in an
  *   endless line, where a character does.
  */
 function startOfLine(bytes) {
-  // The last one ends the last line; none begins after it.
+  // A newline at the very end is not followed by a line.
   const newline = bytes.subarray(0, -1).indexOf(NEWLINE);
   if (newline !== -1) return { from: newline + 1, isInside: false };
   let from = 0;
@@ -190,28 +188,15 @@ function judgeOf({ sinceMs, untilMs, isWanted }) {
 }
 
 /**
- * @param {Content} content
- * @param {string} timesFolder
- * @param {number} changedAtMs
- * @returns {(offset: number) => number}
- */
-function timesOf({ plainPath, startedAtMs, endedAtMs }, timesFolder, changedAtMs) {
-  const times = readTimes(timesFolder, plainPath);
-  const fallbackMs = endedAtMs ?? Math.floor(changedAtMs);
-  if (times?.startedAtMs !== startedAtMs) return () => fallbackMs;
-  return (offset) => times.atOf(offset) ?? fallbackMs;
-}
-
-/**
  * The first line that begins at an offset or behind it.
  * @param {Content} content
  * @param {number} offset
- * @returns {Promise<number>}  The end, when there is none.
+ * @returns {Promise<number>}  The end, if there is none.
  */
 export async function lineFrom(content, offset) {
   if (offset === 0) return 0;
-  const reader = tryOpenContent(content, offset - 1);
-  if (!reader) return offset; // It has been removed since, which is told when it is read.
+  const reader = openContent(content, offset - 1);
+  if (!reader) return offset; // It was removed since: its reader will report a gap.
   try {
     let at = offset - 1;
     for (let chunk = await reader.read(Infinity); chunk; chunk = await reader.read(Infinity)) {

@@ -1,10 +1,11 @@
-/** @import { PathReader, ReadLine } from './path-reader.js' */
+/** @import { ReadLine } from './line-queue.js' */
+/** @import { PathReader } from './path-reader.js' */
 
-/** Files that are open at the same time, or being decompressed: 80 KiB of memory each. */
+/** Contents that are open at the same time: 80 KiB of memory each. */
 const OPEN_MAX = 128;
 
 /**
- * Gives up control's loop for a moment.
+ * Lets other work of control's event loop go first.
  * @returns {Promise<void>}
  */
 export function breathe() {
@@ -16,27 +17,27 @@ export function breathe() {
 /**
  * Reads many paths in the order of time, each until its limit.
  * @param {PathReader[]} readers
- * @param {(reader: PathReader, line: ReadLine) => Promise<unknown> | null} take  What it returns is
- *   waited for.
+ * @param {(reader: PathReader, line: ReadLine) => Promise<unknown> | null} take  Reading waits for
+ *   the promise that it returns.
  * @param {AbortSignal} signal
  * @returns {Promise<void>}
  */
 export async function mergeLines(readers, take, signal) {
-  const open = createOpenOnes();
+  const open = createOpenReaders();
   const heap = createHeap();
   for (const reader of readers) {
     if (signal.aborted) return;
     if (await reader.fill()) heap.push(reader);
-    open.use(reader);
+    open.note(reader);
     await breathe();
   }
   for (let reader = heap.first(); reader && !signal.aborted; reader = heap.first()) {
-    const wait = take(reader, reader.take());
+    const wait = take(reader, reader.takeLine());
     if (wait) await wait;
-    if (!reader.next) {
+    if (!reader.nextLine) {
       await breathe();
       const isMore = await reader.fill();
-      open.use(reader);
+      open.note(reader);
       if (!isMore) heap.pop();
     }
     heap.settle();
@@ -44,7 +45,7 @@ export async function mergeLines(readers, take, signal) {
 }
 
 /**
- * The same for what can be read in this turn.
+ * The same for lines that can be read in this turn.
  * @param {PathReader[]} readers
  * @param {(reader: PathReader, line: ReadLine) => void} take
  */
@@ -52,32 +53,32 @@ export function mergeLinesNow(readers, take) {
   const heap = createHeap();
   for (const reader of readers) if (reader.fillNow()) heap.push(reader);
   for (let reader = heap.first(); reader; reader = heap.first()) {
-    take(reader, reader.take());
-    if (!reader.next && !reader.fillNow()) heap.pop();
+    take(reader, reader.takeLine());
+    if (!reader.nextLine && !reader.fillNow()) heap.pop();
     heap.settle();
   }
 }
 
-/** The one that was not used for the longest time lets go first. */
-function createOpenOnes() {
+/** Closes the file of the reader that was not used for the longest time, when too many are open. */
+function createOpenReaders() {
   /** @type {Set<PathReader>} */
   const open = new Set();
   return {
     /** @param {PathReader} reader */
-    use(reader) {
+    note(reader) {
       open.delete(reader);
       if (reader.isOpen) open.add(reader);
       if (open.size <= OPEN_MAX) return;
       const [oldest] = open;
-      oldest.rest();
+      oldest.closeFile();
       open.delete(oldest);
     },
   };
 }
 
 /**
- * Readers that have a line, the one with the earliest first; of the same moment, in the order they
- * came in.
+ * Readers that have a line, the earliest line first; lines of the same moment in the order in which
+ * their readers came.
  */
 function createHeap() {
   /** @type {{ reader: PathReader, order: number }[]} */
@@ -91,7 +92,7 @@ function createHeap() {
     const one = heap[a];
     const other = heap[b];
     const differenceMs =
-      /** @type {ReadLine} */ (one.reader.next).sortMs - /** @type {ReadLine} */ (other.reader.next).sortMs;
+      /** @type {ReadLine} */ (one.reader.nextLine).sortMs - /** @type {ReadLine} */ (other.reader.nextLine).sortMs;
     return differenceMs < 0 || (differenceMs === 0 && one.order < other.order);
   }
 

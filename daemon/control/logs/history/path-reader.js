@@ -1,333 +1,222 @@
-import { statSync } from 'node:fs';
-import { contentAfter, findContent, isInsideLine, tryOpenContent, UNKNOWN } from './contents.js';
-import { createLineSplitter } from '../lines.js';
-import { readTimes } from '../times/times.js';
+// Knows: which content of one path is open, how far to read, and which content comes next.
+// Must not: know other paths or clients. line-queue.js cuts lines, merge.js puts them in order.
+// Start at: fill().
+//
+//               readUntil() sets another limit
+//              +------------------------------+
+//              v                              |
+//           reading --- nothing is left --> exhausted
+//              |                              |
+//              +----------- stop() -----------+--> stopped
+//
+// In each state the content is open or closed: fill() opens it, closeFile() may come at any time.
+import { isEmptied, isInsideLine, openContent, readLineTimes } from './content-reader.js';
+import { contentAfter, findContent, UNKNOWN } from './contents.js';
+import { LineQueue } from './line-queue.js';
 
-/** @import { Part } from '../../../../lib/shared/logs/filter.js' */
-/** @import { LogEntry, LogStream } from '../../../../lib/shared/wire/protocol.js' */
-/** @import { ReadTimes } from '../times/times.js' */
+/** @import { LogStream } from '../../../../lib/shared/wire/protocol.js' */
+/** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Position } from '../write/open-file.js' */
-/** @import { Content, ContentReader, Shelf } from './contents.js' */
+/** @import { ContentReader, WrittenAt } from './content-reader.js' */
+/** @import { Content, Shelf } from './contents.js' */
+/** @import { ReadLine } from './line-queue.js' */
 
 /**
- * A log file and whose it is; of one that several share, the first.
+ * A log file and the slot it belongs to; if several slots share it, the first.
  * @typedef {{ path: string, id: number, name: string, stream: LogStream }} KeptFile
  */
 
 /**
- * `sortMs`: for one whose time is not known, the last change of its file. `to`: where the next line
- * begins. `part`: null for a whole line.
- * @typedef {{ line: string, part: Part | null, atMs: number | null, sortMs: number, to: Position }}
- *   ReadLine
- */
-
-const NOTHING = Buffer.alloc(0);
-
-/**
- * @typedef {object} Open
+ * @typedef {object} OpenContent
  * @property {Content} content
  * @property {ContentReader} reader
- * @property {ReadTimes | null} times
- * @property {number} fallbackMs
+ * @property {(offset: number) => WrittenAt} writtenAt
  */
 
-/** Where a path ends is not asked before: it is read until nothing is left. @type {Position} */
+/** Every content of the path. @type {Position} */
 const TO_THE_END = { startedAtMs: UNKNOWN, offset: Infinity };
 
 /**
- * @typedef {object} Tail
- * @property {Buffer} bytes
- * @property {object | null} inside
- * @property {Position} from
- * @property {Position} end
- * @property {Position} to
- * @property {number | null} atMs
- */
-
-/**
- * Reads the lines of one path forward, through its segments, from a place that stays right when the
- * file is rotated, compressed or removed meanwhile.
+ * Reads the lines of one path forward, through its segments, from a position that stays right if
+ * the file is rotated, compressed or removed while it is read.
  */
 export class PathReader {
   #shelf;
-  #chunkBytes;
-  #splitter = createLineSplitter();
-  /** @type {ReadLine[]} */
-  #lines = [];
-  #nextLine = 0;
-  /** @type {Open | null} */
+  #blockBytes;
+  #lines;
+  /** @type {'reading' | 'exhausted' | 'stopped'} */
+  #state = 'reading';
+  /** @type {OpenContent | null} */
   #open = null;
-  /** What is read next. @type {Position} */
-  #at;
-  /** Where what was read ends. @type {Position} */
-  #end;
-  /** Where the line begins that the splitter holds, and when that was. */
-  #lineFrom;
-  /** @type {{ atMs: number | null, sortMs: number }} */
-  #lineTime = { atMs: null, sortMs: 0 };
-  /** @type {Position} */
+  /** The first content may be opened in the middle of a line. */
+  #wasOpened = false;
   #limit = TO_THE_END;
-  #isEnd = true;
+  #isLimitFinal = true;
 
-  #isStopped = false;
-
-  #isBegun = false;
-
-  /** Everything up to the limit has been read. */
-  isExhausted = false;
-
-  /** Something is missing before the next line. */
+  /** Bytes are missing before the next line. The caller resets it. */
   isGap = false;
 
   /**
    * @param {KeptFile} file
    * @param {Position} from
    * @param {Shelf} shelf
-   * @param {number} chunkBytes
+   * @param {number} blockBytes
    */
-  constructor(file, from, shelf, chunkBytes) {
+  constructor(file, from, shelf, blockBytes) {
     this.file = file;
     this.#shelf = shelf;
-    this.#chunkBytes = chunkBytes;
-    this.#at = { ...from };
-    this.#end = { ...from };
-    this.#lineFrom = { ...from };
-    /** The end of what has been taken. @type {Position} */
-    this.done = { ...from };
+    this.#blockBytes = blockBytes;
+    this.#lines = new LineQueue(from);
   }
 
   /**
-   * How far to read, until it is set further.
+   * Sets how far to read.
    * @param {Position} limit
-   * @param {boolean} isEnd  Nothing will come after it: a line without an end is a line.
+   * @param {boolean} isFinal  Nothing will be written behind it: an unfinished line is a line.
    */
-  readUntil(limit, isEnd) {
-    this.isExhausted &&=
-      this.#isStopped ||
-      (limit.startedAtMs === this.#limit.startedAtMs && limit.offset === this.#limit.offset && isEnd === this.#isEnd);
+  readUntil(limit, isFinal) {
+    const { startedAtMs, offset } = this.#limit;
+    const isSame = limit.startedAtMs === startedAtMs && limit.offset === offset && isFinal === this.#isLimitFinal;
+    if (this.#state === 'exhausted' && !isSame) this.#state = 'reading';
     this.#limit = limit;
-    this.#isEnd = isEnd;
+    this.#isLimitFinal = isFinal;
   }
 
-  /** There is nothing more in it for us. */
+  /** For good. Lines that were not taken are dropped. */
   stop() {
-    this.#isStopped = true;
-    this.isExhausted = true;
-    this.#lines = [];
-    this.#splitter.end();
+    this.#state = 'stopped';
+    this.#lines.clear();
   }
 
-  /** Whether it holds on to something of the system. */
-  get isOpen() {
-    return this.#open !== null;
-  }
-
-  /**
-   * The next line, when fill() said that there is one.
-   * @returns {ReadLine | undefined}
-   */
-  get next() {
-    return this.#lines[this.#nextLine];
-  }
-
-  /** @returns {ReadLine} */
-  take() {
-    const line = this.#lines[this.#nextLine++];
-    this.done = line.to;
-    return line;
-  }
-
-  /** @returns {Promise<boolean>}  Whether there is a line. */
-  async fill() {
-    while (!this.next && !this.isExhausted) this.#use(this.#canRead() ? await this.#read() : null);
-    return this.next !== undefined;
-  }
-
-  /**
-   * The same in this turn; a compressed segment is not read.
-   * @returns {boolean}
-   */
-  fillNow() {
-    while (!this.next && !this.isExhausted) {
-      const canRead = this.#canRead();
-      if (canRead && this.#open?.content.compression) return false;
-      this.#use(canRead ? /** @type {Buffer | null} */ (this.#read()) : null);
-    }
-    return this.next !== undefined;
-  }
-
-  /** @param {Buffer | null} chunk */
-  #use(chunk) {
-    if (chunk) this.#take(chunk);
-    else if (!this.#goOn() && !this.#endLine()) this.isExhausted = true;
-  }
-
-  #canRead() {
-    return !this.#isAtLimit() && this.#begin();
-  }
-
-  /** How many bytes are left to read. Infinity: nobody knows. */
-  get leftBytes() {
-    if (this.isExhausted) return 0;
-    return this.#at.startedAtMs === this.#limit.startedAtMs ? this.#limit.offset - this.#at.offset : Infinity;
-  }
-
-  /**
-   * The line that has no end yet, once everything has been taken.
-   * @returns {Tail | null}
-   */
-  tail() {
-    const bytes = this.#splitter.held();
-    return bytes.length === 0
-      ? null
-      : {
-          bytes,
-          inside: this.#splitter.inside(),
-          from: this.#lineFrom,
-          end: this.#end,
-          to: { ...this.#at },
-          atMs: this.#lineTime.atMs,
-        };
-  }
-
-  /** Lets go of the file for now. */
-  rest() {
+  /** Closes the file until the next read. */
+  closeFile() {
     this.#open?.reader.close();
     this.#open = null;
   }
 
-  /** @returns {boolean}  Whether there is something to read from. */
-  #begin() {
-    if (this.#open && this.#isEmptied(this.#open)) this.rest();
-    // What is compressed or removed between a look and opening is found by the second look.
-    return this.#open !== null || this.#look() || this.#look();
+  get isOpen() {
+    return this.#open !== null;
   }
 
-  #look() {
-    const { content, isGap } = findContent(this.file.path, this.#at, this.#shelf);
-    if (isGap) this.#jumpTo(content);
-    if (!content) return false;
-    if (this.#at.startedAtMs === UNKNOWN) this.#identify(content.startedAtMs);
-    return this.#openAt(content);
+  /** All lines up to the limit have been read. */
+  get isExhausted() {
+    return this.#state !== 'reading';
+  }
+
+  /** How many bytes are left to read. Infinity: not known. */
+  get leftBytes() {
+    if (this.isExhausted) return 0;
+    const { startedAtMs, offset } = this.#lines.position;
+    return startedAtMs === this.#limit.startedAtMs ? this.#limit.offset - offset : Infinity;
+  }
+
+  /** @returns {Promise<boolean>}  Whether there is a next line. */
+  async fill() {
+    while (!this.nextLine && !this.isExhausted) {
+      const reader = this.#openForReading();
+      const bytes = this.#bytesToRead();
+      this.#accept(reader && (await (bytes > 0 ? reader.read(bytes) : null)));
+    }
+    return this.nextLine !== undefined;
   }
 
   /**
-   * Its times have been begun since.
-   * @param {number} startedAtMs
+   * The same in this turn, up to a compressed segment.
+   * @returns {boolean}
    */
-  #identify(startedAtMs) {
-    if (this.#lineFrom.startedAtMs === UNKNOWN) this.#lineFrom = { ...this.#lineFrom, startedAtMs };
-    if (this.done.startedAtMs === UNKNOWN) this.done = { ...this.done, startedAtMs };
-    this.#at = { ...this.#at, startedAtMs };
+  fillNow() {
+    while (!this.nextLine && !this.isExhausted) {
+      const reader = this.#openForReading();
+      if (reader && !reader.readNow) return false;
+      const bytes = this.#bytesToRead();
+      this.#accept(reader?.readNow && bytes > 0 ? reader.readNow(bytes) : null);
+    }
+    return this.nextLine !== undefined;
   }
 
-  /** @param {Content} content */
-  #openAt(content) {
-    const reader = tryOpenContent(content, this.#at.offset);
+  /** @returns {ReadLine | undefined} */
+  get nextLine() {
+    return this.#lines.next;
+  }
+
+  /** @returns {ReadLine}  Only when there is a next line. */
+  takeLine() {
+    return this.#lines.take();
+  }
+
+  /** Where the line ends that was taken last. */
+  get takenTo() {
+    return this.#lines.takenTo;
+  }
+
+  /**
+   * The line at the end that was not finished yet, when all lines have been taken.
+   * @returns {UnfinishedLine | null}
+   */
+  unfinishedLine() {
+    const unfinished = this.#lines.unfinished();
+    if (!unfinished) return null;
+    const { path, id, name, stream } = this.file;
+    const { atMs, ...line } = unfinished;
+    return { path, ...line, entry: { id, name, stream, atMs } };
+  }
+
+  /** @param {Buffer | null} block  Null: there are no more bytes in this content. */
+  #accept(block) {
+    if (block) this.#lines.append(block, /** @type {OpenContent} */ (this.#open).writtenAt);
+    else if (!this.#advance() && !(this.#isLimitFinal && this.#lines.finishLine())) this.#state = 'exhausted';
+  }
+
+  /** @returns {ContentReader | null}  Null: there is nothing to read. */
+  #openForReading() {
+    if (this.#isAtLimit()) return null;
+    if (this.#open && isEmptied(this.#open.content, this.#open.reader, this.#shelf)) this.closeFile();
+    // The second try finds a content that was compressed or removed before it could be opened.
+    if (!this.#open && !this.#openAtPosition()) this.#openAtPosition();
+    return this.#open?.reader ?? null;
+  }
+
+  /** @returns {boolean} */
+  #openAtPosition() {
+    const { content, isGap } = findContent(this.file.path, this.#lines.position, this.#shelf);
+    if (isGap) this.#skipTo(content);
+    if (!content) return false;
+    if (this.#lines.position.startedAtMs === UNKNOWN) this.#lines.identify(content.startedAtMs);
+    const { offset } = this.#lines.position;
+    const reader = openContent(content, offset);
     if (!reader) return false;
-    if (!this.#isBegun && isInsideLine(reader, this.#at.offset)) this.#splitter.precede(NOTHING, {});
-    this.#isBegun = true;
-    const times = readTimes(this.#shelf.timesFolder, content.plainPath);
-    const isAbout = times?.startedAtMs === content.startedAtMs;
-    this.#open = {
-      content,
-      reader,
-      times: isAbout ? times : null,
-      fallbackMs: content.endedAtMs ?? Math.floor(reader.stat().mtimeMs),
-    };
+    if (!this.#wasOpened && isInsideLine(reader, offset)) this.#lines.startInsideLine();
+    this.#wasOpened = true;
+    this.#open = { content, reader, writtenAt: readLineTimes(content, reader, this.#shelf.timesFolder) };
     return true;
   }
 
-  /**
-   * Whether the file that is open has been cut to nothing, under the same name.
-   * @param {Open} open
-   */
-  #isEmptied({ content, reader }) {
-    if (content.endedAtMs !== null) return false;
-    const now = this.#shelf.positionOf(this.file.path);
-    return (
-      now !== null &&
-      now.startedAtMs !== content.startedAtMs &&
-      statSync(this.file.path, { throwIfNoEntry: false })?.ino === reader.stat().ino
-    );
+  /** @returns {boolean}  Whether there is a next content before the limit. */
+  #advance() {
+    if (this.#isAtLimit()) return false;
+    const { content, isGap } = contentAfter(this.file.path, this.#lines.position.startedAtMs, this.#shelf);
+    if (!content) return false;
+    const isTorn = this.#open?.reader.isTorn() ?? false;
+    this.closeFile();
+    if (isGap || isTorn) this.#skipTo(content);
+    else this.#lines.moveTo(content.startedAtMs);
+    return true;
   }
 
-  /** @returns {Promise<Buffer | null> | Buffer | null} */
-  #read() {
-    const { reader } = /** @type {Open} */ (this.#open);
-    return this.#isAtLimit() ? null : reader.read(Math.min(this.#chunkBytes, this.leftBytes));
+  /** @param {Content | null} content  Bytes before it are missing. */
+  #skipTo(content) {
+    this.isGap = true;
+    this.#lines.dropUnfinished();
+    if (content) this.#lines.moveTo(content.startedAtMs);
   }
 
   #isAtLimit() {
     const { startedAtMs } = this.#limit;
-    return this.leftBytes <= 0 || (startedAtMs > 0 && this.#at.startedAtMs > startedAtMs);
+    return this.leftBytes <= 0 || (startedAtMs > 0 && this.#lines.position.startedAtMs > startedAtMs);
   }
 
-  /**
-   * Nothing more is to be read here.
-   * @returns {boolean}  Whether there is something else.
-   */
-  #goOn() {
-    if (this.#isAtLimit()) return false;
-    const { content, isGap } = contentAfter(this.file.path, this.#at.startedAtMs, this.#shelf);
-    if (!content) return false;
-    const isTorn = this.#open?.reader.isTorn() ?? false;
-    this.rest();
-    if (isGap || isTorn) this.#jumpTo(content);
-    else this.#moveTo(content);
-    return true;
-  }
-
-  /** @returns {boolean}  Whether there was a line without an end. */
-  #endLine() {
-    if (!this.#isEnd || this.#splitter.heldBytes() === 0) return false;
-    const to = { ...this.#at };
-    const inside = this.#splitter.inside();
-    const part = inside && { line: inside, isFirst: false };
-    this.#lines = this.#splitter.end().map((line) => ({ line, part, ...this.#lineTime, to }));
-    this.#nextLine = 0;
-    this.#lineFrom = to;
-    return true;
-  }
-
-  /**
-   * The line that is not ended goes on there: a file may be rotated in the middle of one.
-   * @param {Content} content
-   */
-  #moveTo(content) {
-    this.#at = { startedAtMs: content.startedAtMs, offset: 0 };
-    if (this.#splitter.heldBytes() > 0) return;
-    this.#lineFrom = { ...this.#at };
-    if (this.#nextLine >= this.#lines.length) this.done = { ...this.#at };
-  }
-
-  /** @param {Content | null} content */
-  #jumpTo(content) {
-    this.isGap = true;
-    this.#splitter.end();
-    if (content) this.#moveTo(content);
-  }
-
-  /** @param {Buffer} chunk */
-  #take(chunk) {
-    const { startedAtMs, offset } = this.#at;
-    this.#lines = [];
-    this.#nextLine = 0;
-    if (this.#splitter.heldBytes() === 0) this.#lineTime = this.#timeOf(offset);
-    this.#splitter.cut(chunk, (bytes, toInChunk, part) => {
-      const to = { startedAtMs, offset: offset + toInChunk };
-      this.#lines.push({ line: bytes.toString('utf8'), part, ...this.#lineTime, to });
-      this.#lineFrom = to;
-      this.#lineTime = this.#timeOf(to.offset);
-    });
-    this.#at = { startedAtMs, offset: offset + chunk.length };
-    this.#end = { ...this.#at };
-  }
-
-  /** @param {number} offset */
-  #timeOf(offset) {
-    const { times, fallbackMs } = /** @type {Open} */ (this.#open);
-    const atMs = times?.atOf(offset) ?? null;
-    return { atMs, sortMs: atMs ?? fallbackMs };
+  /** Opening a content may have moved the position to the limit: then 0. */
+  #bytesToRead() {
+    return this.#isAtLimit() ? 0 : Math.min(this.#blockBytes, this.leftBytes);
   }
 }

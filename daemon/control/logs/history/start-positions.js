@@ -1,11 +1,11 @@
 import { readTimes } from '../times/times.js';
-import { backwards, createSegmentList, endOf, findContent, MADE_AT, UNKNOWN } from './contents.js';
+import { createSegmentList, endOf, findContent, MADE_AT, newestFirst, UNKNOWN } from './contents.js';
 import { lastStarts, lineFrom } from './last-lines.js';
 import { breathe } from './merge.js';
 import { PathReader } from './path-reader.js';
 
 /** @import { Segment } from '../archive/segments.js' */
-/** @import { Tail } from '../followers.js' */
+/** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { Content, Cursor, Shelf } from './contents.js' */
 /** @import { HistoryParts } from './history.js' */
@@ -15,14 +15,14 @@ import { PathReader } from './path-reader.js';
 /** @typedef {(path: string) => Segment[]} SegmentsOf */
 
 /**
- * Where each path has to be read from, so that its last lines come: as many of each, or, where not
- * every line is looked for, as many of all together.
+ * From where each path has to be read to get its last lines: `count` of each path, or with
+ * `isWanted`, `count` of all paths together.
  * @param {string[]} paths
  * @param {Wanted} wanted
  * @param {Shelf} shelf
  * @param {AbortSignal} signal
- * @param {Map<string, Position>} [ends]  Where each of them ended when that was asked for: what has
- *   been written since is not counted.
+ * @param {Map<string, Position>} [ends]  Where each path ended when the client asked: lines written
+ *   since then do not count.
  * @returns {Promise<Map<string, Position>>}
  */
 async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
@@ -36,7 +36,7 @@ async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
     starts.set(path, end);
     if (wanted.count === 0) continue;
     const isFull = wanted.isWanted !== null && newest.length >= wanted.count;
-    // What is older than the last of those is not looked for.
+    // Lines that are older than the oldest of them cannot be among the last.
     const sinceMs = isFull ? Math.max(wanted.sinceMs, newest[wanted.count - 1].start.sortMs) : wanted.sinceMs;
     const found = await lastOfPath(path, { ...wanted, sinceMs }, { shelf, signal, segmentsOf, end });
     if (wanted.isWanted === null && found.length > 0) starts.set(path, found[found.length - 1].at);
@@ -51,7 +51,7 @@ async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
 }
 
 /**
- * Where each path has to be read from, so that everything since a moment comes.
+ * From where each path has to be read to get all lines since a moment.
  * @param {string[]} paths
  * @param {number} sinceMs
  * @param {Shelf} shelf
@@ -77,14 +77,14 @@ async function startsSince(paths, sinceMs, shelf) {
 async function startSince(path, sinceMs, { shelf, segmentsOf }) {
   /** @type {Content | null} */
   let first = null;
-  for (const content of backwards(path, shelf, segmentsOf)) {
+  for (const content of newestFirst(path, shelf, segmentsOf)) {
     if (content.endedAtMs !== null && content.endedAtMs < sinceMs) break;
     first = content;
   }
   if (!first) return endOf(path, shelf);
   const { startedAtMs, plainPath } = first;
   const times = readTimes(shelf.timesFolder, plainPath);
-  // Without times it is a matter of its last change, and each line is asked when it is read.
+  // Every line has the time of the last change then, and history.js decides when it is read.
   if (times?.startedAtMs !== startedAtMs) return { startedAtMs, offset: 0 };
   const offset = times.offsetOf(sinceMs);
   if (offset === null) return { startedAtMs, offset: afterLastMoment(first, path, shelf) };
@@ -92,7 +92,7 @@ async function startSince(path, sinceMs, { shelf, segmentsOf }) {
 }
 
 /**
- * Nothing was written there since, as far as is known.
+ * No later line is known: the end of the content.
  * @param {Content} content
  * @param {string} path
  * @param {Shelf} shelf
@@ -111,37 +111,37 @@ function afterLastMoment({ startedAtMs, endedAtMs }, path, shelf) {
 async function lastOfPath(path, wanted, { shelf, signal, segmentsOf, end }) {
   /** @type {Start[]} */
   let found = [];
-  for (const content of backwards(path, shelf, segmentsOf)) {
+  for (const content of newestFirst(path, shelf, segmentsOf)) {
     if (signal.aborted || found.length >= wanted.count) break;
     if (content.endedAtMs !== null && content.endedAtMs < wanted.sinceMs) break;
     const isLast = content.startedAtMs === end.startedAtMs;
-    // It has been begun since.
+    // The file was begun after the client asked.
     if (content.endedAtMs === null && end.startedAtMs !== UNKNOWN && !isLast) continue;
     const search = { ...wanted, count: wanted.count - found.length };
     const o = { timesFolder: shelf.timesFolder, signal, endBytes: isLast ? end.offset : Infinity };
     found = found.concat(
-      (await lastStarts(content, search, o)) ?? (await lastStarts(moved(path, content, shelf), search, o)) ?? [],
+      (await lastStarts(content, search, o)) ?? (await lastStarts(findAgain(path, content, shelf), search, o)) ?? [],
     );
   }
   return found;
 }
 
 /**
- * Where a content is now, when it has been compressed since somebody looked.
+ * Where a content is now, if it was compressed since it was listed.
  * @param {string} path
  * @param {Content} content
  * @param {Shelf} shelf
  * @returns {Content}
  */
-function moved(path, content, shelf) {
+function findAgain(path, content, shelf) {
   const now = findContent(path, { startedAtMs: content.startedAtMs, offset: 0 }, shelf);
   return now.isGap || !now.content ? content : now.content;
 }
 
-/** What all paths together hold in memory; each at least, and at most. */
-const CHUNKS_BYTES = 4 * 1024 * 1024;
-const CHUNK_MIN_BYTES = 4 * 1024;
-const CHUNK_MAX_BYTES = 64 * 1024;
+/** How much all paths together hold in memory; each path at least, and at most. */
+const BLOCKS_BYTES = 4 * 1024 * 1024;
+const BLOCK_MIN_BYTES = 4 * 1024;
+const BLOCK_MAX_BYTES = 64 * 1024;
 
 /**
  * The readers of one history, one for each path.
@@ -151,8 +151,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
   /** @type {Map<string, PathReader>} */
   const readers = new Map();
   /**
-   * Where each ended when somebody asked for what is kept, and no more.
-   * @type {Map<string, Position>}
+   * Where each path ended when a client that does not follow asked. @type {Map<string, Position>}
    */
   const ends = new Map();
 
@@ -161,8 +160,8 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
    * @param {(path: string) => Position} startOf
    */
   function add(files, startOf) {
-    const chunkBytes = Math.min(CHUNK_MAX_BYTES, Math.max(CHUNK_MIN_BYTES, Math.floor(CHUNKS_BYTES / files.length)));
-    for (const file of files) readers.set(file.path, new PathReader(file, startOf(file.path), shelf, chunkBytes));
+    const blockBytes = Math.min(BLOCK_MAX_BYTES, Math.max(BLOCK_MIN_BYTES, Math.floor(BLOCKS_BYTES / files.length)));
+    for (const file of files) readers.set(file.path, new PathReader(file, startOf(file.path), shelf, blockBytes));
   }
 
   /** @param {KeptFile[]} files */
@@ -184,7 +183,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
    * @param {Cursor} cursor
    */
   async function startsAfter(paths, cursor) {
-    // What is not in it was not there when it was made.
+    // A path that is not in the cursor did not exist when the cursor was made.
     const starts = await startsSince(
       paths.filter((path) => !Object.hasOwn(cursor, path)),
       cursor[MADE_AT]?.startedAtMs ?? 0,
@@ -203,7 +202,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
       add(files, (path) => /** @type {Position} */ (starts.get(path)));
     },
     /**
-     * Files of apps that have come since.
+     * Files of apps that were started since.
      * @param {KeptFile[]} files
      */
     async addNew(files) {
@@ -217,8 +216,8 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
       add(fresh, (path) => /** @type {Position} */ (starts.get(path)));
     },
     /**
-     * Reads on to where each path ends now.
-     * @returns {number}  How many bytes that is. Infinity: nobody knows.
+     * Lets each reader read to where its path ends now.
+     * @returns {number}  How many bytes that is. Infinity: not known.
      */
     setLimits() {
       const held = heldPaths();
@@ -229,15 +228,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
       }
       return bytes;
     },
-    /** @returns {Tail[]} */
-    tails() {
-      return [...readers.values()].flatMap((reader) => {
-        const tail = reader.tail();
-        if (!tail) return [];
-        const { path, id, name, stream } = reader.file;
-        const { atMs, ...place } = tail;
-        return [{ path, ...place, entry: { id, name, stream, atMs } }];
-      });
-    },
+    /** @returns {UnfinishedLine[]} */
+    unfinishedLines: () => [...readers.values()].flatMap((reader) => reader.unfinishedLine() ?? []),
   };
 }

@@ -23,23 +23,24 @@ function push(text, from = source, startedAtMs = 1) {
 
 function follower() {
   const told = [];
-  const end = (tails) =>
+  const add = (unfinished) =>
     followers.add(
       {
         wants: () => true,
         take: (entries, mark) => void told.push([entries.map(({ line }) => line), mark?.offset ?? null]),
       },
-      tails,
+      unfinished,
     );
-  return { told, add: (tails) => end(tails) };
+  return { told, add };
 }
 
-const tail = (from, bytes) => ({
+const unfinishedLine = (from, bytes) => ({
   path: PATH,
   from: { startedAtMs: 1, offset: from },
   end: { startedAtMs: 1, offset: from + bytes.length },
-  to: { startedAtMs: 1, offset: from + bytes.length },
+  continuesAt: { startedAtMs: 1, offset: from + bytes.length },
   bytes: Buffer.from(bytes),
+  part: null,
   entry: { id: 0, name: 'a', stream: 'out', atMs: null },
 });
 
@@ -69,7 +70,7 @@ test('what is in no file has no place', () => {
 test('who comes in the middle of a line gets the whole of it, and not what was before', () => {
   push('one\ntw');
   const { told, add } = follower();
-  add([tail(4, 'tw')]);
+  add([unfinishedLine(4, 'tw')]);
   push('o\n');
   expect(told).toEqual([[['two'], 8]]);
 });
@@ -77,7 +78,7 @@ test('who comes in the middle of a line gets the whole of it, and not what was b
 test('so does who comes before its source has said a word: an earlier control has read the beginning', () => {
   offset = 6;
   const { told, add } = follower();
-  add([tail(4, 'tw')]);
+  add([unfinishedLine(4, 'tw')]);
   push('o\n');
   expect(told).toEqual([[['two'], 8]]);
 });
@@ -86,7 +87,7 @@ test('and who comes when its source began in the middle, but that one alone', ()
   offset = 5;
   push('wo ');
   const { told, add } = follower();
-  add([tail(4, 'two ')]);
+  add([unfinishedLine(4, 'two ')]);
   push('three\n');
   expect(told).toEqual([[['two three'], 14]]);
 });
@@ -94,7 +95,7 @@ test('and who comes when its source began in the middle, but that one alone', ()
 test("a beginning that has been overtaken is nobody's", () => {
   offset = 9;
   const { told, add } = follower();
-  add([tail(4, 'tw')]);
+  add([unfinishedLine(4, 'tw')]);
   push('new\n');
   expect(told).toEqual([[['new'], 13]]);
 });

@@ -104,13 +104,13 @@ export function createLogRig() {
             sendNow: take,
             attach: !follow
               ? null
-              : (tails) => {
+              : (unfinished) => {
                   end = rig.followers.add(
                     {
                       wants: () => true,
                       take: (entries, mark) => take({ entries, cursor: mark && { [mark.path]: mark } }),
                     },
-                    tails,
+                    unfinished,
                   );
                 },
           });

@@ -1,0 +1,197 @@
+// Knows: how the bytes of one content are read, plain or compressed, and when they were written.
+// Must not: know which contents a path has; contents.js does.
+// Start at: openContent(), then openPlain() and openCompressed().
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import * as zlib from 'node:zlib';
+import { readTimes } from '../times/times.js';
+
+/** @import { Stats } from 'node:fs' */
+/** @import { Transform } from 'node:stream' */
+/** @import { Content, Shelf } from './contents.js' */
+
+const BLOCK_BYTES = 64 * 1024;
+
+const NEWLINE = 0x0a;
+
+/** Small, because many segments may be decompressed at the same time. */
+const STREAM_BYTES = 16 * 1024;
+
+/**
+ * Not blocking: if a user has put a pipe there, open(2) would wait for a writer, and all of control
+ * with it.
+ */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/** @type {Record<string, (() => Transform) | undefined>} */
+const DECOMPRESSORS = {
+  gzip: () => zlib.createGunzip({ chunkSize: STREAM_BYTES }),
+  zstd: /** @type {any} */ (zlib).createZstdDecompress,
+};
+
+/**
+ * Reads a content forward, in blocks of at most 64 KiB. A block is valid until the next read. Null
+ * instead of a block: there are no more bytes now; in a segment, there never will be.
+ * @typedef {object} ContentReader
+ * @property {(maxBytes: number) => Promise<Buffer | null>} read
+ * @property {((maxBytes: number) => Buffer | null) | null} readNow  The same in this turn. Null for
+ *   a compressed content.
+ * @property {() => boolean} isTorn  The content ended before it should.
+ * @property {() => Stats} stat  Of the open file, under whatever name it is now.
+ * @property {(into: Buffer, at: number) => Buffer} readAt  Of a plain file: fills the buffer as far
+ *   as there are bytes, in this turn.
+ * @property {() => void} close  Idempotent.
+ */
+
+/**
+ * When a line was written. `sortMs`: the last change of its file if the time is not known.
+ * @typedef {{ atMs: number | null, sortMs: number }} WrittenAt
+ */
+
+/**
+ * @param {Content} content
+ * @param {number} offset  In the bytes that the app wrote, compressed or not.
+ * @returns {ContentReader | null}  Null when the content is gone, or we cannot read it.
+ */
+export function openContent({ file, compression }, offset) {
+  try {
+    return compression ? openCompressed(file, compression, offset) : openPlain(file, offset);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {Content} content
+ * @param {ContentReader} reader
+ * @param {string} timesFolder
+ * @returns {(offset: number) => WrittenAt}
+ */
+export function readLineTimes({ plainPath, startedAtMs, endedAtMs }, reader, timesFolder) {
+  const found = readTimes(timesFolder, plainPath);
+  const times = found?.startedAtMs === startedAtMs ? found : null;
+  const fallbackMs = endedAtMs ?? Math.floor(reader.stat().mtimeMs);
+  return (offset) => {
+    const atMs = times?.atOf(offset) ?? null;
+    return { atMs, sortMs: atMs ?? fallbackMs };
+  };
+}
+
+/**
+ * @param {ContentReader} reader
+ * @param {number} offset
+ * @returns {boolean}  Whether a line goes on there. False for a compressed content: we cannot know.
+ */
+export function isInsideLine(reader, offset) {
+  const before = offset === 0 ? null : reader.readAt(Buffer.allocUnsafe(1), offset - 1);
+  return before !== null && before.length === 1 && before[0] !== NEWLINE;
+}
+
+/**
+ * @param {Content} content
+ * @param {ContentReader} reader
+ * @param {Shelf} shelf
+ * @returns {boolean}  Whether the active file was cut to nothing since it was opened: another
+ *   content has begun in it, under the same name.
+ */
+export function isEmptied({ file, startedAtMs, endedAtMs }, reader, { positionOf }) {
+  if (endedAtMs !== null) return false;
+  const next = positionOf(file);
+  return (
+    next !== null &&
+    next.startedAtMs !== startedAtMs &&
+    statSync(file, { throwIfNoEntry: false })?.ino === reader.stat().ino
+  );
+}
+
+/**
+ * Reads in this turn: bytes that were written a moment ago come from memory.
+ * @param {string} file
+ * @param {number} offset
+ * @returns {ContentReader}  Throws the error of open(2).
+ */
+function openPlain(file, offset) {
+  const fd = openSync(file, FLAGS);
+  const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+  let at = offset;
+  let isOpen = true;
+
+  /** @param {number} maxBytes */
+  function readNow(maxBytes) {
+    const bytes = readSync(fd, buffer, 0, Math.min(maxBytes, BLOCK_BYTES), at);
+    at += bytes;
+    return bytes === 0 ? null : buffer.subarray(0, bytes);
+  }
+
+  return {
+    read: async (maxBytes) => readNow(maxBytes),
+    readNow,
+    isTorn: () => false,
+    readAt(into, from) {
+      let bytes = 0;
+      for (let more = -1; more !== 0 && bytes < into.length; bytes += more)
+        more = readSync(fd, into, bytes, into.length - bytes, from + bytes);
+      return into.subarray(0, bytes);
+    },
+    stat: () => fstatSync(fd),
+    close() {
+      if (isOpen) closeSync(fd);
+      isOpen = false;
+    },
+  };
+}
+
+/**
+ * Decompresses while it reads. A torn or garbled file ends at its first wrong byte.
+ * @param {string} file
+ * @param {string} compression
+ * @param {number} offset
+ * @returns {ContentReader}  Throws the error of open(2).
+ */
+function openCompressed(file, compression, offset) {
+  const create = DECOMPRESSORS[compression];
+  if (!create) throw new Error(`This Node.js cannot read ${compression}.`);
+  const fd = openSync(file, FLAGS);
+  const source = createReadStream(file, { fd, highWaterMark: STREAM_BYTES });
+  const plain = source.pipe(create());
+  source.on('error', (error) => plain.destroy(error));
+  plain.on('error', () => {}); // The iterator throws it at the next read.
+  const blocks = plain[Symbol.asyncIterator]();
+  let skipBytes = offset;
+  let isTorn = false;
+  /** @type {Buffer | null} */
+  let rest = null;
+
+  /** @returns {Promise<Buffer | null>} */
+  async function next() {
+    try {
+      const { value, done } = await blocks.next();
+      return done ? null : value;
+    } catch {
+      isTorn = true; // Or garbled: the bytes before it have been read.
+      return null;
+    }
+  }
+
+  return {
+    async read(maxBytes) {
+      while (!rest) {
+        const block = await next();
+        if (!block) return null;
+        const skipped = Math.min(skipBytes, block.length);
+        skipBytes -= skipped;
+        if (skipped < block.length) rest = block.subarray(skipped);
+      }
+      const taken = rest.subarray(0, maxBytes);
+      rest = taken.length < rest.length ? rest.subarray(taken.length) : null;
+      return taken;
+    },
+    readNow: null,
+    isTorn: () => isTorn,
+    readAt: (into) => into.subarray(0, 0),
+    stat: () => fstatSync(fd),
+    close() {
+      source.destroy();
+      plain.destroy();
+    },
+  };
+}

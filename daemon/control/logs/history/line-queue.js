@@ -1,0 +1,135 @@
+// Knows: the lines of one path that were read and not taken yet, the unfinished line behind them,
+// and the positions of both.
+// Must not: know of files; it gets bytes from path-reader.js.
+// Start at: append().
+import { createLineSplitter } from '../lines.js';
+import { UNKNOWN } from './contents.js';
+
+/** @import { Part } from '../../../../lib/shared/logs/filter.js' */
+/** @import { UnfinishedLine } from '../hand-over.js' */
+/** @import { Position } from '../write/open-file.js' */
+/** @import { WrittenAt } from './content-reader.js' */
+
+/**
+ * `part`: null for a whole line. `to`: where the next line begins.
+ * @typedef {{ line: string, part: Part | null, to: Position } & WrittenAt} ReadLine
+ */
+
+const NOTHING = Buffer.alloc(0);
+
+/** Cuts bytes of one path into lines with positions. */
+export class LineQueue {
+  #splitter = createLineSplitter();
+  /** @type {ReadLine[]} */
+  #lines = [];
+  #nextAt = 0;
+  /** Where the unfinished line begins. @type {Position} */
+  #heldFrom;
+  /** When the unfinished line was begun. @type {WrittenAt} */
+  #heldWrittenAt = { atMs: null, sortMs: 0 };
+  /** Where the bytes end that were appended last. @type {Position} */
+  #appendedTo;
+
+  /** @param {Position} from */
+  constructor(from) {
+    this.#heldFrom = from;
+    this.#appendedTo = from;
+    /** Where the next byte is read. */
+    this.position = from;
+    /** Where the line ends that was taken last. */
+    this.takenTo = from;
+  }
+
+  /** @returns {ReadLine | undefined} */
+  get next() {
+    return this.#lines[this.#nextAt];
+  }
+
+  /** @returns {ReadLine} */
+  take() {
+    const line = this.#lines[this.#nextAt++];
+    this.takenTo = line.to;
+    return line;
+  }
+
+  /**
+   * Cuts the next bytes, when all lines before them have been taken.
+   * @param {Buffer} bytes
+   * @param {(offset: number) => WrittenAt} writtenAt
+   */
+  append(bytes, writtenAt) {
+    const { startedAtMs, offset } = this.position;
+    this.#lines = [];
+    this.#nextAt = 0;
+    if (this.#splitter.heldBytes() === 0) this.#heldWrittenAt = writtenAt(offset);
+    this.#splitter.cut(bytes, (line, toInBytes, part) => {
+      const to = { startedAtMs, offset: offset + toInBytes };
+      this.#lines.push({ line: line.toString('utf8'), part, ...this.#heldWrittenAt, to });
+      this.#heldFrom = to;
+      this.#heldWrittenAt = writtenAt(to.offset);
+    });
+    this.position = { startedAtMs, offset: offset + bytes.length };
+    this.#appendedTo = this.position;
+  }
+
+  /** @returns {boolean}  Whether there was an unfinished line. It is a line now. */
+  finishLine() {
+    if (this.#splitter.heldBytes() === 0) return false;
+    const to = this.position;
+    const part = this.#splitter.heldPart();
+    this.#lines = this.#splitter.end().map((line) => ({ line, part, ...this.#heldWrittenAt, to }));
+    this.#nextAt = 0;
+    this.#heldFrom = to;
+    return true;
+  }
+
+  /** The next bytes are the rest of a line. Its beginning is not read. */
+  startInsideLine() {
+    this.#splitter.precede(NOTHING, { line: {}, isFirst: false });
+  }
+
+  dropUnfinished() {
+    this.#splitter.end();
+  }
+
+  clear() {
+    this.#lines = [];
+    this.dropUnfinished();
+  }
+
+  /**
+   * Goes to the beginning of another content. An unfinished line goes on there, because a file may
+   * be rotated in the middle of a line.
+   * @param {number} startedAtMs
+   */
+  moveTo(startedAtMs) {
+    this.position = { startedAtMs, offset: 0 };
+    if (this.#splitter.heldBytes() > 0) return;
+    this.#heldFrom = this.position;
+    if (!this.next) this.takenTo = this.position;
+  }
+
+  /**
+   * The content at the position had no times, and has got them since.
+   * @param {number} startedAtMs
+   */
+  identify(startedAtMs) {
+    this.position = { ...this.position, startedAtMs };
+    if (this.#heldFrom.startedAtMs === UNKNOWN) this.#heldFrom = { ...this.#heldFrom, startedAtMs };
+    if (this.takenTo.startedAtMs === UNKNOWN) this.takenTo = { ...this.takenTo, startedAtMs };
+  }
+
+  /** @returns {(Omit<UnfinishedLine, 'path' | 'entry'> & { atMs: number | null }) | null} */
+  unfinished() {
+    const bytes = this.#splitter.held();
+    if (bytes.length === 0) return null;
+    return {
+      bytes,
+      part: this.#splitter.heldPart(),
+      from: this.#heldFrom,
+      end: this.#appendedTo,
+      continuesAt: this.position,
+      atMs: this.#heldWrittenAt.atMs,
+    };
+  }
+}
