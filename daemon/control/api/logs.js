@@ -62,10 +62,10 @@ export const followLogs = {
     client.subscriptions.get(subscription)?.();
     client.subscriptions.set(subscription, end);
     /** @type {HistoryParts['attach']} */
-    const attach = (tails) => {
+    const attach = (unfinished) => {
       const wants = (/** @type {Slot} */ slot, /** @type {LogStream} */ stream) =>
         streams.includes(stream) && isMeant(desk.control.world.desired, slot);
-      stopFollowing = desk.parts.logs.follow(followerFor(client, subscription, { query, wants }), tails);
+      stopFollowing = desk.parts.logs.follow(followerFor(client, subscription, { query, wants }), unfinished);
       isAttached = true;
     };
     let isAttached = false;

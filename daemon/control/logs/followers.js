@@ -1,5 +1,5 @@
 // Knows: who follows, and for each source the line that is not finished yet.
-// Must not: read files, or cost more than a look at the last byte while no client follows.
+// Must not: read files, or cut finished lines while no client follows.
 // Start at: push(); hand-over.js when a follower comes in the middle of a line.
 import { createHandOver, isSamePosition } from './hand-over.js';
 import { createLineSplitter } from './lines.js';
@@ -76,7 +76,7 @@ export function createFollowers(nowMs) {
     source.splitter = null;
     source.lineFrom = null;
     source.writtenTo = null;
-    handOver.note(source);
+    handOver.noteMidLine(source);
   }
 
   return {
@@ -106,7 +106,7 @@ export function createFollowers(nowMs) {
           parts.push(part);
         });
       noteWritten(source, splitter.heldBytes(), chunk.length, at);
-      handOver.note(source);
+      handOver.noteMidLine(source);
       send(source, lines, parts, at?.atMs ?? nowMs());
     },
     end(source) {
@@ -122,7 +122,7 @@ export function createFollowers(nowMs) {
 /**
  * Where a source is after a chunk.
  * @param {Source} source
- * @param {number} heldBytes  Of its unfinished line.
+ * @param {number} heldBytes  How much of its unfinished line it holds.
  * @param {number} chunkBytes
  * @param {Place | null} at
  */

@@ -1,9 +1,11 @@
-// Knows: which sources are in the middle of a line, and how a new follower gets that line whole.
-// Must not: read a file. history/ has read it; followers.js sends whole lines.
+// Knows: which sources are in the middle of a line, and what a new follower gets of that line.
+// Must not: read a file (history/ has read it), or send finished lines (followers.js does). It
+// changes a source in continueLine() alone.
 // Start at: begin(), then claim().
 //
 // History meets live lines in one turn of the event loop: nothing is left to read, and the follower
-// is added. If the file ends in the middle of a line then, that line has to come once, and whole:
+// is added. If the file ends in the middle of a line then, no byte of that line may be lost or come
+// twice:
 //
 //                        the follower is added
 //                                  |
@@ -16,12 +18,12 @@
 //
 //   Who has "thr"                               How it comes to the follower
 //
-//   1. no source: an earlier control read it    The line waits here. A source that writes where it
-//                                               ends claims it and continues it.
+//   1. no source: an earlier control read it,   The line waits here. A source that writes where it
+//      or its instance has exited               ends claims it and continues it.
 //   2. a source, and this is the first          The source continues the line as the file has it,
 //      follower                                 which may have more of its beginning.
 //   3. a source, and others follow, or another  The source keeps what it holds. The follower gets
-//      source has written behind it             the bytes before that at once, as a line.
+//      source has written behind it             the bytes before that at once: two entries.
 import { createLineSplitter, endOfCharacters } from './lines.js';
 
 /** @import { Part } from '../../../lib/shared/logs/filter.js' */
@@ -46,12 +48,13 @@ import { createLineSplitter, endOfCharacters } from './lines.js';
 
 /** @typedef {Source & { lineFrom: Mark }} SourceMidLine */
 
+/** Passes unfinished lines from history to sources. One for all followers. */
 export function createHandOver() {
   /** Sources in the middle of a line of a file. @type {Set<Source>} */
   const midLine = new Set();
   /**
-   * By path: lines that wait for the source that continues them. @type
-   * {Map<string, UnfinishedLine>}
+   * By path: lines that wait for the source that continues them.
+   * @type {Map<string, UnfinishedLine>}
    */
   const unclaimed = new Map();
 
@@ -60,12 +63,13 @@ export function createHandOver() {
      * A follower comes in the middle of a line.
      * @param {Follower} follower
      * @param {UnfinishedLine} line
-     * @param {boolean} isFirst  There are no others, for whom the line began as the source has it.
+     * @param {boolean} isOnlyFollower  The source may begin the line anew, as the file has it,
+     *   because no other follower has been sent its beginning.
      */
-    begin(follower, line, isFirst) {
+    begin(follower, line, isOnlyFollower) {
       const source = firstMidLine(midLine, line.path);
       if (!source) return void unclaimed.set(line.path, line);
-      if (isFirst && isSamePosition(source.writtenTo, line.end)) return continueLine(source, line);
+      if (isOnlyFollower && isSamePosition(source.writtenTo, line.end)) return continueLine(source, line);
       const bytes = missingBytes(line, source.lineFrom);
       const end = bytes > 0 ? endOfCharacters(line.bytes.subarray(0, bytes)) : 0;
       if (end > 0)
@@ -85,7 +89,7 @@ export function createHandOver() {
     },
 
     /** @param {Source} source  After each of its chunks. */
-    note(source) {
+    noteMidLine(source) {
       if (source.lineFrom) midLine.add(source);
       else midLine.delete(source);
     },
@@ -96,6 +100,7 @@ export function createHandOver() {
 }
 
 /**
+ * Whether two positions are the same byte of the same content.
  * @param {Position | null | undefined} a
  * @param {Position} b
  */

@@ -16,7 +16,7 @@ export const LINE_MAX_BYTES = 64 * 1024;
  * @property {() => string[]} end  Ends the unfinished line and returns it.
  * @property {() => number} heldBytes  How much of the unfinished line is held.
  * @property {() => Buffer} held
- * @property {() => Part | null} heldPart  Which part of the unfinished line that is. Null: all of
+ * @property {() => Part | null} heldPart  Which part of its line the held bytes are. Null: all of
  *   it, because no part has been handed over yet.
  * @property {(bytes: Buffer, part?: Part | null) => void} precede  Puts bytes before the held
  *   bytes. `part`: which part of their line they are.

@@ -1,13 +1,13 @@
 // Knows: how the bytes of one content are read, plain or compressed, and when they were written.
 // Must not: know which contents a path has; contents.js does.
 // Start at: openContent(), then openPlain() and openCompressed().
-import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
 import * as zlib from 'node:zlib';
 import { readTimes } from '../times/times.js';
 
 /** @import { Stats } from 'node:fs' */
 /** @import { Transform } from 'node:stream' */
-/** @import { Content, Shelf } from './contents.js' */
+/** @import { Content } from './contents.js' */
 
 const BLOCK_BYTES = 64 * 1024;
 
@@ -36,9 +36,9 @@ const DECOMPRESSORS = {
  * @property {((maxBytes: number) => Buffer | null) | null} readNow  The same in this turn. Null for
  *   a compressed content.
  * @property {() => boolean} isTorn  The content ended before it should.
- * @property {() => Stats} stat  Of the open file, under whatever name it is now.
- * @property {(into: Buffer, at: number) => Buffer} readAt  Of a plain file: fills the buffer as far
- *   as there are bytes, in this turn.
+ * @property {() => Stats} stat  Looks at the open file, whatever its name is now.
+ * @property {(into: Buffer, at: number) => Buffer} readAt  Fills the buffer as far as a plain file
+ *   has bytes, in this turn. From a compressed content it returns an empty buffer.
  * @property {() => void} close  Idempotent.
  */
 
@@ -84,23 +84,6 @@ export function readLineTimes({ plainPath, startedAtMs, endedAtMs }, reader, tim
 export function isInsideLine(reader, offset) {
   const before = offset === 0 ? null : reader.readAt(Buffer.allocUnsafe(1), offset - 1);
   return before !== null && before.length === 1 && before[0] !== NEWLINE;
-}
-
-/**
- * @param {Content} content
- * @param {ContentReader} reader
- * @param {Shelf} shelf
- * @returns {boolean}  Whether the active file was cut to nothing since it was opened: another
- *   content has begun in it, under the same name.
- */
-export function isEmptied({ file, startedAtMs, endedAtMs }, reader, { positionOf }) {
-  if (endedAtMs !== null) return false;
-  const next = positionOf(file);
-  return (
-    next !== null &&
-    next.startedAtMs !== startedAtMs &&
-    statSync(file, { throwIfNoEntry: false })?.ino === reader.stat().ino
-  );
 }
 
 /**

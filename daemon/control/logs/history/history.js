@@ -16,8 +16,8 @@ import { createReaderTable } from './start-positions.js';
 const LAST_BYTES = 256 * 1024;
 
 /**
- * A client that reads more slowly than apps write never comes to the end: after this much of new
- * lines, the rest of them is only counted.
+ * A client that reads more slowly than apps write never comes to the end. After this many bytes of
+ * new lines, later lines are only counted.
  */
 const NEW_MAX_BYTES = 16 * 1024 * 1024;
 
@@ -124,7 +124,7 @@ function createPages({ query, readers, cursor }) {
   /** @type {LogEntry[]} */
   let entries = [];
   let bytes = 0;
-  let beginning = cursor;
+  let unsentCursor = cursor;
   /** @type {Set<PathReader>} */
   const touched = new Set();
   let hasGap = false;
@@ -180,13 +180,13 @@ function createPages({ query, readers, cursor }) {
       for (const reader of readers()) reader.isGap = false;
       const page = {
         entries,
-        cursor: { ...beginning, ...cursorOf(touched) },
+        cursor: { ...unsentCursor, ...cursorOf(touched) },
         ...(gapOf.length > 0 ? { gap: /** @type {const} */ (true), gapOf } : {}),
         ...missedIn(missedOf),
       };
       entries = [];
       bytes = 0;
-      beginning = {};
+      unsentCursor = {};
       touched.clear();
       missedOf.clear();
       return page;

@@ -117,7 +117,7 @@ async function fromStream(reader, content, { wanted, writtenAt, judge, signal, e
   /** @type {Start[]} */
   let found = [];
   const splitter = createLineSplitter();
-  let chunkAt = 0;
+  let blockAt = 0;
   let offset = 0;
   /**
    * @param {Buffer} bytes
@@ -128,12 +128,12 @@ async function fromStream(reader, content, { wanted, writtenAt, judge, signal, e
     if (offset >= endBytes || (part?.isFirst === false && wanted.isWanted)) return;
     if (judge(bytes, sortMs, part?.isFirst)) found.push({ at: { startedAtMs: content.startedAtMs, offset }, sortMs });
   };
-  for (let chunk = await reader.read(Infinity); chunk && !signal.aborted; chunk = await reader.read(Infinity)) {
-    splitter.cut(chunk, (bytes, to, part) => {
+  for (let block = await reader.read(Infinity); block && !signal.aborted; block = await reader.read(Infinity)) {
+    splitter.cut(block, (bytes, to, part) => {
       judgeLine(bytes, part);
-      offset = chunkAt + to;
+      offset = blockAt + to;
     });
-    chunkAt += chunk.length;
+    blockAt += block.length;
     if (found.length > 2 * wanted.count) found = found.slice(-wanted.count);
     await breathe();
   }
@@ -199,10 +199,10 @@ export async function lineFrom(content, offset) {
   if (!reader) return offset; // It was removed since: its reader will report a gap.
   try {
     let at = offset - 1;
-    for (let chunk = await reader.read(Infinity); chunk; chunk = await reader.read(Infinity)) {
-      const newline = chunk.indexOf(NEWLINE);
+    for (let block = await reader.read(Infinity); block; block = await reader.read(Infinity)) {
+      const newline = block.indexOf(NEWLINE);
       if (newline !== -1) return at + newline + 1;
-      at += chunk.length;
+      at += block.length;
       await breathe();
     }
     return at;

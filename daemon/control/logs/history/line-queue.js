@@ -1,6 +1,6 @@
 // Knows: the lines of one path that were read and not taken yet, the unfinished line behind them,
 // and the positions of both.
-// Must not: know of files; it gets bytes from path-reader.js.
+// Must not: open or look for a file; path-reader.js hands it bytes.
 // Start at: append().
 import { createLineSplitter } from '../lines.js';
 import { UNKNOWN } from './contents.js';
@@ -23,6 +23,10 @@ export class LineQueue {
   /** @type {ReadLine[]} */
   #lines = [];
   #nextAt = 0;
+  /** @type {Position} */
+  #position;
+  /** @type {Position} */
+  #takenTo;
   /** Where the unfinished line begins. @type {Position} */
   #heldFrom;
   /** When the unfinished line was begun. @type {WrittenAt} */
@@ -34,10 +38,18 @@ export class LineQueue {
   constructor(from) {
     this.#heldFrom = from;
     this.#appendedTo = from;
-    /** Where the next byte is read. */
-    this.position = from;
-    /** Where the line ends that was taken last. */
-    this.takenTo = from;
+    this.#position = from;
+    this.#takenTo = from;
+  }
+
+  /** Where the next byte is read. */
+  get position() {
+    return this.#position;
+  }
+
+  /** Where a client goes on: behind the last line taken, or where the content after it begins. */
+  get takenTo() {
+    return this.#takenTo;
   }
 
   /** @returns {ReadLine | undefined} */
@@ -48,19 +60,18 @@ export class LineQueue {
   /** @returns {ReadLine} */
   take() {
     const line = this.#lines[this.#nextAt++];
-    this.takenTo = line.to;
+    this.#takenTo = line.to;
     return line;
   }
 
   /**
-   * Cuts the next bytes, when all lines before them have been taken.
+   * Cuts the next bytes into lines, behind those that were not taken yet.
    * @param {Buffer} bytes
    * @param {(offset: number) => WrittenAt} writtenAt
    */
   append(bytes, writtenAt) {
     const { startedAtMs, offset } = this.position;
-    this.#lines = [];
-    this.#nextAt = 0;
+    this.#forgetTaken();
     if (this.#splitter.heldBytes() === 0) this.#heldWrittenAt = writtenAt(offset);
     this.#splitter.cut(bytes, (line, toInBytes, part) => {
       const to = { startedAtMs, offset: offset + toInBytes };
@@ -68,7 +79,7 @@ export class LineQueue {
       this.#heldFrom = to;
       this.#heldWrittenAt = writtenAt(to.offset);
     });
-    this.position = { startedAtMs, offset: offset + bytes.length };
+    this.#position = { startedAtMs, offset: offset + bytes.length };
     this.#appendedTo = this.position;
   }
 
@@ -77,8 +88,8 @@ export class LineQueue {
     if (this.#splitter.heldBytes() === 0) return false;
     const to = this.position;
     const part = this.#splitter.heldPart();
-    this.#lines = this.#splitter.end().map((line) => ({ line, part, ...this.#heldWrittenAt, to }));
-    this.#nextAt = 0;
+    this.#forgetTaken();
+    for (const line of this.#splitter.end()) this.#lines.push({ line, part, ...this.#heldWrittenAt, to });
     this.#heldFrom = to;
     return true;
   }
@@ -88,13 +99,19 @@ export class LineQueue {
     this.#splitter.precede(NOTHING, { line: {}, isFirst: false });
   }
 
-  dropUnfinished() {
+  clear() {
+    this.#lines = [];
+    this.#nextAt = 0;
     this.#splitter.end();
   }
 
-  clear() {
-    this.#lines = [];
-    this.dropUnfinished();
+  /**
+   * Bytes are missing: drops the unfinished line, and goes to the beginning of another content.
+   * @param {number | null} startedAtMs  Null: there is none, and the position stays.
+   */
+  skipTo(startedAtMs) {
+    this.#splitter.end();
+    if (startedAtMs !== null) this.moveTo(startedAtMs);
   }
 
   /**
@@ -103,10 +120,10 @@ export class LineQueue {
    * @param {number} startedAtMs
    */
   moveTo(startedAtMs) {
-    this.position = { startedAtMs, offset: 0 };
+    this.#position = { startedAtMs, offset: 0 };
     if (this.#splitter.heldBytes() > 0) return;
     this.#heldFrom = this.position;
-    if (!this.next) this.takenTo = this.position;
+    if (!this.next) this.#takenTo = this.position;
   }
 
   /**
@@ -114,9 +131,9 @@ export class LineQueue {
    * @param {number} startedAtMs
    */
   identify(startedAtMs) {
-    this.position = { ...this.position, startedAtMs };
+    this.#position = { ...this.position, startedAtMs };
     if (this.#heldFrom.startedAtMs === UNKNOWN) this.#heldFrom = { ...this.#heldFrom, startedAtMs };
-    if (this.takenTo.startedAtMs === UNKNOWN) this.takenTo = { ...this.takenTo, startedAtMs };
+    if (this.takenTo.startedAtMs === UNKNOWN) this.#takenTo = { ...this.takenTo, startedAtMs };
   }
 
   /** @returns {(Omit<UnfinishedLine, 'path' | 'entry'> & { atMs: number | null }) | null} */
@@ -131,5 +148,10 @@ export class LineQueue {
       continuesAt: this.position,
       atMs: this.#heldWrittenAt.atMs,
     };
+  }
+
+  #forgetTaken() {
+    this.#lines.splice(0, this.#nextAt);
+    this.#nextAt = 0;
   }
 }

@@ -9,8 +9,11 @@
 //              |                              |
 //              +----------- stop() -----------+--> stopped
 //
-// In each state the content is open or closed: fill() opens it, closeFile() may come at any time.
-import { isEmptied, isInsideLine, openContent, readLineTimes } from './content-reader.js';
+// In each state the content is open or closed: fill() opens it, closeFile() closes it between two
+// reads.
+import { statSync } from 'node:fs';
+import { isSamePosition } from '../hand-over.js';
+import { isInsideLine, openContent, readLineTimes } from './content-reader.js';
 import { contentAfter, findContent, UNKNOWN } from './contents.js';
 import { LineQueue } from './line-queue.js';
 
@@ -48,7 +51,7 @@ export class PathReader {
   #state = 'reading';
   /** @type {OpenContent | null} */
   #open = null;
-  /** The first content may be opened in the middle of a line. */
+  /** Only the first content can be opened in the middle of a line. */
   #wasOpened = false;
   #limit = TO_THE_END;
   #isLimitFinal = true;
@@ -75,8 +78,7 @@ export class PathReader {
    * @param {boolean} isFinal  Nothing will be written behind it: an unfinished line is a line.
    */
   readUntil(limit, isFinal) {
-    const { startedAtMs, offset } = this.#limit;
-    const isSame = limit.startedAtMs === startedAtMs && limit.offset === offset && isFinal === this.#isLimitFinal;
+    const isSame = isSamePosition(this.#limit, limit) && isFinal === this.#isLimitFinal;
     if (this.#state === 'exhausted' && !isSame) this.#state = 'reading';
     this.#limit = limit;
     this.#isLimitFinal = isFinal;
@@ -98,7 +100,7 @@ export class PathReader {
     return this.#open !== null;
   }
 
-  /** All lines up to the limit have been read. */
+  /** There is nothing to read until readUntil() sets another limit; after stop(), never. */
   get isExhausted() {
     return this.#state !== 'reading';
   }
@@ -113,9 +115,9 @@ export class PathReader {
   /** @returns {Promise<boolean>}  Whether there is a next line. */
   async fill() {
     while (!this.nextLine && !this.isExhausted) {
-      const reader = this.#openForReading();
+      const open = this.#openForReading();
       const bytes = this.#bytesToRead();
-      this.#accept(reader && (await (bytes > 0 ? reader.read(bytes) : null)));
+      this.#accept(open && (await (bytes > 0 ? open.reader.read(bytes) : null)), open);
     }
     return this.nextLine !== undefined;
   }
@@ -126,10 +128,11 @@ export class PathReader {
    */
   fillNow() {
     while (!this.nextLine && !this.isExhausted) {
-      const reader = this.#openForReading();
-      if (reader && !reader.readNow) return false;
+      const open = this.#openForReading();
+      const readNow = open?.reader.readNow;
+      if (open && !readNow) return false;
       const bytes = this.#bytesToRead();
-      this.#accept(reader?.readNow && bytes > 0 ? reader.readNow(bytes) : null);
+      this.#accept(readNow && bytes > 0 ? readNow(bytes) : null, open);
     }
     return this.nextLine !== undefined;
   }
@@ -144,7 +147,7 @@ export class PathReader {
     return this.#lines.take();
   }
 
-  /** Where the line ends that was taken last. */
+  /** Where a client goes on: behind the last line taken, or where the content after it begins. */
   get takenTo() {
     return this.#lines.takenTo;
   }
@@ -161,19 +164,22 @@ export class PathReader {
     return { path, ...line, entry: { id, name, stream, atMs } };
   }
 
-  /** @param {Buffer | null} block  Null: there are no more bytes in this content. */
-  #accept(block) {
-    if (block) this.#lines.append(block, /** @type {OpenContent} */ (this.#open).writtenAt);
+  /**
+   * @param {Buffer | null} block  Null: there are no more bytes in this content.
+   * @param {OpenContent | null} open  What it was read from.
+   */
+  #accept(block, open) {
+    if (block && open) this.#lines.append(block, open.writtenAt);
     else if (!this.#advance() && !(this.#isLimitFinal && this.#lines.finishLine())) this.#state = 'exhausted';
   }
 
-  /** @returns {ContentReader | null}  Null: there is nothing to read. */
+  /** @returns {OpenContent | null}  Null: there is nothing to read. */
   #openForReading() {
     if (this.#isAtLimit()) return null;
-    if (this.#open && isEmptied(this.#open.content, this.#open.reader, this.#shelf)) this.closeFile();
+    if (this.#open && hasNewIdentity(this.#open, this.#shelf)) this.closeFile();
     // The second try finds a content that was compressed or removed before it could be opened.
     if (!this.#open && !this.#openAtPosition()) this.#openAtPosition();
-    return this.#open?.reader ?? null;
+    return this.#open;
   }
 
   /** @returns {boolean} */
@@ -206,8 +212,7 @@ export class PathReader {
   /** @param {Content | null} content  Bytes before it are missing. */
   #skipTo(content) {
     this.isGap = true;
-    this.#lines.dropUnfinished();
-    if (content) this.#lines.moveTo(content.startedAtMs);
+    this.#lines.skipTo(content?.startedAtMs ?? null);
   }
 
   #isAtLimit() {
@@ -219,4 +224,20 @@ export class PathReader {
   #bytesToRead() {
     return this.#isAtLimit() ? 0 : Math.min(this.#blockBytes, this.leftBytes);
   }
+}
+
+/**
+ * Whether the active file was cut to nothing since it was opened, or has got its times: it is
+ * another content now, under the same name.
+ * @param {OpenContent} open
+ * @param {Shelf} shelf
+ */
+function hasNewIdentity({ content: { file, startedAtMs, endedAtMs }, reader }, { positionOf }) {
+  if (endedAtMs !== null) return false;
+  const next = positionOf(file);
+  return (
+    next !== null &&
+    next.startedAtMs !== startedAtMs &&
+    statSync(file, { throwIfNoEntry: false })?.ino === reader.stat().ino
+  );
 }

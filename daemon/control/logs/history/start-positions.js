@@ -84,7 +84,7 @@ async function startSince(path, sinceMs, { shelf, segmentsOf }) {
   if (!first) return endOf(path, shelf);
   const { startedAtMs, plainPath } = first;
   const times = readTimes(shelf.timesFolder, plainPath);
-  // Every line has the time of the last change then, and history.js decides when it is read.
+  // Without times, history.js judges each line by the last change of its file.
   if (times?.startedAtMs !== startedAtMs) return { startedAtMs, offset: 0 };
   const offset = times.offsetOf(sinceMs);
   if (offset === null) return { startedAtMs, offset: afterLastMoment(first, path, shelf) };
@@ -138,9 +138,11 @@ function findAgain(path, content, shelf) {
   return now.isGap || !now.content ? content : now.content;
 }
 
-/** How much all paths together hold in memory; each path at least, and at most. */
+/** How much all paths together hold in memory. */
 const BLOCKS_BYTES = 4 * 1024 * 1024;
+/** Each path holds at least this much, however many there are. */
 const BLOCK_MIN_BYTES = 4 * 1024;
+/** One path holds no more than this. */
 const BLOCK_MAX_BYTES = 64 * 1024;
 
 /**
@@ -151,7 +153,8 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
   /** @type {Map<string, PathReader>} */
   const readers = new Map();
   /**
-   * Where each path ended when a client that does not follow asked. @type {Map<string, Position>}
+   * Where each path ended when a client that does not follow asked.
+   * @type {Map<string, Position>}
    */
   const ends = new Map();
 

@@ -92,6 +92,19 @@ test('and who comes when its source began in the middle, but that one alone', ()
   expect(told).toEqual([[['two three'], 14]]);
 });
 
+test('a second follower gets the bytes that the source does not hold as an entry of their own', () => {
+  offset = 5;
+  const first = follower();
+  first.add();
+  push('wo ');
+  const second = follower();
+  second.add([unfinishedLine(4, 'two ')]);
+  expect(second.told).toEqual([[['t'], 5]]);
+  push('three\n');
+  expect(first.told).toEqual([[['wo three'], 14]]);
+  expect(second.told[1]).toEqual([['wo three'], 14]);
+});
+
 test("a beginning that has been overtaken is nobody's", () => {
   offset = 9;
   const { told, add } = follower();
