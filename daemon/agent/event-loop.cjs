@@ -6,7 +6,7 @@ const { nowMono } = require('./isolation.cjs');
 /** @import { Guard } from './isolation.cjs' */
 
 const { cpuUsage } = process;
-const { setImmediate, setInterval, clearInterval } = globalThis;
+const { setImmediate, setInterval, clearInterval } = require('node:timers');
 
 /**
  * Less than this is the timer's own inaccuracy: this part of the distance of two looks, but no more

@@ -2,7 +2,7 @@
 // others.
 'use strict';
 
-const { setInterval, clearInterval } = globalThis;
+const { setInterval, clearInterval } = require('node:timers');
 
 /**
  * @typedef {object} Gate

@@ -13,7 +13,7 @@ const { cpuMs, createLoopLoad, createLoopSampler } = require('./event-loop.cjs')
 /** @import { Servers } from './servers.cjs' */
 
 const { getActiveResourcesInfo } = process;
-const { setImmediate } = globalThis;
+const { setImmediate } = require('node:timers');
 
 const REPORT_MS = 1_000;
 /**

@@ -1,5 +1,5 @@
 // Knows: the queue of events, through which every change of the records goes.
-// Must not: decide what follows from an event, or do anything slow.
+// Must not: decide what follows from an event, or wait for anything but the disk of the state file.
 // Start at: mutate() and dispatch(), then handlers.js.
 import { NclustError } from '../../lib/shared/errors.js';
 import { createHearing, publishAppMessage } from './app-channel/messages.js';

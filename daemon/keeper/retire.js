@@ -25,7 +25,7 @@ const DRAIN_SHARE = 0.75;
 const LEFTOVER_GRACE_MS = 2_000;
 /**
  * The agent of an adopted process finds this keeper's door within its search interval
- * (agent/orphan.cjs: 200 ms).
+ * (agent/reconnect.cjs: 200 ms).
  */
 const ORPHAN_CALL_MS = 1_000;
 

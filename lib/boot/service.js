@@ -1,6 +1,6 @@
 // Knows: boot units for systemd, launchd and rc scripts; and `nclust daemon`, which they run.
 // Must not: install anything that planService() has not named.
-// Start at: intend(), then service-plan.js; watch-manager.js is for `nclust daemon`.
+// Start at: intend(), then service-plan.js; foreground.js is for `nclust daemon`.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';

@@ -1,6 +1,3 @@
-// Knows: `nclust deploy`: the shell scripts for the hosts, what runs where, and in which order.
-// Must not: leave a host without a current release that is complete.
-// Start at: setUp() and update() in steps.js, then this file; remote.js has ssh.
 import { shellQuote } from '../shared/shell-quote.js';
 import { keepLock, lockWithin } from './lock.js';
 import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine } from './script-parts.js';

@@ -1,3 +1,6 @@
+// Knows: `nclust deploy`: the shell scripts for the hosts, what runs where, and in which order.
+// Must not: leave a host without a current release that is complete.
+// Start at: setUp() and update() below, then scripts.js; remote.js has ssh.
 import { deployFailed } from './failure.js';
 import { lockScript, unlockScript } from './lock.js';
 import { runLocal, runRemote } from './remote.js';

@@ -1,3 +1,6 @@
+// Knows: the traps of a machine, and what to do about each.
+// Must not: read anything; facts.js does.
+// Start at: RULES.
 import { formatBytes } from '../render/slots.js';
 import { shellQuote } from '../shared/shell-quote.js';
 

@@ -20,7 +20,7 @@ import { NclustError } from '../shared/errors.js';
 
 /**
  * @typedef {object} LogLines
- * @property {string} wish  Whose lines these are: see wishes.js.
+ * @property {string} wish  Whose lines these are: see wishesOf() in source.js.
  * @property {LogLine[]} lines  Oldest first, at most LINES_MAX.
  * @property {number} nextSeq
  * @property {number} missed  Lines that came too fast to be shown.

@@ -9,7 +9,7 @@ import { keptApps } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { outputSocket } from '../shared/wire/output-frame.js';
-import { forced, judge, sayGivenUp } from './exit-status.js';
+import { forced, judge, sayGivenUp } from './verdict.js';
 import { openOutput } from './output.js';
 
 /** @import { Context } from '../cli/session/context.js' */

@@ -135,6 +135,13 @@ test.each([
   expect([heard, app.output()]).toEqual([[{ v: 1, orphan: 'one' }, { act: 'hello' }], 'runs\nlost\n']);
 });
 
+test('an app whose timers return numbers, and that nothing measures, is watched in a reload', async () => {
+  const app = worker(`${NUMBERS}${STAYS} console.log('runs');`);
+  await app.says('runs');
+  app.tell('watch', { everyMs: 10 });
+  expect(await app.hears('vitals')).toMatchObject({ responses: 0 });
+});
+
 test('what a stranger says at the door does not end an orphan', async () => {
   const app = worker(`${STAYS} console.log('runs');`);
   await app.says('runs');

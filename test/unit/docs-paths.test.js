@@ -12,6 +12,8 @@ const PAGES = [
 /** A path of this project: Node.js has its own in `lib/internal`. */
 const PATH = /^(?:bin|lib|daemon|test)\/(?!internal\/)[\w./-]*\w\/?$/;
 const NAME = /^\w+\(\)$/;
+/** Tables and limits. Variables of the environment look like them. */
+const CONSTANT = /^(?!(?:NCLUST|NODE)_|NO_COLOR|FORCE_COLOR)[A-Z][A-Z_]{3,}$/;
 
 /**
  * A sentence, a row of a table, or a line of a picture.
@@ -33,12 +35,12 @@ describe.each(PAGES.filter((page) => PLACES.some(({ where, paths }) => paths.len
       expect(places.flatMap(({ paths }) => paths).filter((path) => !existsSync(new URL(path, ROOT)))).toEqual([]);
     });
 
-    test('each function is in a file that is named beside it', () => {
+    test('each function and table is in a file that is named beside it', () => {
       const strangers = places.flatMap(({ where, paths, names }) => {
         const files = paths.filter((path) => /\.\w+$/.test(path) && existsSync(new URL(path, ROOT)));
-        const code = files.map((path) => readFileSync(new URL(path, ROOT), 'utf8')).join('\n');
+        const code = files.map((path) => codeOf(readFileSync(new URL(path, ROOT), 'utf8'))).join('\n');
         const missing = names.filter(
-          (name) => files.length > 0 && !new RegExp(`\\b${name.slice(0, -2)}\\b`).test(code),
+          (name) => files.length > 0 && !new RegExp(`\\b${name.replace('()', '')}\\b`).test(code),
         );
         return missing.map((name) => `${where} ${name}`);
       });
@@ -53,6 +55,14 @@ describe.each(PAGES.filter((page) => PLACES.some(({ where, paths }) => paths.len
  */
 function isOn(page, where) {
   return where.startsWith(`${page}: `);
+}
+
+/**
+ * @param {string} text
+ * @returns {string}  Without comments.
+ */
+function codeOf(text) {
+  return text.replace(/\/\*[^]*?\*\/|(?<=^|\s)\/\/ .*$/gm, '');
 }
 
 /** @param {string} name */
@@ -96,6 +106,6 @@ function placeOf(page, text, words) {
   return {
     where: `${page}: ${text.trim().slice(0, 80)}`,
     paths: words.filter((word) => PATH.test(word)),
-    names: words.filter((word) => NAME.test(word)),
+    names: words.filter((word) => NAME.test(word) || (CONSTANT.test(word) && text.includes(`\`${word}\``))),
   };
 }

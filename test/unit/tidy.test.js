@@ -41,6 +41,9 @@ const SMALL = {
   'lib/config/define-config.js': 'what a config file imports, without the rest',
 };
 
+/** Files that comments name and that are not ours: of Node.js, and examples. */
+const ELSEWHERE = /^(Node|(lib\/)?net|lib\/internal\/.+|src\/a|index-BfX2aZ9k)\.js$/;
+
 const files = sourceFiles('bin', 'lib', 'daemon');
 const others = sourceFiles('test', 'docs');
 const importers = importersOf(files);
@@ -98,6 +101,16 @@ describe('folders and files', () => {
     expect(unread.sort()).toEqual(ENTRIES);
   });
 
+  test('a file that a comment names is there', () => {
+    const paths = tracked(/\.c?js$/);
+    const lost = files.flatMap(({ path, text }) =>
+      namedInComments(text)
+        .filter((name) => !ELSEWHERE.test(name) && !paths.some((one) => `/${one}`.endsWith(`/${name}`)))
+        .map((name) => `${path}: ${name}`),
+    );
+    expect(lost).toEqual([]);
+  });
+
   test('every export is used', () => {
     const unused = files
       .filter(({ path }) => !ENTRIES.includes(path))
@@ -135,6 +148,16 @@ function placeOf({ path, number }) {
 /** @param {string} path */
 function lengthOf(path) {
   return readFileSync(path, 'utf8').split('\n').length - 1;
+}
+
+/**
+ * @param {string} text
+ * @returns {string[]}  Paths and names of modules.
+ */
+function namedInComments(text) {
+  const comments = text.match(/\/\*[^]*?\*\/|(?<=^|\s)\/\/ .*$/gm) ?? [];
+  const prose = comments.map((comment) => comment.replace(/import\([^)]*\)|@import.*/g, '')).join('\n');
+  return prose.match(/(?<![\w./*<-])(?:[\w-]+\/)*[\w-]+\.c?js\b/g) ?? [];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
 import { NclustError } from '../../../lib/shared/errors.js';
-import { trigger } from '../app-channel/actions.js';
+import { trigger } from '../app-channel/trigger.js';
 import { askAbout, reachLiving } from '../app-channel/ask-process.js';
 import { readTold } from '../app-channel/messages.js';
 import { KeeperRefusal } from '../keeper-link/link.js';

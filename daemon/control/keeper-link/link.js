@@ -2,7 +2,7 @@
 // Must not: import anything of the keeper, or decide what to ask it.
 // Start at: createKeeperLink(), then session.js, which outlives a keeper; tell.js asks it.
 //
-// So the shapes of docs/protocol.md stand here a second time.
+// So the shapes of daemon/keeper/protocol.js stand here a second time.
 
 /**
  * Either end of an IPC channel: `process` in a child, a ChildProcess in its parent.

@@ -37,7 +37,7 @@ import { memoryOf } from '../state/registry.js';
  * @property {(known: Known[]) => Orphan[]} findOrphans
  * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: from our own
  *   installation. Rejects when the process could not be created.
- * @property {(spec: AppSpec) => AppSpec} withPresentNode  See present-node.js.
+ * @property {(spec: AppSpec) => AppSpec} withPresentNode  See spawn/preflight.js.
  * @property {(specs: AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
  * @property {(specs: AppSpec[]) => void} checkPresent  Throws it.
  * @property {(keeperPid: number) => SystemLimits} systemLimits

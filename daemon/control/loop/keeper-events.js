@@ -20,8 +20,7 @@ import { memoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
 const FAULT_MAX = 300;
 
 /**
- * What each event from the keeper changes. Every one returns the name of the app to look at again,
- * or null.
+ * What each event from the keeper changes.
  * @type {Record<string, (core: Core, instance: Instance, data: any) => void>}
  */
 export const FACTS = { booted, listening, ready, exited, gone, vitals, 'agent-failed': agentFailed };

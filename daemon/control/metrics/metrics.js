@@ -1,5 +1,6 @@
 // Knows: figures of processes, requests and the machine: now, their history, Prometheus and OTLP.
-// Must not: change anything, or cost more than one look a second.
+// Must not: change what is wanted, or a record but for the sums of lifetime-totals.js; look at
+// processes more than once a second.
 // Start at: createMetrics(), then sample.js; families.js has the names for other programs.
 import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
 import { findSlot } from '../state/registry.js';

@@ -1,4 +1,4 @@
-/** @import { Versioning } from '../../../lib/shared/spec/git.js' */
+/** @import { Versioning } from '../../../lib/shared/spec/versioning.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
 /**

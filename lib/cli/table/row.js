@@ -26,7 +26,7 @@
  * @property {string} help
  * @property {string} [brief]  The same for the list of all commands, on one line. Default: `help`.
  * @property {[flags: string, help: string][]} [options]
- * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Those of config/options.js; all of
+ * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Those of config/options/options.js; all of
  *   them, and arguments for the app behind "--", or what can change later.
  * @property {string[]} [examples]
  * @property {boolean} [isHidden]  Left out of the help.

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { checkoutOf, readGitFolder } from '../../shared/host/git-folder.js';
 
-/** @import { Versioning } from '../../shared/spec/git.js' */
+/** @import { Versioning } from '../../shared/spec/versioning.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 
 /** What git has not said by then is left out. */

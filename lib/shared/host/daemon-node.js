@@ -8,7 +8,7 @@ export const DAEMON_NODE_ARGS = [
   // Garbage of a crash loop grows the young generation to 32 MB without it (keeper: 39 MB private,
   // with it 21).
   '--max-semi-space-size=1',
-  // For daemon/*/tidy.js.
+  // For daemon/control/host/idle-gc.js and daemon/keeper/main.js.
   '--expose-gc',
 ];
 

@@ -4,10 +4,10 @@ import { areVariables, ENVIRONMENT_RULES, isVariableName } from './environment.j
 import { LOG_RULES, settleLogPaths } from './logs.js';
 import { TRIGGER_RULES } from './triggers.js';
 import { flag, isFilled, isText, isWhole, oneOf, texts, whole } from './rules.js';
-import { VERSIONING_RULES } from './git.js';
+import { VERSIONING_RULES } from './versioning.js';
 
 /** @import { EnvironmentSpec } from './environment.js' */
-/** @import { VersioningSpec } from './git.js' */
+/** @import { VersioningSpec } from './versioning.js' */
 /** @import { LogSpec } from './logs.js' */
 /** @import { Rule } from './rules.js' */
 /** @import { TriggerSpec } from './triggers.js' */

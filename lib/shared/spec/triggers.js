@@ -10,7 +10,7 @@ import { flag, isText, isWhole, orNull, texts, whole } from './rules.js';
  * @property {boolean} watchOff  They are not watched for now, by `stop --watch` or
  *   `restart --watch`.
  * @property {string[]} ignoreWatch  Names, paths, globs and regular expressions: see
- *   watch-pattern.js.
+ *   readWatchPattern() below.
  * @property {string[]} watchExtensions  Without the dot. Empty: of all files.
  * @property {number} watchDelayMs  How long nothing may have changed before it is replaced. 0: 100
  *   ms.

@@ -1,5 +1,6 @@
-// What crosses the client socket. The shapes live here because both ends import this file;
-// docs/protocol.md tells the same in prose.
+// Knows: what crosses the client socket: methods, shapes, the longest lines.
+// Must not: import control or the command, which both import it.
+// Start at: METHODS; rpc.js cuts and parses lines; docs/protocol.md has the same in prose.
 
 /** @import { SpecChange } from '../spec/diff.js' */
 /** @import { AppSpec } from '../spec/spec.js' */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { forced, judge, sayGivenUp } from '../../../../lib/run/exit-status.js';
+import { forced, judge, sayGivenUp } from '../../../../lib/run/verdict.js';
 
 const death = (given) => ({ atMs: 1, pid: 7, code: null, signal: null, cause: 'crash', by: null, ...given });
 const slot = (status, lastDeath = null, name = 'api') => ({ id: 0, name, status, lastDeath });
