@@ -19,13 +19,14 @@ const { createLoopSampler, createVitals } = withFakes(() => ({
 /** What the agent takes of Node it takes when it is read. */
 function withFakes(read) {
   const { hrtime, cpuUsage } = process;
-  const { setImmediate, setInterval, clearInterval } = globalThis;
+  const nodeTimers = require('node:timers');
+  const { setImmediate, setInterval, clearInterval } = nodeTimers;
   try {
     Object.assign(process, {
       hrtime: () => [Math.trunc(nowMs / 1_000), (nowMs % 1_000) * 1e6],
       cpuUsage: () => ({ user: workedMs * 1_000, system: 0 }),
     });
-    Object.assign(globalThis, {
+    Object.assign(nodeTimers, {
       setImmediate: (act) => (act(), { unref: () => {} }),
       setInterval: begin,
       clearInterval: (timer) => void timers.delete(timer),
@@ -33,7 +34,7 @@ function withFakes(read) {
     return read();
   } finally {
     Object.assign(process, { hrtime, cpuUsage });
-    Object.assign(globalThis, { setImmediate, setInterval, clearInterval });
+    Object.assign(nodeTimers, { setImmediate, setInterval, clearInterval });
   }
 }
 
