@@ -38,11 +38,21 @@ export function importsOf({ path, code }) {
     .map((name) => (name.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(path), name)) : name));
 }
 
+/** Comments that fill whole lines. */
+const COMMENT = /^\s*\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
+
 /**
- * Types are imported in comments, and a type is no dependency. Only comments that fill whole lines
- * are taken out.
+ * Types are imported in comments, and a type is no dependency.
  * @param {string} text
  */
-function withoutComments(text) {
-  return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, '').replace(/^\s*\/\/.*$/gm, '');
+export function withoutComments(text) {
+  return text.replace(COMMENT, '');
+}
+
+/**
+ * @param {string} text
+ * @returns {string[]}
+ */
+export function commentsOf(text) {
+  return text.match(COMMENT) ?? [];
 }

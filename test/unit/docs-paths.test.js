@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { withoutComments } from '../helpers/source-tree.js';
 
 const ROOT = new URL('../../', import.meta.url);
 const PAGES = [
@@ -12,7 +13,10 @@ const PAGES = [
 /** A path of this project: Node.js has its own in `lib/internal`. */
 const PATH = /^(?:bin|lib|daemon|test)\/(?!internal\/)[\w./-]*\w\/?$/;
 const NAME = /^\w+\(\)$/;
-/** Tables and limits. Variables of the environment look like them. */
+/**
+ * Tables and limits, in quotes: in a picture, words in capitals are processes and signals.
+ * Variables of the environment look like them.
+ */
 const CONSTANT = /^(?!(?:NCLUST|NODE)_|NO_COLOR|FORCE_COLOR)[A-Z][A-Z_]{3,}$/;
 
 /**
@@ -38,7 +42,7 @@ describe.each(PAGES.filter((page) => PLACES.some(({ where, paths }) => paths.len
     test('each function and table is in a file that is named beside it', () => {
       const strangers = places.flatMap(({ where, paths, names }) => {
         const files = paths.filter((path) => /\.\w+$/.test(path) && existsSync(new URL(path, ROOT)));
-        const code = files.map((path) => codeOf(readFileSync(new URL(path, ROOT), 'utf8'))).join('\n');
+        const code = files.map((path) => withoutComments(readFileSync(new URL(path, ROOT), 'utf8'))).join('\n');
         const missing = names.filter(
           (name) => files.length > 0 && !new RegExp(`\\b${name.replace('()', '')}\\b`).test(code),
         );
@@ -55,14 +59,6 @@ describe.each(PAGES.filter((page) => PLACES.some(({ where, paths }) => paths.len
  */
 function isOn(page, where) {
   return where.startsWith(`${page}: `);
-}
-
-/**
- * @param {string} text
- * @returns {string}  Without comments.
- */
-function codeOf(text) {
-  return text.replace(/\/\*[^]*?\*\/|(?<=^|\s)\/\/ .*$/gm, '');
 }
 
 /** @param {string} name */

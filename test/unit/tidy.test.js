@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { importsOf, sourceFiles } from '../helpers/source-tree.js';
+import { commentsOf, importsOf, sourceFiles } from '../helpers/source-tree.js';
 
 const COLUMNS_MAX = 120;
 const PROSE_COLUMNS_MAX = 100;
@@ -155,8 +155,9 @@ function lengthOf(path) {
  * @returns {string[]}  Paths and names of modules.
  */
 function namedInComments(text) {
-  const comments = text.match(/\/\*[^]*?\*\/|(?<=^|\s)\/\/ .*$/gm) ?? [];
-  const prose = comments.map((comment) => comment.replace(/import\([^)]*\)|@import.*/g, '')).join('\n');
+  const prose = commentsOf(text)
+    .map((comment) => comment.replace(/import\([^)]*\)|@import.*/g, ''))
+    .join('\n');
   return prose.match(/(?<![\w./*<-])(?:[\w-]+\/)*[\w-]+\.c?js\b/g) ?? [];
 }
 

@@ -20,7 +20,7 @@ import { memoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
 const FAULT_MAX = 300;
 
 /**
- * What each event from the keeper changes.
+ * The function that takes each event from the keeper.
  * @type {Record<string, (core: Core, instance: Instance, data: any) => void>}
  */
 export const FACTS = { booted, listening, ready, exited, gone, vitals, 'agent-failed': agentFailed };

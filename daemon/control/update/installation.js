@@ -1,7 +1,7 @@
 // Knows: other installations of nclust: their version and digest, and why one is refused.
 // Must not: move anything; api/update.js does that.
-// Start at: update() in api/update.js; exchange() in keeper-link/session.js replaces the keeper;
-// refusals.js.
+// Start at: update() in api/update.js, then refusals.js; exchange() in keeper-link/session.js
+// replaces the keeper.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';

@@ -26,8 +26,9 @@
  * @property {string} help
  * @property {string} [brief]  The same for the list of all commands, on one line. Default: `help`.
  * @property {[flags: string, help: string][]} [options]
- * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Those of config/options/options.js; all of
- *   them, and arguments for the app behind "--", or what can change later.
+ * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Those of
+ *   config/options/options.js; all of them, and arguments for the app behind "--", or what can
+ *   change later.
  * @property {string[]} [examples]
  * @property {boolean} [isHidden]  Left out of the help.
  * @property {() => Promise<Loaded>} load  Imports what this command needs, and nothing else.
