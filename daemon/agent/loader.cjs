@@ -14,7 +14,6 @@ const LATER = [
   'gc-watch',
   'http-counts',
   'inspector',
-  'listen-error',
   'log-fallback',
   'parking',
   'profile',

@@ -34,7 +34,6 @@ const LONG = {
 
 /** Short, with one importer, and why it is a file nevertheless. @type {Record<string, string>} */
 const SMALL = {
-  'daemon/agent/listen-error.cjs': 'a worker compiles it when an address is taken',
   'daemon/control/host/clock.js': 'tests turn a clock of their own',
   'daemon/control/spawn/git-checkout.js': 'what a request changes must not know git',
   'lib/commands/examples.js': 'a command',
