@@ -6,14 +6,16 @@
 //             pause, because closing at once is what makes clients see resets.
 //   finish    nobody else will serve: idle connections close at once.
 //
-// Sockets that were upgraded, and those of plain TCP servers, belong to the app: it gets its signal
-// as soon as only those are left.
+// Sockets that were upgraded belong to the app: it gets its signal as soon as only those are left.
+// So do those of plain TCP and TLS servers, unless others serve on and the app handles no signal:
+// then half-close.cjs ends them between two messages.
 'use strict';
 
 const diagnostics = require('node:diagnostics_channel');
 const net = require('node:net');
 // Not those of the app, which may be a DOM's by now, or never fire.
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers');
+const { createHalfClose } = require('./half-close.cjs');
 const { nowMono } = require('./isolation.cjs');
 
 /** @import { ServerResponse } from 'node:http' */
@@ -48,10 +50,19 @@ const SIGNAL_WAIT_MS = 5_000;
  */
 function drain(sockets, { mode, byMessage = false, signal = null }, onDrained) {
   const words = byMessage ? ['message'] : signal ? [signal] : ['SIGTERM', 'SIGINT'];
-  begin(sockets, { idlePauseMs: mode === 'handover' ? IDLE_PAUSE_MS : 0, isForGood: true }, () => {
-    stayFor(words);
-    sayFarewell(sockets.servers.webSockets, words, onDrained);
-  });
+  const isHandover = mode === 'handover';
+  begin(
+    sockets,
+    {
+      idlePauseMs: isHandover ? IDLE_PAUSE_MS : 0,
+      isForGood: true,
+      halfClose: isHandover && !isHandled(words) ? createHalfClose() : undefined,
+    },
+    () => {
+      stayFor(words);
+      sayFarewell(sockets.servers.webSockets, words, onDrained);
+    },
+  );
 }
 
 /**
@@ -71,11 +82,15 @@ function park(sockets) {
 
 /**
  * @param {SocketClaims} sockets
- * @param {{ idlePauseMs: number, isForGood: boolean }} o
+ * @param {object} o
+ * @param {number} o.idlePauseMs
+ * @param {boolean} o.isForGood
+ * @param {ReturnType<typeof createHalfClose>} [o.halfClose]  Default: connections of plain servers
+ *   are the app's.
  * @param {() => void} onEmpty
  * @returns {() => void}  Ends it.
  */
-function begin(sockets, { idlePauseMs, isForGood }, onEmpty) {
+function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
   const servers = new Set(sockets.servers.all);
   const open = () => [
     ...rawSockets(servers).filter(isHttp),
@@ -83,7 +98,8 @@ function begin(sockets, { idlePauseMs, isForGood }, onEmpty) {
     ...handshakes(servers, sockets.servers.wrapped),
   ];
   const sessions = () => [...sockets.servers.wrapped].filter(isSession);
-  const isEmpty = () => open().length + sessions().length === 0 && !sockets.balance?.isPassing;
+  const plain = () => (halfClose ? plainSockets(servers, sockets.servers.wrapped) : []);
+  const isEmpty = () => open().length + sessions().length + plain().length === 0 && !sockets.balance?.isPassing;
   const onRequest = (/** @type {any} */ { response }) => sayClose(response);
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
@@ -112,6 +128,7 @@ function begin(sockets, { idlePauseMs, isForGood }, onEmpty) {
         else if (!idleSince.has(socket)) idleSince.set(socket, atMono);
         if (atMono - (idleSince.get(socket) ?? atMono) >= pauseFor(socket, idlePauseMs)) socket.destroySoon();
       }
+      halfClose?.(plain());
       if (!isEmpty()) return;
       clearInterval(timer);
       onEmpty();
@@ -138,6 +155,14 @@ function stayFor(words) {
   for (const word of words)
     if (process.listenerCount(word) > 0)
       process.prependOnceListener(/** @type {NodeJS.Signals} */ (word), () => clearTimeout(stay));
+}
+
+/**
+ * An app with a handler for its signal or for the message "shutdown" says goodbye itself.
+ * @param {string[]} words
+ */
+function isHandled(words) {
+  return words.some((word) => process.listenerCount(word) > 0);
 }
 
 /**
@@ -186,6 +211,23 @@ function handshakes(servers, wrapped) {
 }
 
 /**
+ * The connections of servers that speak neither HTTP/1 nor HTTP/2, those over TLS after their
+ * handshake.
+ * @param {Set<any>} servers
+ * @param {Set<any>} wrapped
+ * @returns {any[]}
+ */
+function plainSockets(servers, wrapped) {
+  const plain = new Set(
+    [...servers].filter((one) => one.headersTimeout === undefined && typeof one.updateSettings !== 'function'),
+  );
+  const bare = new Set([...plain].filter((one) => typeof one.setSecureContext !== 'function'));
+  const secured = [...wrapped].filter((one) => one instanceof net.Socket && plain.has(/** @type {any} */ (one).server));
+  // An app may give a connection to an HTTP server of its own.
+  return [...rawSockets(bare), ...secured].filter((one) => !isHttp(one));
+}
+
+/**
  * An upgraded connection has lost its parser.
  * @param {HttpSocket} socket
  */
@@ -214,8 +256,7 @@ const PEER_WAIT_MS = 1_000;
  * @param {() => void} then  Called when the peers have closed, or have had the time to.
  */
 function sayFarewell(webSockets, words, then) {
-  // An app with a handler for its signal or for the message "shutdown" says goodbye itself.
-  if (words.some((word) => process.listenerCount(word) > 0) || webSockets.size === 0) return then();
+  if (isHandled(words) || webSockets.size === 0) return then();
   let left = webSockets.size;
   const enough = setTimeout(then, PEER_WAIT_MS);
   const one = () => {

@@ -12,6 +12,7 @@ const LATER = [
   'drain',
   'event-loop',
   'gc-watch',
+  'half-close',
   'http-counts',
   'inspector',
   'log-fallback',

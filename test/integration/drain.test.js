@@ -10,6 +10,7 @@ import { connect as connectTls } from 'node:tls';
 import { expect, test } from 'vitest';
 import { realKeeper, temporaryHome } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
+import { waitFor } from '../helpers/wait-for.js';
 
 /** @import { Socket } from 'node:net' */
 /** @import { Readable } from 'node:stream' */
@@ -337,21 +338,44 @@ test.each(['handover', 'finish'])(
   },
 );
 
-test.each(['handover', 'finish'])(
-  '%s: an open connection of plain TCP does not delay the signal, and nobody but the signal ends it',
-  async (drain) => {
-    const keeper = await realKeeper();
-    const port = await takePort();
-    await keeper.spawnNode('one', 'runs-code', {
-      env: { CODE: `${GREETS} server.listen(${port}, () => say('listens'));` },
-    });
-    await keeper.says('one', 'listens');
-    const client = await greeted(port);
-    await keeper.retire('one', { drain, killTimeoutMs: PATIENCE_MS });
-    expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: null, signal: 'SIGINT' });
-    expect(await client.ended).toBe('end');
-    expect(client.received()).toBe('hello ');
-    await keeper.event('gone', 'one');
-    expect(keeper.output('one')).not.toContain('connection closed');
-  },
-);
+test('finish: an open connection of plain TCP does not delay the signal, and only the signal ends it', async () => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  await keeper.spawnNode('one', 'runs-code', {
+    env: { CODE: `${GREETS} server.listen(${port}, () => say('listens'));` },
+  });
+  await keeper.says('one', 'listens');
+  const client = await greeted(port);
+  await keeper.retire('one', { drain: 'finish', killTimeoutMs: PATIENCE_MS });
+  expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: null, signal: 'SIGINT' });
+  expect(await client.ended).toBe('end');
+  expect(client.received()).toBe('hello ');
+  await keeper.event('gone', 'one');
+  expect(keeper.output('one')).not.toContain('connection closed');
+});
+
+test('handover: a line that crosses the end of its connection reaches an app that does not expect that', async () => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  await keeper.spawnNode('one', 'runs-code', {
+    env: {
+      CODE: `
+    const reply = (socket, text) => { if (text.includes('late')) say('has', text.trim()); socket.write('yes\\n'); };
+    require('node:net')
+      .createServer((socket) => socket.setEncoding('utf8').on('data', (text) => reply(socket, text)))
+      .listen(${port}, () => say('listens'));`,
+    },
+  });
+  await keeper.says('one', 'listens');
+  const socket = connect({ port, allowHalfOpen: true });
+  let isEnded = false;
+  socket.on('end', () => (isEnded = true)).write('early\n');
+  await once(socket, 'data');
+  socket.resume();
+  await keeper.retire('one', { drain: 'handover', killTimeoutMs: PATIENCE_MS });
+  await waitFor('the end of the connection', () => isEnded || void socket.write('early\n'));
+  socket.write('late\n');
+  await keeper.says('one', 'has late');
+  socket.end();
+  expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: null, signal: 'SIGINT' });
+});

@@ -7,6 +7,11 @@ import { pause } from '../../helpers/wait-for.js';
 // The app is plain everywhere: it has no code for being replaced. test/e2e/long/load has more
 // variants, test/e2e/soak the long forms.
 const QUICK = ['--min-uptime', '100'];
+/**
+ * 30 to 60 ms between an answer and the next line: a client has the time to see the end of its
+ * connection, also when other programs keep this machine busy.
+ */
+const THINKING = { leastPauseMs: 30, pauseMs: 15 };
 
 /**
  * @param {number} times
@@ -55,6 +60,16 @@ describe('a reload loses nothing', () => {
     expect(new Set((await app.instances()).map(({ generation }) => generation)).size).toBe(1);
     await untilNothingIsLeftOver(home);
   });
+});
+
+test.each([
+  ['cluster mode', 2],
+  ['fork mode', undefined],
+])('plain TCP, %s: 3 reloads reset no connection of 20 clients and lose no line', async (_, instances) => {
+  const home = await sandbox();
+  const app = await serve(home, 'answers-lines', { instances, flags: QUICK });
+  await loseNothing(app, { line: 20 }, () => repeat(3, () => reload(home, app)), THINKING);
+  await untilNothingIsLeftOver(home);
 });
 
 describe('WebSocket clients get a clean close', () => {

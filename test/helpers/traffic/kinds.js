@@ -1,4 +1,5 @@
 import { openHttp2 } from './http2.js';
+import { openLines } from './lines.js';
 import { openPipelined } from './pipelined.js';
 import { openDownload, openKeepAlive, openOneShot, openSlow, openUpload } from './requests.js';
 import { openSocketIo } from './socket-io.js';
@@ -38,6 +39,7 @@ export const KINDS = {
   http2: openHttp2,
   websocket: openWebSocket,
   'socket.io': openSocketIo,
+  line: openLines,
 };
 
 /** @typedef {keyof typeof KINDS} Kind */

@@ -32,12 +32,20 @@ const random = createRandom(2);
  *   closes them or the traffic is stopped.
  * @param {number} [o.pauseMs]  Between answer and next request: at random up to twice that. Default
  *   2.
+ * @param {number} [o.leastPauseMs]  More than that in any case. Default 0.
  * @returns {Traffic}
  */
 export function startTraffic(
   target,
   clients,
-  { timeoutMs = 5_000, slowMs = [300, 600], transferMs = 300, sessionMs = 2 ** 31 - 1, pauseMs = 2 } = {},
+  {
+    timeoutMs = 5_000,
+    slowMs = [300, 600],
+    transferMs = 300,
+    sessionMs = 2 ** 31 - 1,
+    pauseMs = 2,
+    leastPauseMs = 0,
+  } = {},
 ) {
   const ledger = openLedger();
   const address = addressOf(target);
@@ -55,7 +63,7 @@ export function startTraffic(
       // A refused connection fails at once: without a pause, one refusing instant would be counted
       // ten thousand times.
       const isBad = outcomes.some(({ bucket }) => bucket !== 'ok');
-      await pause(Math.max(isBad ? 1 : 0, random() * 2 * pauseMs));
+      await pause(Math.max(isBad ? 1 : 0, leastPauseMs + random() * 2 * pauseMs));
     }
     client.close();
   }

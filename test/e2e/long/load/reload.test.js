@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { EVERY_REQUEST, loseNothing, otherNode, reload, serve } from '../../../helpers/reloads.js';
 import { sandbox } from '../../../helpers/sandbox.js';
+import { tlsEnv } from '../../../helpers/traffic/target.js';
 
 /** @import { App } from '../../../helpers/sandbox-app.js' */
 /** @import { Sandbox } from '../../../helpers/sandbox.js' */
@@ -42,6 +43,18 @@ describe('a reload loses nothing', () => {
       await reload(home, app, '--max-surge', '3');
       await reload(home, app, '--max-unavailable', '1');
     });
+  });
+
+  test.each([
+    ['answers that take a while', { ANSWER_MS: '20' }],
+    ['answers in two parts', { PART_MS: '5' }],
+    ['a server that speaks first', { GREETS: '1' }],
+    ['TLS', tlsEnv],
+  ])('plain TCP, %s: 2 reloads of 2 workers', async (_, env) => {
+    const home = await sandbox();
+    const app = await serve(home, 'answers-lines', { instances: 2, flags: QUICK, env });
+    const url = 'TLS_CERT' in env ? app.url.replace('http://127.0.0.1', 'https://localhost') : app.url;
+    await loseNothing({ url }, { line: 20 }, () => reloadTwice(home, app), { leastPauseMs: 40, pauseMs: 20 });
   });
 
   test.skipIf(!otherNode(24))('to another Node, while serving', async () => {

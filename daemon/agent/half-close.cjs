@@ -1,0 +1,149 @@
+// Ends the connections of plain TCP and TLS servers, each between two messages. The server sends
+// its FIN and the app goes on reading, but it can answer nothing more on that connection. So a line
+// that crosses the FIN gets no answer, and the moment of the FIN decides. The agent does not know
+// the protocol. It looks at who sends, at the pauses within an answer, and at those of the client:
+//
+//   client   line              line                   sees the end, and connects again
+//   server       part   part       part   part   FIN
+//                |<---->|<---->|          |<---->|
+//                 parts  think             a turn of the event loop; at least 2 x parts
+//
+// The client takes at least four times as long to think. So the FIN is there before it sends its
+// next line.
+'use strict';
+
+// Not those of the app, which may be a DOM's by now, or never fire.
+const { setImmediate, setTimeout } = require('node:timers');
+const { nowMono } = require('./isolation.cjs');
+
+/** @import { Socket } from 'node:net' */
+
+/** A client that thinks for less time sends line after line: the next one is always on its way. */
+const THINK_MIN_MS = 1;
+const THINK_PER_PARTS = 4;
+const PAUSE_PER_PARTS = 2;
+/** The FIN of a busy process may be late by this share of the time that the client takes to think. */
+const LATE_SHARE = 1 / 8;
+/**
+ * A connection without an exchange ends after this pause. It is not a round number of seconds,
+ * because those are the intervals of clients that send regularly.
+ */
+const QUIET_MS = 1_500;
+
+/**
+ * @typedef {Socket & { _unrefTimer: () => void }} PlainSocket
+ * @typedef {object} Talk  What the agent has seen on a connection since the drain began.
+ * @property {number} bytesRead
+ * @property {'client' | 'server' | null} last  Who sent last. null: nothing was sent.
+ * @property {number} atMono  When the last bytes were sent.
+ * @property {boolean} isPausing  The event loop has turned since then.
+ * @property {boolean} isWhole  The agent has seen the line that the server answers.
+ * @property {number} partsMs  The longest pause within this answer.
+ * @property {number} partsBeforeMs  The longest pause within the answer before.
+ * @property {number} thinkMs  The last pause between a whole answer and the next line. 0: not known.
+ */
+
+/**
+ * @returns {(sockets: PlainSocket[]) => void}  To be called again and again, with the connections
+ *   that are open.
+ */
+function createHalfClose() {
+  /** @type {WeakMap<PlainSocket, Talk>} */
+  const talks = new WeakMap();
+  return (sockets) => {
+    for (const socket of sockets) {
+      const talk = talks.get(socket);
+      if (talk === undefined) talks.set(socket, watch(socket));
+      // A client that sent last may wait for its answer.
+      else if (talk.last !== 'client' && nowMono() - talk.atMono >= QUIET_MS) halfClose(socket);
+    }
+  };
+}
+
+/**
+ * @param {PlainSocket} socket
+ * @returns {Talk}
+ */
+function watch(socket) {
+  /** @type {Talk} */
+  const talk = {
+    bytesRead: socket.bytesRead,
+    last: null,
+    atMono: nowMono(),
+    isPausing: true,
+    isWhole: false,
+    partsMs: 0,
+    partsBeforeMs: 0,
+    thinkMs: 0,
+  };
+  const { _unrefTimer } = socket;
+  // Node calls this method for its timeouts whenever bytes come or go. A 'data' listener would
+  // start to read a stream that the app has paused.
+  socket._unrefTimer = function () {
+    note(socket, talk);
+    _unrefTimer.call(this);
+  };
+  return talk;
+}
+
+/**
+ * @param {PlainSocket} socket
+ * @param {Talk} talk
+ */
+function note(socket, talk) {
+  const atMono = nowMono();
+  const pausedMs = talk.isPausing ? atMono - talk.atMono : 0;
+  if (socket.bytesRead !== talk.bytesRead) {
+    if (talk.last === 'server') endExchange(talk, pausedMs);
+    talk.bytesRead = socket.bytesRead;
+    talk.last = 'client';
+    talk.isWhole = true;
+  } else if (socket.writableLength > 0) {
+    if (talk.last === 'server') talk.partsMs = Math.max(talk.partsMs, pausedMs);
+    talk.last = 'server';
+  } else return; // The client has ended its side.
+  talk.atMono = atMono;
+  talk.isPausing = false;
+  // The second one comes after the event loop has looked for more bytes.
+  setImmediate(() => setImmediate(() => talk.atMono === atMono && onPause(socket, talk)));
+}
+
+/**
+ * @param {Talk} talk
+ * @param {number} pausedMs
+ */
+function endExchange(talk, pausedMs) {
+  talk.thinkMs = talk.isWhole ? pausedMs : 0;
+  talk.partsBeforeMs = talk.partsMs;
+  talk.partsMs = 0;
+}
+
+/**
+ * @param {PlainSocket} socket
+ * @param {Talk} talk
+ */
+function onPause(socket, talk) {
+  // Node calls _unrefTimer() again when it has written the rest.
+  if (socket.writableLength > 0) return;
+  talk.isPausing = true;
+  const { atMono, last, thinkMs } = talk;
+  const partsMs = Math.max(talk.partsMs, talk.partsBeforeMs);
+  if (last !== 'server' || thinkMs < Math.max(THINK_MIN_MS, THINK_PER_PARTS * partsMs)) return;
+  const pauseMs = PAUSE_PER_PARTS * partsMs;
+  const end = () => {
+    // A process that is too late waits for the next answer.
+    if (talk.atMono === atMono && nowMono() - atMono <= pauseMs + thinkMs * LATE_SHARE) halfClose(socket);
+  };
+  if (pauseMs === 0) end();
+  else setTimeout(() => setImmediate(end), pauseMs);
+}
+
+/** @param {PlainSocket} socket */
+function halfClose(socket) {
+  if (socket.writableEnded || socket.writableLength > 0) return;
+  // For an app that answers a line which crossed the FIN the client has gone away, and it may have
+  // no listener for that error.
+  socket.on('error', () => {}).end();
+}
+
+module.exports = { createHalfClose };

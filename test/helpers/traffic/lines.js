@@ -1,0 +1,75 @@
+import { setImmediate } from 'node:timers/promises';
+import { judgeJson } from './exchange.js';
+import { openSocket, unanswered } from './target.js';
+
+/** @import { Socket } from 'node:net' */
+/** @import { Outcome } from '../ledger.js' */
+/** @import { OpenClient } from './kinds.js' */
+
+/**
+ * A line protocol without HTTP: sends a line, and the next one some time after the answer. The
+ * client opens another connection when the server has ended this one between two lines. It sends no
+ * line twice: a line without an answer is lost.
+ * @type {OpenClient}
+ */
+export function openLines(address, { timeoutMs }) {
+  /** @type {Socket | undefined} */
+  let socket;
+
+  async function one() {
+    // On a busy machine this process may have slept since the answer. It reads what has come since,
+    // and so sees the end of the connection.
+    await setImmediate();
+    const isFresh = !socket || socket.destroyed || socket.readableEnded;
+    const current = isFresh ? openSocket(address).on('error', () => {}) : /** @type {Socket} */ (socket);
+    socket = current;
+    const outcome = await say(current, timeoutMs);
+    if (outcome.bucket !== 'ok') current.destroy();
+    return outcome.bucket === 'ok' || isFresh
+      ? outcome
+      : { ...outcome, detail: `${outcome.detail} on a connection used before` };
+  }
+
+  return { one, close: () => void socket?.destroy() };
+}
+
+/**
+ * @param {Socket} socket
+ * @param {number} timeoutMs
+ * @returns {Promise<Outcome>}
+ */
+function say(socket, timeoutMs) {
+  return new Promise((resolve) => {
+    let text = '';
+    /** @type {Record<string, (given: any) => void>} */
+    const listeners = {
+      // A greeting is not an answer.
+      data(chunk) {
+        text = `${text}${chunk}`.replace(/^[^{].*\n/, '');
+        if (text.endsWith('\n')) finish(judgeJson(Buffer.from(text)));
+      },
+      end: onGone,
+      close: onGone,
+      error: (error) => finish(unanswered(error)),
+    };
+    const late = setTimeout(() => finish({ bucket: 'hung', detail: `no whole line after ${timeoutMs} ms` }), timeoutMs);
+
+    function onGone() {
+      finish(
+        text === ''
+          ? { bucket: 'reset', detail: 'ended in place of an answer' }
+          : { bucket: 'truncated', detail: `ended after "${text}"` },
+      );
+    }
+    /** @param {Outcome} outcome */
+    function finish(outcome) {
+      clearTimeout(late);
+      for (const [event, listener] of Object.entries(listeners)) socket.off(event, listener);
+      // The end of a connection is seen between two lines as well.
+      socket.resume();
+      resolve(outcome);
+    }
+    for (const [event, listener] of Object.entries(listeners)) socket.on(event, listener);
+    socket.write('hello\n');
+  });
+}
