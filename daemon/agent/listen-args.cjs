@@ -19,12 +19,11 @@ function kindOf(args, options) {
 }
 
 /**
- * Abstract sockets have no path to keep, and the mode bits are set by Node on the name it has
- * bound.
+ * Abstract sockets have no path to keep.
  * @param {any} options
  */
-function isPath({ path, readableAll, writableAll }) {
-  return typeof path === 'string' && path !== '' && !path.includes('\0') && !readableAll && !writableAll;
+function isPath({ path }) {
+  return typeof path === 'string' && path !== '' && !path.includes('\0');
 }
 
 /**

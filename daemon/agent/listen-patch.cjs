@@ -24,8 +24,8 @@ const { SocketClaims } = require('./socket-claims.cjs');
 /**
  * @typedef {object} NodeListen  Node's own listen(). Both announce the server when it listens.
  * @property {(server: any, ...args: any[]) => net.Server} listen
- * @property {(server: any, handle: any, claim: Claim, backlog: number | undefined) => void}
- *   listenOn On a bound handle.
+ * @property {(server: any, handle: any, claim: Claim, call: ListenCall) => void} listenOn  On a bound
+ *   handle.
  */
 
 /**
@@ -115,14 +115,32 @@ function createNodeListen(original, announceOnce) {
   };
   return {
     listen,
-    listenOn(server, handle, { address, family }, backlog) {
+    listenOn(server, handle, { address, family }, { backlog, options }) {
       if (family !== 0) return void listen(server, handle, backlog);
       // listen() takes a handle of TCP only; this is what it does with one (lib/net.js).
       announceOnce(server);
       server._handle = handle;
+      if (options.readableAll || options.writableAll) openToAll(server, address, options);
       server._listen2(address, -1, -1, backlog);
     },
   };
+}
+
+/**
+ * As uv_pipe_chmod() does it, which knows only the name that was bound.
+ * @param {any} server
+ * @param {string | null} address  Its path.
+ * @param {{ readableAll?: boolean, writableAll?: boolean }} options
+ */
+function openToAll(server, address, { readableAll, writableAll }) {
+  const { chmodSync, statSync } = require('node:fs');
+  try {
+    const { mode } = statSync(address ?? '');
+    chmodSync(address ?? '', mode | (readableAll === true ? 0o444 : 0) | (writableAll === true ? 0o222 : 0));
+  } catch (error) {
+    // Another user bound the socket, or the app has removed the path.
+    process.nextTick(() => server.emit('error', error));
+  }
 }
 
 /**

@@ -172,7 +172,7 @@ class SocketClaims {
     if (this.#isClosing) handle.listen = () => 0;
     // No other process can take the connections of an exclusive socket: shut, it would refuse them.
     else if (!call.options.exclusive) this.#gate?.shut(handle);
-    this.#node.listenOn(server, handle, claim, call.backlog);
+    this.#node.listenOn(server, handle, claim, call);
     if (use.ownPort === undefined) this.balance?.wrap(handle, claim);
   }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -141,6 +141,21 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     for (const id of ['old', 'next']) {
       const { pid } = await keeper.spawnNode(id, 'runs-code', { mode, env: { CODE: code } });
       await keeper.says(id, 'listens');
+      if (id === 'next') await keeper.retire('old', { drain: 'handover' }).then(() => keeper.event('gone', 'old'));
+      expect(await ask({ socketPath: path })).toMatchObject({ pid });
+    }
+  });
+
+  test('readableAll and writableAll open the path to every user', async () => {
+    const { keeper, path } = await begin();
+    const options = JSON.stringify({ path, readableAll: true, writableAll: true });
+    for (const id of ['old', 'next']) {
+      const { pid } = await keeper.spawnNode(id, 'runs-code', {
+        mode,
+        env: { CODE: `http.createServer(answer).listen(${options}, () => say('listens'));` },
+      });
+      await keeper.says(id, 'listens');
+      expect(statSync(path).mode & 0o666).toBe(0o666);
       if (id === 'next') await keeper.retire('old', { drain: 'handover' }).then(() => keeper.event('gone', 'old'));
       expect(await ask({ socketPath: path })).toMatchObject({ pid });
     }
