@@ -38,7 +38,7 @@ export class Agents {
     booted: (child) => this.#booted(child),
     listen: (child, message) => this.#giveSocket(child, message),
     bound: (child, message, handle) => this.#takeCopy(child, message.claim, handle),
-    taken: (child, { claim }) => this.#listeners.get(child.scope, claim)?.users.add(child.instanceId),
+    taken: (child, { claim }) => this.#take(child, claim),
     listening: (child, message) => this.#listening(child, message),
     closed: (child, { claim }) => this.#closed(child, claim),
     draining: (child, { caught }) => child.retirement?.caughtSignals(caught),
@@ -163,7 +163,7 @@ export class Agents {
       // One that is to end waits for its listen() and accepts nothing (agent/socket-claims.cjs):
       // unanswered, it would never come to its end.
       if (!child.retirement) listener.users.add(child.instanceId);
-      if (this.#listeners.refresh(listener)) this.#rebound(listener, child);
+      if (this.#listeners.refresh(listener, child.owner)) this.#rebound(listener, child);
       child.tell({ act: 'socket', seq }, listener.handle);
     } catch (error) {
       const { code, message: text, isForeign } = /** @type {BindError} */ (error);
@@ -253,11 +253,22 @@ export class Agents {
       return void child.tell({ act: 'conflict', claim, code: 'EADDRINUSE', message: `held by app "${holder.app}"` });
     }
     const held = claim.family === 0 ? this.#listeners.get(child.scope, claim) : undefined;
-    if (held) this.#listeners.replace(held, handle);
+    if (held) this.#listeners.replace(held, handle, child.owner);
     const listener = held ?? this.#listeners.keep(child, claim, handle);
     listener.users.add(child.instanceId);
     if (held) this.#rebound(held, child);
     else this.announce(listener);
+  }
+
+  /**
+   * It was born with the socket, and listens there.
+   * @param {Child} child
+   * @param {Claim} claim
+   */
+  #take(child, claim) {
+    const listener = this.#listeners.get(child.scope, claim);
+    listener?.users.add(child.instanceId);
+    if (listener) listener.owner = child.owner;
   }
 
   /** @param {Child} child */

@@ -1,3 +1,4 @@
+import { ownerOf } from './owner.js';
 import { readStat } from './processes.js';
 import { AGENT_CMD } from './protocol.js';
 
@@ -84,6 +85,8 @@ export class Child {
    * @param {number} o.startedAtMs
    * @param {string | null} o.outPipe
    * @param {string | null} o.errPipe
+   * @param {number} [o.uid]
+   * @param {number} [o.gid]
    * @param {number} [o.slot]
    * @param {Scheduling} [o.scheduling]
    * @param {boolean} [o.isGated]
@@ -102,6 +105,8 @@ export class Child {
     this.bootedAtMs = o.mode === 'exec' || o.process === null ? o.startedAtMs : null;
     this.outPipe = o.outPipe;
     this.errPipe = o.errPipe;
+    /** An adopted one can claim no socket, so its user is not needed. */
+    this.owner = ownerOf(o);
     this.slot = o.slot ?? 0;
     this.scheduling = o.scheduling ?? 'os';
     this.isGated = o.isGated ?? false;

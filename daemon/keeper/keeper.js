@@ -82,8 +82,8 @@ export class Keeper {
         else this.#notes.set(key, value);
       },
       adopt: (params) => this.adopt(params),
-      inherit: ({ app, scope, claim }, handle) => {
-        if (handle) this.#listeners.keep({ app, scope }, claim, handle);
+      inherit: ({ app, scope, owner = null, claim }, handle) => {
+        if (handle) this.#listeners.keep({ app, scope, owner }, claim, handle);
       },
       ...createAppVerbs({
         findChild: (instanceId) => this.#findChild(instanceId),

@@ -3,8 +3,10 @@
 // what is queued outlives every worker.
 import net from 'node:net';
 import { getSystemErrorName } from 'node:util';
+import { withUid } from './owner.js';
 import { bindPath, removePath, restorePath } from './unix-path.js';
 
+/** @import { Owner } from './owner.js' */
 /** @import { Address } from './protocol.js' */
 
 /** UV_TCP_REUSEPORT, which libuv has since Node 22.12. Older ones ignore the bit. */
@@ -27,10 +29,17 @@ const IPV6_ONLY = 1;
  * @property {number} flags  1: IPv6 only.
  * @property {number} index  Counts the sockets of a process with port 0, which are all different.
  *
+ * @typedef {object} Claimant  An instance, or what is known of one.
+ * @property {string} app
+ * @property {string} scope
+ * @property {Owner | null} owner
+ *
  * @typedef {object} Listener
  * @property {string} key
  * @property {string} app
  * @property {string} scope
+ * @property {Owner | null} owner  The user of the instance that claimed it last. The keeper works on
+ *   the path of a Unix socket with the rights of this user.
  * @property {Claim} claim
  * @property {Address} bound
  * @property {Handle} handle
@@ -63,10 +72,11 @@ export const claimKey = (scope, { address, port, family, flags, index }) =>
  * What control knows of a socket.
  * @param {Listener} listener
  */
-export const describeListener = ({ key, app, scope, claim, bound }) => ({
+export const describeListener = ({ key, app, scope, owner, claim, bound }) => ({
   key,
   app,
   scope,
+  owner,
   claim,
   address: bound.address,
   port: bound.port,
@@ -88,14 +98,16 @@ export class Listeners {
   /**
    * An app is about to listen there again.
    * @param {Listener} listener
+   * @param {Owner | null} owner  Of the instance that asks.
    * @returns {boolean}  Whether it has another handle now: the folder of a Unix socket was removed
    *   with all its names, and it was bound anew.
    */
-  refresh(listener) {
+  refresh(listener, owner) {
     const { claim } = listener;
-    if (claim.family !== 0 || restorePath(claim.address ?? '')) return false;
-    const handle = bindAgain(claim);
-    if (handle) this.replace(listener, handle);
+    listener.owner = owner;
+    if (claim.family !== 0 || withUid(owner, () => restorePath(claim.address ?? ''))) return false;
+    const handle = bindAgain(claim, owner);
+    if (handle) this.replace(listener, handle, owner);
     return handle !== null;
   }
 
@@ -103,10 +115,11 @@ export class Listeners {
    * Another socket takes the place of one that nobody can reach any more.
    * @param {Listener} listener
    * @param {Handle} handle
+   * @param {Owner | null} owner  The user who bound it.
    */
-  replace(listener, handle) {
-    listener.handle.close();
-    listener.handle = handle;
+  replace(listener, handle, owner) {
+    close(listener);
+    Object.assign(listener, { handle, owner });
   }
 
   /** @param {string} scope */
@@ -120,38 +133,40 @@ export class Listeners {
 
   /**
    * Creates and keeps a socket.
-   * @param {{ app: string, scope: string }} owner
+   * @param {Claimant} claimant
    * @param {Claim} claim
    * @param {object} [o]
    * @param {boolean} [o.beside]  Share the address with a process that already listens there: an
    *   orphan of the same app.
    * @returns {Listener}  Throws BindError; the message names the app that holds the address.
    */
-  bind({ app, scope }, claim, { beside = false } = {}) {
-    const holder = this.holderOf(scope, claim);
+  bind(claimant, claim, { beside = false } = {}) {
+    const holder = this.holderOf(claimant.scope, claim);
     if (holder) throw new BindError('EADDRINUSE', `held by app "${holder.app}"`);
     // SO_REUSEPORT is what lets a later keeper bind beside orphans of this one, but it also hides a
     // real conflict. So first without.
-    if (claim.family === 0) return this.keep({ app, scope }, claim, bindToPath(claim, beside));
+    if (claim.family === 0) return this.keep(claimant, claim, bindToPath(claim, claimant.owner, beside));
     if (!beside) bindOnce(claim, 0).close();
-    return this.keep({ app, scope }, claim, bindOnce(claim, REUSE_PORT));
+    return this.keep(claimant, claim, bindOnce(claim, REUSE_PORT));
   }
 
   /**
-   * @param {{ app: string, scope: string }} owner
+   * @param {Claimant} claimant
    * @param {Claim} claim
    * @param {Handle} handle  Bound by the app itself, or handed over from the keeper before.
    * @returns {Listener}
    */
-  keep({ app, scope }, claim, handle) {
+  keep({ app, scope, owner }, claim, handle) {
     const key = claimKey(scope, claim);
+    const before = this.#table.get(key);
     const out = { address: claim.address ?? '', port: 0, family: 'pipe' };
     handle.getsockname?.(out);
-    this.#table.get(key)?.handle.close();
+    if (before) close(before);
     const listener = {
       key,
       app,
       scope,
+      owner,
       claim,
       bound: { address: out.address, port: out.port, family: out.family },
       handle,
@@ -167,10 +182,10 @@ export class Listeners {
    */
   release(isMeant) {
     const meant = this.all().filter(isMeant);
-    for (const { key, claim, handle } of meant) {
-      this.#table.delete(key);
-      handle.close();
-      if (claim.family === 0) removePath(claim.address ?? '');
+    for (const listener of meant) {
+      this.#table.delete(listener.key);
+      close(listener);
+      if (listener.claim.family === 0) tryToRemove(listener);
     }
     return meant;
   }
@@ -190,7 +205,7 @@ export class Listeners {
   }
 
   /**
-   * @param {{ scope: string }} owner
+   * @param {{ scope: string }} claimant
    * @param {Claim} claim
    * @returns {Listener[]}  Other addresses of the app itself on this port, which nobody uses.
    */
@@ -224,12 +239,31 @@ function overlap({ bound, claim }, wanted) {
 }
 
 /**
+ * libuv removes the name that it has bound.
+ * @param {Listener} listener
+ */
+function close({ owner, handle }) {
+  withUid(owner, () => handle.close());
+}
+
+/** @param {Listener} listener */
+function tryToRemove({ owner, claim }) {
+  try {
+    withUid(owner, () => removePath(claim.address ?? ''));
+  } catch {
+    // Its user cannot remove it any more, or never could. It stays, as it does without nclust.
+  }
+}
+
+/**
  * @param {Claim} claim
+ * @param {Owner | null} owner
  * @param {boolean} isTakenOver
  */
-function bindToPath(claim, isTakenOver) {
+function bindToPath(claim, owner, isTakenOver) {
+  const bind = (/** @type {string} */ name) => bindOnce({ ...claim, address: name }, 0);
   try {
-    return bindPath(claim.address ?? '', (name) => bindOnce({ ...claim, address: name }, 0), { isTakenOver });
+    return withUid(owner, () => bindPath(claim.address ?? '', bind, { isTakenOver }));
   } catch (error) {
     // As bind(2) calls it.
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST')
@@ -240,11 +274,12 @@ function bindToPath(claim, isTakenOver) {
 
 /**
  * @param {Claim} claim
+ * @param {Owner | null} owner
  * @returns {Handle | null}
  */
-function bindAgain(claim) {
+function bindAgain(claim, owner) {
   try {
-    return bindToPath(claim, false);
+    return bindToPath(claim, owner, false);
   } catch {
     // Somebody else has the path by now, or its folder is not there: what is held serves those that
     // are connected.

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import cluster from 'node:cluster';
 import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
+import { constants as systemConstants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ownerOf } from './owner.js';
 import { KeeperError } from './protocol.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
@@ -112,10 +114,29 @@ function startWorker(
       NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles, isGated, scheduling, metrics }),
     });
     worker.on('error', () => {}); // The same error comes to the process, which is where it is looked at.
+    if (ownerOf({ uid, gid })) refuseByCluster(worker.process);
     return worker.process;
   } finally {
     process.execPath = own;
   }
+}
+
+/**
+ * node:cluster would bind any path that a worker names, with the rights of the keeper, and give it
+ * any descriptor of the keeper. A worker gets its path in another way (agents.js), and UDP as ever.
+ * @param {ChildProcess} started
+ */
+function refuseByCluster(started) {
+  const listeners = /** @type {((...args: unknown[]) => void)[]} */ (started.rawListeners('internalMessage'));
+  started.removeAllListeners('internalMessage');
+  started.on('internalMessage', (message, handle) => {
+    const { cmd, act, address, port, addressType, fd, seq, key } = message;
+    const isAbstract = typeof address === 'string' && address.startsWith('\0');
+    const isPath = port === -1 && addressType === -1 && !isAbstract;
+    if (cmd === 'NODE_CLUSTER' && act === 'queryServer' && (isPath || (typeof fd === 'number' && fd >= 0)))
+      return void started.send({ cmd, ack: seq, errno: -systemConstants.errno.EACCES, key }, () => {});
+    for (const listener of listeners) Reflect.apply(listener, started, [message, handle]);
+  });
 }
 
 /**

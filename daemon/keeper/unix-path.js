@@ -48,10 +48,12 @@ export function bindPath(path, bind, { isTakenOver }) {
 /**
  * Brings the path of a held socket back, if it is gone.
  * @param {string} path
- * @returns {boolean}  false when the socket has lost all its names: its folder was removed.
+ * @returns {boolean}  false when the socket has lost all its names, because its folder was removed,
+ *   or when they belong to another user.
  */
 export function restorePath(path) {
-  return tryTo(() => linkSync(spareOf(path), path), ['EEXIST', 'ENOENT']) !== 'ENOENT';
+  const code = tryTo(() => linkSync(spareOf(path), path), ['EEXIST', 'ENOENT', 'EACCES', 'EPERM']);
+  return code === null || code === 'EEXIST';
 }
 
 /**

@@ -1,0 +1,187 @@
+import { chmodSync, chownSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { linkSync, statSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ask } from '../helpers/connections.js';
+import { realKeeper } from '../helpers/keeper.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+// A keeper that runs as root, and apps that run as another user: that user is a stranger to root.
+
+const OTHER = 65_534;
+const OWNER = { uid: OTHER, gid: OTHER };
+
+/**
+ * @param {object} [o]
+ * @param {number} [o.uid]  Whose the folder is.
+ * @param {number} [o.mode]
+ * @returns {string}  A folder that is removed after the test.
+ */
+function folderOf({ uid = OTHER, mode = 0o755 } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-user-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  chownSync(folder, uid, uid);
+  chmodSync(folder, mode);
+  return folder;
+}
+
+describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])('%s: the Unix socket of another user', (mode) => {
+  const begin = async () => {
+    const keeper = await realKeeper();
+    const start = (/** @type {string} */ id, /** @type {string} */ path, { before = '', after = '', ...params } = {}) =>
+      keeper.spawnNode(id, 'runs-code', {
+        mode,
+        cwd: '/',
+        ...OWNER,
+        ...params,
+        env: {
+          CODE: `
+        const fs = require('node:fs');
+        ${before}
+        const server = http.createServer(answer).on('error', ({ code }) => say('failed', code));
+        server.listen(${JSON.stringify(path)}, () => {
+          ${after}
+          say('listens');
+        });`,
+        },
+      });
+    const stop = async (/** @type {string} */ id) => {
+      await keeper.retire(id, { drain: 'handover' });
+      await keeper.event('gone', id);
+    };
+    return { keeper, start, stop };
+  };
+
+  test('the app owns its socket, and may open it to its group', async () => {
+    const { keeper, start, stop } = await begin();
+    const path = join(folderOf(), 'app.sock');
+    await start('one', path, { after: `say('mode', fs.statSync(${JSON.stringify(path)}).mode.toString(8));` });
+    await keeper.says('one', 'mode 140755');
+    const { pid } = await start('two', path, { after: `fs.chmodSync(${JSON.stringify(path)}, 0o660);` });
+    await keeper.says('two', 'listens');
+    expect(statSync(path)).toMatchObject({ uid: OTHER, gid: OTHER, mode: 0o140660 });
+    await stop('one');
+    expect(await ask({ socketPath: path })).toMatchObject({ pid });
+  });
+
+  test('the app cannot listen where its user could not', async () => {
+    const { keeper, start } = await begin();
+    const folder = folderOf({ uid: 0 });
+    await start('one', join(folder, 'evil.sock'));
+    await keeper.says('one', 'failed EACCES');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('a cleared path is restored, and goes with the app', async () => {
+    const { keeper, start, stop } = await begin();
+    const folder = folderOf();
+    const path = join(folder, 'app.sock');
+    const before = `fs.rmSync(${JSON.stringify(path)}, { force: true });`;
+    await start('old', path, { before });
+    await keeper.says('old', 'listens');
+    const { pid } = await start('next', path, { before });
+    await keeper.says('next', 'listens');
+    await stop('old');
+    expect(await ask({ socketPath: path })).toMatchObject({ pid });
+    await stop('next');
+    await keeper.call('release', { app: 'api' });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('in a folder that was made anew, the next instance binds the path as its user', async () => {
+    const { keeper, start } = await begin();
+    const parent = folderOf();
+    const folder = join(parent, 'sockets');
+    const path = join(folder, 'app.sock');
+    const before = `fs.rmSync(${JSON.stringify(folder)}, { recursive: true, force: true });
+      fs.mkdirSync(${JSON.stringify(folder)});`;
+    await start('old', path, { before });
+    await keeper.event('listening', 'old');
+    await start('next', path, { before });
+    await keeper.says('next', 'listens');
+    expect(statSync(path)).toMatchObject({ uid: OTHER, gid: OTHER });
+  });
+
+  /**
+   * Puts a link to a folder of root, with a socket of the same names, in the place of the folder.
+   * @param {string} folder
+   * @returns {string}  The folder of root.
+   */
+  const exchange = (folder) => {
+    const victim = folderOf({ uid: 0, mode: 0o700 });
+    const socket = join(victim, 'app.sock');
+    const server = createServer().listen(socket);
+    onTestFinished(() => void server.close());
+    linkSync(socket, join(victim, '.app.sock.nclust'));
+    renameSync(folder, `${folder}.before`);
+    symlinkSync(victim, folder);
+    onTestFinished(() => rmSync(`${folder}.before`, { recursive: true }));
+    return victim;
+  };
+
+  test('a link in the place of the folder cannot make the keeper remove a socket of root', async () => {
+    const { keeper, start, stop } = await begin();
+    const folder = folderOf();
+    await start('one', join(folder, 'app.sock'));
+    await keeper.says('one', 'listens');
+    await stop('one');
+    const victim = exchange(folder);
+    await keeper.call('release', { app: 'api' });
+    expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
+  });
+
+  test('the next keeper knows whose socket it is', async () => {
+    const { keeper: first, start } = await begin();
+    const folder = folderOf();
+    await start('one', join(folder, 'app.sock'));
+    const { data, handle } = await waitFor('the socket', () => first.events.find((one) => one.event === 'listener'));
+    const orphans = (await first.call('snapshot')).children;
+    await first.kill();
+    const second = await realKeeper({ home: first.home, adopt: orphans });
+    await second.call('inherit', data, handle);
+    const victim = exchange(folder);
+    await second.call('release', { app: 'api' });
+    expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
+  });
+
+  test('the socket of an app that ran as root belongs to the user who claims it next', async () => {
+    const { keeper, start, stop } = await begin();
+    const folder = folderOf();
+    const path = join(folder, 'app.sock');
+    await start('root', path, { uid: undefined, gid: undefined });
+    await keeper.says('root', 'listens');
+    await start('other', path);
+    await keeper.says('other', 'listens');
+    await stop('root');
+    await stop('other');
+    const victim = exchange(folder);
+    await keeper.call('release', { app: 'api' });
+    expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
+  });
+});
+
+test.runIf(process.getuid?.() === 0).each([
+  ['a path', { address: 'PATH', port: -1, addressType: -1 }],
+  ['a path that is no text', { address: ['PATH'], port: -1, addressType: -1 }],
+  ['a descriptor of the keeper', { address: null, port: 0, addressType: 4, fd: 0 }],
+])('a worker of another user cannot get %s through node:cluster', async (_what, query) => {
+  const keeper = await realKeeper();
+  const folder = folderOf({ uid: 0 });
+  const text = JSON.stringify({ cmd: 'NODE_CLUSTER', act: 'queryServer', index: 0, seq: 77, flags: 0, ...query });
+  await keeper.spawnNode('one', 'runs-code', {
+    cwd: '/',
+    ...OWNER,
+    env: {
+      CODE: `
+    process.on('internalMessage', (message, handle) => {
+      if (message.ack === 77) say('errno', message.errno, Boolean(handle));
+    });
+    process.send(${text.replace('PATH', join(folder, 'evil.sock'))});
+    setInterval(() => {}, 1_000);`,
+    },
+  });
+  await keeper.says('one', 'errno -13 false');
+  expect(readdirSync(folder)).toEqual([]);
+});

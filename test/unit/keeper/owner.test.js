@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ownerOf, withUid } from '../../../daemon/keeper/owner.js';
+import { importsOf, sourceFiles } from '../../helpers/source-tree.js';
+
+const OWNER = { uid: 1_000, gid: 100 };
+
+/** The ids of a process of root, as the system would change them. */
+let ids;
+
+beforeEach(() => {
+  ids = { uid: 0, gid: 0, groups: [0, 4] };
+  const change = (/** @type {object} */ to) => {
+    if (ids.uid !== 0 && !('uid' in to)) throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
+    ids = { ...ids, ...to };
+  };
+  vi.spyOn(process, 'geteuid').mockImplementation(() => ids.uid);
+  vi.spyOn(process, 'getegid').mockImplementation(() => ids.gid);
+  vi.spyOn(process, 'getgroups').mockImplementation(() => ids.groups);
+  vi.spyOn(process, 'seteuid').mockImplementation((uid) => change({ uid }));
+  vi.spyOn(process, 'setegid').mockImplementation((gid) => change({ gid }));
+  vi.spyOn(process, 'setgroups').mockImplementation((groups) => change({ groups }));
+});
+
+afterEach(() => void vi.restoreAllMocks());
+
+describe('ownerOf()', () => {
+  test.each([
+    ['an app without a user', {}, null],
+    ['an app with the user of the keeper', { uid: 0, gid: 0 }, null],
+    ['a user and a group', OWNER, OWNER],
+    ['a user alone, who gets the group of the keeper', { uid: 1_000 }, { uid: 1_000, gid: 0 }],
+    ['a group alone', { gid: 100 }, { uid: 0, gid: 100 }],
+  ])('%s', (_what, params, owner) => {
+    expect(ownerOf(params)).toEqual(owner);
+  });
+
+  test('a keeper that is not root can start its own user alone', () => {
+    ids.uid = 1_000;
+    expect(ownerOf(OWNER)).toBe(null);
+  });
+});
+
+describe('withUid()', () => {
+  const before = { uid: 0, gid: 0, groups: [0, 4] };
+
+  test('works with the rights of the owner, and comes back', () => {
+    expect(withUid(OWNER, () => ids)).toEqual({ ...OWNER, groups: [100] });
+    expect(ids).toEqual(before);
+  });
+
+  test('comes back when the work throws', () => {
+    const work = () => {
+      throw new Error('no');
+    };
+    expect(() => withUid(OWNER, work)).toThrow('no');
+    expect(ids).toEqual(before);
+  });
+
+  test('changes nothing when it cannot become the owner', () => {
+    vi.mocked(process.seteuid).mockImplementationOnce(() => {
+      throw new Error('no such user');
+    });
+    const work = vi.fn();
+    expect(() => withUid(OWNER, work)).toThrow('no such user');
+    expect(work).not.toHaveBeenCalled();
+    expect(ids).toEqual(before);
+  });
+
+  test('without an owner it works as the keeper', () => {
+    expect(withUid(null, () => ids)).toEqual(before);
+    expect(process.seteuid).not.toHaveBeenCalled();
+  });
+
+  test('the keeper ends when it cannot come back', () => {
+    const exit = vi.spyOn(process, 'exit').mockImplementation(() => {
+      throw new Error('exited');
+    });
+    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const work = () =>
+      vi.mocked(process.seteuid).mockImplementationOnce(() => {
+        throw new Error('not permitted');
+      });
+    expect(() => withUid(OWNER, work)).toThrow('exited');
+    expect(exit).toHaveBeenCalledWith(1);
+  });
+});
+
+// All threads of the keeper have the rights of an app during withUid(): a file operation of the
+// thread pool could fail for want of rights, or succeed with those of an app.
+describe.each(sourceFiles('daemon/keeper').map((file) => [file.path, file]))('%s', (_path, file) => {
+  test('uses no file operation of the thread pool', () => {
+    const names = [...file.code.matchAll(/import \{([^}]*)\} from 'node:fs'/g)].flatMap(([, list]) => list.split(','));
+    expect(names.map((one) => one.trim()).filter((one) => one && !/^constants$|Sync$/.test(one))).toEqual([]);
+    expect(file.code).not.toMatch(/import (?!\{)[^;]* from 'node:fs'|\bimport\(|\brequire\(/);
+    expect(importsOf(file)).not.toContain('node:fs/promises');
+  });
+});
