@@ -74,7 +74,10 @@ function main() {
   const look = () => {
     const control = net.connect(path.join(home, 'nclust.sock'));
     control.on('connect', rest);
-    control.on('error', read); // Nobody is there.
+    control.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
+      // Of a user who may not enter the home: control may be there, and reads.
+      if (code !== 'EACCES') read();
+    });
     control.on('close', () => void setTimeout(look, LOOK_EVERY_MS));
   };
   look();

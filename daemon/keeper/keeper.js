@@ -5,6 +5,7 @@ import { Child } from './child.js';
 import { describeListener, Listeners } from './listeners.js';
 import { describeError } from './log.js';
 import { createOrphans } from './orphans.js';
+import { ownerOf } from './owner.js';
 import { openInput } from './pipes.js';
 import { createProcessTable } from './processes.js';
 import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
@@ -133,11 +134,12 @@ export class Keeper {
   async #spawn(params) {
     if (this.#isTerminating || this.#onEmpty) throw new KeeperError('ELEAVING', 'the keeper is leaving');
     const { instanceId, app, scope = app, mode } = params;
-    const pipes = await this.#pipes.acquire();
+    const owner = ownerOf(params);
+    const pipes = await this.#pipes.acquire(owner);
     /** @type {Input | null} */
     let input = null;
     try {
-      if (mode !== 'cluster') input = openInput(await this.#pipes.takeOne());
+      if (mode !== 'cluster') input = openInput(await this.#pipes.takeOne(), owner);
       const sockets = mode === 'fork' ? this.#listeners.ofScope(scope) : [];
       const started = await spawnProcess(params, pipes, input?.fd ?? null, sockets);
       const { outPipe, errPipe } = pipes;

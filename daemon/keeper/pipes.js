@@ -3,9 +3,11 @@
 // it. Each instance has two of its own: lines of different instances cannot mix, and a death record
 // gets the right last lines.
 import { spawn } from 'node:child_process';
-import { closeSync, constants, openSync, readdirSync, readSync, rmSync } from 'node:fs';
+import { closeSync, constants, fchownSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+
+/** @import { Owner } from './owner.js' */
 
 const POOL_LOW = 16;
 const POOL_BATCH = 64;
@@ -16,6 +18,7 @@ const POOL_BATCH = 64;
  * @property {string} errPipe
  * @property {number} outFd  Open for reading and writing; the child gets a copy.
  * @property {number} errFd
+ * @property {Owner | null} owner  null: that of the keeper.
  */
 
 /**
@@ -51,13 +54,15 @@ export function createPipePool(run, epoch) {
   return {
     fill,
     /**
+     * @param {Owner | null} owner  Of the program that writes to them. It may open them by the names
+     *   /dev/stdout and /dev/stderr.
      * @returns {Promise<Pipes>}  Open. `giveBack` closes them.
      */
-    async acquire() {
+    async acquire(owner) {
       const [outPipe, errPipe] = await take(2);
-      const outFd = openBoth(outPipe);
+      const outFd = openBoth(outPipe, owner);
       try {
-        return { outPipe, errPipe, outFd, errFd: openBoth(errPipe) };
+        return { outPipe, errPipe, outFd, errFd: openBoth(errPipe, owner), owner };
       } catch (error) {
         closeSync(outFd);
         throw error;
@@ -68,12 +73,15 @@ export function createPipePool(run, epoch) {
       const [path] = await take(1);
       return path;
     },
-    /** @param {Pipes} pipes  Read to the end by control. */
-    giveBack({ outPipe, errPipe, outFd, errFd }) {
+    /**
+     * Another user may open a pipe again at any time, so no other app gets it.
+     * @param {Pipes} pipes  Read to the end by control.
+     */
+    giveBack({ outPipe, errPipe, outFd, errFd, owner }) {
       closeSync(outFd);
       closeSync(errFd);
       for (const path of [outPipe, errPipe]) {
-        if (isFree(path)) free.push(path);
+        if (owner === null && isFree(path)) free.push(path);
         else removePipe(path);
       }
     },
@@ -104,9 +112,17 @@ export function createPipePool(run, epoch) {
  * the file. It must be in blocking mode: shells and Python do not expect EAGAIN from their standard
  * output.
  * @param {string} path
+ * @param {Owner | null} owner
  */
-function openBoth(path) {
-  return openSync(path, constants.O_RDWR);
+function openBoth(path, owner) {
+  const fd = openSync(path, constants.O_RDWR);
+  try {
+    if (owner) fchownSync(fd, owner.uid, owner.gid);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 /**
@@ -171,13 +187,13 @@ function makeFifos(paths, home) {
  * Node gives its children a socket for a pipe, and a bash whose standard input is a socket believes
  * that it was started by ssh and reads ~/.bashrc.
  * @param {string} path  Of a named pipe that nobody has open. Its name is removed.
+ * @param {Owner | null} owner  Of the program.
  * @returns {Input}
  */
-export function openInput(path) {
+export function openInput(path, owner) {
   /** @type {number[]} */
   const open = [];
-  const opened = (/** @type {number} */ flags) => {
-    const fd = openSync(path, flags);
+  const keep = (/** @type {number} */ fd) => {
     open.push(fd);
     return fd;
   };
@@ -185,9 +201,9 @@ export function openInput(path) {
   try {
     // With both ends open nothing below has to wait. The program's is in blocking mode, and it must
     // not be able to write: it would wait for itself.
-    const both = opened(constants.O_RDWR);
-    const fd = opened(constants.O_RDONLY);
-    const end = opened(constants.O_WRONLY | constants.O_NONBLOCK);
+    const both = keep(openBoth(path, owner));
+    const fd = keep(openSync(path, constants.O_RDONLY));
+    const end = keep(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
     closeSync(both);
     open.shift();
     return {

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chownSync,
   closeSync,
   constants,
   existsSync,
@@ -9,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  readSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -25,6 +27,7 @@ const AGENT = fileURLToPath(new URL('../../daemon/agent/', import.meta.url));
 /** Of a stand-in. */
 const LOOK_EVERY_MS = 200;
 const isLinux = process.platform === 'linux';
+const OTHER = 65_534;
 /** More than the pipe holds: somebody has to read. */
 const MANY = 1_000;
 const FILES_MAX = 64;
@@ -55,12 +58,14 @@ const ORPHAN = `
   process.on('message', async ([act, what]) => process.send({ answer: await acts[act](what) ?? null }));
 `;
 
-/** @param {{ isLimited?: boolean, out?: (home: string) => string }} [o] */
-async function orphan({ isLimited = false, out = (home) => join(home, 'out.log') } = {}) {
+/** @param {{ isLimited?: boolean, out?: (home: string) => string, uid?: number }} [o] */
+async function orphan({ isLimited = false, out = (home) => join(home, 'out.log'), uid } = {}) {
   const home = mkdtempSync(join(tmpdir(), 'nclust-test-'));
   onTestFinished(() => rmSync(home, { recursive: true }));
   const [pipe, errPipe] = [join(home, 'out'), join(home, 'err')];
   execFileSync('mkfifo', [pipe, errPipe]);
+  // As the keeper does.
+  if (uid !== undefined) for (const path of [pipe, errPipe]) chownSync(path, uid, uid);
   const fds = [pipe, errPipe].map((path) => openSync(path, constants.O_RDWR));
   const logFiles = { out: out(home), err: join(home, 'err.log') };
   const preload = ['--require', join(AGENT, 'agent.cjs')];
@@ -68,7 +73,7 @@ async function orphan({ isLimited = false, out = (home) => join(home, 'out.log')
   const [file, ...args] = isLimited ? ['/bin/sh', '-c', LIMITED, 'sh', ...words] : words;
   // The agent puts the pipes in blocking mode.
   const env = { ...process.env, NCLUST_HOME: home, NCLUST_AGENT: JSON.stringify({ metrics: false }) };
-  const app = spawn(file, args, { stdio: ['ignore', ...fds, 'ipc'], env });
+  const app = spawn(file, args, { uid, stdio: ['ignore', ...fds, 'ipc'], env });
   fds.forEach((fd) => closeSync(fd));
   onTestFinished(async () => {
     app.kill('SIGKILL');
@@ -168,5 +173,25 @@ test.runIf(isLinux)(
       // What was in the pipe by then comes before it.
       return existsSync(logFiles.out) && logged().includes('again\n');
     });
+  },
+);
+
+test.runIf(isLinux && process.getuid?.() === 0)(
+  'a stand-in of a user who may not look for control leaves the lines to control',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nclust-test-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    chownSync(folder, OTHER, OTHER);
+    const { home, pipe, say, logged } = await orphan({ uid: OTHER, out: () => join(folder, 'out.log') });
+    const control = net.createServer((socket) => socket.resume()).listen(join(home, 'nclust.sock'));
+    onTestFinished(() => void control.close());
+    await say('begin');
+    await say('write', 'for control\n');
+    await say('pass', 3 * LOOK_EVERY_MS);
+    expect(logged()).toBe('');
+    const fd = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(fd));
+    const bytes = Buffer.alloc(64);
+    expect(bytes.toString('utf8', 0, readSync(fd, bytes))).toBe('for control\n');
   },
 );

@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { linkSync, statSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -184,4 +184,38 @@ test.runIf(process.getuid?.() === 0).each([
   });
   await keeper.says('one', 'errno -13 false');
   expect(readdirSync(folder)).toEqual([]);
+});
+
+describe.runIf(process.getuid?.() === 0)('the standard streams of another user', () => {
+  test.each(['cluster', 'fork'])('%s: a Node program opens them by their names', async (mode) => {
+    const keeper = await realKeeper();
+    await keeper.spawnNode('one', 'runs-code', {
+      mode,
+      cwd: '/',
+      ...OWNER,
+      env: {
+        CODE: `
+      const fs = require('node:fs');
+      for (const name of ['stdout', 'stderr']) fs.writeSync(fs.openSync('/dev/' + name, 'w'), name + ' is open\\n');`,
+      },
+    });
+    await keeper.says('one', 'stdout is open');
+    await keeper.says('one', 'stderr is open');
+  });
+
+  test('exec: a shell opens them by their names', async () => {
+    const keeper = await realKeeper();
+    const script = 'exec < /dev/stdin; echo out > /dev/stdout; echo err > /dev/stderr; echo input is open >&2';
+    await keeper.spawn('one', { file: '/bin/sh', args: ['-c', script], cwd: '/', ...OWNER });
+    for (const text of ['out\n', 'err\n', 'input is open']) await keeper.says('one', text);
+  });
+
+  test('their pipes are not used again, because that user may have them open', async () => {
+    const keeper = await realKeeper();
+    const { outPipe, errPipe } = await keeper.spawn('one', { file: '/bin/true', cwd: '/', ...OWNER });
+    await keeper.event('gone', 'one');
+    expect([outPipe, errPipe].map((pipe) => statSync(pipe).uid)).toEqual([OTHER, OTHER]);
+    await keeper.call('forget', { instanceId: 'one' });
+    expect([outPipe, errPipe].filter((pipe) => existsSync(pipe))).toEqual([]);
+  });
 });
