@@ -146,6 +146,25 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])('%s: the Unix
     expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
   });
 
+  test('the next instance takes the path from an orphan', async () => {
+    const { keeper: first, start } = await begin();
+    const path = join(folderOf(), 'app.sock');
+    await start('one', path);
+    await first.event('listening', 'one');
+    const orphans = (await first.call('snapshot')).children;
+    await first.kill();
+    const second = await realKeeper({ home: first.home, adopt: orphans });
+    const { pid } = await second.spawnNode('two', 'runs-code', {
+      mode,
+      cwd: '/',
+      ...OWNER,
+      env: { CODE: `http.createServer(answer).listen(${JSON.stringify(path)}, () => say('listens'));` },
+    });
+    await second.says('two', 'listens');
+    expect(statSync(path)).toMatchObject({ uid: OTHER, gid: OTHER });
+    expect(await ask({ socketPath: path })).toMatchObject({ pid });
+  });
+
   test('the socket of an app that ran as root belongs to the user who claims it next', async () => {
     const { keeper, start, stop } = await begin();
     const folder = folderOf();

@@ -118,17 +118,18 @@ function isImpossiblePort(port) {
 }
 
 /**
+ * Runs the interpreter as the user of the app, who may be able to replace it.
  * @param {AppSpec} spec
  * @returns {Promise<string | null>}
  */
-function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs }) {
+function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs, uid, gid }) {
   if (kind !== 'node' || !PARSED.has(extname(script)) || interpreterArgs.some((arg) => CHANGES_LOADING.test(arg)))
     return Promise.resolve(null);
   return new Promise((resolve) => {
     execFile(
       file,
       ['--check', script],
-      { cwd, env: {}, timeout: PARSE_MS, killSignal: 'SIGKILL' },
+      { cwd, env: {}, uid: uid ?? undefined, gid: gid ?? undefined, timeout: PARSE_MS, killSignal: 'SIGKILL' },
       (error, _stdout, stderr) => {
         const line = stderr.split('\n').find((one) => /^\w*SyntaxError/.test(one));
         // Whatever else goes wrong here says nothing about the script.

@@ -12,6 +12,7 @@ import { resolveOwner } from './owner.js';
 
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 /** @import { Program } from './interpreter.js' */
+/** @import { Owner } from './owner.js' */
 
 /**
  * @typedef {object} Surroundings  The shell the command was typed in.
@@ -50,10 +51,10 @@ const NAME_MAX = 100;
 export function buildSpec(target, args, options, surroundings) {
   const cwd = checkFolder(resolve(surroundings.cwd, options.cwd ?? '.'));
   const what = locate(target, cwd, surroundings);
+  const owner = resolveOwner(options);
   const run = what.isCommand
     ? throughShell(what.script, args, options, surroundings)
-    : ofScript(what.script, args, options, { ...surroundings, cwd });
-  const owner = resolveOwner(options);
+    : ofScript(what.script, args, options, { ...surroundings, cwd, owner });
   const instancesGiven = options.instances !== undefined;
   return checkSpec(
     {
@@ -116,12 +117,12 @@ function locate(target, cwd, { cwd: shellCwd, env }) {
  * @param {string} script
  * @param {string[]} args
  * @param {Record<string, any>} options
- * @param {Surroundings} surroundings
+ * @param {Surroundings & { owner: Owner }} surroundings
  * @returns {{ fields: Partial<AppSpec>, env: Record<string, string> }}
  */
-function ofScript(script, args, options, { cwd, env, node }) {
+function ofScript(script, args, options, { cwd, env, node, owner }) {
   const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
-  const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node });
+  const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node, owner });
   // Who gives deno its subcommand does not want it twice.
   const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];
   const ours = [

@@ -22,12 +22,13 @@ export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
   const { interpreter, interpreterArgs = options.nodeArgs, cwd, uid, gid } = options;
   const moved = cwd === undefined ? {} : inFolder(spec, checkFolder(resolve(shellCwd, cwd)));
   const told = args.length === 0 ? {} : { args, execArgs: execArgsOf(spec, args) };
-  const asked = { ...spec, ...moved, ...told };
+  const owned = uid === undefined && gid === undefined ? {} : ownedBy(spec, { uid, gid });
+  const asked = { ...spec, ...moved, ...told, ...owned };
   const run =
     interpreter === undefined && interpreterArgs === undefined
       ? {}
       : interpreterChange(asked, { interpreter, interpreterArgs }, { path: env.PATH, node });
-  return { ...moved, ...told, ...run, ...(uid === undefined && gid === undefined ? {} : ownedBy(spec, { uid, gid })) };
+  return { ...moved, ...told, ...run, ...owned };
 }
 
 /**
@@ -74,12 +75,16 @@ const OURS = new Set(['run', ...['v22.6.0', 'v22.18.0'].flatMap((version) => typ
  * @param {object} o
  * @param {string} [o.interpreter]  Default: the one it has.
  * @param {string[]} [o.interpreterArgs]  Default: those it has.
- * @param {Omit<Where, 'cwd'>} where
+ * @param {Pick<Where, 'path' | 'node'>} where
  * @returns {Partial<AppSpec>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_INTERPRETER_*.
  */
 export function interpreterChange(spec, { interpreter, interpreterArgs }, where) {
   if (isShellCommand(spec)) throw refused(`"${spec.name}" is a shell command and has no interpreter to change`);
-  const program = resolveProgram(spec.script, interpreter ?? spec.interpreter, { ...where, cwd: spec.cwd });
+  const program = resolveProgram(spec.script, interpreter ?? spec.interpreter, {
+    ...where,
+    cwd: spec.cwd,
+    owner: spec,
+  });
   if (spec.mode === 'cluster' && program.kind !== 'node')
     throw refused(`"${spec.name}" runs in cluster mode, which "${program.file}" has not: it is no Node.js`);
   const own = interpreterArgs ?? spec.interpreterArgs.filter((arg) => !OURS.has(arg));

@@ -25,22 +25,24 @@ export async function withVersioning(specs) {
     specs.map(async (spec) => {
       const root = spec.vizion ? (checkoutOf(dirname(spec.script)) ?? checkoutOf(spec.cwd)) : null;
       if (root === null) return { ...spec, versioning: null };
-      if (!known.has(root)) known.set(root, versioningOf(root));
-      return { ...spec, versioning: (await known.get(root)) ?? null };
+      const key = `${spec.uid} ${spec.gid} ${root}`;
+      if (!known.has(key)) known.set(key, versioningOf(root, spec));
+      return { ...spec, versioning: (await known.get(key)) ?? null };
     }),
   );
 }
 
 /**
  * @param {string} root
+ * @param {AppSpec} spec
  * @returns {Promise<Versioning | null>}  In the words of PM2.
  */
-async function versioningOf(root) {
+async function versioningOf(root, spec) {
   const folder = readGitFolder(root);
   if (folder === null) return null;
   const [comment, status] = await Promise.all([
-    ask(root, ['log', '-1', '--no-show-signature', '--format=%B']),
-    ask(root, ['status', '--porcelain=v2', '--branch', '--untracked-files=no']),
+    ask(root, spec, ['log', '-1', '--no-show-signature', '--format=%B']),
+    ask(root, spec, ['status', '--porcelain=v2', '--branch', '--untracked-files=no']),
   ]);
   return {
     type: 'git',
@@ -61,15 +63,19 @@ async function versioningOf(root) {
 }
 
 /**
+ * Runs git as the user of the app: what is configured in a checkout may run other programs.
  * @param {string} root
+ * @param {AppSpec} spec
  * @param {string[]} args
  * @returns {Promise<string | null>}  Null when there is no git, when it is too slow, or does not
  *   like the folder.
  */
-async function ask(root, args) {
-  const env = { ...process.env, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };
+async function ask(root, { uid, gid, ownerEnv }, args) {
+  const env = { ...process.env, ...ownerEnv, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };
   return run('git', ['-C', root, '-c', 'core.fsmonitor=false', ...args], {
     env,
+    uid: uid ?? undefined,
+    gid: gid ?? undefined,
     timeout: GIT_MS,
     maxBuffer: 4 * 1024 * 1024,
   }).then(

@@ -4,6 +4,8 @@ import { basename, extname } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
 import { findProgram, isProgram } from './find-program.js';
 
+/** @import { Owner } from './owner.js' */
+
 /**
  * How a script is run.
  * @typedef {object} Program
@@ -20,6 +22,8 @@ import { findProgram, isProgram } from './find-program.js';
  * @property {string | undefined} path  PATH.
  * @property {string} cwd
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
+ * @property {Pick<Owner, 'uid' | 'gid'>} owner  Of the app. An interpreter is asked for its version
+ *   as this user, who may be able to replace it.
  */
 
 /**
@@ -175,15 +179,25 @@ function describe(file, isTypeScript, where) {
   return flags === null ? null : { ...exec, kind: 'node', flags, nodeVersion: version };
 }
 
+/** An interpreter has this long to answer, in ms. */
+const VERSION_MS = 5_000;
+
 /**
  * @param {string} file
  * @param {Where} where
  * @returns {string}
  */
-function nodeVersion(file, { node }) {
+function nodeVersion(file, { node, owner: { uid, gid } }) {
   if (file === node.file) return node.version;
   try {
-    return execFileSync(file, ['--version'], { encoding: 'utf8', timeout: 5_000 }).trim();
+    return execFileSync(file, ['--version'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      uid: uid ?? undefined,
+      gid: gid ?? undefined,
+      timeout: VERSION_MS,
+      killSignal: 'SIGKILL',
+    }).trim();
   } catch (error) {
     throw new NclustError(
       'ERR_NCLUST_INTERPRETER_NOT_FOUND',

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { checkPresent, preflight } from '../../../../daemon/control/spawn/preflight.js';
 import { createRig, watch } from '../control-rig.js';
 import { makeSpec } from '../make-spec.js';
@@ -70,6 +70,20 @@ test.each([
   const error = await preflight([spec(script, more)]).catch((caught) => caught);
   expect(error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', exitStatus: 1 });
   expect(error.message).toMatch(message);
+});
+
+test.runIf(process.getuid?.() === 0)('the interpreter that checks the script runs as the user of the app', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'preflight-'));
+  onTestFinished(() => rmSync(place, { recursive: true }));
+  chmodSync(place, 0o755);
+  const [file, ids] = [join(place, 'node'), join(place, 'ids')];
+  writeFileSync(file, `#!/bin/sh\necho $(/usr/bin/id -u) $(/usr/bin/id -g) $(/usr/bin/id -G) > ${ids}\n`, {
+    mode: 0o755,
+  });
+  writeFileSync(ids, '');
+  chownSync(ids, 65_534, 65_534);
+  await preflight([spec('good.js', { file, cwd: place, uid: 65_534, gid: 65_534 })]);
+  expect(readFileSync(ids, 'utf8')).toBe('65534 65534 65534\n');
 });
 
 test('of several apps that would fail it names the first in order, although the second is found sooner', async () => {

@@ -317,6 +317,13 @@ describe('who runs it', () => {
   });
 });
 
+test.runIf(process.getuid?.() === 0)('an interpreter is asked for its version as the user of the app', () => {
+  chmodSync(cwd, 0o755);
+  const interpreter = join(bin, 'node-20');
+  writeFileSync(interpreter, '#!/bin/sh\n/usr/bin/id -u\n', { mode: 0o755 });
+  expect(build('app.js', { uid: '65534', interpreter })).toMatchObject({ kind: 'node', nodeVersion: '65534' });
+});
+
 test('what belongs to the process the command runs in is not handed on', () => {
   expect(
     snapshot({

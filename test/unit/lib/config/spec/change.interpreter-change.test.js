@@ -57,6 +57,13 @@ describe('another interpreter', () => {
     });
   });
 
+  test.runIf(process.getuid?.() === 0)('its version is asked as the user of the app', () => {
+    chmodSync(folder, 0o755);
+    const node = fakeNode('node20', '$(/usr/bin/id -u) $(/usr/bin/id -g) $(/usr/bin/id -G)');
+    const change = interpreterChange(spec('a.js', { uid: 65_534, gid: 65_534 }), { interpreter: node }, where);
+    expect(change.nodeVersion).toBe('65534 65534 65534');
+  });
+
   test('"node" is the one that runs the command', () => {
     expect(interpreterChange(spec('a.js'), { interpreter: 'node' }, where)).toMatchObject({
       file: process.execPath,

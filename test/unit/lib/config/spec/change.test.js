@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -70,6 +70,17 @@ describe('of an app in the list it becomes what a start with the same words woul
     expect(change(before, { uid: '0' })).toMatchObject({ uid: 0, gid: 0, user: 'root', ownerEnv: { USER: 'root' } });
   });
 });
+
+test.runIf(process.getuid?.() === 0)(
+  'another interpreter is asked for its version as the user that the app gets',
+  () => {
+    chmodSync(folder, 0o755);
+    const interpreter = join(folder, 'node-20');
+    writeFileSync(interpreter, '#!/bin/sh\n/usr/bin/id -u\n', { mode: 0o755 });
+    const before = specOf('app.js', [], { uid: '65533' });
+    expect(change(before, { interpreter, uid: '65534' })).toMatchObject({ uid: 65_534, nodeVersion: '65534' });
+  },
+);
 
 test('nothing said, nothing changed', () => {
   expect(change(specOf('app.js', ['a']), {})).toEqual({});

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -49,6 +49,21 @@ const specIn = (folder, fields = {}) =>
 const versioningIn = async (folder, fields) => (await withVersioning([specIn(folder, fields)]))[0].versioning;
 
 describe('what git knows of a script', () => {
+  test.runIf(process.getuid?.() === 0)('git runs as the user of the app, who can give it programs to run', async () => {
+    const before = git('rev-parse', 'HEAD');
+    writeFileSync(join(root, '.gitattributes'), '*.js filter=own\n');
+    git('config', 'filter.own.clean', '/usr/bin/id -u > ../filter; cat');
+    writeFileSync(join(root, 'src', 'app.js'), '2');
+    chmodSync(join(root, '..'), 0o755);
+    execFileSync('chown', ['-R', '65534:65534', join(root, '..')]);
+    expect(await versioningIn(join(root, 'src'), { uid: 65_534, gid: 65_534 })).toMatchObject({
+      revision: before,
+      comment: 'The first one\n\nand why',
+      unstaged: true,
+    });
+    expect(readFileSync(join(root, '..', 'filter'), 'utf8')).toBe('65534\n');
+  });
+
   test('in the words of PM2, and no password', async () => {
     expect(await versioningIn(join(root, 'src'))).toEqual({
       type: 'git',
