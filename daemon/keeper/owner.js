@@ -1,6 +1,6 @@
 // The user of an app, and work on paths that the app chooses. As root the keeper could bind, link
-// and remove anywhere, and an app can exchange a folder after any check. So the keeper works on such
-// a path with the rights of the user.
+// and remove anywhere, and an app can exchange a folder after any check. So the keeper works on
+// such a path with the rights of the user.
 import { describeError, log } from './log.js';
 
 /**
