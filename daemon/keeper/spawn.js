@@ -130,9 +130,8 @@ function refuseByCluster(started) {
   const listeners = /** @type {((...args: unknown[]) => void)[]} */ (started.rawListeners('internalMessage'));
   started.removeAllListeners('internalMessage');
   started.on('internalMessage', (message, handle) => {
-    const { cmd, act, address, port, addressType, fd, seq, key } = message;
-    const isAbstract = typeof address === 'string' && address.startsWith('\0');
-    const isPath = port === -1 && addressType === -1 && !isAbstract;
+    const { cmd, act, port, addressType, fd, seq, key } = message;
+    const isPath = port === -1 && addressType === -1;
     if (cmd === 'NODE_CLUSTER' && act === 'queryServer' && (isPath || (typeof fd === 'number' && fd >= 0)))
       return void started.send({ cmd, ack: seq, errno: -systemConstants.errno.EACCES, key }, () => {});
     for (const listener of listeners) Reflect.apply(listener, started, [message, handle]);
