@@ -2,6 +2,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ownerOf, withUid } from '../../../daemon/keeper/owner.js';
 import { importsOf, sourceFiles } from '../../helpers/source-tree.js';
 
+vi.mock('../../../daemon/keeper/log.js', () => ({
+  log: vi.fn(),
+  describeError: (error) => ({ message: error.message }),
+}));
+
 const OWNER = { uid: 1_000, gid: 100 };
 
 /** The ids of a process of root, as the system would change them. */
@@ -75,7 +80,6 @@ describe('withUid()', () => {
     const exit = vi.spyOn(process, 'exit').mockImplementation(() => {
       throw new Error('exited');
     });
-    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     const work = () =>
       vi.mocked(process.seteuid).mockImplementationOnce(() => {
         throw new Error('not permitted');
