@@ -1,0 +1,182 @@
+// Knows: the work of a manager that runs as root on the files of an app that runs as another user.
+// Must not: do what that user could not do, except in folders that only root can change.
+// Start at: openAsUser(); how a path is followed is in user-path.js.
+import { spawnSync } from 'node:child_process';
+import {
+  constants,
+  fchownSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { may, reach, READ, SEARCH, systemError, WRITE } from './user-path.js';
+
+/** @import { Stats } from 'node:fs' */
+/** @import { Reached, User } from './user-path.js' */
+
+const STICKY = 0o1000;
+
+/** For mkdir(1), in ms. */
+const MAKE_MS = 1_000;
+
+/**
+ * @param {{ uid: number | null, gid: number | null }} spec
+ * @param {number} [own]  The user of this process.
+ * @returns {User | null}
+ */
+export function userOf({ uid, gid }, own = process.geteuid?.() ?? 0) {
+  return own !== 0 || uid === null || uid === 0 ? null : { uid, gid: gid ?? uid };
+}
+
+/**
+ * Opens a file as open(2) does for the user; what it makes belongs to the user. In a folder that
+ * the user can change, it opens regular files only.
+ * @param {User | null} user
+ * @param {string} path  Absolute.
+ * @param {number} flags  With O_NONBLOCK, because open(2) waits for the other end of a named pipe.
+ * @param {number} [mode]
+ * @returns {number}  The descriptor, which the caller closes. Throws what the system says.
+ */
+export function openAsUser(user, path, flags, mode = 0o600) {
+  if (!user) return openSync(path, flags, mode);
+  return reach(user, path, (found) => {
+    const { name, stat, place, at, isTrusted } = found;
+    if (stat === null && flags & constants.O_CREAT) {
+      allowChange(user, found, path);
+      const fd = openSync(at(name), flags | constants.O_EXCL | constants.O_NOFOLLOW, mode);
+      fchownSync(fd, user.uid, user.gid);
+      return fd;
+    }
+    if (stat === null) throw systemError('ENOENT', path);
+    if (flags & constants.O_EXCL) throw systemError('EEXIST', path);
+    if (!isTrusted && !stat.isFile()) throw systemError('EINVAL', path);
+    const wanted = [READ, WRITE, READ | WRITE][flags & (constants.O_WRONLY | constants.O_RDWR)];
+    if (!isTrusted && !may(user, stat, wanted)) throw systemError('EACCES', path);
+    return openSync(place, flags & ~(constants.O_CREAT | constants.O_NOFOLLOW));
+  });
+}
+
+/**
+ * @param {User | null} user
+ * @param {string} path  Absolute.
+ * @returns {Stats | null}  Null when nothing is there. Throws what the system says.
+ */
+export function statAsUser(user, path) {
+  if (!user) return statSync(path, { throwIfNoEntry: false }) ?? null;
+  return orNull(() => reach(user, path, ({ stat }) => stat));
+}
+
+/**
+ * @param {User | null} user
+ * @param {string} path  Absolute. Like unlink(2), it removes a link and not what the link names.
+ * @returns {void}  Throws what the system says, but not when there is nothing.
+ */
+export function removeAsUser(user, path) {
+  orNull(() => {
+    if (!user) return unlinkSync(path);
+    return reach(
+      user,
+      path,
+      (found) => {
+        if (found.stat === null) return;
+        allowChange(user, found, path);
+        unlinkSync(found.at(found.name));
+      },
+      { isFollowing: false },
+    );
+  });
+}
+
+/**
+ * @param {User | null} user
+ * @param {string} from  Absolute.
+ * @param {string} to  A path in the same folder.
+ * @returns {void}  Throws what the system says.
+ */
+export function renameAsUser(user, from, to) {
+  if (!user) return renameSync(from, to);
+  reach(
+    user,
+    from,
+    (found) => {
+      allowChange(user, found, from);
+      allowChange(user, { ...found, stat: lstatSync(found.at(basename(to)), { throwIfNoEntry: false }) ?? null }, to);
+      renameSync(found.at(found.name), found.at(basename(to)));
+    },
+    { isFollowing: false },
+  );
+}
+
+/**
+ * @param {User | null} user
+ * @param {string} folder  Absolute.
+ * @returns {string[]}  The names in it. Throws what the system says.
+ */
+export function listAsUser(user, folder) {
+  if (!user) return readdirSync(folder);
+  return reach(user, folder, ({ stat, place, isTrusted }) => {
+    if (stat === null) throw systemError('ENOENT', folder);
+    if (!isTrusted && !may(user, stat, READ)) throw systemError('EACCES', folder);
+    return readdirSync(place);
+  });
+}
+
+/**
+ * Makes a folder and the missing ones above it. It belongs to the user, except in a trusted folder:
+ * several apps may use it there.
+ * @param {User | null} user
+ * @param {string} path  Absolute.
+ * @returns {void}  Throws what the system says.
+ */
+export function makeFolderAsUser(user, path) {
+  if (!user) {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return;
+  }
+  if (statAsUser(user, path) !== null) return;
+  makeFolderAsUser(user, dirname(path));
+  reach(user, path, ({ name, stat, at, isTrusted }) => {
+    if (stat !== null) return;
+    if (isTrusted) return mkdirSync(at(name), 0o700);
+    // mkdir(2) returns no descriptor, so a chown(2) after it could meet another folder.
+    const { status } = spawnSync('mkdir', ['-m', '700', '--', path], {
+      ...user,
+      cwd: '/',
+      env: { PATH: process.env.PATH },
+      stdio: 'ignore',
+      timeout: MAKE_MS,
+    });
+    if (status !== 0) throw systemError('EACCES', path);
+  });
+}
+
+/**
+ * Throws EACCES if the user may not make, rename or remove this name.
+ * @param {User} user
+ * @param {Reached} found
+ * @param {string} path
+ */
+function allowChange(user, { stat, folder, isTrusted }, path) {
+  if (isTrusted) return;
+  const isOthers = folder.mode & STICKY && stat !== null && stat.uid !== user.uid && folder.uid !== user.uid;
+  if (isOthers || !may(user, folder, WRITE | SEARCH)) throw systemError('EACCES', path);
+}
+
+/**
+ * @template T
+ * @param {() => T} work
+ * @returns {T | null}  Null when there is nothing at the path.
+ */
+function orNull(work) {
+  try {
+    return work();
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,161 @@
+// Knows: how a manager that runs as root goes along a path that the user of an app can change.
+// Must not: look a name up twice. Every folder on the way is opened once, without following links,
+// and the next name is looked up from that descriptor, so exchanging a folder changes nothing.
+// Start at: reach().
+//
+// seteuid(2) around each call would be shorter, but it changes every thread of the process: what
+// the thread pool reads for another app at that moment would fail.
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
+import { constants as os } from 'node:os';
+import { getSystemErrorMap } from 'node:util';
+
+/** @import { Stats } from 'node:fs' */
+
+/**
+ * The user of an app. Null instead of it: the app has the rights of the manager, and the functions
+ * below are those of node:fs.
+ * @typedef {{ uid: number, gid: number }} User
+ */
+
+/**
+ * A name that was reached.
+ * @typedef {object} Reached
+ * @property {string} name  In the folder.
+ * @property {Stats | null} stat  Of what is there, without following a link; null: nothing.
+ * @property {string} place  Leads to what is there, whatever happens to its name.
+ * @property {Stats} folder
+ * @property {(name: string) => string} at  Leads to a name in the folder, whatever happens to the
+ *   names above it.
+ * @property {boolean} isTrusted  The user can change neither the folder nor the way to it.
+ */
+
+/** Linux alone can go on from a descriptor: everywhere else only trusted folders are entered. */
+const HAS_PLACES = process.platform === 'linux';
+
+/** O_PATH: the descriptor stands for a place, and opening it has no effect on what is there. */
+const PLACE = 0o10000000 | constants.O_NOFOLLOW;
+
+/** Names on the way to a path, those of links included. */
+const STEPS_MAX = 256;
+
+/** Bits of one class of access. */
+export const [READ, WRITE, SEARCH] = [4, 2, 1];
+
+/**
+ * Goes to a path as the kernel does for the user, folder by folder.
+ * @template T
+ * @param {User} user
+ * @param {string} path
+ * @param {(found: Reached) => T} work  In this turn: the descriptors are closed after it.
+ * @param {{ isFollowing?: boolean }} [o]  Whether a link at the end is followed.
+ * @returns {T}
+ */
+export function reach(user, path, work, { isFollowing = true } = {}) {
+  const todo = partsOf(path);
+  let folder = openPlace('/');
+  /** @type {Place | null} */
+  let next = null;
+  let isTrusted = true;
+  try {
+    for (let steps = 0; steps < STEPS_MAX; steps += 1) {
+      isTrusted &&= isTrustedBy(user, folder.stat);
+      if (!isTrusted && !HAS_PLACES) throw systemError('ENOTSUP', path);
+      if (!isTrusted && !may(user, folder.stat, SEARCH)) throw systemError('EACCES', path);
+      const { place } = folder;
+      const at = (/** @type {string} */ one) => `${place}/${one}`;
+      const name = todo.shift() ?? '.';
+      const isLast = todo.length === 0;
+      next = openIfThere(at(name));
+      if (next?.stat.isSymbolicLink() && (isFollowing || !isLast)) {
+        const target = readlinkSync(at(name));
+        todo.unshift(...partsOf(target));
+        if (target.startsWith('/')) folder = exchange(folder, openPlace('/'));
+        next = close(next);
+      } else if (isLast) {
+        const { stat = null, place: own = at(name) } = next ?? {};
+        return work({ name, stat, place: own, folder: folder.stat, at, isTrusted });
+      } else if (!next) {
+        throw systemError('ENOENT', path);
+      } else if (!next.stat.isDirectory()) {
+        throw systemError('ENOTDIR', path);
+      } else {
+        folder = exchange(folder, next);
+        next = null;
+      }
+    }
+    throw systemError('ELOOP', path);
+  } finally {
+    close(next);
+    close(folder);
+  }
+}
+
+/** @param {string} path */
+const partsOf = (path) => path.split('/').filter((part) => part !== '' && part !== '.');
+
+/** @typedef {{ fd: number | null, stat: Stats, place: string }} Place */
+
+/**
+ * @param {string} path
+ * @returns {Place}
+ */
+function openPlace(path) {
+  if (!HAS_PLACES) return { fd: null, stat: lstatSync(path), place: path };
+  const fd = openSync(path, PLACE);
+  return { fd, stat: fstatSync(fd), place: `/proc/self/fd/${fd}` };
+}
+
+/** @param {string} path */
+function openIfThere(path) {
+  try {
+    return openPlace(path);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** @param {Place | null} place */
+function close(place) {
+  if (place && place.fd !== null) closeSync(place.fd);
+  return null;
+}
+
+/**
+ * @param {Place} before
+ * @param {Place} after
+ */
+function exchange(before, after) {
+  close(before);
+  return after;
+}
+
+/**
+ * The group of a folder of root counts as trusted if the user is not in it: /var/log belongs to
+ * the group of syslog on many systems.
+ * @param {User} user
+ * @param {Stats} folder
+ */
+function isTrustedBy(user, folder) {
+  return folder.uid === 0 && !may(user, folder, WRITE);
+}
+
+/**
+ * An app has no other groups than its own.
+ * @param {User} user
+ * @param {Stats} stat
+ * @param {number} wanted  Bits of one class of access.
+ */
+export function may({ uid, gid }, stat, wanted) {
+  const shift = stat.uid === uid ? 6 : stat.gid === gid ? 3 : 0;
+  return ((stat.mode >> shift) & wanted) === wanted;
+}
+
+/**
+ * @param {'EACCES' | 'EEXIST' | 'EINVAL' | 'ELOOP' | 'ENOENT' | 'ENOTDIR' | 'ENOTSUP'} code
+ * @param {string} path
+ */
+export function systemError(code, path) {
+  const [, text] = getSystemErrorMap().get(-os.errno[code]) ?? [code, code];
+  return Object.assign(new Error(`${code}: ${text}, "${path}"`), { code, path });
+}

@@ -1,0 +1,197 @@
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  listAsUser,
+  makeFolderAsUser,
+  openAsUser,
+  removeAsUser,
+  renameAsUser,
+  statAsUser,
+  userOf,
+} from '../../../../../lib/shared/host/as-user.js';
+
+const NOBODY = { uid: 65534, gid: 65534 };
+const READING = constants.O_RDONLY | constants.O_NONBLOCK;
+const APPENDING = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+
+/** Of nobody, in a folder of root that nobody else may change. @type {string} */
+let own;
+/** Beside it, closed to nobody. @type {string} */
+let closed;
+
+describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
+  beforeEach(() => {
+    // The folder for temporary files may be changed by everybody.
+    const top = mkdtempSync('/var/lib/nclust-test-');
+    onTestFinished(() => rmSync(top, { recursive: true }));
+    chmodSync(top, 0o755);
+    own = join(top, 'own');
+    closed = join(top, 'closed');
+    mkdirSync(own);
+    chownSync(own, NOBODY.uid, NOBODY.gid);
+    mkdirSync(closed, 0o700);
+    writeFileSync(join(closed, 'secret'), 'of root', { mode: 0o600 });
+  });
+
+  test('a new file belongs to the user, and can be opened again', () => {
+    for (let time = 0; time < 2; time += 1) {
+      const fd = openAsUser(NOBODY, join(own, 'out.log'), APPENDING);
+      expect(fstatSync(fd)).toMatchObject({ uid: NOBODY.uid, gid: NOBODY.gid });
+      closeSync(fd);
+    }
+  });
+
+  test.each(['secret', 'new'])('a link to %s in a closed folder opens and makes nothing', (name) => {
+    symlinkSync(join(closed, name), join(own, 'link'));
+    for (const flags of [READING, APPENDING])
+      expect(() => openAsUser(NOBODY, join(own, 'link'), flags)).toThrow('EACCES');
+    expect(readdirSync(closed)).toEqual(['secret']);
+  });
+
+  test('a folder that is a link to a closed one opens, lists and makes nothing', () => {
+    symlinkSync(closed, join(own, 'logs'));
+    expect(() => openAsUser(NOBODY, join(own, 'logs/secret'), READING)).toThrow('EACCES');
+    expect(() => openAsUser(NOBODY, join(own, 'logs/new'), APPENDING)).toThrow('EACCES');
+    expect(() => listAsUser(NOBODY, join(own, 'logs'))).toThrow('EACCES');
+    expect(() => makeFolderAsUser(NOBODY, join(own, 'logs/new'))).toThrow('EACCES');
+    expect(() => removeAsUser(NOBODY, join(own, 'logs/secret'))).toThrow('EACCES');
+    expect(() => renameAsUser(NOBODY, join(own, 'logs/secret'), join(own, 'logs/gone'))).toThrow('EACCES');
+    expect(readdirSync(closed)).toEqual(['secret']);
+  });
+
+  test('a file of root in a folder of the user is neither read nor written', () => {
+    linkSync(join(closed, 'secret'), join(own, 'linked'));
+    for (const flags of [READING, APPENDING])
+      expect(() => openAsUser(NOBODY, join(own, 'linked'), flags)).toThrow('EACCES');
+  });
+
+  test('a link that the user could follow is followed', () => {
+    mkdirSync(join(own, 'v1'));
+    chownSync(join(own, 'v1'), NOBODY.uid, NOBODY.gid);
+    symlinkSync('v1', join(own, 'current'));
+    symlinkSync(join(own, 'current/../v1/out.log'), join(own, 'out.log'));
+    closeSync(openAsUser(NOBODY, join(own, 'out.log'), APPENDING));
+    expect(statSync(join(own, 'v1/out.log')).uid).toBe(NOBODY.uid);
+  });
+
+  test('a named pipe, a folder and a device are refused at once', () => {
+    execFileSync('mkfifo', [join(own, 'pipe')]);
+    chownSync(join(own, 'pipe'), NOBODY.uid, NOBODY.gid);
+    symlinkSync('/dev/zero', join(own, 'zero'));
+    mkdirSync(join(own, 'folder'));
+    for (const name of ['pipe', 'zero', 'folder'])
+      expect(() => openAsUser(NOBODY, join(own, name), READING)).toThrow('EINVAL');
+  });
+
+  test('a link to itself and an endless way are refused', () => {
+    symlinkSync('loop', join(own, 'loop'));
+    symlinkSync('a/../'.repeat(200), join(own, 'long'));
+    mkdirSync(join(own, 'a'));
+    expect(() => openAsUser(NOBODY, join(own, 'loop'), READING)).toThrow('ELOOP');
+    expect(() => openAsUser(NOBODY, join(own, 'long'), READING)).toThrow('ELOOP');
+  });
+
+  test('root works as root in a folder that the user cannot change', () => {
+    const fd = openAsUser(NOBODY, join(closed, 'secret'), READING);
+    onTestFinished(() => closeSync(fd));
+    const bytes = Buffer.alloc(7);
+    readSync(fd, bytes);
+    expect(String(bytes)).toBe('of root');
+    makeFolderAsUser(NOBODY, join(closed, 'logs/deep'));
+    closeSync(openAsUser(NOBODY, join(closed, 'logs/deep/out.log'), APPENDING));
+    expect(statSync(join(closed, 'logs/deep')).uid).toBe(0);
+    expect(statSync(join(closed, 'logs/deep/out.log')).uid).toBe(NOBODY.uid);
+  });
+
+  test('a new folder in a folder of the user belongs to the user', () => {
+    makeFolderAsUser(NOBODY, join(own, 'logs/deep'));
+    expect(statSync(join(own, 'logs'))).toMatchObject({ uid: NOBODY.uid, gid: NOBODY.gid });
+    expect(statSync(join(own, 'logs/deep'))).toMatchObject({ uid: NOBODY.uid, gid: NOBODY.gid });
+  });
+
+  test('names in the folder of the user are renamed and removed', () => {
+    closeSync(openAsUser(NOBODY, join(own, 'a'), APPENDING));
+    renameAsUser(NOBODY, join(own, 'a'), join(own, 'b'));
+    expect(listAsUser(NOBODY, own)).toEqual(['b']);
+    removeAsUser(NOBODY, join(own, 'b'));
+    removeAsUser(NOBODY, join(own, 'b'));
+    expect(readdirSync(own)).toEqual([]);
+  });
+
+  test('removing a link leaves what it names', () => {
+    symlinkSync(join(closed, 'secret'), join(own, 'link'));
+    removeAsUser(NOBODY, join(own, 'link'));
+    expect(readdirSync(own)).toEqual([]);
+    expect(readFileSync(join(closed, 'secret'), 'utf8')).toBe('of root');
+  });
+
+  test('in a folder that everybody may change, names of other users stay', () => {
+    const shared = join(closed, '../shared');
+    mkdirSync(shared);
+    chmodSync(shared, 0o1777);
+    writeFileSync(join(shared, 'of-root'), '', { mode: 0o666 });
+    closeSync(openAsUser(NOBODY, join(shared, 'own'), APPENDING));
+    expect(() => removeAsUser(NOBODY, join(shared, 'of-root'))).toThrow('EACCES');
+    expect(() => renameAsUser(NOBODY, join(shared, 'own'), join(shared, 'of-root'))).toThrow('EACCES');
+    removeAsUser(NOBODY, join(shared, 'own'));
+    expect(readdirSync(shared)).toEqual(['of-root']);
+  });
+
+  test('looking finds what is there, and null for what is not', () => {
+    closeSync(openAsUser(NOBODY, join(own, 'a'), APPENDING));
+    expect(statAsUser(NOBODY, join(own, 'a'))?.uid).toBe(NOBODY.uid);
+    expect(statAsUser(NOBODY, join(own, 'none'))).toBe(null);
+    expect(statAsUser(NOBODY, join(own, 'none/deeper'))).toBe(null);
+    expect(() => statAsUser(NOBODY, join(closed, 'secret'))).not.toThrow();
+  });
+
+  test('no descriptor stays open, whatever is found', () => {
+    symlinkSync(closed, join(own, 'logs'));
+    symlinkSync('loop', join(own, 'loop'));
+    const before = readdirSync('/proc/self/fd').length;
+    for (const name of ['logs/secret', 'loop', 'none', 'none/deeper'])
+      expect(() => openAsUser(NOBODY, join(own, name), READING)).toThrow();
+    expect(readdirSync('/proc/self/fd').length).toBe(before);
+  });
+
+  test('a folder that is exchanged for a link all the time never leads out', () => {
+    makeFolderAsUser(NOBODY, join(own, 'logs'));
+    symlinkSync(closed, join(own, 'evil'));
+    const swapper = join(own, 'logs');
+    for (let round = 0; round < 100; round += 1) {
+      renameSync(swapper, join(own, 'away'));
+      renameSync(join(own, 'evil'), swapper);
+      expect(() => openAsUser(NOBODY, join(swapper, 'secret'), APPENDING)).toThrow('EACCES');
+      renameSync(swapper, join(own, 'evil'));
+      renameSync(join(own, 'away'), swapper);
+      closeSync(openAsUser(NOBODY, join(swapper, 'secret'), APPENDING));
+    }
+    expect(readFileSync(join(closed, 'secret'), 'utf8')).toBe('of root');
+  });
+});
+
+test('an app has a user of its own only where the manager is root', () => {
+  expect(userOf({ uid: 1000, gid: 100 }, 0)).toEqual({ uid: 1000, gid: 100 });
+  expect(userOf({ uid: 1000, gid: 100 }, 1000)).toBe(null);
+  expect(userOf({ uid: null, gid: null }, 0)).toBe(null);
+  expect(userOf({ uid: 0, gid: 0 }, 0)).toBe(null);
+});
