@@ -14,12 +14,10 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { may, reach, READ, SEARCH, systemError, WRITE } from './user-path.js';
+import { may, reach, READ, SEARCH, STICKY, systemError, WRITE } from './user-path.js';
 
 /** @import { Stats } from 'node:fs' */
 /** @import { Reached, User } from './user-path.js' */
-
-const STICKY = 0o1000;
 
 /** For mkdir(1), in ms. */
 const MAKE_MS = 1_000;

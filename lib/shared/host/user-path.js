@@ -40,6 +40,7 @@ const STEPS_MAX = 256;
 
 /** Bits of one class of access. */
 export const [READ, WRITE, SEARCH] = [4, 2, 1];
+export const STICKY = 0o1000;
 
 /**
  * Goes to a path as the kernel does for the user, folder by folder.
@@ -55,10 +56,11 @@ export function reach(user, path, work, { isFollowing = true } = {}) {
   let folder = openPlace('/');
   /** @type {Place | null} */
   let next = null;
-  let isTrusted = true;
+  let isWayTrusted = true;
   try {
     for (let steps = 0; steps < STEPS_MAX; steps += 1) {
-      isTrusted &&= isTrustedBy(user, folder.stat);
+      /** @type {boolean} */
+      const isTrusted = isWayTrusted && isClosedTo(user, folder.stat);
       if (!isTrusted && !HAS_PLACES) throw systemError('ENOTSUP', path);
       if (!isTrusted && !may(user, folder.stat, SEARCH)) throw systemError('EACCES', path);
       const { place } = folder;
@@ -66,6 +68,7 @@ export function reach(user, path, work, { isFollowing = true } = {}) {
       const name = todo.shift() ?? '.';
       const isLast = todo.length === 0;
       next = openIfThere(at(name));
+      isWayTrusted = isTrusted || (isWayTrusted && isKeptBySticky(folder.stat, next?.stat));
       if (next?.stat.isSymbolicLink() && (isFollowing || !isLast)) {
         const target = readlinkSync(at(name));
         todo.unshift(...partsOf(target));
@@ -136,8 +139,17 @@ function exchange(before, after) {
  * @param {User} user
  * @param {Stats} folder
  */
-function isTrustedBy(user, folder) {
+function isClosedTo(user, folder) {
   return folder.uid === 0 && !may(user, folder, WRITE);
+}
+
+/**
+ * In /tmp, everybody makes names, but nobody else can rename or remove what belongs to root.
+ * @param {Stats} folder
+ * @param {Stats} [found]
+ */
+function isKeptBySticky(folder, found) {
+  return folder.uid === 0 && Boolean(folder.mode & STICKY) && found?.uid === 0;
 }
 
 /**

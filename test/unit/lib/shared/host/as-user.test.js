@@ -4,6 +4,7 @@ import {
   closeSync,
   constants,
   fstatSync,
+  lchownSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
@@ -17,6 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { execFileSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import {
@@ -40,8 +42,7 @@ let closed;
 
 describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
   beforeEach(() => {
-    // The folder for temporary files may be changed by everybody.
-    const top = mkdtempSync('/var/lib/nclust-test-');
+    const top = mkdtempSync(join(tmpdir(), 'nclust-test-'));
     onTestFinished(() => rmSync(top, { recursive: true }));
     chmodSync(top, 0o755);
     own = join(top, 'own');
@@ -154,6 +155,18 @@ describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
     expect(() => renameAsUser(NOBODY, join(shared, 'own'), join(shared, 'of-root'))).toThrow('EACCES');
     removeAsUser(NOBODY, join(shared, 'own'));
     expect(readdirSync(shared)).toEqual(['of-root']);
+  });
+
+  test('a folder of root in a folder that everybody may change is trusted, one of the user is not', () => {
+    const shared = join(closed, '../shared');
+    mkdirSync(shared);
+    chmodSync(shared, 0o1777);
+    renameSync(closed, join(shared, 'of-root'));
+    closeSync(openAsUser(NOBODY, join(shared, 'of-root/secret'), READING));
+    renameSync(own, join(shared, 'of-user'));
+    symlinkSync(join(shared, 'of-root'), join(shared, 'of-user/link'));
+    lchownSync(join(shared, 'of-user/link'), 0, 0);
+    expect(() => openAsUser(NOBODY, join(shared, 'of-user/link/secret'), READING)).toThrow('EACCES');
   });
 
   test('looking finds what is there, and null for what is not', () => {
