@@ -1,0 +1,265 @@
+// A manager of root and an app of nobody, whose user puts something else in the place of every path
+// that the app or its config names. Afterwards nothing outside of the app's own folder has changed,
+// nothing of it was shown to the app, and no command has waited for ever.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  lchownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { fixturePath } from '../helpers/fixtures.js';
+import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
+import { runProgram } from '../helpers/run-program.js';
+
+/** @import { Sandbox } from '../helpers/sandbox.js' */
+
+const NOBODY = 65534;
+const CANARY = 'only-for-root';
+const ROUNDS = 10_000;
+
+/** No command takes longer, in ms: reloads of an app that cannot start end with its listen timeout. */
+const COMMAND_MS = 30_000;
+
+/**
+ * @typedef {object} Stage
+ * @property {Sandbox} home
+ * @property {string} own  The folder of nobody, in which everything of the app lies.
+ * @property {string} closed  Of root, with what must not be touched.
+ * @property {(...words: string[]) => Promise<void>} run  A command. It may fail, but not hang.
+ * @property {() => void} expectUntouched
+ */
+
+/** @returns {Promise<Stage>} */
+async function openStage() {
+  const home = await sandbox();
+  chmodSync(dirname(home.work), 0o755);
+  const own = join(home.work, 'own');
+  const closed = join(home.work, 'closed');
+  mkdirSync(own);
+  mkdirSync(closed, { mode: 0o700 });
+  mkdirSync(join(closed, 'empty'));
+  writeFileSync(join(closed, 'secret'), `SECRET=${CANARY}\n`, { mode: 0o600 });
+  writeFileSync(join(closed, 'number'), '12345\n', { mode: 0o600 });
+  for (const name of ['logs', 'run', '.git', '.git/refs', '.git/refs/heads']) mkdirSync(join(own, name));
+  writeFileSync(join(own, '.git/HEAD'), 'ref: refs/heads/main\n');
+  writeFileSync(join(own, '.git/refs/heads/main'), `${'a'.repeat(40)}\n`);
+  writeFileSync(join(own, '.git/config'), '[remote "origin"]\n\turl = https://example.org/app\n');
+  writeFileSync(join(own, '.env'), 'FROM_FILE=1\n');
+  writeFileSync(join(own, 'token'), 'token\n');
+  cpSync(fixturePath('works-for-nobody.cjs'), join(own, 'app.cjs'));
+  symlinkSync(nodeUnderTest(), join(own, 'node'));
+  giveToNobody(own);
+  writeFileSync(
+    join(home.work, 'apps.json'),
+    JSON.stringify({
+      apps: [
+        {
+          name: 'app',
+          script: join(own, 'app.cjs'),
+          cwd: own,
+          interpreter: join(own, 'node'),
+          exec_mode: 'cluster',
+          instances: 1,
+          uid: 'nobody',
+          gid: 'nogroup',
+          output: 'logs/out.log',
+          error: 'logs/err.log',
+          log: 'logs/all.log',
+          log_max_size: '4K',
+          pid: 'run/app.pid',
+          env_file: '.env',
+          secrets: { TOKEN: { file: 'token' } },
+          env: { SOCK: join(own, 'app.sock') },
+          listen_timeout: 3_000,
+          kill_timeout: 1_000,
+        },
+      ],
+    }),
+  );
+  const before = shapeOf(closed);
+  return {
+    home,
+    own,
+    closed,
+    async run(...words) {
+      const { stdout, stderr } = await home.nclust(...words, { timeoutMs: COMMAND_MS });
+      expect(stdout + stderr, words.join(' ')).not.toContain(CANARY);
+    },
+    expectUntouched() {
+      expect(shapeOf(closed)).toEqual(before);
+      expect(textsBelow(own)).not.toContain(CANARY);
+      expect(textsBelow(home.home)).not.toContain(CANARY);
+    },
+  };
+}
+
+/** @param {string} path */
+function giveToNobody(path) {
+  lchownSync(path, NOBODY, NOBODY);
+  if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) giveToNobody(join(path, name));
+}
+
+/**
+ * Everything that could be changed of a folder and what lies in it.
+ * @param {string} path
+ * @returns {unknown}
+ */
+function shapeOf(path) {
+  const { ino, mode, uid, gid, nlink, size } = lstatSync(path);
+  const isFolder = lstatSync(path).isDirectory();
+  const content = isFolder
+    ? readdirSync(path).map((name) => [name, shapeOf(join(path, name))])
+    : createHash('sha256').update(readFileSync(path)).digest('hex');
+  return { ino, mode, uid, gid, nlink: isFolder ? null : nlink, size: isFolder ? null : size, content };
+}
+
+/** @param {string} folder */
+function textsBelow(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => ((lstatSync(path, { throwIfNoEntry: false })?.size ?? Infinity) < 10_000_000 ? textOf(path) : ''))
+    .join('\n');
+}
+
+/** @param {string} path */
+function textOf(path) {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return ''; // Rotated or removed since it was listed.
+    throw error;
+  }
+}
+
+/** What nobody can put in the place of a path. @type {Record<string, (path: string, closed: string) => void>} */
+const PLANTS = {
+  'a link to a file of root': (path, closed) => symlinkSync(join(closed, 'secret'), path),
+  'a link to a pid of root': (path, closed) => symlinkSync(join(closed, 'number'), path),
+  'a link to a folder of root': (path, closed) => symlinkSync(join(closed, 'empty'), path),
+  'a link to nothing': (path, closed) => symlinkSync(join(closed, 'new'), path),
+  'a named pipe': (path) => execFileSync('mkfifo', [path]),
+  'a folder': (path) => mkdirSync(path),
+  'a link to a device': (path) => symlinkSync('/dev/zero', path),
+  'a file of 1 GB': (path) => {
+    writeFileSync(path, '');
+    truncateSync(path, 1024 ** 3);
+  },
+};
+
+const PLACES = [
+  'logs/out-0.log',
+  'logs/err-0.log',
+  'logs/all-0.log',
+  'logs',
+  'run/app-0.pid',
+  'run',
+  '.env',
+  'token',
+  '.git',
+  '.git/HEAD',
+  '.git/config',
+  '.git/packed-refs',
+  'app.sock',
+  'app.cjs',
+  'node',
+];
+
+describe.runIf(process.getuid?.() === 0)('the user of an app', () => {
+  test.each(PLACES)('gains nothing by what it puts in the place of %s', { timeout: 600_000 }, async (place) => {
+    const { home, own, closed, run, expectUntouched } = await openStage();
+    await run('start', join(home.work, 'apps.json'));
+    const path = join(own, place);
+    for (const plant of Object.values(PLANTS)) {
+      rmSync(path, { recursive: true, force: true });
+      plant(path, closed);
+      lchownSync(path, NOBODY, NOBODY);
+      for (const command of ['reload', 'restart', 'flush', 'describe', 'logs'])
+        await run(command, 'app', ...(command === 'logs' ? ['--nostream', '--lines', '100'] : []));
+      expectUntouched();
+    }
+    await run('stop', 'app');
+    await run('delete', 'app');
+    expectUntouched();
+  });
+
+  test('gains nothing by segments and unfinished segments in its log folder', { timeout: 120_000 }, async () => {
+    const { home, own, closed, run, expectUntouched } = await openStage();
+    const segment = (/** @type {number} */ day) => join(own, `logs/out-0__2026-01-0${day}T00-00-00-000Z.log`);
+    symlinkSync(join(closed, 'secret'), segment(1));
+    linkSync(join(closed, 'number'), segment(2));
+    symlinkSync(join(closed, 'secret'), `${segment(3)}.gz`);
+    for (const day of [4, 5, 6]) {
+      writeFileSync(segment(day), 'x'.repeat(100_000));
+      symlinkSync(join(closed, day === 6 ? 'new' : 'secret'), `${segment(day)}.gz.tmp`);
+    }
+    execFileSync('mkfifo', [segment(7)]);
+    giveLinksToNobody(join(own, 'logs'));
+    await run('start', join(home.work, 'apps.json'));
+    await home.waitFor('a rotated log file is compressed', () =>
+      readdirSync(join(own, 'logs')).some((name) => /^out-0__(?!2026-01-0).*\.gz$/.test(name)),
+    );
+    await run('logs', 'app', '--nostream', '--lines', '5000');
+    rmSync(segment(2), { force: true }); // A second name of a file of root, which its user could not make itself.
+    expectUntouched();
+  });
+
+  test(
+    `gains nothing by ${ROUNDS} exchanges of its names while the manager uses them`,
+    { timeout: 600_000 },
+    async () => {
+      const { home, own, closed, run, expectUntouched } = await openStage();
+      await run('start', join(home.work, 'apps.json'));
+      const names = {
+        logs: 'empty',
+        run: 'empty',
+        '.env': 'secret',
+        token: 'secret',
+        '.git': 'empty',
+        'app.sock': 'new',
+      };
+      for (const [name, target] of Object.entries(names)) {
+        symlinkSync(join(closed, target), join(own, `${name}.other`));
+        lchownSync(join(own, `${name}.other`), NOBODY, NOBODY);
+      }
+      const renamer = runProgram(nodeUnderTest(), [fixturePath('renames-for-ever.cjs'), ...Object.keys(names)], {
+        cwd: own,
+        env: {},
+        uid: NOBODY,
+        gid: NOBODY,
+        timeoutMs: 500_000,
+      });
+      onTestFinished(() => void renamer.child.kill('SIGKILL'));
+      await home.waitFor('the renamer has begun', () => renamer.stdout().includes('renames'));
+      for (let time = 0; time < 15; time += 1)
+        for (const command of ['reload', 'flush', 'restart', 'logs', 'describe'])
+          await run(command, 'app', ...(command === 'logs' ? ['--nostream'] : []));
+      renamer.child.kill('SIGTERM');
+      const { stdout } = await renamer.done;
+      expect(Number(stdout.split('\n')[1])).toBeGreaterThanOrEqual(ROUNDS);
+      expectUntouched();
+      await run('delete', 'app');
+      expectUntouched();
+    },
+  );
+});
+
+/** @param {string} folder */
+function giveLinksToNobody(folder) {
+  for (const name of readdirSync(folder))
+    if (lstatSync(join(folder, name)).nlink === 1) lchownSync(join(folder, name), NOBODY, NOBODY);
+  chownSync(folder, NOBODY, NOBODY);
+}
