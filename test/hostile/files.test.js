@@ -140,7 +140,7 @@ function textOf(path) {
   try {
     return readFileSync(path, 'latin1');
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return ''; // Rotated or removed since it was listed.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return ''; // Rotated meanwhile.
     throw error;
   }
 }
