@@ -1,3 +1,4 @@
+import { userOf } from '../../../lib/shared/host/as-user.js';
 import { readSegmentsOf, sizeOf } from '../logs/archive/segments.js';
 import { selectIds } from '../requests/change.js';
 import { logFiles } from '../spawn/params.js';
@@ -5,6 +6,7 @@ import { optional, readParams, texts } from './params.js';
 import { allIds } from './status.js';
 
 /** @import { Parts } from '../keeper-link/tell.js' */
+/** @import { OwnedFile } from '../logs/archive/segments.js' */
 /** @import { Desk, MethodBody } from './methods.js' */
 
 /**
@@ -16,9 +18,9 @@ export const tendLogFiles = {
   async flush(desk, params) {
     const { targets } = readParams({ targets: optional(texts) }, params);
     const ids = targets ? selectIds(desk.control.world.desired, targets) : allIds(desk);
-    const paths = [...filesOf(desk, new Set(ids)), ...(targets ? [] : [desk.paths.daemonLog])];
-    const files = weighed(paths);
-    await desk.parts.logs.flush(files.map(({ path }) => path));
+    const owned = [...filesOf(desk, new Set(ids)), ...(targets ? [] : [{ path: desk.paths.daemonLog, user: null }])];
+    const files = weighed(owned);
+    await desk.parts.logs.flush(owned.filter(({ path }) => files.some((file) => file.path === path)));
     return { files };
   },
 
@@ -47,29 +49,36 @@ export function reopenLogs({ logs, ownLog, journal }) {
  * The files that slots write to, and those that processes of an earlier spec still do.
  * @param {Desk} desk
  * @param {Set<number>} ids
- * @returns {Set<string>}
+ * @returns {OwnedFile[]}
  */
 function filesOf({ control, paths }, ids) {
   const { desired, instances } = control.world;
-  const wanted = desired.apps.flatMap((app) =>
-    app.slots.filter(({ id }) => ids.has(id)).flatMap(({ id }) => Object.values(logFiles(app.spec, id, paths.logs))),
+  const wanted = desired.apps.flatMap(({ spec, slots }) =>
+    slots
+      .filter(({ id }) => ids.has(id))
+      .flatMap(({ id }) => Object.values(logFiles(spec, id, paths.logs)))
+      .map((path) => ({ path, user: userOf(spec) })),
   );
   const written = [...instances.values()]
     .filter(({ label }) => ids.has(label.id))
-    .flatMap(({ label }) => [label.outFile, label.errorFile, label.logFile ?? '']);
-  return new Set([...wanted, ...written].filter((path) => path !== ''));
+    .flatMap(({ label: { outFile, errorFile, logFile = '', user = null } }) =>
+      [outFile, errorFile, logFile].map((path) => ({ path, user })),
+    );
+  const byPath = new Map([...written, ...wanted].map((file) => [file.path, file]));
+  byPath.delete('');
+  return [...byPath.values()];
 }
 
 /**
- * @param {string[]} paths
+ * @param {OwnedFile[]} owned
  * @returns {{ path: string, bytes: number }[]}  Those that are files or have been, with what they
  *   and their segments take. A device or a pipe has nothing to empty.
  */
-function weighed(paths) {
-  const segments = readSegmentsOf(paths);
-  return paths.flatMap((path) => {
+function weighed(owned) {
+  const segments = readSegmentsOf(owned);
+  return owned.flatMap(({ path, user }) => {
     const sizes = (segments.get(path) ?? []).map(({ sizeBytes }) => sizeBytes);
-    const activeBytes = sizeOf(path);
+    const activeBytes = sizeOf(path, user);
     return activeBytes === null && sizes.length === 0
       ? []
       : [{ path, bytes: sizes.reduce((sum, bytes) => sum + bytes, activeBytes ?? 0) }];

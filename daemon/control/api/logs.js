@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { userOf } from '../../../lib/shared/host/as-user.js';
 import { createPartFilter, LEVELS } from '../../../lib/shared/logs/filter.js';
 import { tellHistory } from '../logs/history/history.js';
 import { hasOnlyCombined } from '../logs/stream.js';
@@ -45,7 +46,13 @@ export const followLogs = {
     // Says it when there is no such app; later ones may come and go.
     if (targets) select(desk.control.world.desired, targets);
     const isMeant = matcher(targets ?? []);
-    const files = () => writtenFiles(desk, isMeant, streams);
+    /** Of every path that is read below. @type {Map<string, KeptFile['user']>} */
+    const users = new Map();
+    const files = () => {
+      const all = writtenFiles(desk, isMeant, streams);
+      for (const { path, user } of all) users.set(path, user);
+      return all;
+    };
     const lostOf =
       query.cursor === null
         ? []
@@ -72,7 +79,11 @@ export const followLogs = {
     const told = await tellHistory({
       query,
       files: () => uniqueFiles(files()),
-      shelf: { timesFolder: join(desk.paths.logs, '.times'), positionOf: desk.parts.logs.positionOf },
+      shelf: {
+        timesFolder: join(desk.paths.logs, '.times'),
+        positionOf: desk.parts.logs.positionOf,
+        userOf: (path) => users.get(path) ?? null,
+      },
       heldPaths: () => heldPaths(desk),
       nowMs: desk.parts.clock.nowMs(),
       send: (page) => client.tellLog(subscription, page),
@@ -135,19 +146,22 @@ function followerFor(client, subscription, { query: { isWanted, untilMs }, wants
 function writtenFiles({ control, paths }, isMeant, streams) {
   const { desired, instances } = control.world;
   const slots = desired.apps.flatMap(({ spec, slots: wishes }) =>
-    wishes.map(({ id }) => ({ id, name: spec.name, ...logFiles(spec, id, paths.logs) })),
+    wishes.map(({ id }) => ({ id, name: spec.name, user: userOf(spec), ...logFiles(spec, id, paths.logs) })),
   );
-  const labels = [...instances.values()].map(({ label: { id, name, outFile, errorFile, logFile = '' } }) => ({
-    id,
-    name,
-    outFile,
-    errorFile,
-    logFile,
-  }));
+  const labels = [...instances.values()].map(
+    ({ label: { id, name, user = null, outFile, errorFile, logFile = '' } }) => ({
+      id,
+      name,
+      user,
+      outFile,
+      errorFile,
+      logFile,
+    }),
+  );
   return [...slots, ...labels]
     .filter((slot) => isMeant(desired, slot))
-    .flatMap(({ id, name, ...place }) =>
-      streams.map((stream) => ({ id, name, stream, path: pathOf(place, stream, streams) })),
+    .flatMap(({ id, name, user, ...place }) =>
+      streams.map((stream) => ({ id, name, user, stream, path: pathOf(place, stream, streams) })),
     );
 }
 

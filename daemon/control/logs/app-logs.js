@@ -1,8 +1,9 @@
 // Knows: the way of a line: from the pipe, through its stream, to files and followers.
 // Must not: let an app wait without need, or keep more than a bounded part in memory.
 // Start at: createLogKeeper(), then stream.js; the folders below have one concern each.
-import { truncateSync } from 'node:fs';
+import { closeSync, constants, ftruncateSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import { openAsUser } from '../../../lib/shared/host/as-user.js';
 import { createFollowers } from './followers.js';
 import { NO_FOREGROUND } from './foreground.js';
 import { createPipeOpener } from './pipe.js';
@@ -10,10 +11,12 @@ import { createLogStream } from './stream.js';
 import { createTimes } from './times/times.js';
 import { createFileTable } from './write/file-table.js';
 
+/** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { LogStream as StreamName, Shipped } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { GivenLimits, LogLimits } from '../settings.js' */
 /** @import { Archive } from './archive/archive.js' */
+/** @import { OwnedFile } from './archive/segments.js' */
 /** @import { Followers } from './followers.js' */
 /** @import { Foreground } from './foreground.js' */
 /** @import { PipeReader } from './pipe.js' */
@@ -31,6 +34,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {string} instanceId
  * @property {number} id  Of the slot.
  * @property {string} name
+ * @property {User | null} user  Who owns its files.
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {string} outFile  Empty: nothing is kept.
@@ -63,7 +67,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {Followers['add']} follow
  * @property {(path: string) => Position | null} positionOf  Where the next byte of a file will be.
  *   Null when nobody writes there.
- * @property {(paths: string[]) => Promise<void>} flush  Empties files and removes their segments.
+ * @property {(files: OwnedFile[]) => Promise<void>} flush  Empties files and removes their segments.
  *   Rejects with what the system says of one that cannot be emptied, when the others are.
  * @property {() => void} close  Nothing is read any more, and what is in hand is written before it
  *   returns: half lines, too. Idempotent.
@@ -200,11 +204,11 @@ export function createLogKeeper({
     },
     follow: followers.add,
     positionOf: (path) => files.fileAt(path)?.position() ?? null,
-    async flush(paths) {
+    async flush(owned) {
       const emptied = await Promise.allSettled(
-        paths.map(async (path) => files.fileAt(path)?.truncate() ?? empty(path)),
+        owned.map(async ({ path, user }) => files.fileAt(path)?.truncate() ?? empty(path, user)),
       );
-      archive.flush(paths.filter((_, at) => emptied[at].status === 'fulfilled'));
+      archive.flush(owned.filter((_, at) => emptied[at].status === 'fulfilled'));
       const failed = emptied.find((one) => one.status === 'rejected');
       if (failed) throw failed.reason;
     },
@@ -283,10 +287,18 @@ function together(lost) {
   };
 }
 
-/** @param {string} path */
-function empty(path) {
+/**
+ * @param {string} path
+ * @param {User | null} user
+ */
+function empty(path, user) {
   try {
-    truncateSync(path);
+    const fd = openAsUser(user, path, constants.O_WRONLY | constants.O_NONBLOCK);
+    try {
+      ftruncateSync(fd);
+    } finally {
+      closeSync(fd);
+    }
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
   }

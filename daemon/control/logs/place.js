@@ -1,3 +1,4 @@
+import { userOf } from '../../../lib/shared/host/as-user.js';
 import { logFiles } from '../spawn/params.js';
 import { specOf } from '../state/desired.js';
 import { findSlot } from '../state/registry.js';
@@ -11,7 +12,8 @@ import { findSlot } from '../state/registry.js';
  * For a process whose app is not in the list any more.
  * @type {Omit<
  *   LogPlace,
- *   'instanceId' | 'id' | 'name' | 'outPipe' | 'errPipe' | 'outFile' | 'errorFile' | 'logFile'
+ *   | 'instanceId' | 'id' | 'name' | 'outPipe' | 'errPipe' | 'outFile' | 'errorFile' | 'logFile'
+ *   | 'user'
  * >}
  */
 const PLAIN = {
@@ -37,8 +39,9 @@ export function logPlaceOf(world, { instanceId, label, outPipe, errPipe }, logsF
   const spec = app?.spec.name === label.name ? specOf(app, label.generation) : null;
   // A process that an earlier version started has no combined file.
   const { id, name, outFile, errorFile, logFile = '' } = label;
+  const user = spec ? userOf(spec) : (label.user ?? null);
   const files = spec ? logFiles(spec, id, logsFolder) : { outFile, errorFile, logFile };
-  return { ...(spec ? keptAs(spec) : PLAIN), instanceId, id, name, outPipe, errPipe, ...files };
+  return { ...(spec ? keptAs(spec) : PLAIN), instanceId, id, name, user, outPipe, errPipe, ...files };
 }
 
 /**

@@ -1,6 +1,7 @@
 // Knows: what a new process needs: environment, secrets, files, room, and checks beforehand.
 // Must not: start it, or change what is wanted.
 // Start at: spawnParams(), then environment.js; preflight.js refuses before anything changes.
+import { userOf } from '../../../lib/shared/host/as-user.js';
 import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
 import { logFile } from '../../../lib/shared/paths.js';
 import { extname } from 'node:path';
@@ -74,6 +75,7 @@ export function instanceEnv(spec, place, home, secrets) {
  * @returns {Label}
  */
 export function labelFor(spec, { id, slot, generation }, { spawns, logs, scope }) {
+  const user = userOf(spec);
   return {
     name: spec.name,
     slot,
@@ -82,6 +84,7 @@ export function labelFor(spec, { id, slot, generation }, { spawns, logs, scope }
     spawns,
     scope: scopeOf(spec, slot, scope),
     ...logFiles(spec, id, logs),
+    ...(user ? { user } : {}),
     stop: stopSettings(spec),
   };
 }

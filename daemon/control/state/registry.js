@@ -58,6 +58,8 @@ import { newMemory } from './slot-history.js';
  *   memory means anything.
  */
 
+/** @import { User } from '../../../lib/shared/host/user-path.js' */
+
 /**
  * What control writes on a process so that any later control knows what it is.
  * @typedef {object} Label
@@ -71,6 +73,7 @@ import { newMemory } from './slot-history.js';
  * @property {string} errorFile
  * @property {string} [logFile]  Both streams. Empty, or missing where an earlier version wrote the
  *   label: none.
+ * @property {User} [user]  Who owns its files. Missing: the manager's own user does.
  * @property {boolean} [isGated]  It was started behind a gate.
  * @property {{ killTimeoutMs: number, signal: string | null, tree: boolean, message?: boolean }}
  *   stop

@@ -62,11 +62,12 @@ export function openAsUser(user, path, flags, mode = 0o600) {
 /**
  * @param {User | null} user
  * @param {string} path  Absolute.
+ * @param {{ isFollowing?: boolean }} [o]  Default true: like stat(2).
  * @returns {Stats | null}  Null when nothing is there. Throws what the system says.
  */
-export function statAsUser(user, path) {
-  if (!user) return statSync(path, { throwIfNoEntry: false }) ?? null;
-  return orNull(() => reach(user, path, ({ stat }) => stat));
+export function statAsUser(user, path, { isFollowing = true } = {}) {
+  if (!user) return (isFollowing ? statSync : lstatSync)(path, { throwIfNoEntry: false }) ?? null;
+  return orNull(() => reach(user, path, ({ stat }) => stat, { isFollowing }));
 }
 
 /**

@@ -126,7 +126,7 @@ export function createRig({ seed = 0 } = {}) {
           follow: () => () => {},
           notices: () => [],
           shown: () => ({ logLost: null, shipping: [] }),
-          flush: async (files) => void rig.flushed.push(...files),
+          flush: async (files) => void rig.flushed.push(...files.map(({ path }) => path)),
           reopen: () => void rig.reopened.push('apps'),
         },
         settings: rig.settings,

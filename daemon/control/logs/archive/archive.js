@@ -3,17 +3,19 @@
 // Start at: createArchive(), then planRetention() in retention.js, which is pure.
 import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
+import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
 import { timesFileOf } from '../times/format.js';
 import { compressSegment } from './compression.js';
 import { createStock, takeStock } from './inventory.js';
 import { planRetention } from './retention.js';
 import { parseSegmentName, SUFFIX, sizeOf, UNFINISHED } from './segments.js';
 
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Clock } from '../../host/clock.js' */
 /** @import { GivenLimits, LogLimits } from '../../settings.js' */
 /** @import { Journal } from '../manager-log.js' */
 /** @import { Stocked } from './inventory.js' */
-/** @import { Segment } from './segments.js' */
+/** @import { OwnedFile, Segment } from './segments.js' */
 
 /**
  * Ages, and what others have written or removed, are looked at this often, in ms; and so soon after
@@ -38,13 +40,14 @@ const HOME_SLACK = 1 / 64;
  * Keeps what log files were: compresses segments, and removes those that are too many, too old or
  * too large together.
  * @typedef {object} Archive
- * @property {(path: string, limits: GivenLimits, app?: string) => void} hold  A file is written to
- *   now. Files of the same `app` share its limit on the total. Called again, it changes the limits.
+ * @property {(path: string, limits: GivenLimits, app?: string, user?: User | null) => void} hold  A
+ *   file is written to now. Files of the same `app` share its limit on the total. `user`: who owns
+ *   the file and its segments. Called again, it changes the limits.
  * @property {(path: string) => void} letGo  It is not any more. Its segments stay.
  * @property {(path: string, segment: string) => void} rotated  What was in the file is a segment
  *   now. Before it returns there are not too many.
  * @property {(path: string, bytes: number) => void} grew  Cheap.
- * @property {(paths: string[]) => void} flush  Removes all segments of these files. That the files
+ * @property {(files: OwnedFile[]) => void} flush  Removes all segments of these files. That the files
  *   themselves are empty is somebody else's work.
  * @property {() => Promise<void>} look  Looks at everything on the disk now; by itself it does so
  *   every ten minutes.
@@ -72,7 +75,7 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
    * @type {Map<string, number>}
    */
   const inVain = new Map();
-  /** @type {{ plainPath: string, controller: AbortController } | null} */
+  /** @type {{ plainPath: string, user: User | null, controller: AbortController } | null} */
   let compressing = null;
   /** @type {Promise<void>} */
   let working = Promise.resolve();
@@ -148,7 +151,7 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     if (compressing?.plainPath === plainPath) abort();
     stock.drop(path, plainPath);
     try {
-      for (const suffix of ['', ...Object.values(SUFFIX)]) rmSync(plainPath + suffix, { force: true });
+      for (const suffix of ['', ...Object.values(SUFFIX)]) removeAsUser(stock.at(path).user, plainPath + suffix);
       rmSync(timesFileOf(timesFolder, plainPath), { force: true });
     } catch (error) {
       // The next look finds it again.
@@ -181,15 +184,16 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
   /** @param {NonNullable<ReturnType<typeof nextToCompress>>} next */
   async function compress({ path, segment, kind }) {
     const { plainPath } = segment;
+    const { user } = stock.at(path);
     const controller = new AbortController();
-    compressing = { plainPath, controller };
+    compressing = { plainPath, user, controller };
     try {
-      const done = await compressSegment(plainPath, kind, { signal: controller.signal, pause });
+      const done = await compressSegment(plainPath, kind, { user, signal: controller.signal, pause });
       stock.put(path, { ...segment, ...done, compression: kind });
     } catch (error) {
       failed.add(plainPath);
       // Who removes a segment by hand is not news.
-      if (!controller.signal.aborted && sizeOf(plainPath) !== null)
+      if (!controller.signal.aborted && sizeOf(plainPath, user) !== null)
         journal('log-compression-failed', { path: plainPath, message: /** @type {Error} */ (error).message });
     }
     compressing = null;
@@ -199,8 +203,13 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
   /** At once: perhaps this process ends in this very turn. */
   function abort() {
     if (!compressing) return;
-    compressing.controller.abort();
-    for (const suffix of Object.values(SUFFIX)) rmSync(compressing.plainPath + suffix + UNFINISHED, { force: true });
+    const { plainPath, user, controller } = compressing;
+    controller.abort();
+    try {
+      for (const suffix of Object.values(SUFFIX)) removeAsUser(user, plainPath + suffix + UNFINISHED);
+    } catch (error) {
+      journal('log-segment-kept', { path: plainPath, code: /** @type {NodeJS.ErrnoException} */ (error).code });
+    }
   }
 
   /** @returns {Promise<void>} */
@@ -214,16 +223,16 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
   const filesOf = (app) => stock.files().filter((file) => file.app === app);
 
   return {
-    hold(path, limits, app = path) {
+    hold(path, limits, app = path, user = null) {
       if (!stock.has(path)) lookSoon();
-      stock.hold(path, limits, app);
-      stock.setActive(path, sizeOf(path) ?? 0);
+      stock.hold(path, limits, app, user);
+      stock.setActive(path, sizeOf(path, stock.at(path).user) ?? 0);
     },
     letGo(path) {
       if (stock.has(path)) stock.at(path).limits = null;
     },
     rotated(path, segment) {
-      stock.setActive(path, sizeOf(path) ?? 0);
+      stock.setActive(path, sizeOf(path, stock.at(path).user) ?? 0);
       const name = parseSegmentName(basename(segment));
       if (name && stock.at(path).isKnown) stock.refresh(path, [name]);
       else stock.refresh(path);
@@ -243,8 +252,9 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
       enforce(filesOf(file.app));
       if (stock.segmentCount() === segmentCount) inVain.set(full, segmentCount);
     },
-    flush(paths) {
-      for (const path of paths) {
+    flush(files) {
+      for (const { path, user } of files) {
+        stock.at(path).user = user;
         stock.refresh(path);
         for (const plainPath of [...stock.at(path).segments.keys()]) remove(path, plainPath);
         stock.setActive(path, 0);

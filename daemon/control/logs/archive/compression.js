@@ -1,15 +1,21 @@
-import { createReadStream, renameSync, rmSync } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { closeSync, constants, createReadStream, fchownSync, fstatSync, fsync, futimes, write } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { NclustError } from '../../../../lib/shared/errors.js';
+import { openAsUser, removeAsUser, renameAsUser } from '../../../../lib/shared/host/as-user.js';
 import { SUFFIX, UNFINISHED } from './segments.js';
 
-/** @import { FileHandle } from 'node:fs/promises' */
 /** @import { Transform } from 'node:stream' */
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Compression } from './segments.js' */
 
+const [put, sync, setTimes] = [promisify(write), promisify(fsync), promisify(futimes)];
+
 const CHUNK_BYTES = 64 * 1024;
+
+const READING = constants.O_RDONLY | constants.O_NONBLOCK;
+const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
  * Level 1 makes 5.6 of 1 and takes 9 ms of CPU per MB; level 6, 6.6 and 14 to 20. With this window
@@ -59,40 +65,39 @@ export function checkCompression(kind) {
  * @param {string} plainPath
  * @param {Compression} kind
  * @param {object} o
+ * @param {User | null} o.user  Of the app.
  * @param {AbortSignal} o.signal
  * @param {() => Promise<void>} o.pause  Between two chunks: what serves comes first.
  * @returns {Promise<{ path: string, sizeBytes: number }>}  Rejects with what the file system says,
  *   or when it is aborted; the plain one is as it was then.
  */
-export async function compressSegment(plainPath, kind, { signal, pause }) {
+export async function compressSegment(plainPath, kind, { user, signal, pause }) {
   const path = plainPath + SUFFIX[kind];
   const unfinished = path + UNFINISHED;
+  const from = openAsUser(user, plainPath, READING);
+  const source = createReadStream('', { fd: from, highWaterMark: CHUNK_BYTES });
   try {
-    const { mode, uid, gid, atime, mtime } = await stat(plainPath);
-    const file = await open(unfinished, 'w', mode & 0o777);
+    const { mode, uid, gid, atime, mtime } = fstatSync(from);
+    removeAsUser(user, unfinished); // Control died, or somebody else has made it.
+    const to = openAsUser(user, unfinished, MAKING, mode & 0o777);
     try {
-      await pipeline(
-        createReadStream(plainPath, { highWaterMark: CHUNK_BYTES }),
-        pacedBy(pause),
-        COMPRESSORS[kind](),
-        into(file),
-        { signal },
-      );
-      if (process.getuid?.() === 0) await file.chown(uid, gid);
+      await pipeline(source, pacedBy(pause), COMPRESSORS[kind](), into(to), { signal });
+      if (user === null && process.getuid?.() === 0) fchownSync(to, uid, gid);
       // When a line was written is in the times of its file, and for want of those in this.
-      await file.utimes(atime, mtime);
-      await file.sync();
+      await setTimes(to, atime, mtime);
+      await sync(to);
+      signal.throwIfAborted();
+      // In one turn: nobody here sees it twice or not at all.
+      const { size } = fstatSync(to);
+      renameAsUser(user, unfinished, path);
+      removeAsUser(user, plainPath);
+      return { path, sizeBytes: size };
     } finally {
-      await file.close();
+      closeSync(to);
     }
-    const { size } = await stat(unfinished);
-    signal.throwIfAborted();
-    // In one turn: nobody here sees it twice or not at all.
-    renameSync(unfinished, path);
-    rmSync(plainPath, { force: true });
-    return { path, sizeBytes: size };
   } catch (error) {
-    rmSync(unfinished, { force: true });
+    source.destroy();
+    removeAsUser(user, unfinished);
     throw error;
   }
 }
@@ -110,10 +115,11 @@ function pacedBy(pause) {
 /**
  * Not a stream over the file: its end is waited for with the file closed, and there is more to do
  * to it.
- * @param {FileHandle} file
+ * @param {number} fd
  */
-function into(file) {
+function into(fd) {
   return async (/** @type {AsyncIterable<Buffer>} */ chunks) => {
-    for await (const chunk of chunks) await file.writeFile(chunk);
+    for await (const chunk of chunks)
+      for (let at = 0; at < chunk.length;) at += (await put(fd, chunk, at, chunk.length - at)).bytesWritten;
   };
 }

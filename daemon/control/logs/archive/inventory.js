@@ -1,8 +1,8 @@
-import { rmSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
+import { listAsUser, removeAsUser } from '../../../../lib/shared/host/as-user.js';
 import { namesOf, parseSegmentName, sized, sizeOf, UNFINISHED } from './segments.js';
 
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { GivenLimits } from '../../settings.js' */
 /** @import { Compression, Segment, SegmentName } from './segments.js' */
 
@@ -11,6 +11,7 @@ import { namesOf, parseSegmentName, sized, sizeOf, UNFINISHED } from './segments
  * @typedef {object} Stocked
  * @property {string} path  Of the active file.
  * @property {string} app  Whose limit on the total it counts for.
+ * @property {User | null} user  Of the app.
  * @property {GivenLimits | null} limits  Null: nobody writes there now.
  * @property {boolean} isInHome
  * @property {boolean} isKnown  Whether its segments have been looked for.
@@ -60,6 +61,7 @@ export function createStock(logsFolder) {
     const file = {
       path,
       app: path,
+      user: null,
       limits: null,
       isInHome: path.startsWith(logsFolder + sep),
       isKnown: false,
@@ -107,12 +109,13 @@ export function createStock(logsFolder) {
      * @param {string} path
      * @param {GivenLimits} limits
      * @param {string} app
+     * @param {User | null} user
      */
-    hold(path, limits, app) {
+    hold(path, limits, app, user) {
       const file = at(path);
       const bytes = bytesOf(file);
       count(file, -bytes);
-      Object.assign(file, { limits, app });
+      Object.assign(file, { limits, app, user });
       count(file, bytes);
     },
 
@@ -132,15 +135,15 @@ export function createStock(logsFolder) {
      * @param {SegmentName[]} [listed]  Those there were a moment ago, where the folder has been
      *   read already.
      */
-    refresh(path, listed = namesOf(path)) {
-      at(path).isKnown = true;
+    refresh(path, listed = namesOf(path, at(path).user)) {
+      const { user } = Object.assign(at(path), { isKnown: true });
       const folder = dirname(path);
       const remembered = [...at(path).segments.keys()].flatMap(
         (plainPath) => parseSegmentName(basename(plainPath)) ?? [],
       );
       const names = new Map([...remembered, ...listed].map((name) => [name.plainName, name]));
       for (const [plainName, name] of names) {
-        const segment = find(folder, name);
+        const segment = find(folder, name, user);
         if (segment) put(path, segment);
         else drop(path, join(folder, plainName));
       }
@@ -164,11 +167,12 @@ function bytesOf({ activeBytes, segments }) {
 /**
  * @param {string} folder
  * @param {SegmentName} name
+ * @param {User | null} user
  * @returns {Segment | null}
  */
-function find(folder, name) {
+function find(folder, name, user) {
   for (const compression of FORMS) {
-    const segment = sized(folder, { ...name, compression });
+    const segment = sized(folder, { ...name, compression }, user);
     if (segment) return segment;
   }
   return null;
@@ -191,9 +195,12 @@ const FILES_AT_ONCE = 4;
 export async function takeStock(stock, logsFolder, compressing) {
   const takeTurns = createTurns(FILES_AT_ONCE);
   const seen = new Set();
-  for (const folder of new Set([logsFolder, ...stock.files().map(({ path }) => dirname(path))])) {
-    // Not made yet, or closed to us: there is nothing to keep.
-    const names = await readdir(folder).catch(() => /** @type {string[]} */ ([]));
+  /** @type {Map<string, User | null>} */
+  const folders = new Map([[logsFolder, null]]);
+  for (const { path, user } of stock.files()) if (!folders.has(dirname(path))) folders.set(dirname(path), user);
+  for (const [folder, someUser] of folders) {
+    const names = namesIn(folder, someUser);
+    const userOf = (/** @type {string} */ owner) => stock.at(join(folder, owner)).user;
     const isOurs = (/** @type {string} */ owner) => folder === logsFolder || stock.has(join(folder, owner));
     const { owners, others } = await sorted(names);
     for (const [owner, listed] of owners) {
@@ -205,9 +212,10 @@ export async function takeStock(stock, logsFolder, compressing) {
     for (const name of others) {
       const unfinished = unfinishedOf(name);
       if (unfinished && isOurs(unfinished.owner)) {
-        if (compressing() !== join(folder, unfinished.plainName)) rmSync(join(folder, name), { force: true });
+        if (compressing() !== join(folder, unfinished.plainName))
+          removeAsUser(userOf(unfinished.owner), join(folder, name));
       } else if (isOurs(name)) {
-        const sizeBytes = sizeOf(join(folder, name));
+        const sizeBytes = sizeOf(join(folder, name), userOf(name));
         if (sizeBytes !== null) stock.setActive(join(folder, name), sizeBytes);
         if (sizeBytes !== null) seen.add(join(folder, name));
       }
@@ -215,6 +223,18 @@ export async function takeStock(stock, logsFolder, compressing) {
     }
   }
   for (const { path, limits } of stock.files()) if (limits === null && !seen.has(path)) stock.forget(path);
+}
+
+/**
+ * @param {string} folder
+ * @param {User | null} user
+ */
+function namesIn(folder, user) {
+  try {
+    return listAsUser(user, folder);
+  } catch {
+    return []; // Not made yet, or closed to us: there is nothing to keep.
+  }
 }
 
 /** @param {string} name */

@@ -1,5 +1,7 @@
-import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
+import { listAsUser, statAsUser } from '../../../../lib/shared/host/as-user.js';
+
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 
 /** @typedef {'gzip' | 'zstd'} Compression */
 
@@ -13,6 +15,8 @@ import { basename, dirname, extname, join } from 'node:path';
  * @property {number} endedAtMs  When the file was full, wall clock.
  * @property {number} sizeBytes  On the disk.
  */
+
+/** @typedef {{ path: string, user: User | null }} OwnedFile  A log file, and whose it is. */
 
 /**
  * @typedef {object} SegmentName  `owner`: the name of the active file.
@@ -43,58 +47,63 @@ const newestMsOf = new Map();
 /**
  * @param {string} path  Of the active file.
  * @param {number} endedAtMs
+ * @param {User | null} [user]
  * @returns {string}  Absolute path of a segment that is not there yet, and comes after those that
  *   are.
  */
-export function segmentName(path, endedAtMs) {
+export function segmentName(path, endedAtMs, user = null) {
   const newestMs =
     newestMsOf.get(path) ??
     Math.max(
-      ...namesOf(path)
+      ...namesOf(path, user)
         .map((name) => name.endedAtMs)
         .filter((ms) => ms - endedAtMs < SET_BACK_MAX_MS),
       -Infinity,
     );
   let atMs = newestMs - endedAtMs < SET_BACK_MAX_MS ? Math.max(endedAtMs, newestMs + 1) : endedAtMs;
-  while (isTaken(nameAt(path, atMs))) atMs += 1;
+  while (isTaken(nameAt(path, atMs), user)) atMs += 1;
   newestMsOf.set(path, atMs);
   return nameAt(path, atMs);
 }
 
 /**
  * @param {string} path  Of the active file.
+ * @param {User | null} [user]
  * @returns {Segment[]}  Oldest first, without the active file. Empty when its folder cannot be
  *   read.
  */
-export function readSegments(path) {
-  return readSegmentsOf([path]).get(path) ?? [];
+export function readSegments(path, user = null) {
+  return readSegmentsOf([{ path, user }]).get(path) ?? [];
 }
 
 /**
  * The segments of many files; a folder they share is read once.
- * @param {string[]} paths  Of active files.
- * @returns {Map<string, Segment[]>}  By active file.
+ * @param {OwnedFile[]} files  The active ones.
+ * @returns {Map<string, Segment[]>}  By the path of the active file.
  */
-export function readSegmentsOf(paths) {
+export function readSegmentsOf(files) {
   /** @type {Map<string, Map<string, SegmentName[]>>} */
   const folders = new Map();
   return new Map(
-    paths.map((path) => {
+    files.map(({ path, user }) => {
       const folder = dirname(path);
-      const known = folders.get(folder) ?? byOwner(namesIn(folder));
-      folders.set(folder, known);
-      return [path, (known.get(basename(path)) ?? []).flatMap((name) => sized(folder, name) ?? []).sort(byAge)];
+      const key = `${user?.uid} ${folder}`;
+      const known = folders.get(key) ?? byOwner(namesIn(folder, user));
+      folders.set(key, known);
+      const names = known.get(basename(path)) ?? [];
+      return [path, names.flatMap((name) => sized(folder, name, user) ?? []).sort(byAge)];
     }),
   );
 }
 
 /**
  * @param {string} folder
+ * @param {User | null} user
  * @returns {string[]}  Empty when it cannot be read.
  */
-function namesIn(folder) {
+function namesIn(folder, user) {
   try {
-    return readdirSync(folder);
+    return listAsUser(user, folder);
   } catch {
     return []; // Nobody has written there yet, or nobody can: either way there is nothing to show or to remove.
   }
@@ -102,11 +111,12 @@ function namesIn(folder) {
 
 /**
  * @param {string} path  Of an active file.
+ * @param {User | null} user
  * @returns {SegmentName[]}
  */
-export function namesOf(path) {
+export function namesOf(path, user) {
   const start = `${basename(path, extname(path))}__`;
-  const names = namesIn(dirname(path))
+  const names = namesIn(dirname(path), user)
     .filter((name) => name.startsWith(start))
     .flatMap((name) => parseSegmentName(name) ?? []);
   return names.filter(({ owner }) => owner === basename(path));
@@ -136,25 +146,42 @@ export function parseSegmentName(name) {
 /**
  * @param {string} folder
  * @param {SegmentName} name
+ * @param {User | null} user
  * @returns {Segment | null}  Null when it has gone meanwhile.
  */
-export function sized(folder, { plainName, compression, endedAtMs }) {
+export function sized(folder, { plainName, compression, endedAtMs }, user) {
   const plainPath = join(folder, plainName);
   const path = compression ? plainPath + SUFFIX[compression] : plainPath;
-  const sizeBytes = sizeOf(path);
+  const sizeBytes = segmentSize(path, user);
   return sizeBytes === null ? null : { path, plainPath, compression, endedAtMs, sizeBytes };
 }
 
 /**
  * @param {string} path
+ * @param {User | null} user
  * @returns {number | null}  Null when there is no file that can be looked at.
  */
-export function sizeOf(path) {
+export function sizeOf(path, user) {
   try {
-    const stat = statSync(path);
-    return stat.isFile() ? stat.size : null;
+    const stat = statAsUser(user, path);
+    return stat?.isFile() ? stat.size : null;
   } catch {
-    return null; // It has gone, or its folder is closed to us: it cannot be read or removed either.
+    return null; // Its folder is closed to us: it cannot be read or removed either.
+  }
+}
+
+/**
+ * A user can make links in a log folder, with names of segments. Control itself makes none.
+ * @param {string} path
+ * @param {User | null} user
+ * @returns {number | null}  Null when there is no segment that can be looked at.
+ */
+function segmentSize(path, user) {
+  try {
+    const stat = statAsUser(user, path, { isFollowing: user === null });
+    return stat?.isFile() && (user === null || stat.nlink === 1) ? stat.size : null;
+  } catch {
+    return null; // Its folder is closed to us.
   }
 }
 
@@ -189,9 +216,14 @@ export function byAge(a, b) {
   return a.endedAtMs - b.endedAtMs || (a.plainPath < b.plainPath ? -1 : 1);
 }
 
-/** @param {string} plainPath */
-function isTaken(plainPath) {
-  return ['', ...Object.values(SUFFIX)].some((suffix) => sizeOf(plainPath + suffix) !== null);
+/**
+ * @param {string} plainPath
+ * @param {User | null} user
+ */
+function isTaken(plainPath, user) {
+  return ['', ...Object.values(SUFFIX)].some(
+    (suffix) => statAsUser(user, plainPath + suffix, { isFollowing: false }) !== null,
+  );
 }
 
 /**

@@ -1,8 +1,9 @@
 // Knows: how the bytes of one content are read, plain or compressed, and when they were written.
 // Must not: know which contents a path has; contents.js does.
 // Start at: openContent(), then openPlain() and openCompressed().
-import { closeSync, constants, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, createReadStream, fstatSync, readSync } from 'node:fs';
 import * as zlib from 'node:zlib';
+import { openAsUser } from '../../../../lib/shared/host/as-user.js';
 import { readTimes } from '../times/times.js';
 
 /** @import { Stats } from 'node:fs' */
@@ -52,9 +53,12 @@ const DECOMPRESSORS = {
  * @param {number} offset  In the bytes that the app wrote, compressed or not.
  * @returns {ContentReader | null}  Null when the content is gone, or we cannot read it.
  */
-export function openContent({ file, compression }, offset) {
+export function openContent({ file, user, compression }, offset) {
+  const create = compression === null ? null : DECOMPRESSORS[compression];
+  if (create === undefined) return null; // This Node.js does not have it.
   try {
-    return compression ? openCompressed(file, compression, offset) : openPlain(file, offset);
+    const fd = openAsUser(user, file, FLAGS);
+    return create ? openCompressed(fd, create, offset) : openPlain(fd, offset);
   } catch {
     return null;
   }
@@ -88,12 +92,11 @@ export function isInsideLine(reader, offset) {
 
 /**
  * Reads in this turn: bytes that were written a moment ago come from memory.
- * @param {string} file
+ * @param {number} fd  The reader closes it.
  * @param {number} offset
- * @returns {ContentReader}  Throws the error of open(2).
+ * @returns {ContentReader}
  */
-function openPlain(file, offset) {
-  const fd = openSync(file, FLAGS);
+function openPlain(fd, offset) {
   const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
   let at = offset;
   let isOpen = true;
@@ -125,16 +128,13 @@ function openPlain(file, offset) {
 
 /**
  * Decompresses while it reads. A torn or garbled file ends at its first wrong byte.
- * @param {string} file
- * @param {string} compression
+ * @param {number} fd  The reader closes it.
+ * @param {() => Transform} create
  * @param {number} offset
- * @returns {ContentReader}  Throws the error of open(2).
+ * @returns {ContentReader}
  */
-function openCompressed(file, compression, offset) {
-  const create = DECOMPRESSORS[compression];
-  if (!create) throw new Error(`This Node.js cannot read ${compression}.`);
-  const fd = openSync(file, FLAGS);
-  const source = createReadStream(file, { fd, highWaterMark: STREAM_BYTES });
+function openCompressed(fd, create, offset) {
+  const source = createReadStream('', { fd, highWaterMark: STREAM_BYTES });
   const plain = source.pipe(create());
   source.on('error', (error) => plain.destroy(error));
   plain.on('error', () => {}); // The iterator throws it at the next read.

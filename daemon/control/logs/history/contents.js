@@ -1,10 +1,11 @@
 // Knows: the contents of a path, its segments and the active file, and which one a position is in.
 // Must not: open or read a log file; content-reader.js does.
 // Start at: findContent(), then contentAfter(); start-positions.js goes back with newestFirst().
-import { statSync } from 'node:fs';
+import { statAsUser } from '../../../../lib/shared/host/as-user.js';
 import { readSegments, readSegmentsOf } from '../archive/segments.js';
 import { readStartedAt, timesFileOf } from '../times/format.js';
 
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Compression, Segment } from '../archive/segments.js' */
 /** @import { Position } from '../write/open-file.js' */
 
@@ -12,6 +13,7 @@ import { readStartedAt, timesFileOf } from '../times/format.js';
  * The bytes of one file: the active file, or a segment. A path has a row of contents.
  * @typedef {object} Content
  * @property {string} file  Where the content is now.
+ * @property {User | null} user  Who owns it.
  * @property {string} plainPath  The name under which its times are kept.
  * @property {Compression | null} compression
  * @property {number} startedAtMs  Its identity.
@@ -24,6 +26,7 @@ import { readStartedAt, timesFileOf } from '../times/format.js';
  * @property {string} timesFolder
  * @property {(path: string) => Position | null} positionOf  Where the next byte of a file will be.
  *   Null when control does not write to it.
+ * @property {(path: string) => User | null} userOf  Who owns a file.
  */
 
 /**
@@ -101,7 +104,7 @@ export function endOf(path, shelf) {
   const position = shelf.positionOf(path);
   if (position) return { ...position };
   const active = activeContent(path, shelf);
-  const sizeBytes = active ? (statOf(path)?.size ?? 0) : 0;
+  const sizeBytes = active ? (statOf(path, active.user)?.size ?? 0) : 0;
   if (active && (sizeBytes > 0 || active.startedAtMs !== UNKNOWN))
     return { startedAtMs: active.startedAtMs, offset: sizeBytes };
   const last = segmentContents(path, shelf).at(-1);
@@ -114,13 +117,14 @@ export function endOf(path, shelf) {
  * Lists segments at the first call, and those of all paths together: a folder with a thousand files
  * is slow to read.
  * @param {string[]} paths
+ * @param {Shelf} shelf
  * @returns {(path: string) => Segment[]}
  */
-export function createSegmentList(paths) {
+export function createSegmentList(paths, { userOf }) {
   /** @type {Map<string, Segment[]> | null} */
   let list = null;
   return (path) => {
-    list ??= readSegmentsOf(paths);
+    list ??= readSegmentsOf(paths.map((one) => ({ path: one, user: userOf(one) })));
     return list.get(path) ?? [];
   };
 }
@@ -130,10 +134,11 @@ export function createSegmentList(paths) {
  * @param {Shelf} shelf
  * @returns {Content | null}  Null when there is no such file, or no regular one.
  */
-function activeContent(path, { timesFolder, positionOf }) {
-  if (!statOf(path)?.isFile()) return null;
+function activeContent(path, { timesFolder, positionOf, userOf }) {
+  const user = userOf(path);
+  if (!statOf(path, user)?.isFile()) return null;
   const startedAtMs = positionOf(path)?.startedAtMs ?? readStartedAt(timesFileOf(timesFolder, path)) ?? UNKNOWN;
-  return { file: path, plainPath: path, compression: null, startedAtMs, endedAtMs: null };
+  return { file: path, user, plainPath: path, compression: null, startedAtMs, endedAtMs: null };
 }
 
 /**
@@ -143,10 +148,11 @@ function activeContent(path, { timesFolder, positionOf }) {
  * @param {Segment[]} [segments]  If the caller has listed them.
  * @returns {Content[]}  Oldest first.
  */
-function segmentContents(path, { timesFolder }, segments = readSegments(path)) {
+function segmentContents(path, { timesFolder, userOf }, segments = readSegments(path, userOf(path))) {
+  const user = userOf(path);
   return segments.map(({ path: file, plainPath, compression, endedAtMs }) => {
     const startedAtMs = readStartedAt(timesFileOf(timesFolder, plainPath)) ?? -endedAtMs;
-    return { file, plainPath, compression, startedAtMs, endedAtMs };
+    return { file, user, plainPath, compression, startedAtMs, endedAtMs };
   });
 }
 
@@ -161,10 +167,13 @@ function firstAfter(older, startedAtMs) {
   );
 }
 
-/** @param {string} path */
-function statOf(path) {
+/**
+ * @param {string} path
+ * @param {User | null} user
+ */
+function statOf(path, user) {
   try {
-    return statSync(path);
+    return statAsUser(user, path);
   } catch {
     return null; // It does not exist, or we may not look: there is nothing to show.
   }

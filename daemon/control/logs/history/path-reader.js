@@ -11,7 +11,7 @@
 //
 // In each state the content is open or closed: fill() opens it, closeFile() closes it between two
 // reads.
-import { statSync } from 'node:fs';
+import { statAsUser } from '../../../../lib/shared/host/as-user.js';
 import { isSamePosition } from '../hand-over.js';
 import { isInsideLine, openContent, readLineTimes } from './content-reader.js';
 import { contentAfter, findContent, UNKNOWN } from './contents.js';
@@ -23,10 +23,16 @@ import { LineQueue } from './line-queue.js';
 /** @import { ContentReader, WrittenAt } from './content-reader.js' */
 /** @import { Content, Shelf } from './contents.js' */
 /** @import { ReadLine } from './line-queue.js' */
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 
 /**
  * A log file and the slot it belongs to; if several slots share it, the first.
- * @typedef {{ path: string, id: number, name: string, stream: LogStream }} KeptFile
+ * @typedef {object} KeptFile
+ * @property {string} path
+ * @property {User | null} user  Who owns it.
+ * @property {number} id
+ * @property {string} name
+ * @property {LogStream} stream
  */
 
 /**
@@ -232,12 +238,8 @@ export class PathReader {
  * @param {OpenContent} open
  * @param {Shelf} shelf
  */
-function hasNewIdentity({ content: { file, startedAtMs, endedAtMs }, reader }, { positionOf }) {
+function hasNewIdentity({ content: { file, user, startedAtMs, endedAtMs }, reader }, { positionOf }) {
   if (endedAtMs !== null) return false;
   const next = positionOf(file);
-  return (
-    next !== null &&
-    next.startedAtMs !== startedAtMs &&
-    statSync(file, { throwIfNoEntry: false })?.ino === reader.stat().ino
-  );
+  return next !== null && next.startedAtMs !== startedAtMs && statAsUser(user, file)?.ino === reader.stat().ino;
 }

@@ -30,7 +30,7 @@ async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
   const starts = new Map();
   /** The newest of all paths so far, newest first. @type {{ path: string, start: Start }[]} */
   let newest = [];
-  const segmentsOf = createSegmentList(paths);
+  const segmentsOf = createSegmentList(paths, shelf);
   for (const path of paths) {
     const end = ends.get(path) ?? endOf(path, shelf);
     starts.set(path, end);
@@ -60,7 +60,7 @@ async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
 async function startsSince(paths, sinceMs, shelf) {
   /** @type {Map<string, Position>} */
   const starts = new Map();
-  const segmentsOf = createSegmentList(paths);
+  const segmentsOf = createSegmentList(paths, shelf);
   for (const path of paths) {
     starts.set(path, await startSince(path, sinceMs, { shelf, segmentsOf }));
     await breathe();

@@ -4,12 +4,14 @@ import { createLogFile } from './log-file.js';
 /** @import { GivenLimits, LogLimits } from '../../settings.js' */
 /** @import { Archive } from '../archive/archive.js' */
 /** @import { Times } from '../times/times.js' */
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { LogFile, Told } from './log-file.js' */
 
 /**
  * What one holder of a file wants of it.
  * @typedef {object} FileWishes
  * @property {string} name  Of the app.
+ * @property {User | null} user  Of the app.
  * @property {GivenLimits} limits
  * @property {'block' | 'drop'} overflow
  */
@@ -45,6 +47,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
       onLost: (reason) => onLost(wished().name, reason),
       place: {
         path,
+        user: () => wished().user,
         nowMs,
         limits: () => limitsOf(wished().limits),
         openTimes: () => openTimes(path),
@@ -74,7 +77,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
       entry.holders += 1;
       entry.wishes = wishes;
       table.set(path, entry);
-      archive.hold(path, wishes.limits, wishes.name);
+      archive.hold(path, wishes.limits, wishes.name, wishes.user);
       entry.file.prepare();
     },
     /** @param {string} path */

@@ -1,7 +1,9 @@
-import { closeSync, constants, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolderAsUser, openAsUser, renameAsUser, statAsUser } from '../../../../lib/shared/host/as-user.js';
 import { segmentName } from '../archive/segments.js';
 
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Times } from '../times/times.js' */
 
 /** How long a file that could not be opened or rotated is left alone, in ms. */
@@ -54,13 +56,14 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
 /**
  * @param {object} o
  * @param {string} o.path
+ * @param {() => User | null} o.user  Who owns the file.
  * @param {() => number} o.nowMs
  * @param {() => { maxSizeBytes: number, interval: LogInterval }} o.limits
  * @param {() => Times} o.openTimes
  * @param {(path: string, segment: string) => void} o.onRotated
  * @returns {OpenFile}
  */
-export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
+export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated }) {
   /**
    * `begunAtMs`: when its first line was written.
    * @type {{ fd: number, sizeBytes: number, times: Times | null, begunAtMs: number } | null}
@@ -78,7 +81,7 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
     if (file) return file;
     if (refused && nowMs() < refused.untilMs) throw refused.error;
     try {
-      const fd = openOrMake(path);
+      const fd = openOrMake(user(), path, nowMs());
       const stat = fstatSync(fd);
       const times = stat.isFile() ? openTimes() : null;
       file = { fd, sizeBytes: stat.size, times, begunAtMs: times?.startedAtMs ?? 0 };
@@ -119,9 +122,10 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
   function rotate() {
     const now = opened();
     if (!now.times || now.sizeBytes === 0) return;
-    const segment = segmentName(path, nowMs());
+    let segment;
     try {
-      renameSync(path, segment);
+      segment = segmentName(path, nowMs(), user());
+      renameAsUser(user(), path, segment);
     } catch (error) {
       problem = /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
       rotateAtMs = nowMs() + RETRY_MS;
@@ -142,11 +146,19 @@ export function createOpenFile({ path, nowMs, limits, openTimes, onRotated }) {
     }
   }
 
+  function isThere() {
+    try {
+      return statAsUser(user(), path) !== null;
+    } catch {
+      return false; // The next write says why.
+    }
+  }
+
   const isDue = () => nowMs() >= dueAtMs && nowMs() >= rotateAtMs;
 
   return {
     prepare() {
-      if (!file && existsSync(path)) tryToOpen();
+      if (!file && isThere()) tryToOpen();
     },
     ready() {
       if (nowMs() >= lookAtMs) look();
@@ -212,17 +224,22 @@ function positionOf({ sizeBytes, times }) {
 }
 
 /**
+ * @param {User | null} user
  * @param {string} path
+ * @param {number} nowMs
  * @returns {number}
  */
-function openOrMake(path) {
+function openOrMake(user, path, nowMs) {
   try {
-    return openSync(path, FLAGS, 0o600);
+    return openAsUser(user, path, FLAGS);
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (code === 'ENOENT') makeFolderAsUser(user, dirname(path));
+    // The file belongs to somebody else: earlier versions made it as root. The user may rename it.
+    else if (code === 'EACCES' && user) renameAsUser(user, path, segmentName(path, nowMs, user));
+    else throw error;
   }
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  return openSync(path, FLAGS, 0o600);
+  return openAsUser(user, path, FLAGS);
 }
 
 /** @typedef {'hourly' | 'daily' | 'weekly' | 'never'} LogInterval */

@@ -37,6 +37,7 @@ beforeEach(() => {
   place = {
     instanceId: 'i',
     id: 3,
+    user: null,
     name: 'api',
     outPipe: pipes[0],
     errPipe: pipes[1],
@@ -63,7 +64,7 @@ beforeEach(() => {
     rotated: () => (archive.rotations += 1),
     grew() {},
     flushed: [],
-    flush: (paths) => archive.flushed.push(...paths),
+    flush: (files) => archive.flushed.push(...files.map((file) => file.path)),
   };
   const fleet = {
     take: ({ id, ship }, stream, chunk) => shipped.push(`${id} ${stream} ${chunk}${ship.length > 1 ? ship : ''}`),
@@ -354,7 +355,7 @@ test('flush empties files, also those that nobody writes to, and the archive rem
   writeSync(out, 'old\n');
   keeper.drain('i');
   writeFileSync(other, 'old');
-  await keeper.flush([place.outFile, other, join(folder, 'logs/none.log')]);
+  await keeper.flush([place.outFile, other, join(folder, 'logs/none.log')].map(owned));
   writeSync(out, 'new\n');
   keeper.drain('i');
   expect([outText(), readFileSync(other, 'utf8'), archive.flushed]).toEqual([
@@ -433,6 +434,9 @@ test('one file that cannot be emptied does not keep the others from it', async (
   keeper.attach(place);
   writeSync(out, 'one\n');
   keeper.drain('i');
-  await expect(keeper.flush([blocked, place.outFile])).rejects.toMatchObject({ code: 'EISDIR' });
+  await expect(keeper.flush([blocked, place.outFile].map(owned))).rejects.toMatchObject({ code: 'EISDIR' });
   expect([outText(), archive.flushed]).toEqual(['', [place.outFile]]);
 });
+
+/** @param {string} path */
+const owned = (path) => ({ path, user: null });

@@ -26,14 +26,15 @@ export function createLogRig() {
     followers: createFollowers(() => rig.nowMs),
     files: new Map(),
     sources: new Map(),
-    shelf: { timesFolder, positionOf: (path) => rig.files.get(path)?.position() ?? null },
+    shelf: { timesFolder, positionOf: (path) => rig.files.get(path)?.position() ?? null, userOf: () => null },
 
     path: (name) => join(folder, `${name}.log`),
-    kept: (name) => ({ path: rig.path(name), id: 0, name, stream: 'out' }),
+    kept: (name) => ({ path: rig.path(name), user: null, id: 0, name, stream: 'out' }),
 
     fileAt(path) {
       const place = {
         path,
+        user: () => null,
         nowMs: () => rig.nowMs,
         limits: () => ({ maxSizeBytes: rig.maxSizeBytes, interval: 'never' }),
         openTimes: () => createTimes(timesFolder, path, { nowMs: () => rig.nowMs }),

@@ -298,7 +298,7 @@ test('flush removes every segment of a file, in whatever form, and its times', a
   await archive.idle();
   rotate(path(), 300_000);
   rotate(path('b.log'));
-  archive.flush([path()]);
+  archive.flush([{ path: path(), user: null }]);
   expect([kept().length, kept('b.log').length]).toEqual([0, 1]);
   await archive.idle();
   expect(readdirSync(logs).filter((name) => name.startsWith('api'))).toEqual([]);

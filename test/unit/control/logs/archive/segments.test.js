@@ -106,7 +106,8 @@ test('many files are told apart', () => {
     'b__2026-11-21T14-30-00-124Z.log',
   ])
     put(name);
-  const found = readSegmentsOf([join(folder, 'a.log'), join(folder, 'b.log'), join(folder, 'c.log')]);
+  const owned = ['a.log', 'b.log', 'c.log'].map((name) => ({ path: join(folder, name), user: null }));
+  const found = readSegmentsOf(owned);
   expect([...found.values()].map((segments) => segments.length)).toEqual([1, 2, 0]);
 });
 

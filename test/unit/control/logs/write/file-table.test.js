@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createFileTable } from '../../../../../daemon/control/logs/write/file-table.js';
 
-const WISHES = { name: 'api', limits: {}, overflow: 'block' };
+const WISHES = { name: 'api', user: null, limits: {}, overflow: 'block' };
 
 /** A disk whose slow writes end when the test says so. */
 const slow = vi.hoisted(() => ({ isSlow: false, writes: [] }));

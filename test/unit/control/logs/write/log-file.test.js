@@ -48,7 +48,14 @@ const create = () =>
   createLogFile({
     disk,
     isDropping: () => isDropping,
-    place: { path, nowMs: () => nowMs, limits: () => limits, openTimes, onRotated: (one) => rotated.push(one) },
+    place: {
+      path,
+      user: () => null,
+      nowMs: () => nowMs,
+      limits: () => limits,
+      openTimes,
+      onRotated: (one) => rotated.push(one),
+    },
   });
 
 /** Contents are told apart by when they were begun. */
