@@ -13,6 +13,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -184,7 +185,9 @@ describe.runIf(process.getuid?.() === 0)('the user of an app', () => {
     await run('start', join(home.work, 'apps.json'));
     const path = join(own, place);
     for (const plant of Object.values(PLANTS)) {
-      rmSync(path, { recursive: true, force: true });
+      // The manager may be making files in a folder that is removed.
+      if (lstatSync(path, { throwIfNoEntry: false })) renameSync(path, `${path}.before`);
+      rmSync(`${path}.before`, { recursive: true, force: true, maxRetries: 5 });
       plant(path, closed);
       lchownSync(path, NOBODY, NOBODY);
       for (const command of ['reload', 'restart', 'flush', 'describe', 'logs'])

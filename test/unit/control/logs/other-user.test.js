@@ -39,10 +39,10 @@ describe.runIf(process.getuid?.() === 0)('the log folder of another user', () =>
     const top = mkdtempSync(join(tmpdir(), 'nclust-logs-'));
     onTestFinished(() => rmSync(top, { recursive: true }));
     chmodSync(top, 0o755);
-    logs = join(top, 'logs');
+    logs = join(top, 'own/logs');
     closed = join(top, 'closed');
-    mkdirSync(logs);
-    chownSync(logs, NOBODY.uid, NOBODY.gid);
+    mkdirSync(logs, { recursive: true });
+    for (const folder of ['own', 'own/logs']) chownSync(join(top, folder), NOBODY.uid, NOBODY.gid);
     mkdirSync(closed, { mode: 0o700 });
     writeFileSync(join(closed, 'secret'), 'of root', { mode: 0o600 });
   });
