@@ -166,12 +166,16 @@ function caughtSignals() {
   return ['SIGTERM', 'SIGINT'].filter((signal) => process.listenerCount(signal) > 0);
 }
 
-/** `node app.js` shows no --require: child_process.fork() of the app would hand it on. */
+/**
+ * `node app.js` shows no --require: child_process.fork() of the app would hand it on. Under Node's
+ * permission model the keeper puts the right to read this folder in front of it.
+ */
 function hidePreload() {
-  const at = process.execArgv.findIndex(
-    (arg, index) => arg === '--require' && process.execArgv[index + 1] === __filename,
-  );
-  if (at !== -1) process.execArgv.splice(at, 2);
+  const { execArgv } = process;
+  const at = execArgv.findIndex((arg, index) => arg === '--require' && execArgv[index + 1] === __filename);
+  if (at === -1) return;
+  const isAllowed = execArgv[at - 1] === `--allow-fs-read=${__dirname}/*`;
+  execArgv.splice(isAllowed ? at - 1 : at, isAllowed ? 3 : 2);
 }
 
 /** @returns {Settings & { metrics?: boolean, logFiles?: LogFiles } | null} */

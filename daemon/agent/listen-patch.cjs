@@ -48,6 +48,7 @@ function patchListen(channel, settings) {
     const [options, callback] = /** @type {any} */ (net)._normalizeArgs(args);
     const kind = kindOf(args, options);
     if (kind === null) return node.listen(this, ...args);
+    checkPermission();
     if (callback !== null) this.once('listening', callback);
     const call = {
       options,
@@ -62,6 +63,16 @@ function patchListen(channel, settings) {
   }
   replaceMethod(net.Server.prototype, 'listen', listen);
   return claims;
+}
+
+/**
+ * Under Node's permission model a program may lack the right to use the network. The keeper would
+ * bind for it all the same, so Node is asked to bind something first. Throws the error of Node.
+ */
+function checkPermission() {
+  const { permission } = /** @type {{ permission?: { has(scope: string): boolean } }} */ (process);
+  // Before Node 25 there was no such right. Nobody has it there, and the bind succeeds.
+  if (permission && !permission.has('net')) /** @type {any} */ (net)._createServerHandle('127.0.0.1', 0, 4)?.close?.();
 }
 
 /**

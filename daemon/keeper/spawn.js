@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import cluster from 'node:cluster';
 import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
 import { constants as systemConstants } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ownerOf } from './owner.js';
 import { KeeperError } from './protocol.js';
@@ -70,7 +70,7 @@ function startNode(
   sockets,
 ) {
   const inherited = sockets.map(({ claim }, index) => ({ ...claim, fd: FIRST_SOCKET_FD + index }));
-  return spawn(file, [...execArgv, '--require', agent, script ?? '', ...args], {
+  return spawn(file, [...execArgv, ...preload(execArgv, env), script ?? '', ...args], {
     cwd,
     env: { ...env, NCLUST_AGENT: JSON.stringify({ sockets: inherited, logFiles, isGated, metrics }) },
     uid,
@@ -96,7 +96,7 @@ function startWorker(
   cluster.setupPrimary({
     exec: script,
     args,
-    execArgv: [...execArgv, '--require', agent],
+    execArgv: [...execArgv, ...preload(execArgv, env)],
     cwd,
     uid,
     gid,
@@ -119,6 +119,21 @@ function startWorker(
   } finally {
     process.execPath = own;
   }
+}
+
+/** Puts a program under Node's permission model: the flag of Node 20, and those that came later. */
+const RESTRICTS = /^--(experimental[-_])?permission([-_]audit)?$/;
+
+/**
+ * @param {string[]} execArgv
+ * @param {Record<string, string>} env
+ * @returns {string[]}  What makes Node load the agent. A program under the permission model has to
+ *   be allowed to read it; elsewhere Node refuses to start with that argument. The agent hides both
+ *   from the program.
+ */
+function preload(execArgv, { NODE_OPTIONS = '' }) {
+  const isRestricted = [...execArgv, ...NODE_OPTIONS.split(/[\s"]+/)].some((arg) => RESTRICTS.test(arg));
+  return [...(isRestricted ? [`--allow-fs-read=${dirname(agent)}/*`] : []), '--require', agent];
 }
 
 /**

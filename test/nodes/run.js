@@ -39,6 +39,7 @@ const CORE = [
   'log-stand-in',
   'agent-globals',
   'odd-apps',
+  'permission',
   'library-programs',
 ];
 
