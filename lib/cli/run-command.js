@@ -3,6 +3,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { NclustError } from '../shared/errors.js';
 import { createContext } from './session/context.js';
 import { chosenLevel, createPaint } from '../render/paint.js';
+import { harmless, jsonLine } from '../render/text.js';
 import { resolveHome } from '../shared/paths.js';
 
 /** @import { View } from '../render/list.js' */
@@ -43,12 +44,14 @@ import { resolveHome } from '../shared/paths.js';
 export async function perform(command, words, options, args, io) {
   const levels = await io.colourLevels();
   const level = chosenLevel(levels.stdout, { color: options.color, env: io.env });
+  const show = options.silent ? () => {} : (/** @type {string} */ text) => io.talk(`${text}\n`);
   const context = createContext({
     home: resolveHome(io.env),
     cwd: folderOf(io),
     env: io.env,
     node: io.node,
-    talk: options.silent ? () => {} : (sentence) => io.talk(`${sentence}\n`),
+    talk: (sentence) => show(harmless(sentence)),
+    show,
     screen: screenOf(options, io, levels.stderr),
     isTerminal: io.isTTY,
     colourLevel: level,
@@ -69,7 +72,7 @@ export async function perform(command, words, options, args, io) {
       return 0;
     }
     const data = await result;
-    if (options.json) await io.print(`${JSON.stringify(json ? json(data) : (data.slots ?? data))}\n`);
+    if (options.json) await io.print(`${jsonLine(json ? json(data) : (data.slots ?? data))}\n`);
     else if (!(isAside && options.silent)) await io.print(render(data, view));
     if (options.attach) await followLogs(context, data.slots, view, io);
     return data.exitStatus ?? 0;

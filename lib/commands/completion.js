@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { OPTIONS_OF } from '../config/options/options.js';
 import { candidates, SCRIPTS, SHELLS } from '../completion/scripts.js';
 import { install, placeOf, uninstall } from '../completion/install.js';
+import { oneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { SETTINGS } from '../shared/settings/settings.js';
 
@@ -48,11 +49,13 @@ function vocabularyOf(context, commands) {
     apps: async () => {
       const client = await context.running();
       const { slots } = client ? await client.request('list') : { slots: [] };
-      return slots.flatMap((/** @type {SlotStatus} */ { name, namespace, id }) => [
-        name,
-        ...(namespace === 'default' ? [] : [namespace]),
-        String(id),
-      ]);
+      return slots
+        .flatMap((/** @type {SlotStatus} */ { name, namespace, id }) => [
+          name,
+          ...(namespace === 'default' ? [] : [namespace]),
+          String(id),
+        ])
+        .filter((/** @type {string} */ word) => word === oneLine(word));
     },
     settings: () => Object.keys(SETTINGS),
   };

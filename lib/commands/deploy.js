@@ -5,6 +5,8 @@ import { describeConfig } from '../config/file/read.js';
 import { isConfigName } from '../config/find.js';
 import { checkRef, readDeployment } from '../deploy/settings.js';
 import { execute, list, revert, setUp, show, unlock, update } from '../deploy/steps.js';
+import { forTerminal } from '../render/log-lines.js';
+import { jsonLine, oneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
@@ -32,7 +34,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
     throw new NclustError('ERR_NCLUST_USAGE', 'deploy needs an environment.', {
       hint: 'For example: nclust deploy production setup',
     });
-  const { cwd, env, node, talk } = context;
+  const { cwd, env, node, talk, show } = context;
   const config = await describeConfig({ file: given, cwd, shell: env, node, talk });
   const shown = given ?? basename(config.file ?? '');
   const { deployment, warnings } = readDeployment(config.deploy, name, {
@@ -60,7 +62,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
     talk,
     onLine: (host, { stream, text }) => {
       if (stream === 'out') lines.write({ host, isLabelled, text });
-      else talk(isLabelled ? `[${host}] ${text}` : text);
+      else show(`${isLabelled ? `[${oneLine(host)}] ` : ''}${forTerminal(text)}`);
     },
   };
   const work = perform(deployment, around, command, [...more, ...args]).finally(() => {
@@ -151,7 +153,8 @@ function onHost(file) {
  * @param {View} view
  * @returns {string}
  */
-export function renderDeployLine({ host, isLabelled, text }, { options }) {
-  if (options.json) return `${JSON.stringify({ host, text })}\n`;
-  return isLabelled ? `[${host}] ${text}\n` : `${text}\n`;
+export function renderDeployLine({ host, isLabelled, text }, { options, isTerminal }) {
+  if (options.json) return `${jsonLine({ host, text })}\n`;
+  const line = isTerminal ? forTerminal(text) : text;
+  return isLabelled ? `[${oneLine(host)}] ${line}\n` : `${line}\n`;
 }

@@ -3,7 +3,7 @@ import { tailEvents } from '../client/event-tail.js';
 import { sayNotRunning } from '../client/not-running.js';
 import { MOMENT_FORMS, parseMoment } from '../config/options/log-query.js';
 import { EVENT_TYPES, eventStyle, eventWords } from '../render/event-text.js';
-import { oneLine } from '../render/text.js';
+import { jsonLine, oneLine } from '../render/text.js';
 import { clockTime } from '../render/time.js';
 import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
@@ -254,7 +254,7 @@ export function isAbout(meant) {
  * @returns {string}
  */
 export function renderEvents({ events }, { options, paint }) {
-  if (options.json) return events.map((event) => `${JSON.stringify(event)}\n`).join('');
+  if (options.json) return events.map((event) => `${jsonLine(event)}\n`).join('');
   return events
     .map((event) => {
       const style = eventStyle(event);

@@ -5,6 +5,7 @@ import { keptApps } from '../client/not-running.js';
 import { readLiveList, readSavedList, runningPm2 } from '../import/pm2-list.js';
 import { takeOver } from '../import/take-over.js';
 import { renderList } from '../render/list.js';
+import { oneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -134,7 +135,7 @@ function explained(error, pid) {
  */
 export function renderImported({ isDryRun, apps, all }, view) {
   if (!isDryRun) return all.length > 0 ? renderList({ slots: all }, view) : '';
-  return apps.map((app) => `${describe(app)}\n`).join('');
+  return apps.map((app) => `${oneLine(describe(app))}\n`).join('');
 }
 
 /** @param {Imported['apps'][number]} app */

@@ -3,12 +3,14 @@ import { outcome } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
 import { streamLogs } from '../client/log-stream.js';
 import { nothingThere } from '../client/not-running.js';
-import { oneLine } from '../render/text.js';
+import { forTerminal } from '../render/log-lines.js';
+import { harmless, jsonLine, oneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts, reachListed } from './apps/targets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Outcome } from '../cli/session/outcome.js' */
+/** @import { View } from '../render/list.js' */
 /** @import { LogEntry, TriggerReply } from '../shared/wire/protocol.js' */
 
 /**
@@ -126,12 +128,13 @@ function nobodyHas(word, action, replies) {
 }
 
 /**
- * What the app writes, as it is.
+ * What the app writes; on a terminal it can do no more than be coloured.
  * @param {{ entries: LogEntry[] }} data
+ * @param {Pick<View, 'isTerminal'>} view
  * @returns {string}
  */
-export function renderAttached({ entries }) {
-  return entries.map(({ line }) => `${line}\n`).join('');
+export function renderAttached({ entries }, { isTerminal }) {
+  return entries.map(({ line }) => `${isTerminal ? forTerminal(line) : line}\n`).join('');
 }
 
 /**
@@ -145,7 +148,7 @@ export function renderReplies({ replies }) {
 
 /** @param {TriggerReply} reply */
 function textOf({ outcome, reply, reason }) {
-  if (outcome === 'replied') return typeof reply === 'string' ? reply : JSON.stringify(reply);
-  if (outcome === 'silent') return `did not reply in time${reason ? `: ${reason}` : ''}`;
+  if (outcome === 'replied') return typeof reply === 'string' ? harmless(reply) : jsonLine(reply);
+  if (outcome === 'silent') return `did not reply in time${reason ? `: ${oneLine(reason)}` : ''}`;
   return outcome === 'exited' ? 'ended before it replied' : oneLine(reason ?? outcome);
 }

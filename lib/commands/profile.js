@@ -208,12 +208,3 @@ function noneRuns(word, slots) {
     },
   );
 }
-
-/**
- * The path, for whoever reads it on: everything else was said aside.
- * @param {Profiled} data
- * @returns {string}
- */
-export function renderProfiled({ file }) {
-  return `${file}\n`;
-}

@@ -3,6 +3,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkHome } from '../client/check-home.js';
+import { oneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { replaceFile } from '../shared/host/replace-file.js';
 import { homePaths } from '../shared/paths.js';
@@ -169,5 +170,5 @@ async function openBrowser(url, { opener, talk }) {
  * @returns {string}
  */
 export function renderWeb(answer) {
-  return answer.isOn ? `${answer.url}\n` : '';
+  return answer.isOn ? `${oneLine(answer.url)}\n` : '';
 }

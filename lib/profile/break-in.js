@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { NclustError } from '../shared/errors.js';
+import { INSPECTOR_URL } from '../shared/wire/protocol.js';
 import { listeningPorts, openDebugger, SilentProcess } from './debugger.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -107,7 +108,8 @@ async function inspectorAt(port) {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/json/list`, { signal: AbortSignal.timeout(ANSWER_MS) });
     const [first] = /** @type {any[]} */ (await response.json());
-    return typeof first?.webSocketDebuggerUrl === 'string' ? first.webSocketDebuggerUrl : null;
+    const url = first?.webSocketDebuggerUrl;
+    return typeof url === 'string' && INSPECTOR_URL.test(url) ? url : null;
   } catch {
     return null; // Something else listens there.
   }

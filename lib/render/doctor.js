@@ -1,6 +1,6 @@
 import { formatBytes } from './slots.js';
 import { renderColumns } from './table.js';
-import { oneLine } from './text.js';
+import { harmless, jsonLine, oneLine } from './text.js';
 
 /** @import { Facts } from '../doctor/facts.js' */
 /** @import { Finding } from '../doctor/findings.js' */
@@ -34,13 +34,13 @@ export function renderDoctor({ findings }, { paint, columns }) {
 export function renderReport({ facts, findings, log }, view) {
   const plain = { ...view, columns: null, paint: (/** @type {string} */ _colour, /** @type {string} */ text) => text };
   return [
-    section('nclust', machine(facts)),
+    section('nclust', machine(facts).map(oneLine)),
     section(
       'apps',
       facts.slots.map(
         (slot) =>
           `${slot.id} ${oneLine(slot.name)} ${slot.mode} ${slot.status} restarts ${slot.restarts} cpu ` +
-          `${slot.cpu.toFixed(0)}% mem ${formatBytes(slot.memoryBytes)} node ${slot.nodeVersion ?? '-'}`,
+          `${slot.cpu.toFixed(0)}% mem ${formatBytes(slot.memoryBytes)} node ${oneLine(slot.nodeVersion ?? '-')}`,
       ),
     ),
     section(
@@ -98,7 +98,7 @@ function section(title, lines) {
  */
 export function renderMachine({ facts }, { options }) {
   const { slots: _, ...machine } = facts;
-  return options.tree ? branch(machine, '') : `${JSON.stringify(machine)}\n`;
+  return options.tree ? harmless(branch(machine, '')) : `${jsonLine(machine)}\n`;
 }
 
 /**

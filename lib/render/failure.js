@@ -1,4 +1,4 @@
-import { oneLine } from './text.js';
+import { harmless, jsonLine, oneLine } from './text.js';
 
 /** @import { NclustError } from '../shared/errors.js' */
 /** @import { NotUp } from '../shared/wire/protocol.js' */
@@ -16,15 +16,15 @@ export function renderFailure(error, paint) {
     ? /** @type {{ slots?: NotUp[], lastLines?: string[] }} */ (error.data)
     : {};
   const parts = [
-    `${paint('red', 'nclust:')} ${error.message}`,
+    `${paint('red', 'nclust:')} ${harmless(error.message)}`,
     ...quote(lastLines, paint),
     ...slots.flatMap((slot) => [
-      `  ${oneLine(slot.name)}, instance ${slot.slot} (id ${slot.id}): ${slot.reason}`,
+      `  ${oneLine(slot.name)}, instance ${slot.slot} (id ${slot.id}): ${oneLine(slot.reason)}`,
       ...quote(slot.lastLines, paint),
     ]),
-    ...(error.hint ? [`${paint('cyan', 'next:')} ${error.hint}`] : []),
+    ...(error.hint ? [`${paint('cyan', 'next:')} ${harmless(error.hint)}`] : []),
     ...(error.code === 'ERR_NCLUST_INTERNAL' && error.cause instanceof Error && error.cause.stack
-      ? [paint('dim', error.cause.stack)]
+      ? [paint('dim', harmless(error.cause.stack))]
       : []),
   ];
   return `${parts.join('\n')}\n`;
@@ -36,7 +36,7 @@ export function renderFailure(error, paint) {
  * @returns {string}
  */
 export function failureJson({ code, message, hint, data, exitStatus }) {
-  return `${JSON.stringify({ error: { code, message, hint, data, exitStatus } })}\n`;
+  return `${jsonLine({ error: { code, message, hint, data, exitStatus } })}\n`;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { inspect } from 'node:util';
 import { completeSpec } from '../shared/spec/spec.js';
+import { harmless, jsonLine } from './text.js';
 
 /** @import { AppSpec } from '../shared/spec/spec.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
@@ -34,7 +35,7 @@ export function toPm2(slot) {
  * @returns {string}  JSON on one line.
  */
 export function renderJlist({ slots }) {
-  return `${JSON.stringify(slots.map(toPm2))}\n`;
+  return `${jsonLine(slots.map(toPm2))}\n`;
 }
 
 /**
@@ -163,5 +164,5 @@ function watchSetting({ watch, watchOff }) {
  */
 export function renderPrettylist({ slots }) {
   const options = { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: 120 };
-  return `${inspect(slots.map(toPm2), options)}\n`;
+  return `${harmless(inspect(slots.map(toPm2), options))}\n`;
 }

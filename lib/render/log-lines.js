@@ -3,7 +3,7 @@ import { prettyRecord } from './log-pretty.js';
 import { hasColours, mark, markerOf, withoutControls } from './log-text.js';
 import { formatTime, TIMESTAMP_FORMAT } from './log-time.js';
 import { createPaint } from './paint.js';
-import { oneLine, padEnd, textWidth } from './text.js';
+import { jsonLine, oneLine, padEnd, textWidth } from './text.js';
 
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
 /** @import { View } from './list.js' */
@@ -29,9 +29,14 @@ export function createLogRenderer() {
  * @returns {(entry: LogEntry) => string}
  */
 function textOf(view) {
-  const { json, format, raw, timestamp } = view.options;
+  const { isTerminal, options } = view;
+  const { json, format, raw, timestamp } = options;
   if (json) return (entry) => `${jsonRecord(entry)}\n`;
-  if (format) return (entry) => `${formattedRecord(entry, typeof timestamp === 'string' ? timestamp : undefined)}\n`;
+  if (format)
+    return (entry) => {
+      const record = formattedRecord(entry, typeof timestamp === 'string' ? timestamp : undefined);
+      return `${isTerminal ? forTerminal(record) : record}\n`;
+    };
   if (raw) return ({ line }) => `${line}\n`;
   return labelled(view);
 }
@@ -111,7 +116,7 @@ const FORMAT_TIMESTAMP = 'YYYY-MM-DD-HH:mm:ssZZ';
  * @returns {string}
  */
 export function jsonRecord({ id, name, stream, line, atMs }) {
-  return JSON.stringify({
+  return jsonLine({
     message: line,
     timestamp: atMs === null ? null : new Date(atMs).toISOString(),
     type: stream,

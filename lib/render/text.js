@@ -36,6 +36,28 @@ export function oneLine(text) {
 }
 
 /**
+ * Makes a text of several lines safe for a terminal.
+ * @param {string} text
+ * @returns {string}  With "?" as of oneLine(). Line ends and tabs stay.
+ */
+export function harmless(text) {
+  return text.replace(/\r\n/g, '\n').replace(HOSTILE, (found) => (found === '\n' || found === '\t' ? found : '?'));
+}
+
+/**
+ * JSON on one line that does nothing to a terminal. JSON.stringify() itself escapes no more than
+ * the characters below a space.
+ * @param {unknown} value
+ * @returns {string}  With \uXXXX in place of what could do something. Programs read the same value.
+ */
+export function jsonLine(value) {
+  const text = JSON.stringify(value);
+  return isPlain(text)
+    ? text
+    : text.replace(HOSTILE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/**
  * Columns a text takes on a terminal.
  * @param {string} text
  * @returns {number}

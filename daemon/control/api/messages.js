@@ -1,5 +1,6 @@
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
 import { NclustError } from '../../../lib/shared/errors.js';
+import { INSPECTOR_URL } from '../../../lib/shared/wire/protocol.js';
 import { trigger } from '../app-channel/trigger.js';
 import { askAbout, reachLiving } from '../app-channel/ask-process.js';
 import { readTold } from '../app-channel/messages.js';
@@ -101,9 +102,20 @@ export const messages = {
     const { target, stop } = readParams({ target: text, stop: withDefault(flag, false) }, params);
     const [one] = reachLiving(desk.control.world, [target]);
     const { url, was } = await ask(desk, one, 'inspect', { isOn: !stop, timeoutMs: INSPECTOR_MS }, INSPECTOR_MS);
+    if (![url, was].every((address) => address === null || isInspectorUrl(address)))
+      throw new NclustError(
+        'ERR_NCLUST_NOT_REACHABLE',
+        `"${one.name}" (id ${one.id}) did not name its inspector by an address as Node has them.`,
+        { data: { id: one.id, name: one.name } },
+      );
     return { slot: place(one), url, was };
   },
 };
+
+/** @param {unknown} address */
+function isInspectorUrl(address) {
+  return typeof address === 'string' && INSPECTOR_URL.test(address);
+}
 
 /**
  * What apps tell of themselves, by instance.

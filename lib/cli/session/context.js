@@ -15,7 +15,8 @@ import { connectOnly, connectOrLaunch } from '../../client/connect.js';
  * @property {string} cwd
  * @property {Record<string, string | undefined>} env
  * @property {{ file: string, version: string }} node  The Node.js that runs the command.
- * @property {(sentence: string) => void} talk  To the person; never data.
+ * @property {(sentence: string) => void} talk  To the person; never data. It may quote anything.
+ * @property {(text: string) => void} show  The same for what was rendered, with its colours.
  * @property {Screen | null} screen  Where progress can be shown; null where there is no terminal.
  * @property {boolean} isTerminal  Whether its data goes to a terminal.
  * @property {ColourLevel} colourLevel  Of that terminal.
@@ -34,8 +35,8 @@ import { connectOnly, connectOrLaunch } from '../../client/connect.js';
 /**
  * @param {Pick<
  *   Context,
- *   | 'home' | 'cwd' | 'env' | 'node' | 'talk' | 'screen' | 'isTerminal' | 'colourLevel'
- *   | 'onInterrupt'
+ *   | 'home' | 'cwd' | 'env' | 'node' | 'talk' | 'show' | 'screen' | 'isTerminal'
+ *   | 'colourLevel' | 'onInterrupt'
  * >} given
  * @returns {Context}
  */

@@ -1,4 +1,4 @@
-import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, changedList, load } from './row.js';
+import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, changedList, fileAlone, load } from './row.js';
 
 /** @import { AskedPlan } from '../../commands/apps/apply.js' */
 /** @import { Command } from './row.js' */
@@ -47,13 +47,7 @@ export const CONFIG = [
     brief: 'write a config file to begin with',
     help: 'write a config file to begin with; "simple": one of three lines',
     options: [JSON_OPTION],
-    load: load(
-      () => import('../../commands/config.js'),
-      'init',
-      async () =>
-        ({ file }) =>
-          `${file}\n`,
-    ),
+    load: load(() => import('../../commands/config.js'), 'init', fileAlone),
   },
 ];
 

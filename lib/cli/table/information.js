@@ -1,4 +1,4 @@
-import { JSON_OPTION, load } from './row.js';
+import { JSON_OPTION, fileAlone, load } from './row.js';
 
 /** @import { Command } from './row.js' */
 
@@ -163,11 +163,7 @@ export const INFORMATION = [
       JSON_OPTION,
     ],
     examples: ['nclust profile api --cpu 30s', 'nclust profile 3 --heap --output api.heapsnapshot'],
-    load: load(
-      () => import('../../commands/profile.js'),
-      'profile',
-      async () => (await import('../../commands/profile.js')).renderProfiled,
-    ),
+    load: load(() => import('../../commands/profile.js'), 'profile', fileAlone),
   },
   {
     name: 'pid',

@@ -1,4 +1,4 @@
-import { JSON_OPTION, NO_WAIT, changedList, load, loadSetting } from './row.js';
+import { JSON_OPTION, NO_WAIT, changedList, fileAlone, load, loadSetting } from './row.js';
 
 /** @import { Command } from './row.js' */
 
@@ -79,13 +79,7 @@ export const HOME = [
     aliases: ['dump'],
     help: 'write the list to a file that resurrect reads',
     options: [['-f, --force', 'also when the list is empty'], JSON_OPTION],
-    load: load(
-      () => import('../../commands/apps/saved-list.js'),
-      'save',
-      async () =>
-        ({ file }) =>
-          `${file}\n`,
-    ),
+    load: load(() => import('../../commands/apps/saved-list.js'), 'save', fileAlone),
   },
   {
     name: 'resurrect',
@@ -189,13 +183,7 @@ export const BOOT = [
     name: 'cleardump',
     help: 'save an empty list: resurrect brings nothing back',
     options: [JSON_OPTION],
-    load: load(
-      () => import('../../commands/apps/saved-list.js'),
-      'cleardump',
-      async () =>
-        ({ file }) =>
-          `${file}\n`,
-    ),
+    load: load(() => import('../../commands/apps/saved-list.js'), 'cleardump', fileAlone),
   },
   {
     name: 'import',

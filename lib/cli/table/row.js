@@ -99,6 +99,12 @@ export function loadSetting(module, name, renderer) {
   return async () => ({ ...(await load(module, name, renderer)()), json: ({ settings }) => settings });
 }
 
+/** What a command has written, for whoever reads it on. */
+export async function fileAlone() {
+  const { oneLine } = await import('../../render/text.js');
+  return (/** @type {{ file: string }} */ { file }) => `${oneLine(file)}\n`;
+}
+
 /** After a change people want to see the whole list, as in PM2. */
 export async function changedList() {
   const { renderList } = await import('../../render/list.js');

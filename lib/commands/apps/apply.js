@@ -56,7 +56,7 @@ export async function apply(context, [word], options) {
  */
 function tell(context, asked) {
   const paint = context.screen?.paint ?? createPaint(0);
-  context.talk(renderPlan(asked, { paint, isWhole: false }).trimEnd());
+  context.show(renderPlan(asked, { paint, isWhole: false }).trimEnd());
 }
 
 /**

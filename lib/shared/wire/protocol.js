@@ -20,6 +20,9 @@ export const TO_SERVER_MAX_BYTES = 8 * 1024 * 1024;
  */
 export const TO_CLIENT_MAX_BYTES = 16 * 1024 * 1024;
 
+/** The form in which Node names the address of an inspector. */
+export const INSPECTOR_URL = /^ws:\/\/[\w.:[\]-]+\/[\w-]+$/;
+
 /** Every method a client may call. */
 export const METHODS = /** @type {const} */ ([
   'hello',

@@ -167,6 +167,21 @@ test('each method names an outdated keeper, and a list and the process events co
   expect(await rig.call('events', { subscription: 'b', types: ['process:event'] })).toEqual({ subscription: 'b' });
 });
 
+test.each([
+  ['ws://127.0.0.1:9229/0f2c936f-b1cd-4ac9-aab3-f63b0f33d55e', null],
+  ['ws://[::1]:9229/0f2c936f-b1cd-4ac9-aab3-f63b0f33d55e', null],
+  ['ws://127.0.0.1:1/x\u001b]52;c;aGk=\u0007', 'ERR_NCLUST_NOT_REACHABLE'],
+  ['http://127.0.0.1:1/x', 'ERR_NCLUST_NOT_REACHABLE'],
+  ['ws://127.0.0.1:1/x\nsecond', 'ERR_NCLUST_NOT_REACHABLE'],
+  [{ toString: 1 }, 'ERR_NCLUST_NOT_REACHABLE'],
+])('inspect takes an address from the app only in the form that Node has: %j', async (url, code) => {
+  const { rig } = await running();
+  rig.control.askKeeper = async () => ({ url, was: null });
+  const answer = rig.call('inspect', { target: 'api' });
+  if (code) expect(await failure(answer)).toMatchObject({ code });
+  else expect(await answer).toMatchObject({ url });
+});
+
 test('a keeper that does not answer is waited for no longer than 3 s more than the process may take', async () => {
   const { rig } = await running();
   rig.control.askKeeper = () => new Promise(() => {});

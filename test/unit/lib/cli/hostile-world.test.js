@@ -1,0 +1,248 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runProgram } from '../../../../lib/cli/program.js';
+import { COMMANDS } from '../../../../lib/cli/table/commands.js';
+import { renderDeployLine } from '../../../../lib/commands/deploy.js';
+import { renderAttached } from '../../../../lib/commands/messages.js';
+import { createPaint } from '../../../../lib/render/paint.js';
+import { renderProgress } from '../../../../lib/render/progress.js';
+import { NclustError } from '../../../../lib/shared/errors.js';
+import { openServer } from '../rpc-server.js';
+import { ANSWERS, EVENTS, evil, HOSTILE, IN_FILE, NAME } from './hostile-answers.js';
+
+// Apps, hosts and files can put any characters into the words that nclust shows. A terminal must
+// not get those that make it do something.
+
+const FORBIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
+
+/** How each command is run. Those of `ELSEWHERE` are not. @type {Record<string, string[]>} */
+const WORDS = {
+  start: [`app.js${IN_FILE}`],
+  stop: ['api'],
+  restart: [`app.js${IN_FILE}`],
+  reload: ['api'],
+  delete: ['api'],
+  reset: ['api'],
+  scale: ['api', '2'],
+  sendSignal: ['SIGUSR2', 'api'],
+  startOrRestart: ['hostile.json'],
+  startOrReload: ['hostile.json'],
+  validate: ['hostile.json'],
+  apply: ['hostile.json'],
+  diff: ['hostile.json'],
+  list: [],
+  jlist: [],
+  prettylist: [],
+  monit: [],
+  web: [],
+  describe: ['api'],
+  why: ['all'],
+  events: ['--nostream'],
+  stack: ['0'],
+  profile: ['0', '--output', 'out.cpuprofile'],
+  pid: [],
+  id: [NAME],
+  env: ['0'],
+  logs: ['--nostream'],
+  flush: [],
+  reloadLogs: [],
+  send: ['0', 'x'],
+  trigger: ['api', 'clear'],
+  inspect: ['0'],
+  set: ['logs.compress', evil('x')],
+  get: [],
+  unset: [evil('x')],
+  conf: [],
+  config: [evil('x')],
+  multiset: [evil('x')],
+  save: [],
+  resurrect: [],
+  ping: [],
+  cleardump: [],
+  import: ['pm2', 'dump.pm2', '--dry-run'],
+  doctor: [],
+  report: [],
+  slist: [],
+  examples: [],
+  completion: ['words', '--', 'stop', ''],
+  startup: ['systemd', '--print'],
+  unstartup: ['systemd', '--print'],
+};
+
+/** Of those that refuse a part of it. @type {Record<string, number>} */
+const STATUS = { set: 2, config: 2, multiset: 2, trigger: 1, import: 1, diff: 2 };
+
+/** Those that show no words of others. */
+const QUIET = [
+  'pid',
+  'id',
+  'get',
+  'conf',
+  'save',
+  'ping',
+  'cleardump',
+  'reloadLogs',
+  'completion',
+  'examples',
+  'import',
+  'doctor',
+  'slist',
+  'startup',
+  'unstartup',
+];
+
+/** Why a command is not run here. @type {Record<string, string>} */
+const ELSEWHERE = {
+  init: 'prints what it has written itself',
+  attach: 'waits for the input of this process; its renderer is tested below',
+  run: 'is the terminal of the apps it runs: their output is shown as it is',
+  serve: 'shows what start shows',
+  deploy: 'needs hosts; its renderer is tested below',
+  update: 'replaces a manager; it shows what list shows',
+  kill: 'waits for the end of a manager, and has no words of others',
+  daemon: 'is for a service, and has a log for its output',
+};
+
+/** @type {string} */
+let cwd;
+beforeAll(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'nclust-hostile-'));
+  const [name, key, script] = ['api', 'K', 'app.js'].map((word) => `${word}${IN_FILE}`);
+  const env = { [key]: `v${IN_FILE}` };
+  writeFileSync(join(cwd, script), '');
+  writeFileSync(join(cwd, 'hostile.json'), JSON.stringify({ apps: [{ name, script, env, [key]: 1 }] }));
+  writeFileSync(join(cwd, 'refused.json'), JSON.stringify({ apps: [{ name: NAME, script, [NAME]: 1 }] }));
+  const args = [`a b${IN_FILE}`];
+  const known = { name, pm_exec_path: join(cwd, script), pm_cwd: cwd, args, exec_mode: 'fork_mode', env };
+  writeFileSync(join(cwd, 'dump.pm2'), JSON.stringify([known, { ...known, name: NAME }]));
+});
+afterAll(() => rmSync(cwd, { recursive: true }));
+
+/**
+ * @param {string[]} argv
+ * @param {object} o
+ * @param {string} o.home
+ * @param {0 | 1} [o.colours]
+ */
+async function nclust(argv, { home, colours = 0 }) {
+  rmSync(join(cwd, 'out.cpuprofile'), { force: true });
+  let shown = '';
+  const add = (/** @type {string} */ text) => {
+    shown += text;
+  };
+  const exitStatus = await runProgram(argv, {
+    print: async (text) => add(text),
+    talk: add,
+    isTTY: true,
+    isTalkTTY: false,
+    colourLevels: async () => ({ stdout: colours, stderr: colours }),
+    columns: 200,
+    talkSize: () => ({ columns: 80, rows: 24 }),
+    onInterrupt: () => () => {},
+    cwd,
+    env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home, HOME: cwd, TERM: 'xterm', [`VARIABLE${IN_FILE}`]: `x${IN_FILE}` },
+    platform: 'linux',
+    node: { file: process.execPath, version: process.version },
+  });
+  return { exitStatus, shown };
+}
+
+/** @param {Record<string, (params: any, socket: any) => unknown>} [changes] */
+async function manager(changes = {}) {
+  const server = await openServer({ ...ANSWERS, ...changes });
+  const lines = Object.entries(EVENTS).map(([type, fields]) =>
+    JSON.stringify({ at: Date.now(), type, app: NAME, namespace: evil('shop'), id: 0, slot: 0, ...fields }),
+  );
+  writeFileSync(join(server.home, 'events.log'), `${lines.join('\n')}\n`);
+  writeFileSync(join(server.home, 'nclust.log'), `${evil('{"event":"x"}')}\n`);
+  return server;
+}
+
+/** @param {string} shown */
+function expectHarmless(shown) {
+  const at = FORBIDDEN.exec(shown)?.index ?? -1;
+  expect(at === -1 ? null : JSON.stringify(shown.slice(Math.max(0, at - 60), at + 20))).toBe(null);
+}
+
+/** @param {string} text */
+const withoutColours = (text) => text.replace(/\u001b\[[\d;]*m/g, '');
+
+const hasJson = (/** @type {string} */ name) =>
+  COMMANDS.some((row) => row.name === name && row.options?.some(([flags]) => flags === '--json'));
+
+/** The command line of a row, and the same with --json. */
+const lines = Object.entries(WORDS).flatMap(([name, words]) => [
+  { line: [name, ...words] },
+  ...(hasJson(name) ? [{ line: [name, '--json', ...words] }] : []),
+]);
+
+test('every command is run here, or has a reason', () => {
+  const names = COMMANDS.filter(({ words }) => words !== '[words...]').map(({ name }) => name);
+  expect(names.filter((name) => !(name in WORDS) && !(name in ELSEWHERE))).toEqual([]);
+});
+
+describe.each(lines)('$line', ({ line }) => {
+  const [name] = line;
+
+  test('does nothing to the terminal with the words of others', async () => {
+    const { home } = await manager();
+    const { exitStatus, shown } = await nclust(line, { home });
+    expect({ shown, exitStatus }, shown).toMatchObject({ exitStatus: STATUS[name] ?? 0 });
+    if (!QUIET.includes(name)) expect(shown).toMatch(/\?|\\u009b|\\x9B/);
+    // In a log line the colours of the app stay.
+    expectHarmless(name === 'logs' ? withoutColours(shown) : shown);
+    const { shown: coloured } = await nclust(line, { home, colours: 1 });
+    expectHarmless(withoutColours(coloured));
+  });
+
+  test('does nothing to the terminal with an error of the manager', async () => {
+    const fail = () => {
+      throw new NclustError('ERR_NCLUST_NOT_UP', evil('Start failed:\nno'), {
+        hint: evil('Look.'),
+        data: {
+          lastLines: [evil('x')],
+          slots: [{ id: 0, name: NAME, slot: 0, reason: evil('crashed'), lastLines: [evil('y')] }],
+        },
+      });
+    };
+    const { home } = await manager(Object.fromEntries(Object.keys(ANSWERS).map((method) => [method, fail])));
+    expectHarmless((await nclust(line, { home })).shown);
+  });
+});
+
+test.each([
+  ['logs', '--nostream', '--format'],
+  ['logs', '--nostream', '--timestamp', '--highlight', 'line'],
+  ['list', '--group'],
+  ['list', '--mini-list'],
+  ['env', '0', '--diff'],
+  ['slist', '--tree'],
+  ['validate', 'refused.json'],
+  ['start', evil('absent.js')],
+  ['stop', evil('nobody')],
+  [evil('word')],
+  ['list', `--${HOSTILE}`],
+])('%s %s is harmless, too', async (...line) => {
+  const { home } = await manager();
+  expectHarmless(withoutColours((await nclust(line, { home })).shown));
+});
+
+test('lines of hosts and of an app that is attached to can colour a terminal, and no more', () => {
+  const view = { columns: 80, isTerminal: true, paint: createPaint(0), nowMs: 0, options: {} };
+  const entry = { id: 0, name: NAME, stream: /** @type {const} */ ('out'), line: evil('hi'), atMs: 1 };
+  const shown =
+    renderAttached({ entries: [entry] }, view) +
+    renderDeployLine({ host: evil('host'), isLabelled: true, text: evil('hi') }, view);
+  expect(shown).toContain('\u001b[31m');
+  expectHarmless(withoutColours(shown));
+});
+
+test('the progress of a command is harmless', () => {
+  const waiting = /** @type {any} */ ([
+    { id: 0, name: NAME, slot: 0, phase: 'soaking', forMs: 1, leftMs: 1, detail: evil('x') },
+  ]);
+  const shown = { doing: evil('Reloading'), forMs: 1, ageMs: 1, progress: { token: 't', done: 0, total: 1, waiting } };
+  expectHarmless(renderProgress(shown, { columns: 200, rows: 24, paint: createPaint(0) }).join(''));
+});
