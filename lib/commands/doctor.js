@@ -23,7 +23,7 @@ const LOG_BYTES = 8 * 1024;
 
 /**
  * What somebody who is asked for help wants to know: the machine, the home, the list, the end of
- * the manager's log. No variables of apps.
+ * the manager's log. No variables, arguments and lines of apps.
  * @param {Context} context
  * @returns {Promise<Awaited<ReturnType<typeof doctor>> & { log: string[] }>}  `log`: the last lines
  *   of nclust.log.

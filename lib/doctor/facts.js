@@ -6,6 +6,7 @@ import { systemLimits } from '../shared/host/system-limits.js';
 import { homePaths } from '../shared/paths.js';
 import { readSettingsFile } from '../shared/settings/settings.js';
 import { readVersion } from '../shared/version.js';
+import { shortTarget } from '../shared/without-secrets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Hello, SlotStatus } from '../shared/wire/protocol.js' */
@@ -46,7 +47,7 @@ import { readVersion } from '../shared/version.js';
  * @property {number | null} openFiles  The limit of the manager, or of this command.
  * @property {Record<string, number>} sysctls
  * @property {Hello | null} manager
- * @property {SlotStatus[]} slots
+ * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {string[]} notices  Of the manager.
  * @property {boolean | null} isAtBoot  Whether something starts this home at boot. Null: this
  *   system has another way.
@@ -98,7 +99,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     openFiles: orNull(limits.files),
     sysctls: sysctlsOf(root),
     manager,
-    slots: slots.map(withoutVariables),
+    slots: slots.map(shownSlot),
     notices,
     isAtBoot: isAtBoot(root, context),
     pm2Pid: pm2Pid(root, context.env),
@@ -106,13 +107,42 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   };
 }
 
-/**
- * What is passed on to strangers.
- * @param {SlotStatus} slot
- * @returns {SlotStatus}
- */
-function withoutVariables({ spec: _spec, effectiveEnv: _env, deaths: _deaths, lastDeath, ...slot }) {
-  return { ...slot, lastDeath: lastDeath && { ...lastDeath, lastLines: [] } };
+/** What strangers are shown of a slot: not what it was started with, and no words of its own. */
+const SLOT_FIELDS = /** @type {const} */ ([
+  'id',
+  'name',
+  'namespace',
+  'slot',
+  'pid',
+  'status',
+  'generation',
+  'restarts',
+  'unstableRestarts',
+  'startedAtMs',
+  'createdAtMs',
+  'cpu',
+  'memoryBytes',
+  'mode',
+  'version',
+  'user',
+  'interpreter',
+  'nodeVersion',
+  'watching',
+  'isReady',
+  'autorestart',
+  'logLost',
+]);
+
+/** @param {SlotStatus} slot */
+function shownSlot(slot) {
+  const { shipping = [], lastDeath } = slot;
+  return {
+    .../** @type {Pick<SlotStatus, typeof SLOT_FIELDS[number]>} */ (
+      Object.fromEntries(SLOT_FIELDS.map((key) => [key, slot[key]]))
+    ),
+    shipping: shipping.map((one) => ({ ...one, target: shortTarget(one.target) })),
+    lastDeath: lastDeath && { ...lastDeath, lastLines: [] },
+  };
 }
 
 /**

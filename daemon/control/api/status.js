@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
+import { shortNotice } from '../../../lib/shared/without-secrets.js';
 import { selectIds } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
 import { describeRollback } from '../rollout/reload-error.js';
@@ -57,7 +58,7 @@ export const readings = {
         ...desk.parts.logs.notices(),
         ...desk.exports.notices(),
         ...desk.web.notices(),
-      ],
+      ].map(shortNotice),
     };
   },
 

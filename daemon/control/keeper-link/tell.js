@@ -80,7 +80,10 @@ import { memoryOf } from '../state/registry.js';
  */
 export function tell(core, verb, params) {
   core.link?.request(verb, params).catch((error) => {
-    if (!(error instanceof KeeperLost)) core.parts.journal('keeper-refused', { verb, params, message: error.message });
+    if (error instanceof KeeperLost) return;
+    // A note holds the last words of processes.
+    const { value: _, ...about } = /** @type {{ value?: unknown }} */ (params);
+    core.parts.journal('keeper-refused', { verb, params: about, message: error.message });
   });
 }
 

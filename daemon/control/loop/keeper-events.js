@@ -176,9 +176,12 @@ function noteDeath(core, instance, seat, lastLines, uptimeMs) {
   recordDeath(memory, death);
   noteDied(core, label, death);
   if (isKeptOut(world, instance)) discount(memory, label.spawns);
-  // Only what nobody asked for: a stop of five hundred processes is not news.
-  if (!circumstances.asked)
-    parts.journal('died', { app: label.name, slot: label.slot, ...death, lastLines: lastLines.slice(-3) });
+  // Only what nobody asked for: a stop of five hundred processes is not news. The last lines are in
+  // the log of events. This log is sent to strangers, and they may hold a password.
+  if (!circumstances.asked) {
+    const { lastLines: _, ...facts } = death;
+    parts.journal('died', { app: label.name, slot: label.slot, ...facts });
+  }
   // For one that sits in a seat, the seat's step writes the note.
   if (!seat) writeNote(core, label.id);
 }

@@ -1,5 +1,6 @@
 import { TICK_MS } from '../../../lib/shared/metrics.js';
 import { isLocal, unservedNotice, writeWebAddress } from '../../../lib/shared/settings/listen-address.js';
+import { shortNotice } from '../../../lib/shared/without-secrets.js';
 
 /** @import { ListenTarget, Unserved } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Clock } from '../host/clock.js' */
@@ -127,7 +128,7 @@ export function createExports({ metrics, settings, clock, journal, version }) {
 
   /** @param {unknown} error */
   function tellFailure(error) {
-    journal('metrics-export-failed', { message: /** @type {Error} */ (error).message });
+    journal('metrics-export-failed', { message: shortNotice(/** @type {Error} */ (error).message) });
   }
 
   const end = metrics.onTick(() => void look());

@@ -1,7 +1,9 @@
 import { NclustError } from '../../../lib/shared/errors.js';
+import { shortArgument, shortScript, shortTarget } from '../../../lib/shared/without-secrets.js';
 import { createAnswer } from '../api/methods.js';
 import { eventLog } from './events.js';
 
+/** @import { Shipped } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Answer, Client } from '../api/connection.js' */
 /** @import { Desk } from '../api/methods.js' */
 /** @import { Control } from '../control.js' */
@@ -202,34 +204,19 @@ const SPEC_FIELDS = [
  * @returns {T}
  */
 function withoutSecrets(answer) {
-  const { slots, notices } = /** @type {{ slots?: Record<string, any>[], notices?: string[] }} */ (answer ?? {});
-  return Array.isArray(slots)
-    ? { ...answer, slots: slots.map(shown), ...(notices ? { notices: notices.map(shownNotice) } : {}) }
-    : answer;
-}
-
-/**
- * Of addresses and commands in it only the beginning: users, passwords and keys stand behind that.
- * @param {string} notice
- */
-function shownNotice(notice) {
-  return notice.replace(/"exec:.*" \(/s, '"exec" (').replace(/(https?:\/\/)([^\s"/?#]*@)?([^\s"?#]*)[^\s"]*/gi, '$1$3');
+  const { slots } = /** @type {{ slots?: Record<string, any>[] }} */ (answer ?? {});
+  return Array.isArray(slots) ? { ...answer, slots: slots.map(shown) } : answer;
 }
 
 /** @param {Record<string, any>} slot */
 function shown({ effectiveEnv: _, spec, shipping, axm, ...rest }) {
   return {
     ...rest,
+    ...(rest.args ? { script: shortScript(rest.script), args: rest.args.map(shortArgument) } : {}),
     ...(spec ? { spec: Object.fromEntries(SPEC_FIELDS.map((key) => [key, spec[key]])) } : {}),
     ...(axm ? { axm: { actions: axm.actions, monitor: axm.monitor } } : {}),
-    ...(shipping ? { shipping: shipping.map(shownTarget) } : {}),
+    ...(shipping
+      ? { shipping: shipping.map((/** @type {Shipped} */ one) => ({ ...one, target: shortTarget(one.target) })) }
+      : {}),
   };
-}
-
-/**
- * A command may have a password in it.
- * @param {{ target: string }} one
- */
-function shownTarget(one) {
-  return { ...one, target: one.target.startsWith('exec:') ? 'exec' : one.target };
 }

@@ -193,6 +193,9 @@ function checkObject(value, keyPath) {
   throw badSpec(keyPath, value, 'an object');
 }
 
+/** What errors do not quote, because people put passwords there. */
+const PRIVATE = new Set(['env', 'shellEnv', 'secrets', 'args', 'execArgs']);
+
 /**
  * @param {Record<string, unknown>} given
  * @param {string} key
@@ -203,7 +206,7 @@ function checkField(given, key, rule, keyPath) {
   const value = given[key];
   if (value === undefined && rule.fallback !== undefined) return structuredClone(rule.fallback);
   if (rule.accepts(value)) return value;
-  throw badSpec(`${keyPath}.${key}`, value, rule.accepted);
+  throw badSpec(`${keyPath}.${key}`, value, rule.accepted, PRIVATE.has(key));
 }
 
 /**
@@ -224,9 +227,12 @@ function checkTogether(spec, keyPath) {
  * @param {string} keyPath
  * @param {unknown} found
  * @param {string} accepted
+ * @param {boolean} [isPrivate]
  */
-function badSpec(keyPath, found, accepted) {
-  const shown = found === undefined ? 'nothing' : (JSON.stringify(found)?.slice(0, 120) ?? typeof found);
+function badSpec(keyPath, found, accepted, isPrivate = false) {
+  const kind = Array.isArray(found) ? 'list' : typeof found;
+  const text = isPrivate ? `${kind === 'object' ? 'an' : 'a'} ${kind}` : JSON.stringify(found)?.slice(0, 120);
+  const shown = found === undefined ? 'nothing' : (text ?? kind);
   return new NclustError('ERR_NCLUST_BAD_SPEC', `"${keyPath}" is ${shown}; accepted: ${accepted}.`, {
     data: { keyPath, accepted },
   });

@@ -1,4 +1,5 @@
 import { parseShipTarget } from '../../../../lib/shared/spec/logs.js';
+import { shortTarget } from '../../../../lib/shared/without-secrets.js';
 import { backoffMs } from '../../policy/restart-policy.js';
 import { createBacklog } from './backlog.js';
 import { connectorFor } from './links.js';
@@ -102,7 +103,7 @@ export function createShipper(
   function onDown(reason) {
     failures = isOpen && clock.nowMs() - openedAtMs >= GOOD_MS ? 1 : failures + 1;
     // Once: UDP, and a command that ends at once, come and go all the time.
-    if (failures === 1) journal('shipping-failed', { app: name, target, reason });
+    if (failures === 1) journal('shipping-failed', { app: name, target: shortTarget(target), reason });
     isOpen = false;
     link = null;
     // Again, to the next link: some of it may arrive twice, which is better than not at all.

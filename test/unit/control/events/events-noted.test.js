@@ -145,6 +145,20 @@ test('crashes are told with their pause, their last words, and the end of patien
   expect(told(rig)).toEqual(['died', 'started', 'died', 'backoff', 'started', 'died', 'gave-up']);
 });
 
+test('the log of the manager has the death, and no line of the app, also where a note of it is refused', async () => {
+  const rig = await booted();
+  await Promise.all([rig.start({ name: 'api' }), rig.turn(5_000)]);
+  rig.lastLines = ['Error: cannot reach postgres://me:hunter2@db'];
+  rig.keeper.lacks.add('note');
+  rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 1 });
+  await rig.turn(20_000);
+  expect(rig.events).toContainEqual(expect.objectContaining({ event: 'died', app: 'api', code: 1, cause: 'crash' }));
+  expect(rig.events).toContainEqual(
+    expect.objectContaining({ event: 'keeper-refused', verb: 'note', params: { key: 'slot:0' } }),
+  );
+  expect(JSON.stringify(rig.events)).not.toContain('hunter2');
+});
+
 test('a guarded rollout is told step by step, with who asked for it', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api', mode: 'cluster', instances: 2 }), rig.turn()]);

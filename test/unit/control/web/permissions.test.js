@@ -201,7 +201,7 @@ test('notices tell a page no command and no part of an address that may be a pas
   const { notices } = await createPageAnswer(rig.desk, () => false)('list', {}, { subscriptions: new Map() });
   expect(notices).toEqual([
     '3 lines of "api" could not be sent to "exec" (it was too slow) and are lost there.',
-    'Metrics do not arrive at "https://otlp.example:4318/v1/metrics": fetch failed.',
-    'In the settings "settings.json" "metrics.otlp" cannot be "HTTPS://otlp.example/".',
+    'Metrics do not arrive at "https://otlp.example:4318": fetch failed.',
+    'In the settings "settings.json" "metrics.otlp" cannot be "HTTPS://otlp.example".',
   ]);
 });

@@ -103,7 +103,7 @@ test.each([
   ['a timer Node would turn into 1 ms', { ...least, killTimeoutMs: 2 ** 31 }, 'spec.killTimeoutMs', '2147483648'],
   ['an exit code above 255', { ...least, stopExitCodes: [256] }, 'spec.stopExitCodes', '[256]'],
   ['a signal without SIG', { ...least, stopSignal: 'TERM' }, 'spec.stopSignal', '"TERM"'],
-  ['numbers in env', { ...least, env: { PORT: 1 } }, 'spec.env', '{"PORT":1}'],
+  ['numbers in env', { ...least, env: { PORT: 1 } }, 'spec.env', 'an object'],
   ['a NUL in an argument', { ...least, args: ['a\0b'] }, 'spec.args', 'a list of texts'],
   ['a type of log there is not', { ...least, logType: 'xml' }, 'spec.logType', '"raw" or "json"'],
   ['an empty date format', { ...least, logDateFormat: ' ' }, 'spec.logDateFormat', 'or null for no dates'],
@@ -152,3 +152,12 @@ test.each([
 test('a combined log of the default name has no path yet', () => {
   expect(checkSpec({ ...least, logFile: 'default' }).logFile).toBe('default');
 });
+
+test.each(['env', 'shellEnv', 'secrets', 'args', 'execArgs'])(
+  'an error about %s does not quote what is in it',
+  (key) => {
+    const check = () => checkSpec({ ...least, [key]: { 'A=B': 'hunter2\0' } });
+    expect(check).toThrow(`"spec.${key}" is an object; accepted: `);
+    expect(check).not.toThrow('hunter2');
+  },
+);

@@ -1,0 +1,41 @@
+import { isAbsolute } from 'node:path';
+
+// People put passwords and keys into commands and addresses. These forms leave out where they
+// stand.
+
+/**
+ * @param {string} target  Where the lines of an app are sent.
+ * @returns {string}  "exec" in place of a command.
+ */
+export function shortTarget(target) {
+  return target.startsWith('exec:') ? 'exec' : target;
+}
+
+/**
+ * @param {string} sentence  With commands of targets and addresses in it, perhaps.
+ * @returns {string}  With "exec", and of an address the scheme, the host and the port.
+ */
+export function shortNotice(sentence) {
+  return sentence
+    .replace(/"exec:.*" \(/s, '"exec" (')
+    .replace(/(https?:\/\/)(?:[^\s"/?#]*@)?([^\s"/?#]*)[^\s"]*/gi, '$1$2');
+}
+
+/**
+ * @param {string} script  A path, or a shell command.
+ * @returns {string}  Of a command the program.
+ */
+export function shortScript(script) {
+  if (isAbsolute(script)) return script;
+  const [program, ...more] = script.trim().split(/\s+/);
+  return more.length === 0 ? program : `${program.includes('=') ? '' : `${program} `}…`;
+}
+
+/**
+ * @param {string} argument
+ * @returns {string}  The name of an option, without its value; "…" in place of any other word.
+ */
+export function shortArgument(argument) {
+  const [name, long] = /^(?:(--[\w-]+)=?|-\w$)/.exec(argument) ?? ['…'];
+  return long && long !== argument ? `${long}=…` : name;
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { shortArgument, shortNotice, shortScript, shortTarget } from '../../../../lib/shared/without-secrets.js';
+
+test.each([
+  ['--token=hunter2', '--token=…'],
+  ['--token=', '--token=…'],
+  ['--verbose', '--verbose'],
+  ['-v', '-v'],
+  ['-phunter2', '…'],
+  ['-v=hunter2', '…'],
+  ['hunter2', '…'],
+  ['--', '…'],
+  ['', '…'],
+])('of the argument %j a stranger sees %j', (argument, shown) => {
+  expect(shortArgument(argument)).toBe(shown);
+});
+
+test.each([
+  ['/srv/my app.js', '/srv/my app.js'],
+  ['sleep 1000', 'sleep …'],
+  [' curl -H hunter2 ', 'curl …'],
+  ['TOKEN=hunter2 npm start', '…'],
+  ['node', 'node'],
+])('of the script %j a stranger sees %j', (script, shown) => {
+  expect(shortScript(script)).toBe(shown);
+});
+
+test('of a target that is a command a stranger sees its kind', () => {
+  expect(shortTarget('exec:send --token hunter2')).toBe('exec');
+  expect(shortTarget('syslog+udp://10.0.0.1:514')).toBe('syslog+udp://10.0.0.1:514');
+});
+
+test.each([
+  ['Sent to "https://me:hunter2@otlp.example:4318/hunter2?key=hunter2".', 'Sent to "https://otlp.example:4318".'],
+  ['At http://[::1]:4318/hunter2 and at HTTPS://b/#hunter2', 'At http://[::1]:4318 and at HTTPS://b'],
+  ['3 lines to "exec:send "hunter2"" (too slow) are lost.', '3 lines to "exec" (too slow) are lost.'],
+  ['Nothing to hide.', 'Nothing to hide.'],
+])('a notice %j is shown as %j', (notice, shown) => {
+  expect(shortNotice(notice)).toBe(shown);
+});
