@@ -4,7 +4,11 @@ import { NclustError } from '../../../lib/shared/errors.js';
 /** @import { Cancel, Clock } from '../host/clock.js' */
 /** @import { Journal } from '../logs/manager-log.js' */
 
-/** The longest sleep, in ms: a wall clock that was corrected is noticed by then. */
+/**
+ * The longest sleep, in ms: by then control notices that the wall clock was corrected. If the clock
+ * went back by more than this, control computes the next run again, because a machine may boot
+ * years ahead. If the clock went back by less, it does not, because a run would be repeated.
+ */
 const NAP_MS = 30_000;
 
 /**
@@ -39,6 +43,7 @@ export function createCrons({ clock, nextRun = cronerNextRun, journal, onDue }) 
    */
   function arm(name, pattern) {
     const entry = { pattern, atMs: nextOf(name, pattern), cancel: () => {} };
+    let latestMs = clock.nowMs();
     entries.set(name, entry);
 
     function sleep() {
@@ -47,10 +52,12 @@ export function createCrons({ clock, nextRun = cronerNextRun, journal, onDue }) 
     }
 
     function wake() {
-      if (entry.atMs !== null && clock.nowMs() >= entry.atMs) {
-        entry.atMs = nextOf(name, pattern);
-        onDue(name, pattern);
-      }
+      const nowMs = clock.nowMs();
+      const isDue = entry.atMs !== null && nowMs >= entry.atMs;
+      const isSetBack = nowMs < latestMs - NAP_MS;
+      latestMs = isSetBack ? nowMs : Math.max(latestMs, nowMs);
+      if (isDue || isSetBack) entry.atMs = nextOf(name, pattern);
+      if (isDue) onDue(name, pattern);
       sleep();
     }
 

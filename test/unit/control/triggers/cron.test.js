@@ -70,6 +70,24 @@ test('a wall clock that jumps ahead is noticed within half a minute, and what wa
   expect(calls).toHaveLength(1);
 });
 
+test('a pattern runs again soon after a wall clock that was years ahead is corrected', () => {
+  crons.sync(new Map([['api', 'minutely']]));
+  clock.setBack(4 * 365 * 86_400_000);
+  clock.advance(30_000);
+  expect(calls).toEqual([]);
+  expect(crons.nextRunMs('api')).toBeLessThanOrEqual(clock.nowMs() + MINUTE);
+  clock.advance(2 * MINUTE);
+  expect(calls).toHaveLength(2);
+});
+
+test('a wall clock that goes back by seconds after a run does not repeat the run', () => {
+  crons.sync(new Map([['api', 'minutely']]));
+  clock.advance(5 * MINUTE);
+  clock.setBack(20_000);
+  clock.advance(MINUTE);
+  expect(calls).toHaveLength(5);
+});
+
 test('a pattern of another version that is none is told, and calls nobody', () => {
   crons.sync(new Map([['api', 'bad']]));
   clock.advance(MINUTE);
