@@ -4,10 +4,11 @@ import { NEEDS_SETUP, prelude } from './script-parts.js';
 /** @import { Deployment } from './settings.js' */
 
 /**
- * Who changes the releases of a host at the moment: $root/.lock, a link that leads nowhere and has
- * in it what there is to know, because a link is made in one call and only when there is none.
+ * Who changes the releases of a host at the moment: .lock in the folder of the deployment, a link
+ * that leads nowhere and has in it what there is to know, because a link is made in one call and
+ * only when there is none.
  *
- *     $root/.lock -> <token> <who> since <time>
+ *     .lock -> <token> <who> since <time>
  *                        from the first look at the host, held over several connections
  *                    active-<token> <who> since <time>
  *                        during the switch, which the host brings to its end alone and then
@@ -25,7 +26,7 @@ import { NEEDS_SETUP, prelude } from './script-parts.js';
  */
 export function lockScript(deployment, lock, { isFirst }) {
   return `${prelude(deployment)}
-${isFirst ? 'mkdir -p "$root"' : NEEDS_SETUP}
+${isFirst ? 'mkdir -p "$nclust_root"' : NEEDS_SETUP}
 ${taking(lock.token, lock.owner)}
 `;
 }
@@ -36,9 +37,9 @@ ${taking(lock.token, lock.owner)}
  */
 export function unlockScript(deployment, lock) {
   return `${prelude(deployment)}
-owner=$(readlink "$root/.lock") || owner=
-case $owner in
-${lock ? `${shellQuote(lock.token)}\\ *` : '?*'}) rm -f "$root/.lock"; say unlocked "\${owner#* }" ;;
+nclust_owner=$(readlink "$nclust_root/.lock") || nclust_owner=
+case $nclust_owner in
+${lock ? `${shellQuote(lock.token)}\\ *` : '?*'}) rm -f "$nclust_root/.lock"; say unlocked "\${nclust_owner#* }" ;;
 esac
 `;
 }
@@ -49,9 +50,9 @@ esac
  */
 function taking(token, owner) {
   return `say step lock
-if ! why=$(ln -s ${shellQuote(`${token} ${owner}`)} "$root/.lock" 2>&1); then
-  owner=$(readlink "$root/.lock") || owner=
-  if [ -n "$owner" ]; then say locked "\${owner#* }"; else printf '%s\\n' "$why" >&2; fi
+if ! nclust_why=$(ln -s ${shellQuote(`${token} ${owner}`)} "$nclust_root/.lock" 2>&1); then
+  nclust_owner=$(readlink "$nclust_root/.lock") || nclust_owner=
+  if [ -n "$nclust_owner" ]; then say locked "\${nclust_owner#* }"; else printf '%s\\n' "$nclust_why" >&2; fi
   exit 1
 fi
 say held yes`;
@@ -73,7 +74,7 @@ trap 'exit 1' HUP PIPE INT TERM`;
  * @param {Lock} lock
  */
 export function keepLock({ token, owner }) {
-  return `case $(readlink "$root/.lock") in
+  return `case $(readlink "$nclust_root/.lock") in
 ${shellQuote(token)}\\ *) ;;
 *) echo "The lock of this deployment was removed by somebody else." >&2; exit 1 ;;
 esac
@@ -84,6 +85,6 @@ ${givingBack(token)}`;
 /** @param {string} token */
 function givingBack(token) {
   const ours = shellQuote(`active-${token}`);
-  return `giveBack() { case $(readlink "$root/.lock") in ${ours}\\ *) rm -f "$root/.lock" ;; esac; }
+  return `giveBack() { case $(readlink "$nclust_root/.lock") in ${ours}\\ *) rm -f "$nclust_root/.lock" ;; esac; }
 trap giveBack EXIT`;
 }

@@ -31,7 +31,7 @@ export function runRemote(deployment, host, script, { env, signal, onLine }) {
     mark,
     signal,
     onLine,
-    input: `mark=${mark}\n${script}`,
+    input: `nclust_mark=${mark}\n${script}`,
   });
 }
 

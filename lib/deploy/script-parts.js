@@ -2,37 +2,43 @@ import { shellQuote } from '../shared/shell-quote.js';
 
 /** @import { Deployment, HookName } from './settings.js' */
 
-const MOVE_NEW = 'mv -fT "$root/.$2.new" "$root/$2" 2>/dev/null || mv -fh "$root/.$2.new" "$root/$2"';
+const MOVE_NEW = ['T', 'h']
+  .map((flag) => `mv -f${flag} "$nclust_root/.$2.new" "$nclust_root/$2"`)
+  .join(' 2>/dev/null || ');
 
-/** @param {Deployment} deployment */
+/**
+ * Variables of the scripts begin with "nclust_", and settings.js refuses such a name in `env`: a
+ * variable of the user must not replace one of ours, nor one of ours a variable of the user.
+ * @param {Deployment} deployment
+ */
 export function prelude({ path, repo, env }) {
   return `set -eu
-root=${quotePath(path)}
-repo=${shellQuote(repo)}
+nclust_root=${quotePath(path)}
+nclust_repo=${shellQuote(repo)}
 ${Object.entries(env)
   .map(([key, value]) => `export ${key}=${shellQuote(value)}\n`)
   .join('')}# Whether somebody listens changes nothing.
-say() { printf '%s %s %s\\n' "$mark" "$1" "$2" || :; }
+say() { printf '%s %s %s\\n' "$nclust_mark" "$1" "$2" || :; }
 currentRelease() {
-  link=$(readlink "$root/current") || link=
-  case $link in releases/*) echo "\${link#releases/}" ;; esac
+  nclust_link=$(readlink "$nclust_root/current") || nclust_link=
+  case $nclust_link in releases/*) echo "\${nclust_link#releases/}" ;; esac
 }
 say step start
 # GNU and busybox have -T, the BSDs have -h: both keep mv from moving into the folder the link leads to.
-switch() { ln -sfn "$1" "$root/.$2.new" && { ${MOVE_NEW}; }; }`;
+switch() { ln -sfn "$1" "$nclust_root/.$2.new" && { ${MOVE_NEW}; }; }`;
 }
 
-export const NEEDS_SETUP = `if [ ! -d "$root/repo.git" ]; then
-  echo "$root is not set up; first: deploy <environment> setup" >&2
+export const NEEDS_SETUP = `if [ ! -d "$nclust_root/repo.git" ]; then
+  echo "$nclust_root is not set up; first: deploy <environment> setup" >&2
   exit 1
 fi`;
 
 const BRANCHES_AND_TAGS = "'+refs/heads/*:refs/remotes/origin/*' '+refs/tags/*:refs/tags/*'";
 
 export const FETCH = `say step fetch
-if [ ! -d "$root/repo.git" ]; then git init --quiet --bare "$root/repo.git"; fi
-git -C "$root/repo.git" config remote.origin.url "$repo"
-git -C "$root/repo.git" fetch --quiet --prune --force origin ${BRANCHES_AND_TAGS}`;
+if [ ! -d "$nclust_root/repo.git" ]; then git init --quiet --bare "$nclust_root/repo.git"; fi
+git -C "$nclust_root/repo.git" config remote.origin.url "$nclust_repo"
+git -C "$nclust_root/repo.git" fetch --quiet --prune --force origin ${BRANCHES_AND_TAGS}`;
 
 /**
  * The switch. It is done, or undone, to its end also when the connection breaks in the middle.
@@ -42,28 +48,28 @@ git -C "$root/repo.git" fetch --quiet --prune --force origin ${BRANCHES_AND_TAGS
 export function activation(deployment, hookName) {
   return `say step switch
 trap : HUP PIPE INT TERM
-if [ -e "$root/current" ] && [ ! -L "$root/current" ]; then
-  echo "$root/current is no link; move it away." >&2
+if [ -e "$nclust_root/current" ] && [ ! -L "$nclust_root/current" ]; then
+  echo "$nclust_root/current is no link; move it away." >&2
   exit 1
 fi
-old=$(readlink "$root/current") || old=
-switch "releases/$name" current
-say switched "$name"
-if [ ! -e "$root/source" ] && [ ! -L "$root/source" ]; then ln -s current "$root/source"; fi
+nclust_old=$(readlink "$nclust_root/current") || nclust_old=
+switch "releases/$nclust_name" current
+say switched "$nclust_name"
+if [ ! -e "$nclust_root/source" ] && [ ! -L "$nclust_root/source" ]; then ln -s current "$nclust_root/source"; fi
 say step ${hookName}
-status=0
-( cd "$root/current" && sh -c ${shellQuote(deployment.hooks[hookName] || ':')} ) || status=$?
-if [ "$status" -ne 0 ]; then
-  if [ -n "$old" ]; then switch "$old" current; else rm -f "$root/current"; fi
-  say back "\${old##*/}"
-  exit "$status"
+nclust_status=0
+( cd "$nclust_root/current" && sh -c ${shellQuote(deployment.hooks[hookName] || ':')} ) || nclust_status=$?
+if [ "$nclust_status" -ne 0 ]; then
+  if [ -n "$nclust_old" ]; then switch "$nclust_old" current; else rm -f "$nclust_root/current"; fi
+  say back "\${nclust_old##*/}"
+  exit "$nclust_status"
 fi`;
 }
 
 export function findCurrent() {
-  return `at=$(grep -nxF -- "$(currentRelease)" "$root/.history" 2>/dev/null | tail -n 1 | cut -d: -f1)
-if [ -z "$at" ]; then
-  echo "$root/current leads to no release that was deployed." >&2
+  return `nclust_at=$(grep -nxF -- "$(currentRelease)" "$nclust_root/.history" 2>/dev/null | tail -n 1 | cut -d: -f1)
+if [ -z "$nclust_at" ]; then
+  echo "$nclust_root/current leads to no release that was deployed." >&2
   exit 1
 fi`;
 }
@@ -85,9 +91,10 @@ export function hook({ hooks }, name, folder) {
  */
 export function shareLine(path) {
   const name = shellQuote(path.replace(/\/+$/, ''));
-  return `${path.endsWith('/') ? `mkdir -p "$root/shared/"${name}\n` : ''}mkdir -p "$(dirname "$release/"${name})"
-rm -rf "$release/"${name}
-ln -s "$root/shared/"${name} "$release/"${name}`;
+  const make = path.endsWith('/') ? `mkdir -p "$nclust_root/shared/"${name}\n` : '';
+  return `${make}mkdir -p "$(dirname "$nclust_release/"${name})"
+rm -rf "$nclust_release/"${name}
+ln -s "$nclust_root/shared/"${name} "$nclust_release/"${name}`;
 }
 
 /**

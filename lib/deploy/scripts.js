@@ -16,16 +16,16 @@ import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine }
 //   .history     what was current, the oldest first, one a line
 //   .lock        who changes all this at the moment, see lock.js
 //
-// What say() says is for the one who deploys: see remote.js, which also sets $mark.
+// What say() says is for the one who deploys: see remote.js, which also sets $nclust_mark.
 
 const CHECKOUT_OPTIONS = '-c core.hooksPath=/dev/null -c advice.detachedHead=false';
-const COMMIT_SHOWN = `git -C "$root/releases/$name" log -1 --format='%s (%an, %cd)' --date=short`;
+const COMMIT_SHOWN = `git -C "$nclust_root/releases/$nclust_name" log -1 --format='%s (%an, %cd)' --date=short`;
 
 /** @param {Deployment} deployment */
 export function fetchScript(deployment) {
   return `${prelude(deployment)}
 say step setup
-mkdir -p "$root/releases" "$root/shared/logs" "$root/shared/pids"
+mkdir -p "$nclust_root/releases" "$nclust_root/shared/logs" "$nclust_root/shared/pids"
 ${FETCH}
 `;
 }
@@ -37,17 +37,17 @@ ${FETCH}
  */
 export function resolveScript(deployment, ref) {
   return `${prelude(deployment)}
-ref=${shellQuote(ref)}
+nclust_ref=${shellQuote(ref)}
 ${NEEDS_SETUP}
 ${FETCH}
-for one in "refs/remotes/origin/$ref" "refs/tags/$ref" "$ref"; do
-  commit=$(git -C "$root/repo.git" rev-parse --verify --quiet "$one^{commit}") && break
+for nclust_one in "refs/remotes/origin/$nclust_ref" "refs/tags/$nclust_ref" "$nclust_ref"; do
+  nclust_commit=$(git -C "$nclust_root/repo.git" rev-parse --verify --quiet "$nclust_one^{commit}") && break
 done
-if [ -z "$commit" ]; then
-  echo "There is no \\"$ref\\" in $repo." >&2
+if [ -z "$nclust_commit" ]; then
+  echo "There is no \\"$nclust_ref\\" in $nclust_repo." >&2
   exit 1
 fi
-say commit "$commit"
+say commit "$nclust_commit"
 `;
 }
 
@@ -61,22 +61,25 @@ say commit "$commit"
  */
 export function stageScript(deployment, { commit, time, hasHook }) {
   return `${prelude(deployment)}
-commit=${shellQuote(commit)}
+nclust_commit=${shellQuote(commit)}
 ${NEEDS_SETUP}
 say previous "$(currentRelease)"
 ${FETCH}
 say step checkout
-base=${shellQuote(`${time}-${commit.slice(0, 7)}`)}
-name=$base
-n=1
-while [ -e "$root/releases/$name" ]; do n=$((n + 1)); name="$base-$n"; done
-release="$root/releases/$name"
-git -C "$root/repo.git" worktree prune
-git -C "$root/repo.git" ${CHECKOUT_OPTIONS} worktree add --quiet --detach "$release" "$commit"
-if [ -f "$release/.gitmodules" ]; then git -C "$release" submodule --quiet update --init --recursive; fi
+nclust_base=${shellQuote(`${time}-${commit.slice(0, 7)}`)}
+nclust_name=$nclust_base
+nclust_n=1
+while [ -e "$nclust_root/releases/$nclust_name" ]; do
+  nclust_n=$((nclust_n + 1))
+  nclust_name="$nclust_base-$nclust_n"
+done
+nclust_release="$nclust_root/releases/$nclust_name"
+git -C "$nclust_root/repo.git" worktree prune
+git -C "$nclust_root/repo.git" ${CHECKOUT_OPTIONS} worktree add --quiet --detach "$nclust_release" "$nclust_commit"
+if [ -f "$nclust_release/.gitmodules" ]; then git -C "$nclust_release" submodule --quiet update --init --recursive; fi
 ${deployment.shared.map(shareLine).join('\n')}
-say release "$name"
-${hasHook ? hook(deployment, 'pre-deploy', '$release') : ''}
+say release "$nclust_name"
+${hasHook ? hook(deployment, 'pre-deploy', '$nclust_release') : ''}
 `;
 }
 
@@ -91,18 +94,19 @@ ${hasHook ? hook(deployment, 'pre-deploy', '$release') : ''}
  */
 export function activateScript(deployment, { release, hookName, lock }) {
   return `${prelude(deployment)}
-name=${shellQuote(release)}
+nclust_name=${shellQuote(release)}
 ${keepLock(lock)}
 ${activation(deployment, hookName)}
-{ cat "$root/.history" 2>/dev/null || :; echo "$name"; } | tail -n ${deployment.releases} > "$root/.history.new"
-mv -f "$root/.history.new" "$root/.history"
+{ cat "$nclust_root/.history" 2>/dev/null || :; echo "$nclust_name"; } |
+  tail -n ${deployment.releases} > "$nclust_root/.history.new"
+mv -f "$nclust_root/.history.new" "$nclust_root/.history"
 # Whatever is not in the list: no other deployment is on its way, because this one has the lock.
-for one in "$root"/releases/*; do
-  one=\${one##*/}
-  if ! grep -qxF -- "$one" "$root/.history"; then rm -rf "$root/releases/$one"; fi
+for nclust_one in "$nclust_root"/releases/*; do
+  nclust_one=\${nclust_one##*/}
+  if ! grep -qxF -- "$nclust_one" "$nclust_root/.history"; then rm -rf "$nclust_root/releases/$nclust_one"; fi
 done
-git -C "$root/repo.git" worktree prune
-say active "$name"
+git -C "$nclust_root/repo.git" worktree prune
+say active "$nclust_name"
 `;
 }
 
@@ -116,22 +120,22 @@ export function revertScript(deployment, back, lock) {
 ${NEEDS_SETUP}
 ${lockWithin(lock)}
 ${findCurrent()}
-target=$((at - ${back}))
-if [ "$target" -lt 1 ]; then
-  echo "There are $((at - 1)) releases before $(currentRelease), and ${back} were asked for." >&2
+nclust_target=$((nclust_at - ${back}))
+if [ "$nclust_target" -lt 1 ]; then
+  echo "There are $((nclust_at - 1)) releases before $(currentRelease), and ${back} were asked for." >&2
   exit 1
 fi
-name=$(sed -n "\${target}p" "$root/.history")
-if [ ! -d "$root/releases/$name" ]; then
-  echo "$root/releases/$name is not there any more." >&2
+nclust_name=$(sed -n "\${nclust_target}p" "$nclust_root/.history")
+if [ ! -d "$nclust_root/releases/$nclust_name" ]; then
+  echo "$nclust_root/releases/$nclust_name is not there any more." >&2
   exit 1
 fi
-say release "$name"
+say release "$nclust_name"
 say previous "$(currentRelease)"
 ${activation(deployment, 'post-deploy')}
-head -n "$target" "$root/.history" > "$root/.history.new"
-mv -f "$root/.history.new" "$root/.history"
-say active "$name"
+head -n "$nclust_target" "$nclust_root/.history" > "$nclust_root/.history.new"
+mv -f "$nclust_root/.history.new" "$nclust_root/.history"
+say active "$nclust_name"
 `;
 }
 
@@ -143,13 +147,13 @@ export function showScript(deployment, back) {
   return `${prelude(deployment)}
 ${NEEDS_SETUP}
 ${findCurrent()}
-target=$((at - ${back}))
-if [ "$target" -lt 1 ]; then
+nclust_target=$((nclust_at - ${back}))
+if [ "$nclust_target" -lt 1 ]; then
   echo "There is no release before $(currentRelease)." >&2
   exit 1
 fi
-name=$(sed -n "\${target}p" "$root/.history")
-echo "$(git -C "$root/releases/$name" rev-parse HEAD) $name"
+nclust_name=$(sed -n "\${nclust_target}p" "$nclust_root/.history")
+echo "$(git -C "$nclust_root/releases/$nclust_name" rev-parse HEAD) $nclust_name"
 `;
 }
 
@@ -157,12 +161,13 @@ echo "$(git -C "$root/releases/$name" rev-parse HEAD) $name"
 export function listScript(deployment) {
   return `${prelude(deployment)}
 ${NEEDS_SETUP}
-current=$(currentRelease)
-if [ -f "$root/.history" ]; then
-  sed -n '1!G;h;$p' "$root/.history" | while read -r name; do
-    sign=' '
-    if [ "$name" = "$current" ]; then sign='*'; fi
-    printf '%s %s  %s\\n' "$sign" "$name" "$(${COMMIT_SHOWN} 2>/dev/null || echo 'its folder was removed')"
+nclust_current=$(currentRelease)
+if [ -f "$nclust_root/.history" ]; then
+  sed -n '1!G;h;$p' "$nclust_root/.history" | while read -r nclust_name; do
+    nclust_sign=' '
+    if [ "$nclust_name" = "$nclust_current" ]; then nclust_sign='*'; fi
+    nclust_commit=$(${COMMIT_SHOWN} 2>/dev/null) || nclust_commit='its folder was removed'
+    printf '%s %s  %s\\n' "$nclust_sign" "$nclust_name" "$nclust_commit"
   done
 fi
 `;
@@ -175,7 +180,7 @@ fi
 export function execScript(deployment, command) {
   return `${prelude(deployment)}
 ${NEEDS_SETUP}
-cd "$root/current"
+cd "$nclust_root/current"
 say step command
 exec sh -c ${shellQuote(command)}
 `;

@@ -57,7 +57,10 @@ const RULES = {
     accepts: (value) => isFilled(value) && !value.startsWith('-') && !/^~[^/]/.test(value) && !/^\/*$/.test(value),
     accepted: 'a folder on the host, absolute or from the home ("~/app")',
   },
-  env: { accepts: isEnv, accepted: 'an object of texts and numbers, by names of variables' },
+  env: {
+    accepts: isEnv,
+    accepted: 'an object of texts and numbers, by names of variables that do not begin with "nclust_"',
+  },
   shared: {
     accepts: (value) => Array.isArray(value) && value.every(isInside),
     accepted: 'a list of paths inside the release, such as [".env", "uploads/"]',
@@ -220,7 +223,7 @@ function isEnv(value) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.entries(value).every(
     ([key, text]) =>
-      /^[A-Za-z_]\w*$/.test(key) &&
+      /^(?!nclust_)[A-Za-z_]\w*$/.test(key) &&
       ['string', 'number', 'boolean'].includes(typeof text) &&
       !String(text).includes('\0'),
   );

@@ -71,6 +71,7 @@ test.each([
   ['ssh_options', 7],
   ['env', { 'A B': '1' }],
   ['env', { A: {} }],
+  ['env', { nclust_root: '/' }],
   ['env', []],
   ['shared', 'x'],
   ['shared', ['../x']],

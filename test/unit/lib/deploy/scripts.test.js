@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { runRemote } from '../../../../lib/deploy/remote.js';
+import { activateScript } from '../../../../lib/deploy/scripts.js';
+
+/** Each name that the scripts have used for a variable of their own. */
+const NAMES = ['root', 'repo', 'mark', 'link', 'name', 'old', 'status', 'owner', 'one', 'release'];
+const LOCK = { token: 'token', owner: 'ann' };
+
+/** A host whose ssh is a shell on this machine. */
+function createHost() {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-deploy-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'ssh'), '#!/bin/sh\nshift\nexec sh -c "$*"\n', { mode: 0o755 });
+  mkdirSync(join(folder, 'app/releases/two'), { recursive: true });
+  execFileSync('git', ['init', '--quiet', '--bare', join(folder, 'app/repo.git')]);
+  symlinkSync(`${LOCK.token} ${LOCK.owner}`, join(folder, 'app/.lock'));
+  return folder;
+}
+
+test('variables of the deployment reach the hook and replace no variable of the script', async () => {
+  const folder = createHost();
+  const env = Object.fromEntries(NAMES.map((name) => [name, `/nowhere/${name}`]));
+  const deployment = {
+    ...{ name: 'production', user: null, hosts: ['web1'], port: null, key: null, sshOptions: [], ref: 'main' },
+    ...{ repo: 'r', path: join(folder, 'app'), env, shared: [], releases: 5 },
+    hooks: /** @type {any} */ ({ 'post-deploy': `echo ${NAMES.map((name) => `$${name}`).join(' ')} > ../../seen` }),
+  };
+  const script = activateScript(deployment, { release: 'two', hookName: 'post-deploy', lock: LOCK });
+  const ended = await runRemote(deployment, 'web1', script, {
+    env: { ...process.env, PATH: `${folder}:${process.env.PATH}` },
+    signal: new AbortController().signal,
+    onLine: () => {},
+  });
+  expect(ended).toMatchObject({ code: 0, facts: { active: 'two' } });
+  expect(readlinkSync(join(folder, 'app/current'))).toBe('releases/two');
+  expect(readFileSync(join(folder, 'app/seen'), 'utf8')).toBe(`${Object.values(env).join(' ')}\n`);
+});
