@@ -33,7 +33,7 @@ export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp
     '',
     '[Service]',
     'Type=notify',
-    'NotifyAccess=all',
+    `NotifyAccess=${notifyAccess(user)}`,
     ...(isUserUnit ? [] : [`User=${user}`]),
     `ExecStart=${run} daemon`,
     `ExecReload=${run} reload all`,
@@ -57,6 +57,17 @@ export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp
     '[Install]',
     `WantedBy=${isUserUnit ? 'default.target' : 'multi-user.target'}`,
   ].join('\n')}\n`;
+}
+
+/**
+ * Which processes of the unit systemd listens to. Messages go through systemd-notify(1). If root
+ * runs it, it sends them in the name of the process that started it, the main one, and an app that
+ * runs as another user cannot. Other users may not do that, so systemd has to listen to all; but
+ * each of their apps runs as the same user, and could end the manager anyway.
+ * @param {string} user
+ */
+function notifyAccess(user) {
+  return user === 'root' ? 'main' : 'all';
 }
 
 /**

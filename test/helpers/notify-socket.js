@@ -35,6 +35,8 @@ export async function notifySocket(folder) {
   return {
     path,
     told,
+    /** The pid that each message came from, as the kernel says it. */
+    senders: () => running.stderr().trimEnd().split('\n').map(Number),
     count: (/** @type {string} */ field) =>
       told()
         .flat()

@@ -86,6 +86,11 @@ describe('what systemd does when a process of nclust dies', () => {
     expect(unit).toMatch(/^TimeoutStopSec=330$/m);
   });
 
+  test('only the main process of root may speak for the service; of another user, a child of it must', () => {
+    expect(unit).toMatch(/^NotifyAccess=main$/m);
+    expect(systemdUnit({ ...SERVICE, user: 'deploy' })).toMatch(/^NotifyAccess=all$/m);
+  });
+
   test('no PATH and no node is frozen in it', () => {
     expect(unit).not.toMatch(/PATH=|\/node/);
   });
