@@ -1,5 +1,6 @@
 // Knows: facts: child processes, listening sockets, pipes, the lock of the home, control.
-// Must not: decide about apps, or import anything but node: modules and its own folder.
+// Must not: decide about apps, or import anything but node: modules, its own folder and
+// lib/shared/daemon.
 // Start at: keep() below, then keeper.js; retire.js ends processes, agents.js gives sockets.
 //
 // The keeper's entry. A command starts the keeper when none lives, control when its keeper died
@@ -9,6 +10,7 @@ import { closeSync, fstatSync, readdirSync, readFileSync, writeSync } from 'node
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
+import { lowerOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { createControlLink } from './control-link.js';
 import { createControlSupervisor } from './control-supervisor.js';
 import { createEnding } from './ending.js';
@@ -17,7 +19,7 @@ import { Keeper } from './keeper.js';
 import { claimHome } from './lock.js';
 import { describeError, log, logTo } from './log.js';
 import { createPipePool } from './pipes.js';
-import { lowerOomScore, takeAgentFrom } from './spawn.js';
+import { takeAgentFrom } from './spawn.js';
 
 /** @import { Emit } from './keeper.js' */
 /** @import { Claim } from './lock.js' */
@@ -185,8 +187,8 @@ function failed(error) {
  */
 function digestCode() {
   const hash = createHash('sha256');
-  for (const folder of ['agent', 'keeper']) {
-    const path = join(ROOT, 'daemon', folder);
+  for (const folder of ['daemon/agent', 'daemon/keeper', 'lib/shared/daemon']) {
+    const path = join(ROOT, folder);
     for (const name of readdirSync(path).sort())
       hash.update(`${folder}/${name}\0`).update(readFileSync(join(path, name)));
   }

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import cluster from 'node:cluster';
-import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { constants as systemConstants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { atUsualOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { ownerOf } from './owner.js';
 import { KeeperError } from './protocol.js';
 
@@ -39,7 +40,7 @@ export function takeAgentFrom(root) {
  */
 export async function spawnProcess(params, pipes, inFd, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
-  const child = starts[params.mode](params, { ...pipes, in: inFd ?? 'ignore' }, sockets);
+  const child = atUsualOomScore(() => starts[params.mode](params, { ...pipes, in: inFd ?? 'ignore' }, sockets));
   await new Promise((resolve, reject) => {
     const failed = (/** @type {NodeJS.ErrnoException} */ error) => reject(explain(error, params.cwd));
     child.once('error', failed).once('spawn', () => {
@@ -47,7 +48,6 @@ export async function spawnProcess(params, pipes, inFd, sockets) {
       resolve(undefined);
     });
   });
-  resetOomScore(child.pid ?? 0);
   return child;
 }
 
@@ -171,36 +171,5 @@ function explain({ code = 'ESPAWN', message }, cwd) {
       code,
       `the working directory ${cwd} ${code === 'ENOENT' ? 'does not exist' : 'cannot be entered'}`,
     );
-  }
-}
-
-/** Set once by main.js when the keeper could lower its own score, which its children inherit. */
-let hasLoweredScore = false;
-
-/**
- * Makes the keeper the last to go when memory runs out: it holds everybody's sockets. Needs root.
- * @returns {boolean}
- */
-export function lowerOomScore() {
-  hasLoweredScore = tryWriteScore('self', '-900');
-  return hasLoweredScore;
-}
-
-/** @param {number} pid */
-function resetOomScore(pid) {
-  if (hasLoweredScore) tryWriteScore(String(pid), '0');
-}
-
-/**
- * @param {string} who
- * @param {string} score
- */
-function tryWriteScore(who, score) {
-  try {
-    writeFileSync(`/proc/${who}/oom_score_adj`, score);
-    return true;
-  } catch {
-    // Not root, not Linux, or the process has ended: the score stays what it is.
-    return false;
   }
 }

@@ -197,7 +197,7 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
  * @returns {string}  The root of the copy.
  */
 function copyFor(uid, home) {
-  for (const part of ['daemon/keeper', 'daemon/agent', 'package.json'])
+  for (const part of ['daemon/keeper', 'daemon/agent', 'lib/shared/daemon', 'package.json'])
     cpSync(join(ROOT, part), join(home, 'code', part), { recursive: true });
   for (const name of ['', ...readdirSync(home, { recursive: true, encoding: 'utf8' })])
     chownSync(join(home, name), uid, uid);

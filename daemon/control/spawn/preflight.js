@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { extname, isAbsolute } from 'node:path';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
+import { atUsualOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
@@ -126,11 +127,16 @@ function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs, uid, gid }) {
   if (kind !== 'node' || !PARSED.has(extname(script)) || interpreterArgs.some((arg) => CHANGES_LOADING.test(arg)))
     return Promise.resolve(null);
   return new Promise((resolve) => {
-    execFile(
-      file,
-      ['--check', script],
-      { cwd, env: {}, uid: uid ?? undefined, gid: gid ?? undefined, timeout: PARSE_MS, killSignal: 'SIGKILL' },
-      (error, _stdout, stderr) => {
+    const options = {
+      cwd,
+      env: {},
+      uid: uid ?? undefined,
+      gid: gid ?? undefined,
+      timeout: PARSE_MS,
+      killSignal: /** @type {const} */ ('SIGKILL'),
+    };
+    atUsualOomScore(() =>
+      execFile(file, ['--check', script], options, (error, _stdout, stderr) => {
         const line = stderr.split('\n').find((one) => /^\w*SyntaxError/.test(one));
         // Whatever else goes wrong here says nothing about the script.
         resolve(
@@ -138,7 +144,7 @@ function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs, uid, gid }) {
             ? `"${script}" does not parse: ${line}${whereIn(stderr, script)}`
             : null,
         );
-      },
+      }),
     );
   });
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
+import { atUsualOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { declaredLayers, flatten } from '../../../lib/shared/spec/environment.js';
 import { readWhole } from '../host/read-bounded.js';
 
@@ -99,14 +100,16 @@ function startCommand(command, spec) {
   const { cwd, uid, gid } = spec;
   try {
     // What it says on stderr may be part of the secret, and nobody is to see it.
-    return spawn('/bin/sh', ['-c', command], {
-      cwd,
-      env: commandEnv(spec),
-      uid: uid ?? undefined,
-      gid: gid ?? undefined,
-      stdio: ['ignore', 'pipe', 'ignore'],
-      detached: true,
-    });
+    return atUsualOomScore(() =>
+      spawn('/bin/sh', ['-c', command], {
+        cwd,
+        env: commandEnv(spec),
+        uid: uid ?? undefined,
+        gid: gid ?? undefined,
+        stdio: ['ignore', 'pipe', 'ignore'],
+        detached: true,
+      }),
+    );
   } catch (error) {
     throw notRun(error);
   }

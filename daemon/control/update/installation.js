@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { atUsualOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 
 /** @import { ExecFileException } from 'node:child_process' */
@@ -80,15 +81,18 @@ function probeOne({ root, node }, name) {
   return new Promise((resolve, reject) => {
     // No home: what does not know the word must not take ours.
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, NCLUST_HOME: '/dev/null' };
-    execFile(node, [main, PROBE], { cwd: '/', env, timeout: PROBE_MS, killSignal: 'SIGKILL' }, (error, out, err) => {
-      try {
-        const { version, digest } = JSON.parse(out);
-        if (typeof version === 'string' && typeof digest === 'string') return resolve({ version, digest });
-      } catch {
-        // Told below, with what it wrote.
-      }
-      reject(unusable(main, error, err));
-    });
+    const options = { cwd: '/', env, timeout: PROBE_MS, killSignal: /** @type {const} */ ('SIGKILL') };
+    atUsualOomScore(() =>
+      execFile(node, [main, PROBE], options, (error, out, err) => {
+        try {
+          const { version, digest } = JSON.parse(out);
+          if (typeof version === 'string' && typeof digest === 'string') return resolve({ version, digest });
+        } catch {
+          // Told below, with what it wrote.
+        }
+        reject(unusable(main, error, err));
+      }),
+    );
   });
 }
 

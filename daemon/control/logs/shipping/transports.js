@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns';
 import { connect } from 'node:net';
+import { atUsualOomScore } from '../../../../lib/shared/daemon/oom-score.js';
 
 /** @import { Socket } from 'node:dgram' */
 /** @import { Clock } from '../../host/clock.js' */
@@ -77,7 +78,7 @@ export function reasonOf(error) {
 export function createProcessLink({ file, args, env }, textOf, { clock, events }) {
   const told = onceOnly(events);
   // A group of its own: Ctrl-C in the terminal of the manager is not for it.
-  const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'ignore'], env, detached: true });
+  const child = atUsualOomScore(() => spawn(file, args, { stdio: ['pipe', 'ignore', 'ignore'], env, detached: true }));
   const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
   child.on('spawn', told.onOpen);
   child.on('error', (error) => told.onDown(reasonOf(error)));

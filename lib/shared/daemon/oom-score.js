@@ -1,0 +1,57 @@
+// Which processes Linux ends first when memory runs out: oom_score_adj in proc(5).
+import { readFileSync, writeFileSync } from 'node:fs';
+
+/** Of the keeper, and of control, which inherits it. */
+const LOW = '-900';
+
+const OWN = '/proc/self/oom_score_adj';
+
+/**
+ * Makes this process the last to go when memory runs out: the keeper holds the sockets of all apps.
+ * Needs root; otherwise the score stays what it is.
+ * @param {string} [file]
+ */
+export function lowerOomScore(file = OWN) {
+  tryWrite(file, LOW);
+}
+
+/**
+ * Starts a process that must not inherit a score that the keeper has lowered. This process has the
+ * usual score during the call: to reset the score of the child afterwards would be too late for
+ * what the child starts at once.
+ * @template T
+ * @param {() => T} start  Synchronous.
+ * @param {string} [file]
+ * @returns {T}
+ */
+export function atUsualOomScore(start, file = OWN) {
+  if (read(file) !== LOW || !tryWrite(file, '0')) return start();
+  try {
+    return start();
+  } finally {
+    tryWrite(file, LOW);
+  }
+}
+
+/** @param {string} file */
+function read(file) {
+  try {
+    return readFileSync(file, 'latin1').trim();
+  } catch {
+    return null; // Not Linux.
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {string} score
+ * @returns {boolean}
+ */
+function tryWrite(file, score) {
+  try {
+    writeFileSync(file, score);
+    return true;
+  } catch {
+    return false; // Not root, or not Linux.
+  }
+}

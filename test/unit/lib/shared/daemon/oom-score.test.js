@@ -1,0 +1,61 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { atUsualOomScore, lowerOomScore } from '../../../../../lib/shared/daemon/oom-score.js';
+import { sourceFiles } from '../../../../helpers/source-tree.js';
+
+/** @type {string} */
+let file;
+beforeEach(() => {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-score-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  file = join(folder, 'oom_score_adj');
+});
+
+const score = () => readFileSync(file, 'utf8').trim();
+
+test('a process that is started does not inherit the lowered score, and the starter keeps it', () => {
+  writeFileSync(file, '0\n');
+  lowerOomScore(file);
+  expect(atUsualOomScore(score, file)).toBe('0');
+  expect(score()).toBe('-900');
+});
+
+test('the starter gets its score back when the start throws', () => {
+  writeFileSync(file, '-900\n');
+  const start = () => {
+    throw new Error('no such program');
+  };
+  expect(() => atUsualOomScore(start, file)).toThrow('no such program');
+  expect(score()).toBe('-900');
+});
+
+test('a score that an administrator has set is inherited', () => {
+  writeFileSync(file, '-500\n');
+  expect(atUsualOomScore(score, file)).toBe('-500');
+});
+
+test('a system without scores starts processes all the same', () => {
+  lowerOomScore(join(file, 'missing'));
+  expect(atUsualOomScore(() => 'started', join(file, 'missing'))).toBe('started');
+  expect(existsSync(file)).toBe(false);
+});
+
+/** Of the processes that keeper and control start, those that keep the score, and why. */
+const KEEP = {
+  'daemon/control/keeper-link/launch.js': 'the next keeper',
+  'daemon/control/host/processes.js': 'ps, on systems without scores',
+  'daemon/keeper/control-supervisor.js': 'control',
+  'daemon/keeper/pipes.js': 'mkfifo, which ends at once',
+  'daemon/keeper/processes.js': 'ps, on systems without scores',
+};
+
+test('keeper and control start each process at the usual score', () => {
+  const starters = sourceFiles('daemon/control', 'daemon/keeper').filter(({ code }) =>
+    /from 'node:child_process'/.test(code),
+  );
+  expect(starters.length).toBeGreaterThan(Object.keys(KEEP).length);
+  const others = starters.filter(({ path, code }) => !(path in KEEP) && !code.includes('atUsualOomScore(() =>'));
+  expect(others.map(({ path }) => path)).toEqual([]);
+});
