@@ -191,7 +191,7 @@ function makeParts(logs, leave) {
     environment: createEnvironment({ clock, secrets: createSecrets({ clock }) }),
     newInstanceId: randomUUID,
     cpus: availableCpus,
-    findOrphans: () => findOrphans({ home: paths.home, run: paths.run }),
+    findOrphans: (uidOf) => findOrphans({ home: paths.home, run: paths.run, uidOf }),
     launchKeeper: (from) =>
       launchKeeper({
         from: from ?? own,

@@ -105,7 +105,7 @@ export class Child {
     this.bootedAtMs = o.mode === 'exec' || o.process === null ? o.startedAtMs : null;
     this.outPipe = o.outPipe;
     this.errPipe = o.errPipe;
-    /** An adopted one can claim no socket, so its user is not needed. */
+    /** The user that it runs as; null: ours. An adopted one can claim no socket. */
     this.owner = ownerOf(o);
     this.slot = o.slot ?? 0;
     this.scheduling = o.scheduling ?? 'os';

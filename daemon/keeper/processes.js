@@ -13,25 +13,29 @@ const MARKER = 'NCLUST_INSTANCE=';
  * @property {string | null} startTicks  With the pid, an identity. null where the system does not
  *   tell.
  * @property {string | null} instanceId  From the marker in its environment, which children inherit.
+ * @property {number | null} uid  Its real user; null where it carries no marker, or has just ended.
  */
 
 /**
  * Finds the processes of an instance: those that carry its marker in their environment, which
  * outlasts setsid and a double fork, and the descendants of the ones already known. A program that
- * leaves the family unseen and has emptied its environment is not found.
+ * leaves the family unseen and has emptied its environment is not found. Any user of the machine
+ * can give a process the marker: it counts only for processes of our user, of the user that the
+ * instance runs as, and of the users that the ones already known have changed to.
  * @param {ProcessFact[]} table
- * @param {string} instanceId
+ * @param {{ instanceId: string, owner: { uid: number } | null }} instance  owner: null if it runs as our
+ *   user.
  * @param {ProcessFact[]} known  From an earlier look. A pid that belongs to another process by now
  *   does not count.
  * @returns {ProcessFact[]}
  */
-export function relativesOf(table, instanceId, known) {
+export function relativesOf(table, { instanceId, owner }, known) {
   const before = new Map(known.map(({ pid, startTicks }) => [pid, startTicks]));
-  const family = new Set(
-    table
-      .filter((one) => one.instanceId === instanceId || (before.has(one.pid) && before.get(one.pid) === one.startTicks))
-      .map(({ pid }) => pid),
-  );
+  const isKnown = (/** @type {ProcessFact} */ one) => before.has(one.pid) && before.get(one.pid) === one.startTicks;
+  const uids = new Set([process.getuid?.(), owner?.uid, ...known.map((one) => one.uid)]);
+  const isMarked = (/** @type {ProcessFact} */ one) =>
+    one.instanceId === instanceId && one.uid !== null && uids.has(one.uid);
+  const family = new Set(table.filter((one) => isMarked(one) || isKnown(one)).map(({ pid }) => pid));
   for (let size = -1; size !== family.size;) {
     size = family.size;
     for (const one of table) if (family.has(one.ppid)) family.add(one.pid);
@@ -63,8 +67,10 @@ function fromProc() {
     const pid = Number(entry);
     if (!Number.isInteger(pid)) continue;
     const stat = readStat(pid);
-    if (stat && stat.state !== 'Z')
-      facts.push({ pid, ppid: stat.ppid, startTicks: stat.startTicks, instanceId: readMarker(pid) });
+    if (!stat || stat.state === 'Z') continue;
+    const instanceId = readMarker(pid);
+    const uid = instanceId === null ? null : readUid(pid);
+    facts.push({ pid, ppid: stat.ppid, startTicks: stat.startTicks, instanceId, uid });
   }
   return facts;
 }
@@ -93,6 +99,15 @@ export function hasSignal(pid, kind, signal) {
   return mask !== undefined && (BigInt(`0x${mask}`) >> BigInt(constants.signals[signal] - 1)) % 2n === 1n;
 }
 
+/**
+ * The real user: the effective one is root's for each set-uid program, whoever runs it.
+ * @param {number} pid
+ */
+function readUid(pid) {
+  const uid = readProc(pid, 'status')?.match(/^Uid:\s+(\d+)/m)?.[1];
+  return uid === undefined ? null : Number(uid);
+}
+
 /** @param {number} pid */
 function readMarker(pid) {
   const environ = readProc(pid, 'environ');
@@ -119,18 +134,19 @@ function readProc(pid, file) {
 /** @returns {Promise<ProcessFact[]>} */
 async function fromPs() {
   // -E appends the environment to the command line; only one's own processes show it.
-  const { stdout } = await promisify(execFile)('ps', ['-axwwE', '-o', 'pid=,ppid=,stat=,command='], {
+  const { stdout } = await promisify(execFile)('ps', ['-axwwE', '-o', 'pid=,ppid=,ruid=,stat=,command='], {
     maxBuffer: 1 << 26,
   });
   return stdout.split('\n').flatMap((line) => {
-    const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s(.*)$/.exec(line);
-    if (!match || match[3].startsWith('Z')) return [];
+    const match = /^\s*(\d+)\s+(\d+)\s+(-?\d+)\s+(\S+)\s(.*)$/.exec(line);
+    if (!match || match[4].startsWith('Z')) return [];
     return [
       {
         pid: Number(match[1]),
         ppid: Number(match[2]),
         startTicks: null,
-        instanceId: / NCLUST_INSTANCE=(\S+)/.exec(match[4])?.[1] ?? null,
+        instanceId: / NCLUST_INSTANCE=(\S+)/.exec(match[5])?.[1] ?? null,
+        uid: Number(match[3]),
       },
     ];
   });

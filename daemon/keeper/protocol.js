@@ -56,6 +56,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {unknown} label
  * @property {Mode} mode
  * @property {number} pid
+ * @property {number} [uid]  The user that it runs as. Default: the keeper's.
  * @property {string} startTicks  Field 22 of /proc/PID/stat: with the pid it is an identity.
  * @property {number} [startedAtMs]
  * @property {string | null} outPipe

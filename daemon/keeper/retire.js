@@ -154,7 +154,7 @@ export async function sweep(child, { processTable, log }) {
  */
 async function leftovers(child, { processTable, log }) {
   try {
-    return relativesOf(await processTable(), child.instanceId, child.retirement?.relatives ?? []).map(({ pid }) => pid);
+    return relativesOf(await processTable(), child, child.retirement?.relatives ?? []).map(({ pid }) => pid);
   } catch (error) {
     log('process-table-failed', { instanceId: child.instanceId, ...describeError(error) });
     return null;
@@ -173,7 +173,7 @@ async function signalTree(child, signal, { processTable, log }) {
     if (retirement && !child.exit)
       retirement.relatives = relativesOf(
         table,
-        child.instanceId,
+        child,
         table.filter(({ pid }) => pid === child.pid),
       ).filter(({ pid }) => pid !== child.pid);
   } catch (error) {

@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { fixturePath } from '../helpers/fixtures.js';
 import { realKeeper, temporaryHome } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
@@ -328,6 +328,48 @@ test('unread output of an orphan is whole after the next keeper has begun', asyn
   expect(text.toString('utf8', 0, readSync(fd, text))).toBe('hello\n');
   closeSync(fd);
 });
+
+/**
+ * A process that has the marker of an instance, and does not end when it is asked to.
+ * @param {Awaited<ReturnType<typeof realKeeper>>} keeper
+ * @param {number} uid
+ */
+async function plant(keeper, uid) {
+  const env = { PATH: process.env.PATH, NCLUST_INSTANCE: keeper.fullId('one'), NCLUST_HOME: keeper.home };
+  const child = spawn('/bin/sh', ['-c', 'trap "" INT TERM; echo ready; while :; do sleep 1; done'], {
+    env,
+    uid,
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(/** @type {import('node:stream').Readable} */ (child.stdout), 'data');
+  return child;
+}
+
+test.runIf(process.getuid?.() === 0)(
+  'a process that a stranger gave the marker of an instance is left alone, and the end does not wait for it',
+  async () => {
+    const keeper = await realKeeper();
+    await keeper.spawn('one', { file: '/bin/sleep', args: ['1000'] });
+    const stranger = await plant(keeper, 65_534);
+    await keeper.retire('one');
+    await keeper.event('gone', 'one');
+    expect(isRunning(stranger.pid ?? 0)).toBe(true);
+  },
+);
+
+test.runIf(process.getuid?.() === 0)(
+  'a relative that has left the family ends with its app of another user',
+  async () => {
+    const keeper = await realKeeper();
+    await keeper.spawn('one', { file: '/bin/sleep', args: ['1000'], cwd: '/', uid: 65_534, gid: 65_534 });
+    const relative = await plant(keeper, 65_534);
+    await keeper.retire('one', { killTimeoutMs: 500 });
+    await keeper.event('gone', 'one');
+    expect(isRunning(relative.pid ?? 0)).toBe(false);
+  },
+);
 
 test.runIf(process.getuid?.() === 0)('a relative of another user does not keep the rest from ending', async () => {
   const keeper = await realKeeper({ uid: 65_534 });

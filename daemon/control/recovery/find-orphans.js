@@ -1,8 +1,13 @@
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { lstatSync, readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
+
+/** @import { Stats } from 'node:fs' */
 
 /** Of the kernel's process times; fixed at 100 on every architecture Node runs on. */
 const TICKS_PER_SECOND = 100;
+
+/** Of a mode: the program runs as its owner, whoever starts it. */
+const SET_UID = 0o4000;
 
 /**
  * A process that a keeper which is dead had started.
@@ -18,26 +23,25 @@ const TICKS_PER_SECOND = 100;
  */
 
 /**
- * An instance this control has seen alive.
- * @typedef {{ instanceId: string, pid: number }} Known
- */
-
-/**
  * @typedef {{ pid: number, ppid: number, startTicks: string, env: Map<string, string> }} Process
  */
 
 /**
  * Finds them by the marker every instance and all its children carry in their environment; a pid
  * alone is no identity. The main process of an instance is the one whose parent does not carry the
- * marker too.
+ * marker too. Any user of the machine can give a process the marker, so see isOurs().
  * @param {object} o
  * @param {string} o.home
  * @param {string} o.run  The folder of the keeper's pipes.
+ * @param {(id: number) => number | null} o.uidOf  The user that a slot runs as. Null: the manager's.
+ * @param {number} [o.ownUid]
  * @param {string} [o.proc]
  * @returns {Orphan[]}  Empty where there is no /proc.
  */
-export function findOrphans({ home, run, proc = '/proc' }) {
-  const marked = list(proc).flatMap((pid) => readMarked(proc, pid, home) ?? []);
+export function findOrphans({ home, run, uidOf, ownUid = process.getuid?.() ?? 0, proc = '/proc' }) {
+  const marked = list(proc)
+    .flatMap((pid) => readMarked(proc, pid, home) ?? [])
+    .filter((process) => isOurs(process, { uids: [ownUid, uidOf(slotOf(process))], run, proc }));
   const byPid = new Map(marked.map((process) => [process.pid, process]));
   const marker = (/** @type {Process | undefined} */ process) => process?.env.get('NCLUST_INSTANCE');
   const mains = marked.filter((process) => marker(byPid.get(process.ppid)) !== marker(process));
@@ -54,18 +58,42 @@ export function findOrphans({ home, run, proc = '/proc' }) {
 }
 
 /**
+ * Whether a keeper of this home started the process, or one of its ancestors. Only the keeper can
+ * open its pipes, so a process that has one proves it, also when it has changed its user since. Else
+ * its user decides, unless the program is set-uid: a stranger can run sudo, which is root's while it
+ * asks for the password.
+ * @param {Process} process
+ * @param {{ uids: (number | null)[], run: string, proc: string }} o
+ */
+function isOurs({ pid }, { uids, run, proc }) {
+  if ([0, 1, 2].some((fd) => readPipe(proc, pid, fd, run) !== null)) return true;
+  try {
+    const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(join(proc, String(pid), 'status'), 'utf8'))?.[1];
+    return uids.includes(Number(uid)) && (statSync(join(proc, String(pid), 'exe')).mode & SET_UID) === 0;
+  } catch {
+    return false; // It has ended, or it is not ours to look at.
+  }
+}
+
+/** @param {Process} process */
+function slotOf({ env }) {
+  return Number(env.get('pm_id') ?? Number.NaN);
+}
+
+/**
  * @param {Process} process
  * @param {{ instanceId: string, bootMs: number, run: string, proc: string }} o
  * @returns {Orphan}
  */
-function describe({ pid, startTicks, env }, { instanceId, bootMs, run, proc }) {
+function describe(process, { instanceId, bootMs, run, proc }) {
+  const { pid, startTicks, env } = process;
   return {
     instanceId,
     pid,
     startTicks,
     startedAtMs: Math.round(bootMs + (Number(startTicks) / TICKS_PER_SECOND) * 1000),
     name: env.get('name') ?? '',
-    id: Number(env.get('pm_id') ?? Number.NaN),
+    id: slotOf(process),
     outPipe: readPipe(proc, pid, 1, run),
     errPipe: readPipe(proc, pid, 2, run),
   };
@@ -123,11 +151,21 @@ function parseEnv(text) {
  */
 function readPipe(proc, pid, fd, run) {
   try {
-    const target = readlinkSync(join(proc, String(pid), 'fd', String(fd)));
-    return target.startsWith(run + sep) ? target : null;
+    const link = join(proc, String(pid), 'fd', String(fd));
+    const target = readlinkSync(link);
+    return target.startsWith(run + sep) && isSame(statSync(link), lstatSync(target)) ? target : null;
   } catch {
     return null;
   }
+}
+
+/**
+ * In a mount namespace of its own a process can have another file at the same path.
+ * @param {Stats} one
+ * @param {Stats} other
+ */
+function isSame(one, other) {
+  return one.isFIFO() && one.dev === other.dev && one.ino === other.ino;
 }
 
 /** @param {string} proc */

@@ -29,7 +29,7 @@ export async function takeOverOrphans(core, { notes, children, known }) {
   if (notes[SOUGHT]) return [];
   const held = new Set(children.map((child) => child.instanceId));
   const orphans = core.parts
-    .findOrphans([...known.values()].filter((one) => one.pid > 0 && !one.exit))
+    .findOrphans((id) => findSlot(core.world, id)?.app.spec.uid ?? null)
     .filter((orphan) => !held.has(orphan.instanceId));
   const labelled = orphans.map((orphan, nth) => ({
     orphan,
@@ -150,7 +150,7 @@ async function take(core, orphan, label, known) {
     errPipe,
   };
   try {
-    await core.link?.request('adopt', { ...shared, scope: label.scope, startTicks });
+    await core.link?.request('adopt', { ...shared, uid: spec?.uid ?? undefined, scope: label.scope, startTicks });
   } catch (error) {
     if (!(error instanceof KeeperRefusal)) throw error;
     core.parts.journal('adoption-refused', { instanceId, pid, message: error.message });

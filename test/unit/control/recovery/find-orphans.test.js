@@ -1,18 +1,36 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findOrphans } from '../../../../daemon/control/recovery/find-orphans.js';
 
+const OWN = 0;
+const APP = 1001;
+const STRANGER = 65534;
+
 let proc;
+let run;
 
 beforeEach(() => {
-  proc = mkdtempSync(join(tmpdir(), 'nclust-proc-'));
+  const root = mkdtempSync(join(tmpdir(), 'nclust-proc-'));
+  proc = join(root, 'proc');
+  run = join(root, 'run');
+  mkdirSync(proc);
+  mkdirSync(run);
+  execFileSync('mkfifo', [join(run, 'p-1-1')]);
   writeFileSync(join(proc, 'stat'), 'cpu 1 2 3\nbtime 1000\n');
+  for (const [name, mode] of [
+    ['app', 0o755],
+    ['sudo', 0o4755],
+  ]) {
+    writeFileSync(join(root, name), '');
+    chmodSync(join(root, name), mode);
+  }
 });
-afterEach(() => rmSync(proc, { recursive: true, force: true }));
+afterEach(() => rmSync(join(proc, '..'), { recursive: true, force: true }));
 
-function addProcess(pid, { ppid = 1, startTicks = '500', state = 'S', env = {}, fds = {} }) {
+function addProcess(pid, { ppid = 1, startTicks = '500', state = 'S', uid = OWN, exe = 'app', env = {}, fds = {} }) {
   const folder = join(proc, String(pid));
   mkdirSync(join(folder, 'fd'), { recursive: true });
   writeFileSync(
@@ -25,6 +43,8 @@ function addProcess(pid, { ppid = 1, startTicks = '500', state = 'S', env = {}, 
     join(folder, 'stat'),
     `${pid} (a) b (c) ${state} ${ppid} 0 0 0 -1 0 0 0 0 0 1 2 0 0 20 0 1 0 ${startTicks} 100 200\n`,
   );
+  writeFileSync(join(folder, 'status'), `Name:\ta\nUid:\t${uid}\t0\t0\t0\n`);
+  symlinkSync(join(proc, '..', exe), join(folder, 'exe'));
   for (const [fd, target] of Object.entries(fds)) symlinkSync(target, join(folder, 'fd', fd));
 }
 
@@ -35,10 +55,11 @@ const env = (instance, more = {}) => ({
   pm_id: '3',
   ...more,
 });
-const find = () => findOrphans({ home: '/home/n', run: '/home/n/run', proc });
+const uidOf = (/** @type {number} */ id) => (id === 3 ? APP : null);
+const find = () => findOrphans({ home: '/home/n', run, uidOf, ownUid: OWN, proc });
 
 test('an orphan is found by its marker, with its slot, its pipes and its identity', () => {
-  addProcess(10, { env: env('i1', { A: 'x=y' }), fds: { 1: '/home/n/run/p-1-1', 2: '/dev/null' } });
+  addProcess(10, { env: env('i1', { A: 'x=y' }), fds: { 1: join(run, 'p-1-1'), 2: '/dev/null' } });
   expect(find()).toEqual([
     {
       instanceId: 'i1',
@@ -47,7 +68,7 @@ test('an orphan is found by its marker, with its slot, its pipes and its identit
       startedAtMs: 1_005_000,
       name: 'api',
       id: 3,
-      outPipe: '/home/n/run/p-1-1',
+      outPipe: join(run, 'p-1-1'),
       errPipe: null,
     },
   ]);
@@ -67,6 +88,36 @@ test('processes of other homes, without marker, and zombies are left alone', () 
   expect(find()).toEqual([]);
 });
 
+describe('a process with the marker is', () => {
+  test.each([
+    ['an orphan of an app of the manager', { uid: OWN }, [10]],
+    ['an orphan of an app of another user', { uid: APP }, [10]],
+    ['a stranger, when its user is neither', { uid: STRANGER }, []],
+    ['a stranger, when its slot is of another user', { uid: APP, env: env('i1', { pm_id: '4' }) }, []],
+    ['a stranger, when it is root only because its program is set-uid', { exe: 'sudo' }, []],
+  ])('%s', (_, given, pids) => {
+    addProcess(10, { env: env('i1'), ...given });
+    expect(find().map(({ pid }) => pid)).toEqual(pids);
+  });
+
+  test('an orphan, when it has changed its user and still has a pipe of ours', () => {
+    addProcess(10, { env: env('i1'), uid: STRANGER, fds: { 0: '/dev/null', 2: join(run, 'p-1-1') } });
+    expect(find().map(({ pid }) => pid)).toEqual([10]);
+  });
+
+  test('a stranger, when it has no pipe but another file in the folder of our pipes', () => {
+    writeFileSync(join(run, 'file'), '');
+    addProcess(10, { env: env('i1'), uid: STRANGER, fds: { 1: join(run, 'file') } });
+    expect(find()).toEqual([]);
+  });
+
+  test('no earlier orphan than the real one', () => {
+    addProcess(9, { env: env('i1'), uid: STRANGER, startTicks: '400' });
+    addProcess(10, { env: env('i1') });
+    expect(find().map(({ pid }) => pid)).toEqual([10]);
+  });
+});
+
 test('a machine without /proc has none', () => {
-  expect(findOrphans({ home: '/h', run: '/h/run', proc: join(proc, 'missing') })).toEqual([]);
+  expect(findOrphans({ home: '/h', run: '/h/run', uidOf, proc: join(proc, 'missing') })).toEqual([]);
 });
