@@ -8,6 +8,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { availableCpus } from '../../lib/shared/host/cpus.js';
+import { faultOfHome } from '../../lib/shared/daemon/home-folders.js';
+import { NclustError } from '../../lib/shared/errors.js';
 import { systemLimits } from '../../lib/shared/host/system-limits.js';
 import { homePaths, resolveHome } from '../../lib/shared/paths.js';
 import { readVersion } from '../../lib/shared/version.js';
@@ -57,6 +59,7 @@ if (process.argv[2] === PROBE) {
   process.exit(0);
 }
 const paths = homePaths(resolveHome(process.env));
+await refuseExposed();
 const clock = systemClock();
 const ownLog = openOwnLog(paths.daemonLog, {
   nowMs: clock.nowMs,
@@ -70,12 +73,29 @@ const timesFolder = join(paths.logs, '.times');
 const archive = createArchive({ clock, journal, limitsOf: settings.limitsOf, logsFolder: paths.logs, timesFolder });
 archive.hold(paths.daemonLog, OWN_LOG_LIMITS, 'nclust');
 
-await boot().catch((error) => {
-  const data = { code: error.code ?? 'ERR_NCLUST_INTERNAL', message: error.message, hint: error.hint ?? null };
-  const end = () => fail('control-boot-failed', error);
-  if (process.send) process.send({ v: 1, event: 'fatal', data }, end);
-  else end();
+await boot().catch(async (error) => {
+  await tellFatal(error);
+  fail('control-boot-failed', error);
 });
+
+/** Before anything in the home is opened: a link may be in the place of each file. */
+async function refuseExposed() {
+  const fault = faultOfHome(paths.home);
+  if (!fault) return;
+  writeSync(2, `${fault.message}\n`);
+  await tellFatal(new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault));
+  process.exit(1);
+}
+
+/**
+ * @param {Error & { code?: string, hint?: string | null }} error
+ * @returns {Promise<void>}  When the keeper has been told.
+ */
+async function tellFatal({ code = 'ERR_NCLUST_INTERNAL', message, hint = null }) {
+  const { send } = process;
+  const fatal = { v: 1, event: 'fatal', data: { code, message, hint } };
+  if (send) await new Promise((resolve) => void send.call(process, fatal, resolve));
+}
 
 async function boot() {
   const { logs, fleet, foreground } = await openAppLogs(() => control);

@@ -10,6 +10,7 @@ import { closeSync, fstatSync, readdirSync, readFileSync, writeSync } from 'node
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
+import { faultOfHome } from '../../lib/shared/daemon/home-folders.js';
 import { lowerOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { createControlLink } from './control-link.js';
 import { createControlSupervisor } from './control-supervisor.js';
@@ -38,6 +39,9 @@ async function main() {
   const isInherited = process.env.NCLUST_KEEPER_INHERIT === '1';
   const env = takeEnvironment();
   process.title = `nclust keeper (${home})`;
+  const fault = faultOfHome(home);
+  // To stderr, because a link may be in the place of the log.
+  if (fault) failed(Object.assign(new Error(fault.message), { code: 'ERR_NCLUST_HOME_EXPOSED', hint: fault.hint }));
   logTo(join(home, 'nclust.log'));
   process.on('uncaughtException', (error) => log('uncaught', describeError(error)));
   process.on('unhandledRejection', (error) => log('uncaught', describeError(error)));
@@ -171,12 +175,12 @@ function answerLauncher(answer, exitCode) {
 }
 
 /**
- * @param {NodeJS.ErrnoException} error
+ * @param {NodeJS.ErrnoException & { hint?: string }} error
  * @returns {never}
  */
 function failed(error) {
   log('keeper-failed', describeError(error));
-  answerLauncher({ error: { code: error.code, message: error.message } }, 1);
+  answerLauncher({ error: { code: error.code, message: error.message, hint: error.hint } }, 1);
   throw error;
 }
 

@@ -1,18 +1,35 @@
 import { accessSync, chmodSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { faultOfHome } from '../shared/daemon/home-folders.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 
+/** @import { Stats } from 'node:fs' */
+
 /**
- * Makes sure that the home exists, is ours, and is closed to others; creates it when it is missing.
- * Throws ERR_NCLUST_HOME_TOO_LONG, _NOT_DIRECTORY, _FOREIGN, _OPEN and _UNWRITABLE.
+ * Makes sure that the home exists, is ours, is closed to others, and cannot be exchanged by them;
+ * creates it when it is missing. Throws ERR_NCLUST_HOME_TOO_LONG, _NOT_DIRECTORY, _FOREIGN, _OPEN,
+ * _EXPOSED and _UNWRITABLE.
  * @param {string} home  Absolute.
  * @param {object} [o]
  * @param {number} [o.uid]  Who we are. Default: the effective user.
  */
 export function checkHome(home, { uid = process.geteuid?.() ?? 0 } = {}) {
   checkLength(home);
-  const stat = statOrCreate(home);
+  const stat = statIfThere(home);
+  if (stat) closeOwn(home, stat, uid);
+  const fault = faultOfHome(home, { uid });
+  if (fault) throw new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault);
+  if (!stat) create(home);
+  checkWritable(home);
+}
+
+/**
+ * @param {string} home
+ * @param {Stats} stat
+ * @param {number} uid
+ */
+function closeOwn(home, stat, uid) {
   if (!stat.isDirectory()) {
     throw new NclustError('ERR_NCLUST_HOME_NOT_DIRECTORY', `The nclust home "${home}" is not a directory.`, {
       hint: 'Move that file away or point NCLUST_HOME elsewhere.',
@@ -28,7 +45,6 @@ export function checkHome(home, { uid = process.geteuid?.() ?? 0 } = {}) {
     );
   }
   closeToOthers(home, stat.mode);
-  checkWritable(home);
 }
 
 /**
@@ -59,15 +75,19 @@ function socketPathMaxBytes(platform) {
 }
 
 /** @param {string} home */
-function statOrCreate(home) {
+function statIfThere(home) {
   try {
     return statSync(home);
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw unwritable(home, error);
+    return null;
   }
+}
+
+/** @param {string} home */
+function create(home) {
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 });
-    return statSync(home);
   } catch (error) {
     throw unwritable(home, error);
   }

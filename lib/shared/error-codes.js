@@ -136,6 +136,11 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when: 'The folder to serve does not exist, or is no folder.',
     remedy: 'Give the folder with the files.',
   },
+  ERR_NCLUST_HOME_EXPOSED: {
+    exitStatus: 1,
+    when: 'Another user could put a folder of their own in the place of the home: see "Its folders" in start.md.',
+    remedy: 'The message names the folder; close it (`chmod go-w`) or point `NCLUST_HOME` at a folder of your own.',
+  },
   ERR_NCLUST_HOME_FOREIGN: {
     exitStatus: 1,
     when: 'The home belongs to another user.',

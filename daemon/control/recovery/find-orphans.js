@@ -59,9 +59,9 @@ export function findOrphans({ home, run, uidOf, ownUid = process.getuid?.() ?? 0
 
 /**
  * Whether a keeper of this home started the process, or one of its ancestors. Only the keeper can
- * open its pipes, so a process that has one proves it, also when it has changed its user since. Else
- * its user decides, unless the program is set-uid: a stranger can run sudo, which is root's while it
- * asks for the password.
+ * open its pipes, so a process that has one proves it, also when it has changed its user since.
+ * Else its user decides, unless the program is set-uid: a stranger can run sudo, which is root's
+ * while it asks for the password.
  * @param {Process} process
  * @param {{ uids: (number | null)[], run: string, proc: string }} o
  */

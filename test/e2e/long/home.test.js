@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../helpers/run-program.js';
@@ -73,6 +83,44 @@ describe('only the owner gets in', () => {
     chmodSync(home.home, 0o755);
     await home.app('http-echo');
     expect(statSync(home.home).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe('a home in a folder that others may write to', () => {
+  test('is refused by a command, which says what to type; then it works', async () => {
+    const home = await sandbox();
+    const open = join(home.work, 'open');
+    mkdirSync(open);
+    chmodSync(open, 0o777);
+    const env = { NCLUST_HOME: join(open, 'home') };
+    const result = await home.nclust('start', home.place('keeps-alive'), { env });
+    expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(result.stderr).toContain(`"${open}" can be written to by every user (mode 0777)`);
+    expect(result.stderr).toContain(`Run: chmod o-w "${open}"`);
+    expect(readdirSync(open)).toEqual([]);
+    chmodSync(open, 0o755);
+    expect(await home.nclust('start', home.place('keeps-alive'), { env })).toMatchObject({ exitStatus: 0 });
+    expect(await home.nclust('kill', { env })).toMatchObject({ exitStatus: 0 });
+  });
+
+  test('is refused by the next control and the next keeper, and the app serves on', async () => {
+    const home = await sandbox();
+    const app = await home.app('http-echo');
+    const pids = await app.pids();
+    const folder = dirname(home.home);
+    const journal = () => readFileSync(join(home.home, 'nclust.log'), 'utf8');
+    for (const half of /** @type {const} */ (['controlPid', 'keeperPid'])) {
+      const before = await home.daemon();
+      chmodSync(folder, 0o777);
+      const linesBefore = journal().split('is not safe').length;
+      process.kill(before[half], 'SIGKILL');
+      await home.waitFor('the refusal', () => journal().split('is not safe').length > linesBefore);
+      expect(await app.get()).toMatchObject({ slot: '0' });
+      if (half === 'controlPid') expect((await home.nclust('list')).stderr).toContain(`"${folder}" can be written to`);
+      chmodSync(folder, 0o755);
+      await home.waitFor('the next one', async () => (await home.daemon())[half] !== before[half]);
+      if (half === 'controlPid') expect(await app.pids()).toEqual(pids);
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, sep } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -74,6 +74,23 @@ test('a home of another user is refused', () => {
   expect(() => checkHome(root, { uid: 12_345 })).toThrow(
     expect.objectContaining({ code: 'ERR_NCLUST_HOME_FOREIGN', message: expect.stringContaining('belongs to') }),
   );
+});
+
+test('a home in a folder that every user may write to is refused, and not created', () => {
+  cleanUp();
+  const open = join(root, 'open');
+  mkdirSync(open);
+  chmodSync(open, 0o777);
+  const refused = expect.objectContaining({
+    code: 'ERR_NCLUST_HOME_EXPOSED',
+    message: expect.stringContaining(`"${open}" can be written to by every user`),
+    hint: expect.stringContaining(`chmod o-w "${open}"`),
+    data: expect.objectContaining({ folder: open }),
+  });
+  expect(() => checkHome(join(open, 'a', 'home'))).toThrow(refused);
+  expect(readdirSync(open)).toEqual([]);
+  mkdirSync(join(open, 'home'), { mode: 0o700 });
+  expect(() => checkHome(join(open, 'home'))).toThrow(refused);
 });
 
 test('a file is refused', () => {

@@ -1,0 +1,222 @@
+// Whether another user could put a folder of their own in the place of the home. Then the manager
+// would read the state of that user and start what it says, and write where its links lead.
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+
+/** @import { Stats } from 'node:fs' */
+
+/**
+ * @typedef {object} Fault
+ * @property {string} message
+ * @property {string} hint
+ * @property {{ folder: string, uid: number, gid: number, mode: string }} data
+ */
+
+/**
+ * What the system knows of users. Each is asked only about a folder that looks bad.
+ * @typedef {object} Accounts
+ * @property {() => boolean} hasOwn  Whether the user that runs this has an account.
+ * @property {() => string} passwd  The text of /etc/passwd.
+ * @property {() => string} group  The text of /etc/group.
+ * @property {(uid: number) => boolean} isOutside  Whether an owner is not of our user namespace.
+ */
+
+/** @typedef {{ uid: number, accounts: Accounts, platform: string }} Situation */
+
+const GROUP_WRITES = 0o020;
+const OTHERS_WRITE = 0o002;
+/** Of a folder: only the owner of an entry may rename or remove it. */
+const STICKY = 0o1000;
+
+/** As many as Linux follows. */
+const LINKS_MAX = 40;
+
+/** Of macOS: its members may become root anyway. */
+const ADMIN_GID = 80;
+
+/**
+ * Looks at each folder from the home up to the root, and at each link on the way, as sshd does
+ * (StrictModes). Each has to belong to root or to us. Nobody else may write to it, unless it is
+ * sticky, as /tmp is. These are accepted, too:
+ *
+ * - folders that a group may write to, if that group is root's or nobody else is in it: Debian and
+ *   Fedora give each user such a group
+ * - whatever is there, if our user has no account. Then a container platform has chosen the number,
+ *   and no other user is there
+ *
+ * @param {string} home  It need not be there yet.
+ * @param {Partial<Situation>} [o]
+ * @returns {Fault | null}
+ */
+export function faultOfHome(
+  home,
+  { uid = process.geteuid?.() ?? 0, accounts = systemAccounts(), platform = process.platform } = {},
+) {
+  for (const [path, stat] of stepsTo(home)) {
+    const why = faultOf(stat, { uid, accounts, platform });
+    if (why === null) continue;
+    return uid !== 0 && !accounts.hasOwn() ? null : describe(home, path, stat, why);
+  }
+  return null;
+}
+
+/** @typedef {{ what: string, change: (folder: string) => string }} Why */
+
+/**
+ * @param {Stats} stat
+ * @param {Situation} situation
+ * @returns {Why | null}
+ */
+function faultOf(stat, { uid, accounts, platform }) {
+  const isLink = stat.isSymbolicLink();
+  if (stat.uid !== 0 && stat.uid !== uid && !accounts.isOutside(stat.uid))
+    return {
+      what: `belongs to user ${stat.uid}${nameOf(accounts.passwd(), stat.uid)}`,
+      change: () => `Run nclust as that user${uid === 0 ? ', or with the home of root (sudo -H)' : ''}`,
+    };
+  if (isLink || (stat.mode & STICKY) !== 0) return null;
+  if ((stat.mode & OTHERS_WRITE) !== 0)
+    return {
+      what: `can be written to by every user (mode ${octal(stat)})`,
+      change: (folder) => `Run: chmod o-w "${folder}"`,
+    };
+  if ((stat.mode & GROUP_WRITES) !== 0 && isShared(stat.gid, { uid, accounts, platform }))
+    return {
+      what: `can be written to by group ${stat.gid}${nameOf(accounts.group(), stat.gid)} (mode ${octal(stat)})`,
+      change: (folder) => `Run: chmod g-w "${folder}"`,
+    };
+  return null;
+}
+
+/**
+ * @param {string} home
+ * @param {string} folder
+ * @param {Stats} stat
+ * @param {Why} why
+ * @returns {Fault}
+ */
+function describe(home, folder, stat, { what, change }) {
+  return {
+    message:
+      `The nclust home "${home}" is not safe: "${folder}" ${what}, ` +
+      `so another user could put another folder in its place.`,
+    hint: `${change(folder)}, or point NCLUST_HOME at a folder of your own.`,
+    data: { folder, uid: stat.uid, gid: stat.gid, mode: octal(stat) },
+  };
+}
+
+/**
+ * @param {string} home
+ * @returns {Generator<[path: string, stat: Stats]>}  From the root to the home. A link is followed
+ *   by the folders that it leads through. Ends where nothing is, or nothing can be reached: then to
+ *   use the home fails, too.
+ */
+function* stepsTo(home) {
+  let folder = '/';
+  let links = 0;
+  const names = ['.', ...resolve(home).split('/').filter(Boolean)];
+  while (names.length > 0) {
+    const name = /** @type {string} */ (names.shift());
+    const path = name === '..' ? dirname(folder) : join(folder, name);
+    const stat = statIfThere(path);
+    if (!stat) return;
+    yield [path, stat];
+    if (!stat.isSymbolicLink()) {
+      folder = path;
+      continue;
+    }
+    if ((links += 1) > LINKS_MAX) return;
+    const target = readlinkSync(path);
+    if (target.startsWith('/')) folder = '/';
+    names.unshift(...target.split('/').filter((part) => part !== '' && part !== '.'));
+  }
+}
+
+/** @param {string} path */
+function statIfThere(path) {
+  try {
+    return lstatSync(path);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Whether a user who is neither root nor us is in a group. On macOS the files say nothing of users.
+ * Elsewhere a group that the files do not name may be of a directory service, or a number that a
+ * container platform has given to a volume: root does not trust it.
+ * @param {number} gid
+ * @param {Situation} situation
+ */
+function isShared(gid, { uid, accounts, platform }) {
+  if (gid === 0) return false;
+  if (platform === 'darwin') return gid !== ADMIN_GID;
+  const group = linesOf(accounts.group()).find((line) => Number(line[2]) === gid);
+  const users = linesOf(accounts.passwd());
+  const names = (group?.[3] ?? '').split(',').filter(Boolean);
+  const byName = users.filter((line) => names.includes(line[0]));
+  const members = [...byName, ...users.filter((line) => Number(line[3]) === gid)].map((line) => Number(line[2]));
+  if (!group && uid === 0) return true;
+  return byName.length < new Set(names).size || members.some((member) => member !== 0 && member !== uid);
+}
+
+/** @param {string} text  Of /etc/passwd or /etc/group. */
+function linesOf(text) {
+  return text.split('\n').map((line) => line.split(':'));
+}
+
+/**
+ * @param {string} text
+ * @param {number} id
+ */
+function nameOf(text, id) {
+  const name = linesOf(text).find((line) => line.length > 2 && Number(line[2]) === id)?.[0];
+  return name === undefined ? '' : ` (${name})`;
+}
+
+/** @param {Stats} stat */
+function octal({ mode }) {
+  return (mode & 0o7777).toString(8).padStart(4, '0');
+}
+
+/** @returns {Accounts} */
+function systemAccounts() {
+  return {
+    hasOwn() {
+      try {
+        userInfo();
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    passwd: () => readIfThere('/etc/passwd'),
+    group: () => readIfThere('/etc/group'),
+    // An owner that the namespace does not know is shown as this number. If the namespace has a
+    // user of that number, nobody can tell.
+    isOutside: (uid) =>
+      uid === Number(readIfThere('/proc/sys/kernel/overflowuid') || -1) &&
+      !isMapped(uid, readIfThere('/proc/self/uid_map')),
+  };
+}
+
+/**
+ * @param {number} uid
+ * @param {string} map  See user_namespaces(7).
+ */
+function isMapped(uid, map) {
+  return linesOf(map.trim().replace(/ +/g, ':')).some((line) => {
+    const [first, , count] = line.filter(Boolean).map(Number);
+    return uid >= first && uid < first + count;
+  });
+}
+
+/** @param {string} file */
+function readIfThere(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
