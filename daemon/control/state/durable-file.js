@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
+  constants,
   copyFileSync,
   fsyncSync,
   linkSync,
@@ -9,10 +10,9 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { writeNew } from '../../../lib/shared/host/replace-file.js';
 
 /**
  * @typedef {{ kind: 'missing' }
@@ -34,7 +34,7 @@ const SEAL = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 export function writeSealed(file, value, backup) {
   const temp = `${file}.new`;
   try {
-    writeSynced(temp, seal(value));
+    writeNew(temp, seal(value));
     if (backup) keepBackup(file, backup);
     renameSync(temp, file);
     syncFolder(dirname(file));
@@ -85,21 +85,6 @@ function sha256(text) {
 }
 
 /**
- * @param {string} file
- * @param {string} text
- */
-function writeSynced(file, text) {
-  const bytes = Buffer.from(text);
-  const fd = openSync(file, 'w', 0o600);
-  try {
-    for (let from = 0; from < bytes.length;) from += writeSync(fd, bytes, from);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/**
  * A hard link, so that `file` never misses for an instant.
  * @param {string} file
  * @param {string} backup
@@ -112,7 +97,7 @@ function keepBackup(file, backup) {
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error);
     if (code === 'ENOENT') return; // The first state, or the one before was set aside.
-    copyFileSync(file, temp); // A file system without links.
+    copyFileSync(file, temp, constants.COPYFILE_EXCL); // A file system without links.
   }
   renameSync(temp, backup);
 }
@@ -172,7 +157,7 @@ function hold(reserve, bytes) {
   if ((statSync(reserve, { throwIfNoEntry: false })?.size ?? 0) >= bytes) return;
   try {
     // Noise: a file system that compresses would keep no room for zeros.
-    writeFileSync(reserve, randomBytes(bytes), { mode: 0o600 });
+    writeNew(reserve, randomBytes(bytes));
   } catch {
     // No room for it now. What was to be written is written, and the next change tries again.
     rmSync(reserve, { force: true });

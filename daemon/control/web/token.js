@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { replaceFile } from '../../../lib/shared/host/replace-file.js';
 
 /** 256 bits: nobody guesses it, however often they try. */
 const TOKEN_BYTES = 32;
@@ -20,10 +21,7 @@ export function keptToken(file) {
  */
 export function newToken(file) {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
-  const temp = `${file}.new`;
-  rmSync(temp, { force: true });
-  writeFileSync(temp, `${token}\n`, { mode: 0o600, flag: 'wx' });
-  renameSync(temp, file);
+  replaceFile(file, `${token}\n`);
   return token;
 }
 

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { writeInNeed } from '../../../../daemon/control/state/durable-file.js';
+import { readSealed, writeInNeed, writeSealed } from '../../../../daemon/control/state/durable-file.js';
 
 let folder;
 let reserve;
@@ -53,4 +53,14 @@ test('what is no lack of room costs none', () => {
     }),
   ).toThrow('EACCES');
   expect(existsSync(reserve)).toBe(true);
+});
+
+test.each(['state.new', 'state.bak.new', 'reserve'])('a link in the place of %s is not followed', (name) => {
+  const target = join(folder, 'target');
+  writeFileSync(target, 'of somebody else');
+  writeSealed(file, { v: 1, apps: [] });
+  symlinkSync(target, join(folder, name));
+  writeInNeed(reserve, file, () => writeSealed(file, { v: 1, apps: ['api'] }, `${file}.bak`));
+  expect(readFileSync(target, 'utf8')).toBe('of somebody else');
+  expect(readSealed(file)).toMatchObject({ kind: 'good', value: { apps: ['api'] } });
 });

@@ -1,0 +1,35 @@
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { replaceFile } from '../../../../../lib/shared/host/replace-file.js';
+
+/** @type {string} */
+let folder;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'nclust-replace-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+});
+
+test('a file is replaced, and only its owner may read it', () => {
+  const file = join(folder, 'settings.json');
+  writeFileSync(file, 'before', { mode: 0o644 });
+  replaceFile(file, 'after');
+  expect(readFileSync(file, 'utf8')).toBe('after');
+  expect(lstatSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(folder)).toEqual(['settings.json']);
+});
+
+test('a link in the place of the unfinished file is not followed', () => {
+  const target = join(folder, 'target');
+  writeFileSync(target, 'of somebody else');
+  symlinkSync(target, join(folder, 'settings.json.new'));
+  replaceFile(join(folder, 'settings.json'), 'ours');
+  expect(readFileSync(target, 'utf8')).toBe('of somebody else');
+  expect(lstatSync(join(folder, 'settings.json')).isFile()).toBe(true);
+});
+
+test('what could not be replaced leaves no unfinished file', () => {
+  expect(() => replaceFile(join(folder, 'missing', 'settings.json'), 'ours')).toThrow('ENOENT');
+  expect(readdirSync(folder)).toEqual([]);
+});
