@@ -3,6 +3,7 @@
 // Start at: createContext(), then carryOut() in await-change.js.
 import { openClient } from '../../client/client.js';
 import { connectOnly, connectOrLaunch } from '../../client/connect.js';
+import { warnOfForeignHome } from './foreign-home.js';
 
 /** @import { Client } from '../../client/client.js' */
 /** @import { ColourLevel } from '../../render/paint.js' */
@@ -57,25 +58,34 @@ export function createContext(given) {
   /** @type {Promise<Client | null> | null} */
   let reached = null;
 
+  let hasLooked = false;
+  /** @type {typeof openClient} */
+  const openOurs = (...args) => {
+    const warning = hasLooked ? null : warnOfForeignHome(given.env);
+    hasLooked = true;
+    if (warning !== null) given.talk(warning);
+    return openClient(...args);
+  };
+
   return {
     ...given,
-    manager: async () => keep(/** @type {Client} */ (await openClient(() => connectOrLaunch(given.home)))),
+    manager: async () => keep(/** @type {Client} */ (await openOurs(() => connectOrLaunch(given.home)))),
     running: async () => {
-      reached ??= openClient(() => connectOnly(given.home)).then(keep);
+      reached ??= openOurs(() => connectOnly(given.home)).then(keep);
       const client = await reached;
       if (!client) reached = null;
       return client;
     },
     present: async () =>
       keep(
-        await openClient(
+        await openOurs(
           () => connectOnly(given.home),
           () => connectOrLaunch(given.home),
         ),
       ),
     predecessor: async () =>
       keep(
-        await openClient(
+        await openOurs(
           () => connectOnly(given.home),
           () => connectOrLaunch(given.home),
           { isAnyVersion: true },

@@ -65,6 +65,20 @@ describe('only the owner gets in', () => {
     expect(result.stderr).toMatch(/belongs to/);
   });
 
+  test.runIf(isRoot)('root is warned of a HOME of another user, and makes no home there', async () => {
+    const home = await sandbox();
+    const foreign = join(home.work, 'foreign');
+    mkdirSync(foreign);
+    chownSync(foreign, NOBODY, NOBODY);
+    const env = { HOME: foreign, NCLUST_HOME: undefined };
+    const listed = await home.nclust('list', { env });
+    expect(listed.stderr).toMatch(/^HOME is "[^"]*foreign", which belongs to user 65534, and this is root\..*sudo -H/);
+    const started = await home.nclust('start', home.place('keeps-alive'), { env });
+    expect(started).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(started.stderr).toMatch(/"[^"]*foreign" belongs to user 65534/);
+    expect(readdirSync(foreign)).toEqual([]);
+  });
+
   test('a folder with other things in it is not taken over', async () => {
     const home = await sandbox();
     mkdirSync(home.home);
