@@ -19,7 +19,7 @@ import { NclustError } from '../../shared/errors.js';
  * @returns {Owner}  Throws ERR_NCLUST_NOT_PERMITTED and ERR_NCLUST_BAD_SPEC.
  */
 export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
-  if (uid === undefined && gid === undefined) return { uid: null, gid: null, user: userInfo().username, home: null };
+  if (uid === undefined && gid === undefined) return { uid: null, gid: null, user: nameOf(self), home: null };
   if (self !== 0) {
     throw new NclustError(
       'ERR_NCLUST_NOT_PERMITTED',
@@ -28,7 +28,7 @@ export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
     );
   }
   const group = gid === undefined ? null : idOfGroup(gid);
-  if (uid === undefined) return { uid: null, gid: group, user: userInfo().username, home: null };
+  if (uid === undefined) return { uid: null, gid: group, user: nameOf(self), home: null };
   const entry = passwdEntry(uid);
   if (!entry && !/^\d+$/.test(uid))
     throw new NclustError(
@@ -37,6 +37,15 @@ export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
     );
   if (!entry) return { uid: Number(uid), gid: group ?? Number(uid), user: uid, home: null };
   return { uid: entry.uid, gid: group ?? entry.gid, user: entry.name, home: entry.home };
+}
+
+/** @param {number} self */
+function nameOf(self) {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(self); // A container platform may choose a number that has no account.
+  }
 }
 
 /** @param {string} gid */

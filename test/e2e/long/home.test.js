@@ -138,6 +138,20 @@ describe('a home in a folder that others may write to', () => {
   });
 });
 
+test.runIf(isRoot)('a user without an account runs an app from a folder that a container image gave it', async () => {
+  const home = await sandbox();
+  chmodSync(dirname(home.work), 0o755);
+  const folder = join(home.work, 'image');
+  mkdirSync(folder);
+  chownSync(folder, 1001, 0);
+  chmodSync(folder, 0o775);
+  const as = { uid: 1_000_670_000, gid: 0, env: { HOME: folder, NCLUST_HOME: undefined } };
+  const started = await home.nclust('start', home.place('keeps-alive'), as);
+  expect(started).toMatchObject({ exitStatus: 0, stderr: expect.not.stringContaining('HOME is') });
+  expect(statSync(join(folder, '.nclust'))).toMatchObject({ uid: as.uid });
+  expect(await home.nclust('kill', as)).toMatchObject({ exitStatus: 0 });
+});
+
 describe('a home that cannot be used is a clear error, at once', () => {
   test('below a file', async () => {
     const home = await sandbox();
