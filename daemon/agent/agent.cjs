@@ -65,7 +65,7 @@ function beginVitals(channel, { servers }, later, isMeasured) {
   /** @type {ReturnType<typeof import('./report.cjs').createVitals> | undefined} */
   let known;
   const onFault = (/** @type {unknown} */ error) =>
-    void channel.say({ act: 'fault', part: 'metrics', message: String(error) });
+    void channel.say({ act: 'fault', part: 'metrics', message: String(error).slice(0, 300) });
   const vitals = {
     of: () =>
       (known ??= /** @type {typeof import('./report.cjs')} */ (later('./report.cjs')).createVitals(servers, onFault)),

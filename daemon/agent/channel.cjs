@@ -46,7 +46,7 @@ function createChannel(logFiles) {
     try {
       listeners.get(message.act)?.(message, handle);
     } catch (error) {
-      tryTo(() => void channel.say({ act: 'fault', part: message.act, message: String(error) }));
+      tryTo(() => void channel.say({ act: 'fault', part: message.act, message: String(error).slice(0, 300) }));
     }
   };
 

@@ -11,7 +11,7 @@ import { takeNames } from './state/rename.js';
 
 /** @import { Snapshot } from './keeper-link/link.js' */
 /** @import { ControlEvent, Core } from './keeper-link/tell.js' */
-/** @import { World } from './state/registry.js' */
+/** @import { Instance, World } from './state/registry.js' */
 
 /**
  * What each event of the owner loop does: change the records, then plan.
@@ -29,6 +29,9 @@ export const EVENTS = {
   adopted: onAdopted,
 };
 
+/** Facts that the keeper passes on as an app has said them. */
+const SAID_BY_APPS = new Set(['listening', 'vitals', 'agent-failed']);
+
 /** As with a spawn, at most a timer is set. */
 const CHANGES_NO_PLAN = new Set(['booted']);
 
@@ -39,8 +42,25 @@ const CHANGES_NO_PLAN = new Set(['booted']);
 function onFact(core, { event, data }) {
   const instance = core.world.instances.get(data.instanceId);
   if (!instance) return lookAgain(core, event, data.instanceId);
-  FACTS[event](core, instance, data);
+  takeFact(core, event, instance, data);
   if (!CHANGES_NO_PLAN.has(event)) reconcile(core, instance.label.name);
+}
+
+/**
+ * @param {Core} core
+ * @param {string} event
+ * @param {Instance} instance
+ * @param {any} data
+ */
+function takeFact(core, event, instance, data) {
+  try {
+    FACTS[event](core, instance, data);
+  } catch (error) {
+    // What a process says of itself is its own affair; what the system says has to be dealt with.
+    if (!SAID_BY_APPS.has(event)) throw error;
+    const { message, stack } = /** @type {Error} */ (error);
+    core.parts.journal('fact-failed', { app: instance.label.name, id: instance.label.id, event, message, stack });
+  }
 }
 
 /**
@@ -126,7 +146,7 @@ function onAdopted(core, { children, listeners }) {
   catchUp(core);
   for (const { event, instanceId, data } of news) {
     const instance = world.instances.get(instanceId);
-    if (instance) FACTS[event](core, instance, data);
+    if (instance) takeFact(core, event, instance, data);
   }
   onChanged(core, { names: [...new Set([...names, ...allNames(world)])] });
 }

@@ -1,4 +1,5 @@
 // What agents ask and report, and what the keeper answers.
+import { actOf, closeHandle, socketOf } from './agent-acts.js';
 import { Balancer } from './balancer.js';
 import { claimKey, describeListener } from './listeners.js';
 
@@ -76,16 +77,17 @@ export class Agents {
 
   /**
    * @param {Child} child
-   * @param {AgentMessage} message
-   * @param {Handle} [handle]
+   * @param {AgentMessage} message  As it came: it may be anything.
+   * @param {unknown} [handle]
    */
   receive(child, message, handle) {
-    const act =
-      typeof message?.act === 'string' && Object.hasOwn(this.#acts, message.act) ? this.#acts[message.act] : null;
+    const act = actOf(message);
     // What a process said before it ended may be read after its end. Connections that it passed on
     // have lost nothing but their way.
-    if (act && (!child.exit || AFTER_EXIT.has(String(message.act)))) act(child, message, handle);
-    else handle?.close();
+    const isHeard = act !== null && (!child.exit || AFTER_EXIT.has(act));
+    const socket = isHeard ? socketOf(act, handle) : undefined;
+    if (!socket) closeHandle(handle);
+    if (isHeard) this.#acts[act](child, message, socket);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { closeHandle } from './agent-acts.js';
 import { createAppVerbs, createRotationVerbs } from './agent-verbs.js';
 import { Agents } from './agents.js';
 import { createAppMessages } from './app-messages.js';
@@ -166,7 +167,7 @@ export class Keeper {
     });
     started.on('message', (message, handle) => {
       // An app that sends us a socket would leave a copy open here.
-      if (handle) closeHandle(/** @type {{ close?: () => void, destroy?: () => void }} */ (handle));
+      closeHandle(handle);
       if (message !== 'ready') return this.#messages.receive(child, message);
       if (child.isReady) return;
       child.isReady = true;
@@ -296,10 +297,4 @@ export class Keeper {
     if (!child) throw new KeeperError('ESRCH', `no instance ${instanceId}`);
     return child;
   }
-}
-
-/** @param {{ close?: () => void, destroy?: () => void }} handle  A socket or a server. */
-function closeHandle(handle) {
-  if (handle.destroy) handle.destroy();
-  else handle.close?.();
 }

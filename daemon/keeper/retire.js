@@ -83,8 +83,13 @@ export async function retire(child, params, tools) {
   if (child.retirement) return child.retirement.deadline.bringForward(params.killTimeoutMs);
   const retirement = new Retirement(params);
   child.retirement = retirement;
-  await drain(child, retirement, params);
-  if (!child.exit) await askToEnd(child, retirement, params, tools);
+  try {
+    await drain(child, retirement, params);
+    if (!child.exit) await askToEnd(child, retirement, params, tools);
+  } catch (error) {
+    // Whatever went wrong: the deadline holds.
+    tools.log('retire-failed', { instanceId: child.instanceId, ...describeError(error) });
+  }
   await Promise.race([child.exited, retirement.deadline.passed]);
   if (!child.exit) await signalTree(child, 'SIGKILL', tools);
   await child.exited;

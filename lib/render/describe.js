@@ -149,7 +149,7 @@ function toldLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { pa
 function metricText(metric) {
   const { value, unit } = /** @type {{ value?: unknown, unit?: unknown }} */ (Object(metric));
   const shown = value === undefined ? metric : value;
-  return `${typeof shown === 'object' ? JSON.stringify(shown) : String(shown)}${unit ? ` ${unit}` : ''}`;
+  return `${typeof shown === 'object' ? JSON.stringify(shown) : String(shown)}${typeof unit === 'string' && unit !== '' ? ` ${unit}` : ''}`;
 }
 
 /**

@@ -76,8 +76,8 @@ export function readTold(kept) {
     if (type === 'axm:action')
       told.actions.push({
         action_name: name,
-        action_type: String(part?.action_type ?? 'custom'),
-        arity: Number(part?.arity ?? 0),
+        action_type: typeof part?.action_type === 'string' ? part.action_type : 'custom',
+        arity: typeof part?.arity === 'number' ? part.arity : 0,
         ...(part?.opts === undefined ? {} : { opts: part.opts }),
       });
     else if (type === 'axm:monitor') told.monitor[name] = part;

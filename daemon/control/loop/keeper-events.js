@@ -47,9 +47,14 @@ function agentFailed(core, { label, instanceId }, { part, message }) {
     app: label.name,
     id: label.id,
     instanceId,
-    part: String(part).slice(0, FAULT_MAX),
-    message: String(message).slice(0, FAULT_MAX),
+    part: textOf(part),
+    message: textOf(message),
   });
+}
+
+/** @param {unknown} said */
+function textOf(said) {
+  return (typeof said === 'string' ? said : (JSON.stringify(said) ?? '')).slice(0, FAULT_MAX);
 }
 
 /**
@@ -58,6 +63,7 @@ function agentFailed(core, { label, instanceId }, { part, message }) {
  * @param {Address} data
  */
 function listening(core, instance, { address, port, family }) {
+  if (typeof address !== 'string' || !Number.isSafeInteger(port)) return;
   const isKnown = instance.addresses.some((known) => known.address === address && known.port === port);
   if (!isKnown) instance.addresses = [...instance.addresses, { address, port, family }];
   instance.bootedAtMs ??= core.parts.clock.nowMs();

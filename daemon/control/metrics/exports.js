@@ -76,7 +76,7 @@ export function createExports({ metrics, settings, clock, journal, version }) {
     if (listen.kind === 'none' || isTooFar(listen, allowRemote)) return;
     try {
       const { serveMetrics } = await import('./prometheus.js');
-      outlet.close = await serveMetrics(listen, collect);
+      outlet.close = await serveMetrics(listen, collect, tellFailure);
       journal('metrics-served', { listen });
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);

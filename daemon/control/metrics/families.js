@@ -224,7 +224,7 @@ function histogram(worker, latency) {
  */
 function customOf(worker) {
   return Object.entries(worker.custom ?? {}).flatMap(([name, metric]) => {
-    const value = Number.parseFloat(String(metric?.value));
+    const value = numberOf(metric?.value);
     if (!Number.isFinite(value)) return [];
     return [
       {
@@ -237,6 +237,14 @@ function customOf(worker) {
       },
     ];
   });
+}
+
+/**
+ * @param {unknown} value  "12.5ms" is one, as in PM2.
+ * @returns {number}  NaN when it is none.
+ */
+function numberOf(value) {
+  return typeof value === 'string' || typeof value === 'number' ? Number.parseFloat(`${value}`) : NaN;
 }
 
 /**

@@ -87,12 +87,18 @@ const REQUEST_MS = 5_000;
  * Serves /metrics.
  * @param {Exclude<ListenTarget, { kind: 'none' }>} target
  * @param {() => Promise<Family[]>} collect
+ * @param {(error: unknown) => void} onFault  The metrics could not be collected.
  * @returns {Promise<() => Promise<void>>}  What ends it. Rejects with what the system says.
  */
-export async function serveMetrics(target, collect) {
+export async function serveMetrics(target, collect, onFault) {
   const server = createServer(
     { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: 8_192 },
-    (request, response) => void answer(request, response, collect),
+    (request, response) =>
+      void answer(request, response, collect).catch((error) => {
+        onFault(error);
+        if (response.headersSent) response.destroy();
+        else say(response, 500, 'The metrics could not be collected; the log of the manager says why.\n');
+      }),
   );
   server.maxConnections = CONNECTIONS_MAX;
   const bound = target.kind === 'unix' ? checkPath(target.path) : null;
@@ -122,8 +128,7 @@ async function answer(request, response, collect) {
   if (!isMeantForUs(request.headers.host)) return say(response, 403, 'Ask by address, or by the name "localhost".\n');
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return say(response, 405, 'Only GET.\n', { allow: 'GET, HEAD' });
-  if (new URL(request.url ?? '/', 'http://localhost').pathname !== '/metrics')
-    return say(response, 404, 'There is /metrics.\n');
+  if ((request.url ?? '/').split('?')[0] !== '/metrics') return say(response, 404, 'There is /metrics.\n');
   const isOpenMetrics = /application\/openmetrics-text/.test(request.headers.accept ?? '');
   const text = expose(await collect(), isOpenMetrics);
   return say(response, 200, request.method === 'HEAD' ? '' : text, {

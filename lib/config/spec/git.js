@@ -38,7 +38,7 @@ export async function withVersioning(specs) {
  * @returns {Promise<Versioning | null>}  In the words of PM2.
  */
 async function versioningOf(root, spec) {
-  const folder = readGitFolder(root);
+  const folder = await readGitFolder(root);
   if (folder === null) return null;
   const [comment, status] = await Promise.all([
     ask(root, spec, ['log', '-1', '--no-show-signature', '--format=%B']),

@@ -1,5 +1,14 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { readRegular } from './read-regular.js';
+
+/** Of `packed-refs`, with the branches and tags of a large project, and of the other files. */
+const PACKED_MAX_BYTES = 4 * 1024 * 1024;
+const FILE_MAX_BYTES = 256 * 1024;
+
+const REVISION = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
+const REF = /^refs\/(?!.*(?:^|\/)\.\.)\S+$/;
 
 /**
  * What lies in the folder of a git checkout, read without git.
@@ -27,31 +36,34 @@ export function checkoutOf(folder) {
 }
 
 /**
+ * Whatever lies there, it is read within bounds, and the thread does not wait for it.
  * @param {string} root
- * @returns {GitFolder | null}  Null when it is none, or cannot be read.
+ * @returns {Promise<GitFolder | null>}  Null when it is none, or cannot be read.
  */
-export function readGitFolder(root) {
+export async function readGitFolder(root) {
   try {
-    const own = gitFolder(root);
-    const shared = resolve(own, text(join(own, 'commondir')) ?? '.');
-    const head = text(join(own, 'HEAD'));
+    const own = await gitFolder(root);
+    const shared = resolve(own, (await text(join(own, 'commondir'))) ?? '.');
+    const head = await text(join(own, 'HEAD'));
     if (head === null) return null;
     const ref = /^ref: (.+)$/.exec(head)?.[1] ?? null;
+    // What HEAD names is read: it must be a ref, and what is told of it a revision.
+    if (!(ref === null ? REVISION : REF).test(ref ?? head)) return null;
     const branch = ref === null ? 'HEAD' : ref.replace(/^refs\/heads\//, '');
-    const config = text(join(shared, 'config')) ?? '';
-    const remotes = [...config.matchAll(/^\s*\[remote "(.+)"\]/gm)].map(([, name]) => name);
+    const config = (await text(join(shared, 'config'))) ?? '';
+    const remotes = [...config.matchAll(/^[ \t]*\[remote "(.+)"\]/gm)].map(([, name]) => name);
     const remote =
       valueOf(config, `branch "${branch}"`, 'remote') ?? (remotes.includes('origin') ? 'origin' : (remotes[0] ?? null));
     const url = remote === null ? null : valueOf(config, `remote "${remote}"`, 'url');
-    const log = statSync(join(own, 'logs', 'HEAD'), { throwIfNoEntry: false }) ?? statSync(join(own, 'HEAD'));
+    const log = await stat(join(own, 'logs', 'HEAD')).catch(() => stat(join(own, 'HEAD')));
     return {
       root,
       branch,
       remotes,
       remote,
-      revision: ref === null ? head : revisionOf([own, shared], ref),
+      revision: ref === null ? head : await revisionOf([own, shared], ref),
       url: url === null ? null : withoutCredentials(url),
-      isOnRemote: remote !== null && revisionOf([shared], `refs/remotes/${remote}/${branch}`) !== null,
+      isOnRemote: remote !== null && (await revisionOf([shared], `refs/remotes/${remote}/${branch}`)) !== null,
       updatedAtMs: Math.round(log.mtimeMs),
     };
   } catch {
@@ -75,22 +87,23 @@ export function withoutCredentials(url) {
  * Of a worktree or a submodule it is a file that says where.
  * @param {string} root
  */
-function gitFolder(root) {
+async function gitFolder(root) {
   const path = join(root, '.git');
-  if (statSync(path).isDirectory()) return path;
-  return resolve(root, /^gitdir: (.+)$/.exec(text(path) ?? '')?.[1] ?? '.git');
+  if ((await stat(path)).isDirectory()) return path;
+  return resolve(root, /^gitdir: (.+)$/.exec((await text(path)) ?? '')?.[1] ?? '.git');
 }
 
 /**
  * @param {string[]} folders
  * @param {string} ref
  */
-function revisionOf(folders, ref) {
+async function revisionOf(folders, ref) {
   for (const folder of folders) {
-    const loose = text(join(folder, ref));
-    if (loose !== null) return loose;
-    const packed = (text(join(folder, 'packed-refs')) ?? '').split('\n').find((line) => line.endsWith(` ${ref}`));
-    if (packed) return packed.split(' ')[0];
+    const loose = await text(join(folder, ref));
+    if (loose !== null && REVISION.test(loose)) return loose;
+    const lines = ((await text(join(folder, 'packed-refs'), PACKED_MAX_BYTES)) ?? '').split('\n');
+    const packed = lines.find((line) => line.endsWith(` ${ref}`))?.split(' ')[0] ?? '';
+    if (REVISION.test(packed)) return packed;
   }
   return null;
 }
@@ -101,14 +114,24 @@ function revisionOf(folders, ref) {
  * @param {string} key
  */
 function valueOf(config, section, key) {
-  const [, own = ''] = config.split(new RegExp(`^\\s*\\[${section.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}\\].*$`, 'm'));
-  return new RegExp(`^\\s*${key}\\s*=\\s*(.+?)\\s*$`, 'm').exec(own.split(/^\s*\[/m)[0])?.[1] ?? null;
+  const lines = config.split('\n').map((line) => line.trim());
+  const from = lines.findIndex((line) => line.startsWith(`[${section}]`));
+  if (from === -1) return null;
+  const length = lines.slice(from + 1).findIndex((line) => line.startsWith('['));
+  const own = lines.slice(from + 1, length === -1 ? undefined : from + 1 + length);
+  const values = own
+    .filter((line) => line.startsWith(key) && line.slice(key.length).trim().startsWith('='))
+    .map((line) => line.slice(line.indexOf('=') + 1).trim());
+  return values.find((value) => value !== '') ?? null;
 }
 
-/** @param {string} file */
-function text(file) {
+/**
+ * @param {string} file
+ * @param {number} [maxBytes]
+ */
+async function text(file, maxBytes = FILE_MAX_BYTES) {
   try {
-    return readFileSync(file, 'utf8').trimEnd();
+    return (await readRegular(file, maxBytes)).toString('utf8').trimEnd();
   } catch {
     return null; // Not every checkout has it.
   }

@@ -89,6 +89,25 @@ test('a page in a browser whose name leads here gets nothing', async () => {
   expect((await ask({ port, host: '127.0.0.1' }, '/metrics', { host: `localhost:${port}` })).status).toBe(200);
 });
 
+test.each(['//', '//x:99999999', '/%', '*', 'http://[', '/metrics/..', '/?/metrics'])(
+  'a request for %s gets 404',
+  async (path) => {
+    const port = await takePort();
+    settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
+    await isServed();
+    expect((await ask({ port, host: '127.0.0.1' }, path)).status).toBe(404);
+  },
+);
+
+test('when the metrics cannot be collected, who asks gets 500, and the log of the manager says why', async () => {
+  const port = await takePort();
+  settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
+  await isServed();
+  rig.metrics.exported = () => Promise.reject(new Error('no figures'));
+  expect((await ask({ port, host: '127.0.0.1' })).status).toBe(500);
+  expect(events).toContainEqual({ event: 'metrics-export-failed', message: 'no figures' });
+});
+
 test('on a Unix socket it is for the owner alone, and its name goes with it', async () => {
   const path = join(folder, 'metrics.sock');
   settings = { ...settings, listen: { kind: 'unix', path } };

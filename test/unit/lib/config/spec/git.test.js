@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -88,7 +97,7 @@ describe('what git knows of a script', () => {
   test('also from packed refs, without a branch, and in a worktree', async () => {
     git('pack-refs', '--all');
     const revision = git('rev-parse', 'HEAD');
-    expect(readGitFolder(root)).toMatchObject({ branch: 'main', revision });
+    expect(await readGitFolder(root)).toMatchObject({ branch: 'main', revision });
     const tree = join(root, '..', 'tree');
     git('worktree', 'add', '-q', '-b', 'topic', tree);
     expect(await versioningIn(tree)).toMatchObject({
@@ -98,7 +107,7 @@ describe('what git knows of a script', () => {
       repo_path: tree,
     });
     git('checkout', '-q', '--detach');
-    expect(readGitFolder(root)).toMatchObject({ branch: 'HEAD', revision });
+    expect(await readGitFolder(root)).toMatchObject({ branch: 'HEAD', revision });
   });
 
   test('commits that its remote does not have', async () => {
@@ -116,6 +125,29 @@ describe('what git knows of a script', () => {
     expect(await versioningIn(root, { vizion: false })).toBeNull();
     rmSync(join(root, '.git', 'HEAD'));
     expect(await versioningIn(root)).toBeNull();
+  });
+
+  test('no file that is not of git', async () => {
+    const secret = join(root, '..', 'secret');
+    writeFileSync(secret, 'password');
+    writeFileSync(join(root, '.git', 'HEAD'), 'ref: refs/../../../secret\n');
+    expect(await readGitFolder(root)).toBeNull();
+    writeFileSync(join(root, '.git', 'HEAD'), 'password');
+    expect(await readGitFolder(root)).toBeNull();
+    writeFileSync(join(root, '.git', 'HEAD'), 'ref: refs/heads/main\n');
+    rmSync(join(root, '.git', 'refs', 'heads', 'main'));
+    symlinkSync(secret, join(root, '.git', 'refs', 'heads', 'main'));
+    expect(await readGitFolder(root)).toMatchObject({ branch: 'main', revision: null });
+  });
+
+  test('no named pipe, and a config of any size in time', async () => {
+    writeFileSync(join(root, '.git', 'config'), '\n'.repeat(200_000));
+    const startedMono = performance.now();
+    expect(await readGitFolder(root)).toMatchObject({ branch: 'main', remotes: [] });
+    expect(performance.now() - startedMono).toBeLessThan(2_000);
+    rmSync(join(root, '.git', 'HEAD'));
+    execFileSync('mkfifo', [join(root, '.git', 'HEAD')]);
+    expect(await readGitFolder(root)).toBeNull();
   });
 });
 

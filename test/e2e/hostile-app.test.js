@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { takePort } from '../helpers/ports.js';
+import { sandbox } from '../helpers/sandbox.js';
+
+/** It cannot be made a text: what tries it throws. */
+const NO_TEXT = '{ toString: 1, valueOf: 1 }';
+
+/** Speaks for its own agent. */
+const AGENT_SAYS = `const say_ = (act, more) => process.send({ cmd: 'NODE_NCLUST', act, ...more });`;
+
+const BAD_WORDS = `
+  ${AGENT_SAYS}
+  const no = ${NO_TEXT};
+  for (const act of ['fault', 'listening', 'vitals', 'report', 'bound', 'listen', 'closed', 'answer', 'took', 'drained'])
+    for (const value of [no, null, [], 'text', -1])
+      say_(act, { part: value, message: value, address: value, port: value, family: value, claim: value, seq: value,
+        responses: value, report: value, caught: value });
+  process.send({ type: 'axm:monitor', data: { odd: { value: no, unit: no } } });
+  process.send({ type: 'axm:action', data: { action_name: 'odd', action_type: no, arity: no } });
+  setInterval(() => {}, 1 << 30);
+  process.send('ready');`;
+
+test('what an app says about itself hurts neither the manager nor other apps', async () => {
+  const home = await sandbox();
+  const port = await takePort();
+  await home.nclust('start', home.place('runs-code'), '--name', 'bad', '--wait-ready', { env: { CODE: BAD_WORDS } });
+  await home.nclust('start', home.place('keeps-alive'), '--name', 'good');
+  const before = await home.daemon();
+  await home.nclust('set', 'metrics.listen', `127.0.0.1:${port}`);
+
+  for (const words of [['describe', 'bad'], ['describe', 'good'], ['jlist'], ['list'], ['monit', '--json']])
+    expect(await home.nclust(...words)).toMatchObject({ exitStatus: 0, stderr: '' });
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+  expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('app="good"')]);
+  const { keeperPid, controlPid } = await home.daemon();
+  expect([keeperPid, controlPid]).toEqual([before.keeperPid, before.controlPid]);
+});
+
+test('an app that says nonsense when it is asked to drain is ended at the deadline', async () => {
+  const home = await sandbox();
+  const code = `
+    ${AGENT_SAYS}
+    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
+    process.on('internalMessage', ({ act }) => act === 'drain' && say_('drained', { caught: null }));
+    // A request that is never answered: its agent would wait for it.
+    const server = http.createServer(() => process.send('ready')).listen(0, '127.0.0.1', () =>
+      http.get({ port: server.address().port }).on('error', () => {}));`;
+  const flags = ['--name', 'bad', '--wait-ready', '--kill-timeout', '700'];
+  await home.nclust('start', home.place('runs-code'), ...flags, { env: { CODE: code } });
+  expect(await home.nclust('stop', 'bad', { timeoutMs: 8_000 })).toMatchObject({ exitStatus: 0 });
+  expect(await home.list()).toMatchObject([{ status: 'stopped', pid: 0 }]);
+});
+
+test('a named pipe in .git does not keep a reload waiting', async () => {
+  const home = await sandbox();
+  const script = home.place('keeps-alive');
+  const git = (/** @type {string[]} */ ...args) => execFileSync('git', ['-C', home.work, ...args], { stdio: 'ignore' });
+  git('init', '-q');
+  git('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '-q', '--allow-empty', '-m', 'one');
+  await home.nclust('start', script, '--name', 'app');
+  const { stdout } = await home.nclust('jlist');
+  expect(JSON.parse(stdout)).toMatchObject([{ pm2_env: { versioning: { type: 'git' } } }]);
+  execFileSync('rm', ['-r', join(home.work, '.git')]);
+  mkdirSync(join(home.work, '.git'));
+  execFileSync('mkfifo', [join(home.work, '.git', 'HEAD')]);
+  writeFileSync(join(home.work, '.git', 'config'), '');
+  expect(await home.nclust('reload', 'app', { timeoutMs: 15_000 })).toMatchObject({ exitStatus: 0 });
+});
