@@ -1,8 +1,6 @@
 // What an agent may say: the acts, what each one carries, and how much of it. The process behind a
 // channel may be hostile or broken. What does not fit ends here, so that the keeper and control may
 // rely on the rest.
-import net from 'node:net';
-
 /** @import { Handle } from './listeners.js' */
 
 /** Of a path; Unix allows 4096 bytes. */
@@ -113,20 +111,32 @@ export function actOf(message) {
 
 /**
  * @param {string} act
- * @param {unknown} handle
+ * @param {Handle} [handle]
  * @returns {Handle | undefined}  What the act takes. Anything else that came with it is to be closed.
  */
 export function socketOf(act, handle) {
-  const isSocket = /^(TCP|Pipe)$/.test(handle?.constructor?.name ?? '') && !(handle instanceof net.Socket);
-  return WITH_SOCKET.has(act) && isSocket ? /** @type {Handle} */ (handle) : undefined;
+  return WITH_SOCKET.has(act) && /^(TCP|Pipe)$/.test(handle?.constructor.name ?? '') ? handle : undefined;
 }
 
-/**
- * An app may send what node:child_process can: a server, a socket, a handle.
- * @param {unknown} handle
- */
-export function closeHandle(handle) {
-  const { close, destroy } = /** @type {{ close?: () => void, destroy?: () => void }} */ (handle ?? {});
-  if (destroy) destroy.call(handle);
-  else close?.call(handle);
+/** A connection is on its way: they are as many as there are connections. */
+const ANY_NUMBER = new Set(['overflow', 'took', 'declined', 'answer']);
+const PER_S = 1_000;
+/** Which control writes into its log. */
+const FAULTS_MAX = 20;
+const WINDOW_MS = 1_000;
+
+/** @returns {(child: object, act: string) => boolean}  False: it says that too often. */
+export function createRates() {
+  /** @type {WeakMap<object, { endMono: number, count: number, faults: number }>} */
+  const windows = new WeakMap();
+  return (child, act) => {
+    if (ANY_NUMBER.has(act)) return true;
+    const known = windows.get(child) ?? { endMono: 0, count: 0, faults: 0 };
+    windows.set(child, known);
+    const nowMono = performance.now();
+    if (nowMono >= known.endMono) Object.assign(known, { endMono: nowMono + WINDOW_MS, count: 0 });
+    known.count += 1;
+    if (act === 'fault') known.faults += 1;
+    return known.count <= PER_S && (act !== 'fault' || known.faults <= FAULTS_MAX);
+  };
 }

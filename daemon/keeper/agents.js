@@ -1,5 +1,5 @@
 // What agents ask and report, and what the keeper answers.
-import { actOf, closeHandle, socketOf } from './agent-acts.js';
+import { actOf, createRates, socketOf } from './agent-acts.js';
 import { Balancer } from './balancer.js';
 import { claimKey, describeListener } from './listeners.js';
 
@@ -11,6 +11,9 @@ import { claimKey, describeListener } from './listeners.js';
  * elsewhere.
  */
 const UNUSED_AFTER_MS = 5_000;
+/** That an app listens on, and that an instance of it is known to. */
+const SOCKETS_MAX = 1_024;
+const ADDRESSES_MAX = 256;
 const GIVE_WAY_LOOK_MS = 20;
 const GIVE_WAY_LOOKS = 100;
 /** Acts that still mean something when the process that said them has ended. */
@@ -24,7 +27,9 @@ export class Agents {
   #listeners;
   #children;
   #emit;
+  #onDropped;
   #balancer;
+  #isInTime = createRates();
   /**
    * Questions that wait for an orphan of the same app to let go of the address.
    * @type {(() => void)[]}
@@ -48,8 +53,8 @@ export class Agents {
     overflow: (child, message, handle) => {
       if (handle) this.#balancer.onOverflow(child, /** @type {any} */ (message), handle);
     },
-    took: (_, { seq }) => this.#balancer.onAccepted(seq),
-    declined: (_, { seq }) => this.#balancer.onDeclined(seq),
+    took: (child, { seq }) => this.#balancer.onAccepted(child, seq),
+    declined: (child, { seq }) => this.#balancer.onDeclined(child, seq),
     vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) =>
       this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections }),
     report: (child, { report }) => {
@@ -67,26 +72,30 @@ export class Agents {
    * @param {Listeners} o.listeners
    * @param {() => Iterable<Child>} o.children
    * @param {(name: string, data: object, handle?: Handle) => void} o.emit  To control.
+   * @param {(child: Child, what: string) => void} o.onDropped  Something that it said was not taken.
    */
-  constructor({ listeners, children, emit }) {
+  constructor({ listeners, children, emit, onDropped }) {
     this.#listeners = listeners;
     this.#children = children;
     this.#emit = emit;
+    this.#onDropped = onDropped;
     this.#balancer = new Balancer({ listeners, children });
   }
 
   /**
    * @param {Child} child
    * @param {AgentMessage} message  As it came: it may be anything.
-   * @param {unknown} [handle]
+   * @param {Handle} [handle]  Of libuv.
    */
   receive(child, message, handle) {
     const act = actOf(message);
+    const isDropped = act === null || !this.#isInTime(child, act);
+    if (isDropped) this.#onDropped(child, act === null ? `act ${describeAct(message)}` : `too many of "${act}"`);
     // What a process said before it ended may be read after its end. Connections that it passed on
     // have lost nothing but their way.
-    const isHeard = act !== null && (!child.exit || AFTER_EXIT.has(act));
+    const isHeard = !isDropped && (!child.exit || AFTER_EXIT.has(act));
     const socket = isHeard ? socketOf(act, handle) : undefined;
-    if (!socket) closeHandle(handle);
+    if (!socket) handle?.close();
     if (isHeard) this.#acts[act](child, message, socket);
   }
 
@@ -157,6 +166,8 @@ export class Agents {
     const { seq, claim } = message;
     // Handles cannot be passed to an orphan.
     if (child.exit || child.isAdopted) return;
+    if (!this.#listeners.get(child.scope, claim) && this.#listeners.ofScope(child.scope).length >= SOCKETS_MAX)
+      return void child.tell({ act: 'refused', seq, code: 'EMFILE', message: `an app may have ${SOCKETS_MAX}` });
     // An address that the app has moved away from must not be in the way of the one it moves to.
     const inTheWay = child.retirement ? [] : this.#listeners.inTheWay(child, claim);
     if (inTheWay.length > 0) return this.#giveWay(child, message, inTheWay);
@@ -249,6 +260,8 @@ export class Agents {
    */
   #takeCopy(child, claim, handle) {
     if (!handle) return;
+    if (!this.#listeners.get(child.scope, claim) && this.#listeners.ofScope(child.scope).length >= SOCKETS_MAX)
+      return handle.close();
     const holder = this.#listeners.holderOf(child.scope, claim);
     if (holder) {
       handle.close();
@@ -287,6 +300,8 @@ export class Agents {
   #listening(child, { address, port, family }) {
     child.bootedAtMs ??= Date.now();
     const isKnown = child.addresses.some((one) => one.address === address && one.port === port);
+    if (!isKnown && child.addresses.length >= ADDRESSES_MAX)
+      return this.#onDropped(child, 'more addresses than are told');
     if (!isKnown) child.addresses.push({ address, port, family });
     this.#emit('listening', { instanceId: child.instanceId, address, port, family });
     this.#balancer.onRotationChanged(child.scope);
@@ -318,4 +333,12 @@ export class Agents {
     );
     if (held.users.size === 0 && !child.retirement) this.release((one) => claimKey(one.scope, one.claim) === held.key);
   }
+}
+
+/**
+ * @param {any} message
+ * @returns {string}  For the log.
+ */
+function describeAct(message) {
+  return typeof message?.act === 'string' ? JSON.stringify(message.act.slice(0, 32)) : 'of no name';
 }

@@ -78,19 +78,23 @@ export class Balancer {
     this.#findWorker(waiting, isInRotation ? child : null);
   }
 
-  /** @param {number} seq */
-  onAccepted(seq) {
-    const offer = this.#endOffer(seq);
+  /**
+   * @param {Child} child  Who says so.
+   * @param {number} seq
+   */
+  onAccepted(child, seq) {
+    const offer = this.#endOffer(child, seq);
     offer?.handle.close();
     if (offer) offer.worker.open += 1;
   }
 
   /**
    * The worker left the rotation while the connection was on its way.
+   * @param {Child} child  Who says so.
    * @param {number} seq
    */
-  onDeclined(seq) {
-    const offer = this.#endOffer(seq);
+  onDeclined(child, seq) {
+    const offer = this.#endOffer(child, seq);
     if (offer) this.#findWorker(offer, null);
   }
 
@@ -234,11 +238,15 @@ export class Balancer {
     this.#offers.set(seq, { ...waiting, worker });
   }
 
-  /** @param {number} seq */
-  #endOffer(seq) {
+  /**
+   * @param {Child} child  The one that it was offered to; of another one it is none.
+   * @param {number} seq
+   */
+  #endOffer(child, seq) {
     const offer = this.#offers.get(seq);
+    if (offer?.worker !== child) return undefined;
     this.#offers.delete(seq);
-    if (offer) offer.worker.coming -= 1;
+    child.coming -= 1;
     return offer;
   }
 
@@ -250,7 +258,7 @@ export class Balancer {
     const lost = [...this.#offers].filter(([, { worker }]) => worker === child).map(([seq]) => seq);
     if (lost.length > 0 && child.isReachable)
       return void setTimeout(() => this.#takeBackOffers(child), CHANNEL_POLL_MS);
-    for (const seq of lost) this.onDeclined(seq);
+    for (const seq of lost) this.onDeclined(child, seq);
   }
 
   /**

@@ -1,7 +1,7 @@
-import { closeHandle } from './agent-acts.js';
 import { createAppVerbs, createRotationVerbs } from './agent-verbs.js';
 import { Agents } from './agents.js';
 import { createAppMessages } from './app-messages.js';
+import { createDropLog, guardChannel } from './channel-guard.js';
 import { Child } from './child.js';
 import { describeListener, Listeners } from './listeners.js';
 import { describeError } from './log.js';
@@ -50,6 +50,7 @@ export class Keeper {
   #version;
   #emit;
   #log;
+  #onDropped;
 
   /**
    * @param {object} o
@@ -65,7 +66,13 @@ export class Keeper {
     this.#log = log;
     this.#tools = { processTable: createProcessTable(), log };
     this.#messages = createAppMessages((name, data, onSent) => emit(name, data, undefined, onSent));
-    this.#agents = new Agents({ listeners: this.#listeners, children: () => this.#children.values(), emit });
+    this.#onDropped = createDropLog(log);
+    this.#agents = new Agents({
+      listeners: this.#listeners,
+      children: () => this.#children.values(),
+      emit,
+      onDropped: this.#onDropped,
+    });
     this.#orphans = createOrphans({ childOf: (instanceId) => this.#children.get(instanceId), agents: this.#agents });
   }
 
@@ -162,12 +169,11 @@ export class Keeper {
    * @param {ChildProcess} started
    */
   #follow(child, started) {
+    guardChannel(started, (what) => this.#onDropped(child, what));
     started.on('internalMessage', (message, handle) => {
       if (message?.cmd === AGENT_CMD) this.#agents.receive(child, message, handle);
     });
-    started.on('message', (message, handle) => {
-      // An app that sends us a socket would leave a copy open here.
-      closeHandle(handle);
+    started.on('message', (message) => {
       if (message !== 'ready') return this.#messages.receive(child, message);
       if (child.isReady) return;
       child.isReady = true;
