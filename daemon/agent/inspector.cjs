@@ -56,6 +56,7 @@ function closeInspector({ anyPort }, answer) {
 }
 
 const FRAMES_MAX = 100;
+const NAME_MAX_CHARS = 1_000;
 /** Frames that are not a function, as V8 names them. */
 const NOT_JAVASCRIPT = new Set(['(root)', '(idle)', '(program)', '(garbage collector)']);
 
@@ -71,11 +72,22 @@ function sampleStack({ durationMs }, answer) {
     try {
       const { profile: taken } = post(session, 'Profiler.stop');
       session.disconnect();
-      answer({ stack: { ...hottest(taken), resources: process.getActiveResourcesInfo() } });
+      answer({ stack: { ...hottest(taken), resources: activeResources() } });
     } catch (error) {
       answer({ failure: failureOf(error) });
     }
   }, durationMs).unref();
+}
+
+/**
+ * By name: a server may have one for each of 100,000 connections.
+ * @returns {Record<string, number>}
+ */
+function activeResources() {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const name of process.getActiveResourcesInfo()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return Object.fromEntries(counts);
 }
 
 /**
@@ -116,7 +128,9 @@ function hottest({ nodes, samples }) {
  */
 function frameOf({ callFrame, positionTicks = [] }, at) {
   const [most] = at === 0 ? [...positionTicks].sort((a, b) => b.ticks - a.ticks) : [];
-  const { functionName: name, url, lineNumber, columnNumber } = callFrame;
+  const { functionName, lineNumber, columnNumber } = callFrame;
+  const name = functionName.slice(0, NAME_MAX_CHARS);
+  const url = callFrame.url.slice(0, NAME_MAX_CHARS); // A data: URL is the whole module.
   return most && most.line !== lineNumber + 1
     ? { name, url, line: most.line, column: null }
     : { name, url, line: lineNumber + 1, column: columnNumber + 1 };

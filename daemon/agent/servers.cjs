@@ -21,7 +21,9 @@ class Servers {
   get open() {
     let open = 0;
     for (const server of this.all) open += server._connections;
-    return open;
+    // A server counts a connection down that it never counted up, if another process of the app
+    // sent it (child.send(socket)).
+    return Math.max(0, open);
   }
 
   /**

@@ -3,6 +3,7 @@ import { catchUp } from './events/process-events.js';
 import { retireInstance } from './loop/effects.js';
 import { attachLogs, FACTS, forgetSlot, refused, spawned } from './loop/keeper-events.js';
 import { reconcile } from './loop/reconcile.js';
+import { readFact } from './loop/said-by-apps.js';
 import { step } from './loop/step.js';
 import { adopt } from './recovery/adopt.js';
 import { findApp, specOf } from './state/desired.js';
@@ -29,9 +30,6 @@ export const EVENTS = {
   adopted: onAdopted,
 };
 
-/** Facts that the keeper passes on as an app has said them. */
-const SAID_BY_APPS = new Set(['listening', 'vitals', 'agent-failed']);
-
 /** As with a spawn, at most a timer is set. */
 const CHANGES_NO_PLAN = new Set(['booted']);
 
@@ -42,24 +40,26 @@ const CHANGES_NO_PLAN = new Set(['booted']);
 function onFact(core, { event, data }) {
   const instance = core.world.instances.get(data.instanceId);
   if (!instance) return lookAgain(core, event, data.instanceId);
-  takeFact(core, event, instance, data);
+  const fact = checked(core, instance, event, data);
+  if (!fact) return;
+  FACTS[event](core, instance, fact);
   if (!CHANGES_NO_PLAN.has(event)) reconcile(core, instance.label.name);
 }
 
 /**
  * @param {Core} core
- * @param {string} event
  * @param {Instance} instance
- * @param {any} data
+ * @param {string} event
+ * @param {object} data
+ * @returns {object | null}  null: the process stated nonsense, which is its own affair.
  */
-function takeFact(core, event, instance, data) {
+function checked(core, { instanceId, label }, event, data) {
   try {
-    FACTS[event](core, instance, data);
+    return readFact(event, data);
   } catch (error) {
-    // What a process says of itself is its own affair; what the system says has to be dealt with.
-    if (!SAID_BY_APPS.has(event)) throw error;
-    const { message, stack } = /** @type {Error} */ (error);
-    core.parts.journal('fact-failed', { app: instance.label.name, id: instance.label.id, event, message, stack });
+    const { message } = /** @type {Error} */ (error);
+    core.parts.journal('fact-failed', { app: label.name, id: label.id, instanceId, fact: event, message });
+    return null;
   }
 }
 
@@ -146,7 +146,7 @@ function onAdopted(core, { children, listeners }) {
   catchUp(core);
   for (const { event, instanceId, data } of news) {
     const instance = world.instances.get(instanceId);
-    if (instance) takeFact(core, event, instance, data);
+    if (instance) FACTS[event](core, instance, data);
   }
   onChanged(core, { names: [...new Set([...names, ...allNames(world)])] });
 }

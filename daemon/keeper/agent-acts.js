@@ -1,21 +1,25 @@
-// What an agent may say: the acts, what each one carries, and how much of it. The process behind a
-// channel may be hostile or broken. What does not fit ends here, so that the keeper and control may
-// rely on the rest.
+// The table of what an agent may say: the acts, what each one carries, how much of it and how
+// often. The process behind a channel may be hostile or broken. A message that does not fit ends
+// here, so the keeper and control can rely on the rest.
+import { isIP } from 'node:net';
+
 /** @import { Handle } from './listeners.js' */
 
-/** Of a path; Unix allows 4096 bytes. */
+/** Unix allows 4096 bytes. */
 const PATH_MAX_CHARS = 4_096;
 const TEXT_MAX_CHARS = 2_000;
 const WORD_MAX_CHARS = 64;
 const SIGNALS_MAX = 64;
-/** Of what is not looked at further, in characters of its JSON. */
+/** Limits of values that nothing here looks into, in characters of their JSON. */
 const REPORT_MAX_CHARS = 16 * 1024;
 const STACK_MAX_CHARS = 512 * 1024;
 
 /** @typedef {(value: any) => boolean} Shape */
 
 /** @type {Shape} */
-const whole = (value) => Number.isSafeInteger(value) && value >= 0;
+const integer = (value) => Number.isSafeInteger(value);
+/** @type {Shape} */
+const whole = (value) => integer(value) && value >= 0;
 /** @type {Shape} */
 const positive = (value) => Number.isFinite(value) && value >= 0;
 /** @type {Shape} */
@@ -52,91 +56,153 @@ const json = (maxChars) => (value) => {
   }
 };
 
-const CLAIM = object({
-  address: maybe(text(PATH_MAX_CHARS)),
+/** @type {Shape} */
+const path = (value) => text(PATH_MAX_CHARS)(value) && value.startsWith('/') && !value.includes('\0');
+/** @type {Shape} */
+const host = (value) => text(PATH_MAX_CHARS)(value) && isIP(value) !== 0;
+
+const CLAIM_FIELDS = object({
   port,
   family: (value) => value === 0 || value === 4 || value === 6,
-  flags: whole,
+  flags: (value) => value === 0 || value === 1,
   index: whole,
 });
+/** @type {Shape} */
+const CLAIM = (value) => CLAIM_FIELDS(value) && (value.family === 0 ? path(value.address) : maybe(host)(value.address));
 
 /** @type {Shape} */
-const SIGNALS = (value) =>
-  Array.isArray(value) && value.length <= SIGNALS_MAX && value.every((one) => text(WORD_MAX_CHARS)(one));
+const SIGNALS = (value) => Array.isArray(value) && value.length <= SIGNALS_MAX && value.every(text(WORD_MAX_CHARS));
 
-const FAULT = object({ code: text(WORD_MAX_CHARS), message: text(TEXT_MAX_CHARS) });
+const FAULT = object({ code: maybe(text(WORD_MAX_CHARS)), message: text(TEXT_MAX_CHARS) });
 
-/** By act: its fields. @type {Record<string, Record<string, Shape>>} */
+/**
+ * Messages in a second. One comes with each socket of the app, or with each connection.
+ */
+const SELDOM = 100;
+const BY_SOCKET = 2_000;
+const BY_CONNECTION = Infinity;
+/** Control writes each fault into its log. An agent has three parts that can fail. */
+const FAULTS_EVER = 20;
+
+/**
+ * @typedef {object} Rule  Of one act.
+ * @property {Record<string, Shape>} fields
+ * @property {number} perS
+ * @property {number} [ever]  How often one process may say it at all.
+ * @property {boolean} [bringsSocket]  A handle of libuv, of the kind that the claim names.
+ */
+
+/** @satisfies {Record<string, Rule>} */
 const ACTS = {
-  hello: {},
-  booted: {},
-  listen: { seq: whole, claim: CLAIM },
-  bound: { claim: CLAIM },
-  taken: { claim: CLAIM },
-  listening: { address: text(PATH_MAX_CHARS), port, family: text(WORD_MAX_CHARS) },
-  closed: { claim: CLAIM },
-  draining: { caught: SIGNALS },
-  drained: { caught: SIGNALS },
+  hello: { fields: {}, perS: SELDOM },
+  booted: { fields: {}, perS: SELDOM },
+  listen: { fields: { seq: whole, claim: CLAIM }, perS: BY_SOCKET },
+  bound: { fields: { claim: CLAIM }, perS: BY_SOCKET, bringsSocket: true },
+  taken: { fields: { claim: CLAIM }, perS: BY_SOCKET },
+  listening: { fields: { address: text(PATH_MAX_CHARS), port, family: text(WORD_MAX_CHARS) }, perS: BY_SOCKET },
+  closed: { fields: { claim: CLAIM }, perS: BY_SOCKET },
+  draining: { fields: { caught: SIGNALS }, perS: SELDOM },
+  drained: { fields: { caught: SIGNALS }, perS: SELDOM },
   answer: {
-    seq: whole,
-    open: maybe(whole),
-    refusal: maybe(FAULT),
-    url: maybe(text(TEXT_MAX_CHARS)),
-    was: maybe(text(TEXT_MAX_CHARS)),
-    failure: maybe(FAULT),
-    bytes: maybe(whole),
-    stack: maybe(json(STACK_MAX_CHARS)),
+    fields: {
+      seq: whole,
+      open: maybe(integer),
+      refusal: maybe(FAULT),
+      url: maybe(text(TEXT_MAX_CHARS)),
+      was: maybe(text(TEXT_MAX_CHARS)),
+      failure: maybe(FAULT),
+      bytes: maybe(whole),
+      stack: maybe(json(STACK_MAX_CHARS)),
+    },
+    perS: BY_CONNECTION,
   },
-  overflow: { seq: whole, claim: CLAIM, open: whole },
-  took: { seq: whole },
-  declined: { seq: whole },
-  vitals: { responses: whole, errors: whole, delayP99Ms: positive, connections: whole },
-  report: { report: json(REPORT_MAX_CHARS) },
-  fault: { part: text(WORD_MAX_CHARS), message: text(TEXT_MAX_CHARS) },
-  unlistened: {},
+  overflow: { fields: { seq: whole, claim: CLAIM, open: integer }, perS: BY_CONNECTION, bringsSocket: true },
+  took: { fields: { seq: whole }, perS: BY_CONNECTION },
+  declined: { fields: { seq: whole }, perS: BY_CONNECTION },
+  // Connections may be below 0: a server counts those down that it never counted up, such as one
+  // that another process of the app sent it.
+  vitals: { fields: { responses: whole, errors: whole, delayP99Ms: positive, connections: integer }, perS: SELDOM },
+  report: { fields: { report: json(REPORT_MAX_CHARS) }, perS: SELDOM },
+  fault: { fields: { part: text(WORD_MAX_CHARS), message: text(TEXT_MAX_CHARS) }, perS: SELDOM, ever: FAULTS_EVER },
+  unlistened: { fields: {}, perS: SELDOM },
 };
 
-/** Acts that bring a socket, as a handle of libuv. */
-const WITH_SOCKET = new Set(['bound', 'overflow']);
+/** @typedef {keyof typeof ACTS} Act */
+
+/** @type {Record<Act, Rule>} */
+const RULES = ACTS;
+
+/**
+ * Looks at each message before anything else does.
+ * @returns
+ *   {(child: object, message: any, handle?: Handle) => { act: Act | null, fault: string | null }}
+ *   The act is null if there is no such act. The fault is for the log.
+ */
+export function createEdge() {
+  const isInTime = createRates();
+  return (child, message, handle) => {
+    const act = actOf(message);
+    if (act === null) return { act, fault: 'an unknown act' };
+    const field = unfitField(act, message, handle);
+    if (field !== null) return { act, fault: `"${act}" with an unfit ${field}` };
+    return { act, fault: isInTime(child, act) ? null : `"${act}" too often` };
+  };
+}
 
 /**
  * @param {any} message
- * @returns {string | null}  The act; null when it is none, or a field of it is not as it should be.
+ * @returns {Act | null}
  */
-export function actOf(message) {
+function actOf(message) {
   const act = message?.act;
-  if (typeof act !== 'string' || !Object.hasOwn(ACTS, act)) return null;
-  return object(ACTS[act])(message) ? act : null;
+  return typeof act === 'string' && Object.hasOwn(ACTS, act) ? /** @type {Act} */ (act) : null;
 }
 
 /**
- * @param {string} act
+ * @param {Act} act
+ * @param {any} message
  * @param {Handle} [handle]
- * @returns {Handle | undefined}  What the act takes. Anything else that came with it is to be closed.
+ * @returns {string | null}  The field that is not as it should be.
  */
-export function socketOf(act, handle) {
-  return WITH_SOCKET.has(act) && /^(TCP|Pipe)$/.test(handle?.constructor.name ?? '') ? handle : undefined;
+function unfitField(act, message, handle) {
+  const { fields, bringsSocket } = RULES[act];
+  const unfit = Object.entries(fields).find(([name, shape]) => !shape(message[name]));
+  if (unfit) return unfit[0];
+  const kind = bringsSocket ? (message.claim.family === 0 ? 'Pipe' : 'TCP') : undefined;
+  return kind === handle?.constructor.name ? null : 'socket';
 }
 
-/** A connection is on its way: they are as many as there are connections. */
-const ANY_NUMBER = new Set(['overflow', 'took', 'declined', 'answer']);
-const PER_S = 1_000;
-/** Which control writes into its log. */
-const FAULTS_MAX = 20;
+/**
+ * The answer to a message that is not taken, if its sender waits for one.
+ * @param {Act} act
+ * @param {any} message
+ * @param {string} fault
+ * @returns {{ act: string, [key: string]: unknown } | null}
+ */
+export function refusalOf(act, { seq }, fault) {
+  if (act === 'listen' && whole(seq)) return { act: 'refused', seq, code: 'EINVAL', message: fault };
+  // The sender closes its copy, so the client sees the end of its connection.
+  return act === 'overflow' && whole(seq) ? { act: 'placed', seq } : null;
+}
+
 const WINDOW_MS = 1_000;
 
-/** @returns {(child: object, act: string) => boolean}  False: it says that too often. */
-export function createRates() {
-  /** @type {WeakMap<object, { endMono: number, count: number, faults: number }>} */
-  const windows = new WeakMap();
+/** @returns {(child: object, act: Act) => boolean}  false: it says that too often. */
+function createRates() {
+  /** @typedef {{ endMono: number, inWindow: number, ever: number }} Count */
+  /** @type {WeakMap<object, Map<Act, Count>>} */
+  const counts = new WeakMap();
   return (child, act) => {
-    if (ANY_NUMBER.has(act)) return true;
-    const known = windows.get(child) ?? { endMono: 0, count: 0, faults: 0 };
-    windows.set(child, known);
+    const { perS, ever = Infinity } = RULES[act];
+    if (perS === Infinity) return true;
+    const known = counts.get(child) ?? new Map();
+    counts.set(child, known);
+    const count = known.get(act) ?? { endMono: 0, inWindow: 0, ever: 0 };
+    known.set(act, count);
     const nowMono = performance.now();
-    if (nowMono >= known.endMono) Object.assign(known, { endMono: nowMono + WINDOW_MS, count: 0 });
-    known.count += 1;
-    if (act === 'fault') known.faults += 1;
-    return known.count <= PER_S && (act !== 'fault' || known.faults <= FAULTS_MAX);
+    if (nowMono >= count.endMono) Object.assign(count, { endMono: nowMono + WINDOW_MS, inWindow: 0 });
+    count.inWindow += 1;
+    count.ever += 1;
+    return count.inWindow <= perS && count.ever <= ever;
   };
 }

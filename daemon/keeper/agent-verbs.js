@@ -1,6 +1,6 @@
 // What control may say to apps, and hear from them.
-import { createDeadline } from './deadline.js';
 import { KeeperError } from './protocol.js';
+import { createDeadline } from './retire.js';
 
 /** @import { Child } from './child.js' */
 /** @import { Verb } from './control-link.js' */

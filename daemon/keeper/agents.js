@@ -1,8 +1,9 @@
 // What agents ask and report, and what the keeper answers.
-import { actOf, createRates, socketOf } from './agent-acts.js';
+import { createEdge, refusalOf } from './agent-acts.js';
 import { Balancer } from './balancer.js';
 import { claimKey, describeListener } from './listeners.js';
 
+/** @import { Act } from './agent-acts.js' */
 /** @import { Child } from './child.js' */
 /** @import { BindError, Claim, Handle, Listener, Listeners } from './listeners.js' */
 
@@ -29,16 +30,16 @@ export class Agents {
   #emit;
   #onDropped;
   #balancer;
-  #isInTime = createRates();
+  #look = createEdge();
   /**
    * Questions that wait for an orphan of the same app to let go of the address.
-   * @type {(() => void)[]}
+   * @type {{ child: Child, message: AgentMessage }[]}
    */
   #waiting = [];
   /** By scope. @type {Map<string, NodeJS.Timeout>} */
   #tidyTimers = new Map();
 
-  /** @type {Record<string, (child: Child, message: AgentMessage, handle?: Handle) => void>} */
+  /** @type {Record<Act, (child: Child, message: AgentMessage, handle: Handle) => void>} */
   #acts = {
     hello: (child) => child.agentArrived(),
     booted: (child) => this.#booted(child),
@@ -50,9 +51,7 @@ export class Agents {
     draining: (child, { caught }) => child.retirement?.caughtSignals(caught),
     drained: (child, { caught }) => child.retirement?.drained(caught),
     answer: (child, message) => child.answered(message),
-    overflow: (child, message, handle) => {
-      if (handle) this.#balancer.onOverflow(child, /** @type {any} */ (message), handle);
-    },
+    overflow: (child, message, handle) => this.#balancer.onOverflow(child, /** @type {any} */ (message), handle),
     took: (child, { seq }) => this.#balancer.onAccepted(child, seq),
     declined: (child, { seq }) => this.#balancer.onDeclined(child, seq),
     vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) =>
@@ -83,20 +82,40 @@ export class Agents {
   }
 
   /**
+   * Never throws: a message that goes wrong is the affair of its instance.
    * @param {Child} child
    * @param {AgentMessage} message  As it came: it may be anything.
-   * @param {Handle} [handle]  Of libuv.
+   * @param {Handle} [handle]  Of libuv. Closed here, unless the act takes it.
    */
   receive(child, message, handle) {
-    const act = actOf(message);
-    const isDropped = act === null || !this.#isInTime(child, act);
-    if (isDropped) this.#onDropped(child, act === null ? `act ${describeAct(message)}` : `too many of "${act}"`);
-    // What a process said before it ended may be read after its end. Connections that it passed on
-    // have lost nothing but their way.
-    const isHeard = !isDropped && (!child.exit || AFTER_EXIT.has(act));
-    const socket = isHeard ? socketOf(act, handle) : undefined;
-    if (!socket) handle?.close();
-    if (isHeard) this.#acts[act](child, message, socket);
+    const { act, fault } = this.#look(child, message, handle);
+    if (fault !== null) this.#onDropped(child, fault);
+    // Messages that a process sent before it ended may be read after its end. Connections that it
+    // passed on are not lost by that.
+    const isLate = child.exit && (act === null || !AFTER_EXIT.has(act));
+    if (act !== null && fault === null && !isLate) return this.#perform(child, act, message, handle);
+    handle?.close();
+    if (act === null || isLate) return;
+    const refusal = refusalOf(act, message, fault ?? '');
+    if (refusal) child.tell(refusal);
+    // Control waits for it.
+    if (act === 'answer') child.answered({ seq: message.seq, refusal: { code: 'EBADMSG', message: fault } });
+  }
+
+  /**
+   * @param {Child} child
+   * @param {Act} act
+   * @param {AgentMessage} message
+   * @param {Handle} [handle]
+   */
+  #perform(child, act, message, handle) {
+    try {
+      // It is there for the acts that need one: unfitField() has looked.
+      this.#acts[act](child, message, /** @type {Handle} */ (handle));
+    } catch (error) {
+      this.#onDropped(child, `"${act}" failed: ${/** @type {Error} */ (error).stack}`);
+      handle?.close();
+    }
   }
 
   /**
@@ -133,7 +152,7 @@ export class Agents {
   retryWaiting() {
     const retries = this.#waiting;
     this.#waiting = [];
-    for (const retry of retries) retry();
+    for (const { child, message } of retries) this.#perform(child, 'listen', message);
   }
 
   /** @param {Child} child */
@@ -181,7 +200,7 @@ export class Agents {
     } catch (error) {
       const { code, message: text, isForeign } = /** @type {BindError} */ (error);
       if (isForeign && retries > 0) setTimeout(() => this.#giveSocket(child, message, retries - 1), GIVE_WAY_LOOK_MS);
-      else if (isForeign && this.#askOrphans(child)) this.#waiting.push(() => this.#giveSocket(child, message));
+      else if (isForeign && this.#askOrphans(child)) this.#waiting.push({ child, message });
       else child.tell({ act: 'refused', seq, code, message: text });
     }
   }
@@ -256,10 +275,9 @@ export class Agents {
   /**
    * @param {Child} child
    * @param {Claim} claim
-   * @param {Handle} [handle]
+   * @param {Handle} handle
    */
   #takeCopy(child, claim, handle) {
-    if (!handle) return;
     if (!this.#listeners.get(child.scope, claim) && this.#listeners.ofScope(child.scope).length >= SOCKETS_MAX)
       return handle.close();
     const holder = this.#listeners.holderOf(child.scope, claim);
@@ -333,12 +351,4 @@ export class Agents {
     );
     if (held.users.size === 0 && !child.retirement) this.release((one) => claimKey(one.scope, one.claim) === held.key);
   }
-}
-
-/**
- * @param {any} message
- * @returns {string}  For the log.
- */
-function describeAct(message) {
-  return typeof message?.act === 'string' ? JSON.stringify(message.act.slice(0, 32)) : 'of no name';
 }

@@ -66,7 +66,7 @@ export class Balancer {
    * @param {Handle} handle
    */
   onOverflow(child, { seq, claim, open }, handle) {
-    child.open = open;
+    child.open = Math.max(0, open);
     child.share = undefined; // Its agent may have changed its share: the next one is sent in any case.
     let isReported = false;
     const reportPlaced = () => {

@@ -1,77 +1,89 @@
-// What comes over the IPC channel of an app, before anybody looks at it. Node trusts the process at
-// the other end: it throws at the keeper what is no JSON, or does not fit its own protocol; a line
-// without an end stays in memory; a server or a socket that an app sends is opened here.
+// The IPC channel of an app, between Node and the rest of the keeper. Node trusts the process at the
+// other end. It throws at the keeper if a line is not JSON or breaks the protocol of its own
+// messages. It keeps a line that never ends in memory, and opens each server or socket that an app
+// sends.
+import { constants } from 'node:os';
 import { AGENT_CMD } from './protocol.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
 /** @import { Child } from './child.js' */
+/** @import { Handle } from './listeners.js' */
 /** @import { Log } from './log.js' */
 
 /** Of a line that has not ended. */
 const LINE_MAX_CHARS = 1024 * 1024;
-/** In any second. Who says more is read again in the next one; until then it waits. */
+/** In a second. The keeper reads the rest in the next one, and until then the app waits. */
 const BYTES_PER_S = 32 * 1024 * 1024;
 const MESSAGES_PER_S = 20_000;
 const WINDOW_MS = 1_000;
-/** Node sends one handle at a time, and waits until it has arrived. */
-const HANDLES_MAX = 4;
-/** Sockets that node:cluster binds here for a worker: those of UDP. */
+/**
+ * Answers that wait for an app that sends and does not read. One message of a client may have 8
+ * MiB.
+ */
+const WAITING_MAX_BYTES = 16 * 1024 * 1024;
+const WAITING_MAX_MESSAGES = 16_384;
+/** Sockets that node:cluster binds here for one worker: those of UDP. */
 const CLUSTER_SOCKETS_MAX = 256;
+const ADDRESS_MAX_CHARS = 4_096;
 
-const DROPPED_EVERY_MS = 60_000;
+const LOG_EVERY_MS = 60_000;
+const LOG_MAX_CHARS = 1_000;
 
 /**
  * @param {ChildProcess} started  Its events 'message' and 'internalMessage' are guarded from now on.
- * @param {(what: string) => void} onDropped  Something that it said was not taken.
+ * @param {(what: string) => void} onDropped  Something that it sent was not taken.
  */
 export function guardChannel(started, onDropped) {
   const channel = internalOf(started, 'kChannelHandle');
   if (!channel) return; // A program without a channel.
   const { emit } = started;
-  let handlesComing = 0;
-  let clusterSockets = 0;
+  const clusterFault = createClusterRule();
   const window = { endMono: 0, bytes: 0, messages: 0 };
+  /** It has come, and the message that it belongs to has not. @type {Handle | null} */
+  let coming = null;
 
   /**
    * @param {string} event
    * @param {unknown} message
    * @param {unknown} [handle]
-   * @returns {boolean}
    */
   function deliver(event, message, handle) {
     try {
-      return Reflect.apply(emit, started, [event, message, handle]);
+      Reflect.apply(emit, started, [event, message, handle]);
     } catch (error) {
       onDropped(`${event}: ${/** @type {Error} */ (error).message}`);
-      return true;
     }
   }
 
   /**
    * @param {any} message
-   * @param {any} handle
-   * @returns {unknown}
+   * @param {any} [handle]
+   * @returns {void}
    */
   function takeInternal(message, handle) {
-    const { cmd, act, type, msg } = message;
-    if (cmd === 'NODE_CLUSTER' && act === 'queryServer' && (clusterSockets += 1) > CLUSTER_SOCKETS_MAX)
-      return onDropped('more sockets than an app may have');
+    const { cmd, type, msg, seq } = message;
+    const fault = cmd === 'NODE_CLUSTER' ? clusterFault(message) : null;
+    if (fault !== null) {
+      onDropped(`a socket that an app may not have: ${fault}`);
+      return void started.send({ cmd: 'NODE_CLUSTER', ack: seq, errno: -constants.errno[fault] }, () => {});
+    }
     if (cmd !== 'NODE_HANDLE' || !handle) return deliver('internalMessage', message, handle);
-    handlesComing -= 1;
+    if (handle === coming) coming = null;
     if (type === 'net.Native' && msg?.cmd === AGENT_CMD) return deliver('internalMessage', message, handle);
-    // Nobody here takes it. Of a server Node would make one that accepts, of a socket one that is
-    // read. The process waits for a word that it has arrived.
+    // No act takes it. Of a server Node would make one that accepts, of a socket one that is read.
+    // The process sends nothing until it hears that it has arrived.
     handle.close();
+    onDropped('a socket or a server');
     started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
-    const isInternal = typeof msg?.cmd === 'string' && msg.cmd.startsWith('NODE_');
-    return isInternal ? takeInternal(msg, undefined) : deliver('message', msg);
+    if (typeof msg?.cmd === 'string' && msg.cmd.startsWith('NODE_')) takeInternal(msg);
+    else deliver('message', msg);
   }
 
   started.emit = (/** @type {any} */ event, /** @type {any[]} */ ...args) => {
     if (event !== 'message' && event !== 'internalMessage') return Reflect.apply(emit, started, [event, ...args]);
     window.messages += 1;
-    if (event === 'message') return deliver(event, args[0], args[1]);
-    takeInternal(args[0], args[1]);
+    if (event === 'message') deliver(event, args[0], args[1]);
+    else takeInternal(args[0], args[1]);
     return true;
   };
 
@@ -83,12 +95,13 @@ export function guardChannel(started, onDropped) {
     if (started.connected) started.disconnect();
   }
 
-  function pace(/** @type {number} */ bytes) {
+  /** @param {number} bytes */
+  function pace(bytes) {
     const nowMono = performance.now();
     if (nowMono >= window.endMono) Object.assign(window, { endMono: nowMono + WINDOW_MS, bytes: 0, messages: 0 });
     window.bytes += bytes;
     if (window.bytes <= BYTES_PER_S && window.messages <= MESSAGES_PER_S) return;
-    onDropped('more than is read in a second');
+    onDropped('nothing, but more than is read in a second');
     channel.readStop();
     setTimeout(() => started.connected && channel.readStart(), window.endMono - nowMono).unref();
   }
@@ -96,18 +109,46 @@ export function guardChannel(started, onDropped) {
   const { onread } = channel;
   const buffered = symbolOf(channel, 'kJSONBuffer');
   channel.onread = (/** @type {ArrayBuffer | undefined} */ bytes) => {
-    if (channel.pendingHandle && handlesComing >= HANDLES_MAX) {
-      channel.pendingHandle.close();
-      channel.pendingHandle = null;
-      onDropped('a socket without a message');
-    } else if (channel.pendingHandle) handlesComing += 1;
+    const { pendingHandle } = channel;
+    // Node sends the next one when it hears that the one before has arrived.
+    const isTooMany = Boolean(coming && pendingHandle);
+    if (pendingHandle || !bytes) coming?.close();
+    coming = pendingHandle ?? (bytes ? coming : null);
     try {
       Reflect.apply(onread, channel, [bytes]);
     } catch (error) {
       return close(`no JSON: ${/** @type {Error} */ (error).message}`);
     }
-    if (buffered && channel[buffered].length > LINE_MAX_CHARS) return close('a line that is too long');
-    if (bytes) pace(bytes.byteLength);
+    if (!bytes) return;
+    if (isTooMany) return close('a socket without a message');
+    if (buffered && channel[buffered].length > LINE_MAX_CHARS) return close('a line that does not end');
+    const waiting = /** @type {any} */ (started)._handleQueue?.length ?? 0;
+    if (channel.writeQueueSize > WAITING_MAX_BYTES || waiting > WAITING_MAX_MESSAGES)
+      return close('questions of an app that does not read the answers');
+    pace(bytes.byteLength);
+  };
+}
+
+/**
+ * What a worker may ask of the primary of node:cluster. TCP and paths go through the agent.
+ * @returns {(message: any) => 'EMFILE' | 'EBADF' | 'EINVAL' | null}
+ */
+function createClusterRule() {
+  /** Of those that are open, as the primary names them. @type {string[]} */
+  const open = [];
+  return ({ act, key, address, port, addressType, fd, index }) => {
+    // Node before 22 has the index in every key, and later ones only with port 0.
+    const isClosing = act === 'close' && typeof key === 'string';
+    const at = isClosing ? open.findIndex((one) => one === key || one.startsWith(`${key}:`)) : -1;
+    if (at !== -1) open.splice(at, 1);
+    if (act !== 'queryServer') return null;
+    const isPlain = [address, port, addressType, fd, index].every((one) => typeof (one ?? '') !== 'object');
+    if (!isPlain || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
+    // It is one of the keeper: its lock, say.
+    if (typeof fd === 'number' && fd >= 0) return 'EBADF';
+    if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
+    open.push(`${address}:${port}:${addressType}:${fd}:${index}`);
+    return null;
   };
 }
 
@@ -131,8 +172,8 @@ function internalOf(owner, name) {
 }
 
 /**
- * Tells of what was not taken: the first of an instance at once, and what comes after it once a
- * minute.
+ * Writes what was not taken into the log: the first of an instance at once, and what comes after it
+ * once a minute.
  * @param {Log} log
  * @returns {(child: Pick<Child, 'instanceId' | 'app'>, what: string) => void}
  */
@@ -145,10 +186,12 @@ export function createDropLog(log) {
     const { instanceId, app } = child;
     const more = { count: 0, what };
     open.set(child, more);
-    log('message-dropped', { app, instanceId, what, count: 1 });
+    const write = (/** @type {number} */ count, /** @type {string} */ last) =>
+      log('message-dropped', { app, instanceId, what: last.slice(0, LOG_MAX_CHARS), count });
+    write(1, what);
     setTimeout(() => {
       open.delete(child);
-      if (more.count > 0) log('message-dropped', { app, instanceId, ...more });
-    }, DROPPED_EVERY_MS).unref();
+      if (more.count > 0) write(more.count, more.what);
+    }, LOG_EVERY_MS).unref();
   };
 }

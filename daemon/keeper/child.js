@@ -215,7 +215,7 @@ export class Child {
   answered(answer) {
     const onAnswer = this.#questions.get(answer.seq);
     this.#questions.delete(answer.seq);
-    if (typeof answer.open === 'number') this.open = answer.open;
+    if (typeof answer.open === 'number') this.open = Math.max(0, answer.open);
     onAnswer?.(answer);
   }
 

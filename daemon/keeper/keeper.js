@@ -197,7 +197,12 @@ export class Keeper {
     child.ended(exit);
     this.#orphans.forget(child.instanceId);
     this.#emit('exited', { instanceId: child.instanceId, ...exit });
-    this.#agents.onExit(child);
+    try {
+      this.#agents.onExit(child);
+    } catch (error) {
+      // Its relatives are ended in any case.
+      this.#log('exit-failed', { instanceId: child.instanceId, ...describeError(error) });
+    }
     sweep(child, this.#tools).then(
       () => this.#emit('gone', { instanceId: child.instanceId, report: child.report }),
       (error) => this.#log('sweep-failed', { instanceId: child.instanceId, ...describeError(error) }),

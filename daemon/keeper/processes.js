@@ -5,6 +5,8 @@ import { constants } from 'node:os';
 import { promisify } from 'node:util';
 
 const MARKER = 'NCLUST_INSTANCE=';
+/** For ps: a process that is to be killed does not wait for it any longer. */
+const PS_MS = 2_000;
 
 /**
  * @typedef {object} ProcessFact
@@ -136,6 +138,8 @@ async function fromPs() {
   // -E appends the environment to the command line; only one's own processes show it.
   const { stdout } = await promisify(execFile)('ps', ['-axwwE', '-o', 'pid=,ppid=,ruid=,stat=,command='], {
     maxBuffer: 1 << 26,
+    timeout: PS_MS,
+    killSignal: 'SIGKILL',
   });
   return stdout.split('\n').flatMap((line) => {
     const match = /^\s*(\d+)\s+(\d+)\s+(-?\d+)\s+(\S+)\s(.*)$/.exec(line);

@@ -5,7 +5,6 @@
 //
 // Signalling before draining is the classic cause of lost requests; waiting for the main process
 // alone leaves orphans.
-import { createDeadline } from './deadline.js';
 import { describeError } from './log.js';
 import { hasSignal, relativesOf, signalProcess } from './processes.js';
 
@@ -83,14 +82,12 @@ export async function retire(child, params, tools) {
   if (child.retirement) return child.retirement.deadline.bringForward(params.killTimeoutMs);
   const retirement = new Retirement(params);
   child.retirement = retirement;
-  try {
-    await drain(child, retirement, params);
-    if (!child.exit) await askToEnd(child, retirement, params, tools);
-  } catch (error) {
-    // Whatever went wrong: the deadline holds.
-    tools.log('retire-failed', { instanceId: child.instanceId, ...describeError(error) });
-  }
-  await Promise.race([child.exited, retirement.deadline.passed]);
+  const ending = drain(child, retirement, params)
+    .then(() => (child.exit ? undefined : askToEnd(child, retirement, params, tools)))
+    .catch((error) => tools.log('retire-failed', { instanceId: child.instanceId, ...describeError(error) }))
+    .then(() => child.exited);
+  // The deadline holds, whatever went wrong or is still waited for.
+  await Promise.race([ending, retirement.deadline.passed]);
   if (!child.exit) await signalTree(child, 'SIGKILL', tools);
   await child.exited;
 }
@@ -185,7 +182,9 @@ async function signalTree(child, signal, { processTable, log }) {
     log('process-table-failed', { instanceId: child.instanceId, ...describeError(error) });
   }
   if (child.exit) return;
-  signalProcess(child.pid, signal);
+  // The program is set-uid, say, and the manager is not root.
+  if (signalProcess(child.pid, signal) === 'forbidden')
+    log('signal-forbidden', { instanceId: child.instanceId, pid: child.pid, signal });
   // Shells start their background jobs with SIGINT ignored.
   for (const { pid } of retirement?.relatives ?? [])
     signalProcess(pid, signal === 'SIGINT' && hasSignal(pid, 'SigIgn', signal) ? 'SIGTERM' : signal);
@@ -213,4 +212,30 @@ async function atMost(ms, promises) {
   const enough = createDeadline(ms);
   await Promise.race([enough.passed, ...promises]);
   enough.clear();
+}
+
+/**
+ * A moment after which something is no longer waited for. It can be brought forward, never put off.
+ * @param {number} ms  From now.
+ */
+export function createDeadline(ms) {
+  /** @type {() => void} */
+  let resolve = () => {};
+  const passed = new Promise((done) => {
+    resolve = () => done(undefined);
+  });
+  let atMono = performance.now() + ms;
+  let timer = setTimeout(resolve, ms);
+  return {
+    passed,
+    /** @param {number} laterMs  From now. */
+    bringForward(laterMs) {
+      if (performance.now() + laterMs >= atMono) return;
+      atMono = performance.now() + laterMs;
+      clearTimeout(timer);
+      timer = setTimeout(resolve, laterMs);
+    },
+    remainingMs: () => Math.max(0, atMono - performance.now()),
+    clear: () => clearTimeout(timer),
+  };
 }

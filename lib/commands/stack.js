@@ -17,8 +17,8 @@ import { oneWorker } from './profile.js';
  *   loop is held up.
  * @property {number} durationMs  For so long it was looked at. 0: a moment.
  * @property {Frame[]} frames  The innermost first. Empty: it ran no JavaScript.
- * @property {string[]} resources  What keeps it alive, in Node's words; empty when its loop is held
- *   up.
+ * @property {Record<string, number>} resources  What keeps it alive: how many, by Node's name. Empty
+ *   when its loop is held up.
  */
 
 const LOOK_MS = 200;
@@ -64,7 +64,7 @@ export async function stack(context, words, { json }) {
     if (now) return turning(now, true);
     if (failure) throw failure;
   }
-  return { slot, isHeldUp: true, wasHeldUp: false, busy: null, durationMs: 0, frames, resources: [] };
+  return { slot, isHeldUp: true, wasHeldUp: false, busy: null, durationMs: 0, frames, resources: {} };
 }
 
 /**
@@ -117,14 +117,12 @@ function frameLine({ name, file, line, column }) {
  */
 const NOTES = new Map([['TCPSocketWrap', ' (connections, or sockets that listen)']]);
 
-/** @param {string[]} resources */
+/** @param {Record<string, number>} resources */
 function waitsFor(resources) {
-  const counts = new Map();
-  for (const one of resources) counts.set(one, (counts.get(one) ?? 0) + 1);
-  if (counts.size === 0) return [];
-  const named = [...counts].map(
+  const named = Object.entries(resources).map(
     ([one, count]) => `${count > 1 ? `${count} ` : ''}${oneLine(one)}${NOTES.get(one) ?? ''}`,
   );
+  if (named.length === 0) return [];
   return [`What keeps it alive, by Node's names: ${named.join(', ')}`];
 }
 

@@ -149,7 +149,8 @@ function toldLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { pa
 function metricText(metric) {
   const { value, unit } = /** @type {{ value?: unknown, unit?: unknown }} */ (Object(metric));
   const shown = value === undefined ? metric : value;
-  return `${typeof shown === 'object' ? JSON.stringify(shown) : String(shown)}${typeof unit === 'string' && unit !== '' ? ` ${unit}` : ''}`;
+  const words = typeof shown === 'object' ? JSON.stringify(shown) : String(shown);
+  return typeof unit === 'string' && unit !== '' ? `${words} ${unit}` : words;
 }
 
 /**

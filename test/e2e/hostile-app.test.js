@@ -14,7 +14,8 @@ const AGENT_SAYS = `const say_ = (act, more) => process.send({ cmd: 'NODE_NCLUST
 const BAD_WORDS = `
   ${AGENT_SAYS}
   const no = ${NO_TEXT};
-  for (const act of ['fault', 'listening', 'vitals', 'report', 'bound', 'listen', 'closed', 'answer', 'took', 'drained'])
+  const acts = ['fault', 'listening', 'vitals', 'report', 'bound', 'listen', 'closed', 'answer', 'took', 'drained'];
+  for (const act of acts)
     for (const value of [no, null, [], 'text', -1])
       say_(act, { part: value, message: value, address: value, port: value, family: value, claim: value, seq: value,
         responses: value, report: value, caught: value });
@@ -24,7 +25,7 @@ const BAD_WORDS = `
   process.send('ready');`;
 
 test('what an app says about itself hurts neither the manager nor other apps', async () => {
-  const home = await sandbox();
+  const home = await sandbox({ isHostile: true });
   const port = await takePort();
   await home.nclust('start', home.place('runs-code'), '--name', 'bad', '--wait-ready', { env: { CODE: BAD_WORDS } });
   await home.nclust('start', home.place('keeps-alive'), '--name', 'good');
@@ -40,7 +41,7 @@ test('what an app says about itself hurts neither the manager nor other apps', a
 });
 
 test('an app that says nonsense when it is asked to drain is ended at the deadline', async () => {
-  const home = await sandbox();
+  const home = await sandbox({ isHostile: true });
   const code = `
     ${AGENT_SAYS}
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});

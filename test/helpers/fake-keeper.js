@@ -216,6 +216,15 @@ export class FakeKeeper {
   }
 
   /**
+   * Passes on what an app stated, as a keeper did that checked nothing.
+   * @param {string} event
+   * @param {object} data
+   */
+  passOn(event, data) {
+    this.#emit(event, data);
+  }
+
+  /**
    * What an instance has been doing since it last told.
    * @param {string} instanceId
    * @param {{ responses?: number, errors?: number, delayP99Ms?: number, connections?: number }}

@@ -14,7 +14,8 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { droppedMessages } from './dropped-messages.js';
 import { fixturePath } from './fixtures.js';
 import { killIfThere, processesOf } from './processes.js';
 import { waitFor } from './wait-for.js';
@@ -31,9 +32,16 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  * @param {string} [o.home]  Default: a new one, removed after the test.
  * @param {object[]} [o.adopt]  Orphans, as `snapshot` told of them.
  * @param {number} [o.uid]  The user that the keeper runs as. Default: that of the test.
+ * @param {boolean} [o.isHostile]  An app of it sends what an agent does not.
  * @param {boolean} [o.expectHeld]  Another keeper owns the home: resolves when this one says so.
  */
-export async function realKeeper({ home = temporaryHome(), expectHeld = false, uid = undefined, adopt = [] } = {}) {
+export async function realKeeper({
+  home = temporaryHome(),
+  expectHeld = false,
+  uid = undefined,
+  adopt = [],
+  isHostile = false,
+} = {}) {
   const root = uid === undefined ? ROOT : copyFor(uid, home);
   const log = openSync(join(home, 'nclust.log'), 'a');
   const env = { NCLUST_HOME: home, PATH: process.env.PATH, NCLUST_KEEPER_INHERIT: '1' };
@@ -172,6 +180,7 @@ export async function realKeeper({ home = temporaryHome(), expectHeld = false, u
     async close() {
       for (const one of processesOf(home)) killIfThere(one.pid);
       await waitFor('an empty home', () => processesOf(home).length === 0);
+      if (!isHostile) expect(droppedMessages(home)).toEqual([]);
     },
   };
   const exited = new Promise((resolve) => child.once('exit', resolve));

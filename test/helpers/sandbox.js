@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { droppedMessages } from './dropped-messages.js';
 import { fixturePath, placeFixture } from './fixtures.js';
 import { takePort } from './ports.js';
 import { processesOf } from './processes.js';
@@ -89,6 +90,7 @@ export async function sandbox(o) {
 /**
  * @typedef {object} SandboxOptions
  * @property {string} [bin]  Another nclust.
+ * @property {boolean} [isHostile]  An app of it sends what an agent does not.
  * @property {string} [home]  Another NCLUST_HOME than a fresh one; not removed at the end.
  * @property {Record<string, string | undefined>} [env]
  */
@@ -98,7 +100,7 @@ export async function sandbox(o) {
  * @param {SandboxOptions} [o]
  * @returns {Sandbox}
  */
-export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {} } = {}) {
+export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {}, isHostile = false } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'nclust-test-'));
   const home = givenHome ?? join(root, 'home');
   const work = join(root, 'work');
@@ -143,7 +145,8 @@ export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {} } = 
 
   async function close() {
     for (const closer of closers) await closer();
-    const problems = await leave({ home, nclust });
+    const dropped = isHostile ? [] : droppedMessages(home);
+    const problems = [...dropped, ...(await leave({ home, nclust }))];
     const tail = problems.length > 0 ? logTail() : '';
     rmSync(root, { recursive: true, force: true });
     if (problems.length > 0) throw new Error(`The sandbox was not left clean:\n${problems.join('\n')}\n${tail}`);

@@ -35,7 +35,6 @@ const LONG = {
 /** Short, with one importer, and why it is a file nevertheless. @type {Record<string, string>} */
 const SMALL = {
   'daemon/control/host/clock.js': 'tests turn a clock of their own',
-  'daemon/control/spawn/git-checkout.js': 'what a request changes must not know git',
   'lib/commands/examples.js': 'a command',
   'lib/config/define-config.js': 'what a config file imports, without the rest',
 };

@@ -16,9 +16,6 @@ import { memoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
 /** @import { Instance, Seat } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
 
-/** Of what a process says, in characters. */
-const FAULT_MAX = 300;
-
 /**
  * The function that takes each event from the keeper.
  * @type {Record<string, (core: Core, instance: Instance, data: any) => void>}
@@ -47,14 +44,9 @@ function agentFailed(core, { label, instanceId }, { part, message }) {
     app: label.name,
     id: label.id,
     instanceId,
-    part: textOf(part),
-    message: textOf(message),
+    part,
+    message,
   });
-}
-
-/** @param {unknown} said */
-function textOf(said) {
-  return (typeof said === 'string' ? said : (JSON.stringify(said) ?? '')).slice(0, FAULT_MAX);
 }
 
 /**
@@ -63,7 +55,6 @@ function textOf(said) {
  * @param {Address} data
  */
 function listening(core, instance, { address, port, family }) {
-  if (typeof address !== 'string' || !Number.isSafeInteger(port)) return;
   const isKnown = instance.addresses.some((known) => known.address === address && known.port === port);
   if (!isKnown) instance.addresses = [...instance.addresses, { address, port, family }];
   instance.bootedAtMs ??= core.parts.clock.nowMs();

@@ -4,6 +4,8 @@
 export const LATENCY_STEPS = 80;
 const FIRST_STEP_MS = 0.125;
 const STEPS_PER_DOUBLING = 4;
+/** Sums stop here: above it they are not exact, and a sum of them leaves the 64 bits of OTLP. */
+export const COUNT_MAX = Number.MAX_SAFE_INTEGER;
 
 /** @typedef {number[]} Steps  How many took so long, by step. */
 
@@ -19,7 +21,7 @@ export function noLatencies() {
  */
 export function addPairs(steps, pairs, sign) {
   for (let at = 0; at + 1 < pairs.length; at += 2)
-    if (steps[pairs[at]] !== undefined) steps[pairs[at]] += sign * pairs[at + 1];
+    if (steps[pairs[at]] !== undefined) steps[pairs[at]] = Math.min(COUNT_MAX, steps[pairs[at]] + sign * pairs[at + 1]);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { memoryOf } from '../state/registry.js';
-import { addPairs, LATENCY_STEPS, noLatencies } from './latency.js';
+import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
 
 /** @import { HttpTotals } from '../../../lib/shared/metrics.js' */
 /** @import { Instance, World } from '../state/registry.js' */
@@ -51,7 +51,7 @@ export function keepServed(memory, instanceId, report) {
   memory.served = {
     from: [...(served?.from ?? []), instanceId].slice(-FROM_KEPT),
     requests,
-    aborted: aborted + Math.max(0, http.active),
+    aborted: aborted + http.active,
     upgrades,
     responses,
     durationMs,
@@ -65,8 +65,9 @@ export function keepServed(memory, instanceId, report) {
  */
 export function sumOf(served, reports) {
   const all = [...(served ? [served] : []), ...reports];
+  const add = (/** @type {number} */ total, /** @type {number} */ more) => Math.min(COUNT_MAX, total + more);
   const sum = (/** @type {'requests' | 'aborted' | 'upgrades' | 'durationMs'} */ key) =>
-    all.reduce((total, one) => total + one[key], 0);
+    all.reduce((total, one) => add(total, one[key]), 0);
   const latency = noLatencies();
   for (const one of all) addPairs(latency, one.latency, 1);
   return {
@@ -74,7 +75,7 @@ export function sumOf(served, reports) {
     aborted: sum('aborted'),
     upgrades: sum('upgrades'),
     durationMs: sum('durationMs'),
-    responses: [0, 1, 2, 3, 4].map((at) => all.reduce((total, one) => total + (one.responses[at] ?? 0), 0)),
+    responses: [0, 1, 2, 3, 4].map((at) => all.reduce((total, one) => add(total, one.responses[at] ?? 0), 0)),
     latency,
   };
 }
@@ -100,28 +101,39 @@ export function totalsOf({ requests, aborted, upgrades, responses, durationMs })
 }
 
 /**
- * It comes from a process of the user's: whatever is no number is none.
+ * The process of a user sends it, so it may hold anything.
  * @param {any} given
  * @returns {HttpReport | null}
  */
 export function readHttp(given) {
   if (typeof given !== 'object' || given === null) return null;
   const list = (/** @type {unknown} */ value, /** @type {number} */ length) =>
-    Array.isArray(value) ? value.slice(0, length).map(number) : [];
+    Array.isArray(value) ? value.slice(0, length).map(count) : [];
   return {
-    requests: number(given.requests),
-    active: number(given.active),
-    aborted: number(given.aborted),
-    upgrades: number(given.upgrades),
+    requests: count(given.requests),
+    active: count(given.active),
+    aborted: count(given.aborted),
+    upgrades: count(given.upgrades),
     responses: list(given.responses, 5),
     durationMs: number(given.durationMs),
     latency: list(given.latency, 2 * LATENCY_STEPS),
   };
 }
 
-/** @param {unknown} value */
+/**
+ * @param {unknown} value
+ * @returns {number}  Not negative, and small enough that sums stay finite.
+ */
 export function number(value) {
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+  return typeof value === 'number' && value >= 0 && value <= COUNT_MAX ? value : 0;
+}
+
+/**
+ * @param {unknown} value
+ * @returns {number}  A whole number, as OTLP wants counts to be.
+ */
+function count(value) {
+  return Number.isSafeInteger(value) ? number(value) : 0;
 }
 
 /** @param {number[]} steps */

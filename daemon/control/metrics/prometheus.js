@@ -120,6 +120,14 @@ export async function serveMetrics(target, collect, onFault) {
 }
 
 /**
+ * @param {string} target  A path, or behind a proxy a whole URL.
+ * @returns {string}
+ */
+function pathOf(target) {
+  return target.replace(/^https?:\/\/[^/?#]*/i, '').split('?')[0];
+}
+
+/**
  * @param {IncomingMessage} request
  * @param {ServerResponse} response
  * @param {() => Promise<Family[]>} collect
@@ -128,7 +136,7 @@ async function answer(request, response, collect) {
   if (!isMeantForUs(request.headers.host)) return say(response, 403, 'Ask by address, or by the name "localhost".\n');
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return say(response, 405, 'Only GET.\n', { allow: 'GET, HEAD' });
-  if ((request.url ?? '/').split('?')[0] !== '/metrics') return say(response, 404, 'There is /metrics.\n');
+  if (pathOf(request.url ?? '/') !== '/metrics') return say(response, 404, 'There is /metrics.\n');
   const isOpenMetrics = /application\/openmetrics-text/.test(request.headers.accept ?? '');
   const text = expose(await collect(), isOpenMetrics);
   return say(response, 200, request.method === 'HEAD' ? '' : text, {

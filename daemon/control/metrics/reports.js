@@ -164,7 +164,7 @@ function readReport(given) {
     heapUsedBytes: number(given?.heapUsedBytes),
     heapLimitBytes: number(given?.heapLimitBytes),
     externalBytes: number(given?.externalBytes),
-    elu: number(given?.elu),
+    elu: Math.min(1, number(given?.elu)),
     delayMs: [p50 ?? 0, p99 ?? 0, max ?? 0],
     gcMs: number(given?.gcMs),
     handles: number(given?.handles),

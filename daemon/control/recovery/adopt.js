@@ -5,6 +5,7 @@ import { writeNote } from '../keeper-link/tell.js';
 import { EFFECTS, fulfil, newInstance } from '../loop/effects.js';
 import { attachLogs, forgetSlot, retireSurplus } from '../loop/keeper-events.js';
 import { addSeat } from '../loop/reconcile.js';
+import { isAddress } from '../loop/said-by-apps.js';
 import { step } from '../loop/step.js';
 import { BACKOFF_MAX_MS } from '../policy/restart-policy.js';
 import { hasShownUp } from '../rollout/readiness.js';
@@ -66,7 +67,7 @@ function instanceOf(core, fact) {
     pid,
     startedAtMs,
     bootedAtMs,
-    addresses,
+    addresses: addresses.filter(isAddress),
     isReady,
     isStray,
     isOrphan: isAdopted,

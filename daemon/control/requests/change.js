@@ -82,7 +82,7 @@ export function rolloutFacts(world) {
 export async function readSpawnInputs({ control, parts }, token, choose) {
   if (control.hasSeen(token)) return NOTHING_FRESH;
   const specs = choose(control.world.desired);
-  const [fresh, inCheckout] = await Promise.all([parts.environment.read(specs), lookAtCheckouts(specs)]);
+  const [fresh, inCheckout] = await Promise.all([parts.environment.read(specs), lookAtCheckouts(specs, parts.clock)]);
   return { ...fresh, fill: (spec) => inCheckout(fresh.fill(spec)) };
 }
 

@@ -1,14 +1,20 @@
 import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { readRegular } from './read-regular.js';
+import { readRegular, Unfit } from './read-regular.js';
 
-/** Of `packed-refs`, with the branches and tags of a large project, and of the other files. */
+/** Of a large project. */
 const PACKED_MAX_BYTES = 4 * 1024 * 1024;
-const FILE_MAX_BYTES = 256 * 1024;
+const CONFIG_MAX_BYTES = 1024 * 1024;
+/** Of a file with one ref, revision or path. */
+const LINE_MAX_BYTES = 8 * 1024;
+const NAME_MAX_CHARS = 255;
+const URL_MAX_CHARS = 2_000;
+const REMOTES_MAX = 64;
 
 const REVISION = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
-const REF = /^refs\/(?!.*(?:^|\/)\.\.)\S+$/;
+/** No part of it begins with "..": it stays in the folder. */
+const REF = /^refs\/(?!(?:.*\/)?\.\.)\S+$/;
 
 /**
  * What lies in the folder of a git checkout, read without git.
@@ -43,27 +49,29 @@ export function checkoutOf(folder) {
 export async function readGitFolder(root) {
   try {
     const own = await gitFolder(root);
-    const shared = resolve(own, (await text(join(own, 'commondir'))) ?? '.');
-    const head = await text(join(own, 'HEAD'));
+    const shared = resolve(own, (await line(join(own, 'commondir'))) ?? '.');
+    const head = await line(join(own, 'HEAD'));
     if (head === null) return null;
-    const ref = /^ref: (.+)$/.exec(head)?.[1] ?? null;
-    // What HEAD names is read: it must be a ref, and what is told of it a revision.
-    if (!(ref === null ? REVISION : REF).test(ref ?? head)) return null;
+    const ref = refIn(head);
     const branch = ref === null ? 'HEAD' : ref.replace(/^refs\/heads\//, '');
-    const config = (await text(join(shared, 'config'))) ?? '';
-    const remotes = [...config.matchAll(/^[ \t]*\[remote "(.+)"\]/gm)].map(([, name]) => name);
+    // HEAD names a file that is read next, and its content is shown.
+    if (!(ref === null ? REVISION : REF).test(ref ?? head) || !isName(branch)) return null;
+    const config = linesOf(await text(join(shared, 'config'), CONFIG_MAX_BYTES));
+    const remotes = config.flatMap((one) => /^\[remote "(.+)"\]/.exec(one)?.[1] ?? []).filter(isName);
+    const wanted = valueOf(config, `branch "${branch}"`, 'remote');
     const remote =
-      valueOf(config, `branch "${branch}"`, 'remote') ?? (remotes.includes('origin') ? 'origin' : (remotes[0] ?? null));
+      wanted !== null && isName(wanted) ? wanted : remotes.includes('origin') ? 'origin' : (remotes[0] ?? null);
     const url = remote === null ? null : valueOf(config, `remote "${remote}"`, 'url');
     const log = await stat(join(own, 'logs', 'HEAD')).catch(() => stat(join(own, 'HEAD')));
+    const refs = createRefs([...new Set([own, shared])]);
     return {
       root,
       branch,
-      remotes,
+      remotes: remotes.slice(0, REMOTES_MAX),
       remote,
-      revision: ref === null ? head : await revisionOf([own, shared], ref),
-      url: url === null ? null : withoutCredentials(url),
-      isOnRemote: remote !== null && (await revisionOf([shared], `refs/remotes/${remote}/${branch}`)) !== null,
+      revision: ref === null ? head : await refs.revisionOf(ref),
+      url: url === null || url.length > URL_MAX_CHARS || hasControls(url) ? null : withoutCredentials(url),
+      isOnRemote: remote !== null && (await refs.revisionOf(`refs/remotes/${remote}/${branch}`)) !== null,
       updatedAtMs: Math.round(log.mtimeMs),
     };
   } catch {
@@ -90,49 +98,113 @@ export function withoutCredentials(url) {
 async function gitFolder(root) {
   const path = join(root, '.git');
   if ((await stat(path)).isDirectory()) return path;
-  return resolve(root, /^gitdir: (.+)$/.exec((await text(path)) ?? '')?.[1] ?? '.git');
+  return resolve(root, /^gitdir: (.+)$/.exec((await line(path)) ?? '')?.[1] ?? '.git');
 }
 
 /**
- * @param {string[]} folders
- * @param {string} ref
+ * @param {string[]} folders  Each file with packed refs is read once.
  */
-async function revisionOf(folders, ref) {
-  for (const folder of folders) {
-    const loose = await text(join(folder, ref));
-    if (loose !== null && REVISION.test(loose)) return loose;
-    const lines = ((await text(join(folder, 'packed-refs'), PACKED_MAX_BYTES)) ?? '').split('\n');
-    const packed = lines.find((line) => line.endsWith(` ${ref}`))?.split(' ')[0] ?? '';
-    if (REVISION.test(packed)) return packed;
+function createRefs(folders) {
+  /** @type {Map<string, Promise<Buffer | null>>} */
+  const packed = new Map();
+
+  /**
+   * @param {string} folder
+   * @param {string} ref
+   */
+  async function packedRevision(folder, ref) {
+    if (!packed.has(folder)) packed.set(folder, bytesOf(join(folder, 'packed-refs'), PACKED_MAX_BYTES));
+    const bytes = await packed.get(folder);
+    const at = bytes?.indexOf(` ${ref}\n`) ?? -1;
+    if (!bytes || at === -1) return null;
+    return revisionIn(bytes.toString('latin1', bytes.lastIndexOf('\n', at) + 1, at));
   }
-  return null;
+
+  /**
+   * @param {string} ref
+   * @param {boolean} [isLed]  Another ref has led here, as that of the remote's HEAD does.
+   * @returns {Promise<string | null>}
+   */
+  async function revisionOf(ref, isLed = false) {
+    if (!REF.test(ref)) return null;
+    for (const folder of folders) {
+      const loose = (await line(join(folder, ref))) ?? '';
+      const next = isLed ? null : refIn(loose);
+      const revision =
+        next === null ? (revisionIn(loose) ?? (await packedRevision(folder, ref))) : await revisionOf(next, true);
+      if (revision !== null) return revision;
+    }
+    return null;
+  }
+
+  return { revisionOf };
+}
+
+/** @param {string} line */
+function refIn(line) {
+  return /^ref: (.+)$/.exec(line)?.[1] ?? null;
+}
+
+/** @param {string} line */
+function revisionIn(line) {
+  return REVISION.test(line) ? line : null;
+}
+
+/** @param {string} value */
+function isName(value) {
+  return value.length <= NAME_MAX_CHARS && !hasControls(value);
+}
+
+/** @param {string} value */
+function hasControls(value) {
+  return /\p{Cc}/u.test(value);
 }
 
 /**
- * @param {string} config
+ * @param {string[]} config
  * @param {string} section
  * @param {string} key
  */
 function valueOf(config, section, key) {
-  const lines = config.split('\n').map((line) => line.trim());
-  const from = lines.findIndex((line) => line.startsWith(`[${section}]`));
+  const from = config.findIndex((line) => line.startsWith(`[${section}]`));
   if (from === -1) return null;
-  const length = lines.slice(from + 1).findIndex((line) => line.startsWith('['));
-  const own = lines.slice(from + 1, length === -1 ? undefined : from + 1 + length);
-  const values = own
-    .filter((line) => line.startsWith(key) && line.slice(key.length).trim().startsWith('='))
-    .map((line) => line.slice(line.indexOf('=') + 1).trim());
-  return values.find((value) => value !== '') ?? null;
+  for (const line of config.slice(from + 1)) {
+    if (line.startsWith('[')) return null;
+    const rest = line.startsWith(key) ? line.slice(key.length).trimStart() : '';
+    if (rest.startsWith('=') && rest.length > 1) return rest.slice(1).trim();
+  }
+  return null;
+}
+
+/** @param {string | null} config */
+function linesOf(config) {
+  return (config ?? '').split('\n').map((line) => line.trim());
+}
+
+/** @param {string} file */
+function line(file) {
+  return text(file, LINE_MAX_BYTES);
 }
 
 /**
  * @param {string} file
- * @param {number} [maxBytes]
+ * @param {number} maxBytes
  */
-async function text(file, maxBytes = FILE_MAX_BYTES) {
+async function text(file, maxBytes) {
+  return (await bytesOf(file, maxBytes))?.toString('utf8').trimEnd() ?? null;
+}
+
+/**
+ * @param {string} file
+ * @param {number} maxBytes
+ * @returns {Promise<Buffer | null>}  null: it is not there, as not every checkout has every file.
+ *   Rejects when it is too long: then nothing is known, which is not the same.
+ */
+async function bytesOf(file, maxBytes) {
   try {
-    return (await readRegular(file, maxBytes)).toString('utf8').trimEnd();
-  } catch {
-    return null; // Not every checkout has it.
+    return await readRegular(file, maxBytes);
+  } catch (error) {
+    if (error instanceof Unfit && error.isTooLong) throw error;
+    return null;
   }
 }

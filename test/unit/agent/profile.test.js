@@ -142,7 +142,7 @@ test('of an idle process the stack is empty, and it says what keeps it alive', a
     samples: expect.any(Number),
     busy: expect.any(Number),
     frames: expect.any(Array),
-    resources: expect.any(Array),
+    resources: expect.any(Object),
   });
   expect(stack.frames.filter((/** @type {{ url: string }} */ { url }) => url.includes('/daemon/agent/'))).toEqual([]);
 });

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { actOf, closeHandle, socketOf } from '../../../daemon/keeper/agent-acts.js';
+import { createEdge, refusalOf } from '../../../daemon/keeper/agent-acts.js';
 
 const CLAIM = { address: '127.0.0.1', port: 80, family: 4, flags: 0, index: 0 };
 
-/** What agents say. */
+/** What agents say. Real ones: test/helpers/dropped-messages.js. */
 const HONEST = [
   { act: 'hello' },
   { act: 'booted' },
@@ -18,21 +18,23 @@ const HONEST = [
   { act: 'draining', caught: [] },
   { act: 'drained', caught: ['SIGTERM', 'SIGINT'] },
   { act: 'answer', seq: 3, open: 2 },
+  { act: 'answer', seq: 3, open: -1 },
   { act: 'answer', seq: 3, refusal: null },
   { act: 'answer', seq: 3, refusal: { code: 'EADDRINUSE', message: 'held' } },
+  { act: 'answer', seq: 3, refusal: { message: 'no code' } },
   { act: 'answer', seq: 3, url: 'ws://127.0.0.1:9229/x' },
   { act: 'answer', seq: 3, bytes: 5, stack: { resources: [] } },
   { act: 'overflow', seq: 1, claim: CLAIM, open: 9 },
   { act: 'took', seq: 1 },
   { act: 'declined', seq: 1 },
-  { act: 'vitals', responses: 1, errors: 0, delayP99Ms: 0.5, connections: 3 },
+  { act: 'vitals', responses: 1, errors: 0, delayP99Ms: 0.5, connections: -3 },
   { act: 'report', report: { seq: 1, http: { latency: [3, 1] } } },
   { act: 'fault', part: 'metrics', message: 'TypeError: x' },
   { act: 'unlistened' },
 ];
 
 /** What no field takes. */
-const NEVER = [{ toString: 1 }, NaN, Infinity, -1, true, 'x'.repeat(1_000_000)];
+const NEVER = [{ toString: 1 }, NaN, Infinity, -0.5, true, 'x'.repeat(1_000_000)];
 
 const deep = () => {
   let value = {};
@@ -40,17 +42,33 @@ const deep = () => {
   return value;
 };
 
+/** A handle of this kind comes with the act. @type {Record<string, (message: any) => object>} */
+const HANDLES = {
+  bound: ({ claim }) => handleOf(claim?.family === 0 ? 'Pipe' : 'TCP'),
+  overflow: ({ claim }) => handleOf(claim?.family === 0 ? 'Pipe' : 'TCP'),
+};
+
+/** @param {string} kind */
+const handleOf = (kind) => new { TCP: class TCP {}, Pipe: class Pipe {} }[kind]();
+
+/** @param {any} message */
+function isHeard(message) {
+  const handle =
+    typeof message?.act === 'string' && Object.hasOwn(HANDLES, message.act) ? HANDLES[message.act](message) : undefined;
+  return createEdge()({}, message, /** @type {any} */ (handle)).fault === null;
+}
+
 test.each(HONEST)('$act is heard: %o', (message) => {
-  expect(actOf(message)).toBe(message.act);
+  expect(isHeard(message)).toBe(true);
 });
 
 describe.each(HONEST.filter(({ act, ...fields }) => act !== 'report' && Object.keys(fields).length > 0))(
   '%o',
   (message) => {
-    const fields = Object.keys(message).filter((name) => name !== 'act' && name !== 'stack');
+    const fields = Object.keys(message).filter((name) => !['act', 'stack'].includes(name));
 
     test.each(fields)('is not heard with another %s', (name) => {
-      expect(NEVER.filter((value) => actOf({ ...message, [name]: value }))).toEqual([]);
+      expect(NEVER.filter((value) => isHeard({ ...message, [name]: value }))).toEqual([]);
     });
   },
 );
@@ -60,34 +78,69 @@ test.each([
   ['a text', 'hello'],
   ['no act', {}],
   ['an act of Object', { act: 'toString' }],
-  ['an act that is no text', { act: { toString: 1 } }],
+  ['an act that is no text', { act: ['hello'] }],
   ['an unknown act', { act: 'listens' }],
-  ['a claim without a port', { act: 'bound', claim: { address: null } }],
-  ['a path of 5,000 characters', { act: 'taken', claim: { ...CLAIM, address: 'x'.repeat(5_000) } }],
+  ['a claim that is a text', { act: 'taken', claim: 'x' }],
+  ['a claim without a port', { act: 'taken', claim: { ...CLAIM, port: undefined } }],
+  ['a claim on a name', { act: 'taken', claim: { ...CLAIM, address: 'localhost' } }],
+  ['a claim of TCP on a path', { act: 'taken', claim: { ...CLAIM, address: '/run/app.sock' } }],
+  ['a claim with flags of libuv', { act: 'taken', claim: { ...CLAIM, flags: 4 } }],
+  ['a path without a path', { act: 'taken', claim: { ...CLAIM, family: 0, address: null } }],
+  ['a relative path', { act: 'taken', claim: { ...CLAIM, family: 0, address: 'app.sock' } }],
+  ['a path with a NUL', { act: 'taken', claim: { ...CLAIM, family: 0, address: '/run/a\0b' } }],
+  ['a path of 5,000 characters', { act: 'taken', claim: { ...CLAIM, family: 0, address: `/${'x'.repeat(5_000)}` } }],
   ['a report of 20 KB', { act: 'report', report: { text: 'x'.repeat(20_000) } }],
   ['a report nested too deeply', { act: 'report', report: deep() }],
   ['a report that is a number', { act: 'report', report: 1 }],
 ])('%s is not heard', (_what, message) => {
-  expect(actOf(message)).toBeNull();
+  expect(isHeard(message)).toBe(false);
 });
 
-describe('what comes with a message', () => {
-  test('is taken by an act that brings a socket, if it is one of libuv', async () => {
-    const server = net.createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    const { _handle: handle } = /** @type {any} */ (server);
-    expect(socketOf('bound', handle)).toBe(handle);
-    expect(socketOf('report', handle)).toBeUndefined();
-    expect(socketOf('bound', server)).toBeUndefined();
-    expect(socketOf('bound', new net.Socket())).toBeUndefined();
-    expect(socketOf('bound', undefined)).toBeUndefined();
+test('a socket is taken by the acts that bring one, if it is of the kind that the claim names', async () => {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { _handle: tcp } = /** @type {any} */ (server);
+  const onPath = { ...CLAIM, address: '/run/app.sock', family: 0 };
+  const faultOf = (/** @type {object} */ message, /** @type {any} */ handle) => createEdge()({}, message, handle).fault;
+  expect(faultOf({ act: 'bound', claim: CLAIM }, tcp)).toBeNull();
+  const unfit = '"bound" with an unfit socket';
+  expect(faultOf({ act: 'bound', claim: { ...CLAIM, address: '/run/app.sock', family: 0 } }, tcp)).toBe(unfit);
+  for (const other of [undefined, server, new net.Socket()])
+    expect(faultOf({ act: 'bound', claim: CLAIM }, other)).toBe(unfit);
+  expect(faultOf({ act: 'hello' }, tcp)).toBe('"hello" with an unfit socket');
+});
+
+test('a message that is not heard is answered if its sender waits', () => {
+  expect(refusalOf('listen', { seq: 7 }, 'why')).toEqual({ act: 'refused', seq: 7, code: 'EINVAL', message: 'why' });
+  expect(refusalOf('overflow', { seq: 7 }, 'why')).toEqual({ act: 'placed', seq: 7 });
+  for (const seq of [undefined, -1, {}, 'x']) expect(refusalOf('listen', { seq }, 'why')).toBeNull();
+  expect(refusalOf('report', { seq: 7 }, 'why')).toBeNull();
+});
+
+describe('how often', () => {
+  /** @param {string} act */
+  const messageOf = (act) => HONEST.find((message) => message.act === act);
+
+  test('an act that floods does not use up the messages of another one, and is heard again later', () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
+    onTestFinished(() => now.mockRestore());
+    const look = createEdge();
+    const child = {};
+    const isHeardFrom = (/** @type {object} */ from, /** @type {string} */ act) =>
+      look(from, messageOf(act)).fault === null;
+    expect(Array.from({ length: 5_000 }, () => isHeardFrom(child, 'report')).filter(Boolean)).toHaveLength(100);
+    expect(look(child, messageOf('report')).fault).toBe('"report" too often');
+    expect([isHeardFrom(child, 'listen'), isHeardFrom({}, 'report')]).toEqual([true, true]);
+    now.mockReturnValue(2_000);
+    expect(isHeardFrom(child, 'report')).toBe(true);
   });
 
-  test('is closed, whatever it is', () => {
-    const socket = { destroy: vi.fn() };
-    const server = { close: vi.fn() };
-    for (const handle of [socket, server, undefined, null, {}]) closeHandle(handle);
-    expect([socket.destroy.mock.calls.length, server.close.mock.calls.length]).toEqual([1, 1]);
+  test('a connection is never one too many, and a process reports at most 20 faults', () => {
+    const look = createEdge();
+    const child = {};
+    const heard = (/** @type {string} */ act) =>
+      Array.from({ length: 50_000 }, () => look(child, messageOf(act)).fault).filter((fault) => fault === null).length;
+    expect([heard('took'), heard('fault')]).toEqual([50_000, 20]);
   });
 });

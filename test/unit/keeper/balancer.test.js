@@ -80,7 +80,7 @@ function createRig(open, params = {}) {
     lastOf: (/** @type {string} */ id, /** @type {string} */ act) => rig.said[id].findLast((one) => one.act === act),
     answer: (/** @type {string} */ id, /** @type {number} */ has) =>
       rig.child(id).answered({ seq: rig.lastOf(id, 'ask').seq, open: has }),
-    took: (/** @type {string} */ id) => balancer.onAccepted(rig.lastOf(id, 'connection').seq),
+    took: (/** @type {string} */ id) => balancer.onAccepted(rig.child(id), rig.lastOf(id, 'connection').seq),
     /**
      * @param {string} id
      * @param {{ isRead?: boolean }} [o]  Whether all it had said is read.
@@ -133,6 +133,31 @@ test('a connection goes to the first that answers and has less than the mean, wi
   rig.answer('c', 1);
   expect(rig.lastOf('c', 'connection')).toMatchObject({ claim: CLAIM, handle });
   expect(rig.acts('b')).toEqual(['ask']);
+});
+
+test('a worker that answers for a connection of another one changes nothing', () => {
+  const rig = createRig({ a: 0, b: 0, c: 5 });
+  const handle = rig.overflow('a', 9);
+  rig.answer('c', 5);
+  rig.answer('b', 0);
+  const { seq } = rig.lastOf('b', 'connection');
+  const before = [rig.acts('a'), rig.acts('b'), rig.acts('c')];
+  rig.balancer.onAccepted(rig.child('c'), seq);
+  rig.balancer.onDeclined(rig.child('c'), seq);
+  expect([[rig.acts('a'), rig.acts('b'), rig.acts('c')], handle.isClosed, rig.child('b').load]).toEqual([
+    before,
+    false,
+    1,
+  ]);
+  rig.took('b');
+  expect([handle.isClosed, rig.child('b').load, rig.child('c').load]).toEqual([true, 1, 5]);
+});
+
+test('a worker that reports fewer connections than none has none', () => {
+  const rig = createRig({ a: 0, b: 0 });
+  rig.overflow('a', -7);
+  rig.answer('b', -3);
+  expect([rig.child('a').open, rig.child('b').open]).toEqual([0, 0]);
 });
 
 test('the sender hears of a placement once it is on its way; the copy of the keeper lives until taken', () => {
@@ -217,7 +242,7 @@ test('a connection that was declined goes to another', () => {
   rig.answer('b', 0);
   rig.child('b').isParked = true;
   rig.balancer.onRotationChanged('api');
-  rig.balancer.onDeclined(rig.lastOf('b', 'connection').seq);
+  rig.balancer.onDeclined(rig.child('b'), rig.lastOf('b', 'connection').seq);
   rig.answer('c', 0);
   expect(rig.lastOf('c', 'connection')).toMatchObject({ handle });
   expect([rig.child('b').coming, rig.child('c').coming, handle.isClosed]).toEqual([0, 1, false]);

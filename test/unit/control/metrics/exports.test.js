@@ -89,13 +89,30 @@ test('a page in a browser whose name leads here gets nothing', async () => {
   expect((await ask({ port, host: '127.0.0.1' }, '/metrics', { host: `localhost:${port}` })).status).toBe(200);
 });
 
-test.each(['//', '//x:99999999', '/%', '*', 'http://[', '/metrics/..', '/?/metrics'])(
-  'a request for %s gets 404',
+test.each([
+  '//',
+  '//x:99999999',
+  'http://metrics',
+  'ftp://x/metrics',
+  '/%',
+  '*',
+  'http://[',
+  '/metrics/..',
+  '/?/metrics',
+])('a request for %s gets 404', async (path) => {
+  const port = await takePort();
+  settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
+  await isServed();
+  expect((await ask({ port, host: '127.0.0.1' }, path)).status).toBe(404);
+});
+
+test.each(['/metrics?x=1', 'http://localhost/metrics', 'HTTP://127.0.0.1:9615/metrics'])(
+  'a request for %s gets the metrics',
   async (path) => {
     const port = await takePort();
     settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
     await isServed();
-    expect((await ask({ port, host: '127.0.0.1' }, path)).status).toBe(404);
+    expect((await ask({ port, host: '127.0.0.1' }, path)).status).toBe(200);
   },
 );
 

@@ -58,6 +58,37 @@ test('whatever a process says, sums are numbers', () => {
   expect(Object.keys(sum.latency)).toHaveLength(LATENCY_STEPS);
 });
 
+test('counts are whole, not negative, and stay in the 64 bits of OTLP over any number of restarts', () => {
+  const memory = newMemory();
+  const huge = Number.MAX_SAFE_INTEGER;
+  const counts = { requests: -5, active: -1, aborted: 0.5, upgrades: 1e300 };
+  const latency = Array.from({ length: 2 * LATENCY_STEPS }, (_, at) => (at % 2 === 0 ? 4 : huge));
+  for (let restart = 0; restart < 2_000; restart += 1)
+    keepServed(memory, `i${restart}`, {
+      http: http({ ...counts, responses: [-1, 0.5, huge, huge, -huge], durationMs: -1, latency }),
+    });
+  expect(memory.served).toMatchObject({ requests: 0, aborted: 0, upgrades: 0, durationMs: 0 });
+  expect(memory.served?.responses).toEqual([0, 0, huge, huge, 0]);
+  expect(sumOf(memory.served ?? null, []).latency[4]).toBe(huge);
+});
+
+test('gauges of a process that states nonsense are finite and not negative', () => {
+  const reports = createReports();
+  reports.take(
+    { one: report(1, { elu: 7, heapUsedBytes: -1, handles: -3, delayMs: [-1, Infinity, 'x'], gcMs: -9 }) },
+    0,
+  );
+  expect(gaugesOf(reports.of('one'), 0)).toMatchObject({
+    elu: 1,
+    heapUsedBytes: 0,
+    handles: 0,
+    delayP50Ms: 0,
+    delayP99Ms: 0,
+    delayMaxMs: 0,
+    gcMsPerS: 0,
+  });
+});
+
 test('rates are differences of sums by the clock of the process itself', () => {
   const reports = createReports();
   reports.take({ one: report(1) }, 1_000);

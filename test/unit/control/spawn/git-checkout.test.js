@@ -1,9 +1,23 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createRig, watch } from '../control-rig.js';
 import { makeSpec } from '../make-spec.js';
+
+/** How often git folders were read by control, and whether the disk hangs. */
+const disk = vi.hoisted(() => ({ looks: 0, /** @type {Promise<void> | null} */ hangs: null }));
+vi.mock('../../../../lib/shared/host/git-folder.js', async (original) => {
+  const { readGitFolder } = /** @type {any} */ (await original());
+  return {
+    async readGitFolder(/** @type {string} */ folder) {
+      disk.looks += 1;
+      await disk.hangs;
+      return readGitFolder(folder);
+    },
+  };
+});
+const reading = await vi.importActual('../../../../lib/shared/host/git-folder.js');
 
 const OLD = '1'.repeat(40);
 const NEW = '2'.repeat(40);
@@ -43,12 +57,15 @@ const VERSIONING = {
 const versioning = () => rig.control.world.desired.apps[0].spec.versioning;
 
 /**
- * Real files are read, and that takes no time of the clock.
+ * Real files are read, and that takes no time of the clock: it goes on when they have been.
  * @param {Promise<unknown>} request
  */
 async function through(request) {
   const seen = watch(request);
-  while (seen.state === 'pending') await rig.turn(100);
+  while (seen.state === 'pending') {
+    for (let look = 0; look < 5; look += 1) await reading.readGitFolder(root);
+    await rig.turn(100);
+  }
 }
 
 async function started(fields = {}) {
@@ -74,4 +91,30 @@ test('a checkout that is gone, and an app that does not want it, stay as they ar
   commit(NEW);
   await through(rig.call('restart', { targets: ['api'] }));
   expect(versioning()).toMatchObject({ revision: OLD });
+});
+
+test('a disk that hangs keeps one look, and requests a second; which revision begins is unknown then', async () => {
+  await started();
+  commit(NEW);
+  let back = () => {};
+  disk.hangs = new Promise((resolve) => {
+    back = () => resolve();
+  });
+  const before = disk.looks;
+  const first = watch(rig.call('reload', { targets: ['api'] }));
+  await rig.turn(999);
+  expect([first.state, rig.running()]).toEqual(['pending', ['api/0']]);
+  await rig.turn(30_000);
+  expect(first.state).toBe('done');
+  expect(versioning()).toMatchObject({ revision: null, comment: null, unstaged: null, repo_path: root });
+  // The one that hangs is not waited for again, and no other one begins.
+  await through(rig.call('restart', { targets: ['api'] }));
+  expect(disk.looks - before).toBe(1);
+
+  back();
+  disk.hangs = null;
+  await vi.waitFor(async () => {
+    await through(rig.call('restart', { targets: ['api'] }));
+    expect(versioning()).toMatchObject({ revision: NEW });
+  });
 });

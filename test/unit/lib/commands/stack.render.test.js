@@ -7,7 +7,7 @@ const frames = [
   { name: '', file: '/app/a.js', line: 5, column: 1 },
   { name: 'run', file: '', line: 1, column: null },
 ];
-const common = { slot, isHeldUp: false, wasHeldUp: false, busy: 0, durationMs: 200, frames: [], resources: [] };
+const common = { slot, isHeldUp: false, wasHeldUp: false, busy: 0, durationMs: 200, frames: [], resources: {} };
 
 test('a loop that does not turn: its frames, as V8 writes them', () => {
   expect(renderStack({ ...common, isHeldUp: true, busy: null, frames })).toBe(
@@ -17,20 +17,20 @@ test('a loop that does not turn: its frames, as V8 writes them', () => {
 });
 
 test('an idle worker: what it waits for', () => {
-  expect(renderStack({ ...common, busy: 0.01, frames, resources: ['TCPServerWrap', 'Timeout', 'Timeout'] })).toBe(
+  expect(renderStack({ ...common, busy: 0.01, frames, resources: { TCPServerWrap: 1, Timeout: 2 } })).toBe(
     '"api" (id 3, pid 7) runs no JavaScript now: it is idle, and waits for events.\nWhat keeps it alive, by ' +
       "Node's names: TCPServerWrap, 2 Timeout\n",
   );
 });
 
 test('a socket of the worker is not taken for a connection', () => {
-  expect(renderStack({ ...common, resources: ['PipeWrap', 'TCPSocketWrap', 'PipeWrap'] })).toContain(
+  expect(renderStack({ ...common, resources: { PipeWrap: 2, TCPSocketWrap: 1 } })).toContain(
     "What keeps it alive, by Node's names: 2 PipeWrap, TCPSocketWrap (connections, or sockets that listen)\n",
   );
 });
 
 test('one that has come back meanwhile: that it goes on, and no innocent frame', () => {
-  expect(renderStack({ ...common, wasHeldUp: true, busy: 0.4, frames, resources: ['PipeWrap'] })).toBe(
+  expect(renderStack({ ...common, wasHeldUp: true, busy: 0.4, frames, resources: { PipeWrap: 1 } })).toBe(
     '"api" (id 3, pid 7) was held up until now, and goes on: it was inside of a system call, of native ' +
       'code, or of JavaScript that has just ended.\n',
   );

@@ -7,7 +7,7 @@ import { slotStatus } from '../slots.js';
 /** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 
 const slot = { id: 0, name: 'api', slot: 0, pid: 2 ** 30 };
-const idle = { samples: 100, busy: 0, frames: [], resources: ['PipeWrap'] };
+const idle = { samples: 100, busy: 0, frames: [], resources: { PipeWrap: 1 } };
 const frame = (/** @type {string} */ file) => ({ name: 'f', file, line: 1, column: 1 });
 
 /**
@@ -48,7 +48,7 @@ test('a worker that answers after a debugger could not get in was held up, and i
     busy: 0,
     durationMs: 200,
     frames: [],
-    resources: ['PipeWrap'],
+    resources: { PipeWrap: 1 },
   });
   expect(said).toEqual([expect.stringMatching(/^"api" \(id 0\) does not answer: .* A debugger goes in/)]);
   expect(asked).toEqual(['list', 'stack', 'breakIn', 'stack']);

@@ -130,18 +130,71 @@ describe('what git knows of a script', () => {
   test('no file that is not of git', async () => {
     const secret = join(root, '..', 'secret');
     writeFileSync(secret, 'password');
-    writeFileSync(join(root, '.git', 'HEAD'), 'ref: refs/../../../secret\n');
-    expect(await readGitFolder(root)).toBeNull();
-    writeFileSync(join(root, '.git', 'HEAD'), 'password');
-    expect(await readGitFolder(root)).toBeNull();
+    writeFileSync(join(root, '.git', 'config'), `[x]\n${'1'.repeat(40)}`);
+    for (const head of [
+      'ref: refs/../../../secret',
+      'ref: refs/../config',
+      'ref: refs/heads/../../config',
+      'password',
+    ]) {
+      writeFileSync(join(root, '.git', 'HEAD'), `${head}\n`);
+      expect([head, await readGitFolder(root)]).toEqual([head, null]);
+    }
     writeFileSync(join(root, '.git', 'HEAD'), 'ref: refs/heads/main\n');
     rmSync(join(root, '.git', 'refs', 'heads', 'main'));
     symlinkSync(secret, join(root, '.git', 'refs', 'heads', 'main'));
     expect(await readGitFolder(root)).toMatchObject({ branch: 'main', revision: null });
+    // A remote may have any name, but no file above its folder.
+    writeFileSync(join(root, '.git', 'main'), `${'1'.repeat(40)}\n`);
+    writeFileSync(join(root, '.git', 'config'), '[remote "../.."]\n  url = x\n');
+    expect(await readGitFolder(root)).toMatchObject({ remote: '../..', isOnRemote: false });
   });
 
-  test('no named pipe, and a config of any size in time', async () => {
-    writeFileSync(join(root, '.git', 'config'), '\n'.repeat(200_000));
+  test('names and an address that a list can show, and a limited number of them', async () => {
+    const remotes = Array.from({ length: 100 }, (_, at) => `[remote "r${at}"]`);
+    const config = [
+      `[remote "${'x'.repeat(300)}"]`,
+      '[remote "a\u001b]52;c;x\u0007"]',
+      ...remotes,
+      `  url = ${'u'.repeat(3_000)}`,
+    ];
+    writeFileSync(join(root, '.git', 'config'), config.join('\n'));
+    const found = await readGitFolder(root);
+    expect([found?.remotes.length, found?.remote]).toEqual([64, 'r0']);
+    writeFileSync(join(root, '.git', 'config'), ['[remote "origin"]', `  url = ${'u'.repeat(3_000)}`].join('\n'));
+    expect(await readGitFolder(root)).toMatchObject({ remote: 'origin', url: null });
+    for (const name of ['x'.repeat(300), 'a\u009bb']) {
+      writeFileSync(join(root, '.git', 'HEAD'), `ref: refs/heads/${name}\n`);
+      expect(await readGitFolder(root)).toBeNull();
+    }
+  });
+
+  test('that the remote has the checked out revision, also when no branch is', async () => {
+    const copy = join(root, '..', 'copy');
+    execFileSync('git', ['clone', '-q', root, copy]);
+    execFileSync('git', ['-C', copy, 'checkout', '-q', '--detach']);
+    expect(await readGitFolder(copy)).toMatchObject({ branch: 'HEAD', isOnRemote: true });
+  });
+
+  test('nothing when a file is larger than is read, rather than a part of it', async () => {
+    git('pack-refs', '--all');
+    const packed = join(root, '.git', 'packed-refs');
+    const text = readFileSync(packed, 'utf8');
+    const line = (/** @type {number} */ at) => `${'2'.repeat(40)} refs/tags/${String(at).padStart(9, '0')}\n`;
+    const many = (/** @type {number} */ count) => Array.from({ length: count }, (_, at) => line(at)).join('');
+    writeFileSync(packed, many(60_000) + text);
+    const startedMono = performance.now();
+    expect(await readGitFolder(root)).toMatchObject({ branch: 'main', revision: git('rev-parse', 'HEAD') });
+    expect(performance.now() - startedMono).toBeLessThan(1_000);
+    writeFileSync(packed, many(80_000) + text);
+    expect(await readGitFolder(root)).toBeNull();
+    writeFileSync(packed, text);
+    writeFileSync(join(root, '.git', 'config'), '#'.repeat(2 * 1024 * 1024));
+    expect(await readGitFolder(root)).toBeNull();
+  });
+
+  test.each(['a\n', '\n', ' \n', '[\n'])('no named pipe, and in time a config of nothing but %j', async (line) => {
+    writeFileSync(join(root, '.git', 'config'), line.repeat(200_000 / line.length));
     const startedMono = performance.now();
     expect(await readGitFolder(root)).toMatchObject({ branch: 'main', remotes: [] });
     expect(performance.now() - startedMono).toBeLessThan(2_000);

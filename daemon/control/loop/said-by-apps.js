@@ -1,0 +1,50 @@
+// Facts that the keeper passes on as a process stated them. The keeper checks them, but a keeper of
+// an earlier version does not, and control meets one during an update.
+
+/** @import { Address } from '../keeper-link/link.js' */
+
+/** Of a text that goes into the log. */
+const FAULT_MAX_CHARS = 300;
+
+/** By event: its data, checked. Each throws a TypeError. @type {Record<string, (data: any) => object>} */
+const READERS = {
+  listening: (data) => {
+    if (!isAddress(data)) throw new TypeError('the address is not one');
+    return data;
+  },
+  vitals: ({ responses, errors, delayP99Ms }) => ({
+    responses: number(responses),
+    errors: number(errors),
+    delayP99Ms: number(delayP99Ms),
+  }),
+  'agent-failed': ({ part, message }) => ({ part: text(part), message: text(message) }),
+};
+
+/**
+ * @param {string} event
+ * @param {object} data
+ * @returns {object}  Throws a TypeError when a process stated something else than it should.
+ */
+export function readFact(event, data) {
+  return Object.hasOwn(READERS, event) ? READERS[event](data) : data;
+}
+
+/**
+ * @param {any} value
+ * @returns {value is Address}
+ */
+export function isAddress(value) {
+  return typeof value?.address === 'string' && Number.isSafeInteger(value.port) && typeof value.family === 'string';
+}
+
+/** @param {unknown} value */
+function number(value) {
+  if (typeof value !== 'number' || !(value >= 0)) throw new TypeError('a figure is not a number');
+  return value;
+}
+
+/** @param {unknown} value */
+function text(value) {
+  if (typeof value !== 'string') throw new TypeError('a text is not one');
+  return value.slice(0, FAULT_MAX_CHARS);
+}
