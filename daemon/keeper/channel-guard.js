@@ -1,5 +1,5 @@
-// The IPC channel of an app, between Node and the rest of the keeper. Node trusts the process at the
-// other end. It throws at the keeper if a line is not JSON or breaks the protocol of its own
+// The IPC channel of an app, between Node and the rest of the keeper. Node trusts the process at
+// the other end. It throws at the keeper if a line is not JSON or breaks the protocol of its own
 // messages. It keeps a line that never ends in memory, and opens each server or socket that an app
 // sends.
 import { constants } from 'node:os';
@@ -90,6 +90,8 @@ export function guardChannel(started, onDropped) {
   /** @param {string} why */
   function close(why) {
     onDropped(why);
+    coming?.close();
+    coming = null;
     // Else Node waits for the end of a message that it is in the middle of.
     channel.buffering = false;
     if (started.connected) started.disconnect();
@@ -101,7 +103,7 @@ export function guardChannel(started, onDropped) {
     if (nowMono >= window.endMono) Object.assign(window, { endMono: nowMono + WINDOW_MS, bytes: 0, messages: 0 });
     window.bytes += bytes;
     if (window.bytes <= BYTES_PER_S && window.messages <= MESSAGES_PER_S) return;
-    onDropped('nothing, but more than is read in a second');
+    // Nothing is lost: what has not been read waits in the system, and then the app waits.
     channel.readStop();
     setTimeout(() => started.connected && channel.readStart(), window.endMono - nowMono).unref();
   }

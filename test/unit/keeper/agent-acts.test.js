@@ -101,7 +101,6 @@ test('a socket is taken by the acts that bring one, if it is of the kind that th
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const { _handle: tcp } = /** @type {any} */ (server);
-  const onPath = { ...CLAIM, address: '/run/app.sock', family: 0 };
   const faultOf = (/** @type {object} */ message, /** @type {any} */ handle) => createEdge()({}, message, handle).fault;
   expect(faultOf({ act: 'bound', claim: CLAIM }, tcp)).toBeNull();
   const unfit = '"bound" with an unfit socket';

@@ -1,0 +1,241 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ask, openConnections } from '../helpers/connections.js';
+import { countDescriptors } from '../helpers/footprint.js';
+import { realKeeper } from '../helpers/keeper.js';
+import { takePort } from '../helpers/ports.js';
+import { residentBytes } from '../helpers/processes.js';
+import { waitFor } from '../helpers/wait-for.js';
+
+// A hostile app at the other end of a real channel. Another app is beside it, and goes on serving.
+
+/** What the code of a hostile app begins with. */
+const TOOLS = `
+  const net = require('net');
+  const fs = require('fs');
+  const symbol = Object.getOwnPropertySymbols(process).find(({ description }) => description === 'kChannelHandle');
+  const channel = process[symbol];
+  const agentSays = (act, more, handle, then) => process.send({ cmd: 'NODE_NCLUST', act, ...more }, handle, then);
+  const write = (text) => {
+    try {
+      if (process.connected) fs.writeSync(channel.fd, text);
+    } catch (error) {
+      if (!['EAGAIN', 'EPIPE'].includes(error.code)) throw error;
+    }
+  };
+  process.on('disconnect', () => say('is cut off'));
+  const stays = setInterval(() => {}, 1 << 30);
+  setTimeout(() => say('begins'), 0);`;
+
+/**
+ * @param {string} code  Runs when it is sent anything.
+ * @param {object} [params]
+ */
+async function hostile(code, params = {}) {
+  const keeper = await realKeeper({ isHostile: true });
+  const port = await takePort();
+  await keeper.spawnNode('good', 'http-echo', { app: 'good', env: { PORT: String(port) } });
+  await keeper.event('listening', 'good');
+  await keeper.spawnNode('bad', 'runs-code', {
+    app: 'bad',
+    env: { CODE: `${TOOLS} process.once('message', () => { ${code} });` },
+    ...params,
+  });
+  await keeper.says('bad', 'begins');
+  const log = () =>
+    readFileSync(join(keeper.home, 'nclust.log'), 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  return {
+    keeper,
+    port,
+    begin: () => keeper.call('send-message', { instanceId: 'bad', message: 'go' }),
+    dropped: () => log().filter(({ event }) => event === 'message-dropped'),
+    /** The other app serves, and nothing got past the code that handles the hostile one. */
+    async isUnharmed() {
+      expect(await ask({ port })).toMatchObject({ pid: expect.any(Number) });
+      expect(log().filter(({ event }) => event === 'uncaught' || event === 'child-error')).toEqual([]);
+      expect((await keeper.call('snapshot')).children.map((/** @type {any} */ one) => one.exit)).toEqual([null, null]);
+    },
+  };
+}
+
+test.each([
+  ['bytes that are not JSON', `write('{]\\n');`],
+  ['bytes that are not text', `write(Buffer.from([0xff, 0xfe, 0x00, 0x0a]));`],
+  ['half a line and the end of it', `write('{"cmd":"NODE_NCLUST"'); write('x\\n');`],
+  ['a line without an end', `setInterval(() => { for (let at = 0; at < 16; at += 1) write('x'.repeat(65_536)); }, 1);`],
+])('an app that sends %s is cut off, and lives on', async (_what, code) => {
+  const { keeper, begin, dropped, isUnharmed } = await hostile(code);
+  const before = residentBytes(keeper.pid);
+  await begin();
+  await keeper.says('bad', 'is cut off');
+  await isUnharmed();
+  expect(dropped()).toMatchObject([{ count: 1 }]);
+  expect(residentBytes(keeper.pid) - before).toBeLessThan(40 * 2 ** 20);
+});
+
+test.each([
+  ['a message of the agent', `{ cmd: 'NODE_NCLUST', act: 'report', report: {} }`, 'server._handle'],
+  ['a message of the agent that is unfit', `{ cmd: 'NODE_NCLUST', act: 'bound', claim: {} }`, 'server._handle'],
+  ['another message of Node', `{ cmd: 'NODE_CLUSTER', act: 'listening' }`, 'server._handle'],
+  ['an unknown message of Node', `{ cmd: 'NODE_OTHER' }`, 'server._handle'],
+  ['a message of the app', `'here'`, 'server'],
+  ['a message of the app as a handle', `{ type: 'axm:monitor', data: {} }`, 'server._handle'],
+  ['a message of the app, a connection', `'here'`, 'client'],
+  ['a message of the app, UDP', `'here'`, 'udp'],
+])('a socket that comes with %s is closed, and each message is answered', async (_what, message, handle) => {
+  const { keeper, begin, isUnharmed } = await hostile(`
+    const udp = require('dgram').createSocket('udp4').bind({ port: 0, exclusive: true });
+    const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
+      const client = net.connect(server.address().port, '127.0.0.1', () => {
+        let left = 100;
+        const next = () => {
+          if (left-- > 0) process.send(${message}, ${handle}, { keepOpen: true }, next);
+          else agentSays('fault', { part: 'last', message: '' });
+        };
+        next();
+      });
+    });`);
+  const before = countDescriptors(keeper.pid);
+  await begin();
+  await keeper.event('agent-failed', 'bad');
+  await waitFor('closed sockets', () => countDescriptors(keeper.pid) <= before);
+  await isUnharmed();
+});
+
+test('an app that sends sockets without their messages is cut off, and they are closed', async () => {
+  const { keeper, begin, isUnharmed } = await hostile(`
+    const { WriteWrap } = process.binding('stream_wrap');
+    const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
+      for (let at = 0; at < 50; at += 1) channel.writeUtf8String(new WriteWrap(), '"x"\\n', server._handle);
+    });`);
+  const before = countDescriptors(keeper.pid);
+  await begin();
+  await keeper.says('bad', 'is cut off');
+  // In place of its channel it has the door.
+  await waitFor('closed sockets', () => countDescriptors(keeper.pid) <= before);
+  await isUnharmed();
+});
+
+test('a socket whose message does not come is closed when the app exits', async () => {
+  const { keeper, begin } = await hostile(`
+    const { WriteWrap } = process.binding('stream_wrap');
+    const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
+      channel.writeUtf8String(new WriteWrap(), '"x"\\n', server._handle);
+      say('has sent');
+    });`);
+  const before = countDescriptors(keeper.pid);
+  await begin();
+  await keeper.says('bad', 'has sent');
+  await keeper.retire('bad', { killTimeoutMs: 0 });
+  await keeper.event('gone', 'bad');
+  // Its channel is closed too.
+  await waitFor('closed sockets', () => countDescriptors(keeper.pid) < before);
+});
+
+test('messages that are not taken are in the log once, however many they are', async () => {
+  const { keeper, begin, dropped, isUnharmed } = await hostile(`
+    for (let at = 0; at < 5_000; at += 1) {
+      agentSays('listen', {});
+      agentSays('nonsense', { at });
+      process.send({ cmd: 'NODE_HANDLE_ACK' });
+    }
+    agentSays('fault', { part: 'last', message: 'x' });`);
+  await begin();
+  await keeper.event('agent-failed', 'bad');
+  await isUnharmed();
+  expect(dropped()).toMatchObject([{ app: 'bad', count: 1 }]);
+});
+
+test('an app that floods is read a second later, and nothing of another one waits', async () => {
+  const { keeper, port, begin } = await hostile(`
+    const flood = () => { for (let at = 0; at < 60_000; at += 1) agentSays('took', { seq: at }); say('has sent'); };
+    flood();`);
+  await begin();
+  await keeper.says('bad', 'has sent');
+  const startedMono = performance.now();
+  for (let at = 0; at < 20; at += 1) await ask({ port });
+  await keeper.call('snapshot');
+  expect(performance.now() - startedMono).toBeLessThan(2_000);
+});
+
+test('a listen() that the keeper does not take is refused, and a question is answered with an error', async () => {
+  const { keeper, begin } = await hostile(`
+    // Before its agent does.
+    process.prependListener('internalMessage', (message) => {
+      if (message.act === 'refused') say('refused', message.seq, message.code);
+      if (message.act === 'ask') agentSays('answer', { seq: message.seq, open: 'many' });
+    });
+    const address = '/' + 'x'.repeat(5_000);
+    agentSays('listen', { seq: 7_000, claim: { address, port: 0, family: 0, flags: 0, index: 0 } });`);
+  await begin();
+  await keeper.says('bad', 'refused 7000 EINVAL');
+  await expect(keeper.call('ask', { instanceId: 'bad', timeoutMs: 5_000 })).rejects.toMatchObject({ code: 'EBADMSG' });
+});
+
+test('no other app can answer for a connection that is given to a worker', async () => {
+  const keeper = await realKeeper({ isHostile: true });
+  const port = await takePort();
+  const server = `
+    let count = 0;
+    http.createServer(answer).on('connection', () => say('accepted', count += 1, '.')).listen(${port});`;
+  for (const id of ['a', 'b', 'c', 'd']) {
+    await keeper.spawnNode(id, 'runs-code', { scheduling: 'least-connections', env: { CODE: server } });
+    await keeper.event('listening', id);
+  }
+  await keeper.spawnNode('bad', 'runs-code', {
+    app: 'bad',
+    env: {
+      CODE: `${TOOLS} setInterval(() => {
+        for (let seq = 1; seq < 200; seq += 1) for (const act of ['declined', 'took']) agentSays(act, { seq });
+      }, 1);`,
+    },
+  });
+  await keeper.says('bad', 'begins');
+  const accepted = () =>
+    ['a', 'b', 'c', 'd']
+      .map((id) => Number(/accepted (\d+) \.\s*$/.exec(keeper.output(id))?.[1] ?? 0))
+      .reduce((sum, count) => sum + count, 0);
+  await openConnections({ port }, 64, 'burst');
+  // Each connection was answered, so what comes now is one that two workers have.
+  await waitFor('the workers to report', () => accepted() >= 64);
+  await ask({ port });
+  await waitFor('the last one', () => accepted() >= 65);
+  expect(accepted()).toBe(65);
+});
+
+test('no descriptor of the keeper can be had through node:cluster', async () => {
+  const { keeper, begin, isUnharmed } = await hostile(`
+    let left = 0;
+    process.on('internalMessage', (message, handle) => {
+      if (!Number.isInteger(message.ack)) return;
+      if (handle) say('has a descriptor of the keeper');
+      if ((left -= 1) === 0) say('has all answers', message.errno);
+    });
+    for (let fd = 0; fd < 40; fd += 1, left += 1)
+      process.send({ cmd: 'NODE_CLUSTER', act: 'queryServer', seq: 1_000 + fd, fd, address: null, port: null,
+        addressType: null, index: 0 });`);
+  const before = countDescriptors(keeper.pid);
+  await begin();
+  await keeper.says('bad', 'has all answers -9');
+  expect([keeper.output('bad').includes('descriptor'), countDescriptors(keeper.pid)]).toEqual([false, before]);
+  await isUnharmed();
+});
+
+test('a worker may bind UDP sockets again and again, and 256 at a time', async () => {
+  const { keeper, begin } = await hostile(`
+    const dgram = require('dgram');
+    const bind = (then) => dgram.createSocket('udp4').on('error', (error) => say('refused', error.code))
+      .on('listening', function () { then(this); }).bind(0, '127.0.0.1');
+    let opened = 0;
+    const hold = (count) => count > 0 ? bind(() => hold(count - 1)) : bind(() => {});
+    const did = () => { say('did'); hold(256); };
+    const again = (count) => count > 0 ? bind((socket) => socket.close(() => again(count - 1))) : did();
+    again(300);`);
+  await begin();
+  await keeper.says('bad', 'did');
+  await keeper.says('bad', 'refused EMFILE');
+});
