@@ -20,9 +20,7 @@ const GIVE_WAY_LOOKS = 100;
 /** Acts that still mean something when the process that said them has ended. */
 const AFTER_EXIT = new Set(['overflow', 'took', 'report']);
 
-/**
- * @typedef {{ act?: string, [key: string]: any }} AgentMessage
- */
+/** @typedef {{ act?: string, [key: string]: any }} AgentMessage */
 
 export class Agents {
   #listeners;
@@ -162,9 +160,7 @@ export class Agents {
     this.retryWaiting();
   }
 
-  /**
-   * @param {(listener: Listener) => boolean} isMeant
-   */
+  /** @param {(listener: Listener) => boolean} isMeant */
   release(isMeant) {
     for (const { key, scope, claim } of this.#listeners.release(isMeant)) {
       this.#emit('released', { key });

@@ -15,6 +15,7 @@ const RINGS = {
   nodes: { script: 'test:nodes' },
   long: { script: 'test:long' },
   browser: { script: 'test:browser' },
+  hostile: { script: 'test:hostile' },
   soak: { script: 'test:soak', env: { NCLUST_SOAK_SCALE: '0.05' } },
 };
 /** Lines of vitest, and the headings of the nodes ring, that are repeated before the table. */

@@ -18,6 +18,7 @@ const RINGS = {
   package: ['package'],
   long: ['long', 'long-load'],
   soak: ['soak'],
+  hostile: ['hostile'],
 };
 /** How much of the first error of a test is shown. */
 const ERROR_LINES = 12;
