@@ -1,22 +1,39 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer } from 'node:http';
 import { basename, extname } from 'node:path';
 import compression from 'compression';
+import { answerInTurn } from '../shared/answer-in-turn.js';
 import { parseDuration } from '../shared/units.js';
 import { encodePath, locate, readRequestPath } from './path.js';
 import { listFolder, renderListing, sendFile, sendPage, varyBy } from './respond.js';
 
-/** @import { IncomingMessage as Request, ServerResponse as Response } from 'node:http' */
+/** @import { IncomingMessage as Request, Server, ServerResponse as Response } from 'node:http' */
 /** @import { ServeSettings } from './settings.js' */
 
 /** The custom page for what is not there. */
 const NOT_FOUND_PAGE = '404.html';
 
+/** A client that reads nothing of an answer for this long loses its connection, in ms. */
+const STALLED_MS = 60_000;
+
 /**
  * @param {ServeSettings & { path: string }} settings  With an absolute path.
  * @param {(sentence: string) => void} talk  For what is wrong with the machine.
+ * @param {number} [stalledMs]
+ * @returns {Server}  It does not listen yet.
+ */
+export function createStaticServer(settings, talk, stalledMs = STALLED_MS) {
+  const server = createServer(createHandler(settings, talk));
+  server.timeout = stalledMs;
+  return server;
+}
+
+/**
+ * @param {ServeSettings & { path: string }} settings
+ * @param {(sentence: string) => void} talk
  * @returns {(request: Request, response: Response) => void}
  */
-export function createHandler(settings, talk) {
+function createHandler(settings, talk) {
   const mayEnter = settings.credentials ? createGatekeeper(settings.credentials) : () => true;
   const cacheControl = createCacheControl({ cache: settings.cache, isPrivate: settings.credentials !== null });
   // A range counts in the bytes of the file, not in those of its compressed form.
@@ -25,17 +42,19 @@ export function createHandler(settings, talk) {
       response.statusCode !== 206 && !response.hasHeader('Content-Range') && compression.filter(request, response),
   });
 
-  return (request, response) => {
+  /** @type {(request: Request, response: Response) => Promise<void> | void} */
+  function take(request, response) {
     for (const [name, value] of headersFor(settings)) response.setHeader(name, value);
     if (!mayEnter(request.headers.authorization)) return askForPassword(response);
     if (request.method !== 'GET' && request.method !== 'HEAD') return refuseMethod(response);
-    compress(/** @type {any} */ (request), /** @type {any} */ (response), () => {
-      answer(request, response, settings, cacheControl).catch((error) => {
-        talk(`${request.method} ${request.url}: ${error.message}`);
-        sendPage(response, 500);
-      });
-    });
-  };
+    compress(/** @type {any} */ (request), /** @type {any} */ (response), () => {});
+    return answer(request, response, settings, cacheControl);
+  }
+
+  return answerInTurn(take, (error, request, response) => {
+    talk(`${request.method} ${request.url}: ${error.message}`);
+    sendPage(response, 500);
+  });
 }
 
 /**
@@ -55,7 +74,8 @@ async function answer(request, response, settings, cacheControl) {
     const isListed = settings.hasListing && home.type !== 'file';
     if ((home.type === 'file' || isListed) && !isFolder) return redirect(response, segments, query);
     if (home.type === 'file') return sendFile(request, response, home, cacheControl);
-    if (isListed) return sendPage(response, 200, renderListing(segments, await listFolder(found.root, segments)));
+    const entries = isListed ? await listFolder(found.root, segments) : null;
+    if (entries) return sendPage(response, 200, renderListing(segments, entries));
   }
   if (settings.isSpa) varyBy(response, 'Accept');
   if (settings.isSpa && wantsPage(request)) {

@@ -2,9 +2,8 @@
 // Must not: serve anything outside of its folder, or know of the manager.
 // Start at: this file, then handler.js; path.js decides which file is meant.
 import { statSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { resolve } from 'node:path';
-import { createHandler } from './handler.js';
+import { createStaticServer } from './handler.js';
 import { readServeSettings, wishesOf } from './settings.js';
 
 // The program behind `nclust serve`. It is told everything by its environment, where a password is
@@ -25,7 +24,7 @@ try {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
     throw new Error(`The folder "${path}" does not exist, or is no folder.`);
   const { host, port } = settings;
-  const server = createServer(createHandler({ ...settings, path }, talk));
+  const server = createStaticServer({ ...settings, path }, talk);
   server.on('error', (/** @type {NodeJS.ErrnoException} */ error) => giveUp(explain(error, host, port)));
   server.listen(port, host, () => {
     process.stdout.write(`Serving ${path} on ${host}:${port}\n`);

@@ -57,14 +57,20 @@ function isUnsafe(segment) {
   return segment === null || segment === '.' || segment === '..' || /[/\\\u0000-\u001f\u007f]/.test(segment);
 }
 
-/**
- * @typedef {{ type: 'file', root: string, file: string, bytes: number, modifiedAtMs: number }
- *   | { type: 'folder', root: string, folder: string }
- *   | { type: 'nothing' }} Found  `file` and `folder` are real paths, and inside the real `root`.
- */
-
 /** What the file system says when there is nothing of that name, or nothing we may see. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES', 'EPERM', 'EINVAL'];
+
+/** @param {unknown} error */
+export function isAbsent(error) {
+  return ABSENT.includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '');
+}
+
+/**
+ * @typedef {{ bytes: number, modifiedAtMs: number }} Facts
+ * @typedef {{ type: 'file', root: string, file: string } & Facts
+ *   | { type: 'folder', root: string, folder: string } & Facts
+ *   | { type: 'nothing' }} Found  `file` and `folder` are real paths, and inside the real `root`.
+ */
 
 /**
  * Finds what a path leads to. Links are followed, and what they lead to has to be inside the
@@ -84,13 +90,12 @@ export async function locate(folder, segments) {
     // A link to a hidden file inside the folder is a way around the rule about them.
     if (inside.split(sep).some((name, at) => isHidden(name) && name !== segments[at])) return { type: 'nothing' };
     const facts = await stat(path);
-    if (facts.isDirectory()) return { type: 'folder', root, folder: path };
+    const { size: bytes, mtimeMs: modifiedAtMs } = facts;
+    if (facts.isDirectory()) return { type: 'folder', root, folder: path, bytes, modifiedAtMs };
     // A pipe, a socket or a device has no end.
-    return facts.isFile()
-      ? { type: 'file', root, file: path, bytes: facts.size, modifiedAtMs: facts.mtimeMs }
-      : { type: 'nothing' };
+    return facts.isFile() ? { type: 'file', root, file: path, bytes, modifiedAtMs } : { type: 'nothing' };
   } catch (error) {
-    if (ABSENT.includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) return { type: 'nothing' };
+    if (isAbsent(error)) return { type: 'nothing' };
     throw error;
   }
 }

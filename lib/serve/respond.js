@@ -1,8 +1,8 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { STATUS_CODES } from 'node:http';
 import { join, relative, sep } from 'node:path';
 import send from 'send';
-import { encodePath, isHidden, locate } from './path.js';
+import { encodePath, isAbsent, isHidden, locate } from './path.js';
 
 /** @import { ReadStream } from 'node:fs' */
 /** @import { IncomingMessage as Request, ServerResponse } from 'node:http' */
@@ -36,7 +36,9 @@ export function sendFile(request, response, { root, file, bytes: size, modifiedA
     index: false,
     dotfiles: 'allow',
   });
-  stream.on('error', (/** @type {{ status?: number }} */ error) => fail(response, error.status ?? 500));
+  stream.on('error', (/** @type {NodeJS.ErrnoException & { status?: number }} */ error) =>
+    fail(response, isAbsent(error) ? 404 : (error.status ?? 500)),
+  );
   stream.on('directory', () => fail(response, 404));
   stream.on('stream', (/** @type {ReadStream} */ bytes) => endWhenShort(bytes, response));
   stream.pipe(response);
@@ -116,18 +118,23 @@ function endWhenShort(bytes, response) {
  * What is in a folder and would be sent when asked for: folders first, then files, by name.
  * @param {string} root
  * @param {string[]} segments
- * @returns {Promise<Entry[]>}
+ * @returns {Promise<Entry[] | null>}  Null: the folder cannot be read.
  */
 export async function listFolder(root, segments) {
-  const names = (await readdir(join(root, ...segments))).filter((name) => !isHidden(name) && !name.includes('\\'));
+  const all = await readdir(join(root, ...segments)).catch((error) => {
+    if (isAbsent(error)) return null;
+    throw error;
+  });
+  if (all === null) return null;
+  const names = all.filter((name) => !isHidden(name) && !name.includes('\\'));
   /** @type {Entry[]} */
   const entries = [];
   // One after the other: a folder of 100,000 files must not open all of them at once.
   for (const name of names) {
     const found = await locate(root, [...segments, name]);
     if (found.type === 'nothing') continue;
-    const facts = await stat(found.type === 'file' ? found.file : found.folder);
-    entries.push({ name, isFolder: found.type === 'folder', bytes: facts.size, changedAtMs: facts.mtimeMs });
+    const { bytes, modifiedAtMs: changedAtMs } = found;
+    entries.push({ name, isFolder: found.type === 'folder', bytes, changedAtMs });
   }
   return entries.sort((a, b) => Number(b.isFolder) - Number(a.isFolder) || (a.name < b.name ? -1 : 1));
 }

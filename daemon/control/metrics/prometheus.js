@@ -1,6 +1,7 @@
 import { chmodSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { isIP } from 'node:net';
+import { answerInTurn } from '../../../lib/shared/answer-in-turn.js';
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { ListenTarget } from '../../../lib/shared/settings/listen-address.js' */
@@ -83,23 +84,38 @@ function prometheusNumber(value) {
 const CONNECTIONS_MAX = 32;
 const REQUEST_MS = 5_000;
 
+/** A client that reads nothing of an answer for this long loses its connection, in ms. */
+const STALLED_MS = 30_000;
+
 /**
  * Serves /metrics.
  * @param {Exclude<ListenTarget, { kind: 'none' }>} target
  * @param {() => Promise<Family[]>} collect
  * @param {(error: unknown) => void} onFault  The metrics could not be collected.
+ * @param {{ stalledMs?: number, requestMs?: number }} [o]
  * @returns {Promise<() => Promise<void>>}  What ends it. Rejects with what the system says.
  */
-export async function serveMetrics(target, collect, onFault) {
+export async function serveMetrics(target, collect, onFault, { stalledMs = STALLED_MS, requestMs = REQUEST_MS } = {}) {
+  /** Clients that ask at the same time get the same figures. @type {Promise<Family[]> | null} */
+  let underway = null;
+  const collectOnce = () => (underway ??= collect().finally(() => (underway = null)));
   const server = createServer(
-    { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: 8_192 },
-    (request, response) =>
-      void answer(request, response, collect).catch((error) => {
+    {
+      requestTimeout: requestMs,
+      headersTimeout: requestMs,
+      connectionsCheckingInterval: requestMs,
+      maxHeaderSize: 8_192,
+    },
+    answerInTurn(
+      (request, response) => answer(request, response, collectOnce),
+      (error, _request, response) => {
         onFault(error);
         if (response.headersSent) response.destroy();
         else say(response, 500, 'The metrics could not be collected; the log of the manager says why.\n');
-      }),
+      },
+    ),
   );
+  server.timeout = stalledMs;
   server.maxConnections = CONNECTIONS_MAX;
   const bound = target.kind === 'unix' ? checkPath(target.path) : null;
   await new Promise((resolve, reject) => {

@@ -99,6 +99,7 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
       clock,
       isRight: tokenCheck(token),
       mayAct: () => settings.web().mayAct,
+      onFault: tellFailure,
       folder,
     });
     journal('web-served', dashboard.address);

@@ -4,10 +4,11 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { answerInTurn } from '../../../lib/shared/answer-in-turn.js';
 import { isOurName, isOurPage } from './address.js';
 import { createPages } from './sockets.js';
 
-/** @import { IncomingMessage, ServerResponse } from 'node:http' */
+/** @import { IncomingMessage, Server, ServerResponse } from 'node:http' */
 /** @import { AddressInfo, Socket } from 'node:net' */
 /** @import { Duplex } from 'node:stream' */
 /** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
@@ -29,14 +30,22 @@ const STALLED_MS = 30_000;
  */
 
 /**
+ * @typedef {object} DashboardOptions
+ * @property {(error: Error) => void} onFault  A request could not be answered.
+ * @property {string} [folder]  Of the page.
+ * @property {number} [stalledMs]
+ */
+
+/**
  * Serves the page and its WebSocket.
  * @param {WebAddress} wanted
- * @param {Parameters<typeof createPages>[0] & { folder?: string, stalledMs?: number }} o
+ * @param {Parameters<typeof createPages>[0] & DashboardOptions} o
  * @returns {Promise<Dashboard>}  Rejects with what the system says.
  */
-export async function serveDashboard(wanted, { folder, stalledMs = STALLED_MS, ...o }) {
+export async function serveDashboard(wanted, { folder, onFault, stalledMs = STALLED_MS, ...o }) {
   const files = readPageFiles(folder);
   const pages = createPages(o);
+  /** @type {Server} */
   const server = createServer(
     {
       requestTimeout: REQUEST_MS,
@@ -44,11 +53,25 @@ export async function serveDashboard(wanted, { folder, stalledMs = STALLED_MS, .
       connectionsCheckingInterval: REQUEST_MS,
       maxHeaderSize: 8_192,
     },
-    (request, response) => respond(request, response, { files, address }),
+    answerInTurn(
+      (request, response) => respond(request, response, { files, address }),
+      (error, _request, response) => {
+        onFault(error);
+        if (response.headersSent) response.destroy();
+        else respondRefuse(response, 500, 'This could not be answered; the log of the manager says why.\n');
+      },
+    ),
   );
   server.maxConnections = CONNECTIONS_MAX;
   server.timeout = stalledMs;
-  server.on('upgrade', (request, socket, head) => upgrade(request, socket, head, { pages, address }));
+  server.on('upgrade', (request, socket, head) => {
+    try {
+      upgrade(request, socket, head, { pages, address });
+    } catch (error) {
+      onFault(/** @type {Error} */ (error));
+      socket.destroy();
+    }
+  });
   await new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: wanted.host, port: wanted.port, exclusive: true }, () => resolve(undefined));

@@ -1,9 +1,9 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../../daemon/control/host/clock.js';
 import { serveDashboard } from '../../../../daemon/control/web/server.js';
 import { tokenCheck } from '../../../../daemon/control/web/token.js';
+import { nextAccepted } from '../../../helpers/accepted-socket.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
 import { fetchRaw, openPage } from '../../../helpers/page.js';
 import { pattern } from '../../../helpers/pattern.js';
@@ -16,8 +16,11 @@ let clock;
 let mayAct;
 let dashboard;
 let url;
+/** @type {string[]} */
+let faults;
 
 beforeEach(async () => {
+  faults = [];
   rig = createRig();
   await rig.boot();
   clock = createFakeClock();
@@ -29,12 +32,16 @@ beforeEach(async () => {
       clock: { ...systemClock(), after: clock.after },
       isRight: tokenCheck(TOKEN),
       mayAct: () => mayAct,
+      onFault: (error) => faults.push(error.message),
     },
   );
   url = `http://127.0.0.1:${dashboard.address.port}/#token=${TOKEN}`;
 });
 
-afterEach(() => dashboard.close());
+afterEach(async () => {
+  await dashboard.close();
+  expect(faults).toEqual([]);
+});
 
 const POLICY = pattern(
   /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src [^;]+; /,
@@ -258,21 +265,20 @@ test('who is refused and does not close its side keeps no connection, and does n
 test('who asks for files and does not read them is let go', async () => {
   const own = await serveDashboard(
     { host: '127.0.0.1', port: 0 },
-    { desk: rig.desk, clock: systemClock(), isRight: () => true, mayAct: () => false, stalledMs: 100 },
+    {
+      desk: rig.desk,
+      clock: systemClock(),
+      isRight: () => true,
+      mayAct: () => false,
+      onFault: (error) => faults.push(error.message),
+      stalledMs: 100,
+    },
   );
   const { port } = own.address;
-  // Who does not read does not learn that the other side is gone: so that one is looked at.
-  const accepted = new Promise((resolve) => {
-    const take = (/** @type {any} */ { socket }) => {
-      if (socket.localPort !== port) return;
-      unsubscribe('http.server.request.start', take);
-      resolve(socket);
-    };
-    subscribe('http.server.request.start', take);
-  });
+  const accepted = nextAccepted(port);
   const raw = connect(port, '127.0.0.1');
   raw.on('error', () => {}).pause();
-  raw.write(`GET /uplot.js HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(500));
+  raw.write(`GET /uplot.js HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`.repeat(30));
   const socket = await accepted;
   await within('the end', new Promise((resolve) => socket.once('close', resolve)), 10_000);
   raw.destroy();

@@ -1,0 +1,50 @@
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
+/** @import { Socket } from 'node:net' */
+
+/** Requests of one connection that may wait for their turn. A browser sends one and waits. */
+const WAITING_MAX = 32;
+
+/**
+ * A listener for the requests of strangers. It never throws and never rejects.
+ *
+ * A client can send thousands of requests in one packet, and Node emits all of them at once. Each
+ * connection gets one answer at a time here, so that such a packet opens one file and not
+ * thousands. When the connection ends, the requests that wait are dropped: Node emits 'close' only
+ * for the response that has the socket, so nothing would close what the others had opened.
+ * @param {(request: IncomingMessage, response: ServerResponse) => unknown} answer  It may throw or
+ *   reject.
+ * @param {(error: Error, request: IncomingMessage, response: ServerResponse) => void} onFault
+ *   Reports what `answer` threw, and ends the response.
+ * @returns {(request: IncomingMessage, response: ServerResponse) => void}
+ */
+export function answerInTurn(answer, onFault) {
+  /** @type {WeakMap<Socket, number>} */
+  const waiting = new WeakMap();
+
+  /**
+   * @param {IncomingMessage} request
+   * @param {ServerResponse} response
+   */
+  async function begin(request, response) {
+    if (request.socket.destroyed) return;
+    try {
+      await answer(request, response);
+    } catch (error) {
+      onFault(error instanceof Error ? error : new Error(String(error)), request, response);
+    }
+  }
+
+  return (request, response) => {
+    if (response.socket) return void begin(request, response);
+    const { socket } = request;
+    const count = (waiting.get(socket) ?? 0) + 1;
+    if (count > WAITING_MAX) return void socket.destroy();
+    waiting.set(socket, count);
+    response.once('socket', () => {
+      waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
+      // Node has not finished with the event: it flushes the response next.
+      process.nextTick(begin, request, response);
+    });
+    return undefined;
+  };
+}
