@@ -102,7 +102,7 @@ export default defineConfig({
         globalSetup: frameworks,
         retry: RETRIES,
       }),
-      ring(7, 'hostile', { include: ['test/hostile/*.test.js'], timeoutMs: 120_000, maxWorkers: 1 }),
+      ring(7, 'hostile', { include: ['test/hostile/*.test.js'], timeoutMs: 1_200_000, maxWorkers: 1 }),
     ],
   },
 });
