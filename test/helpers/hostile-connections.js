@@ -387,6 +387,7 @@ const METHODS = [
   null,
   {},
 ];
+/** @type {unknown[]} */
 const ODD = [
   null,
   0,
