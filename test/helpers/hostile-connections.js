@@ -228,7 +228,8 @@ function headersAttack(random, { paths }) {
   );
   if (shape > 0.9) lines.push(`X: ${'x'.repeat(Math.floor(random() * 100_000))}`);
   if (random() < 0.7) lines.unshift('Host: localhost');
-  return `GET ${pickOne(random, paths)} HTTP/1.1\r\n${lines.join(pickOne(random, ['\r\n', '\r\n', '\n', '\r']))}\r\n\r\n`;
+  const end = pickOne(random, ['\r\n', '\r\n', '\n', '\r']);
+  return `GET ${pickOne(random, paths)} HTTP/1.1\r\n${lines.join(end)}\r\n\r\n`;
 }
 
 /**
