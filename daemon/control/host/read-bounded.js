@@ -1,18 +1,33 @@
 import { readRegular, Unfit } from '../../../lib/shared/host/read-regular.js';
 
+/** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { Clock } from './clock.js' */
 
 /** On a disk that hangs, in ms. */
 const READ_MS = 5_000;
 
 /**
+ * For a file that is read with the rights of the user of an app, by the code of the error.
+ * @type {Record<string, string>}
+ */
+const HINTS = {
+  EACCES:
+    'The user of the app could exchange this file, so it is read as that user. Let that user read it, or move it ' +
+    'to a folder that only root can change.',
+  ENOTSUP:
+    'The user of the app could exchange this file while it is opened, which this system cannot prevent. Move it ' +
+    'to a folder that only root can change.',
+};
+
+/**
  * Reads a file that somebody else looks after, off the thread of control.
  * @param {string} file
- * @param {{ maxBytes: number, clock: Clock }} o
- * @returns {Promise<{ bytes: Buffer, fault: null } | { bytes: null, fault: string }>}  The fault in
- *   words that follow the path. Never rejects.
+ * @param {{ maxBytes: number, clock: Clock, user: User | null }} o
+ * @returns {Promise<
+ *   { bytes: Buffer, fault: null } | { bytes: null, fault: string, hint: string | null }
+ * >}  The fault in words that follow the path. The hint: what to do, if it is clear. Never rejects.
  */
-export async function readWhole(file, { maxBytes, clock }) {
+export async function readWhole(file, { maxBytes, clock, user }) {
   /** @type {() => void} */
   let cancel = () => {};
   const late = new Promise((_, reject) => {
@@ -20,12 +35,15 @@ export async function readWhole(file, { maxBytes, clock }) {
   });
   try {
     return {
-      bytes: await Promise.race([/** @type {Promise<never>} */ (late), readRegular(file, maxBytes)]),
+      bytes: await Promise.race([/** @type {Promise<never>} */ (late), readRegular(file, maxBytes, user)]),
       fault: null,
     };
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-    return { bytes: null, fault: error instanceof Unfit ? message : `could not be read (${code ?? message})` };
+    if (error instanceof Unfit) return { bytes: null, fault: message, hint: null };
+    const hint = user ? (HINTS[code ?? ''] ?? null) : null;
+    const reader = hint && user ? ` as user ${user.uid}` : '';
+    return { bytes: null, fault: `could not be read${reader} (${code ?? message})`, hint };
   } finally {
     cancel();
   }

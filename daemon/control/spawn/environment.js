@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
+import { userOf } from '../../../lib/shared/host/as-user.js';
 import { areVariables, environmentFault } from '../../../lib/shared/spec/environment.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { findApp } from '../state/desired.js';
@@ -45,12 +46,17 @@ export function createEnvironment({ clock, secrets, readFile = readWhole }) {
   return {
     secrets,
     async read(specs) {
-      const wanted = new Map(specs.flatMap((spec) => pathsOf(spec).map((file) => [file, spec.name])));
+      const wanted = new Map(
+        specs.flatMap((spec) =>
+          pathsOf(spec).map((file) => [keyOf(spec, file), { file, name: spec.name, user: userOf(spec) }]),
+        ),
+      );
       const files = new Map(
         await allInOrder(
-          [...wanted].map(([file, name]) =>
-            readFileEnv(file, name, () => readFile(file, { maxBytes: FILE_MAX_BYTES, clock })),
-          ),
+          [...wanted].map(async ([key, { file, name, user }]) => {
+            const found = await readFile(file, { maxBytes: FILE_MAX_BYTES, clock, user });
+            return /** @type {const} */ ([key, await parsed(file, name, found)]);
+          }),
         ),
       );
       const filled = specs.map((spec) => fill(spec, files));
@@ -83,14 +89,23 @@ function pathsOf({ envFiles, cwd }) {
 }
 
 /**
+ * A user may not read what another one may.
  * @param {AppSpec} spec
- * @param {Map<string, Record<string, string>>} files  By path.
+ * @param {string} file
+ */
+function keyOf({ uid, gid }, file) {
+  return `${uid} ${gid} ${file}`;
+}
+
+/**
+ * @param {AppSpec} spec
+ * @param {Map<string, Record<string, string>>} files  By keyOf().
  * @returns {AppSpec}
  */
 function fill(spec, files) {
   if (spec.envFiles.length === 0 && spec.fileEnv.length === 0) return spec;
   const fileEnv = pathsOf(spec).map((file) => {
-    const env = files.get(file) ?? spec.fileEnv.find((one) => one.file === file)?.env;
+    const env = files.get(keyOf(spec, file)) ?? spec.fileEnv.find((one) => one.file === file)?.env;
     if (env) return { file, env };
     throw badFile(file, spec.name, 'was named by another command meanwhile');
   });
@@ -100,26 +115,26 @@ function fill(spec, files) {
 /**
  * @param {string} file
  * @param {string} name
- * @param {() => ReturnType<typeof readWhole>} read
- * @returns {Promise<[string, FileEnv['env']]>}
+ * @param {Awaited<ReturnType<typeof readWhole>>} found
+ * @returns {Promise<FileEnv['env']>}
  */
-async function readFileEnv(file, name, read) {
-  const { bytes, fault } = await read();
-  if (bytes === null) throw badFile(file, name, fault);
+async function parsed(file, name, found) {
+  if (found.bytes === null) throw badFile(file, name, found.fault, found.hint);
   const { parse } = await import('dotenv');
-  const env = parse(bytes);
+  const env = parse(found.bytes);
   if (!areVariables(env)) throw badFile(file, name, 'holds a NUL, which no variable can');
-  return [file, env];
+  return env;
 }
 
 /**
  * @param {string} file
  * @param {string} name
  * @param {string} why
+ * @param {string | null} [hint]
  */
-function badFile(file, name, why) {
+function badFile(file, name, why, hint = null) {
   return new NclustError('ERR_NCLUST_ENV_FILE', `The env file "${file}" of "${name}" ${why}. Nothing was touched.`, {
-    hint: 'A relative path counts from the working directory of the app.',
+    hint: hint ?? 'A relative path counts from the working directory of the app.',
     data: { name, file },
   });
 }

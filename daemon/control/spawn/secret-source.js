@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { atUsualOomScore } from '../../../lib/shared/daemon/oom-score.js';
+import { userOf } from '../../../lib/shared/host/as-user.js';
 import { declaredLayers, flatten } from '../../../lib/shared/spec/environment.js';
 import { readWhole } from '../host/read-bounded.js';
 
+/** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Cancel, Clock } from '../host/clock.js' */
 
@@ -19,7 +21,10 @@ const BASICS = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ'];
 /**
  * Why a secret could not be had, in words that follow its name. Never holds anything of the secret.
  */
-export class NoSecret extends Error {}
+export class NoSecret extends Error {
+  /** What to do, if it is clear. @type {string | null} */
+  hint = null;
+}
 
 /**
  * The value of one secret.
@@ -32,7 +37,7 @@ export async function readSecret(spec, name, clock) {
   const source = spec.secrets[name];
   const bytes =
     'file' in source
-      ? await ofFile(resolve(spec.cwd, source.file), clock)
+      ? await ofFile(resolve(spec.cwd, source.file), userOf(spec), clock)
       : await ofCommand(source.command, spec, clock);
   if (bytes.includes(0)) throw new NoSecret('holds a NUL, which no variable can');
   return bytes.toString('utf8').replace(/\r?\n$/, '');
@@ -40,12 +45,14 @@ export async function readSecret(spec, name, clock) {
 
 /**
  * @param {string} file
+ * @param {User | null} user
  * @param {Clock} clock
  */
-async function ofFile(file, clock) {
-  const { bytes, fault } = await readWhole(file, { maxBytes: SECRET_MAX_BYTES, clock });
-  if (bytes === null) throw new NoSecret(`could not be had: its file "${file}" ${fault}`);
-  return bytes;
+async function ofFile(file, user, clock) {
+  const found = await readWhole(file, { maxBytes: SECRET_MAX_BYTES, clock, user });
+  if (found.bytes !== null) return found.bytes;
+  const message = `could not be had: its file "${file}" ${found.fault}`;
+  throw Object.assign(new NoSecret(message), { hint: found.hint });
 }
 
 /**

@@ -32,6 +32,18 @@ export function userOf({ uid, gid }, own = process.geteuid?.() ?? 0) {
 }
 
 /**
+ * For what has to stay root's where the user of an app can change nothing.
+ * @param {User | null} user
+ * @param {string} path  Absolute.
+ * @param {{ isFollowing?: boolean }} [o]  Default true: what a link at the end leads to counts.
+ * @returns {User | null}  Null: the user can change neither what is there nor the way to it, so root
+ *   may work on it as root. Throws what the system says.
+ */
+export function actorAt(user, path, o) {
+  return user && reach(user, path, ({ isTrusted }) => (isTrusted ? null : user), o);
+}
+
+/**
  * Opens a file as open(2) does for the user; what it makes belongs to the user. In a folder that
  * the user can change, it opens regular files only.
  * @param {User | null} user

@@ -1,5 +1,15 @@
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import * as fs from 'node:fs';
+import { promisify } from 'node:util';
+import { openAsUser } from './as-user.js';
+
+/** @import { User } from './user-path.js' */
+
+const [open, fstat, close] = [promisify(fs.open), promisify(fs.fstat), promisify(fs.close)];
+/** Resolves with an object. */
+const read = promisify(fs.read);
+
+/** open(2) waits for the other end of a named pipe. */
+const FLAGS = fs.constants.O_RDONLY | fs.constants.O_NONBLOCK;
 
 /** The file is not as it should be. `message` follows its path. */
 export class Unfit extends Error {
@@ -12,16 +22,16 @@ const FIRST_BYTES = 4_096;
 
 /**
  * Reads a file that somebody else looks after: no named pipe, device or folder, and no more than is
- * expected of it. The thread does not wait for it.
+ * expected of it. The thread does not wait for it, except to open it with the rights of a user.
  * @param {string} file
  * @param {number} maxBytes
+ * @param {User | null} [user]  With whose rights; null: those of this process.
  * @returns {Promise<Buffer>}  Rejects with Unfit, or with what the system says.
  */
-export async function readRegular(file, maxBytes) {
-  // open() waits for the other end of a named pipe.
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+export async function readRegular(file, maxBytes, user = null) {
+  const fd = user ? openFor(user, file) : await open(file, FLAGS);
   try {
-    const stat = await handle.stat();
+    const stat = await fstat(fd);
     if (!stat.isFile()) throw new Unfit('is no file');
     if (stat.size > maxBytes) throw tooLong(maxBytes);
     let bytes = Buffer.alloc(Math.min(maxBytes, stat.size || FIRST_BYTES) + 1);
@@ -30,11 +40,24 @@ export async function readRegular(file, maxBytes) {
       if (length > maxBytes) throw tooLong(maxBytes);
       // It grows as it is read.
       if (length === bytes.length) bytes = Buffer.concat([bytes], Math.min(maxBytes + 1, 2 * length));
-      got = (await handle.read(bytes, length, bytes.length - length)).bytesRead;
+      got = (await read(fd, bytes, length, bytes.length - length, null)).bytesRead;
     }
     return bytes.subarray(0, length);
   } finally {
-    await handle.close();
+    await close(fd);
+  }
+}
+
+/**
+ * @param {User} user
+ * @param {string} file
+ */
+function openFor(user, file) {
+  try {
+    return openAsUser(user, file, FLAGS);
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EINVAL') throw new Unfit('is no file');
+    throw error;
   }
 }
 

@@ -22,6 +22,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import {
+  actorAt,
   listAsUser,
   makeFolderAsUser,
   openAsUser,
@@ -121,6 +122,16 @@ describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
     closeSync(openAsUser(NOBODY, join(closed, 'logs/deep/out.log'), APPENDING));
     expect(statSync(join(closed, 'logs/deep')).uid).toBe(0);
     expect(statSync(join(closed, 'logs/deep/out.log')).uid).toBe(NOBODY.uid);
+  });
+
+  test('root may work as root only where the user can change neither the name nor what it leads to', () => {
+    symlinkSync(join(own, 'file'), join(closed, 'outwards'));
+    symlinkSync(join(closed, 'secret'), join(own, 'inwards'));
+    const o = { isFollowing: false };
+    expect([actorAt(NOBODY, join(closed, 'new')), actorAt(NOBODY, join(closed, 'outwards'), o)]).toEqual([null, null]);
+    for (const [path, how] of [[join(own, 'new')], [join(closed, 'outwards')], [join(own, 'inwards'), o]])
+      expect(actorAt(NOBODY, path, how)).toBe(NOBODY);
+    expect(() => actorAt(NOBODY, join(own, 'inwards'))).toThrow('EACCES');
   });
 
   test('a new folder in a folder of the user belongs to the user', () => {

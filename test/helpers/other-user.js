@@ -1,0 +1,52 @@
+import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+export const NOBODY = { uid: 65534, gid: 65534 };
+
+/** Only root can give files to another user. */
+export const isRoot = process.getuid?.() === 0;
+
+/** A file that only root may read holds this. */
+export const SECRET = 'SECRET=only-for-root';
+
+/**
+ * Folders of an app that runs as nobody, for one test. The user can change nothing on the way to
+ * them.
+ * @typedef {object} UserFolders
+ * @property {string} own  Of nobody.
+ * @property {string} closed  Of root: nobody cannot enter it. It holds "secret" (SECRET), "number" (a
+ *   pid), both of mode 0600, and the folder "empty".
+ * @property {string} open  Of root: everybody may enter it, and only root may change it.
+ * @property {(name: string, make: (path: string) => void) => string} plant  Makes something in `own`
+ *   and gives it to nobody; returns its path.
+ * @property {() => string[]} closedNames
+ */
+
+/** @returns {UserFolders} */
+export function userFolders() {
+  const top = mkdtempSync(join(tmpdir(), 'nclust-user-'));
+  onTestFinished(() => rmSync(top, { recursive: true }));
+  chmodSync(top, 0o755);
+  const [own, closed, open] = ['own', 'closed', 'open'].map((name) => join(top, name));
+  mkdirSync(own);
+  chownSync(own, NOBODY.uid, NOBODY.gid);
+  mkdirSync(closed, 0o700);
+  mkdirSync(join(closed, 'empty'));
+  mkdirSync(open, 0o755);
+  writeFileSync(join(closed, 'secret'), `${SECRET}\n`, { mode: 0o600 });
+  writeFileSync(join(closed, 'number'), '12345\n', { mode: 0o600 });
+  return {
+    own,
+    closed,
+    open,
+    plant(name, make) {
+      const path = join(own, name);
+      make(path);
+      lchownSync(path, NOBODY.uid, NOBODY.gid);
+      return path;
+    },
+    closedNames: () => readdirSync(closed, { recursive: true }).map(String).sort(),
+  };
+}

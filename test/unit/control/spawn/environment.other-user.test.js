@@ -1,0 +1,103 @@
+// Env files and secrets of an app that runs as another user than its manager, which is root.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, linkSync, mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../../daemon/control/host/clock.js';
+import { createEnvironment } from '../../../../daemon/control/spawn/environment.js';
+import { createSecrets } from '../../../../daemon/control/spawn/secrets.js';
+import { isRoot, NOBODY, SECRET, userFolders } from '../../../helpers/other-user.js';
+import { makeSpec } from '../make-spec.js';
+
+let folders;
+
+/** Reads one file as the env file and as the secret of an app of nobody. */
+const WAYS = {
+  'an env file': (file) => ({ envFiles: [file] }),
+  'the file of a secret': (file) => ({ secrets: { SECRET: { file } } }),
+};
+
+const clock = systemClock();
+const read = (...specs) => createEnvironment({ clock, secrets: createSecrets({ clock }) }).read(specs);
+const specOf = (fields) => makeSpec({ cwd: folders.own, ...NOBODY, ...fields });
+
+/** Why a file is not read. */
+const faultOf = (fields) =>
+  read(specOf(fields)).then(
+    () => 'read',
+    ({ message, hint }) => `${message} ${hint}`,
+  );
+
+describe.runIf(isRoot).each(Object.entries(WAYS))('%s of an app with another user', (_, fieldsOf) => {
+  beforeEach(() => {
+    folders = userFolders();
+  });
+
+  const CLOSED = /could not be read as user 65534 \(EACCES\).*Let that user read it, or move it/;
+  test.each([
+    ['a link to a file of root', CLOSED, (path) => symlinkSync(join(folders.closed, 'secret'), path)],
+    ['a second name of a file of root', CLOSED, (path) => linkSync(join(folders.closed, 'secret'), path)],
+    ['a link to the passwords of the system', CLOSED, (path) => symlinkSync(shadow(), path)],
+    ['a named pipe', /is no file/, (path) => execFileSync('mkfifo', [path])],
+    ['a folder', /is no file/, (path) => mkdirSync(path)],
+    ['a link to a device', /is no file/, (path) => symlinkSync('/dev/zero', path)],
+    ['a file of 1 GB', /has more than \d+ KiB/, (path) => (writeFileSync(path, ''), truncateSync(path, 1024 ** 3))],
+    ['a link to nothing', /\(ENOENT\)|\(EACCES\)/, (path) => symlinkSync(join(folders.closed, 'new'), path)],
+    ['a link to itself', /\(ELOOP\)/, (path) => symlinkSync(path, path)],
+  ])('is not read in the place of %s', async (_what, fault, make) => {
+    make(join(folders.own, 'file'));
+    const before = readdirSync('/proc/self/fd').length;
+    const found = await faultOf(fieldsOf('file'));
+    expect(found).toMatch(fault);
+    expect(found).not.toContain(SECRET);
+    expect(readdirSync('/proc/self/fd').length).toBe(before);
+  });
+
+  test('is not read where a link to a folder leads', async () => {
+    folders.plant('folder', (path) => symlinkSync(folders.closed, path));
+    expect(await faultOf(fieldsOf('folder/secret'))).toMatch(CLOSED);
+    expect(await faultOf(fieldsOf(join(folders.own, 'folder/secret')))).toMatch(CLOSED);
+  });
+
+  test('is read in the folder of the user if the user may read it', async () => {
+    folders.plant('v1', (path) => mkdirSync(path));
+    folders.plant('v1/file', (path) => writeFileSync(path, 'SECRET=own\n', { mode: 0o600 }));
+    folders.plant('current', (path) => symlinkSync('v1', path));
+    expect(await faultOf(fieldsOf('current/file'))).toBe('read');
+  });
+
+  test('is read as root in a folder that only root can change', async () => {
+    symlinkSync(join(folders.closed, 'secret'), join(folders.open, 'link'));
+    for (const file of [join(folders.closed, 'secret'), join(folders.open, 'link')])
+      expect(await faultOf(fieldsOf(file))).toBe('read');
+  });
+
+  test('is not read as root in a folder that everybody can change', async () => {
+    chmodSync(folders.open, 0o1777);
+    writeFileSync(join(folders.open, 'secret'), SECRET, { mode: 0o600 });
+    expect(await faultOf(fieldsOf(join(folders.open, 'secret')))).toMatch(CLOSED);
+  });
+});
+
+/** @returns {string} */
+function shadow() {
+  const path = join(folders.closed, 'shadow');
+  writeFileSync(path, 'root:*:1:0\n', { mode: 0o640 });
+  return path;
+}
+
+test.runIf(isRoot)('two apps with the same env file read it each as its own user', async () => {
+  folders = userFolders();
+  linkSync(join(folders.closed, 'secret'), join(folders.own, 'file'));
+  const ofRoot = specOf({ name: 'of-root', uid: null, gid: null, envFiles: ['file'] });
+  expect((await read(ofRoot)).fill(ofRoot).fileEnv).toMatchObject([{ env: { SECRET: 'only-for-root' } }]);
+  const ofNobody = specOf({ envFiles: ['file'] });
+  for (const specs of [
+    [ofRoot, ofNobody],
+    [ofNobody, ofRoot],
+  ])
+    await expect(read(...specs)).rejects.toMatchObject({
+      code: 'ERR_NCLUST_ENV_FILE',
+      message: `The env file "${join(folders.own, 'file')}" of "api" could not be read as user 65534 (EACCES). Nothing was touched.`,
+    });
+});
