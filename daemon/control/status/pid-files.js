@@ -1,24 +1,31 @@
+import { closeSync, constants, fstatSync, readdirSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, extname, join, resolve } from 'node:path';
+  actorAt,
+  makeFolderAsUser,
+  openAsUser,
+  removeAsUser,
+  renameAsUser,
+  statAsUser,
+  userOf,
+} from '../../../lib/shared/host/as-user.js';
 import { seatsOfSlot } from '../state/registry.js';
 
+/** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Journal } from '../logs/manager-log.js' */
 /** @import { World } from '../state/registry.js' */
 
 /** A pid with some white space around it. */
 const PID_FILE_MAX_BYTES = 64;
+
+const READING = constants.O_RDONLY | constants.O_NONBLOCK;
+const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * A pid file, and the user whose rights it is worked on with. Null: those of this process.
+ * @typedef {{ path: string, user: User | null }} PidFile
+ */
 
 /**
  * Keeps in a file for each slot the pid of the instance that serves in it; without one there is no
@@ -51,7 +58,7 @@ export function pidFileOf({ name, cwd, mode, instancesGiven, pidFile }, id, pids
  * @returns {PidFiles}
  */
 export function createPidFiles(world, { pids, journal }) {
-  /** What was written, by slot. @type {Map<number, { path: string, pid: number }>} */
+  /** What was written, by slot. @type {Map<number, PidFile & { pid: number }>} */
   const written = new Map();
   /** Paths whose fault was told. @type {Set<string>} */
   const told = new Set();
@@ -62,9 +69,19 @@ export function createPidFiles(world, { pids, journal }) {
     const before = written.get(id);
     const place = placeOf(id);
     if (before?.path === place?.path && before?.pid === place?.pid) return;
-    if (before && before.path !== place?.path && readPid(before.path) === before.pid) remove(before.path);
+    if (before && before.path !== place?.path && readPid(before) === before.pid) remove(before);
     written.delete(id);
     if (place && write(place)) written.set(id, place);
+  }
+
+  /**
+   * @param {AppSpec} spec
+   * @param {number} id
+   * @returns {PidFile}
+   */
+  function fileOf(spec, id) {
+    // The home is the manager's own.
+    return { path: pidFileOf(spec, id, pids), user: spec.pidFile === '' ? null : userOf(spec) };
   }
 
   /** @param {number} id */
@@ -74,32 +91,37 @@ export function createPidFiles(world, { pids, journal }) {
       seats.findLast(({ life }) => life.state === 'up') ??
       seats.find(({ life }) => life.state !== 'stopping') ??
       seats[0];
-    return seat?.spec ? { path: pidFileOf(seat.spec, id, pids), pid: pidOf(world, seat.instanceId) } : null;
+    if (!seat?.spec) return null;
+    return { ...fileOf(seat.spec, id), pid: pidOf(world, seat.instanceId) };
   }
 
-  /** @param {{ path: string, pid: number }} place */
-  function write({ path, pid }) {
+  /** @param {PidFile & { pid: number }} place */
+  function write({ path, user, pid }) {
     try {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      if (!mayReplace(path)) throw new Error('it holds something that is no pid');
+      makeFolderAsUser(user, dirname(path));
+      const actor = actorAt(user, path, { isFollowing: false }) ?? actorAt(user, path);
+      const fault = faultOf({ path, user: actor });
+      if (fault !== null) throw new Error(fault);
       // In the home nobody else looks; elsewhere other programs do.
-      writeFileSync(path, `${pid}\n`, { mode: dirname(path) === pids ? 0o600 : 0o644 });
+      const mode = dirname(path) === pids ? 0o600 : 0o644;
+      if (actor) replace(path, actor, `${pid}\n`, mode);
+      else writeFileSync(path, `${pid}\n`, { mode });
       told.delete(path);
       return true;
     } catch (error) {
       // Tried again whenever something happens in the slot.
-      if (!told.has(path)) journal('pid-file-failed', { path, message: /** @type {Error} */ (error).message });
+      if (!told.has(path)) journal('pid-file-failed', { path, message: messageOf(error, user) });
       told.add(path);
       return false;
     }
   }
 
-  /** @param {string} path */
-  function remove(path) {
+  /** @param {PidFile} file */
+  function remove({ path, user }) {
     try {
-      rmSync(path, { force: true });
+      removeAsUser(user, path);
     } catch (error) {
-      journal('pid-file-failed', { path, message: /** @type {Error} */ (error).message });
+      journal('pid-file-failed', { path, message: messageOf(error, user) });
     }
   }
 
@@ -107,11 +129,11 @@ export function createPidFiles(world, { pids, journal }) {
   function sweep() {
     const used = new Set([...written.values()].map(({ path }) => path));
     for (const name of namesIn(pids))
-      if (name.endsWith('.pid') && !used.has(join(pids, name))) remove(join(pids, name));
+      if (name.endsWith('.pid') && !used.has(join(pids, name))) remove({ path: join(pids, name), user: null });
     for (const app of world.desired.apps) {
       for (const { id } of app.slots) {
-        const path = pidFileOf(app.spec, id, pids);
-        if (app.spec.pidFile !== '' && !used.has(path) && isStale(path)) remove(path);
+        const file = fileOf(app.spec, id);
+        if (app.spec.pidFile !== '' && !used.has(file.path) && isStale(file)) remove(file);
       }
     }
   }
@@ -137,16 +159,52 @@ function pidOf({ instances }, instanceId) {
 
 /**
  * One typo in an option must not cost a program.
- * @param {string} path
+ * @param {PidFile} file
+ * @returns {string | null}  Why what is there must not be replaced.
  */
-function mayReplace(path) {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return !found || (found.isFile() && (found.size === 0 || readPid(path) !== null));
+function faultOf({ path, user }) {
+  const found = statAsUser(user, path, { isFollowing: user === null });
+  if (found?.isSymbolicLink()) return 'it is a link, and the user of the app could lead it anywhere';
+  const isOurs = !found || (found.isFile() && (found.size === 0 || readPid({ path, user }) !== null));
+  return isOurs ? null : 'it holds something that is no pid';
 }
 
-/** @param {string} path */
-function isStale(path) {
-  const pid = readPid(path);
+/**
+ * Moves a new file to the path, because what is there may have become a link, and because an
+ * earlier version made it as root.
+ * @param {string} path
+ * @param {User} user
+ * @param {string} text
+ * @param {number} mode
+ */
+function replace(path, user, text, mode) {
+  // Watching does not count a name that begins with a dot.
+  const temp = join(dirname(path), `.${basename(path)}.new`);
+  removeAsUser(user, temp); // Of a control that was killed.
+  const fd = openAsUser(user, temp, MAKING, mode);
+  try {
+    writeSync(fd, text);
+    renameAsUser(user, temp, path);
+  } catch (error) {
+    removeAsUser(user, temp);
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * @param {unknown} error
+ * @param {User | null} user
+ */
+function messageOf(error, user) {
+  const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+  return user && code ? `as user ${user.uid}: ${message}` : message;
+}
+
+/** @param {PidFile} file */
+function isStale(file) {
+  const pid = readPid(file);
   if (pid === null) return false;
   try {
     process.kill(pid, 0);
@@ -157,12 +215,12 @@ function isStale(path) {
 }
 
 /**
- * @param {string} path
+ * @param {PidFile} file
  * @returns {number | null}
  */
-function readPid(path) {
+function readPid(file) {
   try {
-    const pid = Number(readShort(path).trim());
+    const pid = Number(readShort(file).trim());
     return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
   } catch {
     return null; // Not there, or not ours.
@@ -172,15 +230,16 @@ function readPid(path) {
 /**
  * Whatever the user has named by mistake, nothing is waited for and not more is read than a pid
  * has.
- * @param {string} path
+ * @param {PidFile} file
  * @returns {string}  Empty: it holds no pid.
  */
-function readShort(path) {
+function readShort({ path, user }) {
   // A named pipe that nobody writes to would be waited for.
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const fd = openAsUser(user, path, READING);
   try {
-    const found = fstatSync(fd);
-    return found.isFile() && found.size <= PID_FILE_MAX_BYTES ? readFileSync(fd, 'latin1') : '';
+    const bytes = Buffer.alloc(PID_FILE_MAX_BYTES + 1);
+    const length = fstatSync(fd).isFile() ? readSync(fd, bytes) : 0;
+    return length > PID_FILE_MAX_BYTES ? '' : bytes.toString('latin1', 0, length);
   } finally {
     closeSync(fd);
   }
