@@ -88,7 +88,8 @@ function shadow() {
 
 test.runIf(isRoot)('two apps with the same env file read it each as its own user', async () => {
   folders = userFolders();
-  linkSync(join(folders.closed, 'secret'), join(folders.own, 'file'));
+  const file = join(folders.own, 'file');
+  linkSync(join(folders.closed, 'secret'), file);
   const ofRoot = specOf({ name: 'of-root', uid: null, gid: null, envFiles: ['file'] });
   expect((await read(ofRoot)).fill(ofRoot).fileEnv).toMatchObject([{ env: { SECRET: 'only-for-root' } }]);
   const ofNobody = specOf({ envFiles: ['file'] });
@@ -98,6 +99,6 @@ test.runIf(isRoot)('two apps with the same env file read it each as its own user
   ])
     await expect(read(...specs)).rejects.toMatchObject({
       code: 'ERR_NCLUST_ENV_FILE',
-      message: `The env file "${join(folders.own, 'file')}" of "api" could not be read as user 65534 (EACCES). Nothing was touched.`,
+      message: `The env file "${file}" of "api" could not be read as user 65534 (EACCES). Nothing was touched.`,
     });
 });
