@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,10 +10,12 @@ import { systemClock } from '../../daemon/control/host/clock.js';
 import { createFleet } from '../../daemon/control/logs/shipping/fleet.js';
 import { createShipper } from '../../daemon/control/logs/shipping/shipper.js';
 import { fixturePath } from '../helpers/fixtures.js';
+import { isRoot, NOBODY, userFolders } from '../helpers/other-user.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
 /** @import { Socket } from 'node:net' */
+/** @import { User } from '../../lib/shared/host/user-path.js' */
 
 const atMs = Date.UTC(2026, 10, 21, 14, 3, 9, 45);
 
@@ -30,9 +32,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** @param {string} target */
-function ship(target) {
-  const shipper = createShipper(target, { name: 'api', id: 7, clock: systemClock(), journal: () => {} });
+/**
+ * @param {string} target
+ * @param {User | null} [user]
+ */
+function ship(target, user = null) {
+  const parts = { name: 'api', id: 7, userNow: () => user, clock: systemClock(), journal: () => {} };
+  const shipper = createShipper(target, parts);
   endings.push(() => shipper.close());
   return shipper;
 }
@@ -225,33 +231,90 @@ describe('over a Unix socket', () => {
     await waitFor('the line', () => server.received[0] === `${message('one')}\n`);
   });
 
-  test.runIf(existsSync('/usr/bin/logger'))(
-    'that takes datagrams, as /dev/log does, logger(1) sends them',
-    async () => {
-      const path = join(folder, 'dgram.sock');
-      const receiver = spawn('python3', [fixturePath('unix-datagrams.py'), path], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      let printed = '';
-      receiver.stdout.setEncoding('utf8').on('data', (text) => {
-        printed += text;
-      });
-      endings.push(async () => {
-        const ended = once(receiver, 'exit');
-        receiver.kill();
-        await ended;
-      });
-      await waitFor('the receiver', () => printed.startsWith('listening'));
-      const shipper = ship(`syslog+unix://${path}?facility=local0`);
+  /** @param {string} path */
+  async function datagramsAt(path) {
+    const receiver = spawn('python3', [fixturePath('unix-datagrams.py'), path], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let printed = '';
+    receiver.stdout.setEncoding('utf8').on('data', (text) => {
+      printed += text;
+    });
+    endings.push(async () => {
+      const ended = once(receiver, 'exit');
+      receiver.kill();
+      await ended;
+    });
+    await waitFor('the receiver', () => printed.startsWith('listening'));
+    return { printed: () => printed };
+  }
+
+  const hasLogger = existsSync('/usr/bin/logger');
+  test.runIf(hasLogger)('that takes datagrams, as /dev/log does, logger(1) sends them', async () => {
+    const path = join(folder, 'dgram.sock');
+    const { printed } = await datagramsAt(path);
+    const shipper = ship(`syslog+unix://${path}?facility=local0`);
+    shipper.take('out', ['one'], atMs);
+    shipper.take('err', ['x'.repeat(5_000)], atMs);
+    await waitFor('both', () => printed().split('\n').length === 4);
+    const [, first, second] = printed().split('\n');
+    expect(first).toMatch(/^<134>.* api: one$/);
+    expect(second).toMatch(/^<131>.* api: x{5000}$/);
+    expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0, problem: null });
+  });
+
+  describe.runIf(isRoot)('of an app with another user', () => {
+    test('the manager connects if this user may, and as root if only root can change the path', async () => {
+      const { own, closed, plant } = userFolders();
+      const sockets = [await listen(join(own, 'log.sock')), await listen(join(closed, 'log.sock'))];
+      chmodSync(join(own, 'log.sock'), 0o666);
+      plant('inwards', (path) => symlinkSync(join(closed, 'log.sock'), path));
+      const refused = ship(`syslog+unix://${own}/inwards`, NOBODY);
+      refused.take('out', ['refused'], atMs);
+      await waitFor('the reason', () => refused.counters().problem === 'EACCES');
+      for (const folder of [own, closed]) ship(`syslog+unix://${folder}/log.sock`, NOBODY).take('out', ['one'], atMs);
+      for (const { received } of sockets) await waitFor('the line', () => received[0] === `${message('one')}\n`);
+      expect(sockets.map(({ received }) => received.length)).toEqual([1, 1]);
+    });
+
+    test('a socket in its folder that it may not write to is refused', async () => {
+      const { own } = userFolders();
+      const { received } = await listen(join(own, 'log.sock'));
+      chmodSync(join(own, 'log.sock'), 0o600);
+      const shipper = ship(`syslog+unix://${own}/log.sock`, NOBODY);
       shipper.take('out', ['one'], atMs);
-      shipper.take('err', ['x'.repeat(5_000)], atMs);
-      await waitFor('both', () => printed.split('\n').length === 4);
-      const [, first, second] = printed.split('\n');
-      expect(first).toMatch(/^<134>.* api: one$/);
-      expect(second).toMatch(/^<131>.* api: x{5000}$/);
-      expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0, problem: null });
-    },
-  );
+      await waitFor('the reason', () => shipper.counters().problem === 'EACCES');
+      expect(received).toEqual([]);
+    });
+
+    test('that root ran before, the next connection has the rights of this user', async () => {
+      const { own } = userFolders();
+      const target = `syslog+unix://${own}/log.sock`;
+      const fleet = createFleet({ clock: systemClock(), journal: () => {}, targetsOf: () => [target] });
+      endings.push(() => fleet.close());
+      const place = { id: 7, name: 'api', ship: [target] };
+      for (const user of [null, NOBODY])
+        fleet.take(/** @type {any} */ ({ ...place, instanceId: String(user), user }), 'out', Buffer.from('one\n'));
+      const { received } = await listen(join(own, 'log.sock'));
+      chmodSync(join(own, 'log.sock'), 0o600);
+      await waitFor('the reason', () => fleet.countersOf('api')[0].problem === 'EACCES');
+      expect(received).toEqual([]);
+    });
+
+    test.runIf(hasLogger)('logger(1) runs as this user', async () => {
+      const { own } = userFolders();
+      const path = join(own, 'dgram.sock');
+      const { printed } = await datagramsAt(path);
+      chmodSync(path, 0o666);
+      const shipper = ship(`syslog+unix://${path}`, NOBODY);
+      shipper.take('out', ['one'], atMs);
+      await waitFor('the line', () => / api: one$/m.test(printed()));
+      const loggers = execFileSync('ps', ['-eo', 'uid=,args='], { encoding: 'utf8' })
+        .split('\n')
+        .filter((line) => line.includes(`logger --socket ${path}`));
+      expect(loggers).toEqual([expect.stringMatching(/^ *65534 /)]);
+    });
+  });
 });
 
 describe('into a command', () => {

@@ -72,6 +72,23 @@ export function openAsUser(user, path, flags, mode = 0o600) {
 }
 
 /**
+ * Connects to a Unix socket, to which the user has to be allowed to write.
+ * @template T
+ * @param {User | null} user
+ * @param {string} path  Absolute.
+ * @param {(path: string) => T} connect  In this turn. The path leads to the socket until then.
+ * @returns {T}  Throws what the system says.
+ */
+export function connectAsUser(user, path, connect) {
+  if (!user) return connect(path);
+  return reach(user, path, ({ stat, place, isTrusted }) => {
+    if (stat === null) throw systemError('ENOENT', path);
+    if (!isTrusted && !may(user, stat, WRITE)) throw systemError('EACCES', path);
+    return connect(place);
+  });
+}
+
+/**
  * @param {User | null} user
  * @param {string} path  Absolute.
  * @param {{ isFollowing?: boolean }} [o]  Default true: like stat(2).

@@ -5,6 +5,7 @@ import { createLineSplitter } from '../lines.js';
 import { createShipper, createTally } from './shipper.js';
 import { PARTING_MS } from './transports.js';
 
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { LogStream, Shipped } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Clock } from '../../host/clock.js' */
 /** @import { LogPlace } from '../app-logs.js' */
@@ -20,8 +21,12 @@ import { PARTING_MS } from './transports.js';
 const DRAIN_MS = 30_000;
 
 /**
- * `cancelEnd`: somebody writes there again.
- * @typedef {{ shipper: Shipper, holders: Set<string>, cancelEnd: () => void }} Berth
+ * `user`: of the instance that has written last. `cancelEnd`: somebody writes there again.
+ * @typedef {object} Berth
+ * @property {User | null} user
+ * @property {Shipper} shipper
+ * @property {Set<string>} holders
+ * @property {() => void} cancelEnd
  */
 
 /**
@@ -63,9 +68,10 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
    * @param {LogPlace} place
    * @param {string} target
    */
-  function berthOf({ name, id, instanceId }, target) {
+  function berthOf({ name, id, instanceId, user }, target) {
     const key = keyOf(name, target);
-    const berth = berths.get(key) ?? newBerth(key, { name, id, target });
+    const berth = berths.get(key) ?? newBerth(key, { name, id, user, target });
+    berth.user = user;
     berth.cancelEnd();
     berth.holders.add(instanceId);
     return berth;
@@ -73,14 +79,24 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
 
   /**
    * @param {string} key
-   * @param {{ name: string, id: number, target: string }} o
+   * @param {{ name: string, id: number, user: User | null, target: string }} o
    * @returns {Berth}
    */
-  function newBerth(key, { name, id, target }) {
+  function newBerth(key, { name, id, user, target }) {
     const { tally } = tallies.get(key) ?? { tally: createTally(target, name, clock.nowMs) };
     tallies.set(key, { tally, name, target });
+    /** @type {Berth} */
     const berth = {
-      shipper: createShipper(target, { name, id, clock, journal, tally, connect: connectorTo?.(target, name) }),
+      user,
+      shipper: createShipper(target, {
+        name,
+        id,
+        userNow: () => berth.user,
+        clock,
+        journal,
+        tally,
+        connect: connectorTo?.(target, name),
+      }),
       holders: new Set(),
       cancelEnd: () => {},
     };

@@ -1,7 +1,9 @@
 import { hostname } from 'node:os';
+import { actorAt } from '../../../../lib/shared/host/as-user.js';
 import { createSyslogMessage, printable, priorityOf } from './syslog-message.js';
 import { createProcessLink, createStreamLink, createUdpLink } from './transports.js';
 
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { ShipTarget } from '../../../../lib/shared/spec/logs.js' */
 /** @import { ShippedLine } from './backlog.js' */
 /** @import { Link, LinkParts } from './transports.js' */
@@ -17,19 +19,21 @@ const DATAGRAMS_ONLY = 'EPROTOTYPE';
 /**
  * @param {ShipTarget} target
  * @param {string} name  Of the app.
+ * @param {() => User | null} userNow  Of the app, whenever it connects.
  * @returns {Connect}
  */
-export function connectorFor(target, name) {
+export function connectorFor(target, name, userNow) {
   if (target.kind === 'exec')
     return (parts) =>
       createProcessLink(
-        { file: '/bin/sh', args: ['-c', target.command], env: { ...process.env, name } },
+        { file: '/bin/sh', args: ['-c', target.command], env: { ...process.env, name }, user: null },
         ({ line }) => line,
         parts,
       );
   const message = createSyslogMessage({ facility: target.facility, hostname: hostname(), name });
   if (target.kind === 'udp') return (parts) => createUdpLink(target, message, parts);
-  if (target.kind === 'unix') return (parts) => connectToUnix(target, name, (line) => `${message(line)}\n`, parts);
+  if (target.kind === 'unix')
+    return (parts) => connectToUnix(target, { name, user: userNow() }, (line) => `${message(line)}\n`, parts);
   return (parts) =>
     createStreamLink({ host: target.host, port: target.port }, (line) => octetCounted(message(line)), parts);
 }
@@ -46,18 +50,20 @@ function octetCounted(message) {
  * Node.js has no datagrams over Unix sockets. logger(1), which is part of every Linux, has; and it
  * knows the form in which local daemons expect them.
  * @param {{ path: string, facility: number }} target
- * @param {string} name
+ * @param {{ name: string, user: User | null }} app
  * @param {(line: ShippedLine) => string} frame
  * @param {LinkParts} parts
  * @returns {Link}
  */
-function connectToUnix({ path, facility }, name, frame, parts) {
+function connectToUnix({ path, facility }, { name, user }, frame, parts) {
+  const actor = actorAt(user, path);
   const logger = {
     file: 'logger',
     args: ['--socket', path, '--tag', printable(name, 32), '--size', '65536', '--prio-prefix'],
     env: process.env,
+    user: actor,
   };
-  let link = createStreamLink({ path }, frame, {
+  let link = createStreamLink({ path, user: actor }, frame, {
     ...parts,
     events: {
       ...parts.events,

@@ -5,6 +5,7 @@ import { createBacklog } from './backlog.js';
 import { connectorFor } from './links.js';
 import { PARTING_MS, reasonOf } from './transports.js';
 
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { LogStream, Shipped } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Clock } from '../../host/clock.js' */
 /** @import { Journal } from '../manager-log.js' */
@@ -44,6 +45,7 @@ const GOOD_MS = 10_000;
  * @param {object} o
  * @param {string} o.name  Of the app.
  * @param {number} o.id  Of its first slot.
+ * @param {() => User | null} [o.userNow]  Of the app, for the next connection.
  * @param {Clock} o.clock
  * @param {Journal} o.journal
  * @param {Connect} [o.connect]
@@ -55,9 +57,10 @@ export function createShipper(
   {
     name,
     id: ownId,
+    userNow = () => null,
     clock,
     journal,
-    connect = connectorTo(target, name),
+    connect = connectorTo(target, name, userNow),
     tally = createTally(target, name, clock.nowMs),
   },
 ) {
@@ -169,11 +172,12 @@ export function createShipper(
 /**
  * @param {string} target
  * @param {string} name
+ * @param {() => User | null} userNow
  */
-function connectorTo(target, name) {
+function connectorTo(target, name, userNow) {
   const parsed = parseShipTarget(target);
   if (!parsed) throw new Error(`"${target}" was checked with the spec.`);
-  return connectorFor(parsed, name);
+  return connectorFor(parsed, name, userNow);
 }
 
 /** How long a loss is told about after the last of it, in ms. */

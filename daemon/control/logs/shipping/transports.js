@@ -3,8 +3,10 @@ import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns';
 import { connect } from 'node:net';
 import { atUsualOomScore } from '../../../../lib/shared/daemon/oom-score.js';
+import { connectAsUser } from '../../../../lib/shared/host/as-user.js';
 
 /** @import { Socket } from 'node:dgram' */
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Clock } from '../../host/clock.js' */
 /** @import { ShippedLine } from './backlog.js' */
 
@@ -70,15 +72,19 @@ export function reasonOf(error) {
 
 /**
  * Into the standard input of a process, a line for each line.
- * @param {{ file: string, args: string[], env: Record<string, string | undefined> }} program
+ * @param {{
+ *   file: string, args: string[], env: Record<string, string | undefined>, user: User | null
+ * }} program  Null: as the user of this process.
  * @param {(line: ShippedLine) => string} textOf  Without the line end.
  * @param {LinkParts} parts
  * @returns {Link}
  */
-export function createProcessLink({ file, args, env }, textOf, { clock, events }) {
+export function createProcessLink({ file, args, env, user }, textOf, { clock, events }) {
   const told = onceOnly(events);
   // A group of its own: Ctrl-C in the terminal of the manager is not for it.
-  const child = atUsualOomScore(() => spawn(file, args, { stdio: ['pipe', 'ignore', 'ignore'], env, detached: true }));
+  const child = atUsualOomScore(() =>
+    spawn(file, args, { ...user, stdio: ['pipe', 'ignore', 'ignore'], env, detached: true }),
+  );
   const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
   child.on('spawn', told.onOpen);
   child.on('error', (error) => told.onDown(reasonOf(error)));
@@ -133,14 +139,18 @@ const KEEP_ALIVE_MS = 30_000;
 
 /**
  * Over TCP or a Unix socket.
- * @param {{ host: string, port: number } | { path: string }} address
+ * @param {{ host: string, port: number } | { path: string, user: User | null }} address  `user`:
+ *   whose rights are enough for the path; null: those of this process.
  * @param {(line: ShippedLine) => string} frame
  * @param {LinkParts} parts
- * @returns {Link}
+ * @returns {Link}  Throws what the system says of the path.
  */
 export function createStreamLink(address, frame, { clock, events }) {
   const told = onceOnly(events);
-  const socket = connect({ ...address, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS });
+  const socket =
+    'path' in address
+      ? connectAsUser(address.user, address.path, (path) => connect({ path }))
+      : connect({ ...address, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS });
   // Only when its last words are read is the end of the other side noticed.
   socket.resume();
   let cancelEnd = () => {};
