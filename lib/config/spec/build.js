@@ -1,15 +1,17 @@
 // Knows: attributes to a spec: program, interpreter, owner, versioning.
 // Must not: ask the manager, or change a file.
 // Start at: buildSpec(), then interpreter.js; of-entry.js is for entries of config files.
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
+import { openAsUser, userOf } from '../../shared/host/as-user.js';
 import { checkSpec } from '../../shared/spec/spec.js';
 import { specFields } from '../options/options.js';
 import { findProgram, noScript } from './find-program.js';
 import { resolveProgram } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
+/** @import { User } from '../../shared/host/user-path.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 /** @import { Program } from './interpreter.js' */
 /** @import { Owner } from './owner.js' */
@@ -74,7 +76,7 @@ export function buildSpec(target, args, options, surroundings) {
       uid: owner.uid,
       gid: owner.gid,
       user: options.username ?? owner.user,
-      version: appVersion(what.isCommand ? cwd : dirname(what.script)),
+      version: appVersion(what.isCommand ? cwd : dirname(what.script), userOf(owner)),
     },
     surroundings.keyPath ?? target,
   );
@@ -215,22 +217,45 @@ export function checkFolder(folder) {
 /**
  * The version of the nearest package.json that has one.
  * @param {string} folder  Where to begin; absolute.
+ * @param {User | null} user  Of the app.
  * @returns {string}  "N/A" when there is none.
  */
-export function appVersion(folder) {
+export function appVersion(folder, user) {
   for (let at = folder; ; at = dirname(at)) {
-    const version = versionIn(join(at, 'package.json'));
+    const version = versionIn(join(at, 'package.json'), user);
     if (version) return version;
     if (at === dirname(at)) return 'N/A';
   }
 }
 
-/** @param {string} file */
-function versionIn(file) {
+/** Larger than any real package.json. */
+const PACKAGE_MAX_BYTES = 1024 * 1024;
+
+/**
+ * @param {string} file
+ * @param {User | null} user
+ */
+function versionIn(file, user) {
   try {
-    const { version } = JSON.parse(readFileSync(file, 'utf8'));
+    const { version } = JSON.parse(textOf(file, user));
     return typeof version === 'string' ? version : null;
   } catch {
     return null; // Missing or broken: that is the app's affair, this only decorates the list.
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {User | null} user
+ * @returns {string}  Empty for what is no file of a package.
+ */
+function textOf(file, user) {
+  // A named pipe that nobody writes to would be waited for.
+  const fd = openAsUser(user, file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = fstatSync(fd);
+    return found.isFile() && found.size <= PACKAGE_MAX_BYTES ? readFileSync(fd, 'utf8') : '';
+  } finally {
+    closeSync(fd);
   }
 }

@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
+import { userOf } from '../../shared/host/as-user.js';
 import { appVersion, checkFolder } from './build.js';
 import { resolveProgram, typeStrippingFlags } from './interpreter.js';
 import { resolveOwner } from './owner.js';
@@ -36,7 +37,7 @@ export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
  * @param {string} cwd
  */
 function inFolder(spec, cwd) {
-  return { cwd, version: appVersion(isShellCommand(spec) ? cwd : dirname(spec.script)) };
+  return { cwd, version: appVersion(isShellCommand(spec) ? cwd : dirname(spec.script), userOf(spec)) };
 }
 
 /**

@@ -1,10 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readStartOptions } from '../../../../../lib/config/options/options.js';
 import { buildSpec, snapshot } from '../../../../../lib/config/spec/build.js';
 import { flatten, layersOf } from '../../../../../lib/shared/spec/environment.js';
+import { isRoot, NOBODY, userFolders } from '../../../../helpers/other-user.js';
 
 /** @import { AppSpec } from '../../../../../lib/shared/spec/spec.js' */
 
@@ -259,6 +261,25 @@ describe('name, version and place', () => {
     expect(build('app.js').version).toBe('2.3.4');
     expect(build('broken/app.js').version).toBe('2.3.4');
     expect(build('hello').version).toBe('2.3.4');
+  });
+
+  test.each([
+    ['a named pipe', (path) => execFileSync('mkfifo', [path])],
+    ['a device that never ends', (path) => symlinkSync('/dev/zero', path)],
+    ['a huge file', (path) => (writeFileSync(path, ''), truncateSync(path, 3 * 1024 ** 3))],
+  ])('%s in the place of a package.json is passed over', (_, make) => {
+    const file = join(cwd, 'py/package.json');
+    make(file);
+    onTestFinished(() => rmSync(file));
+    expect(build('py/job.py').version).toBe('2.3.4');
+  });
+
+  test.runIf(isRoot)('the package.json of an app with another user is read with the rights of that user', () => {
+    const { own, closed, plant } = userFolders();
+    writeFileSync(join(closed, 'package.json'), '{"version":"6.6.6"}');
+    plant('app.js', (path) => writeFileSync(path, ''));
+    plant('package.json', (path) => symlinkSync(join(closed, 'package.json'), path));
+    expect(build('app.js', { cwd: own, uid: NOBODY.uid }).version).toBe('N/A');
   });
 
   test('a script is looked for in --cwd, then where the command was typed', () => {
