@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import {
+  chmodSync,
   chownSync,
   closeSync,
   cpSync,
@@ -16,7 +17,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import { droppedMessages } from './dropped-messages.js';
-import { fixturePath } from './fixtures.js';
+import { fixturePath, placeFixture } from './fixtures.js';
 import { killIfThere, processesOf } from './processes.js';
 import { waitFor } from './wait-for.js';
 
@@ -32,6 +33,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  * @param {string} [o.home]  Default: a new one, removed after the test.
  * @param {object[]} [o.adopt]  Orphans, as `snapshot` told of them.
  * @param {number} [o.uid]  The user that the keeper runs as. Default: that of the test.
+ * @param {boolean} [o.isOpen]  Its code and its fixtures can be read by the other users that its apps
+ *   run as, wherever this project lies.
  * @param {boolean} [o.isHostile]  An app of it sends what an agent does not.
  * @param {boolean} [o.expectHeld]  Another keeper owns the home: resolves when this one says so.
  */
@@ -40,9 +43,10 @@ export async function realKeeper({
   expectHeld = false,
   uid = undefined,
   adopt = [],
+  isOpen = false,
   isHostile = false,
 } = {}) {
-  const root = uid === undefined ? ROOT : copyFor(uid, home);
+  const root = uid !== undefined ? copyFor(uid, home) : isOpen ? openCopy() : ROOT;
   const log = openSync(join(home, 'nclust.log'), 'a');
   const env = { NCLUST_HOME: home, PATH: process.env.PATH, NCLUST_KEEPER_INHERIT: '1' };
   const child = spawn(process.env.NCLUST_TEST_NODE ?? process.execPath, [join(root, 'daemon/keeper/main.js')], {
@@ -144,7 +148,7 @@ export async function realKeeper({
       keeper.spawn(instanceId, {
         mode: 'cluster',
         file: process.env.NCLUST_TEST_NODE ?? process.execPath,
-        script: fixturePath(fixture),
+        script: isOpen ? placeFixture(fixture, join(root, 'fixtures')) : fixturePath(fixture),
         ...params,
       }),
     /**
@@ -206,11 +210,26 @@ export async function realKeeper({
  * @returns {string}  The root of the copy.
  */
 function copyFor(uid, home) {
-  for (const part of ['daemon/keeper', 'daemon/agent', 'lib/shared/daemon', 'package.json'])
-    cpSync(join(ROOT, part), join(home, 'code', part), { recursive: true });
+  copyTo(join(home, 'code'));
   for (const name of ['', ...readdirSync(home, { recursive: true, encoding: 'utf8' })])
     chownSync(join(home, name), uid, uid);
   return join(home, 'code');
+}
+
+/** @returns {string}  A copy of keeper and agent that every user can read, removed after the test. */
+export function openCopy() {
+  const folder = mkdtempSync(join(tmpdir(), 'nclust-code-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  chmodSync(folder, 0o755);
+  copyTo(folder);
+  placeFixture('package.json', join(folder, 'fixtures'));
+  return folder;
+}
+
+/** @param {string} folder */
+function copyTo(folder) {
+  for (const part of ['daemon/keeper', 'daemon/agent', 'lib/shared/daemon', 'package.json'])
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
 }
 
 /** @returns {string}  A new home, removed after the test. */

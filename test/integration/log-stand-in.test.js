@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { openCopy } from '../helpers/keeper.js';
 import { nodeUnderTest } from '../helpers/sandbox.js';
 import { waitFor, within } from '../helpers/wait-for.js';
 
@@ -38,9 +39,9 @@ const LIMITED = `ulimit -n ${FILES_MAX}; exec "$@"`;
  * An app of which keeper and control are gone: it begins a stand-in, writes, opens files and ends
  * the stand-in as it is told.
  */
-const ORPHAN = `
+const orphanCode = (/** @type {string} */ agent) => `
   const fs = require('node:fs');
-  const { startStandIn } = require(${JSON.stringify(join(AGENT, 'loader.cjs'))}).later('./log-fallback.cjs');
+  const { startStandIn } = require(${JSON.stringify(join(agent, 'loader.cjs'))}).later('./log-fallback.cjs');
   let end;
   const files = [];
   const acts = {
@@ -68,8 +69,9 @@ async function orphan({ isLimited = false, out = (home) => join(home, 'out.log')
   if (uid !== undefined) for (const path of [pipe, errPipe]) chownSync(path, uid, uid);
   const fds = [pipe, errPipe].map((path) => openSync(path, constants.O_RDWR));
   const logFiles = { out: out(home), err: join(home, 'err.log') };
-  const preload = ['--require', join(AGENT, 'agent.cjs')];
-  const words = [nodeUnderTest(), ...preload, '-e', ORPHAN, JSON.stringify({ logFiles, home })];
+  const agent = uid === undefined ? AGENT : join(openCopy(), 'daemon/agent');
+  const preload = ['--require', join(agent, 'agent.cjs')];
+  const words = [nodeUnderTest(), ...preload, '-e', orphanCode(agent), JSON.stringify({ logFiles, home })];
   const [file, ...args] = isLimited ? ['/bin/sh', '-c', LIMITED, 'sh', ...words] : words;
   // The agent puts the pipes in blocking mode.
   const env = { ...process.env, NCLUST_HOME: home, NCLUST_AGENT: JSON.stringify({ metrics: false }) };

@@ -29,7 +29,7 @@ function folderOf({ uid = OTHER, mode = 0o755 } = {}) {
 
 describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])('%s: the Unix socket of another user', (mode) => {
   const begin = async () => {
-    const keeper = await realKeeper();
+    const keeper = await realKeeper({ isOpen: true });
     const start = (/** @type {string} */ id, /** @type {string} */ path, { before = '', after = '', ...params } = {}) =>
       keeper.spawnNode(id, 'runs-code', {
         mode,
@@ -139,7 +139,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])('%s: the Unix
     const { data, handle } = await waitFor('the socket', () => first.events.find((one) => one.event === 'listener'));
     const orphans = (await first.call('snapshot')).children;
     await first.kill();
-    const second = await realKeeper({ home: first.home, adopt: orphans });
+    const second = await realKeeper({ home: first.home, adopt: orphans, isOpen: true });
     await second.call('inherit', data, handle);
     const victim = exchange(folder);
     await second.call('release', { app: 'api' });
@@ -153,7 +153,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])('%s: the Unix
     await first.event('listening', 'one');
     const orphans = (await first.call('snapshot')).children;
     await first.kill();
-    const second = await realKeeper({ home: first.home, adopt: orphans });
+    const second = await realKeeper({ home: first.home, adopt: orphans, isOpen: true });
     const { pid } = await second.spawnNode('two', 'runs-code', {
       mode,
       cwd: '/',
@@ -182,11 +182,11 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])('%s: the Unix
 });
 
 test.runIf(process.getuid?.() === 0).each([
-  ['a path', { address: 'PATH', port: -1, addressType: -1 }],
-  ['a path that is no text', { address: ['PATH'], port: -1, addressType: -1 }],
-  ['a descriptor of the keeper', { address: null, port: 0, addressType: 4, fd: 0 }],
-])('a worker of another user cannot get %s through node:cluster', async (_what, query) => {
-  const keeper = await realKeeper();
+  ['a path', 'EACCES', { address: 'PATH', port: -1, addressType: -1 }],
+  ['a path that is no text', 'EINVAL', { address: ['PATH'], port: -1, addressType: -1 }],
+  ['a descriptor of the keeper', 'EBADF', { address: null, port: 0, addressType: 4, fd: 0 }],
+])('a worker of another user cannot get %s through node:cluster', async (_what, code, query) => {
+  const keeper = await realKeeper({ isOpen: true, isHostile: true });
   const folder = folderOf({ uid: 0 });
   const text = JSON.stringify({ cmd: 'NODE_CLUSTER', act: 'queryServer', index: 0, seq: 77, flags: 0, ...query });
   await keeper.spawnNode('one', 'runs-code', {
@@ -195,19 +195,19 @@ test.runIf(process.getuid?.() === 0).each([
     env: {
       CODE: `
     process.on('internalMessage', (message, handle) => {
-      if (message.ack === 77) say('errno', message.errno, Boolean(handle));
+      if (message.ack === 77) say(require('node:util').getSystemErrorName(message.errno), Boolean(handle));
     });
     process.send(${text.replace('PATH', join(folder, 'evil.sock'))});
     setInterval(() => {}, 1_000);`,
     },
   });
-  await keeper.says('one', 'errno -13 false');
+  await keeper.says('one', `${code} false`);
   expect(readdirSync(folder)).toEqual([]);
 });
 
 describe.runIf(process.getuid?.() === 0)('the standard streams of another user', () => {
   test.each(['cluster', 'fork'])('%s: a Node program opens them by their names', async (mode) => {
-    const keeper = await realKeeper();
+    const keeper = await realKeeper({ isOpen: true });
     await keeper.spawnNode('one', 'runs-code', {
       mode,
       cwd: '/',
@@ -223,14 +223,14 @@ describe.runIf(process.getuid?.() === 0)('the standard streams of another user',
   });
 
   test('exec: a shell opens them by their names', async () => {
-    const keeper = await realKeeper();
+    const keeper = await realKeeper({ isOpen: true });
     const script = 'exec < /dev/stdin; echo out > /dev/stdout; echo err > /dev/stderr; echo input is open >&2';
     await keeper.spawn('one', { file: '/bin/sh', args: ['-c', script], cwd: '/', ...OWNER });
     for (const text of ['out\n', 'err\n', 'input is open']) await keeper.says('one', text);
   });
 
   test('their pipes are not used again, because that user may have them open', async () => {
-    const keeper = await realKeeper();
+    const keeper = await realKeeper({ isOpen: true });
     const { outPipe, errPipe } = await keeper.spawn('one', { file: '/bin/true', cwd: '/', ...OWNER });
     await keeper.event('gone', 'one');
     expect([outPipe, errPipe].map((pipe) => statSync(pipe).uid)).toEqual([OTHER, OTHER]);
