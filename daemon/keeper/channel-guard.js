@@ -133,7 +133,7 @@ export function guardChannel(started, onDropped) {
 
 /**
  * What a worker may ask of the primary of node:cluster. TCP and paths go through the agent.
- * @returns {(message: any) => 'EMFILE' | 'EBADF' | 'EINVAL' | null}
+ * @returns {(message: any) => 'EACCES' | 'EBADF' | 'EINVAL' | 'EMFILE' | null}
  */
 function createClusterRule() {
   /** Of those that are open, as the primary names them. @type {string[]} */
@@ -148,6 +148,8 @@ function createClusterRule() {
     if (!isPlain || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
     // It is one of the keeper: its lock, say.
     if (typeof fd === 'number' && fd >= 0) return 'EBADF';
+    // The keeper would bind it as its own user. Paths come through the agent, abstract names here.
+    if (addressType === -1 && !(typeof address === 'string' && address.startsWith('\0'))) return 'EACCES';
     if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
     open.push(`${address}:${port}:${addressType}:${fd}:${index}`);
     return null;

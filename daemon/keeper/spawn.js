@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process';
 import cluster from 'node:cluster';
 import { accessSync, constants, statSync } from 'node:fs';
-import { constants as systemConstants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { atUsualOomScore } from '../../lib/shared/daemon/oom-score.js';
-import { ownerOf } from './owner.js';
 import { KeeperError } from './protocol.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
@@ -114,7 +112,6 @@ function startWorker(
       NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles, isGated, scheduling, metrics }),
     });
     worker.on('error', () => {}); // The same error comes to the process, which is where it is looked at.
-    if (ownerOf({ uid, gid })) refuseByCluster(worker.process);
     return worker.process;
   } finally {
     process.execPath = own;
@@ -134,23 +131,6 @@ const RESTRICTS = /^--(experimental[-_])?permission([-_]audit)?$/;
 function preload(execArgv, { NODE_OPTIONS = '' }) {
   const isRestricted = [...execArgv, ...NODE_OPTIONS.split(/[\s"]+/)].some((arg) => RESTRICTS.test(arg));
   return [...(isRestricted ? [`--allow-fs-read=${dirname(agent)}/*`] : []), '--require', agent];
-}
-
-/**
- * node:cluster would bind any path that a worker names, with the rights of the keeper, and give it
- * any descriptor of the keeper. A worker gets its path in another way (agents.js), and UDP as ever.
- * @param {ChildProcess} started
- */
-function refuseByCluster(started) {
-  const listeners = /** @type {((...args: unknown[]) => void)[]} */ (started.rawListeners('internalMessage'));
-  started.removeAllListeners('internalMessage');
-  started.on('internalMessage', (message, handle) => {
-    const { cmd, act, port, addressType, fd, seq, key } = message;
-    const isPath = port === -1 && addressType === -1;
-    if (cmd === 'NODE_CLUSTER' && act === 'queryServer' && (isPath || (typeof fd === 'number' && fd >= 0)))
-      return void started.send({ cmd, ack: seq, errno: -systemConstants.errno.EACCES, key }, () => {});
-    for (const listener of listeners) Reflect.apply(listener, started, [message, handle]);
-  });
 }
 
 /**

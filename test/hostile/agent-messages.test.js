@@ -88,10 +88,11 @@ test(
     });
 
     const requests = ledgers.reduce((sum, ledger) => sum + ledger.requests, 0);
+    const mb = (/** @type {number} */ bytes) => (bytes / 2 ** 20).toFixed(1);
     process.stdout.write(
       `${MESSAGES} messages in ${(tookMs / 1_000).toFixed(1)} s; ${requests} requests beside them; slowest answer ` +
-        `${slowest.ms.toFixed(0)} ms (${slowest.what}); keeper +${((memory.most - memory.warm) / 2 ** 20).toFixed(1)} MB ` +
-        `of ${(memory.warm / 2 ** 20).toFixed(1)} MB, +${memory.descriptors} descriptors, +${left.more} at the end\n`,
+        `${slowest.ms.toFixed(0)} ms (${slowest.what}); keeper +${mb(memory.most - memory.warm)} MB ` +
+        `of ${mb(memory.warm)} MB, +${memory.descriptors} descriptors, +${left.more} at the end\n`,
     );
     for (const ledger of ledgers) expect(ledger).toMatchObject(NOTHING_LOST);
     expect([keeperPid, controlPid]).toEqual([before.keeperPid, before.controlPid]);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ask, openConnections } from '../helpers/connections.js';
@@ -222,6 +222,17 @@ test('no descriptor of the keeper can be had through node:cluster', async () => 
   await begin();
   await keeper.says('bad', 'has all answers -9');
   expect([keeper.output('bad').includes('descriptor'), countDescriptors(keeper.pid)]).toEqual([false, before]);
+  await isUnharmed();
+});
+
+test('node:cluster binds no path for an app as the user of the keeper', async () => {
+  const { keeper, begin, isUnharmed } = await hostile(`
+    process.on('internalMessage', ({ ack, errno }) => ack === 1_000 && say('has the answer', errno));
+    process.send({ cmd: 'NODE_CLUSTER', act: 'queryServer', seq: 1_000, fd: null, address: process.cwd() + '/evil.sock',
+      port: -1, addressType: -1, index: 0 });`);
+  await begin();
+  await keeper.says('bad', 'has the answer -13');
+  expect(existsSync(join(keeper.home, 'evil.sock'))).toBe(false);
   await isUnharmed();
 });
 
