@@ -1,3 +1,5 @@
+import { userOf } from '../../../lib/shared/host/as-user.js';
+
 /** @import { GitFolder } from '../../../lib/shared/host/git-folder.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Clock } from '../host/clock.js' */
@@ -22,15 +24,15 @@ let isOverdue = false;
  * @returns {Promise<(spec: AppSpec) => AppSpec>}  Never rejects.
  */
 export async function lookAtCheckouts(specs, clock) {
-  const roots = new Set(
-    specs.flatMap(({ vizion, versioning }) => (vizion && versioning ? [versioning.repo_path] : [])),
+  const wanted = new Map(
+    specs.filter(({ vizion, versioning }) => vizion && versioning).map((spec) => [keyOf(spec), spec]),
   );
-  if (roots.size === 0) return (spec) => spec;
-  const found = await lookAt(roots, clock);
+  if (wanted.size === 0) return (spec) => spec;
+  const found = await lookAt(wanted, clock);
   return (spec) => {
-    const root = spec.versioning?.repo_path ?? '';
-    if (!spec.versioning || !roots.has(root)) return spec;
-    const folder = found.get(root);
+    const key = keyOf(spec);
+    if (!spec.versioning || !wanted.has(key)) return spec;
+    const folder = found.get(key);
     if (folder === null || folder?.revision === spec.versioning.revision) return spec;
     const unknown = { ...spec.versioning, comment: null, unstaged: null, ahead: false };
     if (!folder) return { ...spec, versioning: { ...unknown, revision: null } };
@@ -49,18 +51,27 @@ export async function lookAtCheckouts(specs, clock) {
 }
 
 /**
- * @param {Set<string>} roots
+ * A checkout is read with the rights of the user of the app.
+ * @param {AppSpec} spec
+ */
+function keyOf({ uid, gid, versioning }) {
+  return `${uid} ${gid} ${versioning?.repo_path}`;
+}
+
+/**
+ * @param {Map<string, AppSpec>} wanted  By keyOf().
  * @param {Clock} clock
  * @returns {Promise<Map<string, GitFolder | null>>}  Without those that were not read in time.
  */
-async function lookAt(roots, clock) {
+async function lookAt(wanted, clock) {
   /** @type {Map<string, GitFolder | null>} */
   const found = new Map();
   if (isOverdue) return found;
   let isLate = false;
   const { readGitFolder } = await import('../../../lib/shared/host/git-folder.js');
   const look = turn.then(async () => {
-    for (const root of roots) if (!isLate) found.set(root, await readGitFolder(root));
+    for (const [key, spec] of wanted)
+      if (!isLate) found.set(key, await readGitFolder(spec.versioning?.repo_path ?? '', userOf(spec)));
     isOverdue = false;
   });
   turn = look;

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { userOf } from '../../shared/host/as-user.js';
 import { checkoutOf, readGitFolder } from '../../shared/host/git-folder.js';
 
 /** @import { Versioning } from '../../shared/spec/versioning.js' */
@@ -38,7 +39,7 @@ export async function withVersioning(specs) {
  * @returns {Promise<Versioning | null>}  In the words of PM2.
  */
 async function versioningOf(root, spec) {
-  const folder = await readGitFolder(root);
+  const folder = await readGitFolder(root, userOf(spec));
   if (folder === null) return null;
   const [comment, status] = await Promise.all([
     ask(root, spec, ['log', '-1', '--no-show-signature', '--format=%B']),

@@ -1,7 +1,12 @@
 import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { actorAt, statAsUser } from './as-user.js';
 import { readRegular, Unfit } from './read-regular.js';
+import { systemError } from './user-path.js';
+
+/** @import { Stats } from 'node:fs' */
+/** @import { User } from './user-path.js' */
 
 /** Of a large project. */
 const PACKED_MAX_BYTES = 4 * 1024 * 1024;
@@ -44,12 +49,14 @@ export function checkoutOf(folder) {
 /**
  * Whatever lies there, it is read within bounds, and the thread does not wait for it.
  * @param {string} root
+ * @param {User | null} user  With whose rights; null: those of this process.
  * @returns {Promise<GitFolder | null>}  Null when it is none, or cannot be read.
  */
-export async function readGitFolder(root) {
+export async function readGitFolder(root, user) {
+  const { stat, text, line, bytes, pathIn } = createReader(user);
   try {
-    const own = await gitFolder(root);
-    const shared = resolve(own, (await line(join(own, 'commondir'))) ?? '.');
+    const own = await gitFolder(root, { stat, pathIn });
+    const shared = (await pathIn(join(own, 'commondir'), /^(.+)$/)) ?? own;
     const head = await line(join(own, 'HEAD'));
     if (head === null) return null;
     const ref = refIn(head);
@@ -62,8 +69,8 @@ export async function readGitFolder(root) {
     const remote =
       wanted !== null && isName(wanted) ? wanted : remotes.includes('origin') ? 'origin' : (remotes[0] ?? null);
     const url = remote === null ? null : valueOf(config, `remote "${remote}"`, 'url');
-    const log = await stat(join(own, 'logs', 'HEAD')).catch(() => stat(join(own, 'HEAD')));
-    const refs = createRefs([...new Set([own, shared])]);
+    const log = (await stat(join(own, 'logs', 'HEAD'))) ?? (await stat(join(own, 'HEAD')));
+    const refs = createRefs([...new Set([own, shared])], { line, bytes });
     return {
       root,
       branch,
@@ -72,7 +79,7 @@ export async function readGitFolder(root) {
       revision: ref === null ? head : await refs.revisionOf(ref),
       url: url === null || url.length > URL_MAX_CHARS || hasControls(url) ? null : withoutCredentials(url),
       isOnRemote: remote !== null && (await refs.revisionOf(`refs/remotes/${remote}/${branch}`)) !== null,
-      updatedAtMs: Math.round(log.mtimeMs),
+      updatedAtMs: Math.round(log?.mtimeMs ?? 0),
     };
   } catch {
     return null; // It only decorates the list.
@@ -94,17 +101,19 @@ export function withoutCredentials(url) {
 /**
  * Of a worktree or a submodule it is a file that says where.
  * @param {string} root
+ * @param {Pick<Reader, 'stat' | 'pathIn'>} reader
  */
-async function gitFolder(root) {
+async function gitFolder(root, { stat, pathIn }) {
   const path = join(root, '.git');
-  if ((await stat(path)).isDirectory()) return path;
-  return resolve(root, /^gitdir: (.+)$/.exec((await line(path)) ?? '')?.[1] ?? '.git');
+  if ((await stat(path))?.isDirectory()) return path;
+  return (await pathIn(path, /^gitdir: (.+)$/)) ?? path;
 }
 
 /**
  * @param {string[]} folders  Each file with packed refs is read once.
+ * @param {Pick<Reader, 'line' | 'bytes'>} reader
  */
-function createRefs(folders) {
+function createRefs(folders, { line, bytes }) {
   /** @type {Map<string, Promise<Buffer | null>>} */
   const packed = new Map();
 
@@ -113,11 +122,11 @@ function createRefs(folders) {
    * @param {string} ref
    */
   async function packedRevision(folder, ref) {
-    if (!packed.has(folder)) packed.set(folder, bytesOf(join(folder, 'packed-refs'), PACKED_MAX_BYTES));
-    const bytes = await packed.get(folder);
-    const at = bytes?.indexOf(` ${ref}\n`) ?? -1;
-    if (!bytes || at === -1) return null;
-    return revisionIn(bytes.toString('latin1', bytes.lastIndexOf('\n', at) + 1, at));
+    if (!packed.has(folder)) packed.set(folder, bytes(join(folder, 'packed-refs'), PACKED_MAX_BYTES));
+    const all = await packed.get(folder);
+    const at = all?.indexOf(` ${ref}\n`) ?? -1;
+    if (!all || at === -1) return null;
+    return revisionIn(all.toString('latin1', all.lastIndexOf('\n', at) + 1, at));
   }
 
   /**
@@ -181,30 +190,65 @@ function linesOf(config) {
   return (config ?? '').split('\n').map((line) => line.trim());
 }
 
-/** @param {string} file */
-function line(file) {
-  return text(file, LINE_MAX_BYTES);
+/**
+ * @typedef {object} Reader
+ * @property {(path: string) => Promise<Stats | null>} stat  Null: it is not there, or out of reach.
+ * @property {(file: string) => Promise<string | null>} line
+ * @property {(file: string, maxBytes: number) => Promise<string | null>} text
+ * @property {(file: string, maxBytes: number) => Promise<Buffer | null>} bytes  Null: it is not there,
+ *   as not every checkout has every file. Rejects when it is too long: then nothing is known, which
+ *   is not the same.
+ * @property {(file: string, pattern: RegExp) => Promise<string | null>} pathIn  The folder that a
+ *   file names, from its own. Rejects when the user has written the path, and root alone could
+ *   change what is there: it would be read as root.
+ */
+
+/**
+ * @param {User | null} user
+ * @returns {Reader}
+ */
+function createReader(user) {
+  /** @type {Reader['bytes']} */
+  async function bytes(file, maxBytes) {
+    try {
+      return await readRegular(file, maxBytes, user);
+    } catch (error) {
+      if (error instanceof Unfit && error.isTooLong) throw error;
+      return null;
+    }
+  }
+
+  /** @type {Reader['text']} */
+  async function text(file, maxBytes) {
+    return (await bytes(file, maxBytes))?.toString('utf8').trimEnd() ?? null;
+  }
+
+  /** @type {Reader['pathIn']} */
+  async function pathIn(file, pattern) {
+    const path = pattern.exec((await text(file, LINE_MAX_BYTES)) ?? '')?.[1];
+    if (path === undefined) return null;
+    const folder = resolve(dirname(file), path);
+    if (user && actorAt(user, file) && !actorAt(user, join(folder, 'HEAD'))) throw systemError('EACCES', folder);
+    return folder;
+  }
+
+  return {
+    stat: (path) => (user ? statOf(user, path) : stat(path).catch(() => null)),
+    line: (file) => text(file, LINE_MAX_BYTES),
+    text,
+    bytes,
+    pathIn,
+  };
 }
 
 /**
- * @param {string} file
- * @param {number} maxBytes
+ * @param {User} user
+ * @param {string} path
  */
-async function text(file, maxBytes) {
-  return (await bytesOf(file, maxBytes))?.toString('utf8').trimEnd() ?? null;
-}
-
-/**
- * @param {string} file
- * @param {number} maxBytes
- * @returns {Promise<Buffer | null>}  null: it is not there, as not every checkout has every file.
- *   Rejects when it is too long: then nothing is known, which is not the same.
- */
-async function bytesOf(file, maxBytes) {
+async function statOf(user, path) {
   try {
-    return await readRegular(file, maxBytes);
-  } catch (error) {
-    if (error instanceof Unfit && error.isTooLong) throw error;
+    return statAsUser(user, path);
+  } catch {
     return null;
   }
 }

@@ -10,10 +10,10 @@ const disk = vi.hoisted(() => ({ looks: 0, /** @type {Promise<void> | null} */ h
 vi.mock('../../../../lib/shared/host/git-folder.js', async (original) => {
   const { readGitFolder } = /** @type {any} */ (await original());
   return {
-    async readGitFolder(/** @type {string} */ folder) {
+    async readGitFolder(folder, user) {
       disk.looks += 1;
       await disk.hangs;
-      return readGitFolder(folder);
+      return readGitFolder(folder, user);
     },
   };
 });
@@ -63,7 +63,7 @@ const versioning = () => rig.control.world.desired.apps[0].spec.versioning;
 async function through(request) {
   const seen = watch(request);
   while (seen.state === 'pending') {
-    for (let look = 0; look < 5; look += 1) await reading.readGitFolder(root);
+    for (let look = 0; look < 5; look += 1) await reading.readGitFolder(root, null);
     await rig.turn(100);
   }
 }

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readGitFolder, withoutCredentials } from '../../../../../lib/shared/host/git-folder.js';
+import { isRoot, NOBODY, userFolders } from '../../../../helpers/other-user.js';
 import { withVersioning } from '../../../../../lib/config/spec/git.js';
 import { checkSpec } from '../../../../../lib/shared/spec/spec.js';
 
@@ -97,7 +98,7 @@ describe('what git knows of a script', () => {
   test('also from packed refs, without a branch, and in a worktree', async () => {
     git('pack-refs', '--all');
     const revision = git('rev-parse', 'HEAD');
-    expect(await readGitFolder(root)).toMatchObject({ branch: 'main', revision });
+    expect(await readGitFolder(root, null)).toMatchObject({ branch: 'main', revision });
     const tree = join(root, '..', 'tree');
     git('worktree', 'add', '-q', '-b', 'topic', tree);
     expect(await versioningIn(tree)).toMatchObject({
@@ -107,7 +108,7 @@ describe('what git knows of a script', () => {
       repo_path: tree,
     });
     git('checkout', '-q', '--detach');
-    expect(await readGitFolder(root)).toMatchObject({ branch: 'HEAD', revision });
+    expect(await readGitFolder(root, null)).toMatchObject({ branch: 'HEAD', revision });
   });
 
   test('commits that its remote does not have', async () => {
@@ -138,16 +139,16 @@ describe('what git knows of a script', () => {
       'password',
     ]) {
       writeFileSync(join(root, '.git', 'HEAD'), `${head}\n`);
-      expect([head, await readGitFolder(root)]).toEqual([head, null]);
+      expect([head, await readGitFolder(root, null)]).toEqual([head, null]);
     }
     writeFileSync(join(root, '.git', 'HEAD'), 'ref: refs/heads/main\n');
     rmSync(join(root, '.git', 'refs', 'heads', 'main'));
     symlinkSync(secret, join(root, '.git', 'refs', 'heads', 'main'));
-    expect(await readGitFolder(root)).toMatchObject({ branch: 'main', revision: null });
+    expect(await readGitFolder(root, null)).toMatchObject({ branch: 'main', revision: null });
     // A remote may have any name, but no file above its folder.
     writeFileSync(join(root, '.git', 'main'), `${'1'.repeat(40)}\n`);
     writeFileSync(join(root, '.git', 'config'), '[remote "../.."]\n  url = x\n');
-    expect(await readGitFolder(root)).toMatchObject({ remote: '../..', isOnRemote: false });
+    expect(await readGitFolder(root, null)).toMatchObject({ remote: '../..', isOnRemote: false });
   });
 
   test('names and an address that a list can show, and a limited number of them', async () => {
@@ -159,13 +160,13 @@ describe('what git knows of a script', () => {
       `  url = ${'u'.repeat(3_000)}`,
     ];
     writeFileSync(join(root, '.git', 'config'), config.join('\n'));
-    const found = await readGitFolder(root);
+    const found = await readGitFolder(root, null);
     expect([found?.remotes.length, found?.remote]).toEqual([64, 'r0']);
     writeFileSync(join(root, '.git', 'config'), ['[remote "origin"]', `  url = ${'u'.repeat(3_000)}`].join('\n'));
-    expect(await readGitFolder(root)).toMatchObject({ remote: 'origin', url: null });
+    expect(await readGitFolder(root, null)).toMatchObject({ remote: 'origin', url: null });
     for (const name of ['x'.repeat(300), 'a\u009bb']) {
       writeFileSync(join(root, '.git', 'HEAD'), `ref: refs/heads/${name}\n`);
-      expect(await readGitFolder(root)).toBeNull();
+      expect(await readGitFolder(root, null)).toBeNull();
     }
   });
 
@@ -173,7 +174,7 @@ describe('what git knows of a script', () => {
     const copy = join(root, '..', 'copy');
     execFileSync('git', ['clone', '-q', root, copy]);
     execFileSync('git', ['-C', copy, 'checkout', '-q', '--detach']);
-    expect(await readGitFolder(copy)).toMatchObject({ branch: 'HEAD', isOnRemote: true });
+    expect(await readGitFolder(copy, null)).toMatchObject({ branch: 'HEAD', isOnRemote: true });
   });
 
   test('nothing when a file is larger than is read, rather than a part of it', async () => {
@@ -184,23 +185,68 @@ describe('what git knows of a script', () => {
     const many = (/** @type {number} */ count) => Array.from({ length: count }, (_, at) => line(at)).join('');
     writeFileSync(packed, many(60_000) + text);
     const startedMono = performance.now();
-    expect(await readGitFolder(root)).toMatchObject({ branch: 'main', revision: git('rev-parse', 'HEAD') });
+    expect(await readGitFolder(root, null)).toMatchObject({ branch: 'main', revision: git('rev-parse', 'HEAD') });
     expect(performance.now() - startedMono).toBeLessThan(1_000);
     writeFileSync(packed, many(80_000) + text);
-    expect(await readGitFolder(root)).toBeNull();
+    expect(await readGitFolder(root, null)).toBeNull();
     writeFileSync(packed, text);
     writeFileSync(join(root, '.git', 'config'), '#'.repeat(2 * 1024 * 1024));
-    expect(await readGitFolder(root)).toBeNull();
+    expect(await readGitFolder(root, null)).toBeNull();
   });
 
   test.each(['a\n', '\n', ' \n', '[\n'])('no named pipe, and in time a config of nothing but %j', async (line) => {
     writeFileSync(join(root, '.git', 'config'), line.repeat(200_000 / line.length));
     const startedMono = performance.now();
-    expect(await readGitFolder(root)).toMatchObject({ branch: 'main', remotes: [] });
+    expect(await readGitFolder(root, null)).toMatchObject({ branch: 'main', remotes: [] });
     expect(performance.now() - startedMono).toBeLessThan(2_000);
     rmSync(join(root, '.git', 'HEAD'));
     execFileSync('mkfifo', [join(root, '.git', 'HEAD')]);
-    expect(await readGitFolder(root)).toBeNull();
+    expect(await readGitFolder(root, null)).toBeNull();
+  });
+});
+
+describe.runIf(isRoot)('the checkout of another user', () => {
+  const OLD = '1'.repeat(40);
+
+  /** @param {string} folder */
+  function checkout(folder) {
+    mkdirSync(join(folder, '.git/refs/heads'), { recursive: true });
+    writeFileSync(join(folder, '.git/HEAD'), 'ref: refs/heads/main\n');
+    writeFileSync(join(folder, '.git/refs/heads/main'), `${OLD}\n`);
+  }
+
+  test('is read as this user, and as root if only root can change it', async () => {
+    const { own, closed } = userFolders();
+    for (const folder of [own, closed]) checkout(folder);
+    for (const folder of [own, closed])
+      expect(await readGitFolder(folder, NOBODY)).toMatchObject({ branch: 'main', revision: OLD });
+  });
+
+  test('is read where this user has it, if it is a worktree', async () => {
+    const { own, plant } = userFolders();
+    checkout(join(own, 'main'));
+    plant('tree', (path) => mkdirSync(path));
+    plant('tree/.git', (path) => writeFileSync(path, `gitdir: ${own}/main/.git\n`));
+    expect(await readGitFolder(join(own, 'tree'), NOBODY)).toMatchObject({ branch: 'main', revision: OLD });
+  });
+
+  test.each([
+    ['.git', (own, closed) => symlinkSync(join(closed, '.git'), own)],
+    ['.git', (own, closed) => writeFileSync(own, `gitdir: ${closed}/.git\n`)],
+    ['.git/HEAD', (own, closed) => symlinkSync(join(closed, '.git/HEAD'), own)],
+    ['.git/refs/heads/main', (own, closed) => symlinkSync(join(closed, '.git/refs/heads/main'), own), null],
+    ['.git/commondir', (own, closed) => writeFileSync(own, join(closed, '.git'))],
+    ['.git/commondir', (own) => writeFileSync(own, '../../closed/.git')],
+  ])('shows nothing of what only root may read, by its %s', async (name, make, revision) => {
+    const { own, closed } = userFolders();
+    for (const folder of [own, closed]) checkout(folder);
+    writeFileSync(join(closed, '.git/config'), '[remote "origin"]\n\turl = https://closed.test\n');
+    writeFileSync(join(closed, '.git/refs/heads/main'), `${'2'.repeat(40)}\n`);
+    rmSync(join(own, name), { recursive: true, force: true });
+    make(join(own, name), closed);
+    const found = await readGitFolder(own, NOBODY);
+    if (revision === undefined) expect(found).toBeNull();
+    else expect(found).toMatchObject({ revision, url: null });
   });
 });
 
