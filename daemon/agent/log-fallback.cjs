@@ -75,7 +75,7 @@ function main() {
     const control = net.connect(path.join(home, 'nclust.sock'));
     control.on('connect', rest);
     control.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
-      // Of a user who may not enter the home: control may be there, and reads.
+      // This user may not enter the home, so control may be running and reading the pipe.
       if (code !== 'EACCES') read();
     });
     control.on('close', () => void setTimeout(look, LOOK_EVERY_MS));

@@ -46,7 +46,7 @@ export const followLogs = {
     // Says it when there is no such app; later ones may come and go.
     if (targets) select(desk.control.world.desired, targets);
     const isMeant = matcher(targets ?? []);
-    /** Of every path that is read below. @type {Map<string, KeptFile['user']>} */
+    /** The user of each path that is read below. @type {Map<string, KeptFile['user']>} */
     const users = new Map();
     const files = () => {
       const all = writtenFiles(desk, isMeant, streams);

@@ -3,7 +3,7 @@
 
 /** @import { Address } from '../keeper-link/link.js' */
 
-/** Of a text that goes into the log. */
+/** Longest text that goes into the log. */
 const FAULT_MAX_CHARS = 300;
 
 /** By event: its data, checked. Each throws a TypeError. @type {Record<string, (data: any) => object>} */

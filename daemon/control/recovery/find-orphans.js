@@ -6,7 +6,7 @@ import { join, sep } from 'node:path';
 /** Of the kernel's process times; fixed at 100 on every architecture Node runs on. */
 const TICKS_PER_SECOND = 100;
 
-/** Of a mode: the program runs as its owner, whoever starts it. */
+/** The set-uid bit of a mode: the program runs as its owner. */
 const SET_UID = 0o4000;
 
 /**

@@ -22,7 +22,7 @@ const BASICS = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ'];
  * Why a secret could not be had, in words that follow its name. Never holds anything of the secret.
  */
 export class NoSecret extends Error {
-  /** What to do, if it is clear. @type {string | null} */
+  /** The remedy, if it is known. @type {string | null} */
   hint = null;
 }
 

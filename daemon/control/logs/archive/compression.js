@@ -78,7 +78,7 @@ export async function compressSegment(plainPath, kind, { user, signal, pause }) 
   const source = createReadStream('', { fd: from, highWaterMark: CHUNK_BYTES });
   try {
     const { mode, uid, gid, atime, mtime } = fstatSync(from);
-    removeAsUser(user, unfinished); // Control died, or somebody else has made it.
+    removeAsUser(user, unfinished); // A control that died left it, or the app made it.
     const to = openAsUser(user, unfinished, MAKING, mode & 0o777);
     try {
       await pipeline(source, pacedBy(pause), COMPRESSORS[kind](), into(to), { signal });
@@ -87,7 +87,7 @@ export async function compressSegment(plainPath, kind, { user, signal, pause }) 
       await setTimes(to, atime, mtime);
       await sync(to);
       signal.throwIfAborted();
-      // In one turn: nobody here sees it twice or not at all.
+      // In one turn, so that no reader sees the segment twice or not at all.
       const { size } = fstatSync(to);
       renameAsUser(user, unfinished, path);
       removeAsUser(user, plainPath);

@@ -21,7 +21,7 @@ import { PARTING_MS } from './transports.js';
 const DRAIN_MS = 30_000;
 
 /**
- * `user`: of the instance that has written last. `cancelEnd`: somebody writes there again.
+ * `user`: that of the instance that wrote last. `cancelEnd`: an instance writes there again.
  * @typedef {object} Berth
  * @property {User | null} user
  * @property {Shipper} shipper

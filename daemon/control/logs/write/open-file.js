@@ -235,7 +235,7 @@ function openOrMake(user, path, nowMs) {
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error);
     if (code === 'ENOENT') makeFolderAsUser(user, dirname(path));
-    // The file belongs to somebody else: earlier versions made it as root. The user may rename it.
+    // Another user owns the file: earlier versions made it as root. The user may rename it.
     else if (code === 'EACCES' && user) renameAsUser(user, path, segmentName(path, nowMs, user));
     else throw error;
   }
