@@ -1,6 +1,7 @@
 // Knows: the dashboard: its address, its token, and what a page may ask.
 // Must not: let a page call a method that permissions.js does not name, or show a secret.
 // Start at: createWeb(), then permissions.js; server.js has HTTP, sockets.js the WebSockets.
+import { rmSync } from 'node:fs';
 import { TICK_MS } from '../../../lib/shared/metrics.js';
 import {
   isLoopback,
@@ -181,7 +182,6 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
   /** @type {Web['end']} */
   async function end() {
     const wasOn = settings.web().listen.kind !== 'none';
-    const { rmSync } = await import('node:fs');
     for (const key of ['web.listen', 'web.actions', 'web.allow_remote']) settings.unset(key);
     await shut();
     rmSync(tokenFile, { force: true });

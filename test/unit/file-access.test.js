@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { sourceFiles } from '../helpers/source-tree.js';
+
+// A manager of root must do nothing as root at a path that the user of an app can choose or
+// exchange. Such paths go through lib/shared/host/as-user.js. The table has every file of the
+// manager that calls node:fs with a path of its own, with the functions and the reason why the user
+// of an app has no influence on the path.
+
+const HOME = 'in the home, which only its owner can enter';
+const SYSTEM = 'of the kernel';
+const INSTALLED = 'of the installation';
+const OPERATOR = 'named by whoever may change the settings of the manager';
+const ASKS = 'asks what is there, and opens nothing';
+const OWN_RIGHTS = 'only when the app has no other user, or can change nothing on the way';
+const GUARD = 'is what goes along a path with the rights of a user';
+
+/** @type {Record<string, [functions: string, reason: string]>} */
+const TABLE = {
+  'daemon/control/api/server.js': ['chmodSync renameSync rmSync statSync', HOME],
+  'daemon/control/api/update.js': ['existsSync', INSTALLED],
+  'daemon/control/events/log-file.js': ['openSync renameSync rmSync statSync', HOME],
+  'daemon/control/host/oom-kills.js': ['readFileSync', SYSTEM],
+  'daemon/control/host/private-memory.js': ['readFileSync', SYSTEM],
+  'daemon/control/host/processes.js': ['openSync readdirSync statSync', SYSTEM],
+  'daemon/control/logs/archive/archive.js': ['rmSync', HOME],
+  'daemon/control/logs/archive/compression.js': ['createReadStream', 'of a descriptor'],
+  'daemon/control/logs/history/content-reader.js': ['createReadStream', 'of a descriptor'],
+  'daemon/control/logs/manager-log.js': ['openSync renameSync statSync', HOME],
+  'daemon/control/logs/pipe.js': ['openSync', HOME],
+  'daemon/control/logs/times/format.js': ['openSync readFileSync', HOME],
+  'daemon/control/logs/times/times.js': ['mkdirSync openSync renameSync statSync', HOME],
+  'daemon/control/main.js': ['mkdirSync', HOME],
+  'daemon/control/metrics/host.js': ['readFileSync statfsSync', 'of the kernel, and the home'],
+  'daemon/control/metrics/prometheus.js': ['chmodSync lstatSync renameSync rmSync', OPERATOR],
+  'daemon/control/profiling/profile.js': ['readFileSync', SYSTEM],
+  'daemon/control/recovery/find-orphans.js': [
+    'lstatSync readFileSync readdirSync readlinkSync statSync',
+    'of the kernel, and the pipes in the home',
+  ],
+  'daemon/control/settings.js': ['statSync', HOME],
+  'daemon/control/spawn/preflight.js': ['accessSync existsSync statSync', ASKS],
+  'daemon/control/state/durable-file.js': [
+    'copyFileSync linkSync openSync readFileSync renameSync rmSync statSync',
+    HOME,
+  ],
+  'daemon/control/state/store.js': ['renameSync', HOME],
+  'daemon/control/status/pid-files.js': ['readdirSync writeFileSync', OWN_RIGHTS],
+  'daemon/control/triggers/app-watch.js': ['readFileSync stat', ASKS],
+  'daemon/control/update/installation.js': ['readFileSync readdirSync statSync', INSTALLED],
+  'daemon/control/web/dashboard.js': ['rmSync', HOME],
+  'daemon/control/web/server.js': ['readFileSync readdirSync', INSTALLED],
+  'daemon/control/web/token.js': ['readFileSync', HOME],
+  'daemon/keeper/control-supervisor.js': ['existsSync', INSTALLED],
+  'daemon/keeper/lock.js': ['existsSync linkSync mkdirSync readdirSync unlinkSync writeFileSync', HOME],
+  'daemon/keeper/log.js': ['openSync statSync', HOME],
+  'daemon/keeper/main.js': ['readFileSync readdirSync', INSTALLED],
+  'daemon/keeper/pipes.js': ['openSync readdirSync rmSync', HOME],
+  'daemon/keeper/processes.js': ['readFileSync readdirSync', SYSTEM],
+  'daemon/keeper/spawn.js': ['accessSync statSync', ASKS],
+  'daemon/keeper/unix-path.js': ['linkSync renameSync statSync unlinkSync', 'is called by withUid() only'],
+  'lib/shared/daemon/home-folders.js': ['lstatSync readFileSync readlinkSync', 'asks who can change the home'],
+  'lib/shared/daemon/oom-score.js': ['readFileSync writeFileSync', SYSTEM],
+  'lib/shared/event-log.js': ['openSync readFileSync readdirSync', HOME],
+  'lib/shared/host/as-user.js': ['lstatSync mkdirSync openSync readdirSync renameSync statSync unlinkSync', GUARD],
+  'lib/shared/host/cpus.js': ['readFileSync', SYSTEM],
+  'lib/shared/host/git-folder.js': ['stat statSync', OWN_RIGHTS],
+  'lib/shared/host/read-regular.js': ['* as fs', OWN_RIGHTS],
+  'lib/shared/host/replace-file.js': ['openSync renameSync rmSync writeFileSync', HOME],
+  'lib/shared/host/system-limits.js': ['readFileSync', SYSTEM],
+  'lib/shared/host/user-path.js': ['lstatSync openSync readlinkSync', GUARD],
+  'lib/shared/settings/settings.js': ['openSync readFileSync', HOME],
+  'lib/shared/version.js': ['readFileSync', INSTALLED],
+};
+
+/** Those that take a descriptor. */
+const BY_DESCRIPTOR = new Set(
+  ['close', 'fchown', 'fdatasync', 'fstat', 'fsync', 'ftruncate', 'futimes', 'read', 'write', 'writev'].flatMap(
+    (name) => [name, `${name}Sync`],
+  ),
+);
+
+/** @param {string} code */
+function pathFunctionsOf(code) {
+  return [...code.matchAll(/(?:\{([^}]+)\}|\* as (\w+)) (?:from |= await import\()'node:fs(?:\/promises)?'/g)]
+    .flatMap(([, names, all]) => names?.split(',') ?? [`* as ${all}`])
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'constants' && !BY_DESCRIPTOR.has(name))
+    .sort()
+    .join(' ');
+}
+
+test('the manager calls node:fs with a path only where the user of an app cannot choose it', () => {
+  const found = sourceFiles('daemon/control', 'daemon/keeper', 'lib/shared')
+    .map(({ path, code }) => [path, pathFunctionsOf(code)])
+    .filter(([, functions]) => functions !== '');
+  expect(Object.fromEntries(found)).toEqual(
+    Object.fromEntries(Object.entries(TABLE).map(([path, [functions]]) => [path, functions])),
+  );
+});
