@@ -14,7 +14,8 @@ import { createPages } from './sockets.js';
 /** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Pages } from './sockets.js' */
 
-const CONNECTIONS_MAX = 256;
+/** Twice as many as pages. A stranger can keep control busy for 0.1 s with each of them. */
+const CONNECTIONS_MAX = 128;
 const REQUEST_MS = 5_000;
 const KEEP_ALIVE_MS = 30_000;
 
