@@ -100,11 +100,15 @@ function guard(pattern) {
   const script = new Script('pattern.test(text)');
   return (text) => {
     context.text = text;
-    try {
-      return script.runInContext(context, { timeout: GUARD_MS });
-    } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return null;
-      throw error;
+    const before = process.cpuUsage();
+    for (;;) {
+      try {
+        return script.runInContext(context, { timeout: GUARD_MS });
+      } catch (error) {
+        if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+        // V8 counts the time in which a busy machine runs something else. The pattern is not to blame.
+        if (process.cpuUsage(before).user >= (GUARD_MS * 1_000) / 2) return null;
+      }
     }
   };
 }

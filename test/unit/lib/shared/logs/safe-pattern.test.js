@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { costOf } from '../../../../../lib/shared/logs/safe-pattern.js';
+import { expect, test, vi } from 'vitest';
+import { costOf, createMatcher } from '../../../../../lib/shared/logs/safe-pattern.js';
 
 test.each(
   /** @type {[string, number, boolean][]} */ ([
@@ -27,4 +27,14 @@ test.each(
   const cost = costOf(source);
   expect(cost.isNested).toBe(isNested);
   if (!isNested) expect(cost.degree).toBe(degree);
+});
+
+test('a matcher gives a pattern up for its own CPU time, not because the machine was busy', () => {
+  const usage = (/** @type {number} */ ms) => ({ user: ms * 1_000, system: 0 });
+  const measured = vi.spyOn(process, 'cpuUsage');
+  for (const ms of [0, 1, 1, 30]) measured.mockReturnValueOnce(usage(ms)); // 50 ms pass three times.
+  measured.mockReturnValue(usage(30));
+  expect(createMatcher({ source: 'a.*b.*c.*d.*e', flags: '' })('ab'.repeat(4_096))).toBe(false);
+  expect(measured.mock.calls.length).toBeGreaterThan(4);
+  measured.mockRestore();
 });
