@@ -22,8 +22,10 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fixturePath } from '../helpers/fixtures.js';
+import { takePort } from '../helpers/ports.js';
 import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 import { runProgram } from '../helpers/run-program.js';
+import { askRaw } from '../helpers/static-server.js';
 
 /** @import { Sandbox } from '../helpers/sandbox.js' */
 
@@ -54,7 +56,8 @@ async function openStage() {
   mkdirSync(join(closed, 'empty'));
   writeFileSync(join(closed, 'secret'), `SECRET=${CANARY}\n`, { mode: 0o600 });
   writeFileSync(join(closed, 'number'), '12345\n', { mode: 0o600 });
-  for (const name of ['logs', 'run', '.git', '.git/refs', '.git/refs/heads']) mkdirSync(join(own, name));
+  for (const name of ['cwd', 'logs', 'run', 'site', '.git', '.git/refs', '.git/refs/heads']) mkdirSync(join(own, name));
+  writeFileSync(join(own, 'site/index.html'), 'page\n');
   writeFileSync(join(own, '.git/HEAD'), 'ref: refs/heads/main\n');
   writeFileSync(join(own, '.git/refs/heads/main'), `${'a'.repeat(40)}\n`);
   writeFileSync(join(own, '.git/config'), '[remote "origin"]\n\turl = https://example.org/app\n');
@@ -70,19 +73,19 @@ async function openStage() {
         {
           name: 'app',
           script: join(own, 'app.cjs'),
-          cwd: own,
+          cwd: join(own, 'cwd'),
           interpreter: join(own, 'node'),
           exec_mode: 'cluster',
           instances: 1,
           uid: 'nobody',
           gid: 'nogroup',
-          output: 'logs/out.log',
-          error: 'logs/err.log',
-          log: 'logs/all.log',
+          output: join(own, 'logs/out.log'),
+          error: join(own, 'logs/err.log'),
+          log: join(own, 'logs/all.log'),
           log_max_size: '4K',
-          pid: 'run/app.pid',
-          env_file: '.env',
-          secrets: { TOKEN: { file: 'token' } },
+          pid: join(own, 'run/app.pid'),
+          env_file: join(own, '.env'),
+          secrets: { TOKEN: { file: join(own, 'token') } },
           env: { SOCK: join(own, 'app.sock') },
           listen_timeout: 3_000,
           kill_timeout: 1_000,
@@ -141,7 +144,7 @@ function textOf(path) {
   try {
     return readFileSync(path, 'latin1');
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return ''; // Rotated meanwhile.
+    if (codeOf(error) === 'ENOENT') return ''; // Rotated meanwhile.
     throw error;
   }
 }
@@ -162,6 +165,7 @@ const PLANTS = {
 };
 
 const PLACES = [
+  'cwd',
   'logs/out-0.log',
   'logs/err-0.log',
   'logs/all-0.log',
@@ -185,11 +189,9 @@ describe.runIf(process.getuid?.() === 0)('the user of an app', () => {
     await run('start', join(home.work, 'apps.json'));
     const path = join(own, place);
     for (const plant of Object.values(PLANTS)) {
-      // The manager may be making files in a folder that is removed.
-      if (lstatSync(path, { throwIfNoEntry: false })) renameSync(path, `${path}.before`);
-      rmSync(`${path}.before`, { recursive: true, force: true, maxRetries: 5 });
-      plant(path, closed);
-      lchownSync(path, NOBODY, NOBODY);
+      plant(`${path}.planted`, closed);
+      lchownSync(`${path}.planted`, NOBODY, NOBODY);
+      replace(path, `${path}.planted`);
       for (const command of ['reload', 'restart', 'flush', 'describe', 'logs'])
         await run(command, 'app', ...(command === 'logs' ? ['--nostream', '--lines', '100'] : []));
       expectUntouched();
@@ -197,6 +199,22 @@ describe.runIf(process.getuid?.() === 0)('the user of an app', () => {
     await run('stop', 'app');
     await run('delete', 'app');
     expectUntouched();
+  });
+
+  test('gains nothing by what it puts in the place of a static folder', { timeout: 600_000 }, async () => {
+    const { home, own, closed, run, expectUntouched } = await openStage();
+    const port = await takePort();
+    const site = join(own, 'site');
+    await run('serve', site, String(port), '--ftp', '--uid', 'nobody', '--gid', 'nogroup');
+    expect(await askRaw(port, '/')).toMatchObject({ status: 200, body: 'page\n' });
+    for (const plant of Object.values(PLANTS)) {
+      plant(`${site}.planted`, closed);
+      replace(site, `${site}.planted`);
+      for (const path of ['/', '/secret', '/../closed/secret', '/%2e%2e/closed/secret'])
+        expect((await askRaw(port, path)).body, path).not.toContain(CANARY);
+      await run('reload', 'all'); // Where it fails, the old server goes on.
+      expectUntouched();
+    }
   });
 
   test('gains nothing by segments and unfinished segments in its log folder', { timeout: 120_000 }, async () => {
@@ -259,6 +277,27 @@ describe.runIf(process.getuid?.() === 0)('the user of an app', () => {
     },
   );
 });
+
+/**
+ * The manager goes on: it may make the path again between the two renames, and files in a folder
+ * that is removed.
+ * @param {string} path
+ * @param {string} planted
+ */
+function replace(path, planted) {
+  while (lstatSync(planted, { throwIfNoEntry: false })) {
+    try {
+      if (lstatSync(path, { throwIfNoEntry: false })) renameSync(path, `${path}.before`);
+      rmSync(`${path}.before`, { recursive: true, force: true, maxRetries: 5 });
+      renameSync(planted, path);
+    } catch (error) {
+      if (!['EISDIR', 'ENOENT', 'ENOTDIR', 'ENOTEMPTY'].includes(codeOf(error))) throw error;
+    }
+  }
+}
+
+/** @param {unknown} error */
+const codeOf = (error) => /** @type {NodeJS.ErrnoException} */ (error).code ?? '';
 
 /** @param {string} folder */
 function giveLinksToNobody(folder) {
