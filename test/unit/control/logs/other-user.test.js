@@ -18,6 +18,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { compressSegment } from '../../../../daemon/control/logs/archive/compression.js';
 import { readSegments } from '../../../../daemon/control/logs/archive/segments.js';
 import { openContent } from '../../../../daemon/control/logs/history/content-reader.js';
+import { PathReader } from '../../../../daemon/control/logs/history/path-reader.js';
 import { createDisk } from '../../../../daemon/control/logs/write/disk.js';
 import { createLogFile } from '../../../../daemon/control/logs/write/log-file.js';
 import { isRoot, NOBODY, SECRET, userFolders } from '../../../helpers/other-user.js';
@@ -109,6 +110,22 @@ describe.runIf(isRoot)('the log folder of another user', () => {
   test('a second name of a file is not a segment', () => {
     linkSync(join(folders.closed, 'secret'), join(logs, SEGMENT));
     expect(readSegments(join(logs, 'out.log'), NOBODY)).toEqual([]);
+  });
+
+  test('a log whose folder its user closes meanwhile is read on as far as it is open', async () => {
+    const path = folders.plant('logs/out.log', (log) => writeFileSync(log, 'one\ntwo\n'));
+    let startedAtMs = 1;
+    const shelf = { timesFolder: logs, userOf: () => NOBODY, positionOf: () => ({ startedAtMs, offset: 8 }) };
+    const kept = { path, user: NOBODY, id: 0, name: 'api', stream: /** @type {const} */ ('out') };
+    const reader = new PathReader(kept, { startedAtMs, offset: 0 }, shelf, 4);
+    onTestFinished(() => reader.closeFile());
+    const lines = [];
+    while (await reader.fill()) {
+      lines.push(reader.takeLine().line);
+      startedAtMs = 2; // The file has been rotated, or cut to nothing.
+      chmodSync(logs, 0);
+    }
+    expect(lines).toEqual(['one', 'two']);
   });
 
   test('what a link names is not shown as the log', () => {
