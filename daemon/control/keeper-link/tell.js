@@ -82,7 +82,7 @@ import { memoryOf } from '../state/registry.js';
 export function tell(core, verb, params) {
   core.link?.request(verb, params).catch((error) => {
     if (error instanceof KeeperLost) return;
-    // A note holds the last words of processes.
+    // The value of a note holds the last lines of processes, which may hold a password.
     const { value: _, ...about } = /** @type {{ value?: unknown }} */ (params);
     core.parts.journal('keeper-refused', { verb, params: about, message: error.message });
   });

@@ -33,7 +33,8 @@ const SET_UID = 0o4000;
  * @param {object} o
  * @param {string} o.home
  * @param {string} o.run  The folder of the keeper's pipes.
- * @param {(id: number) => number | null} o.uidOf  The user that a slot runs as. Null: the manager's.
+ * @param {(id: number) => number | null} o.uidOf  The user that a slot runs as. Null: the manager's
+ *   own.
  * @param {number} [o.ownUid]
  * @param {string} [o.proc]
  * @returns {Orphan[]}  Empty where there is no /proc.
@@ -58,10 +59,10 @@ export function findOrphans({ home, run, uidOf, ownUid = process.getuid?.() ?? 0
 }
 
 /**
- * Whether a keeper of this home started the process, or one of its ancestors. Only the keeper can
- * open its pipes, so a process that has one proves it, also when it has changed its user since.
- * Else its user decides, unless the program is set-uid: a stranger can run sudo, which is root's
- * while it asks for the password.
+ * Whether a keeper of this home started the process, or one of its ancestors. A process that has a
+ * pipe of the keeper proves it, because only the keeper can open its pipes: such a process may have
+ * changed its user since. Otherwise the user of the process decides. A set-uid program does not
+ * count then, because a stranger can run sudo, which runs as root while it asks for the password.
  * @param {Process} process
  * @param {{ uids: (number | null)[], run: string, proc: string }} o
  */
