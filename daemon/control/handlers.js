@@ -51,7 +51,7 @@ function onFact(core, { event, data }) {
  * @param {Instance} instance
  * @param {string} event
  * @param {object} data
- * @returns {object | null}  null: the process stated nonsense, which is its own affair.
+ * @returns {object | null}  Null: the process stated nonsense. The log has it, and control goes on.
  */
 function checked(core, { instanceId, label }, event, data) {
   try {

@@ -211,7 +211,7 @@ function makeParts(logs, leave) {
     environment: createEnvironment({ clock, secrets: createSecrets({ clock }) }),
     newInstanceId: randomUUID,
     cpus: availableCpus,
-    findOrphans: (uidOf) => findOrphans({ home: paths.home, run: paths.run, uidOf }),
+    findOrphans: (uidsOf) => findOrphans({ home: paths.home, run: paths.run, uidsOf }),
     launchKeeper: (from) =>
       launchKeeper({
         from: from ?? own,

@@ -309,10 +309,13 @@ describe('over a Unix socket', () => {
       const shipper = ship(`syslog+unix://${path}`, NOBODY);
       shipper.take('out', ['one'], atMs);
       await waitFor('the line', () => / api: one$/m.test(printed()));
-      const loggers = execFileSync('ps', ['-eo', 'uid=,args='], { encoding: 'utf8' })
+      const loggers = execFileSync('ps', ['-eo', 'pid=,uid=,args='], { encoding: 'utf8' })
         .split('\n')
         .filter((line) => line.includes(`logger --socket ${path}`));
-      expect(loggers).toEqual([expect.stringMatching(/^ *65534 /)]);
+      expect(loggers).toEqual([expect.stringMatching(/^ *\d+ +65534 /)]);
+      // This user can read it, and the environment of the manager may hold secrets of root.
+      const environment = readFileSync(`/proc/${Number.parseInt(loggers[0])}/environ`, 'utf8');
+      expect(environment.split('\0').map((variable) => variable.split('=')[0])).not.toContain('HOME');
     });
   });
 });

@@ -20,8 +20,8 @@ export const tendLogFiles = {
     const ids = targets ? selectIds(desk.control.world.desired, targets) : allIds(desk);
     const owned = [...filesOf(desk, new Set(ids)), ...(targets ? [] : [{ path: desk.paths.daemonLog, user: null }])];
     const files = weighed(owned);
-    await desk.parts.logs.flush(owned.filter(({ path }) => files.some((file) => file.path === path)));
-    return { files };
+    await desk.parts.logs.flush(files);
+    return { files: files.map(({ path, bytes }) => ({ path, bytes })) };
   },
 
   /** @type {MethodBody} */
@@ -71,7 +71,7 @@ function filesOf({ control, paths }, ids) {
 
 /**
  * @param {OwnedFile[]} owned
- * @returns {{ path: string, bytes: number }[]}  Those that are files or have been, with what they
+ * @returns {(OwnedFile & { bytes: number })[]}  Those that are files or have been, with what they
  *   and their segments take. A device or a pipe has nothing to empty.
  */
 function weighed(owned) {
@@ -81,6 +81,6 @@ function weighed(owned) {
     const activeBytes = sizeOf(path, user);
     return activeBytes === null && sizes.length === 0
       ? []
-      : [{ path, bytes: sizes.reduce((sum, bytes) => sum + bytes, activeBytes ?? 0) }];
+      : [{ path, user, bytes: sizes.reduce((sum, bytes) => sum + bytes, activeBytes ?? 0) }];
   });
 }

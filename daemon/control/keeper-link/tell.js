@@ -10,7 +10,7 @@ import { memoryOf } from '../state/registry.js';
 /** @import { OomWatch } from '../host/oom-kills.js' */
 /** @import { LogKeeper } from '../logs/app-logs.js' */
 /** @import { Journal, OwnLog } from '../logs/manager-log.js' */
-/** @import { Orphan } from '../recovery/find-orphans.js' */
+/** @import { Orphan, UidsOf } from '../recovery/find-orphans.js' */
 /** @import { Settings } from '../settings.js' */
 /** @import { Environment } from '../spawn/environment.js' */
 /** @import { Seat, World } from '../state/registry.js' */
@@ -34,8 +34,7 @@ import { memoryOf } from '../state/registry.js';
  * @property {Environment} environment
  * @property {() => string} newInstanceId
  * @property {() => number} cpus
- * @property {(uidOf: (id: number) => number | null) => Orphan[]} findOrphans  uidOf: the user that a
- *   slot runs as. Null: ours.
+ * @property {(uidsOf: UidsOf) => Orphan[]} findOrphans
  * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: from our own
  *   installation. Rejects when the process could not be created.
  * @property {(spec: AppSpec) => AppSpec} withPresentNode  See spawn/preflight.js.
@@ -82,7 +81,7 @@ import { memoryOf } from '../state/registry.js';
 export function tell(core, verb, params) {
   core.link?.request(verb, params).catch((error) => {
     if (error instanceof KeeperLost) return;
-    // A note holds the last words of processes.
+    // The value of a note holds the last lines of processes, which may hold a password.
     const { value: _, ...about } = /** @type {{ value?: unknown }} */ (params);
     core.parts.journal('keeper-refused', { verb, params: about, message: error.message });
   });

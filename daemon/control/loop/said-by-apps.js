@@ -6,7 +6,10 @@
 /** Longest text that goes into the log. */
 const FAULT_MAX_CHARS = 300;
 
-/** By event: its data, checked. Each throws a TypeError. @type {Record<string, (data: any) => object>} */
+/**
+ * By event: checks its data and returns them. Each throws a TypeError.
+ * @type {Record<string, (data: any) => object>}
+ */
 const READERS = {
   listening: (data) => {
     if (!isAddress(data)) throw new TypeError('the address is not one');
@@ -23,7 +26,7 @@ const READERS = {
 /**
  * @param {string} event
  * @param {object} data
- * @returns {object}  Throws a TypeError when a process stated something else than it should.
+ * @returns {object}  Throws a TypeError when a process stated data of another form.
  */
 export function readFact(event, data) {
   return Object.hasOwn(READERS, event) ? READERS[event](data) : data;

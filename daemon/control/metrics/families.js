@@ -241,7 +241,7 @@ function customOf(worker) {
 
 /**
  * @param {unknown} value  "12.5ms" is one, as in PM2.
- * @returns {number}  NaN when it is none.
+ * @returns {number}  NaN when it is not a number.
  */
 function numberOf(value) {
   return typeof value === 'string' || typeof value === 'number' ? Number.parseFloat(`${value}`) : NaN;

@@ -27,21 +27,27 @@ const SET_UID = 0o4000;
  */
 
 /**
+ * The users that a slot runs as, in any generation; an entry null: the manager's own. Null: there
+ * is no such slot.
+ * @typedef {(id: number) => (number | null)[] | null} UidsOf
+ */
+
+/**
  * Finds them by the marker every instance and all its children carry in their environment; a pid
  * alone is no identity. The main process of an instance is the one whose parent does not carry the
  * marker too. Any user of the machine can give a process the marker, so see isOurs().
  * @param {object} o
  * @param {string} o.home
  * @param {string} o.run  The folder of the keeper's pipes.
- * @param {(id: number) => number | null} o.uidOf  The user that a slot runs as. Null: the manager's.
+ * @param {UidsOf} o.uidsOf
  * @param {number} [o.ownUid]
  * @param {string} [o.proc]
  * @returns {Orphan[]}  Empty where there is no /proc.
  */
-export function findOrphans({ home, run, uidOf, ownUid = process.getuid?.() ?? 0, proc = '/proc' }) {
+export function findOrphans({ home, run, uidsOf, ownUid = process.getuid?.() ?? 0, proc = '/proc' }) {
   const marked = list(proc)
     .flatMap((pid) => readMarked(proc, pid, home) ?? [])
-    .filter((process) => isOurs(process, { uids: [ownUid, uidOf(slotOf(process))], run, proc }));
+    .filter((process) => isOurs(process, { uids: uidsOf(slotOf(process)), ownUid, run, proc }));
   const byPid = new Map(marked.map((process) => [process.pid, process]));
   const marker = (/** @type {Process | undefined} */ process) => process?.env.get('NCLUST_INSTANCE');
   const mains = marked.filter((process) => marker(byPid.get(process.ppid)) !== marker(process));
@@ -58,18 +64,22 @@ export function findOrphans({ home, run, uidOf, ownUid = process.getuid?.() ?? 0
 }
 
 /**
- * Whether a keeper of this home started the process, or one of its ancestors. Only the keeper can
- * open its pipes, so a process that has one proves it, also when it has changed its user since.
- * Else its user decides, unless the program is set-uid: a stranger can run sudo, which is root's
- * while it asks for the password.
+ * Whether a keeper of this home started the process, or one of its ancestors. A process that has a
+ * pipe of the keeper proves it, because only the keeper can open its pipes: such a process may have
+ * changed its user since. The keeper gives each pipe to the user of its app, so the owner of the
+ * pipe shows whether the slot in the marker can be right: an app must not pass for one of another
+ * user. Without a pipe the user of the process decides. A set-uid program does not count then,
+ * because a stranger can run sudo, which runs as root while it asks for the password.
  * @param {Process} process
- * @param {{ uids: (number | null)[], run: string, proc: string }} o
+ * @param {{ uids: ReturnType<UidsOf>, ownUid: number, run: string, proc: string }} o
  */
-function isOurs({ pid }, { uids, run, proc }) {
-  if ([0, 1, 2].some((fd) => readPipe(proc, pid, fd, run) !== null)) return true;
+function isOurs({ pid }, { uids, ownUid, run, proc }) {
+  const isOfSlot = (/** @type {number} */ uid) => uid === ownUid || (uids ?? []).includes(uid);
+  const [pipe] = [0, 1, 2].flatMap((fd) => findPipe(proc, pid, fd, run) ?? []);
+  if (pipe) return uids === null || isOfSlot(pipe.uid);
   try {
     const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(join(proc, String(pid), 'status'), 'utf8'))?.[1];
-    return uids.includes(Number(uid)) && (statSync(join(proc, String(pid), 'exe')).mode & SET_UID) === 0;
+    return isOfSlot(Number(uid)) && (statSync(join(proc, String(pid), 'exe')).mode & SET_UID) === 0;
   } catch {
     return false; // It has ended, or it is not ours to look at.
   }
@@ -94,8 +104,8 @@ function describe(process, { instanceId, bootMs, run, proc }) {
     startedAtMs: Math.round(bootMs + (Number(startTicks) / TICKS_PER_SECOND) * 1000),
     name: env.get('name') ?? '',
     id: slotOf(process),
-    outPipe: readPipe(proc, pid, 1, run),
-    errPipe: readPipe(proc, pid, 2, run),
+    outPipe: findPipe(proc, pid, 1, run)?.path ?? null,
+    errPipe: findPipe(proc, pid, 2, run)?.path ?? null,
   };
 }
 
@@ -148,12 +158,14 @@ function parseEnv(text) {
  * @param {number} pid
  * @param {number} fd
  * @param {string} run
+ * @returns {{ path: string, uid: number } | null}  Null: it is not a pipe of the keeper.
  */
-function readPipe(proc, pid, fd, run) {
+function findPipe(proc, pid, fd, run) {
   try {
     const link = join(proc, String(pid), 'fd', String(fd));
-    const target = readlinkSync(link);
-    return target.startsWith(run + sep) && isSame(statSync(link), lstatSync(target)) ? target : null;
+    const path = readlinkSync(link);
+    const stat = statSync(link);
+    return path.startsWith(run + sep) && isSame(stat, lstatSync(path)) ? { path, uid: stat.uid } : null;
   } catch {
     return null;
   }

@@ -9,7 +9,7 @@ import { findSlot } from '../state/registry.js';
 /** @import { Core } from '../keeper-link/tell.js' */
 /** @import { AppWish } from '../state/desired.js' */
 /** @import { Instance, Label, World } from '../state/registry.js' */
-/** @import { Orphan } from './find-orphans.js' */
+/** @import { Orphan, UidsOf } from './find-orphans.js' */
 
 /** The note that says: this keeper's control has looked for orphans of an earlier one. */
 const SOUGHT = 'orphans-sought';
@@ -29,7 +29,7 @@ export async function takeOverOrphans(core, { notes, children, known }) {
   if (notes[SOUGHT]) return [];
   const held = new Set(children.map((child) => child.instanceId));
   const orphans = core.parts
-    .findOrphans((id) => findSlot(core.world, id)?.app.spec.uid ?? null)
+    .findOrphans((id) => uidsOf(findSlot(core.world, id)?.app))
     .filter((orphan) => !held.has(orphan.instanceId));
   const labelled = orphans.map((orphan, nth) => ({
     orphan,
@@ -46,6 +46,14 @@ export async function takeOverOrphans(core, { notes, children, known }) {
   );
   await core.link?.request('note', { key: SOUGHT, value: true });
   return taken.flatMap((fact) => fact ?? []);
+}
+
+/**
+ * @param {AppWish | undefined} app
+ * @returns {ReturnType<UidsOf>}
+ */
+function uidsOf(app) {
+  return app ? [app, ...(app.previous ?? [])].map(({ spec }) => spec.uid) : null;
 }
 
 /**

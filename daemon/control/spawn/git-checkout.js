@@ -8,12 +8,12 @@ import { userOf } from '../../../lib/shared/host/as-user.js';
 const READ_MS = 1_000;
 
 /**
- * The last look. They wait for each other: a disk that hangs keeps one of the few threads of the
- * process, and not all.
+ * The last look. A look waits for the one before, because looks at a disk that hangs would keep all
+ * of the few threads of the process.
  * @type {Promise<unknown>}
  */
 let turn = Promise.resolve();
-/** Whether it is late. No request waits for it any more. */
+/** Whether the last look is late. Then no request waits for one, and no look begins. */
 let isOverdue = false;
 
 /**
@@ -44,10 +44,19 @@ export async function lookAtCheckouts(specs, clock) {
       remotes: folder.remotes,
       remote: folder.remote,
       branch_exists_on_remote: folder.isOnRemote,
-      update_time: new Date(folder.updatedAtMs).toISOString(),
+      update_time: isoTime(folder.updatedAtMs),
     };
     return { ...spec, versioning };
   };
+}
+
+/**
+ * The user of the app can give its files any time, also one for which a Date throws.
+ * @param {number} ms
+ */
+function isoTime(ms) {
+  const date = new Date(ms);
+  return (Number.isNaN(date.getTime()) ? new Date(0) : date).toISOString();
 }
 
 /**

@@ -4,6 +4,7 @@
 import { COMING } from '../policy/replace.js';
 import { newMemory } from './slot-history.js';
 
+/** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Cancel } from '../host/clock.js' */
 /** @import { Address, Exit } from '../keeper-link/link.js' */
@@ -57,8 +58,6 @@ import { newMemory } from './slot-history.js';
  * @property {number} [snapshots]  Of its heap, that are being taken: neither its silence nor its
  *   memory means anything.
  */
-
-/** @import { User } from '../../../lib/shared/host/user-path.js' */
 
 /**
  * What control writes on a process so that any later control knows what it is.

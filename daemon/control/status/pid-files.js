@@ -180,7 +180,7 @@ function faultOf({ path, user }) {
 function replace(path, user, text, mode) {
   // Watching does not count a name that begins with a dot.
   const temp = join(dirname(path), `.${basename(path)}.new`);
-  removeAsUser(user, temp); // Of a control that was killed.
+  removeAsUser(user, temp); // A control that was killed left it.
   const fd = openAsUser(user, temp, MAKING, mode);
   try {
     writeSync(fd, text);

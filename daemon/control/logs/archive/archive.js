@@ -75,7 +75,9 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
    * @type {Map<string, number>}
    */
   const inVain = new Map();
-  /** @type {{ plainPath: string, user: User | null, controller: AbortController } | null} */
+  /** Log files with something that could not be removed, since the last look. @type {Set<string>} */
+  const reported = new Set();
+  /** @type {{ path: string, plainPath: string, controller: AbortController } | null} */
   let compressing = null;
   /** @type {Promise<void>} */
   let working = Promise.resolve();
@@ -118,7 +120,8 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
 
   async function lookNow() {
     if (isClosed) return;
-    await takeStock(stock, logsFolder, () => compressing?.plainPath ?? null);
+    reported.clear();
+    await takeStock(stock, logsFolder, { compressing: () => compressing?.plainPath ?? null, onKept: reportKept });
     if (isClosed) return;
     failed.clear();
     enforce(stock.files());
@@ -154,9 +157,20 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
       for (const suffix of ['', ...Object.values(SUFFIX)]) removeAsUser(stock.at(path).user, plainPath + suffix);
       rmSync(timesFileOf(timesFolder, plainPath), { force: true });
     } catch (error) {
-      // The next look finds it again.
-      journal('log-segment-kept', { path: plainPath, code: /** @type {NodeJS.ErrnoException} */ (error).code });
+      reportKept(path, plainPath, error); // The next look finds it again.
     }
+  }
+
+  /**
+   * Once for a log file: its user can keep any number of segments from being removed.
+   * @param {string} path  Of the active file.
+   * @param {string} kept
+   * @param {unknown} error
+   */
+  function reportKept(path, kept, error) {
+    if (reported.has(path)) return;
+    reported.add(path);
+    journal('log-segment-kept', { path: kept, code: /** @type {NodeJS.ErrnoException} */ (error).code });
   }
 
   /**
@@ -186,7 +200,7 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     const { plainPath } = segment;
     const { user } = stock.at(path);
     const controller = new AbortController();
-    compressing = { plainPath, user, controller };
+    compressing = { path, plainPath, controller };
     try {
       const done = await compressSegment(plainPath, kind, { user, signal: controller.signal, pause });
       stock.put(path, { ...segment, ...done, compression: kind });
@@ -203,12 +217,12 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
   /** At once: perhaps this process ends in this very turn. */
   function abort() {
     if (!compressing) return;
-    const { plainPath, user, controller } = compressing;
+    const { path, plainPath, controller } = compressing;
     controller.abort();
     try {
-      for (const suffix of Object.values(SUFFIX)) removeAsUser(user, plainPath + suffix + UNFINISHED);
+      for (const suffix of Object.values(SUFFIX)) removeAsUser(stock.at(path).user, plainPath + suffix + UNFINISHED);
     } catch (error) {
-      journal('log-segment-kept', { path: plainPath, code: /** @type {NodeJS.ErrnoException} */ (error).code });
+      reportKept(path, plainPath, error);
     }
   }
 
@@ -226,7 +240,7 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     hold(path, limits, app = path, user = null) {
       if (!stock.has(path)) lookSoon();
       stock.hold(path, limits, app, user);
-      stock.setActive(path, sizeOf(path, stock.at(path).user) ?? 0);
+      stock.setActive(path, sizeOf(path, user) ?? 0);
     },
     letGo(path) {
       if (stock.has(path)) stock.at(path).limits = null;

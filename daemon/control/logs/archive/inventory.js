@@ -1,6 +1,6 @@
 import { basename, dirname, join, sep } from 'node:path';
-import { listAsUser, removeAsUser } from '../../../../lib/shared/host/as-user.js';
-import { namesOf, parseSegmentName, sized, sizeOf, UNFINISHED } from './segments.js';
+import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
+import { namesIn, namesOf, parseSegmentName, sized, sizeOf, UNFINISHED } from './segments.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { GivenLimits } from '../../settings.js' */
@@ -188,11 +188,12 @@ const FILES_AT_ONCE = 4;
  * @param {Stock} stock
  * @param {string} logsFolder  Everything in it counts; elsewhere, what belongs to files that are
  *   remembered.
- * @param {() => string | null} compressing  The plain path of what is being compressed.
- * @returns {Promise<void>}  Rejects with what the file system says when something unfinished cannot
- *   be removed.
+ * @param {object} o
+ * @param {() => string | null} o.compressing  The plain path of what is being compressed.
+ * @param {(path: string, unfinished: string, error: unknown) => void} o.onKept  Something unfinished
+ *   of a log file cannot be removed.
  */
-export async function takeStock(stock, logsFolder, compressing) {
+export async function takeStock(stock, logsFolder, { compressing, onKept }) {
   const takeTurns = createTurns(FILES_AT_ONCE);
   const seen = new Set();
   /** @type {Map<string, User | null>} */
@@ -201,6 +202,13 @@ export async function takeStock(stock, logsFolder, compressing) {
   for (const [folder, someUser] of folders) {
     const names = namesIn(folder, someUser);
     const userOf = (/** @type {string} */ owner) => stock.at(join(folder, owner)).user;
+    const remove = (/** @type {string} */ owner, /** @type {string} */ name) => {
+      try {
+        removeAsUser(userOf(owner), join(folder, name));
+      } catch (error) {
+        onKept(join(folder, owner), join(folder, name), error);
+      }
+    };
     const isOurs = (/** @type {string} */ owner) => folder === logsFolder || stock.has(join(folder, owner));
     const { owners, others } = await sorted(names);
     for (const [owner, listed] of owners) {
@@ -212,8 +220,7 @@ export async function takeStock(stock, logsFolder, compressing) {
     for (const name of others) {
       const unfinished = unfinishedOf(name);
       if (unfinished && isOurs(unfinished.owner)) {
-        if (compressing() !== join(folder, unfinished.plainName))
-          removeAsUser(userOf(unfinished.owner), join(folder, name));
+        if (compressing() !== join(folder, unfinished.plainName)) remove(unfinished.owner, name);
       } else if (isOurs(name)) {
         const sizeBytes = sizeOf(join(folder, name), userOf(name));
         if (sizeBytes !== null) stock.setActive(join(folder, name), sizeBytes);
@@ -223,18 +230,6 @@ export async function takeStock(stock, logsFolder, compressing) {
     }
   }
   for (const { path, limits } of stock.files()) if (limits === null && !seen.has(path)) stock.forget(path);
-}
-
-/**
- * @param {string} folder
- * @param {User | null} user
- */
-function namesIn(folder, user) {
-  try {
-    return listAsUser(user, folder);
-  } catch {
-    return []; // Not made yet, or closed to us: there is nothing to keep.
-  }
 }
 
 /** @param {string} name */

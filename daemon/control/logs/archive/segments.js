@@ -101,11 +101,11 @@ export function readSegmentsOf(files) {
  * @param {User | null} user
  * @returns {string[]}  Empty when it cannot be read.
  */
-function namesIn(folder, user) {
+export function namesIn(folder, user) {
   try {
     return listAsUser(user, folder);
   } catch {
-    return []; // Nobody has written there yet, or nobody can: either way there is nothing to show or to remove.
+    return []; // It does not exist yet, or it is closed to us: there is nothing to show or to remove.
   }
 }
 

@@ -171,10 +171,10 @@ function firstAfter(older, startedAtMs) {
  * @param {string} path
  * @param {User | null} user
  */
-function statOf(path, user) {
+export function statOf(path, user) {
   try {
     return statAsUser(user, path);
   } catch {
-    return null; // It does not exist, or we may not look: there is nothing to show.
+    return null; // We may not look: there is nothing to show.
   }
 }

@@ -11,19 +11,18 @@
 //
 // In each state the content is open or closed: fill() opens it, closeFile() closes it between two
 // reads.
-import { statAsUser } from '../../../../lib/shared/host/as-user.js';
 import { isSamePosition } from '../hand-over.js';
 import { isInsideLine, openContent, readLineTimes } from './content-reader.js';
-import { contentAfter, findContent, UNKNOWN } from './contents.js';
+import { contentAfter, findContent, statOf, UNKNOWN } from './contents.js';
 import { LineQueue } from './line-queue.js';
 
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { LogStream } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { ContentReader, WrittenAt } from './content-reader.js' */
 /** @import { Content, Shelf } from './contents.js' */
 /** @import { ReadLine } from './line-queue.js' */
-/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 
 /**
  * A log file and the slot it belongs to; if several slots share it, the first.
@@ -241,5 +240,5 @@ export class PathReader {
 function hasNewIdentity({ content: { file, user, startedAtMs, endedAtMs }, reader }, { positionOf }) {
   if (endedAtMs !== null) return false;
   const next = positionOf(file);
-  return next !== null && next.startedAtMs !== startedAtMs && statAsUser(user, file)?.ino === reader.stat().ino;
+  return next !== null && next.startedAtMs !== startedAtMs && statOf(file, user)?.ino === reader.stat().ino;
 }

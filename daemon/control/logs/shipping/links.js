@@ -60,7 +60,7 @@ function connectToUnix({ path, facility }, { name, user }, frame, parts) {
   const logger = {
     file: 'logger',
     args: ['--socket', path, '--tag', printable(name, 32), '--size', '65536', '--prio-prefix'],
-    env: process.env,
+    env: { PATH: process.env.PATH, TZ: process.env.TZ },
     user: actor,
   };
   let link = createStreamLink({ path, user: actor }, frame, {

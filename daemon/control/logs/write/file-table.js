@@ -1,10 +1,10 @@
 import { createDisk } from './disk.js';
 import { createLogFile } from './log-file.js';
 
+/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { GivenLimits, LogLimits } from '../../settings.js' */
 /** @import { Archive } from '../archive/archive.js' */
 /** @import { Times } from '../times/times.js' */
-/** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { LogFile, Told } from './log-file.js' */
 
 /**

@@ -2,49 +2,39 @@
 import {
   chmodSync,
   chownSync,
-  lchownSync,
   lstatSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { compressSegment } from '../../../../daemon/control/logs/archive/compression.js';
 import { readSegments } from '../../../../daemon/control/logs/archive/segments.js';
 import { openContent } from '../../../../daemon/control/logs/history/content-reader.js';
+import { PathReader } from '../../../../daemon/control/logs/history/path-reader.js';
 import { createDisk } from '../../../../daemon/control/logs/write/disk.js';
 import { createLogFile } from '../../../../daemon/control/logs/write/log-file.js';
+import { isRoot, NOBODY, SECRET, userFolders } from '../../../helpers/other-user.js';
 
-const NOBODY = { uid: 65534, gid: 65534 };
 const SEGMENT = 'out__2026-11-21T14-30-00-123Z.log';
 
 /** Of nobody. @type {string} */
 let logs;
-/** Of root, closed to nobody. @type {string} */
-let closed;
+/** @type {ReturnType<typeof userFolders>} */
+let folders;
 let nowMs = 1;
 
-describe.runIf(process.getuid?.() === 0)('the log folder of another user', () => {
+describe.runIf(isRoot)('the log folder of another user', () => {
   beforeEach(() => {
-    const top = mkdtempSync(join(tmpdir(), 'nclust-logs-'));
-    onTestFinished(() => rmSync(top, { recursive: true }));
-    chmodSync(top, 0o755);
-    logs = join(top, 'own/logs');
-    closed = join(top, 'closed');
-    mkdirSync(logs, { recursive: true });
-    for (const folder of ['own', 'own/logs']) chownSync(join(top, folder), NOBODY.uid, NOBODY.gid);
-    mkdirSync(closed, { mode: 0o700 });
-    writeFileSync(join(closed, 'secret'), 'of root', { mode: 0o600 });
+    folders = userFolders();
+    logs = folders.plant('logs', (path) => mkdirSync(path));
   });
 
   test('a new log file, its segment and its compressed segment belong to the user', async () => {
@@ -59,7 +49,7 @@ describe.runIf(process.getuid?.() === 0)('the log folder of another user', () =>
   });
 
   test.each(['secret', 'new'])('lines are not written to where a link leads (%s), but to a new file', (name) => {
-    plant(join(closed, name), 'out.log');
+    plantLink(join(folders.closed, name), 'out.log');
     append(openLog(), 'one\n');
     expectUntouched();
     expect(lstatSync(join(logs, 'out.log'))).toMatchObject(NOBODY);
@@ -87,7 +77,7 @@ describe.runIf(process.getuid?.() === 0)('the log folder of another user', () =>
     const file = openLog({ maxSizeBytes: 10 });
     append(file, 'one\n');
     renameSync(logs, `${logs}.away`);
-    symlinkSync(closed, logs);
+    symlinkSync(folders.closed, logs);
     append(file, 'more than ten\n');
     file.reopen();
     append(file, 'two\n');
@@ -95,15 +85,14 @@ describe.runIf(process.getuid?.() === 0)('the log folder of another user', () =>
   });
 
   test('truncating a log file leaves what a link names', async () => {
-    plant(join(closed, 'secret'), 'out.log');
+    plantLink(join(folders.closed, 'secret'), 'out.log');
     await openLog().truncate();
     expectUntouched();
   });
 
   test('a link at the name of an unfinished segment is removed, not written through', async () => {
-    writeFileSync(join(logs, SEGMENT), 'line\n');
-    chownSync(join(logs, SEGMENT), NOBODY.uid, NOBODY.gid);
-    plant(join(closed, 'secret'), `${SEGMENT}.gz.tmp`);
+    folders.plant(join('logs', SEGMENT), (path) => writeFileSync(path, 'line\n'));
+    plantLink(join(folders.closed, 'secret'), `${SEGMENT}.gz.tmp`);
     await compressSegment(join(logs, SEGMENT), 'gzip', quietly());
     expectUntouched();
     expect(readdirSync(logs)).toEqual([`${SEGMENT}.gz`]);
@@ -111,7 +100,7 @@ describe.runIf(process.getuid?.() === 0)('the log folder of another user', () =>
   });
 
   test('a link at the name of a segment is not read, compressed or counted', async () => {
-    plant(join(closed, 'secret'), SEGMENT);
+    plantLink(join(folders.closed, 'secret'), SEGMENT);
     expect(readSegments(join(logs, 'out.log'), NOBODY)).toEqual([]);
     await expect(compressSegment(join(logs, SEGMENT), 'gzip', quietly())).rejects.toThrow('EACCES');
     expectUntouched();
@@ -119,13 +108,28 @@ describe.runIf(process.getuid?.() === 0)('the log folder of another user', () =>
   });
 
   test('a second name of a file is not a segment', () => {
-    linkSync(join(closed, 'secret'), join(logs, SEGMENT));
+    linkSync(join(folders.closed, 'secret'), join(logs, SEGMENT));
     expect(readSegments(join(logs, 'out.log'), NOBODY)).toEqual([]);
-    rmSync(join(logs, SEGMENT));
+  });
+
+  test('a log whose folder its user closes meanwhile is read on as far as it is open', async () => {
+    const path = folders.plant('logs/out.log', (log) => writeFileSync(log, 'one\ntwo\n'));
+    let startedAtMs = 1;
+    const shelf = { timesFolder: logs, userOf: () => NOBODY, positionOf: () => ({ startedAtMs, offset: 8 }) };
+    const kept = { path, user: NOBODY, id: 0, name: 'api', stream: /** @type {const} */ ('out') };
+    const reader = new PathReader(kept, { startedAtMs, offset: 0 }, shelf, 4);
+    onTestFinished(() => reader.closeFile());
+    const lines = [];
+    while (await reader.fill()) {
+      lines.push(reader.takeLine().line);
+      startedAtMs = 2; // The file has been rotated, or cut to nothing.
+      chmodSync(logs, 0);
+    }
+    expect(lines).toEqual(['one', 'two']);
   });
 
   test('what a link names is not shown as the log', () => {
-    plant(join(closed, 'secret'), 'out.log');
+    plantLink(join(folders.closed, 'secret'), 'out.log');
     const content = { file: join(logs, 'out.log'), plainPath: '', startedAtMs: 0, endedAtMs: null };
     for (const compression of [null, /** @type {const} */ ('gzip')])
       expect(openContent({ ...content, user: NOBODY, compression }, 0)).toBe(null);
@@ -164,9 +168,8 @@ function append(file, text) {
  * @param {string} target
  * @param {string} name
  */
-function plant(target, name) {
-  symlinkSync(target, join(logs, name));
-  lchownSync(join(logs, name), NOBODY.uid, NOBODY.gid);
+function plantLink(target, name) {
+  folders.plant(join('logs', name), (path) => symlinkSync(target, path));
 }
 
 function quietly() {
@@ -174,7 +177,8 @@ function quietly() {
 }
 
 function expectUntouched() {
-  expect(readdirSync(closed)).toEqual(['secret']);
-  expect(readFileSync(join(closed, 'secret'), 'utf8')).toBe('of root');
-  expect(statSync(join(closed, 'secret'))).toMatchObject({ uid: 0, gid: 0, mode: 0o100600 });
+  expect(folders.closedNames()).toEqual(['empty', 'number', 'secret']);
+  const secret = join(folders.closed, 'secret');
+  expect(readFileSync(secret, 'utf8')).toBe(`${SECRET}\n`);
+  expect(statSync(secret)).toMatchObject({ uid: 0, gid: 0, mode: 0o100600 });
 }

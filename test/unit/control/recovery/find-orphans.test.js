@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findOrphans } from '../../../../daemon/control/recovery/find-orphans.js';
+import { isRoot } from '../../../helpers/other-user.js';
 
-const OWN = 0;
-const APP = 1001;
-const STRANGER = 65534;
+const OWN = process.getuid?.() ?? 0;
+const APP = OWN + 1;
+const FORMER = OWN + 2;
+const STRANGER = OWN + 3;
 
 let proc;
 let run;
@@ -55,8 +57,9 @@ const env = (instance, more = {}) => ({
   pm_id: '3',
   ...more,
 });
-const uidOf = (/** @type {number} */ id) => (id === 3 ? APP : null);
-const find = () => findOrphans({ home: '/home/n', run, uidOf, ownUid: OWN, proc });
+/** Slot 3 ran as another user before; there is no slot 5. */
+const uidsOf = (/** @type {number} */ id) => ({ 3: [APP, FORMER], 4: [null] })[id] ?? null;
+const find = () => findOrphans({ home: '/home/n', run, uidsOf, proc });
 
 test('an orphan is found by its marker, with its slot, its pipes and its identity', () => {
   addProcess(10, { env: env('i1', { A: 'x=y' }), fds: { 1: join(run, 'p-1-1'), 2: '/dev/null' } });
@@ -92,6 +95,7 @@ describe('a process with the marker is', () => {
   test.each([
     ['an orphan of an app of the manager', { uid: OWN }, [10]],
     ['an orphan of an app of another user', { uid: APP }, [10]],
+    ['an orphan of a generation that had another user', { uid: FORMER }, [10]],
     ['a stranger, when its user is neither', { uid: STRANGER }, []],
     ['a stranger, when its slot is of another user', { uid: APP, env: env('i1', { pm_id: '4' }) }, []],
     ['a stranger, when it is root only because its program is set-uid', { exe: 'sudo' }, []],
@@ -103,6 +107,16 @@ describe('a process with the marker is', () => {
   test('an orphan, when it has changed its user and still has a pipe of ours', () => {
     addProcess(10, { env: env('i1'), uid: STRANGER, fds: { 0: '/dev/null', 2: join(run, 'p-1-1') } });
     expect(find().map(({ pid }) => pid)).toEqual([10]);
+  });
+
+  test.runIf(isRoot).each([
+    ['an orphan, when its pipe belongs to the user of its slot', APP, '3', [10]],
+    ['an orphan, when it has a pipe and its slot is not in the list any more', APP, '5', [10]],
+    ['a stranger, when it has the pipe of an app with another user than its slot', APP, '4', []],
+  ])('%s', (_, owner, pm_id, pids) => {
+    chownSync(join(run, 'p-1-1'), owner, owner);
+    addProcess(10, { env: env('i1', { pm_id }), uid: STRANGER, fds: { 1: join(run, 'p-1-1') } });
+    expect(find().map(({ pid }) => pid)).toEqual(pids);
   });
 
   test('a stranger, when it has no pipe but another file in the folder of our pipes', () => {
@@ -119,5 +133,5 @@ describe('a process with the marker is', () => {
 });
 
 test('a machine without /proc has none', () => {
-  expect(findOrphans({ home: '/h', run: '/h/run', uidOf, proc: join(proc, 'missing') })).toEqual([]);
+  expect(findOrphans({ home: '/h', run: '/h/run', uidsOf, proc: join(proc, 'missing') })).toEqual([]);
 });

@@ -309,7 +309,8 @@ test('a segment that cannot be compressed stays, is told once, and tried again a
   const segment = join(logs, 'api-out__2023-11-14T22-13-20-000Z.log');
   writeFileSync(segment, 'content');
   mkdirSync(`${segment}.gz.tmp/x`, { recursive: true });
-  open().hold(path(), { ...NONE, compress: 'gzip' });
+  await open().look();
+  archive.hold(path(), { ...NONE, compress: 'gzip' });
   archive.rotated(path(), segment);
   await archive.idle();
   archive.rotated(path(), segment);
@@ -320,6 +321,18 @@ test('a segment that cannot be compressed stays, is told once, and tried again a
   await archive.look();
   await archive.idle();
   expect(readSegments(path())).toMatchObject([{ compression: 'gzip' }]);
+});
+
+test('unfinished segments that cannot be removed are reported once, and other files are looked at', async () => {
+  await open().look();
+  archive.hold(path('a-out.log'), NONE, 'a');
+  archive.hold(path('b-out.log'), { ...NONE, maxAgeMs: 1_000 }, 'b');
+  for (const ms of ['000', '001']) mkdirSync(join(logs, `a-out__2023-11-14T22-13-20-${ms}Z.log.gz.tmp`));
+  rotate(path('b-out.log'));
+  clock.advance(5_000);
+  await archive.idle();
+  expect(kept('b-out.log')).toEqual([]);
+  expect(events).toMatchObject([{ event: 'log-segment-kept', path: expect.stringContaining('a-out__') }]);
 });
 
 test('a folder of logs that is not there, or a link that leads nowhere, is no fault', async () => {
