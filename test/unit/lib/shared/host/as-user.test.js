@@ -38,12 +38,14 @@ const CLOSED_NAMES = ['empty', 'number', 'secret'];
 let own;
 /** @type {string} */
 let closed;
+/** @type {string} */
+let open;
 /** @type {ReturnType<typeof userFolders>['plant']} */
 let plant;
 
 describe.runIf(isRoot)('a path of another user', () => {
   beforeEach(() => {
-    ({ own, closed, plant } = userFolders());
+    ({ own, closed, open, plant } = userFolders());
   });
 
   test('a new file belongs to the user, and can be opened again', () => {
@@ -166,6 +168,21 @@ describe.runIf(isRoot)('a path of another user', () => {
     symlinkSync(join(shared, 'of-root'), join(shared, 'of-user/link'));
     lchownSync(join(shared, 'of-user/link'), 0, 0);
     expect(() => openAsUser(NOBODY, join(shared, 'of-user/link/secret'), READING)).toThrow('EACCES');
+  });
+
+  test('root works as the user in a folder of root that a group of the user may change', () => {
+    const DAEMON = { uid: 1, gid: NOBODY.gid };
+    const UNKNOWN = 4_000_000;
+    const actorIn = (/** @type {number} */ group, /** @type {typeof NOBODY} */ user) => {
+      chownSync(open, 0, group);
+      chmodSync(open, 0o775);
+      return actorAt(user, join(open, 'out.log'));
+    };
+    expect([actorIn(1, NOBODY), actorIn(1, DAEMON), actorIn(UNKNOWN, NOBODY)]).toEqual([null, DAEMON, NOBODY]);
+    expect(() => openAsUser(NOBODY, join(open, 'out.log'), APPENDING)).toThrow('EACCES');
+    chownSync(open, 0, 1);
+    closeSync(openAsUser(DAEMON, join(open, 'out.log'), APPENDING));
+    expect(statSync(join(open, 'out.log'))).toMatchObject(DAEMON);
   });
 
   test('looking finds what is there, and null for what is not', () => {
