@@ -96,6 +96,11 @@ describe.runIf(isRoot)('a path of another user', () => {
       expect(() => openAsUser(NOBODY, join(own, name), READING)).toThrow('EINVAL');
   });
 
+  test('a file of the kernel is refused, which would answer root and not the user', () => {
+    symlinkSync(`/proc/${process.pid}/maps`, join(own, 'maps'));
+    expect(() => openAsUser(NOBODY, join(own, 'maps'), READING)).toThrow('EINVAL');
+  });
+
   test('a link to itself and an endless way are refused', () => {
     symlinkSync('loop', join(own, 'loop'));
     symlinkSync('a/../'.repeat(200), join(own, 'long'));
