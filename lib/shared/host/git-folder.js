@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { actorAt, statAsUser } from './as-user.js';
@@ -41,7 +41,7 @@ const REF = /^refs\/(?!(?:.*\/)?\.\.)\S+$/;
  */
 export function checkoutOf(folder) {
   for (let at = folder; ; at = dirname(at)) {
-    if (statSync(join(at, '.git'), { throwIfNoEntry: false })) return at;
+    if (lstatSync(join(at, '.git'), { throwIfNoEntry: false })) return at;
     if (at === dirname(at)) return null;
   }
 }
@@ -208,6 +208,15 @@ function linesOf(config) {
  * @returns {Reader}
  */
 function createReader(user) {
+  /** @type {Reader['stat']} */
+  async function statOf(path) {
+    try {
+      return user ? statAsUser(user, path) : await stat(path);
+    } catch {
+      return null;
+    }
+  }
+
   /** @type {Reader['bytes']} */
   async function bytes(file, maxBytes) {
     try {
@@ -233,22 +242,10 @@ function createReader(user) {
   }
 
   return {
-    stat: (path) => (user ? statOf(user, path) : stat(path).catch(() => null)),
+    stat: statOf,
     line: (file) => text(file, LINE_MAX_BYTES),
     text,
     bytes,
     pathIn,
   };
-}
-
-/**
- * @param {User} user
- * @param {string} path
- */
-async function statOf(user, path) {
-  try {
-    return statAsUser(user, path);
-  } catch {
-    return null;
-  }
 }
