@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { faultOfHome } from '../shared/daemon/home-folders.js';
 import { NclustError } from '../shared/errors.js';
@@ -17,11 +17,23 @@ import { homePaths } from '../shared/paths.js';
 export function checkHome(home, { uid = process.geteuid?.() ?? 0 } = {}) {
   checkLength(home);
   const stat = statIfThere(home);
-  if (stat) closeOwn(home, stat, uid);
+  if (stat) checkOwn(home, stat, uid);
   const fault = faultOfHome(home, { uid });
-  if (fault) throw new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault);
-  if (!stat) create(home);
+  // The way to the home comes first, because another user could let it lead to any folder of ours.
+  if (fault && !(stat && isAt(fault.data.folder, stat)))
+    throw new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault);
+  if (stat) closeToOthers(home, stat.mode);
+  else create(home);
   checkWritable(home);
+}
+
+/**
+ * @param {string} folder
+ * @param {Stats} stat
+ */
+function isAt(folder, { dev, ino }) {
+  const found = lstatSync(folder);
+  return found.dev === dev && found.ino === ino;
 }
 
 /**
@@ -29,7 +41,7 @@ export function checkHome(home, { uid = process.geteuid?.() ?? 0 } = {}) {
  * @param {Stats} stat
  * @param {number} uid
  */
-function closeOwn(home, stat, uid) {
+function checkOwn(home, stat, uid) {
   if (!stat.isDirectory()) {
     throw new NclustError('ERR_NCLUST_HOME_NOT_DIRECTORY', `The nclust home "${home}" is not a directory.`, {
       hint: 'Move that file away or point NCLUST_HOME elsewhere.',
@@ -44,7 +56,6 @@ function closeOwn(home, stat, uid) {
       },
     );
   }
-  closeToOthers(home, stat.mode);
 }
 
 /**

@@ -2,13 +2,11 @@ import { shellQuote } from '../shared/shell-quote.js';
 
 /** @import { Deployment, HookName } from './settings.js' */
 
-const MOVE_NEW = ['T', 'h']
-  .map((flag) => `mv -f${flag} "$nclust_root/.$2.new" "$nclust_root/$2"`)
-  .join(' 2>/dev/null || ');
+const NEW_TO_OLD = '"$nclust_root/.$2.new" "$nclust_root/$2"';
 
 /**
- * Variables of the scripts begin with "nclust_", and settings.js refuses such a name in `env`: a
- * variable of the user must not replace one of ours, nor one of ours a variable of the user.
+ * Variables of the scripts begin with "nclust_", and settings.js refuses such a name in `env`, so
+ * neither the scripts nor the user replace a variable of the other.
  * @param {Deployment} deployment
  */
 export function prelude({ path, repo, env }) {
@@ -25,7 +23,7 @@ currentRelease() {
 }
 say step start
 # GNU and busybox have -T, the BSDs have -h: both keep mv from moving into the folder the link leads to.
-switch() { ln -sfn "$1" "$nclust_root/.$2.new" && { ${MOVE_NEW}; }; }`;
+switch() { ln -sfn "$1" "$nclust_root/.$2.new" && { mv -fT ${NEW_TO_OLD} 2>/dev/null || mv -fh ${NEW_TO_OLD}; }; }`;
 }
 
 export const NEEDS_SETUP = `if [ ! -d "$nclust_root/repo.git" ]; then

@@ -91,7 +91,7 @@ const RULES = {
  */
 export function readDeployment(deploy, name, { file, postDeploy }) {
   const given = deploy && Object.hasOwn(deploy, name) ? deploy[name] : undefined;
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw unknownEnvironment(deploy, name, file);
+  if (!isObject(given)) throw unknownEnvironment(deploy, name, file);
   const said = /** @type {Record<string, any>} */ (
     Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null))
   );
@@ -100,7 +100,9 @@ export function readDeployment(deploy, name, { file, postDeploy }) {
   const faults = [
     ...missing.map((key) => `deploy.${name}.${key} is missing; accepted: ${RULES[key].accepted}.`),
     ...wrong.map(
-      ([key, value]) => `deploy.${name}.${key} is ${JSON.stringify(value)}; accepted: ${RULES[key].accepted}.`,
+      ([key, value]) =>
+        `deploy.${name}.${key} is ${key === 'env' ? shownEnv(value) : JSON.stringify(value)}; ` +
+        `accepted: ${RULES[key].accepted}.`,
     ),
   ];
   if (faults.length > 0) {
@@ -220,13 +222,35 @@ function isRef(value) {
 
 /** @param {unknown} value */
 function isEnv(value) {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return Object.entries(value).every(
-    ([key, text]) =>
-      /^(?!nclust_)[A-Za-z_]\w*$/.test(key) &&
-      ['string', 'number', 'boolean'].includes(typeof text) &&
-      !String(text).includes('\0'),
+  return isObject(value) && Object.entries(value).every(isVariable);
+}
+
+/** @param {[name: string, value: unknown]} entry */
+function isVariable([name, value]) {
+  return (
+    /^(?!nclust_)[A-Za-z_]\w*$/.test(name) &&
+    ['string', 'number', 'boolean'].includes(typeof value) &&
+    !String(value).includes('\0')
   );
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is object}
+ */
+function isObject(value) {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * People put passwords into variables.
+ * @param {unknown} value  Not an env.
+ * @returns {string}  With the names of the refused variables, and no value.
+ */
+function shownEnv(value) {
+  if (!isObject(value)) return `a ${Array.isArray(value) ? 'list' : typeof value}`;
+  const refused = Object.entries(value).filter((entry) => !isVariable(entry));
+  return JSON.stringify(Object.fromEntries(refused.map(([name]) => [name, '…'])));
 }
 
 /** @param {unknown} value */

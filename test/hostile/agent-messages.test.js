@@ -7,6 +7,7 @@ import { startLoad } from '../helpers/load.js';
 import { NOTHING_LOST } from '../helpers/ledger.js';
 import { residentBytes } from '../helpers/processes.js';
 import { sandbox } from '../helpers/sandbox.js';
+import { soakSeed } from '../helpers/soak.js';
 import { slowdown } from '../helpers/wait-for.js';
 
 const MESSAGES = 100_000;
@@ -29,8 +30,7 @@ test(
   { timeout: TEST_MS * slowdown() },
   async () => {
     const home = await sandbox({ isHostile: true });
-    const seed = Number(process.env.NCLUST_HOSTILE_SEED ?? Date.now() % 1_000_000);
-    process.stdout.write(`To repeat this: NCLUST_HOSTILE_SEED=${seed} npm run test:hostile\n`);
+    const seed = soakSeed('test/hostile/agent-messages.test.js', 'test:hostile');
     const apps = [];
     for (const [name, o] of OTHERS) apps.push(await home.app('http-echo', { name, ...o }));
     const before = await home.daemon();

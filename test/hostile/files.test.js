@@ -4,8 +4,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  chmodSync,
-  chownSync,
   cpSync,
   lchownSync,
   linkSync,
@@ -19,18 +17,19 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fixturePath } from '../helpers/fixtures.js';
+import { isRoot, NOBODY, SECRET, userFolders } from '../helpers/other-user.js';
 import { takePort } from '../helpers/ports.js';
-import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 import { runProgram } from '../helpers/run-program.js';
+import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 import { askRaw } from '../helpers/static-server.js';
 
+/** @import { UserFolders } from '../helpers/other-user.js' */
 /** @import { Sandbox } from '../helpers/sandbox.js' */
 
-const NOBODY = 65534;
-const CANARY = 'only-for-root';
+const [, CANARY] = SECRET.split('=');
 const ROUNDS = 10_000;
 
 /** No command takes longer, in ms: reloads of an app that cannot start end with its listen timeout. */
@@ -39,23 +38,18 @@ const COMMAND_MS = 30_000;
 /**
  * @typedef {object} Stage
  * @property {Sandbox} home
- * @property {string} own  The folder of nobody, in which everything of the app lies.
- * @property {string} closed  Of root, with what must not be touched.
+ * @property {string} own  Everything of the app lies in it.
+ * @property {string} closed  Nothing in it may be touched.
+ * @property {UserFolders['plant']} plant
  * @property {(...words: string[]) => Promise<void>} run  A command. It may fail, but not hang.
  * @property {() => void} expectUntouched
  */
 
 /** @returns {Promise<Stage>} */
 async function openStage() {
+  // First the folders, because the manager has to be gone when they are removed.
+  const { own, closed, plant } = userFolders();
   const home = await sandbox();
-  chmodSync(dirname(home.work), 0o755);
-  const own = join(home.work, 'own');
-  const closed = join(home.work, 'closed');
-  mkdirSync(own);
-  mkdirSync(closed, { mode: 0o700 });
-  mkdirSync(join(closed, 'empty'));
-  writeFileSync(join(closed, 'secret'), `SECRET=${CANARY}\n`, { mode: 0o600 });
-  writeFileSync(join(closed, 'number'), '12345\n', { mode: 0o600 });
   for (const name of ['cwd', 'logs', 'run', 'site', '.git', '.git/refs', '.git/refs/heads']) mkdirSync(join(own, name));
   writeFileSync(join(own, 'site/index.html'), 'page\n');
   writeFileSync(join(own, '.git/HEAD'), 'ref: refs/heads/main\n');
@@ -98,6 +92,7 @@ async function openStage() {
     home,
     own,
     closed,
+    plant,
     async run(...words) {
       const { stdout, stderr } = await home.nclust(...words, { timeoutMs: COMMAND_MS });
       expect(stdout + stderr, words.join(' ')).not.toContain(CANARY);
@@ -110,10 +105,11 @@ async function openStage() {
   };
 }
 
-/** @param {string} path */
+/** @param {string} path  A second name of a file of root stays root's. */
 function giveToNobody(path) {
-  lchownSync(path, NOBODY, NOBODY);
-  if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) giveToNobody(join(path, name));
+  const stat = lstatSync(path);
+  if (stat.isDirectory() || stat.nlink === 1) lchownSync(path, NOBODY.uid, NOBODY.gid);
+  if (stat.isDirectory()) for (const name of readdirSync(path)) giveToNobody(join(path, name));
 }
 
 /**
@@ -183,15 +179,16 @@ const PLACES = [
   'node',
 ];
 
-describe.runIf(process.getuid?.() === 0)('the user of an app', () => {
+describe.runIf(isRoot)('the user of an app', () => {
   test.each(PLACES)('gains nothing by what it puts in the place of %s', { timeout: 600_000 }, async (place) => {
-    const { home, own, closed, run, expectUntouched } = await openStage();
+    const { home, own, closed, plant, run, expectUntouched } = await openStage();
     await run('start', join(home.work, 'apps.json'));
     const path = join(own, place);
-    for (const plant of Object.values(PLANTS)) {
-      plant(`${path}.planted`, closed);
-      lchownSync(`${path}.planted`, NOBODY, NOBODY);
-      replace(path, `${path}.planted`);
+    for (const make of Object.values(PLANTS)) {
+      replace(
+        path,
+        plant(`${place}.planted`, (planted) => make(planted, closed)),
+      );
       for (const command of ['reload', 'restart', 'flush', 'describe', 'logs'])
         await run(command, 'app', ...(command === 'logs' ? ['--nostream', '--lines', '100'] : []));
       expectUntouched();
@@ -202,14 +199,16 @@ describe.runIf(process.getuid?.() === 0)('the user of an app', () => {
   });
 
   test('gains nothing by what it puts in the place of a static folder', { timeout: 600_000 }, async () => {
-    const { home, own, closed, run, expectUntouched } = await openStage();
+    const { own, closed, plant, run, expectUntouched } = await openStage();
     const port = await takePort();
     const site = join(own, 'site');
     await run('serve', site, String(port), '--ftp', '--uid', 'nobody', '--gid', 'nogroup');
     expect(await askRaw(port, '/')).toMatchObject({ status: 200, body: 'page\n' });
-    for (const plant of Object.values(PLANTS)) {
-      plant(`${site}.planted`, closed);
-      replace(site, `${site}.planted`);
+    for (const make of Object.values(PLANTS)) {
+      replace(
+        site,
+        plant('site.planted', (planted) => make(planted, closed)),
+      );
       for (const path of ['/', '/secret', '/../closed/secret', '/%2e%2e/closed/secret'])
         expect((await askRaw(port, path)).body, path).not.toContain(CANARY);
       await run('reload', 'all'); // Where it fails, the old server goes on.
@@ -228,7 +227,7 @@ describe.runIf(process.getuid?.() === 0)('the user of an app', () => {
       symlinkSync(join(closed, day === 6 ? 'new' : 'secret'), `${segment(day)}.gz.tmp`);
     }
     execFileSync('mkfifo', [segment(7)]);
-    giveLinksToNobody(join(own, 'logs'));
+    giveToNobody(join(own, 'logs'));
     await run('start', join(home.work, 'apps.json'));
     await home.waitFor('a rotated log file is compressed', () =>
       readdirSync(join(own, 'logs')).some((name) => /^out-0__(?!2026-01-0).*\.gz$/.test(name)),
@@ -242,7 +241,7 @@ describe.runIf(process.getuid?.() === 0)('the user of an app', () => {
     `gains nothing by ${ROUNDS} exchanges of its names while the manager uses them`,
     { timeout: 600_000 },
     async () => {
-      const { home, own, closed, run, expectUntouched } = await openStage();
+      const { home, own, closed, plant, run, expectUntouched } = await openStage();
       await run('start', join(home.work, 'apps.json'));
       const names = {
         logs: 'empty',
@@ -252,15 +251,12 @@ describe.runIf(process.getuid?.() === 0)('the user of an app', () => {
         '.git': 'empty',
         'app.sock': 'new',
       };
-      for (const [name, target] of Object.entries(names)) {
-        symlinkSync(join(closed, target), join(own, `${name}.other`));
-        lchownSync(join(own, `${name}.other`), NOBODY, NOBODY);
-      }
+      for (const [name, target] of Object.entries(names))
+        plant(`${name}.other`, (path) => symlinkSync(join(closed, target), path));
       const renamer = runProgram(nodeUnderTest(), [fixturePath('renames-for-ever.cjs'), ...Object.keys(names)], {
         cwd: own,
         env: {},
-        uid: NOBODY,
-        gid: NOBODY,
+        ...NOBODY,
         timeoutMs: 500_000,
       });
       onTestFinished(() => void renamer.child.kill('SIGKILL'));
@@ -298,10 +294,3 @@ function replace(path, planted) {
 
 /** @param {unknown} error */
 const codeOf = (error) => /** @type {NodeJS.ErrnoException} */ (error).code ?? '';
-
-/** @param {string} folder */
-function giveLinksToNobody(folder) {
-  for (const name of readdirSync(folder))
-    if (lstatSync(join(folder, name)).nlink === 1) lchownSync(join(folder, name), NOBODY, NOBODY);
-  chownSync(folder, NOBODY, NOBODY);
-}

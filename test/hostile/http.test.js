@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { countDescriptors } from '../helpers/footprint.js';
 import { attack, drip } from '../helpers/hostile-connections.js';
 import { CANARY, PAGE, site } from '../helpers/hostile-requests.js';
 import { fetchRaw, openPage, partsOf } from '../helpers/page.js';
@@ -22,9 +22,6 @@ const WARM_UP = 500;
 
 /** What a server may hold on to after all that, in bytes: heaps are collected when V8 sees fit. */
 const GROWTH_MAX_BYTES = 96 * 1024 * 1024;
-
-/** @param {number} pid */
-const descriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 
 /** @param {number} bytes */
 const inMb = (bytes) => Math.round(bytes / 1024 / 1024);
@@ -81,7 +78,7 @@ test('hostile HTTP gets an answer or a close from metrics and the dashboard, and
   const pid = before.controlPid;
   // What is loaded with the first request belongs to it.
   for (const target of [metrics, dashboard]) await attackMany('warm up', target, WARM_UP, seed + 1);
-  const [fdsBefore, bytesBefore] = [descriptors(pid), privateBytes(pid)];
+  const [fdsBefore, bytesBefore] = [countDescriptors(pid), privateBytes(pid)];
 
   const slow = [metrics, dashboard].flatMap(({ port }) => [
     drip(port, 'GET / HTTP/1.1\r\nX: ', 200),
@@ -94,8 +91,10 @@ test('hostile HTTP gets an answer or a close from metrics and the dashboard, and
 
   expect(tables.map(serverErrors)).toEqual([[], []]);
   expect((await Promise.all(slow)).map((text) => text.slice(9, 12)).sort()).toEqual(['405', '405', '408', '408']);
-  await waitFor('control to close its connections', () => descriptors(pid) <= fdsBefore + 2, { deadlineMs: 60_000 });
-  console.log(`control: ${fdsBefore} descriptors, then ${descriptors(pid)}`);
+  await waitFor('control to close its connections', () => countDescriptors(pid) <= fdsBefore + 2, {
+    deadlineMs: 60_000,
+  });
+  console.log(`control: ${fdsBefore} descriptors, then ${countDescriptors(pid)}`);
   console.log(`control: ${inMb(bytesBefore)} MB of its own, then ${inMb(privateBytes(pid))} MB`);
   expect(privateBytes(pid) - bytesBefore).toBeLessThan(GROWTH_MAX_BYTES);
   expect(await home.daemon()).toMatchObject({ keeperPid: before.keeperPid, controlPid: pid });
@@ -116,14 +115,14 @@ test.each([
   const pid = /** @type {number} */ (child.pid);
   const target = { port, paths: ['/', '/large.js', '/a/b/c.txt', '/missing'], root, token: null };
   await attackMany('warm up', target, WARM_UP, seed + 4);
-  const [fdsBefore, bytesBefore] = [descriptors(pid), privateBytes(pid)];
+  const [fdsBefore, bytesBefore] = [countDescriptors(pid), privateBytes(pid)];
   const slow = drip(port, 'GET / HTTP/1.1\r\nX: ', 200);
   const table = await attackMany(what, target, Math.round(REQUESTS * part), seed + 5);
 
   expect(serverErrors(table)).toEqual([]);
   expect((await slow).slice(9, 12)).toBe('408');
-  await waitFor('serve to close its connections', () => descriptors(pid) <= fdsBefore, { deadlineMs: 60_000 });
-  console.log(`serve: ${fdsBefore} descriptors, then ${descriptors(pid)}`);
+  await waitFor('serve to close its connections', () => countDescriptors(pid) <= fdsBefore, { deadlineMs: 60_000 });
+  console.log(`serve: ${fdsBefore} descriptors, then ${countDescriptors(pid)}`);
   console.log(`serve: ${inMb(bytesBefore)} MB of its own, then ${inMb(privateBytes(pid))} MB`);
   expect(privateBytes(pid) - bytesBefore).toBeLessThan(GROWTH_MAX_BYTES);
   expect([child.exitCode, child.signalCode, stderr()]).toEqual([null, null, '']);

@@ -247,10 +247,10 @@ function versionIn(file, user) {
 /**
  * @param {string} file
  * @param {User | null} user
- * @returns {string}  Empty for what is no file of a package.
+ * @returns {string}  Empty if it is not a regular file, or too large.
  */
 function textOf(file, user) {
-  // A named pipe that nobody writes to would be waited for.
+  // Without O_NONBLOCK, open(2) waits for a writer of a named pipe.
   const fd = openAsUser(user, file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = fstatSync(fd);

@@ -1,10 +1,12 @@
 // Whether another user could put a folder of their own in the place of the home. Then the manager
 // would read the state of that user and start what it says, and write where its links lead.
-import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
+import { lstatSync, readlinkSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { ACCOUNT_FILES, linesOf, membersOf, readIfThere } from './accounts.js';
 
 /** @import { Stats } from 'node:fs' */
+/** @import { AccountFiles } from './accounts.js' */
 
 /**
  * @typedef {object} Fault
@@ -14,12 +16,14 @@ import { dirname, join, resolve } from 'node:path';
  */
 
 /**
- * What the system knows of users. Each is asked only about a folder that looks bad.
- * @typedef {object} Accounts
- * @property {() => boolean} hasOwn  Whether the user that runs this has an account.
- * @property {() => string} passwd  The text of /etc/passwd.
- * @property {() => string} group  The text of /etc/group.
+ * @typedef {object} OwnAccount
+ * @property {() => boolean} hasOwn  Whether the user of this process has an account.
  * @property {(uid: number) => boolean} isOutside  Whether an owner is not of our user namespace.
+ */
+
+/**
+ * What the system knows of users. Each is asked only about a folder that looks bad.
+ * @typedef {AccountFiles & OwnAccount} Accounts
  */
 
 /** @typedef {{ uid: number, accounts: Accounts, platform: string }} Situation */
@@ -51,7 +55,7 @@ const ADMIN_GID = 80;
  */
 export function faultOfHome(
   home,
-  { uid = process.geteuid?.() ?? 0, accounts = systemAccounts(), platform = process.platform } = {},
+  { uid = process.geteuid?.() ?? 0, accounts = ACCOUNTS, platform = process.platform } = {},
 ) {
   for (const [path, stat] of stepsTo(home)) {
     const why = faultOf(stat, { uid, accounts, platform });
@@ -152,22 +156,12 @@ function statIfThere(path) {
 function isShared(gid, { uid, accounts, platform }) {
   if (gid === 0) return false;
   if (platform === 'darwin') return gid !== ADMIN_GID;
-  const group = linesOf(accounts.group()).find((line) => Number(line[2]) === gid);
-  const users = linesOf(accounts.passwd());
-  const names = (group?.[3] ?? '').split(',').filter(Boolean);
-  const byName = users.filter((line) => names.includes(line[0]));
-  const members = [...byName, ...users.filter((line) => Number(line[3]) === gid)].map((line) => Number(line[2]));
-  if (!group && uid === 0) return true;
-  return byName.length < new Set(names).size || members.some((member) => member !== 0 && member !== uid);
-}
-
-/** @param {string} text  Of /etc/passwd or /etc/group. */
-function linesOf(text) {
-  return text.split('\n').map((line) => line.split(':'));
+  const members = membersOf(gid, accounts);
+  return members === null ? uid === 0 : members.some((member) => member !== 0 && member !== uid);
 }
 
 /**
- * @param {string} text
+ * @param {string} text  Of /etc/passwd or /etc/group.
  * @param {number} id
  */
 function nameOf(text, id) {
@@ -180,43 +174,31 @@ function octal({ mode }) {
   return (mode & 0o7777).toString(8).padStart(4, '0');
 }
 
-/** @returns {Accounts} */
-function systemAccounts() {
-  return {
-    hasOwn() {
-      try {
-        userInfo();
-        return true;
-      } catch {
-        return false;
-      }
-    },
-    passwd: () => readIfThere('/etc/passwd'),
-    group: () => readIfThere('/etc/group'),
-    // An owner that the namespace does not know is shown as this number. If the namespace has a
-    // user of that number, nobody can tell.
-    isOutside: (uid) =>
-      uid === Number(readIfThere('/proc/sys/kernel/overflowuid') || -1) &&
-      !isMapped(uid, readIfThere('/proc/self/uid_map')),
-  };
-}
+/** @type {Accounts} */
+const ACCOUNTS = {
+  ...ACCOUNT_FILES,
+  hasOwn() {
+    try {
+      userInfo();
+      return true;
+    } catch {
+      return false;
+    }
+  },
+  // An owner that the namespace does not know is shown as this number. If the namespace has a
+  // user of that number, nobody can tell.
+  isOutside: (uid) =>
+    uid === Number(readIfThere('/proc/sys/kernel/overflowuid') || -1) &&
+    !isMapped(uid, readIfThere('/proc/self/uid_map')),
+};
 
 /**
  * @param {number} uid
  * @param {string} map  See user_namespaces(7).
  */
 function isMapped(uid, map) {
-  return linesOf(map.trim().replace(/ +/g, ':')).some((line) => {
-    const [first, , count] = line.filter(Boolean).map(Number);
+  return map.split('\n').some((line) => {
+    const [first, , count] = line.trim().split(/ +/).map(Number);
     return uid >= first && uid < first + count;
   });
-}
-
-/** @param {string} file */
-function readIfThere(file) {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }

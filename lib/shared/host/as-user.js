@@ -10,6 +10,7 @@ import {
   openSync,
   readdirSync,
   renameSync,
+  statfsSync,
   statSync,
   unlinkSync,
 } from 'node:fs';
@@ -21,6 +22,9 @@ import { may, reach, READ, SEARCH, STICKY, systemError, WRITE } from './user-pat
 
 /** For mkdir(1), in ms. */
 const MAKE_MS = 1_000;
+
+/** /proc, /sys, and control groups (2 and 1), as statfs(2) names their file systems. */
+const KERNEL_TYPES = [0x9fa0, 0x62656572, 0x63677270, 0x27e0eb];
 
 /**
  * @param {{ uid: number | null, gid: number | null }} spec
@@ -45,7 +49,8 @@ export function actorAt(user, path, o) {
 
 /**
  * Opens a file as open(2) does for the user; what it makes belongs to the user. In a folder that
- * the user can change, it opens regular files only.
+ * the user can change, it opens regular files only, and none of the kernel: the mode of such a file
+ * allows more than the kernel does, which asks who has opened it.
  * @param {User | null} user
  * @param {string} path  Absolute.
  * @param {number} flags  With O_NONBLOCK, because open(2) waits for the other end of a named pipe.
@@ -64,7 +69,7 @@ export function openAsUser(user, path, flags, mode = 0o600) {
     }
     if (stat === null) throw systemError('ENOENT', path);
     if (flags & constants.O_EXCL) throw systemError('EEXIST', path);
-    if (!isTrusted && !stat.isFile()) throw systemError('EINVAL', path);
+    if (!isTrusted && !isStored(stat, place)) throw systemError('EINVAL', path);
     const wanted = [READ, WRITE, READ | WRITE][flags & (constants.O_WRONLY | constants.O_RDWR)];
     if (!isTrusted && !may(user, stat, wanted)) throw systemError('EACCES', path);
     return openSync(place, flags & ~(constants.O_CREAT | constants.O_NOFOLLOW));
@@ -181,6 +186,14 @@ export function makeFolderAsUser(user, path) {
     });
     if (status !== 0) throw systemError('EACCES', path);
   });
+}
+
+/**
+ * @param {Stats} stat
+ * @param {string} place
+ */
+function isStored(stat, place) {
+  return stat.isFile() && !KERNEL_TYPES.includes(statfsSync(place).type);
 }
 
 /**

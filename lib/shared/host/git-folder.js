@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { actorAt, statAsUser } from './as-user.js';
@@ -8,10 +8,10 @@ import { systemError } from './user-path.js';
 /** @import { Stats } from 'node:fs' */
 /** @import { User } from './user-path.js' */
 
-/** Of a large project. */
+/** For the packed refs of a large project. */
 const PACKED_MAX_BYTES = 4 * 1024 * 1024;
 const CONFIG_MAX_BYTES = 1024 * 1024;
-/** Of a file with one ref, revision or path. */
+/** For a file with one ref, revision or path. */
 const LINE_MAX_BYTES = 8 * 1024;
 const NAME_MAX_CHARS = 255;
 const URL_MAX_CHARS = 2_000;
@@ -41,13 +41,13 @@ const REF = /^refs\/(?!(?:.*\/)?\.\.)\S+$/;
  */
 export function checkoutOf(folder) {
   for (let at = folder; ; at = dirname(at)) {
-    if (statSync(join(at, '.git'), { throwIfNoEntry: false })) return at;
+    if (lstatSync(join(at, '.git'), { throwIfNoEntry: false })) return at;
     if (at === dirname(at)) return null;
   }
 }
 
 /**
- * Whatever lies there, it is read within bounds, and the thread does not wait for it.
+ * Reads only regular files of a limited size, and the thread does not wait for them.
  * @param {string} root
  * @param {User | null} user  With whose rights; null: those of this process.
  * @returns {Promise<GitFolder | null>}  Null when it is none, or cannot be read.
@@ -99,7 +99,7 @@ export function withoutCredentials(url) {
 }
 
 /**
- * Of a worktree or a submodule it is a file that says where.
+ * A worktree and a submodule have a file in its place, which names the folder.
  * @param {string} root
  * @param {Pick<Reader, 'stat' | 'pathIn'>} reader
  */
@@ -196,11 +196,11 @@ function linesOf(config) {
  * @property {(file: string) => Promise<string | null>} line
  * @property {(file: string, maxBytes: number) => Promise<string | null>} text
  * @property {(file: string, maxBytes: number) => Promise<Buffer | null>} bytes  Null: it is not there,
- *   as not every checkout has every file. Rejects when it is too long: then nothing is known, which
- *   is not the same.
+ *   as not every checkout has every file. Rejects when it is too long, because its content is then
+ *   unknown.
  * @property {(file: string, pattern: RegExp) => Promise<string | null>} pathIn  The folder that a
- *   file names, from its own. Rejects when the user has written the path, and root alone could
- *   change what is there: it would be read as root.
+ *   file names, from its own. Rejects when the user can write this file, and the folder is trusted:
+ *   it would be read as root.
  */
 
 /**
@@ -208,6 +208,15 @@ function linesOf(config) {
  * @returns {Reader}
  */
 function createReader(user) {
+  /** @type {Reader['stat']} */
+  async function statOf(path) {
+    try {
+      return user ? statAsUser(user, path) : await stat(path);
+    } catch {
+      return null;
+    }
+  }
+
   /** @type {Reader['bytes']} */
   async function bytes(file, maxBytes) {
     try {
@@ -233,22 +242,10 @@ function createReader(user) {
   }
 
   return {
-    stat: (path) => (user ? statOf(user, path) : stat(path).catch(() => null)),
+    stat: statOf,
     line: (file) => text(file, LINE_MAX_BYTES),
     text,
     bytes,
     pathIn,
   };
-}
-
-/**
- * @param {User} user
- * @param {string} path
- */
-async function statOf(user, path) {
-  try {
-    return statAsUser(user, path);
-  } catch {
-    return null;
-  }
 }

@@ -1,13 +1,14 @@
 // Knows: how a manager that runs as root goes along a path that the user of an app can change.
-// Must not: look a name up twice. Every folder on the way is opened once, without following links,
-// and the next name is looked up from that descriptor, so exchanging a folder changes nothing.
+// Must not: look a name up twice. reach() opens every folder on the way once, without following
+// links, and looks up the next name from that descriptor, so exchanging a folder changes nothing.
 // Start at: reach().
 //
-// seteuid(2) around each call would be shorter, but it changes every thread of the process: what
-// the thread pool reads for another app at that moment would fail.
+// seteuid(2) around each call would be shorter, but it changes every thread of the process: if the
+// thread pool reads a file of another app at that moment, this would fail.
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
 import { constants as os } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
+import { membersOf } from '../daemon/accounts.js';
 
 /** @import { Stats } from 'node:fs' */
 
@@ -70,6 +71,8 @@ export function reach(user, path, work, { isFollowing = true } = {}) {
       next = openIfThere(at(name));
       isWayTrusted = isTrusted || (isWayTrusted && isKeptBySticky(folder.stat, next?.stat));
       if (next?.stat.isSymbolicLink() && (isFollowing || !isLast)) {
+        // The one second look, because Node.js reads a link only by its name. If the user exchanges
+        // the link before it, the way is not trusted already, and the new link is theirs as well.
         const target = readlinkSync(at(name));
         todo.unshift(...partsOf(target));
         if (target.startsWith('/')) folder = exchange(folder, openPlace('/'));
@@ -134,13 +137,13 @@ function exchange(before, after) {
 }
 
 /**
- * The group of a folder of root counts as trusted if the user is not in it: /var/log belongs to
- * the group of syslog on many systems.
+ * A folder of root that its group may change is closed to a user who is not in this group: on many
+ * systems the group of /var/log is syslog.
  * @param {User} user
  * @param {Stats} folder
  */
 function isClosedTo(user, folder) {
-  return folder.uid === 0 && !may(user, folder, WRITE);
+  return folder.uid === 0 && !may(user, folder, WRITE, { inDoubt: true });
 }
 
 /**
@@ -153,14 +156,21 @@ function isKeptBySticky(folder, found) {
 }
 
 /**
- * An app has no other groups than its own.
+ * The process of an app has no group but its own. Its user can start processes that have the other
+ * groups of the user, for example with newgrp(1).
  * @param {User} user
  * @param {Stats} stat
  * @param {number} wanted  Bits of one class of access.
+ * @param {{ inDoubt?: boolean }} [o]  Whether the user counts as a member of a group whose members
+ *   are not known. Default: false.
  */
-export function may({ uid, gid }, stat, wanted) {
-  const shift = stat.uid === uid ? 6 : stat.gid === gid ? 3 : 0;
-  return ((stat.mode >> shift) & wanted) === wanted;
+export function may({ uid, gid }, stat, wanted, { inDoubt = false } = {}) {
+  const grants = (/** @type {number} */ shift) => ((stat.mode >> shift) & wanted) === wanted;
+  if (stat.uid === uid) return grants(6);
+  if (stat.gid === gid) return grants(3);
+  if (grants(0) || !grants(3)) return grants(0);
+  const members = membersOf(stat.gid) ?? [NaN];
+  return members.includes(uid) || (inDoubt && members.includes(NaN));
 }
 
 /**

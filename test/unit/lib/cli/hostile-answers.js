@@ -114,7 +114,7 @@ export const ANSWERS = {
       samples: 9,
       busy: 1,
       frames: [{ name: evil('f'), url: evil('file:///a.js'), line: 1, column: 1 }],
-      resources: [evil('Timeout')],
+      resources: { [evil('Timeout')]: 2 },
     },
   }),
   profile: () => ({ bytes: 1 }),

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, sep } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -91,6 +91,16 @@ test('a home in a folder that every user may write to is refused, and not create
   expect(readdirSync(open)).toEqual([]);
   mkdirSync(join(open, 'home'), { mode: 0o700 });
   expect(() => checkHome(join(open, 'home'))).toThrow(refused);
+});
+
+test('a folder that a link of another user leads to is not closed', () => {
+  cleanUp();
+  const [open, other] = ['open', 'other'].map((name) => join(root, name));
+  for (const folder of [open, other]) mkdirSync(folder, { mode: 0o755 });
+  chmodSync(open, 0o777);
+  symlinkSync(other, join(open, 'home'));
+  expect(() => checkHome(join(open, 'home'))).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_HOME_EXPOSED' }));
+  expect(modeOf(other)).toBe(0o755);
 });
 
 test('a file is refused', () => {

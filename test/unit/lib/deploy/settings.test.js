@@ -69,10 +69,12 @@ test.each([
   ['path', 'a\nb'],
   ['ssh_options', ['']],
   ['ssh_options', 7],
-  ['env', { 'A B': '1' }],
-  ['env', { A: {} }],
-  ['env', { nclust_root: '/' }],
-  ['env', []],
+  // Values of variables may be passwords.
+  ['env', { TOKEN: 'hunter2', 'A B': 'hunter2' }, '{"A B":"…"}'],
+  ['env', { TOKEN: ['hunter2'] }, '{"TOKEN":"…"}'],
+  ['env', { nclust_root: '/' }, '{"nclust_root":"…"}'],
+  ['env', 'TOKEN=hunter2', 'a string'],
+  ['env', ['hunter2'], 'a list'],
   ['shared', 'x'],
   ['shared', ['../x']],
   ['shared', ['/x']],
@@ -80,11 +82,11 @@ test.each([
   ['releases', 0],
   ['releases', '5'],
   ['post-deploy', ['x']],
-])('%s: %j is refused', (key, value) => {
+])('%s: %j is refused', (key, value, shown = JSON.stringify(value)) => {
   expect(() => read({ [key]: value })).toThrow(
     expect.objectContaining({
       code: 'ERR_NCLUST_DEPLOY_BAD_CONFIG',
-      message: expect.stringContaining(`deploy.production.${key} is ${JSON.stringify(value)}; accepted: `),
+      message: expect.stringContaining(`deploy.production.${key} is ${shown}; accepted: `),
     }),
   );
 });

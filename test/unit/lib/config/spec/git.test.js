@@ -126,6 +126,9 @@ describe('what git knows of a script', () => {
     expect(await versioningIn(root, { vizion: false })).toBeNull();
     rmSync(join(root, '.git', 'HEAD'));
     expect(await versioningIn(root)).toBeNull();
+    rmSync(join(root, '.git'), { recursive: true });
+    symlinkSync('.git', join(root, '.git'));
+    expect(await versioningIn(root)).toBeNull();
   });
 
   test('no file that is not of git', async () => {

@@ -7,18 +7,14 @@ import {
   lchownSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  readSync,
   renameSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { execFileSync } from 'node:child_process';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import {
@@ -31,27 +27,25 @@ import {
   statAsUser,
   userOf,
 } from '../../../../../lib/shared/host/as-user.js';
+import { isRoot, NOBODY, SECRET, userFolders } from '../../../../helpers/other-user.js';
 
-const NOBODY = { uid: 65534, gid: 65534 };
 const READING = constants.O_RDONLY | constants.O_NONBLOCK;
 const APPENDING = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
-/** Of nobody, in a folder of root that nobody else may change. @type {string} */
-let own;
-/** Beside it, closed to nobody. @type {string} */
-let closed;
+const CLOSED_NAMES = ['empty', 'number', 'secret'];
 
-describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
+/** @type {string} */
+let own;
+/** @type {string} */
+let closed;
+/** @type {string} */
+let open;
+/** @type {ReturnType<typeof userFolders>['plant']} */
+let plant;
+
+describe.runIf(isRoot)('a path of another user', () => {
   beforeEach(() => {
-    const top = mkdtempSync(join(tmpdir(), 'nclust-test-'));
-    onTestFinished(() => rmSync(top, { recursive: true }));
-    chmodSync(top, 0o755);
-    own = join(top, 'own');
-    closed = join(top, 'closed');
-    mkdirSync(own);
-    chownSync(own, NOBODY.uid, NOBODY.gid);
-    mkdirSync(closed, 0o700);
-    writeFileSync(join(closed, 'secret'), 'of root', { mode: 0o600 });
+    ({ own, closed, open, plant } = userFolders());
   });
 
   test('a new file belongs to the user, and can be opened again', () => {
@@ -66,7 +60,7 @@ describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
     symlinkSync(join(closed, name), join(own, 'link'));
     for (const flags of [READING, APPENDING])
       expect(() => openAsUser(NOBODY, join(own, 'link'), flags)).toThrow('EACCES');
-    expect(readdirSync(closed)).toEqual(['secret']);
+    expect(readdirSync(closed)).toEqual(CLOSED_NAMES);
   });
 
   test('a folder that is a link to a closed one opens, lists and makes nothing', () => {
@@ -77,7 +71,7 @@ describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
     expect(() => makeFolderAsUser(NOBODY, join(own, 'logs/new'))).toThrow('EACCES');
     expect(() => removeAsUser(NOBODY, join(own, 'logs/secret'))).toThrow('EACCES');
     expect(() => renameAsUser(NOBODY, join(own, 'logs/secret'), join(own, 'logs/gone'))).toThrow('EACCES');
-    expect(readdirSync(closed)).toEqual(['secret']);
+    expect(readdirSync(closed)).toEqual(CLOSED_NAMES);
   });
 
   test('a file of root in a folder of the user is neither read nor written', () => {
@@ -87,8 +81,7 @@ describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
   });
 
   test('a link that the user could follow is followed', () => {
-    mkdirSync(join(own, 'v1'));
-    chownSync(join(own, 'v1'), NOBODY.uid, NOBODY.gid);
+    plant('v1', (path) => mkdirSync(path));
     symlinkSync('v1', join(own, 'current'));
     symlinkSync(join(own, 'current/../v1/out.log'), join(own, 'out.log'));
     closeSync(openAsUser(NOBODY, join(own, 'out.log'), APPENDING));
@@ -96,12 +89,16 @@ describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
   });
 
   test('a named pipe, a folder and a device are refused at once', () => {
-    execFileSync('mkfifo', [join(own, 'pipe')]);
-    chownSync(join(own, 'pipe'), NOBODY.uid, NOBODY.gid);
+    plant('pipe', (path) => execFileSync('mkfifo', [path]));
     symlinkSync('/dev/zero', join(own, 'zero'));
     mkdirSync(join(own, 'folder'));
     for (const name of ['pipe', 'zero', 'folder'])
       expect(() => openAsUser(NOBODY, join(own, name), READING)).toThrow('EINVAL');
+  });
+
+  test('a file of the kernel is refused, which would answer root and not the user', () => {
+    symlinkSync(`/proc/${process.pid}/maps`, join(own, 'maps'));
+    expect(() => openAsUser(NOBODY, join(own, 'maps'), READING)).toThrow('EINVAL');
   });
 
   test('a link to itself and an endless way are refused', () => {
@@ -115,9 +112,7 @@ describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
   test('root works as root in a folder that the user cannot change', () => {
     const fd = openAsUser(NOBODY, join(closed, 'secret'), READING);
     onTestFinished(() => closeSync(fd));
-    const bytes = Buffer.alloc(7);
-    readSync(fd, bytes);
-    expect(String(bytes)).toBe('of root');
+    expect(readFileSync(fd, 'utf8')).toContain(SECRET);
     makeFolderAsUser(NOBODY, join(closed, 'logs/deep'));
     closeSync(openAsUser(NOBODY, join(closed, 'logs/deep/out.log'), APPENDING));
     expect(statSync(join(closed, 'logs/deep')).uid).toBe(0);
@@ -153,7 +148,7 @@ describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
     symlinkSync(join(closed, 'secret'), join(own, 'link'));
     removeAsUser(NOBODY, join(own, 'link'));
     expect(readdirSync(own)).toEqual([]);
-    expect(readFileSync(join(closed, 'secret'), 'utf8')).toBe('of root');
+    expect(readFileSync(join(closed, 'secret'), 'utf8')).toContain(SECRET);
   });
 
   test('in a folder that everybody may change, names of other users stay', () => {
@@ -178,6 +173,21 @@ describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
     symlinkSync(join(shared, 'of-root'), join(shared, 'of-user/link'));
     lchownSync(join(shared, 'of-user/link'), 0, 0);
     expect(() => openAsUser(NOBODY, join(shared, 'of-user/link/secret'), READING)).toThrow('EACCES');
+  });
+
+  test('root works as the user in a folder of root that a group of the user may change', () => {
+    const DAEMON = { uid: 1, gid: NOBODY.gid };
+    const UNKNOWN = 4_000_000;
+    const actorIn = (/** @type {number} */ group, /** @type {typeof NOBODY} */ user) => {
+      chownSync(open, 0, group);
+      chmodSync(open, 0o775);
+      return actorAt(user, join(open, 'out.log'));
+    };
+    expect([actorIn(1, NOBODY), actorIn(1, DAEMON), actorIn(UNKNOWN, NOBODY)]).toEqual([null, DAEMON, NOBODY]);
+    expect(() => openAsUser(NOBODY, join(open, 'out.log'), APPENDING)).toThrow('EACCES');
+    chownSync(open, 0, 1);
+    closeSync(openAsUser(DAEMON, join(open, 'out.log'), APPENDING));
+    expect(statSync(join(open, 'out.log'))).toMatchObject(DAEMON);
   });
 
   test('looking finds what is there, and null for what is not', () => {
@@ -209,7 +219,7 @@ describe.skipIf(process.getuid?.() !== 0)('a path of another user', () => {
       renameSync(join(own, 'away'), swapper);
       closeSync(openAsUser(NOBODY, join(swapper, 'secret'), APPENDING));
     }
-    expect(readFileSync(join(closed, 'secret'), 'utf8')).toBe('of root');
+    expect(readFileSync(join(closed, 'secret'), 'utf8')).toContain(SECRET);
   });
 });
 

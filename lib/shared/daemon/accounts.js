@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * What the system knows of users and groups, without those of a directory service.
+ * @typedef {object} AccountFiles
+ * @property {() => string} passwd  The text of /etc/passwd.
+ * @property {() => string} group  The text of /etc/group.
+ */
+
+/** @type {AccountFiles} */
+export const ACCOUNT_FILES = { passwd: () => readIfThere('/etc/passwd'), group: () => readIfThere('/etc/group') };
+
+/**
+ * @param {number} gid
+ * @param {AccountFiles} [files]
+ * @returns {number[] | null}  The users in the group, also those whose first group it is; NaN for a
+ *   name without a user. Null when no file names the group.
+ */
+export function membersOf(gid, { passwd, group } = ACCOUNT_FILES) {
+  const users = linesOf(passwd());
+  const line = linesOf(group()).find(([, , id]) => Number(id) === gid);
+  const names = line?.[3]?.split(',').filter(Boolean) ?? [];
+  const firstOf = users.filter(([, , , id]) => Number(id) === gid);
+  if (!line && firstOf.length === 0) return null;
+  return [...names.map((name) => users.find(([one]) => one === name)), ...firstOf].map((user) => Number(user?.[2]));
+}
+
+/** @param {string} text  Of /etc/passwd or /etc/group. */
+export function linesOf(text) {
+  return text.split('\n').map((line) => line.split(':'));
+}
+
+/**
+ * @param {string} file
+ * @returns {string}  Empty when it cannot be read.
+ */
+export function readIfThere(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
