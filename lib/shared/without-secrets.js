@@ -1,5 +1,3 @@
-import { isAbsolute } from 'node:path';
-
 // People put passwords and keys into commands and addresses. These forms leave out where they
 // stand.
 
@@ -23,10 +21,11 @@ export function shortNotice(sentence) {
 
 /**
  * @param {string} script  A path, or a shell command.
+ * @param {string[]} interpreterArgs
  * @returns {string}  Of a command the program.
  */
-export function shortScript(script) {
-  if (isAbsolute(script)) return script;
+export function shortScript(script, interpreterArgs) {
+  if (interpreterArgs[0] !== '-c') return script;
   const [program, ...more] = script.trim().split(/\s+/);
   return more.length === 0 ? program : `${program.includes('=') ? '' : `${program} `}…`;
 }

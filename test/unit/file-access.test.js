@@ -7,7 +7,7 @@ import { sourceFiles } from '../helpers/source-tree.js';
 // of an app has no influence on the path.
 
 const HOME = 'in the home, which only its owner can enter';
-const SYSTEM = 'of the kernel';
+const SYSTEM = 'of the system, such as /proc or /etc/passwd';
 const INSTALLED = 'of the installation';
 const OPERATOR = 'named by whoever may change the settings of the manager';
 const ASKS = 'asks what is there, and opens nothing';
@@ -58,12 +58,13 @@ const TABLE = {
   'daemon/keeper/processes.js': ['readFileSync readdirSync', SYSTEM],
   'daemon/keeper/spawn.js': ['accessSync statSync', ASKS],
   'daemon/keeper/unix-path.js': ['linkSync renameSync statSync unlinkSync', 'is called by withUid() only'],
-  'lib/shared/daemon/home-folders.js': ['lstatSync readFileSync readlinkSync', 'asks who can change the home'],
+  'lib/shared/daemon/accounts.js': ['readFileSync', SYSTEM],
+  'lib/shared/daemon/home-folders.js': ['lstatSync readlinkSync', 'asks who can change the home'],
   'lib/shared/daemon/oom-score.js': ['readFileSync writeFileSync', SYSTEM],
   'lib/shared/event-log.js': ['openSync readFileSync readdirSync', HOME],
-  'lib/shared/host/as-user.js': ['lstatSync mkdirSync openSync readdirSync renameSync statSync unlinkSync', GUARD],
+  'lib/shared/host/as-user.js': ['lstatSync mkdirSync openSync readdirSync renameSync statSync statfsSync unlinkSync', GUARD],
   'lib/shared/host/cpus.js': ['readFileSync', SYSTEM],
-  'lib/shared/host/git-folder.js': ['stat statSync', OWN_RIGHTS],
+  'lib/shared/host/git-folder.js': ['lstatSync stat', OWN_RIGHTS],
   'lib/shared/host/read-regular.js': ['* as fs', OWN_RIGHTS],
   'lib/shared/host/replace-file.js': ['openSync renameSync rmSync writeFileSync', HOME],
   'lib/shared/host/system-limits.js': ['readFileSync', SYSTEM],

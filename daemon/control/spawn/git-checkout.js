@@ -44,19 +44,10 @@ export async function lookAtCheckouts(specs, clock) {
       remotes: folder.remotes,
       remote: folder.remote,
       branch_exists_on_remote: folder.isOnRemote,
-      update_time: isoTime(folder.updatedAtMs),
+      update_time: new Date(folder.updatedAtMs).toISOString(),
     };
     return { ...spec, versioning };
   };
-}
-
-/**
- * The user of the app can give its files any time, also one for which a Date throws.
- * @param {number} ms
- */
-function isoTime(ms) {
-  const date = new Date(ms);
-  return (Number.isNaN(date.getTime()) ? new Date(0) : date).toISOString();
 }
 
 /**

@@ -101,7 +101,7 @@ function refused(spec, name, error) {
   // What is no NoSecret is a fault of ours, and its words may hold anything.
   const why = error instanceof NoSecret ? error.message : 'could not be had, for a reason that is not to be shown';
   return new NclustError('ERR_NCLUST_SECRET', `The secret "${name}" of "${spec.name}" ${why}.`, {
-    hint: (error instanceof NoSecret && error.hint) || 'Mend the file or the command that its "secrets" name.',
+    hint: (error instanceof NoSecret && error.hint) || 'Fix the file or the command that its "secrets" name.',
     data: { name: spec.name, secret: name },
   });
 }

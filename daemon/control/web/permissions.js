@@ -212,7 +212,9 @@ function withoutSecrets(answer) {
 function shown({ effectiveEnv: _, spec, shipping, axm, ...rest }) {
   return {
     ...rest,
-    ...(rest.args ? { script: shortScript(rest.script), args: rest.args.map(shortArgument) } : {}),
+    ...(rest.args
+      ? { script: shortScript(rest.script, rest.interpreterArgs), args: rest.args.map(shortArgument) }
+      : {}),
     ...(spec ? { spec: Object.fromEntries(SPEC_FIELDS.map((key) => [key, spec[key]])) } : {}),
     ...(axm ? { axm: { actions: axm.actions, monitor: axm.monitor } } : {}),
     ...(shipping

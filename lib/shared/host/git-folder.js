@@ -79,7 +79,8 @@ export async function readGitFolder(root, user) {
       revision: ref === null ? head : await refs.revisionOf(ref),
       url: url === null || url.length > URL_MAX_CHARS || hasControls(url) ? null : withoutCredentials(url),
       isOnRemote: remote !== null && (await refs.revisionOf(`refs/remotes/${remote}/${branch}`)) !== null,
-      updatedAtMs: Math.round(log?.mtimeMs ?? 0),
+      // A tmpfs keeps times that are no date.
+      updatedAtMs: new Date(log?.mtimeMs ?? 0).getTime() || 0,
     };
   } catch {
     return null; // It only decorates the list.

@@ -106,7 +106,7 @@ function guard(pattern) {
         return script.runInContext(context, { timeout: GUARD_MS });
       } catch (error) {
         if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-        // V8 counts the time in which a busy machine runs something else. The pattern is not to blame.
+        // V8 counts also the time in which a busy machine runs something else.
         if (process.cpuUsage(before).user >= (GUARD_MS * 1_000) / 2) return null;
       }
     }

@@ -1,20 +1,19 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createRig, watch } from '../control-rig.js';
 import { makeSpec } from '../make-spec.js';
 
-/** How often git folders were read by control, whether the disk hangs, and another time of change. */
-const disk = vi.hoisted(() => ({ looks: 0, /** @type {Promise<void> | null} */ hangs: null, changes: {} }));
+/** How often git folders were read by control, and whether the disk hangs. */
+const disk = vi.hoisted(() => ({ looks: 0, /** @type {Promise<void> | null} */ hangs: null }));
 vi.mock('../../../../lib/shared/host/git-folder.js', async (original) => {
   const { readGitFolder } = /** @type {any} */ (await original());
   return {
     async readGitFolder(folder, user) {
       disk.looks += 1;
       await disk.hangs;
-      const found = await readGitFolder(folder, user);
-      return found && { ...found, ...disk.changes };
+      return readGitFolder(folder, user);
     },
   };
 });
@@ -92,15 +91,6 @@ test('a checkout that is gone, and an app that does not want it, stay as they ar
   commit(NEW);
   await through(rig.call('restart', { targets: ['api'] }));
   expect(versioning()).toMatchObject({ revision: OLD });
-});
-
-test('a time of change that no date has does not stop a reload', async () => {
-  await started();
-  commit(NEW);
-  disk.changes = { updatedAtMs: 1e17 }; // touch -d @99999999999999, on a tmpfs
-  onTestFinished(() => void (disk.changes = {}));
-  await through(rig.call('reload', { targets: ['api'] }));
-  expect(versioning()).toMatchObject({ revision: NEW, update_time: '1970-01-01T00:00:00.000Z' });
 });
 
 test('a disk that hangs keeps one look, and requests a second; which revision begins is unknown then', async () => {

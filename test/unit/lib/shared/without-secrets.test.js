@@ -16,13 +16,17 @@ test.each([
 });
 
 test.each([
-  ['/srv/my app.js', '/srv/my app.js'],
   ['sleep 1000', 'sleep …'],
   [' curl -H hunter2 ', 'curl …'],
+  ['/usr/bin/curl -H hunter2', '/usr/bin/curl …'],
   ['TOKEN=hunter2 npm start', '…'],
   ['node', 'node'],
-])('of the script %j a stranger sees %j', (script, shown) => {
-  expect(shortScript(script)).toBe(shown);
+])('of the shell command %j a stranger sees %j', (command, shown) => {
+  expect(shortScript(command, ['-c'])).toBe(shown);
+});
+
+test('of a script that is a file a stranger sees the path', () => {
+  expect(shortScript('/srv/my app.js', ['--no-warnings'])).toBe('/srv/my app.js');
 });
 
 test('of a target that is a command a stranger sees its kind', () => {

@@ -1,17 +1,20 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { readGitFolder, withoutCredentials } from '../../../../../lib/shared/host/git-folder.js';
 import { isRoot, NOBODY, userFolders } from '../../../../helpers/other-user.js';
 import { withVersioning } from '../../../../../lib/config/spec/git.js';
@@ -93,6 +96,16 @@ describe('what git knows of a script', () => {
     });
     writeFileSync(join(root, 'src', 'app.js'), '2');
     expect(await versioningIn(join(root, 'src'))).toMatchObject({ unstaged: true });
+  });
+
+  test.runIf(existsSync('/dev/shm'))('a time of change that is no date is that of the epoch', async () => {
+    const folder = mkdtempSync('/dev/shm/nclust-git-');
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    cpSync(join(root, '.git'), folder, { recursive: true });
+    rmSync(join(root, '.git'), { recursive: true });
+    writeFileSync(join(root, '.git'), `gitdir: ${folder}\n`);
+    utimesSync(join(folder, 'logs/HEAD'), 99_999_999_999_999, 99_999_999_999_999);
+    expect(await versioningIn(root)).toMatchObject({ branch: 'main', update_time: '1970-01-01T00:00:00.000Z' });
   });
 
   test('also from packed refs, without a branch, and in a worktree', async () => {
