@@ -62,7 +62,10 @@ const TABLE = {
   'lib/shared/daemon/home-folders.js': ['lstatSync readlinkSync', 'asks who can change the home'],
   'lib/shared/daemon/oom-score.js': ['readFileSync writeFileSync', SYSTEM],
   'lib/shared/event-log.js': ['openSync readFileSync readdirSync', HOME],
-  'lib/shared/host/as-user.js': ['lstatSync mkdirSync openSync readdirSync renameSync statSync statfsSync unlinkSync', GUARD],
+  'lib/shared/host/as-user.js': [
+    'lstatSync mkdirSync openSync readdirSync renameSync statSync statfsSync unlinkSync',
+    GUARD,
+  ],
   'lib/shared/host/cpus.js': ['readFileSync', SYSTEM],
   'lib/shared/host/git-folder.js': ['lstatSync stat', OWN_RIGHTS],
   'lib/shared/host/read-regular.js': ['* as fs', OWN_RIGHTS],
