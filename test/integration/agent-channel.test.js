@@ -106,12 +106,16 @@ test.each([
   await isUnharmed();
 });
 
+/** Sends its listening socket, and not the message that says what the socket is for. */
+const sendSockets = (/** @type {number} */ count) => `
+  const { WriteWrap } = process.binding('stream_wrap');
+  const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
+    for (let at = 0; at < ${count}; at += 1) channel.writeUtf8String(new WriteWrap(), '"x"\\n', server._handle);
+    say('has sent');
+  });`;
+
 test('an app that sends sockets without their messages is cut off, and they are closed', async () => {
-  const { keeper, begin, isUnharmed } = await hostile(`
-    const { WriteWrap } = process.binding('stream_wrap');
-    const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
-      for (let at = 0; at < 50; at += 1) channel.writeUtf8String(new WriteWrap(), '"x"\\n', server._handle);
-    });`);
+  const { keeper, begin, isUnharmed } = await hostile(sendSockets(50));
   const before = countDescriptors(keeper.pid);
   await begin();
   await keeper.says('bad', 'is cut off');
@@ -121,12 +125,7 @@ test('an app that sends sockets without their messages is cut off, and they are 
 });
 
 test('a socket whose message does not come is closed when the app exits', async () => {
-  const { keeper, begin } = await hostile(`
-    const { WriteWrap } = process.binding('stream_wrap');
-    const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
-      channel.writeUtf8String(new WriteWrap(), '"x"\\n', server._handle);
-      say('has sent');
-    });`);
+  const { keeper, begin } = await hostile(sendSockets(1));
   const before = countDescriptors(keeper.pid);
   await begin();
   await keeper.says('bad', 'has sent');
