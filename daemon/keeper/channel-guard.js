@@ -31,13 +31,14 @@ const LOG_MAX_CHARS = 1_000;
 
 /**
  * @param {ChildProcess} started  Its events 'message' and 'internalMessage' are guarded from now on.
+ * @param {string} scope  The processes that share sockets with it have the same one.
  * @param {(what: string) => void} onDropped  Something that it sent was not taken.
  */
-export function guardChannel(started, onDropped) {
+export function guardChannel(started, scope, onDropped) {
   const channel = internalOf(started, 'kChannelHandle');
   if (!channel) return; // A program without a channel.
-  const { emit } = started;
-  const clusterFault = createClusterRule();
+  const { emit, send } = started;
+  const clusterRule = createClusterRule(scope);
   const window = { endMono: 0, bytes: 0, messages: 0 };
   /** It has come, and the message that it belongs to has not. @type {Handle | null} */
   let coming = null;
@@ -62,7 +63,7 @@ export function guardChannel(started, onDropped) {
    */
   function takeInternal(message, handle) {
     const { cmd, type, msg, seq } = message;
-    const fault = cmd === 'NODE_CLUSTER' ? clusterFault(message) : null;
+    const fault = cmd === 'NODE_CLUSTER' ? clusterRule.onQuestion(message) : null;
     if (fault !== null) {
       onDropped(`a socket that an app may not have: ${fault}`);
       return void started.send({ cmd: 'NODE_CLUSTER', ack: seq, errno: -constants.errno[fault] }, () => {});
@@ -85,6 +86,11 @@ export function guardChannel(started, onDropped) {
     if (event === 'message') deliver(event, args[0], args[1]);
     else takeInternal(args[0], args[1]);
     return true;
+  };
+
+  started.send = (/** @type {any} */ message, /** @type {any[]} */ ...args) => {
+    if (message?.cmd === 'NODE_CLUSTER') clusterRule.onAnswer(message);
+    return Reflect.apply(send, started, [message, ...args]);
   };
 
   /** @param {string} why */
@@ -131,28 +137,40 @@ export function guardChannel(started, onDropped) {
   };
 }
 
+const ADDRESS_TYPES = new Set([4, 6, -1, 'udp4', 'udp6']);
+
 /**
  * What a worker may ask of the primary of node:cluster. TCP and paths go through the agent.
- * @returns {(message: any) => 'EACCES' | 'EBADF' | 'EINVAL' | 'EMFILE' | null}
+ * @param {string} scope
  */
-function createClusterRule() {
+function createClusterRule(scope) {
   /** Of those that are open, as the primary names them. @type {string[]} */
   const open = [];
-  return ({ act, key, address, port, addressType, fd, index }) => {
-    // Node before 22 has the index in every key, and later ones only with port 0.
-    const isClosing = act === 'close' && typeof key === 'string';
-    const at = isClosing ? open.findIndex((one) => one === key || one.startsWith(`${key}:`)) : -1;
-    if (at !== -1) open.splice(at, 1);
-    if (act !== 'queryServer') return null;
-    const isPlain = [address, port, addressType, fd, index].every((one) => typeof (one ?? '') !== 'object');
-    if (!isPlain || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
-    // It is one of the keeper: its lock, say.
-    if (typeof fd === 'number' && fd >= 0) return 'EBADF';
-    // The keeper would bind it as its own user. Paths come through the agent, abstract names here.
-    if (addressType === -1 && !(typeof address === 'string' && address.startsWith('\0'))) return 'EACCES';
-    if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
-    open.push(`${address}:${port}:${addressType}:${fd}:${index}`);
-    return null;
+  return {
+    /**
+     * @param {any} message
+     * @returns {'EACCES' | 'EBADF' | 'EINVAL' | 'EMFILE' | null}
+     */
+    onQuestion(message) {
+      const { act, key, address, port, addressType, fd, index } = message;
+      if (act === 'close' && open.includes(key)) open.splice(open.indexOf(key), 1);
+      if (act !== 'queryServer') return null;
+      // Descriptors are those of the keeper: its lock, say.
+      if (typeof fd === 'number' && fd >= 0) return 'EBADF';
+      const isPlain = typeof (address ?? '') === 'string' && typeof (port ?? 0) !== 'object' && Number.isInteger(index);
+      if (!isPlain || !ADDRESS_TYPES.has(addressType) || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
+      // The keeper would bind it as its own user. Paths come through the agent, abstract names here.
+      if (addressType === -1 && !address?.startsWith('\0')) return 'EACCES';
+      if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
+      // The primary gives the same socket to all workers that ask for the same address and fd, and
+      // the keeper is the primary of all apps. A text as fd separates them and means nothing else.
+      message.fd = scope;
+      return null;
+    },
+    /** @param {any} message */
+    onAnswer({ ack, errno, key }) {
+      if (ack !== undefined && errno === 0 && typeof key === 'string') open.push(key);
+    },
   };
 }
 
