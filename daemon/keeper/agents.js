@@ -49,7 +49,10 @@ export class Agents {
     draining: (child, { caught }) => child.retirement?.caughtSignals(caught),
     drained: (child, { caught }) => child.retirement?.drained(caught),
     answer: (child, message) => child.answered(message),
-    overflow: (child, message, handle) => this.#balancer.onOverflow(child, /** @type {any} */ (message), handle),
+    overflow: (child, message, handle) => {
+      const isTaken = this.#balancer.onOverflow(child, /** @type {any} */ (message), handle);
+      if (!isTaken) this.#onDropped(child, 'more connections than may wait for a worker');
+    },
     took: (child, { seq }) => this.#balancer.onAccepted(child, seq),
     declined: (child, { seq }) => this.#balancer.onDeclined(child, seq),
     vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) =>
