@@ -17,7 +17,9 @@ import { leastLoaded, meanLoad, stickyTarget } from './schedules.js';
 /** A worker that does not answer for this long is blocked: the balancer stops waiting for it. */
 const BLOCKED_MS = 50;
 const CHANNEL_POLL_MS = 5;
-/** Of one app. A hostile worker may pass on connections and never accept any: each is a descriptor. */
+/**
+ * Of one app. Each is a descriptor, and a hostile worker may pass connections on and accept none.
+ */
 const WAITING_MAX = 8_192;
 /** For a keeper that makes way. A blocked worker may take longer to accept a connection. */
 const CLOSE_MS = 1_000;
@@ -88,7 +90,7 @@ export class Balancer {
   }
 
   /**
-   * @param {Child} child  Who says so.
+   * @param {Child} child  The sender of the message.
    * @param {number} seq
    */
   onAccepted(child, seq) {
@@ -100,7 +102,7 @@ export class Balancer {
 
   /**
    * The worker left the rotation while the connection was on its way.
-   * @param {Child} child  Who says so.
+   * @param {Child} child  The sender of the message.
    * @param {number} seq
    */
   onDeclined(child, seq) {
@@ -249,7 +251,7 @@ export class Balancer {
   }
 
   /**
-   * @param {Child} child  The one that it was offered to; of another one it is none.
+   * @param {Child} child  Ignored unless this worker got the offer.
    * @param {number} seq
    */
   #endOffer(child, seq) {
