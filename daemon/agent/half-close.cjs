@@ -22,7 +22,7 @@ const { nowMono } = require('./isolation.cjs');
 const THINK_MIN_MS = 1;
 const THINK_PER_PARTS = 4;
 const PAUSE_PER_PARTS = 2;
-/** The FIN of a busy process may be late by this share of the time that the client takes to think. */
+/** The FIN of a busy process may be late by this share of the time that the client thinks. */
 const LATE_SHARE = 1 / 8;
 /**
  * A connection without an exchange ends after this pause. It is not a round number of seconds,
@@ -141,8 +141,8 @@ function onPause(socket, talk) {
 /** @param {PlainSocket} socket */
 function halfClose(socket) {
   if (socket.writableEnded || socket.writableLength > 0) return;
-  // For an app that answers a line which crossed the FIN the client has gone away, and it may have
-  // no listener for that error.
+  // An app that answers a line which crossed the FIN gets the error of a client that has gone away.
+  // It may have no listener for that error.
   socket.on('error', () => {}).end();
 }
 

@@ -1,17 +1,18 @@
-// The table of what an agent may say: the acts, what each one carries, how much of it and how
-// often. The process behind a channel may be hostile or broken. A message that does not fit ends
-// here, so the keeper and control can rely on the rest.
+// The table of the messages that an agent may send: the acts, the fields of each, their sizes, and
+// how often. The process behind a channel may be hostile or broken. The keeper drops a message that
+// does not fit, so the rest of the keeper and control can rely on what passes.
 import { isIP } from 'node:net';
 
 /** @import { Handle } from './listeners.js' */
 
-/** Unix allows 4096 bytes. */
+/** PATH_MAX of Linux, in bytes. */
 const PATH_MAX_CHARS = 4_096;
 const TEXT_MAX_CHARS = 2_000;
 const WORD_MAX_CHARS = 64;
 const SIGNALS_MAX = 64;
-/** Limits of values that nothing here looks into, in characters of their JSON. */
+/** A report is passed on as it is. The limit is for its JSON. */
 const REPORT_MAX_CHARS = 16 * 1024;
+/** As above. */
 const STACK_MAX_CHARS = 512 * 1024;
 
 /** @typedef {(value: any) => boolean} Shape */
@@ -21,7 +22,7 @@ const integer = (value) => Number.isSafeInteger(value);
 /** @type {Shape} */
 const whole = (value) => integer(value) && value >= 0;
 /** @type {Shape} */
-const positive = (value) => Number.isFinite(value) && value >= 0;
+const notNegative = (value) => Number.isFinite(value) && value >= 0;
 /** @type {Shape} */
 const port = (value) => whole(value) && value <= 65_535;
 
@@ -75,17 +76,17 @@ const SIGNALS = (value) => Array.isArray(value) && value.length <= SIGNALS_MAX &
 
 const FAULT = object({ code: maybe(text(WORD_MAX_CHARS)), message: text(TEXT_MAX_CHARS) });
 
-/**
- * Messages in a second. One comes with each socket of the app, or with each connection.
- */
+/** Messages in a second, for an act that does not depend on the load. */
 const SELDOM = 100;
+/** The same, for an act that comes with each listening socket of the app. */
 const BY_SOCKET = 2_000;
+/** The same, for an act that comes with each connection. */
 const BY_CONNECTION = Infinity;
 /** Control writes each fault into its log. An agent has three parts that can fail. */
 const FAULTS_EVER = 20;
 
 /**
- * @typedef {object} Rule  Of one act.
+ * @typedef {object} Rule  For one act.
  * @property {Record<string, Shape>} fields
  * @property {number} perS
  * @property {number} [ever]  How often one process may say it at all.
@@ -119,9 +120,9 @@ const ACTS = {
   overflow: { fields: { seq: whole, claim: CLAIM, open: integer }, perS: BY_CONNECTION, bringsSocket: true },
   took: { fields: { seq: whole }, perS: BY_CONNECTION },
   declined: { fields: { seq: whole }, perS: BY_CONNECTION },
-  // Connections may be below 0: a server counts those down that it never counted up, such as one
-  // that another process of the app sent it.
-  vitals: { fields: { responses: whole, errors: whole, delayP99Ms: positive, connections: integer }, perS: SELDOM },
+  // The number of connections may be below 0: a server never counts up a connection that another
+  // process of the app sent it, and counts it down at its end.
+  vitals: { fields: { responses: whole, errors: whole, delayP99Ms: notNegative, connections: integer }, perS: SELDOM },
   report: { fields: { report: json(REPORT_MAX_CHARS) }, perS: SELDOM },
   fault: { fields: { part: text(WORD_MAX_CHARS), message: text(TEXT_MAX_CHARS) }, perS: SELDOM, ever: FAULTS_EVER },
   unlistened: { fields: {}, perS: SELDOM },
@@ -173,7 +174,7 @@ function unfitField(act, message, handle) {
 }
 
 /**
- * The answer to a message that is not taken, if its sender waits for one.
+ * The answer to a dropped message, if its sender waits for one.
  * @param {Act} act
  * @param {any} message
  * @param {string} fault

@@ -12,8 +12,9 @@ import { claimKey, describeListener } from './listeners.js';
  * elsewhere.
  */
 const UNUSED_AFTER_MS = 5_000;
-/** That an app listens on, and that an instance of it is known to. */
+/** Sockets that the keeper holds for one app. */
 const SOCKETS_MAX = 1_024;
+/** Addresses of one instance that control knows. */
 const ADDRESSES_MAX = 256;
 const GIVE_WAY_LOOK_MS = 20;
 const GIVE_WAY_LOOKS = 100;
@@ -49,7 +50,10 @@ export class Agents {
     draining: (child, { caught }) => child.retirement?.caughtSignals(caught),
     drained: (child, { caught }) => child.retirement?.drained(caught),
     answer: (child, message) => child.answered(message),
-    overflow: (child, message, handle) => this.#balancer.onOverflow(child, /** @type {any} */ (message), handle),
+    overflow: (child, message, handle) => {
+      const isTaken = this.#balancer.onOverflow(child, /** @type {any} */ (message), handle);
+      if (!isTaken) this.#onDropped(child, 'more connections than may wait for a worker');
+    },
     took: (child, { seq }) => this.#balancer.onAccepted(child, seq),
     declined: (child, { seq }) => this.#balancer.onDeclined(child, seq),
     vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) =>
@@ -69,7 +73,7 @@ export class Agents {
    * @param {Listeners} o.listeners
    * @param {() => Iterable<Child>} o.children
    * @param {(name: string, data: object, handle?: Handle) => void} o.emit  To control.
-   * @param {(child: Child, what: string) => void} o.onDropped  Something that it said was not taken.
+   * @param {(child: Child, what: string) => void} o.onDropped  A message was not taken.
    */
   constructor({ listeners, children, emit, onDropped }) {
     this.#listeners = listeners;
@@ -80,23 +84,23 @@ export class Agents {
   }
 
   /**
-   * Never throws: a message that goes wrong is the affair of its instance.
+   * Never throws: a bad message harms only the instance that sent it.
    * @param {Child} child
-   * @param {AgentMessage} message  As it came: it may be anything.
+   * @param {AgentMessage} message  Unchecked: any JSON value may be in it.
    * @param {Handle} [handle]  Of libuv. Closed here, unless the act takes it.
    */
   receive(child, message, handle) {
     const { act, fault } = this.#look(child, message, handle);
     if (fault !== null) this.#onDropped(child, fault);
-    // Messages that a process sent before it ended may be read after its end. Connections that it
-    // passed on are not lost by that.
+    // Messages that a process sent before it ended may be read after its end. The connections that
+    // it passed on still need a worker.
     const isLate = child.exit && (act === null || !AFTER_EXIT.has(act));
     if (act !== null && fault === null && !isLate) return this.#perform(child, act, message, handle);
     handle?.close();
     if (act === null || isLate) return;
     const refusal = refusalOf(act, message, fault ?? '');
     if (refusal) child.tell(refusal);
-    // Control waits for it.
+    // Control waits for the answer.
     if (act === 'answer') child.answered({ seq: message.seq, refusal: { code: 'EBADMSG', message: fault } });
   }
 
@@ -108,7 +112,7 @@ export class Agents {
    */
   #perform(child, act, message, handle) {
     try {
-      // It is there for the acts that need one: unfitField() has looked.
+      // unfitField() has refused a message that needs a handle and has none.
       this.#acts[act](child, message, /** @type {Handle} */ (handle));
     } catch (error) {
       this.#onDropped(child, `"${act}" failed: ${/** @type {Error} */ (error).stack}`);
@@ -181,8 +185,10 @@ export class Agents {
     const { seq, claim } = message;
     // Handles cannot be passed to an orphan.
     if (child.exit || child.isAdopted) return;
-    if (!this.#listeners.get(child.scope, claim) && this.#listeners.ofScope(child.scope).length >= SOCKETS_MAX)
-      return void child.tell({ act: 'refused', seq, code: 'EMFILE', message: `an app may have ${SOCKETS_MAX}` });
+    if (this.#isOneTooMany(child, claim)) {
+      const message = `an app may listen on ${SOCKETS_MAX} addresses`;
+      return void child.tell({ act: 'refused', seq, code: 'EMFILE', message });
+    }
     // An address that the app has moved away from must not be in the way of the one it moves to.
     const inTheWay = child.retirement ? [] : this.#listeners.inTheWay(child, claim);
     if (inTheWay.length > 0) return this.#giveWay(child, message, inTheWay);
@@ -199,6 +205,14 @@ export class Agents {
       else if (isForeign && this.#askOrphans(child)) this.#waiting.push({ child, message });
       else child.tell({ act: 'refused', seq, code, message: text });
     }
+  }
+
+  /**
+   * @param {Child} child
+   * @param {Claim} claim
+   */
+  #isOneTooMany({ scope }, claim) {
+    return !this.#listeners.get(scope, claim) && this.#listeners.ofScope(scope).length >= SOCKETS_MAX;
   }
 
   /**
@@ -274,8 +288,10 @@ export class Agents {
    * @param {Handle} handle
    */
   #takeCopy(child, claim, handle) {
-    if (!this.#listeners.get(child.scope, claim) && this.#listeners.ofScope(child.scope).length >= SOCKETS_MAX)
+    if (this.#isOneTooMany(child, claim)) {
+      this.#onDropped(child, `more than ${SOCKETS_MAX} listening sockets`);
       return handle.close();
+    }
     const holder = this.#listeners.holderOf(child.scope, claim);
     if (holder) {
       handle.close();
@@ -290,7 +306,7 @@ export class Agents {
   }
 
   /**
-   * It was born with the socket, and listens there.
+   * A fork-mode process got the socket at its start, and listens on it now.
    * @param {Child} child
    * @param {Claim} claim
    */
@@ -315,7 +331,7 @@ export class Agents {
     child.bootedAtMs ??= Date.now();
     const isKnown = child.addresses.some((one) => one.address === address && one.port === port);
     if (!isKnown && child.addresses.length >= ADDRESSES_MAX)
-      return this.#onDropped(child, 'more addresses than are told');
+      return this.#onDropped(child, `more than ${ADDRESSES_MAX} addresses`);
     if (!isKnown) child.addresses.push({ address, port, family });
     this.#emit('listening', { instanceId: child.instanceId, address, port, family });
     this.#balancer.onRotationChanged(child.scope);

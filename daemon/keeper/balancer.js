@@ -17,6 +17,10 @@ import { leastLoaded, meanLoad, stickyTarget } from './schedules.js';
 /** A worker that does not answer for this long is blocked: the balancer stops waiting for it. */
 const BLOCKED_MS = 50;
 const CHANNEL_POLL_MS = 5;
+/**
+ * Of one app. Each is a descriptor, and a hostile worker may pass connections on and accept none.
+ */
+const WAITING_MAX = 8_192;
 /** For a keeper that makes way. A blocked worker may take longer to accept a connection. */
 const CLOSE_MS = 1_000;
 
@@ -46,6 +50,8 @@ export class Balancer {
    */
   #offers = new Map();
   #lastSeq = 0;
+  /** How many are in the queue or offered, by scope. @type {Map<string, number>} */
+  #waitingCounts = new Map();
   /** By scope. @type {Map<string, Round>} */
   #rounds = new Map();
   #isClosing = false;
@@ -64,6 +70,7 @@ export class Balancer {
    * @param {Child} child
    * @param {{ seq: number, claim: Claim, open: number }} message
    * @param {Handle} handle
+   * @returns {boolean}  false: too many of the app are waiting, so the connection was closed.
    */
   onOverflow(child, { seq, claim, open }, handle) {
     child.open = Math.max(0, open);
@@ -75,22 +82,27 @@ export class Balancer {
     };
     const { scope, scheduling, isInRotation } = child;
     const waiting = { scope, claim, handle, isSticky: scheduling === 'sticky', reportPlaced };
-    this.#findWorker(waiting, isInRotation ? child : null);
+    const count = (this.#waitingCounts.get(scope) ?? 0) + 1;
+    this.#waitingCounts.set(scope, count);
+    if (count <= WAITING_MAX) this.#findWorker(waiting, isInRotation ? child : null);
+    else this.#drop(waiting);
+    return count <= WAITING_MAX;
   }
 
   /**
-   * @param {Child} child  Who says so.
+   * @param {Child} child  The sender of the message.
    * @param {number} seq
    */
   onAccepted(child, seq) {
     const offer = this.#endOffer(child, seq);
-    offer?.handle.close();
-    if (offer) offer.worker.open += 1;
+    if (!offer) return;
+    this.#letGo(offer);
+    child.open += 1;
   }
 
   /**
    * The worker left the rotation while the connection was on its way.
-   * @param {Child} child  Who says so.
+   * @param {Child} child  The sender of the message.
    * @param {number} seq
    */
   onDeclined(child, seq) {
@@ -125,7 +137,7 @@ export class Balancer {
    * @param {(claim: Claim) => boolean} isReleased
    */
   onReleased(scope, isReleased) {
-    this.#dequeue((one) => one.scope === scope && isReleased(one.claim)).forEach(drop);
+    this.#dequeue((one) => one.scope === scope && isReleased(one.claim)).forEach((one) => this.#drop(one));
   }
 
   /**
@@ -149,7 +161,7 @@ export class Balancer {
   #findWorker(waiting, sender) {
     const { scope, claim, handle, isSticky } = waiting;
     // The socket was released: the connection is closed, as if it had come a moment later.
-    if (!this.#listeners.get(scope, claim)) return drop(waiting);
+    if (!this.#listeners.get(scope, claim)) return this.#drop(waiting);
     if (isSticky) return this.#offer(stickyTarget(this.#eligible(this.#workersOf(scope), waiting), handle), waiting);
     this.#queue.push(waiting);
     const round = this.#rounds.get(scope) ?? this.#startRound(scope);
@@ -239,7 +251,7 @@ export class Balancer {
   }
 
   /**
-   * @param {Child} child  The one that it was offered to; of another one it is none.
+   * @param {Child} child  Ignored unless this worker got the offer.
    * @param {number} seq
    */
   #endOffer(child, seq) {
@@ -297,10 +309,18 @@ export class Balancer {
       one.tell({ act: 'share', share });
     }
   }
-}
 
-/** @param {Waiting} waiting */
-function drop({ handle, reportPlaced }) {
-  handle.close();
-  reportPlaced();
+  /** @param {Waiting} waiting */
+  #drop(waiting) {
+    this.#letGo(waiting);
+    waiting.reportPlaced();
+  }
+
+  /** @param {Waiting} waiting  Neither queued nor offered any more. */
+  #letGo({ scope, handle }) {
+    handle.close();
+    const left = (this.#waitingCounts.get(scope) ?? 1) - 1;
+    if (left > 0) this.#waitingCounts.set(scope, left);
+    else this.#waitingCounts.delete(scope);
+  }
 }

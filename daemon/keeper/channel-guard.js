@@ -10,17 +10,16 @@ import { AGENT_CMD } from './protocol.js';
 /** @import { Handle } from './listeners.js' */
 /** @import { Log } from './log.js' */
 
-/** Of a line that has not ended. */
+/** Of a line whose end has not come. */
 const LINE_MAX_CHARS = 1024 * 1024;
-/** In a second. The keeper reads the rest in the next one, and until then the app waits. */
+/** An app that sends more has to wait: the keeper reads the rest in the next second. */
 const BYTES_PER_S = 32 * 1024 * 1024;
+/** As above. */
 const MESSAGES_PER_S = 20_000;
 const WINDOW_MS = 1_000;
-/**
- * Answers that wait for an app that sends and does not read. One message of a client may have 8
- * MiB.
- */
+/** Of messages for an app that sends and does not read. A client may send it one of 8 MiB. */
 const WAITING_MAX_BYTES = 16 * 1024 * 1024;
+/** Messages that wait behind a handle which the app has not acknowledged. */
 const WAITING_MAX_MESSAGES = 16_384;
 /** Sockets that node:cluster binds here for one worker: those of UDP. */
 const CLUSTER_SOCKETS_MAX = 256;
@@ -30,16 +29,17 @@ const LOG_EVERY_MS = 60_000;
 const LOG_MAX_CHARS = 1_000;
 
 /**
- * @param {ChildProcess} started  Its events 'message' and 'internalMessage' are guarded from now on.
- * @param {(what: string) => void} onDropped  Something that it sent was not taken.
+ * @param {ChildProcess} started  Its events 'message' and 'internalMessage' are guarded.
+ * @param {string} scope  The processes that share sockets with it have the same one.
+ * @param {(what: string) => void} onDropped  The keeper did not take something that it sent.
  */
-export function guardChannel(started, onDropped) {
+export function guardChannel(started, scope, onDropped) {
   const channel = internalOf(started, 'kChannelHandle');
   if (!channel) return; // A program without a channel.
-  const { emit } = started;
-  const clusterFault = createClusterRule();
+  const { emit, send } = started;
+  const clusterRule = createClusterRule(scope);
   const window = { endMono: 0, bytes: 0, messages: 0 };
-  /** It has come, and the message that it belongs to has not. @type {Handle | null} */
+  /** A handle that has come before the message that it belongs to. @type {Handle | null} */
   let coming = null;
 
   /**
@@ -62,7 +62,7 @@ export function guardChannel(started, onDropped) {
    */
   function takeInternal(message, handle) {
     const { cmd, type, msg, seq } = message;
-    const fault = cmd === 'NODE_CLUSTER' ? clusterFault(message) : null;
+    const fault = cmd === 'NODE_CLUSTER' ? clusterRule.onQuestion(message) : null;
     if (fault !== null) {
       onDropped(`a socket that an app may not have: ${fault}`);
       return void started.send({ cmd: 'NODE_CLUSTER', ack: seq, errno: -constants.errno[fault] }, () => {});
@@ -70,8 +70,8 @@ export function guardChannel(started, onDropped) {
     if (cmd !== 'NODE_HANDLE' || !handle) return deliver('internalMessage', message, handle);
     if (handle === coming) coming = null;
     if (type === 'net.Native' && msg?.cmd === AGENT_CMD) return deliver('internalMessage', message, handle);
-    // No act takes it. Of a server Node would make one that accepts, of a socket one that is read.
-    // The process sends nothing until it hears that it has arrived.
+    // No act takes this handle. Node would make a server that accepts of it, or a socket that it
+    // reads. The app sends nothing more until the keeper acknowledges the handle.
     handle.close();
     onDropped('a socket or a server');
     started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
@@ -87,12 +87,17 @@ export function guardChannel(started, onDropped) {
     return true;
   };
 
+  started.send = (/** @type {any} */ message, /** @type {any[]} */ ...args) => {
+    if (message?.cmd === 'NODE_CLUSTER') clusterRule.onAnswer(message);
+    return Reflect.apply(send, started, [message, ...args]);
+  };
+
   /** @param {string} why */
   function close(why) {
     onDropped(why);
     coming?.close();
     coming = null;
-    // Else Node waits for the end of a message that it is in the middle of.
+    // While this is set, disconnect() waits for the end of a message.
     channel.buffering = false;
     if (started.connected) started.disconnect();
   }
@@ -112,7 +117,7 @@ export function guardChannel(started, onDropped) {
   const buffered = symbolOf(channel, 'kJSONBuffer');
   channel.onread = (/** @type {ArrayBuffer | undefined} */ bytes) => {
     const { pendingHandle } = channel;
-    // Node sends the next one when it hears that the one before has arrived.
+    // Node sends the next handle when the last one has been acknowledged.
     const isTooMany = Boolean(coming && pendingHandle);
     if (pendingHandle || !bytes) coming?.close();
     coming = pendingHandle ?? (bytes ? coming : null);
@@ -131,33 +136,46 @@ export function guardChannel(started, onDropped) {
   };
 }
 
+const ADDRESS_TYPES = new Set([4, 6, -1, 'udp4', 'udp6']);
+
 /**
  * What a worker may ask of the primary of node:cluster. TCP and paths go through the agent.
- * @returns {(message: any) => 'EACCES' | 'EBADF' | 'EINVAL' | 'EMFILE' | null}
+ * @param {string} scope
  */
-function createClusterRule() {
+function createClusterRule(scope) {
   /** Of those that are open, as the primary names them. @type {string[]} */
   const open = [];
-  return ({ act, key, address, port, addressType, fd, index }) => {
-    // Node before 22 has the index in every key, and later ones only with port 0.
-    const isClosing = act === 'close' && typeof key === 'string';
-    const at = isClosing ? open.findIndex((one) => one === key || one.startsWith(`${key}:`)) : -1;
-    if (at !== -1) open.splice(at, 1);
-    if (act !== 'queryServer') return null;
-    const isPlain = [address, port, addressType, fd, index].every((one) => typeof (one ?? '') !== 'object');
-    if (!isPlain || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
-    // It is one of the keeper: its lock, say.
-    if (typeof fd === 'number' && fd >= 0) return 'EBADF';
-    // The keeper would bind it as its own user. Paths come through the agent, abstract names here.
-    if (addressType === -1 && !(typeof address === 'string' && address.startsWith('\0'))) return 'EACCES';
-    if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
-    open.push(`${address}:${port}:${addressType}:${fd}:${index}`);
-    return null;
+  return {
+    /**
+     * @param {any} message
+     * @returns {'EACCES' | 'EBADF' | 'EINVAL' | 'EMFILE' | null}
+     */
+    onQuestion(message) {
+      const { act, key, address, port, addressType, fd, index } = message;
+      if (act === 'close' && open.includes(key)) open.splice(open.indexOf(key), 1);
+      if (act !== 'queryServer') return null;
+      // Descriptors are those of the keeper: its lock, say.
+      if (typeof fd === 'number' && fd >= 0) return 'EBADF';
+      const isPlain = typeof (address ?? '') === 'string' && typeof (port ?? 0) !== 'object' && Number.isInteger(index);
+      if (!isPlain || !ADDRESS_TYPES.has(addressType) || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
+      // The keeper would bind a path as its own user. Paths come through the agent, and abstract
+      // names here.
+      if (addressType === -1 && !address?.startsWith('\0')) return 'EACCES';
+      if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
+      // The primary gives the same socket to all workers that ask for the same address and fd, and
+      // the keeper is the primary of all apps. A text as fd separates them and means nothing else.
+      message.fd = scope;
+      return null;
+    },
+    /** @param {any} message */
+    onAnswer({ ack, errno, key }) {
+      if (ack !== undefined && errno === 0 && typeof key === 'string') open.push(key);
+    },
   };
 }
 
 /**
- * Node has no other name for it.
+ * For fields of Node's own that have no public name.
  * @param {object} owner
  * @param {string} name
  */
@@ -176,7 +194,7 @@ function internalOf(owner, name) {
 }
 
 /**
- * Writes what was not taken into the log: the first of an instance at once, and what comes after it
+ * Logs dropped messages: the first one of an instance at once, and the number of those that follow
  * once a minute.
  * @param {Log} log
  * @returns {(child: Pick<Child, 'instanceId' | 'app'>, what: string) => void}

@@ -169,7 +169,7 @@ export class Keeper {
    * @param {ChildProcess} started
    */
   #follow(child, started) {
-    guardChannel(started, (what) => this.#onDropped(child, what));
+    guardChannel(started, child.scope, (what) => this.#onDropped(child, what));
     started.on('internalMessage', (message, handle) => {
       if (message?.cmd === AGENT_CMD) this.#agents.receive(child, message, handle);
     });

@@ -100,7 +100,7 @@ export class Listeners {
    * @param {Listener} listener
    * @param {Owner | null} owner  Of the instance that asks.
    * @returns {boolean}  Whether it has another handle now: the folder of a Unix socket was removed
-   *   with all its names, and it was bound anew.
+   *   with all its names, so the keeper has bound the path again.
    */
   refresh(listener, owner) {
     const { claim } = listener;
@@ -239,7 +239,7 @@ function overlap({ bound, claim }, wanted) {
 }
 
 /**
- * libuv removes the name that it has bound.
+ * With the rights of its owner, because libuv also removes the name that it has bound.
  * @param {Listener} listener
  */
 function close({ owner, handle }) {

@@ -44,7 +44,7 @@ export function withUid(owner, work) {
 }
 
 /**
- * With the rights of an app the keeper must not go on. The next keeper takes over.
+ * A keeper that has lost its rights exits, and the next keeper takes over.
  * @param {{ gid: number, groups: number[] }} before
  */
 function comeBack({ gid, groups }) {

@@ -5,7 +5,7 @@ import { constants } from 'node:os';
 import { promisify } from 'node:util';
 
 const MARKER = 'NCLUST_INSTANCE=';
-/** For ps: a process that is to be killed does not wait for it any longer. */
+/** Time limit for ps, because a process that is to be killed waits for it. */
 const PS_MS = 2_000;
 
 /**

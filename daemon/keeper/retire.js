@@ -86,7 +86,7 @@ export async function retire(child, params, tools) {
     .then(() => (child.exit ? undefined : askToEnd(child, retirement, params, tools)))
     .catch((error) => tools.log('retire-failed', { instanceId: child.instanceId, ...describeError(error) }))
     .then(() => child.exited);
-  // The deadline holds, whatever went wrong or is still waited for.
+  // The deadline holds, even if a step before has failed or does not end.
   await Promise.race([ending, retirement.deadline.passed]);
   if (!child.exit) await signalTree(child, 'SIGKILL', tools);
   await child.exited;
@@ -182,7 +182,7 @@ async function signalTree(child, signal, { processTable, log }) {
     log('process-table-failed', { instanceId: child.instanceId, ...describeError(error) });
   }
   if (child.exit) return;
-  // The program is set-uid, say, and the manager is not root.
+  // For example, the program is set-uid and the manager is not root.
   if (signalProcess(child.pid, signal) === 'forbidden')
     log('signal-forbidden', { instanceId: child.instanceId, pid: child.pid, signal });
   // Shells start their background jobs with SIGINT ignored.

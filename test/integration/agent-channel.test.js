@@ -1,6 +1,8 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ask, openConnections } from '../helpers/connections.js';
 import { countDescriptors } from '../helpers/footprint.js';
 import { realKeeper } from '../helpers/keeper.js';
@@ -106,12 +108,16 @@ test.each([
   await isUnharmed();
 });
 
+/** Sends its listening socket, and not the message that says what the socket is for. */
+const sendSockets = (/** @type {number} */ count) => `
+  const { WriteWrap } = process.binding('stream_wrap');
+  const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
+    for (let at = 0; at < ${count}; at += 1) channel.writeUtf8String(new WriteWrap(), '"x"\\n', server._handle);
+    say('has sent');
+  });`;
+
 test('an app that sends sockets without their messages is cut off, and they are closed', async () => {
-  const { keeper, begin, isUnharmed } = await hostile(`
-    const { WriteWrap } = process.binding('stream_wrap');
-    const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
-      for (let at = 0; at < 50; at += 1) channel.writeUtf8String(new WriteWrap(), '"x"\\n', server._handle);
-    });`);
+  const { keeper, begin, isUnharmed } = await hostile(sendSockets(50));
   const before = countDescriptors(keeper.pid);
   await begin();
   await keeper.says('bad', 'is cut off');
@@ -121,12 +127,7 @@ test('an app that sends sockets without their messages is cut off, and they are 
 });
 
 test('a socket whose message does not come is closed when the app exits', async () => {
-  const { keeper, begin } = await hostile(`
-    const { WriteWrap } = process.binding('stream_wrap');
-    const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
-      channel.writeUtf8String(new WriteWrap(), '"x"\\n', server._handle);
-      say('has sent');
-    });`);
+  const { keeper, begin } = await hostile(sendSockets(1));
   const before = countDescriptors(keeper.pid);
   await begin();
   await keeper.says('bad', 'has sent');
@@ -249,4 +250,34 @@ test('a worker may bind UDP sockets again and again, and 256 at a time', async (
   await begin();
   await keeper.says('bad', 'did');
   await keeper.says('bad', 'refused EMFILE');
+});
+
+test('a worker whose UDP address is in use may try more than 256 times', async () => {
+  const other = createSocket('udp4').bind(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const { keeper, begin } = await hostile(`
+    const dgram = require('dgram');
+    const codes = new Set();
+    const bind = (port, left) => dgram.createSocket('udp4')
+      .on('listening', () => say('listens after', ...codes))
+      .on('error', ({ code }) => { codes.add(code); bind(left > 0 ? port : 0, left - 1); })
+      .bind(port, '127.0.0.1');
+    bind(${other.address().port}, 300);`);
+  await begin();
+  await keeper.says('bad', 'listens after EADDRINUSE\n');
+});
+
+test('the UDP socket of an app is shared by its workers, and no other app gets it', async () => {
+  const port = await takePort();
+  const code = `
+    require('dgram').createSocket('udp4').on('error', ({ code }) => say('refused', code))
+      .on('listening', () => say('listens')).bind(${port}, '127.0.0.1');`;
+  const { keeper, begin } = await hostile(code);
+  for (const id of ['first', 'second']) {
+    await keeper.spawnNode(id, 'runs-code', { app: 'udp', env: { CODE: code } });
+    await keeper.says(id, 'listens');
+  }
+  await begin();
+  await keeper.says('bad', 'refused EADDRINUSE');
 });

@@ -315,6 +315,15 @@ test.each([
   expect([rig.acts('b'), rig.lastOf('c', 'connection').handle]).toEqual([[], handle]);
 });
 
+test('at most 8,192 connections of an app wait: the keeper closes the next ones until one is taken', () => {
+  const rig = createRig({ a: 0 });
+  for (let nth = 0; nth < 8_192; nth += 1) rig.overflow('a', 9);
+  const tooMany = rig.overflow('a', 9);
+  expect([tooMany.isClosed, rig.lastOf('a', 'placed')]).toEqual([true, { act: 'placed', seq: 8_193 }]);
+  rig.took('a');
+  expect([rig.overflow('a', 9).isClosed, rig.overflow('a', 9).isClosed]).toEqual([false, true]);
+});
+
 test('one that listens elsewhere answers and is given nothing', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   rig.users.delete('b');
