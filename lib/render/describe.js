@@ -60,15 +60,19 @@ function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
   return `${parts.join('\n')}\n`;
 }
 
+/** The family of a Unix socket. Its address is a path, and its port 0. */
+const UNIX_SOCKET = 'pipe';
+
 /**
  * @param {SlotStatus} slot
  * @param {number} nowMs
  * @returns {Cell[][]}
  */
 function stateRows(slot, nowMs) {
-  const addresses = slot.addresses.map(({ address, port }) =>
-    address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
-  );
+  const addresses = slot.addresses.map(({ address, port, family }) => {
+    if (family === UNIX_SOCKET) return address;
+    return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  });
   return [
     ['status', { text: slot.status, style: statusStyle(slot.status) }],
     ...(slot.waitingFor ? [['waiting for', slot.waitingFor]] : []),
@@ -215,9 +219,19 @@ function standing({ status, startedAtMs, pid }, nowMs) {
 
 /** @param {SlotStatus} slot */
 function what({ mode, script, slot, restarts, addresses }) {
-  const ports = [...new Set(addresses.map(({ port }) => port))];
-  const listens = ports.length > 0 ? `, listening on port${ports.length === 1 ? '' : 's'} ${ports.join(', ')}` : '';
+  const listens = listensOn(addresses);
   return `: instance ${slot} of ${oneLine(script)} in ${mode} mode${listens}; ${count(restarts, 'restart')}.`;
+}
+
+/** @param {SlotStatus['addresses']} addresses */
+function listensOn(addresses) {
+  const paths = addresses.filter(({ family }) => family === UNIX_SOCKET).map(({ address }) => oneLine(address));
+  const ports = new Set(addresses.filter(({ family }) => family !== UNIX_SOCKET).map(({ port }) => port));
+  const places = [
+    ...(ports.size > 0 ? [`port${ports.size === 1 ? '' : 's'} ${[...ports].join(', ')}`] : []),
+    ...(paths.length > 0 ? [paths.join(', ')] : []),
+  ];
+  return places.length > 0 ? `, listening on ${places.join(' and ')}` : '';
 }
 
 /**

@@ -167,6 +167,15 @@ test('the report begins with how it is, why it last ended, and what it waits for
     'Process 0: api\n  online for 3h: instance 0 of /srv/app.js in fork mode, listening on port 80; 1 ' +
       'restart.\n  It has not died since it is in the list.\n',
   );
+  expect(
+    summary({
+      addresses: [
+        { address: '::', port: 80, family: 'IPv6' },
+        { address: '/run/api\u001b.sock', port: 0, family: 'pipe' },
+        { address: '::', port: 443, family: 'IPv6' },
+      ],
+    }),
+  ).toMatch(/, listening on ports 80, 443 and \/run\/api[^\u001b]*\.sock; /);
   const crash = death({ atMs: view.nowMs - 60_000 });
   const text = summary({
     status: 'waiting restart',
