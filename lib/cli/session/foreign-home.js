@@ -3,8 +3,8 @@ import { userInfo } from 'node:os';
 import { resolveHome } from '../../shared/paths.js';
 
 /**
- * Under sudo, and after su without "-", HOME may still be that of another user. Then the home of
- * nclust is that user's, too, which is hardly what was meant.
+ * With `sudo -E`, a sudo that keeps HOME (macOS), and `su -p`, HOME is still that of another user.
+ * Then the home of nclust is that user's, too, which is hardly what was meant.
  * @param {Record<string, string | undefined>} env
  * @returns {string | null}  One sentence or more; null when there is nothing to say.
  */
