@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { faultOfHome } from '../shared/daemon/home-folders.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { knock } from './try-connect.js';
@@ -65,9 +67,10 @@ export async function connectOrLaunch(home, given) {
  * @param {string} home  Absolute.
  * @param {AbortSignal} [given]  Ends the attempt; the promise rejects with its reason.
  * @returns {Promise<Socket | null>}  Null when no manager runs. The caller closes it. Throws
- *   ERR_NCLUST_DAEMON_UNREACHABLE.
+ *   ERR_NCLUST_DAEMON_UNREACHABLE and ERR_NCLUST_HOME_EXPOSED.
  */
 export async function connectOnly(home, given) {
+  if (!checkWayTo(home)) return null;
   const paths = homePaths(home);
   const { signal, release } = createDeadline(RETURN_DEADLINE_MS, given);
   /** @type {string | null} */
@@ -93,8 +96,29 @@ export async function connectOnly(home, given) {
 }
 
 /**
- * Imported here and not above: where control answers at once nobody needs it, and node:fs alone
- * costs `nclust ls` 1.3 ms.
+ * A user who can exchange the home could listen at the socket in it, and would get what the command
+ * sends, such as the variables of the shell.
+ * @param {string} home
+ * @returns {boolean}  False: another user could exchange the home, but there is none. Throws
+ *   ERR_NCLUST_HOME_EXPOSED.
+ */
+function checkWayTo(home) {
+  const fault = faultOfHome(home);
+  if (fault && isThere(home)) throw new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault);
+  return fault === null;
+}
+
+/** @param {string} home */
+function isThere(home) {
+  try {
+    return statSync(home, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true; // Below a folder that we may not enter.
+  }
+}
+
+/**
+ * Imported here and not above, because a command does not need it if control answers at once.
  * @param {string} run
  * @param {AbortSignal} signal
  */

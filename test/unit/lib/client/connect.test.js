@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -114,6 +114,32 @@ describe('connectOnly', () => {
     cleanUp();
     await prepare();
     expect(await connectOnly(home)).toBeNull();
+  });
+
+  test.each([
+    ['a folder above the home', 'folder', 'folder/home'],
+    ['the home', 'home', 'home'],
+  ])('sends nothing to a socket when every user may write to %s, and names what to close', async (_, open, at) => {
+    cleanUp();
+    const exposed = join(home, open);
+    mkdirSync(join(home, at, 'run'), { recursive: true });
+    chmodSync(exposed, 0o777);
+    let connections = 0;
+    for (const name of ['nclust.sock', 'run/keeper.1.sock']) await listen(join(at, name), () => (connections += 1));
+    await expect(connectOnly(join(home, at))).rejects.toMatchObject({
+      code: 'ERR_NCLUST_HOME_EXPOSED',
+      hint: expect.stringContaining(`chmod o-w "${exposed}"`),
+      data: { folder: exposed },
+    });
+    chmodSync(exposed, 0o755);
+    (await connectOnly(join(home, at)))?.destroy();
+    expect(connections).toBe(1);
+  });
+
+  test('finds nobody where no home is, also in a folder that every user may write to', async () => {
+    cleanUp();
+    chmodSync(home, 0o777);
+    expect(await connectOnly(join(home, 'missing'))).toBeNull();
   });
 
   test('waits for a control that the keeper is bringing back, through failed boots', async () => {
