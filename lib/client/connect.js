@@ -97,23 +97,29 @@ export async function connectOnly(home, given) {
 
 /**
  * A user who can exchange the home could listen at the socket in it, and would get what the command
- * sends, such as the variables of the shell.
+ * sends, such as the variables of the shell. Root may connect to the manager of another user.
  * @param {string} home
  * @returns {boolean}  False: another user could exchange the home, but there is none. Throws
  *   ERR_NCLUST_HOME_EXPOSED.
  */
 function checkWayTo(home) {
-  const fault = faultOfHome(home);
-  if (fault && isThere(home)) throw new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault);
+  const own = process.geteuid?.() ?? 0;
+  const owner = ownerOf(home, own);
+  const fault = faultOfHome(home, { uid: own === 0 ? (owner ?? own) : own });
+  if (fault && owner !== null) throw new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault);
   return fault === null;
 }
 
-/** @param {string} home */
-function isThere(home) {
+/**
+ * @param {string} home
+ * @param {number} own
+ * @returns {number | null}  Null: there is no home.
+ */
+function ownerOf(home, own) {
   try {
-    return statSync(home, { throwIfNoEntry: false }) !== undefined;
+    return statSync(home, { throwIfNoEntry: false })?.uid ?? null;
   } catch {
-    return true; // Below a folder that we may not enter.
+    return own; // Below a folder that we may not enter.
   }
 }
 

@@ -1,12 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connectOnly, connectOrLaunch } from '../../../../lib/client/connect.js';
 import { knock } from '../../../../lib/client/try-connect.js';
+import { isRoot, NOBODY } from '../../../helpers/other-user.js';
 
 /** @import { Socket } from 'node:net' */
 
@@ -134,6 +135,15 @@ describe('connectOnly', () => {
     chmodSync(exposed, 0o755);
     (await connectOnly(join(home, at)))?.destroy();
     expect(connections).toBe(1);
+  });
+
+  test.runIf(isRoot)('connects root to the manager of another user', async () => {
+    cleanUp();
+    await listen('nclust.sock');
+    chownSync(home, NOBODY.uid, NOBODY.gid);
+    const socket = await connectOnly(home);
+    expect(socket).not.toBeNull();
+    socket?.destroy();
   });
 
   test('finds nobody where no home is, also in a folder that every user may write to', async () => {
