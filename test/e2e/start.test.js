@@ -283,6 +283,17 @@ describe('Node.js does not read --env-file before nclust does', () => {
     expect(preloaded()).toEqual([script]);
   });
 
+  test('the process of a config file that is a program does not obey it', async () => {
+    const { home, run, preloaded } = await withEnvFile();
+    const script = home.place('keeps-alive');
+    writeFileSync(
+      join(home.work, 'eco.config.cjs'),
+      `module.exports = { apps: [{ script: ${JSON.stringify(script)} }] };`,
+    );
+    expect(await run('nclust.js', 'start', 'eco.config.cjs', '--env-file', 'app.env')).toMatchObject({ exitStatus: 0 });
+    expect(preloaded()).toEqual([script]);
+  });
+
   test('nclust-runtime obeys NODE_OPTIONS of an env file only in the app', async () => {
     const { home, run, preloaded } = await withEnvFile();
     const script = home.place('crashes-after');
