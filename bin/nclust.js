@@ -1,4 +1,9 @@
-#!/usr/bin/env node
+#!/bin/sh
+// 2>/dev/null; exec node -- "$0" "$@"
+
+// The line above is a command for sh and a comment for Node.js. Without "--" Node.js would look for
+// options of its own behind the script name, too. It would read the file of --env-file and obey a
+// NODE_OPTIONS in it before nclust runs. sh fails to run "//" and goes on.
 import module from 'node:module';
 import { isatty } from 'node:tty';
 

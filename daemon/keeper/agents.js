@@ -7,13 +7,8 @@ import { claimKey, describeListener } from './listeners.js';
 /** @import { Child } from './child.js' */
 /** @import { BindError, Claim, Handle, Listener, Listeners } from './listeners.js' */
 
-/**
- * A socket that no instance of a running app uses is closed this long after the app began to listen
- * elsewhere.
- */
+/** A socket without a user is closed this long after its app began to listen elsewhere. */
 const UNUSED_AFTER_MS = 5_000;
-/** Sockets that the keeper holds for one app. */
-const SOCKETS_MAX = 1_024;
 /** Addresses of one instance that control knows. */
 const ADDRESSES_MAX = 256;
 const GIVE_WAY_LOOK_MS = 20;
@@ -50,10 +45,9 @@ export class Agents {
     draining: (child, { caught }) => child.retirement?.caughtSignals(caught),
     drained: (child, { caught }) => child.retirement?.drained(caught),
     answer: (child, message) => child.answered(message),
-    overflow: (child, message, handle) => {
-      const isTaken = this.#balancer.onOverflow(child, /** @type {any} */ (message), handle);
-      if (!isTaken) this.#onDropped(child, 'more connections than may wait for a worker');
-    },
+    overflow: (child, message, handle) =>
+      this.#balancer.onOverflow(child, /** @type {any} */ (message), handle) ||
+      this.#onDropped(child, 'more connections than may wait for a worker'),
     took: (child, { seq }) => this.#balancer.onAccepted(child, seq),
     declined: (child, { seq }) => this.#balancer.onDeclined(child, seq),
     vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) =>
@@ -185,10 +179,6 @@ export class Agents {
     const { seq, claim } = message;
     // Handles cannot be passed to an orphan.
     if (child.exit || child.isAdopted) return;
-    if (this.#isOneTooMany(child, claim)) {
-      const message = `an app may listen on ${SOCKETS_MAX} addresses`;
-      return void child.tell({ act: 'refused', seq, code: 'EMFILE', message });
-    }
     // An address that the app has moved away from must not be in the way of the one it moves to.
     const inTheWay = child.retirement ? [] : this.#listeners.inTheWay(child, claim);
     if (inTheWay.length > 0) return this.#giveWay(child, message, inTheWay);
@@ -205,14 +195,6 @@ export class Agents {
       else if (isForeign && this.#askOrphans(child)) this.#waiting.push({ child, message });
       else child.tell({ act: 'refused', seq, code, message: text });
     }
-  }
-
-  /**
-   * @param {Child} child
-   * @param {Claim} claim
-   */
-  #isOneTooMany({ scope }, claim) {
-    return !this.#listeners.get(scope, claim) && this.#listeners.ofScope(scope).length >= SOCKETS_MAX;
   }
 
   /**
@@ -288,9 +270,9 @@ export class Agents {
    * @param {Handle} handle
    */
   #takeCopy(child, claim, handle) {
-    if (this.#isOneTooMany(child, claim)) {
-      this.#onDropped(child, `more than ${SOCKETS_MAX} listening sockets`);
-      return handle.close();
+    if (this.#listeners.isFull(child.scope, claim)) {
+      handle.close();
+      return this.#onDropped(child, 'more listening sockets than an app may have');
     }
     const holder = this.#listeners.holderOf(child.scope, claim);
     if (holder) {
@@ -357,7 +339,7 @@ export class Agents {
    */
   #closed(child, claim) {
     const held = this.#listeners.get(child.scope, claim);
-    if (!held || !held.users.delete(child.instanceId)) return;
+    if (!held?.users.delete(child.instanceId)) return;
     child.addresses = child.addresses.filter(
       ({ address, port }) => address !== held.bound.address || port !== held.bound.port,
     );

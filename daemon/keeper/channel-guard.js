@@ -10,7 +10,7 @@ import { AGENT_CMD } from './protocol.js';
 /** @import { Handle } from './listeners.js' */
 /** @import { Log } from './log.js' */
 
-/** Of a line whose end has not come. */
+/** The rest of a longer line is skipped. */
 const LINE_MAX_CHARS = 1024 * 1024;
 /** An app that sends more has to wait: the keeper reads the rest in the next second. */
 const BYTES_PER_S = 32 * 1024 * 1024;
@@ -24,6 +24,8 @@ const WAITING_MAX_MESSAGES = 16_384;
 /** Sockets that node:cluster binds here for one worker: those of UDP. */
 const CLUSTER_SOCKETS_MAX = 256;
 const ADDRESS_MAX_CHARS = 4_096;
+
+const [NEWLINE, SPACE] = Buffer.from('\n ');
 
 const LOG_EVERY_MS = 60_000;
 const LOG_MAX_CHARS = 1_000;
@@ -113,9 +115,36 @@ export function guardChannel(started, scope, onDropped) {
     setTimeout(() => started.connected && channel.readStart(), window.endMono - nowMono).unref();
   }
 
-  const { onread } = channel;
+  let isSkipping = false;
   const buffered = symbolOf(channel, 'kJSONBuffer');
+
+  /** @returns {boolean}  Whether the line that Node is in the middle of is too long. */
+  function isTooLong() {
+    return buffered !== undefined && channel[buffered].length > LINE_MAX_CHARS;
+  }
+
+  function forgetLine() {
+    channel[buffered ?? ''] = '';
+    channel.buffering = false;
+    internalOf(channel, 'kStringDecoder')?.end(); // It may have the first bytes of a character.
+  }
+
+  /**
+   * Node needs as many bytes as it has read, and JSON may begin with spaces.
+   * @param {Uint8Array} bytes
+   * @returns {boolean}  Whether there is nothing else.
+   */
+  function blankSkipped(bytes) {
+    const at = bytes.indexOf(NEWLINE);
+    isSkipping = at === -1;
+    const count = isSkipping ? bytes.length : at + 1;
+    bytes.fill(SPACE, 0, count);
+    return count === bytes.length;
+  }
+
+  const { onread } = channel;
   channel.onread = (/** @type {ArrayBuffer | undefined} */ bytes) => {
+    const isBlank = isSkipping && bytes && blankSkipped(new Uint8Array(bytes));
     const { pendingHandle } = channel;
     // Node sends the next handle when the last one has been acknowledged.
     const isTooMany = Boolean(coming && pendingHandle);
@@ -128,7 +157,17 @@ export function guardChannel(started, scope, onDropped) {
     }
     if (!bytes) return;
     if (isTooMany) return close('a socket without a message');
-    if (buffered && channel[buffered].length > LINE_MAX_CHARS) return close('a line that does not end');
+    if (!isSkipping && isTooLong()) {
+      if (coming) {
+        // Its message is skipped, and without an answer the app would send nothing more.
+        coming.close();
+        coming = null;
+        started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
+      }
+      onDropped('a line of more than 1 MiB');
+      isSkipping = true;
+    }
+    if (isSkipping || isBlank) forgetLine();
     const waiting = /** @type {any} */ (started)._handleQueue?.length ?? 0;
     if (channel.writeQueueSize > WAITING_MAX_BYTES || waiting > WAITING_MAX_MESSAGES)
       return close('questions of an app that does not read the answers');
@@ -158,9 +197,8 @@ function createClusterRule(scope) {
       if (typeof fd === 'number' && fd >= 0) return 'EBADF';
       const isPlain = typeof (address ?? '') === 'string' && typeof (port ?? 0) !== 'object' && Number.isInteger(index);
       if (!isPlain || !ADDRESS_TYPES.has(addressType) || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
-      // The keeper would bind a path as its own user. Paths come through the agent, and abstract
-      // names here.
-      if (addressType === -1 && !address?.startsWith('\0')) return 'EACCES';
+      // The keeper would bind a path as its own user. Paths come through the agent.
+      if (addressType === -1) return 'EACCES';
       if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
       // The primary gives the same socket to all workers that ask for the same address and fd, and
       // the keeper is the primary of all apps. A text as fd separates them and means nothing else.

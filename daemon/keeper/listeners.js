@@ -11,6 +11,8 @@ import { bindPath, removePath, restorePath } from './unix-path.js';
 
 /** UV_TCP_REUSEPORT, which libuv has since Node 22.12. Older ones ignore the bit. */
 const REUSE_PORT = 2;
+/** Of one scope. */
+const SOCKETS_MAX = 1_024;
 /** UV_TCP_IPV6ONLY */
 const IPV6_ONLY = 1;
 
@@ -132,6 +134,15 @@ export class Listeners {
   }
 
   /**
+   * @param {string} scope
+   * @param {Claim} claim
+   * @returns {boolean}  Whether the scope can have no socket for this claim.
+   */
+  isFull(scope, claim) {
+    return !this.get(scope, claim) && this.ofScope(scope).length >= SOCKETS_MAX;
+  }
+
+  /**
    * Creates and keeps a socket.
    * @param {Claimant} claimant
    * @param {Claim} claim
@@ -141,6 +152,7 @@ export class Listeners {
    * @returns {Listener}  Throws BindError; the message names the app that holds the address.
    */
   bind(claimant, claim, { beside = false } = {}) {
+    if (this.isFull(claimant.scope, claim)) throw new BindError('EMFILE', `an app may have ${SOCKETS_MAX} sockets`);
     const holder = this.holderOf(claimant.scope, claim);
     if (holder) throw new BindError('EADDRINUSE', `held by app "${holder.app}"`);
     // SO_REUSEPORT is what lets a later keeper bind beside orphans of this one, but it also hides a

@@ -12,6 +12,7 @@ const PS_MS = 2_000;
  * @typedef {object} ProcessFact
  * @property {number} pid
  * @property {number} ppid
+ * @property {number} pgid  Its process group.
  * @property {string | null} startTicks  With the pid, an identity. null where the system does not
  *   tell.
  * @property {string | null} instanceId  From the marker in its environment, which children inherit.
@@ -23,20 +24,21 @@ const PS_MS = 2_000;
  * outlasts setsid and a double fork, and the descendants of the ones already known. A program that
  * leaves the family unseen and has emptied its environment is not found. Any user of the machine
  * can give a process the marker: it counts only for processes of our user, of the user that the
- * instance runs as, and of the users that the ones already known have changed to.
+ * instance runs as, of the users that the ones already known have changed to, and in the process
+ * group of the instance, which no stranger can enter. A cluster worker has no group of its own.
  * @param {ProcessFact[]} table
- * @param {{ instanceId: string, owner: { uid: number } | null }} instance  owner: null if it runs as our
- *   user.
+ * @param {{ instanceId: string, pid: number, owner: { uid: number } | null }} instance  owner: null if it
+ *   runs as our user.
  * @param {ProcessFact[]} known  From an earlier look. A pid that belongs to another process by now
  *   does not count.
  * @returns {ProcessFact[]}
  */
-export function relativesOf(table, { instanceId, owner }, known) {
+export function relativesOf(table, { instanceId, pid: leader, owner }, known) {
   const before = new Map(known.map(({ pid, startTicks }) => [pid, startTicks]));
   const isKnown = (/** @type {ProcessFact} */ one) => before.has(one.pid) && before.get(one.pid) === one.startTicks;
   const uids = new Set([process.getuid?.(), owner?.uid, ...known.map((one) => one.uid)]);
   const isMarked = (/** @type {ProcessFact} */ one) =>
-    one.instanceId === instanceId && one.uid !== null && uids.has(one.uid);
+    one.instanceId === instanceId && ((one.uid !== null && uids.has(one.uid)) || one.pgid === leader);
   const family = new Set(table.filter((one) => isMarked(one) || isKnown(one)).map(({ pid }) => pid));
   for (let size = -1; size !== family.size;) {
     size = family.size;
@@ -72,14 +74,14 @@ function fromProc() {
     if (!stat || stat.state === 'Z') continue;
     const instanceId = readMarker(pid);
     const uid = instanceId === null ? null : readUid(pid);
-    facts.push({ pid, ppid: stat.ppid, startTicks: stat.startTicks, instanceId, uid });
+    facts.push({ pid, ppid: stat.ppid, pgid: stat.pgid, startTicks: stat.startTicks, instanceId, uid });
   }
   return facts;
 }
 
 /**
  * @param {number} pid
- * @returns {{ state: string, ppid: number, startTicks: string } | null}  null when there is no such
+ * @returns {{ state: string, ppid: number, pgid: number, startTicks: string } | null}  null when there is no such
  *   process (any more), or no /proc.
  */
 export function readStat(pid) {
@@ -87,7 +89,7 @@ export function readStat(pid) {
   if (text === null) return null;
   // The name in parentheses may itself hold spaces and parentheses: proc(5).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[0], ppid: Number(fields[1]), startTicks: fields[19] };
+  return { state: fields[0], ppid: Number(fields[1]), pgid: Number(fields[2]), startTicks: fields[19] };
 }
 
 /**
@@ -136,21 +138,22 @@ function readProc(pid, file) {
 /** @returns {Promise<ProcessFact[]>} */
 async function fromPs() {
   // -E appends the environment to the command line; only one's own processes show it.
-  const { stdout } = await promisify(execFile)('ps', ['-axwwE', '-o', 'pid=,ppid=,ruid=,stat=,command='], {
+  const { stdout } = await promisify(execFile)('ps', ['-axwwE', '-o', 'pid=,ppid=,pgid=,ruid=,stat=,command='], {
     maxBuffer: 1 << 26,
     timeout: PS_MS,
     killSignal: 'SIGKILL',
   });
   return stdout.split('\n').flatMap((line) => {
-    const match = /^\s*(\d+)\s+(\d+)\s+(-?\d+)\s+(\S+)\s(.*)$/.exec(line);
-    if (!match || match[4].startsWith('Z')) return [];
+    const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(-?\d+)\s+(\S+)\s(.*)$/.exec(line);
+    if (!match || match[5].startsWith('Z')) return [];
     return [
       {
         pid: Number(match[1]),
         ppid: Number(match[2]),
+        pgid: Number(match[3]),
         startTicks: null,
-        instanceId: / NCLUST_INSTANCE=(\S+)/.exec(match[5])?.[1] ?? null,
-        uid: Number(match[3]),
+        instanceId: / NCLUST_INSTANCE=(\S+)/.exec(match[6])?.[1] ?? null,
+        uid: Number(match[4]),
       },
     ];
   });

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { takePort } from '../helpers/ports.js';
 import { environmentOf, instancesOf } from '../helpers/processes.js';
+import { runProgram } from '../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 import { fetchOnce } from '../helpers/sandbox-app.js';
 
@@ -249,4 +251,64 @@ test('what Node.js has compiled of a command is kept for the next one, where it 
   }).trim();
   await home.nclust('--version');
   expect(String(existsSync(join(String(home.env.HOME), '.cache/nclust')))).toBe(canKeep);
+});
+
+describe('Node.js does not read --env-file before nclust does', () => {
+  /**
+   * A sandbox with an env file that makes each Node.js process that obeys it write down its script.
+   */
+  async function withEnvFile() {
+    const home = await sandbox();
+    const preload = join(home.work, 'preload.cjs');
+    const log = join(home.work, 'preloaded');
+    writeFileSync(preload, `require('fs').appendFileSync(${JSON.stringify(log)}, process.argv[1] + '\\n');`);
+    writeFileSync(join(home.work, 'app.env'), `NODE_OPTIONS=--require=${preload}\nCODE=3\n`);
+    const env = { ...home.env, PATH: `${dirname(nodeUnderTest())}${delimiter}${home.env.PATH}` };
+    return {
+      home,
+      run: (/** @type {string} */ program, /** @type {string[]} */ ...words) =>
+        runProgram(fileURLToPath(new URL(`../../bin/${program}`, import.meta.url)), words, { env, cwd: home.work })
+          .done,
+      preloaded: () => [...new Set(readFileSync(log, 'utf8').trim().split('\n'))],
+    };
+  }
+
+  test('nclust start obeys NODE_OPTIONS of an env file only in the app', async () => {
+    const { home, run, preloaded } = await withEnvFile();
+    const script = home.place('keeps-alive');
+    expect(await run('nclust.js', 'start', script, '--min-uptime', '200', '--env-file', 'app.env')).toMatchObject({
+      exitStatus: 0,
+    });
+    expect(environmentOf(instancesOf(home.home)[0].pid).CODE).toBe('3');
+    expect(preloaded()).toEqual([script]);
+  });
+
+  test('the process of a config file that is a program does not obey it', async () => {
+    const { home, run, preloaded } = await withEnvFile();
+    const script = home.place('keeps-alive');
+    writeFileSync(
+      join(home.work, 'eco.config.cjs'),
+      `module.exports = { apps: [{ script: ${JSON.stringify(script)} }] };`,
+    );
+    expect(await run('nclust.js', 'start', 'eco.config.cjs', '--env-file', 'app.env')).toMatchObject({ exitStatus: 0 });
+    expect(preloaded()).toEqual([script]);
+  });
+
+  test('nclust-runtime obeys NODE_OPTIONS of an env file only in the app', async () => {
+    const { home, run, preloaded } = await withEnvFile();
+    const script = home.place('crashes-after');
+    expect(await run('nclust-runtime', script, '--no-autorestart', '--env-file', 'app.env')).toMatchObject({
+      exitStatus: 3,
+    });
+    expect(preloaded()).toEqual([script]);
+  });
+
+  test('an env file that is a pipe ends the command with an error', async () => {
+    const { home, run } = await withEnvFile();
+    execFileSync('mkfifo', [join(home.work, 'pipe')]);
+    expect(await run('nclust.js', 'start', home.place('keeps-alive'), '--env-file', 'pipe')).toMatchObject({
+      exitStatus: 1,
+      stderr: expect.stringContaining('is no file'),
+    });
+  });
 });

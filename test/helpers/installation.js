@@ -36,7 +36,7 @@ export function install(home, version, edits = {}) {
   const follow = (...args) => {
     const words = args.filter((arg) => typeof arg === 'string');
     const env = Object.assign({}, home.env, ...args.flatMap((arg) => (typeof arg === 'string' ? [] : [arg.env])));
-    return runProgram(nodeUnderTest(), [join(root, 'bin/nclust.js'), ...words], { cwd: home.work, env });
+    return runProgram(nodeUnderTest(), ['--', join(root, 'bin/nclust.js'), ...words], { cwd: home.work, env });
   };
   return {
     root,

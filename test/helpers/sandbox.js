@@ -116,7 +116,7 @@ export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {}, isH
     const last = args.at(-1);
     const o = typeof last === 'object' ? last : {};
     const words = /** @type {string[]} */ (typeof last === 'object' ? args.slice(0, -1) : args);
-    return runProgram(nodeUnderTest(), [bin, ...words], { ...o, cwd: o.cwd ?? work, env: { ...env, ...o.env } });
+    return runProgram(nodeUnderTest(), ['--', bin, ...words], { ...o, cwd: o.cwd ?? work, env: { ...env, ...o.env } });
   }
 
   /** @type {Sandbox['nclust']} */

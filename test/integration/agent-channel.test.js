@@ -68,7 +68,6 @@ test.each([
   ['bytes that are not JSON', `write('{]\\n');`],
   ['bytes that are not text', `write(Buffer.from([0xff, 0xfe, 0x00, 0x0a]));`],
   ['half a line and the end of it', `write('{"cmd":"NODE_NCLUST"'); write('x\\n');`],
-  ['a line without an end', `setInterval(() => { for (let at = 0; at < 16; at += 1) write('x'.repeat(65_536)); }, 1);`],
 ])('an app that sends %s is cut off, and lives on', async (_what, code) => {
   const { keeper, begin, dropped, isUnharmed } = await hostile(code);
   const before = residentBytes(keeper.pid);
@@ -76,6 +75,25 @@ test.each([
   await keeper.says('bad', 'is cut off');
   await isUnharmed();
   expect(dropped()).toMatchObject([{ count: 1 }]);
+  expect(residentBytes(keeper.pid) - before).toBeLessThan(40 * 2 ** 20);
+});
+
+test('a message of more than 1 MiB is left out, and the channel goes on', async () => {
+  const { keeper, begin, dropped, isUnharmed } = await hostile(`
+    const server = net.createServer().listen({ port: 0, exclusive: true }, () => {
+      process.send('x'.repeat(2e6), server);
+      for (const text of ['€'.repeat(2e6), 'x'.repeat(64e6), 'short']) process.send(text);
+      agentSays('fault', { part: 'after', message: '' });
+    });`);
+  await keeper.call('hear', { isOn: true });
+  const before = residentBytes(keeper.pid);
+  const descriptors = countDescriptors(keeper.pid);
+  await begin();
+  await keeper.event('agent-failed', 'bad');
+  await isUnharmed();
+  expect(countDescriptors(keeper.pid)).toBeLessThanOrEqual(descriptors);
+  expect(dropped()).toMatchObject([{ count: 1, what: 'a line of more than 1 MiB' }]);
+  expect(keeper.events.filter(({ event }) => event === 'said')).toMatchObject([{ data: { text: '"short"' } }]);
   expect(residentBytes(keeper.pid) - before).toBeLessThan(40 * 2 ** 20);
 });
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixturePath } from '../helpers/fixtures.js';
 import { realKeeper, temporaryHome } from '../helpers/keeper.js';
+import { isRoot, NOBODY } from '../helpers/other-user.js';
 import { takePort } from '../helpers/ports.js';
 import { isRunning, processesOf } from '../helpers/processes.js';
 import { waitFor } from '../helpers/wait-for.js';
@@ -156,6 +157,23 @@ test('what a crashed program leaves behind is ended too', async () => {
   process.kill(pid, 'SIGKILL');
   await keeper.event('gone', 'one');
   expect(keeper.processes()).toEqual([]);
+});
+
+test.runIf(isRoot)('what a crashed program leaves behind as another user is ended too', async () => {
+  const keeper = await realKeeper();
+  const { pid } = await keeper.spawnNode('one', 'runs-code', {
+    mode: 'fork',
+    env: {
+      CODE: `
+        const left = require('child_process').spawn('sleep', ['1000'], { uid: ${NOBODY.uid}, stdio: 'ignore' });
+        left.on('spawn', () => say('left', left.pid)).unref();`,
+    },
+  });
+  await keeper.says('one', 'left');
+  const left = Number(/left (\d+)/.exec(keeper.output('one'))?.[1]);
+  process.kill(pid, 'SIGKILL');
+  await keeper.event('gone', 'one');
+  expect(isRunning(left)).toBe(false);
 });
 
 test('what was written before control came is read by control', async () => {

@@ -24,6 +24,9 @@ import { waitFor } from '../helpers/wait-for.js';
 const EVERY_KIND = { 'one-shot': 1, 'keep-alive': 1, pipelined: 1, slow: 1, upload: 1, download: 1, websocket: 1 };
 const QUICK = { timeoutMs: 300, slowMs: /** @type {[number, number]} */ ([20, 40]), transferMs: 30, sessionMs: 50 };
 
+/** On a busy machine a good server may need longer to answer. */
+const PATIENT = { ...QUICK, timeoutMs: 10_000 };
+
 /**
  * @param {Server} server
  * @returns {Promise<{ url: string }>}
@@ -37,10 +40,12 @@ async function listen(server) {
 /**
  * @param {Target} target
  * @param {Parameters<typeof startTraffic>[1]} clients
- * @param {number} [requests]
+ * @param {object} [o]
+ * @param {number} [o.requests]
+ * @param {typeof QUICK} [o.patience]
  */
-async function ledgerOf(target, clients, requests = 6) {
-  const traffic = startTraffic(target, clients, QUICK);
+async function ledgerOf(target, clients, { requests = 6, patience = QUICK } = {}) {
+  const traffic = startTraffic(target, clients, patience);
   await waitFor('a few requests of each kind', () =>
     Object.keys(clients).every((kind) => (traffic.ledger.kinds.get(kind)?.requests ?? 0) >= requests),
   );
@@ -66,7 +71,7 @@ describe('a server that keeps the promise', () => {
   ])('%s: all is ok', async (PROTOCOL, scheme, clients) => {
     const port = await takePort();
     await serveAll({ PORT: String(port), PROTOCOL });
-    const ledger = await ledgerOf({ url: `${scheme}://127.0.0.1:${port}/` }, clients);
+    const ledger = await ledgerOf({ url: `${scheme}://127.0.0.1:${port}/` }, clients, { patience: PATIENT });
     expect(ledger, ledgerTable(ledger)).toMatchObject({ ...NOTHING_LOST, ok: ledger.requests });
   });
 
@@ -75,7 +80,7 @@ describe('a server that keeps the promise', () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const socketPath = join(folder, 'app.sock');
     await serveAll({ SOCKET: socketPath });
-    const ledger = await ledgerOf({ socketPath }, EVERY_KIND);
+    const ledger = await ledgerOf({ socketPath }, EVERY_KIND, { patience: PATIENT });
     expect(ledger, ledgerTable(ledger)).toMatchObject({ ...NOTHING_LOST, ok: ledger.requests });
     rmSync(socketPath);
     const gone = await ledgerOf({ socketPath }, EVERY_KIND);
@@ -100,7 +105,7 @@ describe('a server that breaks it', () => {
       socket.on('error', () => {});
       socket.resume();
     });
-    const ledger = await ledgerOf(await listen(silent), { [kind]: 1 }, 2);
+    const ledger = await ledgerOf(await listen(silent), { [kind]: 1 }, { requests: 2 });
     expect(ledger.hung, ledgerTable(ledger)).toBe(ledger.requests);
   });
 
@@ -121,7 +126,7 @@ describe('pipelined', () => {
     const url = await listen(
       createServer((request, response) => response.setHeader('connection', 'close').end('{"pid":1}')),
     );
-    const ledger = await ledgerOf(url, { pipelined: 1 }, 12);
+    const ledger = await ledgerOf(url, { pipelined: 1 }, { requests: 12 });
     expect(ledger, ledgerTable(ledger)).toMatchObject({ ...NOTHING_LOST, ok: ledger.requests });
     expect(ledger.notes.get('pipelined: sent again after an announced close')).toBeGreaterThan(0);
   });
@@ -133,7 +138,7 @@ describe('pipelined', () => {
         (served += 1) % 6 === 0 ? request.socket.destroy() : response.end('{"pid":1}'),
       ),
     );
-    const ledger = await ledgerOf(url, { pipelined: 1 }, 12);
+    const ledger = await ledgerOf(url, { pipelined: 1 }, { requests: 12 });
     expect(ledger.reset + ledger.truncated, ledgerTable(ledger)).toBeGreaterThan(0);
   });
 });

@@ -38,7 +38,7 @@ export const ENVIRONMENT_OPTIONS = [
     field: 'envFiles',
     isRepeatable: true,
     read: asEnvFiles,
-    help: 'the same; Node.js looks at --env-file itself and wants the file in the current folder',
+    help: 'the same; for "node .../nclust.js", because Node.js would read the file of --env-file itself',
   },
   {
     key: 'secrets',
