@@ -166,7 +166,7 @@ test.runIf(isRoot)('what a crashed program leaves behind as another user is ende
     env: {
       CODE: `
         const left = require('child_process').spawn('sleep', ['1000'], { uid: ${NOBODY.uid}, stdio: 'ignore' });
-        left.on('spawn', () => say('left', left.pid)).unref();`,
+        left.on('spawn', () => say('left', left.pid));`,
     },
   });
   await keeper.says('one', 'left');
