@@ -89,7 +89,7 @@ async function refuseExposed() {
 
 /**
  * @param {Error & { code?: string, hint?: string | null }} error
- * @returns {Promise<void>}  When the keeper has been told.
+ * @returns {Promise<void>}  Resolves when the keeper has been notified.
  */
 async function tellFatal({ code = 'ERR_NCLUST_INTERNAL', message, hint = null }) {
   const { send } = process;

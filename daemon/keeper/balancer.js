@@ -18,7 +18,8 @@ import { leastLoaded, meanLoad, stickyTarget } from './schedules.js';
 const BLOCKED_MS = 50;
 const CHANNEL_POLL_MS = 5;
 /**
- * Of one app. Each is a descriptor, and a hostile worker may pass connections on and accept none.
+ * Connections of one app that wait. Each is a descriptor, and a hostile worker may pass connections
+ * on and accept none.
  */
 const WAITING_MAX = 8_192;
 /** For a keeper that makes way. A blocked worker may take longer to accept a connection. */

@@ -17,7 +17,7 @@ const BYTES_PER_S = 32 * 1024 * 1024;
 /** As above. */
 const MESSAGES_PER_S = 20_000;
 const WINDOW_MS = 1_000;
-/** Of messages for an app that sends and does not read. A client may send it one of 8 MiB. */
+/** Messages that wait for an app that does not read. A client may send it one of 8 MiB. */
 const WAITING_MAX_BYTES = 16 * 1024 * 1024;
 /** Messages that wait behind a handle which the app has not acknowledged. */
 const WAITING_MAX_MESSAGES = 16_384;
@@ -178,7 +178,7 @@ export function guardChannel(started, scope, onDropped) {
 const ADDRESS_TYPES = new Set([4, 6, -1, 'udp4', 'udp6']);
 
 /**
- * What a worker may ask of the primary of node:cluster. TCP and paths go through the agent.
+ * Checks what a worker asks of the primary of node:cluster. TCP and paths go through the agent.
  * @param {string} scope
  */
 function createClusterRule(scope) {

@@ -11,7 +11,7 @@ import { bindPath, removePath, restorePath } from './unix-path.js';
 
 /** UV_TCP_REUSEPORT, which libuv has since Node 22.12. Older ones ignore the bit. */
 const REUSE_PORT = 2;
-/** Of one scope. */
+/** Sockets of one scope. */
 const SOCKETS_MAX = 1_024;
 /** UV_TCP_IPV6ONLY */
 const IPV6_ONLY = 1;

@@ -21,8 +21,8 @@ export function ownerOf({ uid, gid }) {
 }
 
 /**
- * Does something with the rights of an owner. The whole process has these rights meanwhile: `work`
- * must be synchronous, and no other thread of the keeper may work on files
+ * Does something with the rights of an owner. The whole process has these rights until
+ * `work` returns: it must be synchronous, and no other thread of the keeper may work on files
  * (test/unit/keeper/owner.test.js).
  * @template T
  * @param {Owner | null} owner  null: the keeper's own rights.

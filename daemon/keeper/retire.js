@@ -215,7 +215,7 @@ async function atMost(ms, promises) {
 }
 
 /**
- * A moment after which something is no longer waited for. It can be brought forward, never put off.
+ * A time at which waiting ends. It can only become earlier.
  * @param {number} ms  From now.
  */
 export function createDeadline(ms) {

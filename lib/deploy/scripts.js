@@ -16,7 +16,7 @@ import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine }
 //   .history     what was current, the oldest first, one a line
 //   .lock        who changes all this at the moment, see lock.js
 //
-// What say() says is for the one who deploys: see remote.js, which also sets $nclust_mark.
+// say() writes for the user who deploys: see remote.js, which also sets $nclust_mark.
 
 const CHECKOUT_OPTIONS = '-c core.hooksPath=/dev/null -c advice.detachedHead=false';
 const COMMIT_SHOWN = `git -C "$nclust_root/releases/$nclust_name" log -1 --format='%s (%an, %cd)' --date=short`;

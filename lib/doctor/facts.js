@@ -107,7 +107,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   };
 }
 
-/** What strangers are shown of a slot: not what it was started with, and no words of its own. */
+/** The facts of a slot that a report shows: not its environment, arguments or output. */
 const SLOT_FIELDS = /** @type {const} */ ([
   'id',
   'name',

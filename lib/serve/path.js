@@ -57,7 +57,7 @@ function isUnsafe(segment) {
   return segment === null || segment === '.' || segment === '..' || /[/\\\u0000-\u001f\u007f]/.test(segment);
 }
 
-/** What the file system says when there is nothing of that name, or nothing we may see. */
+/** Codes of the file system for a name that does not exist, or that we may not see. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES', 'EPERM', 'EINVAL'];
 
 /** @param {unknown} error */

@@ -20,7 +20,7 @@ const AT_ONCE = 12;
 /** Connections after which a server has loaded and compiled what it needs. */
 const WARM_UP = 500;
 
-/** What a server may hold on to after all that, in bytes: heaps are collected when V8 sees fit. */
+/** Growth of a server that passes, in bytes: V8 may not have collected its heap yet. */
 const GROWTH_MAX_BYTES = 96 * 1024 * 1024;
 
 /** @param {number} bytes */

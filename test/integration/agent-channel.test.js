@@ -12,7 +12,7 @@ import { waitFor } from '../helpers/wait-for.js';
 
 // A hostile app at the other end of a real channel. Another app is beside it, and goes on serving.
 
-/** What the code of a hostile app begins with. */
+/** The code of each hostile app begins with this. */
 const TOOLS = `
   const net = require('net');
   const fs = require('fs');

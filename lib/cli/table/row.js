@@ -99,7 +99,7 @@ export function loadSetting(module, name, renderer) {
   return async () => ({ ...(await load(module, name, renderer)()), json: ({ settings }) => settings });
 }
 
-/** What a command has written, for whoever reads it on. */
+/** The output of a command, for another program. */
 export async function fileAlone() {
   const { oneLine } = await import('../../render/text.js');
   return (/** @type {{ file: string }} */ { file }) => `${oneLine(file)}\n`;

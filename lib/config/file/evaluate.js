@@ -31,7 +31,7 @@ export async function evaluate(file, { env, version, patience }) {
     });
   // What it prints is talk: stdout is for the data of the command.
   const child = fork(MAIN, [JSON.stringify({ file, env }), ...process.argv.slice(2)], {
-    execArgv: [...flags, '--'], // The words of the command are no options of Node.js.
+    execArgv: [...flags, '--'], // Node.js must not read the arguments of the command.
     serialization: 'advanced',
     stdio: ['inherit', 2, 2, 'ipc'],
   });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * What the system knows of users and groups, without those of a directory service.
+ * The users and groups of the system, without those of a directory service.
  * @typedef {object} AccountFiles
  * @property {() => string} passwd  The text of /etc/passwd.
  * @property {() => string} group  The text of /etc/group.

@@ -22,7 +22,7 @@ import { ACCOUNT_FILES, linesOf, membersOf, readIfThere } from './accounts.js';
  */
 
 /**
- * What the system knows of users. Each is asked only about a folder that looks bad.
+ * Facts about users. Each is looked up only for a folder that looks bad.
  * @typedef {AccountFiles & OwnAccount} Accounts
  */
 
@@ -30,13 +30,13 @@ import { ACCOUNT_FILES, linesOf, membersOf, readIfThere } from './accounts.js';
 
 const GROUP_WRITES = 0o020;
 const OTHERS_WRITE = 0o002;
-/** Of a folder: only the owner of an entry may rename or remove it. */
+/** In a folder with this bit, only the owner of an entry may rename or remove it. */
 const STICKY = 0o1000;
 
 /** As many as Linux follows. */
 const LINKS_MAX = 40;
 
-/** Of macOS: its members may become root anyway. */
+/** On macOS the members of this group may become root anyway. */
 const ADMIN_GID = 80;
 
 /**

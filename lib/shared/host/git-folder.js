@@ -79,7 +79,7 @@ export async function readGitFolder(root, user) {
       revision: ref === null ? head : await refs.revisionOf(ref),
       url: url === null || url.length > URL_MAX_CHARS || hasControls(url) ? null : withoutCredentials(url),
       isOnRemote: remote !== null && (await refs.revisionOf(`refs/remotes/${remote}/${branch}`)) !== null,
-      // A tmpfs keeps times that are no date.
+      // On a tmpfs the time may be outside the range of a Date.
       updatedAtMs: new Date(log?.mtimeMs ?? 0).getTime() || 0,
     };
   } catch {

@@ -17,7 +17,7 @@ export class Unfit extends Error {
   isTooLong = false;
 }
 
-/** Of a file whose size the system does not know, such as those of /proc. */
+/** For a file whose size the system does not know, such as those of /proc. */
 const FIRST_BYTES = 4_096;
 
 /**

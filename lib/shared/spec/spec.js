@@ -193,7 +193,7 @@ function checkObject(value, keyPath) {
   throw badSpec(keyPath, value, 'an object');
 }
 
-/** What errors do not quote, because people put passwords there. */
+/** Fields that errors do not quote, because people put passwords there. */
 const PRIVATE = new Set(['env', 'shellEnv', 'secrets', 'args', 'execArgs']);
 
 /**

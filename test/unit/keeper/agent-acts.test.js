@@ -33,7 +33,7 @@ const HONEST = [
   { act: 'unlistened' },
 ];
 
-/** What no field takes. */
+/** Values that no field takes. */
 const NEVER = [{ toString: 1 }, NaN, Infinity, -0.5, true, 'x'.repeat(1_000_000)];
 
 const deep = () => {
