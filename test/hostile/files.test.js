@@ -140,7 +140,7 @@ function textOf(path) {
   try {
     return readFileSync(path, 'latin1');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return ''; // Rotated meanwhile.
+    if (codeOf(error) === 'ENOENT') return ''; // The manager has rotated it.
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import { sourceFiles } from '../helpers/source-tree.js';
 const HOME = 'in the home, which only its owner can enter';
 const SYSTEM = 'of the system, such as /proc or /etc/passwd';
 const INSTALLED = 'of the installation';
-const OPERATOR = 'named by whoever may change the settings of the manager';
+const OPERATOR = 'named in the settings of the manager';
 const ASKS = 'asks what is there, and opens nothing';
 const OWN_RIGHTS = 'only when the app has no other user, or can change nothing on the way';
 const GUARD = 'is what goes along a path with the rights of a user';

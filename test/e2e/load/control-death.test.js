@@ -49,7 +49,6 @@ test('SIGKILL of control, 10 times under load: no request fails, no worker notic
   console.log(ledgerLine(ledger), `control was away for ${absences.map((ms) => ms.toFixed(0)).join(' ')} ms`);
 
   expect(ledger).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });
-  // The median: something else may be running when one of them ends.
-  expect(absences.toSorted((a, b) => a - b)[5]).toBeLessThan(1_000);
+  expect(Math.max(...absences)).toBeLessThan(1_000);
   expect(await facts()).toEqual(before);
 });
