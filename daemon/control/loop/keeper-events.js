@@ -173,9 +173,9 @@ function noteDeath(core, instance, seat, lastLines, uptimeMs) {
   recordDeath(memory, death);
   noteDied(core, label, death);
   if (isKeptOut(world, instance)) discount(memory, label.spawns);
-  // Only unplanned deaths are logged: a stop of five hundred processes is not news. The last lines of
-  // the process are in the log of events only, because people send this log to strangers, and the
-  // lines may hold a password.
+  // Only unplanned deaths are logged: a stop of five hundred processes is not news. The last lines
+  // of the process are in the log of events only, because people send this log to strangers, and
+  // the lines may hold a password.
   if (!circumstances.asked) {
     const { lastLines: _, ...facts } = death;
     parts.journal('died', { app: label.name, slot: label.slot, ...facts });

@@ -185,8 +185,8 @@ const ACCOUNTS = {
       return false;
     }
   },
-  // The system shows this number for an owner that the namespace does not know. If the namespace has
-  // a user of that number, the two look the same, and the owner counts as that user.
+  // The system shows this number for an owner that the namespace does not know. If the namespace
+  // has a user of that number, the two look the same, and the owner counts as that user.
   isOutside: (uid) =>
     uid === Number(readIfThere('/proc/sys/kernel/overflowuid') || -1) &&
     !isMapped(uid, readIfThere('/proc/self/uid_map')),
