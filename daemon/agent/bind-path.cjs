@@ -8,7 +8,7 @@ const path = require('node:path');
 /**
  * libuv removes the name it has bound when the handle is closed, and clients of the next life would
  * find nothing. So a name of our own is bound and renamed, and the wanted one is a second link to
- * the same socket (daemon/keeper/unix-path.js).
+ * the same socket (daemon/keeper/sockets/unix-path.js).
  * @param {string} wanted  Absolute.
  * @returns {any}  A handle, or null when the path is taken or cannot be bound: the keeper tells
  *   why.

@@ -9,7 +9,7 @@ const IPV6_ONLY = 1;
 const REUSE_PORT = 2;
 
 /**
- * @typedef {object} Claim  See daemon/keeper/listeners.js.
+ * @typedef {object} Claim  See daemon/keeper/sockets/listeners.js.
  * @property {string | null} address  Of a Unix socket its absolute path.
  * @property {number} port
  * @property {number} family  4, 6, or 0 for a Unix socket.
@@ -19,7 +19,7 @@ const REUSE_PORT = 2;
 
 /**
  * A bound handle, or null when the address is taken. SO_REUSEPORT comes second because it hides
- * conflicts (daemon/keeper/listeners.js).
+ * conflicts (daemon/keeper/sockets/listeners.js).
  * @param {Claim} claim
  */
 function bindAlone(claim) {

@@ -2,6 +2,7 @@
 // The keeper has a copy of each socket, so that it outlives the process.
 'use strict';
 
+const { errorMonitor } = require('node:events');
 const net = require('node:net');
 const { bindOwn, IPV6_ONLY, keyOf } = require('./bind.cjs');
 const { isAlone } = require('./listen-args.cjs');
@@ -157,6 +158,11 @@ class SocketClaims {
       return this.#listenOn(use, bound.handle);
     }
     this.#uses.delete(keyOf(claim));
+    // Unlike a listener for 'error' it does not count as one: an error that the app does not handle
+    // still throws.
+    server.once(errorMonitor, (/** @type {NodeJS.ErrnoException} */ { code }) =>
+      this.#channel.say({ act: 'listenFailed', claim, code: String(code) }),
+    );
     this.#node.listen(server, { ...call.options, signal: undefined }); // Fails, and says why in Node's own words.
   }
 

@@ -23,6 +23,7 @@ import { chronicled } from './events/manager-events.js';
 import { systemClock } from './host/clock.js';
 import { createTidy } from './host/idle-gc.js';
 import { watchOomKills } from './host/oom-kills.js';
+import { createHolderFinder } from './host/socket-holder.js';
 import { createTreeReader, sharedBytes } from './host/processes.js';
 import { launchKeeper } from './keeper-link/launch.js';
 import { createLogKeeper } from './logs/app-logs.js';
@@ -208,6 +209,7 @@ function makeParts(logs, leave) {
     settings,
     ownLog,
     oom: watchOomKills(),
+    findHolder: createHolderFinder(clock),
     environment: createEnvironment({ clock, secrets: createSecrets({ clock }) }),
     newInstanceId: randomUUID,
     cpus: availableCpus,

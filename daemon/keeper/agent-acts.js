@@ -3,7 +3,7 @@
 // does not fit, so the rest of the keeper and control can rely on what passes.
 import { isIP } from 'node:net';
 
-/** @import { Handle } from './listeners.js' */
+/** @import { Handle } from './sockets/listeners.js' */
 
 /** PATH_MAX of Linux, in bytes. */
 const PATH_MAX_CHARS = 4_096;
@@ -102,6 +102,7 @@ const ACTS = {
   taken: { fields: { claim: CLAIM }, perS: BY_SOCKET },
   listening: { fields: { address: text(PATH_MAX_CHARS), port, family: text(WORD_MAX_CHARS) }, perS: BY_SOCKET },
   closed: { fields: { claim: CLAIM }, perS: BY_SOCKET },
+  listenFailed: { fields: { claim: CLAIM, code: text(WORD_MAX_CHARS) }, perS: BY_SOCKET },
   draining: { fields: { caught: SIGNALS }, perS: SELDOM },
   drained: { fields: { caught: SIGNALS }, perS: SELDOM },
   answer: {

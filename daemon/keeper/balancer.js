@@ -12,7 +12,7 @@
 import { leastLoaded, meanLoad, stickyTarget } from './schedules.js';
 
 /** @import { Child } from './child.js' */
-/** @import { Claim, Handle, Listeners } from './listeners.js' */
+/** @import { Claim, Handle, Listeners } from './sockets/listeners.js' */
 
 /** A worker that does not answer for this long is blocked: the balancer stops waiting for it. */
 const BLOCKED_MS = 50;

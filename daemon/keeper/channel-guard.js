@@ -7,8 +7,8 @@ import { AGENT_CMD } from './protocol.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
 /** @import { Child } from './child.js' */
-/** @import { Handle } from './listeners.js' */
-/** @import { Log } from './log.js' */
+/** @import { Handle } from './sockets/listeners.js' */
+/** @import { Log } from './host/log.js' */
 
 /** The rest of a longer line is skipped. */
 const LINE_MAX_CHARS = 1024 * 1024;

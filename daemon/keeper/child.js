@@ -1,14 +1,17 @@
-import { ownerOf } from './owner.js';
-import { readStat } from './processes.js';
+import { ownerOf } from './host/owner.js';
+import { readStat } from './host/processes.js';
 import { AGENT_CMD } from './protocol.js';
 
 /** @import { ChildProcess, SendHandle, Serializable } from 'node:child_process' */
 /** @import { Socket } from 'node:net' */
 /** @import { OrphanLine } from './keeper-socket.js' */
-/** @import { Handle } from './listeners.js' */
+/** @import { Claim, Handle } from './sockets/listeners.js' */
 /** @import { Pipes } from './pipes.js' */
-/** @import { Address, ChildFact, Exit, Mode, Scheduling } from './protocol.js' */
+/** @import { Address, ChildFact, Exit, ListenFailure, Mode, Scheduling } from './protocol.js' */
 /** @import { Retirement } from './retire.js' */
+
+/** Addresses of one instance that control knows. */
+export const ADDRESSES_MAX = 256;
 
 /** Numbers the questions to agents. */
 let lastSeq = 0;
@@ -32,6 +35,8 @@ export class Child {
 
   /** @type {Address[]} */
   addresses = [];
+  /** The last listen() that failed, until the process listens there. @type {ListenFailure | null} */
+  listenFailure = null;
   hasAgent = false;
   /**
    * When its main module had been evaluated or it listened; of what has no agent to say so, when it
@@ -161,6 +166,30 @@ export class Child {
     if (line) this.#resolveAgentFound();
   }
 
+  /**
+   * @param {Address} where
+   * @returns {boolean}  false: it listens on more than can be remembered.
+   */
+  listensOn({ address, port, family }) {
+    const isKnown = this.addresses.some((one) => one.address === address && one.port === port);
+    if (!isKnown && this.addresses.length >= ADDRESSES_MAX) return false;
+    if (!isKnown) this.addresses.push({ address, port, family });
+    const failure = this.listenFailure;
+    if (failure?.port === port && (port > 0 || failure.address === address)) this.listenFailure = null;
+    return true;
+  }
+
+  /**
+   * @param {Claim} claim
+   * @param {string} code
+   * @param {string | null} app  Which one holds the address.
+   * @returns {ListenFailure}
+   */
+  failedToListen({ address, port, family }, code, app) {
+    this.listenFailure = { address, port, family, code, app };
+    return this.listenFailure;
+  }
+
   /** The agent in the process has said its first word. */
   agentArrived() {
     this.hasAgent = true;
@@ -249,6 +278,7 @@ export class Child {
       outPipe,
       errPipe,
       addresses,
+      listenFailure,
       isReady,
       isGated,
       isParked,
@@ -270,6 +300,7 @@ export class Child {
       outPipe,
       errPipe,
       addresses,
+      listenFailure,
       isReady,
       isRetiring: this.retirement !== null,
       isGated,

@@ -1,10 +1,10 @@
 // The conversation with control: requests come in, answers and events go out.
-import { describeError } from './log.js';
+import { describeError } from './host/log.js';
 import { KeeperError, PROTOCOL } from './protocol.js';
 
 /** @import { Peer } from './control-supervisor.js' */
-/** @import { Handle } from './listeners.js' */
-/** @import { Log } from './log.js' */
+/** @import { Handle } from './sockets/listeners.js' */
+/** @import { Log } from './host/log.js' */
 
 /**
  * @typedef {(params: any, handle: Handle | undefined) => unknown | Promise<unknown>} Verb

@@ -2,10 +2,10 @@
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeError } from './log.js';
+import { describeError } from './host/log.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
-/** @import { Log } from './log.js' */
+/** @import { Log } from './host/log.js' */
 
 const MIN_INTERVAL_MS = 1_000;
 const PARENT_POLL_MS = 100;

@@ -1,7 +1,7 @@
 // How the keeper ends. It leaves when control asks and nothing is left to keep, or abdicates to
 // make way for another keeper. When it has to terminate, control stops everything and asks it to
 // leave; if there is no control, the keeper does both itself.
-import { describeError, log } from './log.js';
+import { describeError, log } from './host/log.js';
 
 /** @import { createControlLink } from './control-link.js' */
 /** @import { createControlSupervisor } from './control-supervisor.js' */

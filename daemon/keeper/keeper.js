@@ -1,22 +1,24 @@
 import { createAppVerbs, createRotationVerbs } from './agent-verbs.js';
 import { Agents } from './agents.js';
+import { Balancer } from './balancer.js';
 import { createAppMessages } from './app-messages.js';
 import { createDropLog, guardChannel } from './channel-guard.js';
 import { Child } from './child.js';
-import { describeListener, Listeners } from './listeners.js';
-import { describeError } from './log.js';
+import { HeldSockets } from './sockets/held.js';
+import { describeListener, Listeners } from './sockets/listeners.js';
+import { describeError } from './host/log.js';
 import { createOrphans } from './orphans.js';
-import { ownerOf } from './owner.js';
+import { ownerOf } from './host/owner.js';
 import { openInput } from './pipes.js';
-import { createProcessTable } from './processes.js';
+import { createProcessTable } from './host/processes.js';
 import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
 import { retire, sweep } from './retire.js';
 import { spawnProcess } from './spawn.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
 /** @import { Verb } from './control-link.js' */
-/** @import { Handle } from './listeners.js' */
-/** @import { Log } from './log.js' */
+/** @import { Handle } from './sockets/listeners.js' */
+/** @import { Log } from './host/log.js' */
 /** @import { Input } from './pipes.js' */
 /** @import { AdoptParams, RetireParams, SpawnParams } from './protocol.js' */
 
@@ -35,7 +37,7 @@ export class Keeper {
   #children = new Map();
   /** @type {Map<string, unknown>} */
   #notes = new Map();
-  #listeners = new Listeners();
+  #sockets;
   /** @type {Map<string, Promise<unknown>>} Spawns whose process is not in the table yet. */
   #inFlight = new Map();
   #startedAtMs = Date.now();
@@ -67,12 +69,17 @@ export class Keeper {
     this.#tools = { processTable: createProcessTable(), log };
     this.#messages = createAppMessages((name, data, onSent) => emit(name, data, undefined, onSent));
     this.#onDropped = createDropLog(log);
-    this.#agents = new Agents({
-      listeners: this.#listeners,
-      children: () => this.#children.values(),
+    const children = () => this.#children.values();
+    const listeners = new Listeners();
+    const balancer = new Balancer({ listeners, children });
+    this.#sockets = new HeldSockets({
+      listeners,
+      children,
       emit,
       onDropped: this.#onDropped,
+      onReleased: (scope, isOfSocket) => balancer.onReleased(scope, isOfSocket),
     });
+    this.#agents = new Agents({ sockets: this.#sockets, balancer, emit, onDropped: this.#onDropped });
     this.#orphans = createOrphans({ childOf: (instanceId) => this.#children.get(instanceId), agents: this.#agents });
   }
 
@@ -84,15 +91,15 @@ export class Keeper {
       retire: (params) => this.retire(params),
       signal: (params) => this.signal(params),
       forget: ({ instanceId }) => this.forget(instanceId),
-      release: ({ app, scope }) =>
-        this.#agents.release((one) => one.app === app && (scope === undefined || one.scope === scope)),
+      sockets: () => ({ sockets: this.#sockets.describe() }),
+      release: (params) => this.#sockets.unwant(params),
       note: ({ key, value }) => {
         if (value === null) this.#notes.delete(key);
         else this.#notes.set(key, value);
       },
       adopt: (params) => this.adopt(params),
       inherit: ({ app, scope, owner = null, claim }, handle) => {
-        if (handle) this.#listeners.keep({ app, scope, owner }, claim, handle);
+        if (handle) this.#sockets.inherit({ app, scope, owner }, claim, handle);
       },
       ...createAppVerbs({
         findChild: (instanceId) => this.#findChild(instanceId),
@@ -111,7 +118,7 @@ export class Keeper {
     await Promise.allSettled(this.#inFlight.values());
     // After the answer: every control keeps a copy of every socket, to hand it to the next keeper
     // should this one be killed.
-    setImmediate(() => this.#listeners.all().forEach((one) => this.#agents.announce(one)));
+    setImmediate(() => this.#sockets.all().forEach((one) => this.#sockets.announce(one)));
     return {
       version: this.#version,
       protocol: PROTOCOL,
@@ -119,7 +126,7 @@ export class Keeper {
       startedAtMs: this.#startedAtMs,
       isTerminating: this.#isTerminating,
       children: [...this.#children.values()].map((child) => child.fact()),
-      listeners: this.#listeners.all().map(describeListener),
+      listeners: this.#sockets.all().map(describeListener),
       notes: Object.fromEntries(this.#notes),
     };
   }
@@ -143,12 +150,13 @@ export class Keeper {
     if (this.#isTerminating || this.#onEmpty) throw new KeeperError('ELEAVING', 'the keeper is leaving');
     const { instanceId, app, scope = app, mode } = params;
     const owner = ownerOf(params);
+    this.#sockets.want(scope, app);
     const pipes = await this.#pipes.acquire(owner);
     /** @type {Input | null} */
     let input = null;
     try {
       if (mode !== 'cluster') input = openInput(await this.#pipes.takeOne(), owner);
-      const sockets = mode === 'fork' ? this.#listeners.ofScope(scope) : [];
+      const sockets = mode === 'fork' ? this.#sockets.ofScope(scope) : [];
       const started = await spawnProcess(params, pipes, input?.fd ?? null, sockets);
       const { outPipe, errPipe } = pipes;
       const { pid = 0 } = started;

@@ -18,7 +18,7 @@ import { createEnding } from './ending.js';
 import { openDoor } from './keeper-socket.js';
 import { Keeper } from './keeper.js';
 import { claimHome } from './lock.js';
-import { describeError, log, logTo } from './log.js';
+import { describeError, log, logTo } from './host/log.js';
 import { createPipePool } from './pipes.js';
 import { takeAgentFrom } from './spawn.js';
 
@@ -184,6 +184,8 @@ function failed(error) {
   throw error;
 }
 
+const FOLDERS = ['daemon/agent', 'daemon/keeper', 'daemon/keeper/host', 'daemon/keeper/sockets', 'lib/shared/daemon'];
+
 /**
  * An update replaces the keeper, and with it every worker, only if its code or the agent's has
  * changed.
@@ -191,9 +193,10 @@ function failed(error) {
  */
 function digestCode() {
   const hash = createHash('sha256');
-  for (const folder of ['daemon/agent', 'daemon/keeper', 'lib/shared/daemon']) {
+  for (const folder of FOLDERS) {
     const path = join(ROOT, folder);
-    for (const name of readdirSync(path).sort())
+    const files = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isFile());
+    for (const name of files.map((entry) => entry.name).sort())
       hash.update(`${folder}/${name}\0`).update(readFileSync(join(path, name)));
   }
   return hash.digest('hex');

@@ -1,6 +1,6 @@
 // Processes that the keeper is not the parent of: an earlier keeper started them. Their agents call
 // at the keeper's socket, and their end has to be looked for.
-import { readStat, signalProcess } from './processes.js';
+import { readStat, signalProcess } from './host/processes.js';
 
 /** @import { Agents } from './agents.js' */
 /** @import { Child } from './child.js' */

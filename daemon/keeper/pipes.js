@@ -7,7 +7,7 @@ import { closeSync, constants, fchownSync, openSync, readdirSync, readSync, rmSy
 import { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 
-/** @import { Owner } from './owner.js' */
+/** @import { Owner } from './host/owner.js' */
 
 const POOL_LOW = 16;
 const POOL_BATCH = 64;

@@ -67,6 +67,14 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {number} port
  * @property {string} family  'IPv4', 'IPv6' or 'pipe' (then `address` is the path and port is 0).
  *
+ * @typedef {object} ListenFailure  A listen() that failed.
+ * @property {string | null} address  As the app asked: null is all addresses, and of a Unix socket it
+ *   is the path.
+ * @property {number} port
+ * @property {number} family  4, 6, or 0 for a Unix socket.
+ * @property {string} code  The system's.
+ * @property {string | null} app  Which app holds the address.
+ *
  * @typedef {object} Exit
  * @property {number | null} code
  * @property {string | null} signal
@@ -85,6 +93,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {Address[]} addresses
+ * @property {ListenFailure | null} listenFailure
  * @property {boolean} isReady  The app sent 'ready'.
  * @property {boolean} isRetiring
  * @property {boolean} isGated

@@ -5,12 +5,12 @@
 //
 // Signalling before draining is the classic cause of lost requests; waiting for the main process
 // alone leaves orphans.
-import { describeError } from './log.js';
-import { hasSignal, relativesOf, signalProcess } from './processes.js';
+import { describeError } from './host/log.js';
+import { hasSignal, relativesOf, signalProcess } from './host/processes.js';
 
 /** @import { Child } from './child.js' */
-/** @import { Log } from './log.js' */
-/** @import { ProcessFact } from './processes.js' */
+/** @import { Log } from './host/log.js' */
+/** @import { ProcessFact } from './host/processes.js' */
 /** @import { RetireParams } from './protocol.js' */
 
 /**

@@ -1,7 +1,7 @@
 // Which worker each schedule chooses for a connection (docs/balancing.md).
 
 /** @import { Child } from './child.js' */
-/** @import { Handle } from './listeners.js' */
+/** @import { Handle } from './sockets/listeners.js' */
 
 /** @param {Child[]} children  Of equals the first is chosen. */
 export function leastLoaded(children) {

@@ -7,7 +7,7 @@ import { atUsualOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { KeeperError } from './protocol.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
-/** @import { Listener } from './listeners.js' */
+/** @import { Listener } from './sockets/listeners.js' */
 /** @import { Pipes } from './pipes.js' */
 /** @import { SpawnParams } from './protocol.js' */
 

@@ -9,7 +9,7 @@ import { readVersion } from '../shared/version.js';
 import { shortTarget } from '../shared/without-secrets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
-/** @import { Hello, SlotStatus } from '../shared/wire/protocol.js' */
+/** @import { HeldSocket, Hello, SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
  * @typedef {object} DiskFacts
@@ -48,6 +48,7 @@ import { shortTarget } from '../shared/without-secrets.js';
  * @property {Record<string, number>} sysctls
  * @property {Hello | null} manager
  * @property {ReturnType<typeof shownSlot>[]} slots
+ * @property {HeldSocket[]} sockets  That the manager holds for apps.
  * @property {string[]} notices  Of the manager.
  * @property {boolean | null} isAtBoot  Whether something starts this home at boot. Null: this
  *   system has another way.
@@ -80,6 +81,7 @@ const REMOTE_TYPES = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x6573_5546];
 export async function gatherFacts(context, { root = '/' } = {}) {
   const client = await context.predecessor();
   const { slots = [], notices = [] } = client ? await client.request('list', { detail: true }) : {};
+  const { sockets = [] } = client ? await client.request('sockets') : {};
   const manager = client?.hello ?? null;
   const pid = manager?.keeperPid ?? process.pid;
   const limits = systemLimits(pid, { root });
@@ -100,6 +102,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
     sysctls: sysctlsOf(root),
     manager,
     slots: slots.map(shownSlot),
+    sockets,
     notices,
     isAtBoot: isAtBoot(root, context),
     pm2Pid: pm2Pid(root, context.env),
@@ -131,6 +134,7 @@ const SLOT_FIELDS = /** @type {const} */ ([
   'isReady',
   'autorestart',
   'logLost',
+  'listenFailure',
 ]);
 
 /** @param {SlotStatus} slot */

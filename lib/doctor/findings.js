@@ -2,8 +2,10 @@
 // Must not: read anything; facts.js does.
 // Start at: RULES.
 import { formatBytes } from '../render/slots.js';
+import { adviceOn, describeListenFailure } from '../shared/death-text.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
+/** @import { ListenFailure } from '../shared/wire/protocol.js' */
 /** @import { Facts } from './facts.js' */
 
 /**
@@ -181,6 +183,27 @@ const RULES = [
   ({ slots }) =>
     perApp(
       slots,
+      (slot) => Boolean(slot.listenFailure),
+      (name) => {
+        const failure = /** @type {ListenFailure} */ (
+          slots.find((slot) => slot.name === name && slot.listenFailure)?.listenFailure
+        );
+        return warn(`"${name}" ${describeListenFailure(failure)}.`, `${adviceOn(failure)}.`);
+      },
+    ),
+  ({ sockets, slots }) =>
+    sockets
+      .filter(({ app, users }) => users.length === 0 && !slots.some((slot) => slot.name === app && isComing(slot)))
+      .map(({ app, address, port }) =>
+        bad(
+          `The manager holds ${port === 0 ? address : `port ${port}`} for "${app}", and no instance of it runs or ` +
+            `is about to.`,
+          'Nothing else can listen there until the app is started again and stopped, or until: nclust kill',
+        ),
+      ),
+  ({ slots }) =>
+    perApp(
+      slots,
       (slot) => Boolean(slot.logLost),
       (name) => warn(`Lines of "${name}" were lost.`, `nclust describe ${shellQuote(name)} tells how many, and why.`),
     ),
@@ -196,6 +219,11 @@ const RULES = [
     ),
   ({ notices }) => notices.map((notice) => warn(notice, 'It is in nclust.log, too.')),
 ];
+
+/** @param {Facts['slots'][number]} slot */
+function isComing({ status }) {
+  return status !== 'stopped' && status !== 'errored';
+}
 
 /**
  * @param {Facts['slots']} slots

@@ -1,3 +1,4 @@
+import { CLEAN_EXIT, describeListenFailure } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
 
 /** @import { Death, DeathCause } from '../shared/wire/protocol.js' */
@@ -25,9 +26,21 @@ const WORDS = {
 export function describeDeath(death) {
   // "Replaced by a reload" says by itself which command it was.
   const by =
-    death.by && death.by !== death.cause ? (death.cause === 'boot-timeout' ? `: ${death.by}` : ` by ${death.by}`) : '';
+    death.by && death.by !== death.cause
+      ? death.cause === 'boot-timeout'
+        ? death.listenFailure
+          ? ''
+          : `: ${death.by}`
+        : ` by ${death.by}`
+      : '';
   if (death.cause === 'spawn-failed') return `${WORDS[death.cause]}${by}`;
   const how = death.signal ? `killed by ${death.signal}` : `exited with code ${death.code ?? '?'}`;
   const before = death.wasReady ? '' : ', before it was up';
-  return `${how} after ${formatDuration(death.uptimeMs)}${before}: ${WORDS[death.cause] ?? death.cause}${by}`;
+  return `${how} after ${formatDuration(death.uptimeMs)}${before}: ${reasonOf(death)}${by}`;
+}
+
+/** @param {Death} death */
+function reasonOf({ cause, code, signal, listenFailure }) {
+  if (listenFailure && (cause === 'crash' || cause === 'boot-timeout')) return describeListenFailure(listenFailure);
+  return cause === 'crash' && signal === null && code === 0 ? CLEAN_EXIT : (WORDS[cause] ?? cause);
 }

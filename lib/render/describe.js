@@ -1,3 +1,4 @@
+import { describeListenFailure } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
 import { describeDeath } from './death.js';
 import { logRows, triggerRows } from './describe-rows.js';
@@ -85,6 +86,7 @@ function stateRows(slot, nowMs) {
     ['uptime', uptimeOf(slot, nowMs)],
     ['created at', new Date(slot.createdAtMs).toISOString()],
     ...(addresses.length > 0 ? [['listening on', addresses.join(', ')]] : []),
+    ...(slot.listenFailure ? [['not listening', `it ${describeListenFailure(slot.listenFailure)}`]] : []),
   ];
 }
 
@@ -197,6 +199,7 @@ function summaryLines(slot, { nowMs, paint }) {
   return [
     `  ${paint(statusStyle(slot.status), standing(slot, nowMs))}${what(slot)}`,
     ...(slot.waitingFor ? [`  It waits for ${oneLine(slot.waitingFor)}.`] : []),
+    ...(slot.listenFailure ? [`  It ${oneLine(describeListenFailure(slot.listenFailure))}.`] : []),
     ...(death
       ? [
           `  It last ${isAsked(death) ? 'ended' : 'died'} at ${clockTime(death.atMs, nowMs)}, ` +

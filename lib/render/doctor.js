@@ -10,11 +10,45 @@ import { harmless, jsonLine, oneLine } from './text.js';
 const COLOURS = /** @type {const} */ ({ bad: 'red', warn: 'yellow', note: 'cyan' });
 
 /**
- * @param {{ findings: Finding[] }} data
+ * @param {{ findings: Finding[], facts: Pick<Facts, 'sockets'> }} data
  * @param {View} view
  * @returns {string}
  */
-export function renderDoctor({ findings }, { paint, columns }) {
+export function renderDoctor({ findings, facts }, view) {
+  return `${findingLines(findings, view)}${socketLines(facts.sockets, view)}`;
+}
+
+/**
+ * @param {Facts['sockets']} sockets
+ * @param {Pick<View, 'paint' | 'columns'>} view
+ */
+function socketLines(sockets, { paint, columns }) {
+  if (sockets.length === 0) return '';
+  const rows = sockets.map(({ app, address, port, users }) => [
+    placeOf(address, port),
+    oneLine(app),
+    users.length === 0
+      ? 'held for its next instance'
+      : users.map(({ slot, pid }) => `instance ${slot} (pid ${pid})`).join(', '),
+  ]);
+  const lines = renderColumns(rows, { paint, columns }).map((line) => `  ${line}\n`);
+  return `${paint('bold', 'Sockets that are held')}\n${lines.join('')}`;
+}
+
+/**
+ * @param {string} address
+ * @param {number} port
+ */
+function placeOf(address, port) {
+  if (port === 0) return oneLine(address);
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/**
+ * @param {Finding[]} findings
+ * @param {Pick<View, 'paint' | 'columns'>} view
+ */
+function findingLines(findings, { paint, columns }) {
   if (findings.length === 0) return 'Nothing is known to be wrong here.\n';
   /** @type {Cell[][]} */
   const rows = findings.flatMap(({ level, what, remedy }) => [
@@ -45,7 +79,7 @@ export function renderReport({ facts, findings, log }, view) {
     ),
     section(
       'doctor',
-      renderDoctor({ findings }, /** @type {View} */ (plain))
+      renderDoctor({ findings, facts }, /** @type {View} */ (plain))
         .trimEnd()
         .split('\n'),
     ),

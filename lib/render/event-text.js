@@ -1,3 +1,4 @@
+import { CLEAN_EXIT, describeListenFailure } from '../shared/death-text.js';
 import { formatDuration } from '../shared/units.js';
 
 /** @import { LoggedEvent } from '../shared/event-log.js' */
@@ -108,12 +109,17 @@ export function isAsked({ cause }) {
  * How a process ended: "exit code 1", "signal SIGKILL", "out of memory (the kernel)".
  * @param {LoggedEvent} event
  */
-export function endOf({ cause, by, code, signal }) {
+export function endOf({ cause, by, code, signal, listenFailure }) {
+  const failed = listenFailure ? `it ${describeListenFailure(listenFailure)}` : '';
+  if (failed && cause === 'boot-timeout') return failed;
+  if (failed && cause === 'crash' && !signal) return `${failed} (exit code ${code})`;
   if (cause === 'out-of-memory') return `out of memory (${by})`;
   if (cause === 'spawn-failed') return 'it could not be started';
   if (cause === 'boot-timeout') return `not ready in time${by ? ` (${by})` : ''}`;
   if (signal) return `signal ${signal}${by ? ` (${by})` : ''}`;
-  return code === null || code === undefined ? 'nobody saw how' : `exit code ${code}`;
+  return code === null || code === undefined
+    ? 'nobody saw how'
+    : `exit code ${code}${code === 0 ? ` (${CLEAN_EXIT})` : ''}`;
 }
 
 /**

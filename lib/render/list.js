@@ -1,6 +1,7 @@
 // Knows: data to text, for the terminal and for the dashboard.
 // Must not: read a file, or ask the manager.
 // Start at: renderList(), then slots.js and table.js; paint.js has the colours.
+import { describeListenFailure } from '../shared/death-text.js';
 import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, HOME } from './cursor.js';
 import { byName, formatBytes, needsAttention, renderSlots, statusStyle, uptimeOf } from './slots.js';
 import { BRANCH, LAST_BRANCH } from './table.js';
@@ -39,7 +40,20 @@ function renderOnce(slots, view) {
   const sorted = sort === undefined ? slots.toSorted(byName) : sortSlots(slots, String(sort), view.nowMs);
   return miniList
     ? sorted.map((slot) => renderBlock(slot, view.nowMs)).join('')
-    : renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view);
+    : `${renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view)}${silentLines(sorted, view)}`;
+}
+
+/**
+ * Below the table: what the word in it does not say.
+ * @param {BriefStatus[]} slots
+ * @param {Pick<View, 'paint'>} view
+ */
+function silentLines(slots, { paint }) {
+  const lines = slots.flatMap(({ name, listenFailure }) =>
+    // A manager of an earlier version does not say it.
+    listenFailure ? [`${oneLine(name)} ${oneLine(describeListenFailure(listenFailure))}.`] : [],
+  );
+  return [...new Set(lines)].map((line) => `${paint('yellow', line)}\n`).join('');
 }
 
 /**

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { CLEAN_EXIT, describeListenFailure } from '../shared/death-text.js';
 
 /** @import { Death, SlotStatus } from '../shared/wire/protocol.js' */
 
@@ -45,7 +46,9 @@ export function sayGivenUp({ name, id, lastDeath }) {
     ? 'it could not be started'
     : lastDeath.signal
       ? `it was ended by ${lastDeath.signal}`
-      : `it exited with code ${lastDeath.code}`;
+      : lastDeath.listenFailure
+        ? `it ${describeListenFailure(lastDeath.listenFailure)}`
+        : `it exited with code ${lastDeath.code}${lastDeath.code === 0 ? ` (${CLEAN_EXIT})` : ''}`;
   return `"${name}" (id ${id}) is given up: ${how}, too often.`;
 }
 

@@ -503,6 +503,7 @@ export class FakeKeeper {
       outPipe: null,
       errPipe: null,
       addresses: [],
+      listenFailure: null,
       isReady: false,
       isRetiring: false,
       isAdopted: false,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readFileSync, readSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { fixturePath } from '../helpers/fixtures.js';
 import { realKeeper, temporaryHome } from '../helpers/keeper.js';
 import { isRoot, NOBODY } from '../helpers/other-user.js';
-import { takePort } from '../helpers/ports.js';
+import { isFree, takePort } from '../helpers/ports.js';
 import { isRunning, processesOf } from '../helpers/processes.js';
 import { waitFor } from '../helpers/wait-for.js';
 
@@ -86,6 +86,30 @@ test('a released address is refused', async () => {
   await keeper.call('release', { app: 'api' });
 
   await expect(ask(port)).rejects.toThrow('ECONNREFUSED');
+});
+
+test.each([
+  ['cluster', 'port'],
+  ['fork', 'port'],
+  ['cluster', 'path'],
+  ['fork', 'path'],
+])('a process that begins to listen while it ends leaves no socket behind (%s, %s)', async (mode, kind) => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  const path = join(temporaryHome(), 'late.sock');
+  const env = kind === 'port' ? { PORT: String(port) } : { SOCKET: path };
+  await keeper.spawnNode('one', 'listens-when-told-to-end', { mode, env });
+  await keeper.says('one', 'runs');
+  // As control does it: nothing of the app is wanted any more, and then its processes end.
+  await keeper.call('release', { app: 'api' });
+  await keeper.retire('one');
+  await keeper.says('one', 'listens');
+  await keeper.event('gone', 'one');
+
+  expect((await keeper.call('sockets')).sockets).toEqual([]);
+  // As it would alone, a program in fork mode that calls process.exit() leaves its path.
+  if (kind === 'port') expect(await isFree(port)).toBe(true);
+  else if (mode === 'cluster') expect(existsSync(path)).toBe(false);
 });
 
 test.each(['handover', 'finish'])(

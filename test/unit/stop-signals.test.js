@@ -5,7 +5,7 @@ import { sourceFiles } from '../helpers/source-tree.js';
 // process. So there is one place.
 const ALLOWED = {
   'daemon/keeper/retire.js': 'the one place that ends processes',
-  'daemon/keeper/processes.js': 'how a signal is sent',
+  'daemon/keeper/host/processes.js': 'how a signal is sent',
   'daemon/keeper/keeper.js': 'the verb `signal`: what a user asks for with sendSignal',
   'daemon/keeper/control-supervisor.js': 'a control on trial that does not answer: no app',
   'daemon/control/keeper-link/launch.js': 'a keeper that hangs before it has taken over: no app',

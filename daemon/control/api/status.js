@@ -10,7 +10,7 @@ import { describeRefusal } from '../update/refusals.js';
 import { toldByApps } from './messages.js';
 import { flag, optional, readParams, text, texts, withDefault } from './params.js';
 
-/** @import { BriefStatus, Hello, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
+/** @import { BriefStatus, HeldSocket, Hello, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Receipt } from '../requests/outcome.js' */
 /** @import { World } from '../state/registry.js' */
 /** @import { Client } from './connection.js' */
@@ -63,6 +63,12 @@ export const readings = {
   },
 
   /** @type {MethodBody} */
+  async sockets({ control }) {
+    const { sockets } = await control.askKeeper('sockets', {});
+    return { sockets: sockets.map((/** @type {any} */ socket) => heldSocket(control.world, socket)) };
+  },
+
+  /** @type {MethodBody} */
   reset(desk, params) {
     const { targets } = readParams({ targets: texts }, params);
     const ids = selectIds(desk.control.world.desired, targets);
@@ -79,6 +85,21 @@ export const readings = {
     return { slots: statuses(desk, ids) };
   },
 };
+
+/**
+ * @param {World} world
+ * @param {{ app: string, address: string, port: number, users: string[] }} socket
+ * @returns {HeldSocket}
+ */
+function heldSocket({ instances }, { app, address, port, users }) {
+  const known = users.flatMap((instanceId) => instances.get(instanceId) ?? []);
+  return {
+    app: known[0]?.label.name ?? app,
+    address,
+    port,
+    users: known.map(({ label, pid }) => ({ id: label.id, slot: label.slot, pid })),
+  };
+}
 
 /**
  * Until the next reload or restart: perhaps nobody was waiting when it happened.

@@ -61,7 +61,7 @@ export function noteStep({ bus, world, parts }, seat, before, event, o) {
 export function noteDied(
   { bus, world },
   label,
-  { instanceId, atMs, lastLines, pid, code, signal, cause, by, uptimeMs, wasReady },
+  { instanceId, atMs, lastLines, pid, code, signal, cause, by, uptimeMs, wasReady, listenFailure },
 ) {
   bus.note({
     type: 'died',
@@ -74,6 +74,7 @@ export function noteDied(
     by,
     uptimeMs,
     wasReady,
+    ...(listenFailure ? { listenFailure } : {}),
     ...lastWords(lastLines),
   });
 }

@@ -4,6 +4,8 @@
 //
 // So the shapes of daemon/keeper/protocol.js stand here a second time.
 
+/** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
+
 /**
  * Either end of an IPC channel: `process` in a child, a ChildProcess in its parent.
  * @typedef {object} Port
@@ -32,6 +34,7 @@
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {Address[]} addresses
+ * @property {ListenFailure | null} [listenFailure]
  * @property {boolean} isReady
  * @property {boolean} isRetiring
  * @property {boolean} isAdopted

@@ -8,6 +8,7 @@ import { memoryOf } from '../state/registry.js';
 /** @import { Chronicle } from '../events/log.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { OomWatch } from '../host/oom-kills.js' */
+/** @import { FindHolder } from '../host/socket-holder.js' */
 /** @import { LogKeeper } from '../logs/app-logs.js' */
 /** @import { Journal, OwnLog } from '../logs/manager-log.js' */
 /** @import { Orphan, UidsOf } from '../recovery/find-orphans.js' */
@@ -31,6 +32,7 @@ import { memoryOf } from '../state/registry.js';
  * @property {Settings} settings
  * @property {Pick<OwnLog, 'reopen'>} ownLog
  * @property {OomWatch} oom
+ * @property {FindHolder} findHolder
  * @property {Environment} environment
  * @property {() => string} newInstanceId
  * @property {() => number} cpus

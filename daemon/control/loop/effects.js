@@ -81,6 +81,7 @@ export function newInstance(instanceId, label) {
     startedAtMs: null,
     bootedAtMs: null,
     addresses: [],
+    listenFailure: null,
     isReady: false,
     wasUp: false,
     isAwaitingSecrets: false,

@@ -12,6 +12,7 @@ import { vitals } from '../rollout/compare.js';
 import { memoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
 
 /** @import { Address, Exit } from '../keeper-link/link.js' */
+/** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
@@ -20,7 +21,16 @@ import { memoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
  * The function that takes each event from the keeper.
  * @type {Record<string, (core: Core, instance: Instance, data: any) => void>}
  */
-export const FACTS = { booted, listening, ready, exited, gone, vitals, 'agent-failed': agentFailed };
+export const FACTS = {
+  booted,
+  listening,
+  'listen-failed': listenFailed,
+  ready,
+  exited,
+  gone,
+  vitals,
+  'agent-failed': agentFailed,
+};
 
 /**
  * @param {Core} core
@@ -57,9 +67,30 @@ function agentFailed(core, { label, instanceId }, { part, message }) {
 function listening(core, instance, { address, port, family }) {
   const isKnown = instance.addresses.some((known) => known.address === address && known.port === port);
   if (!isKnown) instance.addresses = [...instance.addresses, { address, port, family }];
+  if (isPlaceOf(instance.listenFailure, { address, port, family })) instance.listenFailure = null;
   instance.bootedAtMs ??= core.parts.clock.nowMs();
   const seat = seatOfInstance(core.world, instance.instanceId);
   if (seat && hasShownUp(core.world, seat)) step(core, seat, { type: 'ready' });
+}
+
+/**
+ * @param {ListenFailure | null} failure
+ * @param {Address} where  An instance listens there.
+ */
+function isPlaceOf(failure, { address, port }) {
+  return failure?.port === port && (port > 0 || failure.address === address);
+}
+
+/**
+ * @param {Core} core
+ * @param {Instance} instance
+ * @param {ListenFailure} data
+ */
+function listenFailed(core, instance, { address, port, family, code, app }) {
+  const failure = { address, port, family, code, app };
+  instance.listenFailure = { ...failure, holder: app === null ? core.parts.findHolder(failure) : null };
+  const seat = seatOfInstance(core.world, instance.instanceId);
+  if (seat) step(core, seat, { type: 'listenFailed' });
 }
 
 /**
@@ -169,6 +200,7 @@ function noteDeath(core, instance, seat, lastLines, uptimeMs) {
     uptimeMs,
     wasReady: wasServing(instance),
     lastLines,
+    ...(instance.listenFailure && instance.addresses.length === 0 ? { listenFailure: instance.listenFailure } : {}),
   };
   recordDeath(memory, death);
   noteDied(core, label, death);

@@ -40,24 +40,3 @@ export function causeOf(c) {
   if (c.signal === 'SIGKILL' && c.hasOomKillGrown()) return { cause: 'out-of-memory', by: 'the kernel' };
   return { cause: OWN_FAULTS.has(c.signal) ? 'crash' : 'signal', by: null };
 }
-
-/**
- * A death in words that follow "instance 0 ".
- * @param {Death} death
- * @param {{ listenTimeoutMs: number } | null} spec
- * @returns {string}
- */
-export function describeDeath(death, spec) {
-  const after = ` after ${seconds(death.uptimeMs)}`;
-  if (death.cause === 'spawn-failed') return `could not be started: ${death.lastLines.join(' ')}`;
-  if (death.cause === 'boot-timeout')
-    return `was not ready in ${spec ? seconds(spec.listenTimeoutMs) : 'time'}${death.by ? ` (${death.by})` : ''}`;
-  if (death.cause === 'out-of-memory') return `ran out of memory${after} (${death.by})`;
-  if (death.signal !== null) return `was ended by ${death.signal}${after}`;
-  return death.code === null ? `ended${after}` : `exited with code ${death.code}${after}`;
-}
-
-/** @param {number} ms */
-function seconds(ms) {
-  return `${Number((ms / 1000).toFixed(1))}s`;
-}

@@ -26,23 +26,25 @@ import { judgeExit } from './restart-policy.js';
 // prettier-ignore
 export const TABLE = {
   down:     { start: spawn, stop: stay,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
-              exited: bug,     gone: bug,    timer: bug,     ...gateEvents(bug) },
+              exited: bug,     gone: bug,    timer: bug,     listenFailed: bug,   ...gateEvents(bug) },
   starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: setAgeTimer, refused: crashed, ready: letIn,
-              exited: crashed, gone: bug,    timer: overdue, ...gateEvents(bug), answered: turns, silent: hangs },
+              exited: crashed, gone: bug,    timer: overdue, listenFailed: hurry, ...gateEvents(bug),
+              answered: turns, silent: hangs },
   soaking:  { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: ask,     ...gateEvents(bug), answered: enter, silent: expel },
+              exited: crashed, gone: bug,    timer: ask,     listenFailed: stay,  ...gateEvents(bug),
+              answered: enter, silent: expel },
   entering: { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: expel,   ...gateEvents(stay), admitted: beUp },
+              exited: crashed, gone: bug,    timer: expel,   listenFailed: stay,  ...gateEvents(stay), admitted: beUp },
   up:       { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: bug,     ...gateEvents(stay), park },
+              exited: crashed, gone: bug,    timer: bug,     listenFailed: doubt, ...gateEvents(stay), park },
   parked:   { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: rest,    gone: bug,    timer: bug,     ...gateEvents(stay), takeBack },
+              exited: rest,    gone: bug,    timer: bug,     listenFailed: stay,  ...gateEvents(stay), takeBack },
   stopping: { start: stay,  stop: overrule, spawned: retireAtLast, booted: stay,        refused: finish,  ready: stay,
-              exited: stay,    gone: finish, timer: bug,     ...gateEvents(stay) },
+              exited: stay,    gone: finish, timer: bug,     listenFailed: stay,  ...gateEvents(stay) },
   backoff:  { start: stay,  stop: rest,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
-              exited: bug,     gone: bug,    timer: spawn,   ...gateEvents(bug) },
+              exited: bug,     gone: bug,    timer: spawn,   listenFailed: bug,   ...gateEvents(bug) },
   failed:   { start: spawn, stop: rest,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
-              exited: bug,     gone: bug,    timer: bug,     ...gateEvents(bug) },
+              exited: bug,     gone: bug,    timer: bug,     listenFailed: bug,   ...gateEvents(bug) },
 };
 
 /**
@@ -97,7 +99,27 @@ function setBootTimer(life, event, context) {
  * @param {Context} context
  */
 function allowedMs({ policy, trial }) {
-  return trial.isLoading ? policy.minUptimeMs : policy.listenTimeoutMs;
+  return trial.isLoading || trial.isUnheard ? policy.minUptimeMs : policy.listenTimeoutMs;
+}
+
+/**
+ * A cluster worker that cannot listen has this long to try again, or elsewhere.
+ * @type {Cell}
+ */
+function hurry(life, event, context) {
+  const { policy, trial, nowMs } = context;
+  if (!trial.isUnheard) return stay(life, event, context);
+  return { life, effects: [{ type: 'setTimer', ms: leftOf(policy.minUptimeMs, trial.startedAtMs ?? nowMs, nowMs) }] };
+}
+
+/**
+ * It counted as up by its age, before it tried to listen.
+ * @type {Cell}
+ */
+function doubt(life, event, context) {
+  const { policy, trial } = context;
+  if (!trial.isUnheard || trial.isOn) return stay(life, event, context);
+  return { life: { ...life, state: 'starting' }, effects: [{ type: 'setTimer', ms: policy.minUptimeMs }] };
 }
 
 /** An instance that has nothing else to show is up at the age of minUptime. @type {Cell} */

@@ -49,6 +49,7 @@ export const EVENTS = /** @type {const} */ ([
   'exited',
   'gone',
   'timer',
+  'listenFailed',
   'answered',
   'silent',
   'admitted',
@@ -70,7 +71,8 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'takeBack'}
  *   | {type: 'exited', code: number|null, uptimeMs: number}
  *   | {type: 'gone'}
- *   | {type: 'timer'}} LifeEvent
+ *   | {type: 'timer'}
+ *   | {type: 'listenFailed'}} LifeEvent
  *
  * booted: the instance has evaluated its main module. answered, silent: its event loop did or did
  * not answer when it was asked. admitted: connections come to the instance.
@@ -110,6 +112,8 @@ export const EVENTS = /** @type {const} */ ([
  * @property {string | null} missing  What it has to do besides living. Null: nothing.
  * @property {boolean} isLoading  All that is missing is the end of its main module, which may have
  *   none: a loop at the top level of an ES module.
+ * @property {boolean} isUnheard  A cluster worker that has tried to listen, failed, and listens
+ *   nowhere.
  * @property {number | null} startedAtMs
  * @property {number | null} bootedAtMs  Since when its age counts.
  */

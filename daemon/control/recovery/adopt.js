@@ -61,13 +61,14 @@ function instanceOf(core, fact) {
   const label = { ...written, name: findSlot(core.world, written.id)?.app.spec.name ?? written.name };
   const { pid, startedAtMs, addresses, isReady, isAdopted, outPipe, errPipe } = fact;
   const isStray = isLost(core, label.id);
-  const { isGated = false, isParked = false, bootedAtMs = startedAtMs } = fact;
+  const { isGated = false, isParked = false, bootedAtMs = startedAtMs, listenFailure = null } = fact;
   const instance = {
     ...newInstance(fact.instanceId, label),
     pid,
     startedAtMs,
     bootedAtMs,
     addresses: addresses.filter(isAddress),
+    listenFailure,
     isReady,
     isStray,
     isOrphan: isAdopted,

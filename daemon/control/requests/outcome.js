@@ -1,7 +1,7 @@
 // Knows: what a request promised: receipt, progress, outcome; the start of a reload.
 // Must not: remember what happened: it looks at how things stand.
 // Start at: outcomeOf(), then waiters.js; reload.js begins a reload for users and triggers.
-import { describeDeath } from '../policy/death-cause.js';
+import { adviceOn, describeDeath } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { findSlot, hasProcess, memoryOf, occupiedSlots, seatsOfSlot } from '../state/registry.js';
@@ -168,11 +168,9 @@ function lastDeath(world, id) {
  */
 function failure(world, id, reason) {
   const found = findSlot(world, id);
-  const lastLines = memoryOf(world, id).deaths.at(-1)?.lastLines ?? [];
-  return {
-    state: 'failed',
-    notUp: [{ id, name: found?.app.spec.name ?? '', slot: found?.wish.slot ?? 0, reason, lastLines }],
-  };
+  const { lastLines = [], listenFailure } = memoryOf(world, id).deaths.at(-1) ?? {};
+  const place = { id, name: found?.app.spec.name ?? '', slot: found?.wish.slot ?? 0 };
+  return { state: 'failed', notUp: [{ ...place, reason, lastLines, ...(listenFailure ? { listenFailure } : {}) }] };
 }
 
 /**
@@ -193,7 +191,8 @@ export function notUpError(notUp, { wanted, method }) {
       hint:
         first.reason === DELETED
           ? 'See: nclust list'
-          : `See: nclust logs ${shellQuote(first.name || String(first.id))} and nclust describe ${first.id}`,
+          : `${first.listenFailure ? `${adviceOn(first.listenFailure)}. ` : ''}See: nclust logs ` +
+            `${shellQuote(first.name || String(first.id))} and nclust describe ${first.id}`,
       data: { slots: notUp },
     },
   );

@@ -1,3 +1,4 @@
+import { describeListenFailure } from '../../../lib/shared/death-text.js';
 import { COMING } from '../policy/replace.js';
 import { findSlot, isWanted, seatOfInstance, seatsOf } from '../state/registry.js';
 
@@ -117,7 +118,7 @@ function bootedAtOf({ spec }, instance) {
  * @param {Seat} seat
  * @param {boolean} isOn
  * @param {Instance | null} instance
- * @returns {Pick<Trial, 'missing' | 'isLoading'>}
+ * @returns {Pick<Trial, 'missing' | 'isLoading' | 'isUnheard'>}
  */
 function missingOf(world, seat, isOn, instance) {
   const isLoading = instance !== null && instance.startedAtMs !== null && bootedAtOf(seat, instance) === null;
@@ -129,8 +130,11 @@ function missingOf(world, seat, isOn, instance) {
     : isLoading
       ? 'it was still loading its main module'
       : null;
-  const place = isOn ? placeMissing(world, seat, instance) : null;
-  return { missing: word ?? place, isLoading: isLoading && !seat.spec?.waitReady && place === null };
+  const failure = instance?.addresses.length === 0 ? instance.listenFailure : null;
+  const isUnheard = failure !== null && seat.spec?.mode === 'cluster' && !seat.spec.waitReady;
+  const lacking = isOn ? placeMissing(world, seat, instance) : null;
+  const place = failure && (isUnheard || lacking !== null) ? `it ${describeListenFailure(failure)}` : lacking;
+  return { missing: word ?? place, isLoading: isLoading && !seat.spec?.waitReady && place === null, isUnheard };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { adviceOn } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { seatsOfSlot } from '../state/registry.js';
@@ -29,7 +30,10 @@ export function reloadError(world, app, asked) {
   const serving = app.slots.flatMap((slot) => servingIn(world, app, slot, asked));
   const running = serving.map(({ slot, generation }) => ({ slot, generation }));
   const missing = app.slots.filter(({ slot, want }) => want === 'up' && !serving.some((one) => one.slot === slot));
-  const hint = `See: nclust logs ${shellQuote(name)}${slots.length > 0 ? ` and nclust describe ${slots[0].id}` : ''}`;
+  const [failure] = slots.flatMap(({ listenFailure }) => listenFailure ?? []);
+  const advice = failure ? `${adviceOn(failure)}. ` : '';
+  const more = slots.length > 0 ? ` and nclust describe ${slots[0].id}` : '';
+  const hint = `${advice}See: nclust logs ${shellQuote(name)}${more}`;
   const what = kind === 'rolled-back' ? 'was rolled back' : 'stopped';
   const code = kind === 'rolled-back' ? 'ERR_NCLUST_ROLLED_BACK' : 'ERR_NCLUST_RELOAD_FAILED';
   return new NclustError(code, `Reload of "${name}" ${what}: ${reason}. ${describeRunning(serving, missing, kind)}`, {

@@ -1,7 +1,7 @@
 // Knows: a guarded reload: its wishes, what an instance must show, when it is halted or taken back.
 // Must not: start or stop a process; the plan does that.
 // Start at: reload() in changes.js, then trialOf() in readiness.js and this file.
-import { describeDeath } from '../policy/death-cause.js';
+import { describeDeath } from '../../../lib/shared/death-text.js';
 import { findApp, replaceApp, specOf } from '../state/desired.js';
 import { memoryOf, seatKey, seatsOfSlot } from '../state/registry.js';
 import { finished, halted, rolledBack } from './changes.js';
@@ -116,7 +116,8 @@ function notUpOf(world, app, { id, slot, generation }) {
   const instanceId = world.seats.get(seatKey(id, generation))?.instanceId;
   const death = deaths.find((one) => one.instanceId === instanceId) ?? deaths.at(-1);
   const reason = death ? describeDeath(death, specOf(app, generation)) : 'did not get up';
-  return { id, name: app.spec.name, slot, reason, lastLines: death?.lastLines ?? [] };
+  const { lastLines = [], listenFailure } = death ?? {};
+  return { id, name: app.spec.name, slot, reason, lastLines, ...(listenFailure ? { listenFailure } : {}) };
 }
 
 /**

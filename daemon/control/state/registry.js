@@ -6,6 +6,7 @@ import { newMemory } from './slot-history.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
+/** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Cancel } from '../host/clock.js' */
 /** @import { Address, Exit } from '../keeper-link/link.js' */
 /** @import { Life } from '../policy/seat.js' */
@@ -43,6 +44,8 @@ import { newMemory } from './slot-history.js';
  * @property {number | null} bootedAtMs  When its main module had been evaluated or it listened,
  *   whichever came first; of what cannot say so, when it was started.
  * @property {Address[]} addresses
+ * @property {ListenFailure | null} listenFailure  Its last listen() that failed, until it listens
+ *   there.
  * @property {boolean} isReady  It said so.
  * @property {boolean} wasUp  It has been, whatever it is now.
  * @property {boolean} isAwaitingSecrets  The keeper has not been asked for it.

@@ -162,7 +162,20 @@ export function briefStatus(world, { spec }, wish, { overview, usageOf }) {
     memoryBytes: usage?.memoryBytes ?? 0,
     user: spec.user,
     watching: isWatched(spec) && wish.want === 'up',
+    listenFailure: listenFailureOf(world, wish, seat),
   };
+}
+
+/**
+ * Between two attempts it is that of the last one.
+ * @param {World} world
+ * @param {SlotWish} wish
+ * @param {Seat | undefined} seat
+ */
+function listenFailureOf(world, { id, want }, seat) {
+  const now = livingInstance(world, seat)?.listenFailure;
+  if (now || want === 'down' || seat?.life.state === 'up') return now ?? null;
+  return memoryOf(world, id).deaths.at(-1)?.listenFailure ?? null;
 }
 
 /**
@@ -249,6 +262,7 @@ export function deletedStatus({ id, name, slot }) {
     nodeVersion: null,
     watching: false,
     addresses: [],
+    listenFailure: null,
     waitingFor: null,
     isReady: false,
     autorestart: true,

@@ -207,6 +207,7 @@ const SHARED = [
   'lib/render/log-text.js',
   'lib/render/why/answer.js',
   'lib/render/why/fold.js',
+  'lib/shared/death-text.js',
   'lib/shared/units.js',
 ];
 

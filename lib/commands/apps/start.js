@@ -16,6 +16,7 @@ import {
   separateWatched,
 } from '../../config/options/options.js';
 import { buildSpec, snapshot } from '../../config/spec/build.js';
+import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
@@ -88,10 +89,12 @@ export async function start(context, targets, options, args) {
           )
         ).slots;
   const isOnlyAdded = read.autostart === false && again.length === 0;
-  return outcome(context, client, [...started, ...again], {
+  const shown = await outcome(context, client, [...started, ...again], {
     done: isOnlyAdded ? 'Added, and did not start,' : wait ? 'Started' : 'Starting',
     json: options.json,
   });
+  if (wait && !options.json) sayWhatIsSilent(context, shown.slots);
+  return shown;
 }
 
 /**
@@ -133,6 +136,23 @@ function isListed(target, known) {
   // A path from the root looks like a pattern, too.
   if (/^\/.+\/[imsu]*$/.test(target)) return !existsSync(target);
   return known.some(({ id, name, namespace }) => name === target || namespace === target || String(id) === target);
+}
+
+/**
+ * The list says online of what nothing listens for, too.
+ * @param {Context} context
+ * @param {SlotStatus[]} slots
+ */
+function sayWhatIsSilent(context, slots) {
+  const silent = slots.filter(
+    ({ status, nodeVersion, addresses }) => status === 'online' && nodeVersion !== null && addresses.length === 0,
+  );
+  for (const name of new Set(silent.map((slot) => slot.name))) {
+    const failure = silent.find((slot) => slot.name === name && slot.listenFailure)?.listenFailure;
+    context.talk(
+      `"${name}" ${failure ? describeListenFailure(failure) : 'has not begun to listen on a port or socket'}.`,
+    );
+  }
 }
 
 /** @param {Context} context */

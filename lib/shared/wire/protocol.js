@@ -27,6 +27,7 @@ export const INSPECTOR_URL = /^ws:\/\/[\w.:[\]-]+\/[\w-]+$/;
 export const METHODS = /** @type {const} */ ([
   'hello',
   'list',
+  'sockets',
   'start',
   'stop',
   'restart',
@@ -86,6 +87,30 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} uptimeMs
  * @property {boolean} wasReady
  * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
+ * @property {ListenFailure} [listenFailure]  It listened nowhere, because of this.
+ */
+
+/**
+ * A listening socket that the keeper holds for an app.
+ * @typedef {object} HeldSocket
+ * @property {string} app
+ * @property {string} address  Of a Unix socket its path.
+ * @property {number} port  0 for a Unix socket.
+ * @property {{ id: number, slot: number, pid: number }[]} users  The instances that listen on it.
+ *   None: it is held for the next one, and clients wait in its queue.
+ */
+
+/**
+ * A listen() that failed.
+ * @typedef {object} ListenFailure
+ * @property {string | null} address  As the app asked: null is all addresses, and of a Unix socket it
+ *   is the path.
+ * @property {number} port  0 for a Unix socket.
+ * @property {number} family  4, 6, or 0 for a Unix socket.
+ * @property {string} code  The system's: EADDRINUSE, EACCES.
+ * @property {string | null} app  Which app of this manager holds the address.
+ * @property {{ pid: number, command: string } | null} [holder]  Which other program does, where the
+ *   system says so.
  */
 
 /**
@@ -159,6 +184,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {string | null} nodeVersion
  * @property {boolean} watching
  * @property {{ address: string, port: number, family: string }[]} addresses
+ * @property {ListenFailure | null} listenFailure  Its last listen() that failed, until it listens
+ *   there.
  * @property {string | null} waitingFor
  * @property {boolean} isReady
  * @property {boolean} autorestart
@@ -179,7 +206,7 @@ export const METHODS = /** @type {const} */ ([
  * @typedef {Pick<
  *   SlotStatus,
  *   | 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs' | 'restarts'
- *   | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching'
+ *   | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching' | 'listenFailure'
  * >} BriefStatus  What a table of many slots shows.
  */
 
@@ -277,7 +304,10 @@ export const METHODS = /** @type {const} */ ([
 
 /**
  * One slot that did not get up, inside the data of ERR_NCLUST_NOT_UP.
- * @typedef {{ id: number, name: string, slot: number, reason: string, lastLines: string[] }} NotUp
+ * @typedef {{
+ *   id: number, name: string, slot: number, reason: string, lastLines: string[],
+ *   listenFailure?: ListenFailure,
+ * }} NotUp
  */
 
 /**

@@ -134,6 +134,7 @@ export function createRig({ seed = 0 } = {}) {
         journal: (event, fields) => void events.push({ event, ...fields }),
         chronicle: rig.chronicle(),
         oom: { hasGrown: () => rig.oomKilled, refresh: () => {} },
+        findHolder: () => null,
         environment: createEnvironment({
           clock,
           secrets: createSecrets({ clock, readOne: (spec, name) => rig.secret(spec, name) }),

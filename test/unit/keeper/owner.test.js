@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ownerOf, withUid } from '../../../daemon/keeper/owner.js';
+import { ownerOf, withUid } from '../../../daemon/keeper/host/owner.js';
 import { importsOf, sourceFiles } from '../../helpers/source-tree.js';
 
-vi.mock('../../../daemon/keeper/log.js', () => ({
+vi.mock('../../../daemon/keeper/host/log.js', () => ({
   log: vi.fn(),
   describeError: (error) => ({ message: error.message }),
 }));

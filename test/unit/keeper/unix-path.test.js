@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import agent from '../../../daemon/agent/bind-path.cjs';
-import * as keeper from '../../../daemon/keeper/unix-path.js';
+import * as keeper from '../../../daemon/keeper/sockets/unix-path.js';
 
 // The agent of a fork-mode process binds by itself what the keeper restores and removes later.
 // Neither may import from the other.

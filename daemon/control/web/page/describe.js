@@ -1,4 +1,5 @@
 import { describeDeath } from '../../../../lib/render/death.js';
+import { describeListenFailure } from '../../../../lib/shared/death-text.js';
 import { isAsked } from '../../../../lib/render/event-text.js';
 import { ago, clockTime } from '../../../../lib/render/time.js';
 import { formatDuration } from '../../../../lib/shared/units.js';
@@ -106,7 +107,11 @@ function listening(slots) {
       ),
     ),
   );
-  return all.size > 0 ? [fact('Listening on', [...all].join(', '))] : [];
+  const failure = slots.find((slot) => slot.listenFailure)?.listenFailure;
+  return [
+    ...(all.size > 0 ? [fact('Listening on', [...all].join(', '))] : []),
+    ...(failure ? [fact('Not listening', `it ${describeListenFailure(failure)}`)] : []),
+  ];
 }
 
 /**

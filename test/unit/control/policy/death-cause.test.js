@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { watchOomKills } from '../../../../daemon/control/host/oom-kills.js';
-import { causeOf, describeDeath } from '../../../../daemon/control/policy/death-cause.js';
+import { causeOf } from '../../../../daemon/control/policy/death-cause.js';
 
 const plain = {
   code: null,
@@ -51,22 +51,6 @@ test.each([
   ['an end that its keeper did not live to see', { isOrphan: true }, { cause: 'orphan', by: null }],
 ])('%s is told apart', (_what, circumstances, cause) => {
   expect(causeOf({ ...plain, ...circumstances })).toEqual(cause);
-});
-
-test.each([
-  [{ code: 1, signal: null, cause: 'crash', uptimeMs: 412 }, 'exited with code 1 after 0.4s'],
-  [{ code: null, signal: 'SIGKILL', cause: 'signal', uptimeMs: 61_000 }, 'was ended by SIGKILL after 61s'],
-  [{ code: null, signal: 'SIGINT', cause: 'boot-timeout', uptimeMs: 10_000 }, 'was not ready in 3s'],
-  [
-    { code: null, signal: null, cause: 'spawn-failed', uptimeMs: 0, lastLines: ['ENOENT: no such file'] },
-    'could not be started: ENOENT: no such file',
-  ],
-  [
-    { code: null, signal: 'SIGABRT', cause: 'out-of-memory', by: 'the heap limit of V8', uptimeMs: 5_000 },
-    'ran out of memory after 5s (the heap limit of V8)',
-  ],
-])('%o reads %s', (death, words) => {
-  expect(describeDeath(death, { listenTimeoutMs: 3_000 })).toBe(words);
 });
 
 test('kills for memory are counted in the cgroup of v2, of v1, and in the machine', () => {

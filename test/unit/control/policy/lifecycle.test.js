@@ -16,6 +16,7 @@ const EXAMPLES = {
   exited: { type: 'exited', code: 1, uptimeMs: 10 },
   gone: { type: 'gone' },
   timer: { type: 'timer' },
+  listenFailed: { type: 'listenFailed' },
   answered: { type: 'answered' },
   silent: { type: 'silent' },
   admitted: { type: 'admitted' },
@@ -27,7 +28,9 @@ const open = { isOn: false, door: 'open', missing: null, isLoading: false, start
 const late = { ...open, missing: 'it did not send "ready"', startedAtMs: -10_000 };
 const canary = { isOn: true, door: 'canary', missing: null, startedAtMs: 1_000, bootedAtMs: 1_000 };
 
-const trials = [open, late, canary, { ...canary, door: 'gated' }, { ...canary, missing: 'it did not listen' }];
+const unheard = { ...open, missing: 'it could not listen on port 80', isUnheard: true };
+
+const trials = [open, late, unheard, canary, { ...canary, door: 'gated' }, { ...canary, missing: 'it did not listen' }];
 
 const contexts = [true, false].flatMap((isWanted) =>
   [true, false].flatMap((autorestart) =>
@@ -210,5 +213,28 @@ describe('behind a door', () => {
     });
     expect(through('up', 'park', 'takeBack', 'admitted')(open).life.state).toBe('up');
     expect(through('up', 'park', 'exited')(open).life.state).toBe('down');
+  });
+});
+
+describe('a worker that cannot listen', () => {
+  const policy = makeSpec({ minUptimeMs: 1_000, listenTimeoutMs: 3_000 });
+  const at = (/** @type {number} */ nowMs, trial = unheard) => ({ isWanted: true, trial, nowMs, policy });
+
+  test('is not ready at min_uptime, whatever listen_timeout is', () => {
+    const hurried = next(lifeIn('starting'), { type: 'listenFailed' }, at(1_300));
+    expect(hurried.effects).toEqual([{ type: 'setTimer', ms: 700 }]);
+    const expelled = next(hurried.life, { type: 'timer' }, at(2_000));
+    expect(expelled.life.asked).toEqual({ cause: 'boot-timeout', by: 'it could not listen on port 80' });
+  });
+
+  test('that counted as up by its age has min_uptime to listen elsewhere', () => {
+    const doubted = next(lifeIn('up'), { type: 'listenFailed' }, at(60_000));
+    expect(doubted).toMatchObject({ life: { state: 'starting' }, effects: [{ type: 'setTimer', ms: 1_000 }] });
+    expect(next(doubted.life, { type: 'ready' }, at(60_500, open)).life.state).toBe('up');
+    expect(next(doubted.life, { type: 'timer' }, at(61_000)).life.state).toBe('stopping');
+  });
+
+  test('stays up when it listens on another address', () => {
+    expect(next(lifeIn('up'), { type: 'listenFailed' }, at(60_000, open)).life.state).toBe('up');
   });
 });

@@ -33,6 +33,14 @@ const SLOT = {
     pidFile: evil('/h/pid'),
     nodeVersion: evil('v20.11.0'),
     addresses: [{ address: evil('127.0.0.1'), port: 80, family: evil('IPv4') }],
+    listenFailure: {
+      address: evil('127.0.0.1'),
+      port: 80,
+      family: 4,
+      code: evil('EADDRINUSE'),
+      app: null,
+      holder: { pid: 7, command: evil('nginx') },
+    },
     // Of this user: a profile is given to the owner of the process.
     pid: process.pid,
     waitingFor: evil('a restart'),
@@ -99,6 +107,9 @@ const entries = [evil('a line'), JSON.stringify({ level: 30, msg: evil('hi'), [e
 /** Answers of a manager. */
 export const ANSWERS = {
   list: () => ({ slots: [SLOT], notices: [evil('A notice.')] }),
+  sockets: () => ({
+    sockets: [{ app: evil('api'), address: evil('::'), port: 80, users: [{ id: 0, slot: 0, pid: 7 }] }],
+  }),
   metrics: () => SAMPLE,
   logs: (/** @type {any} */ { subscription }, /** @type {any} */ socket) => {
     socket.write(

@@ -236,7 +236,7 @@ describe('start', () => {
     expect(result).toMatchObject({
       exitStatus: 0,
       stdout: expect.stringContaining('worker'),
-      stderr: 'Started "api" (2 instances).\n',
+      stderr: 'Started "api" (2 instances).\n"api" has not begun to listen on a port or socket.\n',
     });
     expect(server.callsTo('start').map(({ params }) => params)).toEqual([
       {

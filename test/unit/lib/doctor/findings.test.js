@@ -32,6 +32,7 @@ const healthy = {
   sysctls: { 'net.core.somaxconn': 4096, 'fs.inotify.max_user_watches': 524_288 },
   manager: { version: '1.2.0', keeperVersion: '1.2.0' },
   slots: [slot()],
+  sockets: [],
   notices: [],
   isAtBoot: true,
   pm2Pid: null,
@@ -144,6 +145,20 @@ test.each([
     /Lines of "api" were lost/,
     /describe/,
   ],
+  [
+    'an app that cannot listen',
+    { slots: [slot({ listenFailure: { address: null, port: 80, family: 6, code: 'EADDRINUSE', app: 'web' } })] },
+    'warn',
+    /"api" could not listen on port 80, which the app "web" holds/,
+    /another port/,
+  ],
+  [
+    'a socket without a user',
+    { sockets: [{ app: 'gone', address: '::', port: 80, users: [] }] },
+    'bad',
+    /holds port 80 for "gone"/,
+    /nclust kill/,
+  ],
   ['a large heap', { slots: [slot({ memoryBytes: 3 * GB })] }, 'note', /more than 2 GB/, /max-old-space-size/],
   ['what the manager says', { notices: ['The state was lost.'] }, 'warn', /The state was lost/, /nclust\.log/],
 ])('%s', (_, facts, level, what, remedy) => {
@@ -158,4 +173,11 @@ test('the worst comes first', () => {
       ({ level }) => level,
     ),
   ).toEqual(['bad', 'warn', 'note']);
+});
+
+test('a socket is held without a user while its app is started again', () => {
+  const sockets = [{ app: 'api', address: '::', port: 80, users: [] }];
+  expect(findings({ ...healthy, sockets, slots: [slot({ status: 'waiting restart' })] })).toMatchObject([
+    { what: '"api" has crashed and waits for its next start.' },
+  ]);
 });

@@ -48,7 +48,7 @@ const KEEP = {
   'daemon/control/host/processes.js': 'ps, on systems without scores',
   'daemon/keeper/control-supervisor.js': 'control',
   'daemon/keeper/pipes.js': 'mkfifo, which ends at once',
-  'daemon/keeper/processes.js': 'ps, on systems without scores',
+  'daemon/keeper/host/processes.js': 'ps, on systems without scores',
 };
 
 test('keeper and control start each process at the usual score', () => {

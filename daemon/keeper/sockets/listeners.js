@@ -1,16 +1,13 @@
 // The sockets that apps listen on. The keeper creates each one once, never polls it, and gives
 // copies to the workers, who accept for themselves from one kernel queue. As it keeps its own copy,
 // what is queued outlives every worker.
-import net from 'node:net';
-import { getSystemErrorName } from 'node:util';
-import { withUid } from './owner.js';
-import { bindPath, removePath, restorePath } from './unix-path.js';
+import { bindAgain, BindError, bindOnce, bindToPath, REUSE_PORT } from './bind.js';
+import { withUid } from '../host/owner.js';
+import { removePath, restorePath } from './unix-path.js';
 
-/** @import { Owner } from './owner.js' */
-/** @import { Address } from './protocol.js' */
+/** @import { Owner } from '../host/owner.js' */
+/** @import { Address } from '../protocol.js' */
 
-/** UV_TCP_REUSEPORT, which libuv has since Node 22.12. Older ones ignore the bit. */
-const REUSE_PORT = 2;
 /** Sockets of one scope. */
 const SOCKETS_MAX = 1_024;
 /** UV_TCP_IPV6ONLY */
@@ -47,21 +44,7 @@ const IPV6_ONLY = 1;
  * @property {Handle} handle
  * @property {Set<string>} users  Instances that listen on it. Empty while the last one is being
  *   replaced.
- *
- * @typedef {(
- *   address: string | null,
- *   port: number,
- *   family: number,
- *   fd: undefined,
- *   flags: number,
- * ) => Handle | number} CreateHandle
  */
-
-// The call with which node:cluster creates the sockets of its workers
-// (lib/internal/cluster/shared_handle.js); public API can only create a socket by listening on it,
-// and then the keeper would accept connections.
-const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))
-  ._createServerHandle;
 
 /**
  * @param {string} scope
@@ -153,13 +136,40 @@ export class Listeners {
    */
   bind(claimant, claim, { beside = false } = {}) {
     if (this.isFull(claimant.scope, claim)) throw new BindError('EMFILE', `an app may have ${SOCKETS_MAX} sockets`);
-    const holder = this.holderOf(claimant.scope, claim);
+    return this.keep(claimant, claim, this.#open(claimant, claim, beside));
+  }
+
+  /**
+   * Creates a socket, and keeps it only until it has been passed on.
+   * @param {Claimant} claimant
+   * @param {Claim} claim
+   * @returns {{ handle: Handle, giveBack: () => void }}  Throws BindError.
+   */
+  lend(claimant, claim) {
+    const lent = { owner: claimant.owner, claim, handle: this.#open(claimant, claim, false) };
+    return {
+      handle: lent.handle,
+      giveBack() {
+        close(lent);
+        if (claim.family === 0) tryToRemove(lent);
+      },
+    };
+  }
+
+  /**
+   * @param {Claimant} claimant
+   * @param {Claim} claim
+   * @param {boolean} beside
+   * @returns {Handle}
+   */
+  #open({ scope, owner }, claim, beside) {
+    const holder = this.holderOf(scope, claim);
     if (holder) throw new BindError('EADDRINUSE', `held by app "${holder.app}"`);
     // SO_REUSEPORT is what lets a later keeper bind beside orphans of this one, but it also hides a
     // real conflict. So first without.
-    if (claim.family === 0) return this.keep(claimant, claim, bindToPath(claim, claimant.owner, beside));
+    if (claim.family === 0) return bindToPath(claim, owner, beside);
     if (!beside) bindOnce(claim, 0).close();
-    return this.keep(claimant, claim, bindOnce(claim, REUSE_PORT));
+    return bindOnce(claim, REUSE_PORT);
   }
 
   /**
@@ -252,91 +262,17 @@ function overlap({ bound, claim }, wanted) {
 
 /**
  * With the rights of its owner, because libuv also removes the name that it has bound.
- * @param {Listener} listener
+ * @param {Pick<Listener, 'owner' | 'handle'>} listener
  */
 function close({ owner, handle }) {
   withUid(owner, () => handle.close());
 }
 
-/** @param {Listener} listener */
+/** @param {Pick<Listener, 'owner' | 'claim'>} listener */
 function tryToRemove({ owner, claim }) {
   try {
     withUid(owner, () => removePath(claim.address ?? ''));
   } catch {
     // Its user cannot remove it any more, or never could. It stays, as it does without nclust.
-  }
-}
-
-/**
- * @param {Claim} claim
- * @param {Owner | null} owner
- * @param {boolean} isTakenOver
- */
-function bindToPath(claim, owner, isTakenOver) {
-  const bind = (/** @type {string} */ name) => bindOnce({ ...claim, address: name }, 0);
-  try {
-    return withUid(owner, () => bindPath(claim.address ?? '', bind, { isTakenOver }));
-  } catch (error) {
-    // As bind(2) calls it.
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST')
-      throw new BindError('EADDRINUSE', 'the path exists', true);
-    throw error;
-  }
-}
-
-/**
- * @param {Claim} claim
- * @param {Owner | null} owner
- * @returns {Handle | null}
- */
-function bindAgain(claim, owner) {
-  try {
-    return bindToPath(claim, owner, false);
-  } catch {
-    // Somebody else has the path by now, or its folder is not there: what is held serves those that
-    // are connected.
-    return null;
-  }
-}
-
-/**
- * @param {Claim} claim
- * @param {number} flags
- * @returns {Handle}
- */
-function bindOnce({ address, port, family, flags: own }, flags) {
-  const handle =
-    family === 0
-      ? createHandle(address, -1, -1, undefined, 0)
-      : createHandle(address, port, family, undefined, own | flags);
-  const errno = typeof handle === 'number' ? handle : (handle.getsockname?.({}) ?? 0);
-  if (errno === 0) return /** @type {Handle} */ (handle);
-  if (typeof handle !== 'number') handle.close();
-  throw systemError(errno);
-}
-
-/** @param {number} errno */
-function systemError(errno) {
-  const code = getSystemErrorName(errno);
-  return new BindError(
-    code,
-    code === 'EADDRINUSE' ? 'held by a program outside of nclust' : code,
-    code === 'EADDRINUSE',
-  );
-}
-
-/** Why an address could not be had. */
-export class BindError extends Error {
-  /**
-   * @param {string} code  The system's.
-   * @param {string} message
-   * @param {boolean} [isForeign]  A process that the table does not know has it: a stranger, or an
-   *   orphan.
-   */
-  constructor(code, message, isForeign = false) {
-    super(message);
-    this.name = 'BindError';
-    this.code = code;
-    this.isForeign = isForeign;
   }
 }

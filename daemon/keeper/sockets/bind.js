@@ -1,0 +1,101 @@
+// Sockets that are bound, and not listened on.
+import net from 'node:net';
+import { getSystemErrorName } from 'node:util';
+import { withUid } from '../host/owner.js';
+import { bindPath } from './unix-path.js';
+
+/** @import { Claim, Handle } from './listeners.js' */
+/** @import { Owner } from '../host/owner.js' */
+
+/** UV_TCP_REUSEPORT, which libuv has since Node 22.12. Older ones ignore the bit. */
+export const REUSE_PORT = 2;
+
+/**
+ * @typedef {(
+ *   address: string | null,
+ *   port: number,
+ *   family: number,
+ *   fd: undefined,
+ *   flags: number,
+ * ) => Handle | number} CreateHandle
+ */
+
+// The call with which node:cluster creates the sockets of its workers
+// (lib/internal/cluster/shared_handle.js); public API can only create a socket by listening on it,
+// and then the keeper would accept connections.
+const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))
+  ._createServerHandle;
+
+/**
+ * @param {Claim} claim
+ * @param {Owner | null} owner
+ * @param {boolean} isTakenOver
+ */
+export function bindToPath(claim, owner, isTakenOver) {
+  const bind = (/** @type {string} */ name) => bindOnce({ ...claim, address: name }, 0);
+  try {
+    return withUid(owner, () => bindPath(claim.address ?? '', bind, { isTakenOver }));
+  } catch (error) {
+    // As bind(2) calls it.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST')
+      throw new BindError('EADDRINUSE', 'the path exists', true);
+    throw error;
+  }
+}
+
+/**
+ * @param {Claim} claim
+ * @param {Owner | null} owner
+ * @returns {Handle | null}
+ */
+export function bindAgain(claim, owner) {
+  try {
+    return bindToPath(claim, owner, false);
+  } catch {
+    // Somebody else has the path by now, or its folder is not there: what is held serves those that
+    // are connected.
+    return null;
+  }
+}
+
+/**
+ * @param {Claim} claim
+ * @param {number} flags
+ * @returns {Handle}
+ */
+export function bindOnce({ address, port, family, flags: own }, flags) {
+  const handle =
+    family === 0
+      ? createHandle(address, -1, -1, undefined, 0)
+      : createHandle(address, port, family, undefined, own | flags);
+  const errno = typeof handle === 'number' ? handle : (handle.getsockname?.({}) ?? 0);
+  if (errno === 0) return /** @type {Handle} */ (handle);
+  if (typeof handle !== 'number') handle.close();
+  throw systemError(errno);
+}
+
+/** @param {number} errno */
+function systemError(errno) {
+  const code = getSystemErrorName(errno);
+  return new BindError(
+    code,
+    code === 'EADDRINUSE' ? 'held by a program outside of nclust' : code,
+    code === 'EADDRINUSE',
+  );
+}
+
+/** Why an address could not be had. */
+export class BindError extends Error {
+  /**
+   * @param {string} code  The system's.
+   * @param {string} message
+   * @param {boolean} [isForeign]  A process that the table does not know has it: a stranger, or an
+   *   orphan.
+   */
+  constructor(code, message, isForeign = false) {
+    super(message);
+    this.name = 'BindError';
+    this.code = code;
+    this.isForeign = isForeign;
+  }
+}

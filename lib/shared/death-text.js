@@ -1,0 +1,73 @@
+/** @import { Death, ListenFailure } from './wire/protocol.js' */
+
+/** What "exited with code 0" says of a service, in words that follow it. */
+export const CLEAN_EXIT = 'it had nothing left to do, or ended itself without an error';
+
+/**
+ * A death in words that follow "instance 0 ".
+ * @param {Death} death
+ * @param {{ listenTimeoutMs: number } | null} spec
+ * @returns {string}
+ */
+export function describeDeath(death, spec) {
+  const reason = death.listenFailure ? describeListenFailure(death.listenFailure) : null;
+  const after = ` after ${seconds(death.uptimeMs)}`;
+  if (death.cause === 'spawn-failed') return `could not be started: ${death.lastLines.join(' ')}`;
+  if (death.cause === 'boot-timeout' && reason) return `${reason}, and listened nowhere else`;
+  if (death.cause === 'boot-timeout')
+    return `was not ready in ${spec ? seconds(spec.listenTimeoutMs) : 'time'}${death.by ? ` (${death.by})` : ''}`;
+  if (death.cause === 'out-of-memory') return `ran out of memory${after} (${death.by})`;
+  if (death.signal !== null) return `was ended by ${death.signal}${after}`;
+  if (death.code === null) return `ended${after}`;
+  if (reason) return `${reason}, and exited with code ${death.code}${after}`;
+  return `exited with code ${death.code}${after}${death.code === 0 ? ` (${CLEAN_EXIT})` : ''}`;
+}
+
+/**
+ * In words that follow "it " or "instance 0 ": "could not listen on port 3000, which the app "web"
+ * holds".
+ * @param {ListenFailure} failure
+ * @returns {string}
+ */
+export function describeListenFailure(failure) {
+  const { code } = failure;
+  const why =
+    code === 'EADDRINUSE'
+      ? `, which ${holderOf(failure)} holds`
+      : code === 'EACCES'
+        ? ', because its user may not (EACCES)'
+        : ` (${code})`;
+  return `could not listen on ${placeOf(failure)}${why}`;
+}
+
+/**
+ * What a person does about it.
+ * @param {ListenFailure} failure
+ * @returns {string}
+ */
+export function adviceOn({ code, family, app }) {
+  const what = family === 0 ? 'path' : 'port';
+  if (code === 'EADDRINUSE')
+    return `Give ${app === null ? 'it' : 'one of them'} another ${what}, or end what holds this one`;
+  if (code === 'EACCES' && family !== 0) return 'Ports below 1024 are for root; give it a higher one';
+  return 'Correct the address that it listens on';
+}
+
+/** @param {ListenFailure} failure */
+function holderOf({ app, holder }) {
+  if (app !== null) return `the app "${app}"`;
+  if (!holder) return 'another program';
+  return `${holder.command} (pid ${holder.pid})`;
+}
+
+/** @param {ListenFailure} failure */
+function placeOf({ address, port, family }) {
+  if (family === 0) return `"${address}"`;
+  if (address === null) return `port ${port}`;
+  return family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** @param {number} ms */
+function seconds(ms) {
+  return `${Number((ms / 1000).toFixed(1))}s`;
+}

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { takePort } from '../helpers/ports.js';
+import { sandbox } from '../helpers/sandbox.js';
+
+const FAST = ['--min-uptime', '400', '--listen-timeout', '5000'];
+
+/** Holds a port in this process, which is no app. */
+async function holdPort() {
+  const port = await takePort();
+  const server = createServer().listen(port);
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return port;
+}
+
+test.each([
+  ['cluster', ['-i', '2']],
+  ['fork', []],
+])('start fails and names the port and its holder, though the app says nothing (%s)', async (_mode, instances) => {
+  const home = await sandbox();
+  const script = home.place('swallows-listen-errors');
+  const port = await holdPort();
+  const env = { PORT: String(port) };
+  const failed = await home.nclust('start', script, '--name', 'shop', ...instances, ...FAST, { env });
+  expect(failed).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining(`could not listen on port ${port}`) });
+  expect(failed.stderr).toContain(`(pid ${process.pid})`);
+  expect(failed.stderr).toContain('another port');
+  for (const command of [['list'], ['describe', 'shop'], ['why', 'shop'], ['doctor']])
+    expect((await home.nclust(...command)).stdout).toContain(`could not listen on port ${port}`);
+});
+
+test('start names the app that holds the port', async () => {
+  const home = await sandbox();
+  const first = await home.app('http-echo', { name: 'first', instances: 2 });
+  const env = { PORT: String(first.port) };
+  const failed = await home.nclust('start', home.place('swallows-listen-errors'), '-i', '2', ...FAST, { env });
+  expect(failed).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('which the app "first" holds') });
+});
+
+test('a reload to a port that is taken stops with its name, and the old instances serve', async () => {
+  const home = await sandbox();
+  const app = await home.app('swallows-listen-errors', { name: 'shop', instances: 2, flags: FAST });
+  const taken = await holdPort();
+  const failed = await home.nclust('reload', 'shop', '--update-env', { env: { PORT: String(taken) } });
+  expect(failed).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining(`could not listen on port ${taken}`) });
+  expect(JSON.parse(await app.get())).toEqual({ pid: expect.any(Number) });
+});
+
+test('a cluster worker that fails to listen after it counted as up is not online', async () => {
+  const home = await sandbox();
+  const port = await holdPort();
+  const env = { PORT: String(port), LATE_MS: '1000', STAYS: '1' };
+  const started = await home.nclust('start', home.place('swallows-listen-errors'), '-i', '1', '--min-uptime', '200', {
+    env,
+  });
+  expect(started).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('has not begun to listen') });
+  await home.waitFor('the worker to be replaced', async () => (await home.list())[0].restarts > 0);
+  const [{ lastDeath }] = await home.list();
+  expect(lastDeath).toMatchObject({ cause: 'boot-timeout', listenFailure: { port, code: 'EADDRINUSE' } });
+});
+
+test('a fork-mode app that lives for other things than its port is online, and list names the port', async () => {
+  const home = await sandbox();
+  const port = await holdPort();
+  const env = { PORT: String(port), STAYS: '1' };
+  const started = await home.nclust('start', home.place('swallows-listen-errors'), ...FAST, { env });
+  expect(started).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining(`could not listen on port ${port}`) });
+  expect((await home.list())[0]).toMatchObject({ status: 'online', listenFailure: { port } });
+});

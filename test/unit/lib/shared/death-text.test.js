@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { CLEAN_EXIT, describeDeath, describeListenFailure } from '../../../../lib/shared/death-text.js';
+
+const TAKEN = { address: null, port: 80, family: 6, code: 'EADDRINUSE', app: 'web', holder: null };
+
+test.each([
+  [{ code: 1, signal: null, cause: 'crash', uptimeMs: 412 }, 'exited with code 1 after 0.4s'],
+  [{ code: null, signal: 'SIGKILL', cause: 'signal', uptimeMs: 61_000 }, 'was ended by SIGKILL after 61s'],
+  [{ code: null, signal: 'SIGINT', cause: 'boot-timeout', uptimeMs: 10_000 }, 'was not ready in 3s'],
+  [
+    { code: null, signal: null, cause: 'spawn-failed', uptimeMs: 0, lastLines: ['ENOENT: no such file'] },
+    'could not be started: ENOENT: no such file',
+  ],
+  [
+    { code: null, signal: 'SIGABRT', cause: 'out-of-memory', by: 'the heap limit of V8', uptimeMs: 5_000 },
+    'ran out of memory after 5s (the heap limit of V8)',
+  ],
+  [{ code: 0, signal: null, cause: 'crash', uptimeMs: 412 }, `exited with code 0 after 0.4s (${CLEAN_EXIT})`],
+  [
+    { code: 0, signal: null, cause: 'crash', uptimeMs: 412, listenFailure: TAKEN },
+    'could not listen on port 80, which the app "web" holds, and exited with code 0 after 0.4s',
+  ],
+  [
+    { code: null, signal: 'SIGINT', cause: 'boot-timeout', by: 'it could not', uptimeMs: 1_000, listenFailure: TAKEN },
+    'could not listen on port 80, which the app "web" holds, and listened nowhere else',
+  ],
+])('%o reads %s', (death, words) => {
+  expect(describeDeath(death, { listenTimeoutMs: 3_000 })).toBe(words);
+});
+
+test.each([
+  [{}, 'could not listen on port 80, which the app "web" holds'],
+  [{ app: null }, 'could not listen on port 80, which another program holds'],
+  [{ app: null, holder: { pid: 7, command: 'nginx' } }, 'could not listen on port 80, which nginx (pid 7) holds'],
+  [{ address: '127.0.0.1', family: 4 }, 'could not listen on 127.0.0.1:80, which the app "web" holds'],
+  [{ address: '::1' }, 'could not listen on [::1]:80, which the app "web" holds'],
+  [{ address: '/run/x.sock', port: 0, family: 0 }, 'could not listen on "/run/x.sock", which the app "web" holds'],
+  [{ code: 'EACCES' }, 'could not listen on port 80, because its user may not (EACCES)'],
+  [{ code: 'EADDRNOTAVAIL' }, 'could not listen on port 80 (EADDRNOTAVAIL)'],
+])('a listen() that failed (%o) reads: it %s', (failure, words) => {
+  expect(describeListenFailure({ ...TAKEN, ...failure })).toBe(words);
+});
