@@ -92,7 +92,8 @@ function obey(channel, sockets, later, vitals) {
     takeBack();
     // Said before as well: draining may take longer than the keeper waits.
     channel.say({ act: 'draining', caught: caughtSignals() });
-    later('./drain.cjs').drain(sockets, { mode, byMessage, signal }, () => {
+    // Started by hand it would have no channel, and end when its handler has closed everything.
+    later('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
       // A signal that the app does not catch ends it without another word.
       vitals.report();
       channel.say({ act: 'drained', caught: caughtSignals() });

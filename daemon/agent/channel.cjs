@@ -21,6 +21,8 @@ const CMD = 'NODE_NCLUST';
  * @property {(act: string, listener: (message: Message, handle?: any) => void) => void} on
  * @property {() => () => void} hold  Keeps the process alive until the returned function is called:
  *   an answer is on its way.
+ * @property {() => void} letGo  The channel keeps the process alive no longer, whatever listens to
+ *   it.
  * @property {(listener: () => void) => void} onLost  The keeper that started us is gone.
  * @property {() => boolean} isOpen  Whether handles can be passed: not to a keeper that came later.
  */
@@ -79,6 +81,7 @@ function createChannel(logFiles) {
         if (process.connected) control?.unrefCounted?.();
       };
     },
+    letGo: () => tryTo(() => process.channel?.unref()),
     onLost(listener) {
       lost = listener;
     },

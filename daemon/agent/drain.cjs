@@ -43,12 +43,14 @@ const SIGNAL_WAIT_MS = 5_000;
 
 /**
  * @param {SocketClaims} sockets
- * @param {{ mode: 'handover' | 'finish', byMessage?: boolean, signal?: NodeJS.Signals | null }} o
- *   byMessage: the app gets 'shutdown' in place of its signal. signal: which one, where that was
- *   set.
+ * @param {object} o
+ * @param {'handover' | 'finish'} o.mode
+ * @param {boolean} [o.byMessage]  The app gets 'shutdown' in place of its signal.
+ * @param {NodeJS.Signals | null} [o.signal]  Which one, where that was set.
+ * @param {() => void} o.onAsked  Called when a handler of the app gets its signal or the message.
  * @param {() => void} onDrained
  */
-function drain(sockets, { mode, byMessage = false, signal = null }, onDrained) {
+function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onDrained) {
   const words = byMessage ? ['message'] : signal ? [signal] : ['SIGTERM', 'SIGINT'];
   const isHandover = mode === 'handover';
   begin(
@@ -59,7 +61,7 @@ function drain(sockets, { mode, byMessage = false, signal = null }, onDrained) {
       halfClose: isHandover && !isHandled(words) ? createHalfClose() : undefined,
     },
     () => {
-      stayFor(words);
+      stayFor(words, onAsked);
       sayFarewell(sockets.servers.webSockets, words, onDrained);
     },
   );
@@ -149,12 +151,16 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
  * A process whose servers are closed may have nothing left to do and would exit before the signal
  * comes, and the app's handler for it, which may write to a database, would never run.
  * @param {string[]} words
+ * @param {() => void} onAsked
  */
-function stayFor(words) {
+function stayFor(words, onAsked) {
   const stay = setTimeout(() => {}, SIGNAL_WAIT_MS);
   for (const word of words)
     if (process.listenerCount(word) > 0)
-      process.prependOnceListener(/** @type {NodeJS.Signals} */ (word), () => clearTimeout(stay));
+      process.prependOnceListener(/** @type {NodeJS.Signals} */ (word), () => {
+        clearTimeout(stay);
+        onAsked();
+      });
 }
 
 /**

@@ -120,7 +120,9 @@ function policyRows({ spec }) {
     ['autorestart', spec.autorestart ? `yes, up to ${spec.maxRestarts} unstable exits in 10m` : 'no'],
     [
       'restart delay',
-      spec.restartDelayMs > 0 ? formatDuration(spec.restartDelayMs) : `back-off from ${formatDuration(spec.backoffMs)}`,
+      spec.restartDelayMs > 0
+        ? formatDuration(spec.restartDelayMs)
+        : `back-off from ${formatDuration(spec.backoffMs ?? 100)}`,
     ],
     ['kill timeout', formatDuration(spec.killTimeoutMs)],
     ['stop signal', spec.stopSignal ?? 'SIGTERM when the app listens to it, else SIGINT'],

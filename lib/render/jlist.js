@@ -130,7 +130,7 @@ function settings({ spec: given, watching, autorestart }) {
       min_uptime: spec.minUptimeMs,
       max_restarts: spec.maxRestarts,
       restart_delay: spec.restartDelayMs,
-      exp_backoff_restart_delay: spec.backoffMs,
+      exp_backoff_restart_delay: spec.backoffMs ?? (spec.restartDelayMs > 0 ? 0 : 100),
       stop_exit_codes: spec.stopExitCodes,
       ...(spec.ignoreWatch.length > 0 ? { ignore_watch: spec.ignoreWatch } : {}),
       ...(spec.watchDelayMs > 0 ? { watch_delay: spec.watchDelayMs } : {}),

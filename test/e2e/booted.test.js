@@ -21,3 +21,14 @@ test('a program that is not through with its main module is not up, however shor
   });
   expect((await home.list())[0].status).not.toBe('online');
 });
+
+test('an ES module that throws after 1.5 s of a top-level await is a failed start', async () => {
+  const home = await sandbox();
+  const failed = await home.nclust('start', home.place('throws-after-await.mjs'), '--name', 'late');
+  expect(failed).toMatchObject({
+    exitStatus: 1,
+    stderr: expect.stringMatching(/no database[^]*exited with code 1|exited with code 1[^]*no database/),
+  });
+  const [slot] = await home.list();
+  expect(slot).toMatchObject({ unstableRestarts: 1, lastDeath: { wasReady: false } });
+});

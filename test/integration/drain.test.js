@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { request as requestHttps } from 'node:https';
@@ -379,3 +379,50 @@ test('handover: a line that crosses the end of its connection reaches an app tha
   socket.end();
   expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: null, signal: 'SIGINT' });
 });
+
+const SERVES = `const server = require('node:http').createServer((request, response) => response.end()).listen(0);`;
+
+test.each(
+  ['cluster', 'fork'].flatMap((mode) => [
+    [mode, 'closes its server', `process.on('SIGTERM', () => server.close());`],
+    [mode, 'closes its server at SIGINT', `process.on('SIGINT', () => server.close());`],
+    [
+      mode,
+      'closes its server, and listens to messages',
+      `process.on('message', () => {}); process.on('SIGTERM', () => server.close());`,
+    ],
+    [
+      mode,
+      'works on after it has closed its server',
+      `process.on('SIGTERM', () => server.close(() => setTimeout(() => (process.exitCode = 7), 300)));`,
+    ],
+  ]),
+)('in %s mode an app that %s ends by itself', async (mode, what, handler) => {
+  const keeper = await realKeeper();
+  await keeper.spawnNode('one', '', { mode, script: writeProgram(keeper.home, `${SERVES} ${handler}`) });
+  await keeper.event('listening', 'one');
+  await keeper.retire('one', { killTimeoutMs: 60_000 });
+  expect((await keeper.event('exited', 'one')).data).toMatchObject({
+    code: what.startsWith('works') ? 7 : 0,
+    signal: null,
+  });
+});
+
+test('an app that is asked to end by a message, and closes its server, ends by itself', async () => {
+  const keeper = await realKeeper();
+  const handler = `process.on('message', (message) => message === 'shutdown' && server.close());`;
+  await keeper.spawnNode('one', '', { script: writeProgram(keeper.home, `${SERVES} ${handler}`) });
+  await keeper.event('listening', 'one');
+  await keeper.retire('one', { killTimeoutMs: 60_000, message: true });
+  expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 0, signal: null });
+});
+
+/**
+ * @param {string} folder
+ * @param {string} code
+ */
+function writeProgram(folder, code) {
+  const file = join(folder, 'app.cjs');
+  writeFileSync(file, code);
+  return file;
+}

@@ -55,7 +55,7 @@ export const applying = {
       const { steps } = planOf(desk, desired, applied);
       return fresh.keep(carryOut(desk, desired, steps, applied.file));
     });
-    if (o.wait) await waitForApps(desk, receipt, client, o.progress);
+    if (o.wait) await waitForApps(desk, receipt, client, { progress: o.progress });
     return { plan: receipt.plan ?? [], left, slots: affectedStatuses(desk, receipt) };
   },
 };

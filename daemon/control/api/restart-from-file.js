@@ -47,6 +47,7 @@ export const renewing = {
         how: withDefault(way, 'restart'),
         file: optional(text),
         isCounted: withDefault(flag, false),
+        isFromFile: withDefault(flag, true),
       },
       params,
     );
@@ -60,7 +61,7 @@ export const renewing = {
     const receipt = control.mutate(how === 'reload' ? 'apply' : how, token, (desired) =>
       fresh.keep(restartApps(desk, desired, filled, { how, file: given.file ?? null, isCounted })),
     );
-    if (given.wait) await waitForApps(desk, receipt, client, given.progress);
+    if (given.wait) await waitForApps(desk, receipt, client, given);
     return { plan: receipt.plan ?? [], slots: affectedStatuses(desk, receipt) };
   },
 };

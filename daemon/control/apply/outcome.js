@@ -12,18 +12,20 @@ import { withProgress } from '../requests/progress.js';
  * @param {ChangeContext} context
  * @param {Receipt} receipt
  * @param {WaitingClient} client
- * @param {boolean} isReported  Whether the client gets the progress.
+ * @param {{ progress: boolean, isFromFile?: boolean }} o  progress: the client gets it. isFromFile:
+ *   the apps are those of a config file. Default true.
  * @returns {Promise<void>}  Rejects with ERR_NCLUST_APPLY_FAILED when all apps have an outcome and
  *   some have failed.
  */
-export async function waitForApps(context, receipt, client, isReported) {
+export async function waitForApps(context, receipt, client, { progress, isFromFile = true }) {
   const names = [...new Set(receipt.about.map(({ name }) => name))];
-  const outcomes = await withProgress(context, receipt, client, isReported, (onLook) =>
+  const outcomes = await withProgress(context, receipt, client, progress, (onLook) =>
     Promise.allSettled(names.map((name) => context.control.settled(receiptOf(receipt, name), client.signal, onLook))),
   );
   const failed = outcomes.flatMap((outcome, at) =>
     outcome.status === 'rejected' ? [{ name: names[at], error: outcome.reason }] : [],
   );
+  if (failed.length === 1 && !isFromFile) throw failed[0].error;
   if (failed.length > 0) throw applyError(failed, receipt.plan ?? []);
 }
 

@@ -194,9 +194,10 @@ function bug({ parts }, seat, { state, event }) {
  * Whether its event loop runs.
  * @param {Core} core
  * @param {Seat} seat
+ * @param {Extract<Effect, { type: 'ask' }>} effect
  */
-function ask(core, seat) {
-  request(core, seat, 'ask', { timeoutMs: seat.spec?.listenTimeoutMs ?? 0 }, 'answered');
+function ask(core, seat, { ms }) {
+  request(core, seat, 'ask', { timeoutMs: ms }, 'answered');
 }
 
 /**

@@ -99,7 +99,8 @@ function setBootTimer(life, event, context) {
  * @param {Context} context
  */
 function allowedMs({ policy, trial }) {
-  return trial.isLoading || trial.isUnheard ? policy.minUptimeMs : policy.listenTimeoutMs;
+  if (trial.isUnheard) return policy.minUptimeMs;
+  return trial.isLoading ? Math.max(policy.minUptimeMs, policy.listenTimeoutMs) : policy.listenTimeoutMs;
 }
 
 /**
@@ -121,6 +122,9 @@ function doubt(life, event, context) {
   if (!trial.isUnheard || trial.isOn) return stay(life, event, context);
   return { life: { ...life, state: 'starting' }, effects: [{ type: 'setTimer', ms: policy.minUptimeMs }] };
 }
+
+/** An event loop that turns answers sooner. */
+const ANSWER_MS = 1_000;
 
 /** An instance that has nothing else to show is up at the age of minUptime. @type {Cell} */
 function setAgeTimer(life, event, context) {
@@ -148,13 +152,16 @@ function letIn(life, event, context) {
   const leftMs = leftOf(policy.minUptimeMs, trial.bootedAtMs ?? nowMs, nowMs);
   return {
     life: { ...life, state: 'soaking' },
-    effects: leftMs > 0 ? [{ type: 'setTimer', ms: leftMs }] : [{ type: 'clearTimer' }, { type: 'ask' }],
+    effects:
+      leftMs > 0
+        ? [{ type: 'setTimer', ms: leftMs }]
+        : [{ type: 'clearTimer' }, { type: 'ask', ms: policy.listenTimeoutMs }],
   };
 }
 
 /** The instance has lived long enough. @type {Cell} */
-function ask(life) {
-  return { life, effects: [{ type: 'ask' }] };
+function ask(life, _event, { policy }) {
+  return { life, effects: [{ type: 'ask', ms: policy.listenTimeoutMs }] };
 }
 
 /** @type {Cell} */
@@ -191,12 +198,12 @@ function overdue(life, event, context) {
   const ageMs = nowMs - (trial.startedAtMs ?? 0);
   const leftMs = ageMs < 0 ? 0 : allowedMs(context) - ageMs;
   if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };
-  return trial.isLoading ? ask(life, event, context) : expel(life, event, context);
+  return trial.isLoading ? { life, effects: [{ type: 'ask', ms: ANSWER_MS }] } : expel(life, event, context);
 }
 
 /**
- * An instance that answers while it loads is up: its main module may be a loop that never ends. Or
- * the module has been loaded since.
+ * An instance that still loads at its deadline, and answers, is up: its main module may be a loop
+ * that never ends. Or the module has been loaded since.
  * @type {Cell}
  */
 function turns(life, event, context) {

@@ -1,5 +1,8 @@
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
+/** The first pause after an unstable exit, where none was chosen, in ms. */
+const BACKOFF_MS = 100;
+
 /** The longest pause between two attempts, in ms. */
 export const BACKOFF_MAX_MS = 15_000;
 
@@ -53,8 +56,16 @@ export function judgeExit(policy, record, { isUnstable, code }, nowMs) {
   if (!policy.autorestart || (code !== null && policy.stopExitCodes.includes(code)))
     return { what: 'done', delayMs: 0, record: next };
   if (next.unstableAtMs.length > policy.maxRestarts) return { what: 'failed', delayMs: 0, record: next };
-  const pauseMs = isUnstable ? backoffMs(next.streak, policy.backoffMs) : 0;
+  const pauseMs = isUnstable ? backoffMs(next.streak, firstPauseMs(policy)) : 0;
   return { what: 'again', delayMs: Math.max(pauseMs, policy.restartDelayMs), record: next };
+}
+
+/**
+ * Who has chosen a restart delay, and no back-off, gets that delay.
+ * @param {Policy} policy
+ */
+function firstPauseMs({ backoffMs: given, restartDelayMs }) {
+  return given ?? (restartDelayMs > 0 ? 0 : BACKOFF_MS);
 }
 
 /**

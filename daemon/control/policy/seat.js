@@ -83,16 +83,16 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'retire', asked: Asked, drain: 'handover'|'finish'}
  *   | {type: 'setTimer', ms: number}
  *   | {type: 'clearTimer'}
- *   | {type: 'ask'}
+ *   | {type: 'ask', ms: number}
  *   | {type: 'admit'}
  *   | {type: 'park'}
  *   | {type: 'unpark'}
  *   | {type: 'ended', isOk: boolean}
  *   | {type: 'bug', state: State, event: string}} Effect
  *
- * spawn: ask the keeper for an instance. ended: the program has done its work, or may not be tried
- * again; the slot is not wanted any more. There is no effect for the children of an instance that
- * exited by itself: the keeper ends them unasked.
+ * spawn: ask the keeper for an instance. ask: whether its event loop answers within `ms`. ended:
+ * the program has done its work, or may not be tried again; the slot is not wanted any more. There
+ * is no effect for the children of an instance that exited by itself: the keeper ends them unasked.
  */
 
 /**

@@ -125,7 +125,15 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
           if (!instance || instance.exit || instance.startedAtMs === null || instance.snapshots) return [];
           const { name, maxMemoryBytes: limitBytes, minUptimeMs, backoffMs } = spec;
           return [
-            { name, id, pid: instance.pid, startedAtMs: instance.startedAtMs, limitBytes, minUptimeMs, backoffMs },
+            {
+              name,
+              id,
+              pid: instance.pid,
+              startedAtMs: instance.startedAtMs,
+              limitBytes,
+              minUptimeMs,
+              backoffMs: backoffMs ?? 0,
+            },
           ];
         }),
       );

@@ -23,6 +23,7 @@ import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
+/** @import { Client } from '../../client/client.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
@@ -50,7 +51,7 @@ export async function start(context, targets, options, args) {
 
   const reached = await reach(context);
   const { slots: known } = reached ? await reached.request('list') : { slots: [] };
-  const { listed, fresh } = sort(all, known, context, Object.keys(read).length > 0 || args.length > 0);
+  const { listed, changed, fresh } = sort(all, known, context, { read, args, isForced: options.force === true });
   if (fresh.length > 1 && read.name !== undefined) {
     throw new NclustError(
       'ERR_NCLUST_USAGE',
@@ -88,8 +89,10 @@ export async function start(context, targets, options, args) {
             `Starting ${listed.join(', ')}`,
           )
         ).slots;
-  const isOnlyAdded = read.autostart === false && again.length === 0;
-  const shown = await outcome(context, client, [...started, ...again], {
+  const renewed = changed.length === 0 ? [] : await startChanged(context, client, changed, { read, args, options });
+  const slots = [...started, ...again, ...renewed];
+  const isOnlyAdded = read.autostart === false && again.length + renewed.length === 0;
+  const shown = await outcome(context, client, slots, {
     done: isOnlyAdded ? 'Added, and did not start,' : wait ? 'Started' : 'Starting',
     json: options.json,
   });
@@ -107,24 +110,71 @@ async function reach(context) {
 }
 
 /**
- * What is in the list is meant before what is on disk, as in PM2; but options or arguments describe
- * a new app, so then a file comes first.
+ * What is in the list is meant before what is on disk, as in PM2. A script means the apps that were
+ * started from it, so that they come back with all their settings.
  * @param {string[]} targets
  * @param {SlotStatus[]} known
  * @param {Context} context
- * @param {boolean} isDescribed
+ * @param {{ read: Record<string, any>, args: string[], isForced: boolean }} o
+ * @returns {{ listed: string[], changed: string[], fresh: string[] }}  `changed`: listed ones that
+ *   are started with other settings. Throws ERR_NCLUST_APP_EXISTS for a script that runs.
  */
-function sort(targets, known, context, isDescribed) {
-  /** @type {string[]} */
-  const listed = [];
+function sort(targets, known, context, { read: { name, ...settings }, args, isForced }) {
   /** @type {string[]} */
   const fresh = [];
-  for (const target of targets) {
-    if (!isListed(target, known) || (isDescribed && isFile(resolve(context.cwd, target)))) fresh.push(target);
-    else if (isDescribed) throw describedAgain(target);
-    else listed.push(target);
-  }
-  return { listed, fresh };
+  const found = targets.flatMap((target) => {
+    if (isListed(target, known) && name === undefined) return [target];
+    const apps = isForced ? [] : appsOf(target, known, context, settings).filter((one) => (name ?? one) === one);
+    if (apps.length === 0) fresh.push(target);
+    const resting = known.filter((slot) => apps.includes(slot.name) && isResting(slot));
+    if (apps.length > 0 && resting.length === 0) throw runsAlready(target, apps[0]);
+    // What runs of them is left alone.
+    return resting.map(({ id }) => String(id));
+  });
+  const isDescribed = Object.keys(settings).length > 0 || args.length > 0;
+  return { fresh, listed: isDescribed ? [] : found, changed: isDescribed ? found : [] };
+}
+
+/**
+ * @param {string} target
+ * @param {SlotStatus[]} known
+ * @param {Context} context
+ * @param {Record<string, any>} settings
+ * @returns {string[]}  The names of the apps that were started from this script or command.
+ */
+function appsOf(target, known, { cwd }, settings) {
+  const scripts = [resolve(cwd, settings.cwd ?? '', target), resolve(cwd, target)].filter(isFile);
+  const script = scripts[0] ?? target.trim();
+  return [...new Set(known.filter((slot) => slot.script === script).map((slot) => slot.name))];
+}
+
+/** @param {SlotStatus} slot */
+function isResting({ status }) {
+  return status === 'stopped' || status === 'errored';
+}
+
+/**
+ * Starts listed apps with settings that were given with the command. All others stay as they are.
+ * @param {Context} context
+ * @param {Client} client
+ * @param {string[]} targets
+ * @param {{ read: Record<string, any>, args: string[], options: Record<string, any> }} o
+ * @returns {Promise<SlotStatus[]>}
+ */
+async function startChanged(context, client, targets, { read: { name: _, ...read }, args, options }) {
+  const { changedSpecs } = await import('../../config/spec/change.js');
+  const { slots: known } = await client.request('list', { targets, detail: true });
+  const specs = changedSpecs(known, { read, args, isShellNew: options.updateEnv === true }, context);
+  const request = {
+    specs,
+    how: 'start',
+    isFromFile: false,
+    ...(read.instances === undefined ? {} : { isCounted: true }),
+    wait: options.wait,
+    token: newToken(),
+  };
+  const names = specs.map((spec) => spec.name).join(', ');
+  return (await carryOut(context, client, 'renew', request, `Starting ${names}`)).slots;
 }
 
 /**
@@ -162,17 +212,16 @@ function nothingToStart({ cwd }) {
   });
 }
 
-/** @param {string} target */
-function describedAgain(target) {
-  return new NclustError(
-    'ERR_NCLUST_USAGE',
-    `"${target}" is in the list already, and options or arguments are for a new app.`,
-    {
-      hint:
-        `Without them, nclust start ${shellQuote(target)} starts it again; "nclust restart" and "nclust ` +
-        `reload" take them for what is listed, and "nclust scale" changes its number.`,
-    },
-  );
+/**
+ * @param {string} target
+ * @param {string} name
+ */
+function runsAlready(target, name) {
+  return new NclustError('ERR_NCLUST_APP_EXISTS', `"${target}" runs already, as "${name}".`, {
+    hint:
+      `"nclust reload ${shellQuote(name)}" replaces it, "nclust restart" also with other settings; --force or ` +
+      `another --name starts it once more.`,
+  });
 }
 
 /** @param {string} file */

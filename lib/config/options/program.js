@@ -101,7 +101,7 @@ export const PROGRAM_OPTIONS = [
     ...duration,
     unit: 'ms',
     default: '100',
-    help: 'first wait after an unstable exit; doubles up to 15s (default: 100ms)',
+    help: 'first wait after an unstable exit; doubles up to 15s (default: 100ms, or none with a restart delay)',
   },
   {
     name: 'min_uptime',

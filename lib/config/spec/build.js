@@ -8,7 +8,7 @@ import { openAsUser, userOf } from '../../shared/host/as-user.js';
 import { checkSpec } from '../../shared/spec/spec.js';
 import { specFields } from '../options/options.js';
 import { findProgram, noScript } from './find-program.js';
-import { resolveProgram } from './interpreter.js';
+import { resolveProgram, wordsOf } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
 /** @import { User } from '../../shared/host/user-path.js' */
@@ -124,7 +124,8 @@ function locate(target, cwd, { cwd: shellCwd, env }) {
  */
 function ofScript(script, args, options, { cwd, env, node, owner }) {
   const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
-  const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node, owner });
+  const nodeArgs = [...interpreterArgs, ...wordsOf(options.env?.NODE_OPTIONS ?? env.NODE_OPTIONS)];
+  const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node, owner, nodeArgs });
   // Who gives deno its subcommand does not want it twice.
   const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];
   const ours = [

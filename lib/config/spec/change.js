@@ -1,11 +1,14 @@
 import { basename, dirname, resolve } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
 import { userOf } from '../../shared/host/as-user.js';
-import { appVersion, checkFolder } from './build.js';
-import { resolveProgram, typeStrippingFlags } from './interpreter.js';
+import { shellQuote } from '../../shared/shell-quote.js';
+import { OPTIONS_OF, specFields } from '../options/options.js';
+import { appVersion, checkFolder, snapshot } from './build.js';
+import { resolveProgram, typeStrippingFlags, wordsOf } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
+/** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 /** @import { Surroundings } from './build.js' */
 /** @import { Where } from './interpreter.js' */
 
@@ -30,6 +33,52 @@ export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
       ? {}
       : interpreterChange(asked, { interpreter, interpreterArgs }, { path: env.PATH, node });
   return { ...moved, ...told, ...run, ...owned };
+}
+
+/** What "start" changes in an app that is in the list: what "restart" does, and its number. */
+const STARTABLE = new Set([...OPTIONS_OF.restart.map(({ key }) => key), 'instances']);
+
+/**
+ * The specs of apps that are in the list, with what was given when they were started again.
+ * @param {SlotStatus[]} slots  With detail.
+ * @param {object} o
+ * @param {Record<string, any>} o.read  From readStartOptions.
+ * @param {string[]} o.args  What stood behind "--". Empty: those they have.
+ * @param {boolean} o.isShellNew  They get the variables of this shell.
+ * @param {Surroundings} surroundings
+ * @returns {AppSpec[]}  Throws ERR_NCLUST_USAGE and what specChange() throws.
+ */
+export function changedSpecs(slots, { read, args, isShellNew }, surroundings) {
+  const specs = new Map(slots.map((slot) => [slot.name, /** @type {AppSpec} */ (slot.spec)]));
+  const fixed = Object.keys(read).find((key) => !STARTABLE.has(key));
+  if (fixed !== undefined)
+    throw new NclustError(
+      'ERR_NCLUST_USAGE',
+      `${flagOf(fixed)} is for a new app, and "${slots[0].name}" is in the list already.`,
+      { hint: 'Start it under another --name, or delete it first: nclust delete ' + shellQuote(slots[0].name) },
+    );
+  const shellEnv = isShellNew ? { shellEnv: snapshot(surroundings.env) } : {};
+  return [...specs.values()].map((spec) => ({
+    ...spec,
+    ...specFields(read),
+    ...specChange(spec, read, args, surroundings),
+    ...shellEnv,
+    ...(read.instances === undefined ? {} : countedAs(spec)),
+  }));
+}
+
+/** @param {string} key */
+function flagOf(key) {
+  return /--[a-z-]+/.exec(OPTIONS_OF.start.find((option) => option.key === key)?.flags ?? '')?.[0] ?? key;
+}
+
+/**
+ * As with -i for a new app: a Node.js program shares its ports.
+ * @param {AppSpec} spec
+ * @returns {Partial<AppSpec>}
+ */
+function countedAs({ kind, mode }) {
+  return { instancesGiven: true, mode: kind === 'node' ? 'cluster' : mode };
 }
 
 /**
@@ -81,14 +130,15 @@ const OURS = new Set(['run', ...['v22.6.0', 'v22.18.0'].flatMap((version) => typ
  */
 export function interpreterChange(spec, { interpreter, interpreterArgs }, where) {
   if (isShellCommand(spec)) throw refused(`"${spec.name}" is a shell command and has no interpreter to change`);
+  const own = interpreterArgs ?? spec.interpreterArgs.filter((arg) => !OURS.has(arg));
   const program = resolveProgram(spec.script, interpreter ?? spec.interpreter, {
     ...where,
     cwd: spec.cwd,
     owner: spec,
+    nodeArgs: [...own, ...wordsOf(spec.env.NODE_OPTIONS ?? spec.shellEnv.NODE_OPTIONS)],
   });
   if (spec.mode === 'cluster' && program.kind !== 'node')
     throw refused(`"${spec.name}" runs in cluster mode, which "${program.file}" has not: it is no Node.js`);
-  const own = interpreterArgs ?? spec.interpreterArgs.filter((arg) => !OURS.has(arg));
   if (program.interpreter === 'none' && own.length > 0)
     throw refused(`"${spec.script}" runs without an interpreter, which needs no arguments`);
   const isComplete = program.flags.length > 0 && program.flags[0] === own[0];

@@ -24,6 +24,7 @@ import { findProgram, isProgram } from './find-program.js';
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
  * @property {Pick<Owner, 'uid' | 'gid'>} owner  Of the app. An interpreter is asked for its version
  *   as this user, who may be able to replace it.
+ * @property {string[]} nodeArgs  What the user gives Node.js, with the words of NODE_OPTIONS.
  */
 
 /**
@@ -49,6 +50,11 @@ const BY_EXTENSION = {
 };
 
 const TYPESCRIPT = new Set(['.ts', '.mts', '.cts']);
+
+/** Options of Node.js that load something before the script. */
+const PRELOADS = /^(-r|--require|--import|--loader|--experimental-loader)(=|$)/;
+/** Packages that make Node.js run other languages than JavaScript. */
+const LOADER = /\b(tsx|ts-node|ts-node-dev|swc-node|swc|esbuild|esbuild-register|sucrase|babel|jiti|tsimp)\b/;
 
 /**
  * @param {string} script  Absolute path of an existing file.
@@ -82,12 +88,28 @@ export function resolveProgram(script, interpreter, where) {
  * @returns {Program}
  */
 function byFile(script, where) {
-  const names = BY_EXTENSION[extname(script).toLowerCase()];
+  const names = hasLoader(where.nodeArgs) ? ['node'] : BY_EXTENSION[extname(script).toLowerCase()];
   if (names) return withInterpreter(script, names, where);
   const head = tryHead(script);
   if (head.type === 'shebang' && /^node(js)?$/.test(head.program)) return withInterpreter(script, ['node'], where);
   if (head.type === 'binary' || (head.type === 'shebang' && isProgram(script))) return itself(script);
   return withInterpreter(script, head.type === 'shebang' ? [head.program] : ['node'], where);
+}
+
+/**
+ * @param {string | undefined} nodeOptions  NODE_OPTIONS.
+ * @returns {string[]}  As Node.js separates them, but for quotes, which make no difference here.
+ */
+export function wordsOf(nodeOptions = '') {
+  return nodeOptions.split(/\s+/).filter(Boolean);
+}
+
+/**
+ * @param {string[]} nodeArgs
+ * @returns {boolean}  Whether a package in them is known to run TypeScript.
+ */
+function hasLoader(nodeArgs) {
+  return nodeArgs.some((arg) => PRELOADS.test(arg)) && nodeArgs.some((arg) => LOADER.test(arg));
 }
 
 /**
@@ -175,8 +197,19 @@ function describe(file, isTypeScript, where) {
   if (name === 'deno') return { ...exec, flags: ['run'] };
   if (!/^node(js|-?\d+)?$/.test(name)) return exec;
   const version = nodeVersion(file, where);
-  const flags = isTypeScript ? typeStrippingFlags(version) : [];
+  const flags = isTypeScript ? typeScriptFlags(version, where.nodeArgs) : [];
   return flags === null ? null : { ...exec, kind: 'node', flags, nodeVersion: version };
+}
+
+/**
+ * @param {string} version
+ * @param {string[]} nodeArgs
+ * @returns {string[] | null}  Null where this Node.js cannot run TypeScript.
+ */
+function typeScriptFlags(version, nodeArgs) {
+  if (hasLoader(nodeArgs)) return [];
+  // A file of the user's own may register a loader.
+  return typeStrippingFlags(version) ?? (nodeArgs.some((arg) => PRELOADS.test(arg)) ? [] : null);
 }
 
 /** An interpreter has this long to answer, in ms. */
@@ -266,9 +299,11 @@ export function typeStrippingFlags(version) {
 function noTypeScript(script, version) {
   return new NclustError(
     'ERR_NCLUST_INTERPRETER_UNSUPPORTED',
-    `Node.js ${version} cannot run "${script}": TypeScript needs Node.js 22.6 or newer, bun or deno.`,
+    `Node.js ${version} cannot run "${script}": TypeScript needs Node.js 22.6 or newer, a loader, bun or deno.`,
     {
-      hint: 'Give one of them with --interpreter, or compile the script to JavaScript first.',
+      hint:
+        'Give a loader with --node-args="--import tsx", or another program with --interpreter, or compile the ' +
+        'script to JavaScript first.',
     },
   );
 }

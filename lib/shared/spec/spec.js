@@ -3,7 +3,7 @@ import { INSTANCES_FORMS } from '../host/cpus.js';
 import { areVariables, ENVIRONMENT_RULES, isVariableName } from './environment.js';
 import { LOG_RULES, settleLogPaths } from './logs.js';
 import { TRIGGER_RULES } from './triggers.js';
-import { flag, isFilled, isText, isWhole, oneOf, texts, whole } from './rules.js';
+import { flag, isFilled, isText, isWhole, oneOf, orNull, texts, whole } from './rules.js';
 import { VERSIONING_RULES } from './versioning.js';
 
 /** @import { EnvironmentSpec } from './environment.js' */
@@ -44,7 +44,8 @@ import { VERSIONING_RULES } from './versioning.js';
  * @property {boolean} autorestart
  * @property {number} maxRestarts  Unstable exits inside 10 minutes.
  * @property {number} restartDelayMs
- * @property {number} backoffMs  First delay; doubles up to 15 s.
+ * @property {number | null} backoffMs  First delay; doubles up to 15 s. Null: 100 ms, or with a
+ *   restartDelayMs none.
  * @property {number} minUptimeMs
  * @property {number[]} stopExitCodes
  * @property {number} killTimeoutMs
@@ -104,7 +105,7 @@ export const SPEC_RULES = {
   autorestart: flag(true),
   maxRestarts: whole(16),
   restartDelayMs: whole(0),
-  backoffMs: whole(100),
+  backoffMs: orNull(whole(0), 'the default'),
   minUptimeMs: whole(1_000),
   stopExitCodes: { accepts: isExitCodes, accepted: 'a list of exit codes from 0 to 255', fallback: [] },
   killTimeoutMs: whole(10_000),

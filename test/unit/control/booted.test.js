@@ -37,11 +37,11 @@ describe('a Node program that loads for longer than minUptime', () => {
   });
 
   test.each([
-    [1_000, {}],
-    [5_000, { minUptimeMs: 5_000 }],
+    [10_000, {}],
+    [2_000, { listenTimeoutMs: 2_000 }],
     [15_000, { minUptimeMs: 15_000 }],
   ])(
-    'a module whose loading never ends is up at minUptime (%i ms) when its event loop turns',
+    'a module whose loading never ends is up at its deadline (%i ms) when its event loop turns',
     async (afterMs, fields) => {
       loadingFor(Infinity);
       const request = watch(rig.start(fields));
@@ -99,6 +99,14 @@ describe('a Node program that loads for longer than minUptime', () => {
       expect(request.state).toBe('done');
     },
   );
+
+  test('which throws after it has loaded for 1.5 s is a failed start, with a pause before the next', async () => {
+    loadingFor(Infinity, { exitsAfterMs: 1_500, code: 1 });
+    const request = watch(rig.start({}));
+    await rig.turn(1_500);
+    expect([request.state, await statuses()]).toEqual(['failed', ['waiting restart']]);
+    expect((await rig.list())[0].unstableRestarts).toBe(1);
+  });
 
   test('which ends while it loads has not been up', async () => {
     loadingFor(6_000, { exitsAfterMs: 2_000, code: 0 });

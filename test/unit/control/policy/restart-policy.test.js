@@ -23,8 +23,14 @@ test('a stable exit is followed by a start at once, and ends the streak', () => 
   expect(verdict).toEqual({ what: 'again', delayMs: 0, record: { streak: 0, unstableAtMs: [NOW - 1] } });
 });
 
-test('restartDelay is waited after any exit; after an unstable one the longer of the two', () => {
+test('a restart delay is kept as it was given, however many exits follow one another', () => {
   const spec = makeSpec({ restartDelayMs: 150 });
+  const tenth = { streak: 9, unstableAtMs: Array(9).fill(NOW) };
+  expect(judgeExit(spec, tenth, { isUnstable: true, code: 1 }, NOW)).toMatchObject({ what: 'again', delayMs: 150 });
+});
+
+test('restartDelay is waited after any exit; with a back-off, after an unstable one the longer of the two', () => {
+  const spec = makeSpec({ restartDelayMs: 150, backoffMs: 100 });
   expect(judgeExit(spec, fresh, { isUnstable: false, code: 0 }, NOW).delayMs).toBe(150);
   expect(judgeExit(spec, fresh, { isUnstable: true, code: 0 }, NOW).delayMs).toBe(150);
   expect(judgeExit(spec, { streak: 1, unstableAtMs: [NOW] }, { isUnstable: true, code: 0 }, NOW).delayMs).toBe(200);

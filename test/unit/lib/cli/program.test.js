@@ -289,15 +289,6 @@ describe('start', () => {
     expect(server.callsTo('start')[0].params.specs).toMatchObject([{ name: 'other', script: join(cwd, 'api') }]);
   });
 
-  test('with options for what is only in the list is refused', async () => {
-    const server = await manager();
-    expect(await nclust(['start', 'worker', '-i', '4'], { home: server.home })).toMatchObject({
-      exitStatus: 2,
-      stderr: expect.stringContaining('in the list already'),
-    });
-    expect(server.callsTo('start')).toEqual([]);
-  });
-
   test('refuses one name for two scripts', async () => {
     const server = await manager();
     expect(await nclust(['start', 'app.js', 'worker.js', '--name', 'x'], { home: server.home })).toMatchObject({

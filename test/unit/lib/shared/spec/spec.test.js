@@ -23,7 +23,7 @@ test('defaults are filled in', () => {
     autorestart: true,
     maxRestarts: 16,
     restartDelayMs: 0,
-    backoffMs: 100,
+    backoffMs: null,
     minUptimeMs: 1_000,
     stopExitCodes: [],
     killTimeoutMs: 10_000,

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { sandbox } from '../helpers/sandbox.js';
+
+/** @param {import('../helpers/sandbox.js').Sandbox} home */
+async function settings(home) {
+  const slots = JSON.parse((await home.nclust('jlist')).stdout);
+  return slots.map(({ name, pm2_env: env }) => [
+    name,
+    env.exec_mode,
+    env.status,
+    env.kill_timeout,
+    env.COLOUR,
+    env.args,
+  ]);
+}
+
+const SET = ['-i', '2', '--kill-timeout', '3000', '--', '--fast'];
+const BLUE = ['app', 'cluster_mode', 'online', 3000, 'blue', ['--fast']];
+
+test('start of the script of a stopped app brings it back with all its settings', async () => {
+  const home = await sandbox();
+  const script = home.place('keeps-alive', 'app.js');
+  await home.nclust('start', script, ...SET, { env: { COLOUR: 'blue' } });
+  await home.nclust('stop', 'app');
+  const again = await home.nclust('start', 'app.js', { env: { COLOUR: 'red' } });
+  expect(again).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('Started "app" (2 instances)') });
+  expect(await settings(home)).toEqual([BLUE, BLUE]);
+
+  const twice = await home.nclust('start', 'app.js');
+  expect(twice).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('runs already, as "app"') });
+  const other = await home.nclust('start', 'app.js', '--name', 'other');
+  expect(other).toMatchObject({ exitStatus: 0 });
+  expect((await settings(home)).map(([name]) => name)).toEqual(['app', 'app', 'other']);
+});
+
+test('start of a listed app with an option starts it again with that option, and keeps the others', async () => {
+  const home = await sandbox();
+  const script = home.place('keeps-alive', 'app.js');
+  await home.nclust('start', script, ...SET, { env: { COLOUR: 'blue' } });
+  const [before] = await home.list();
+  expect(await home.nclust('start', 'app', '--kill-timeout', '4000')).toMatchObject({ exitStatus: 0 });
+  const changed = BLUE.with(3, 4000);
+  expect(await settings(home)).toEqual([changed, changed]);
+  expect((await home.list())[0].pid).not.toBe(before.pid);
+
+  await home.nclust('stop', '0');
+  expect(await home.nclust('start', 'app.js', '-i', '3', '--', '--slow')).toMatchObject({ exitStatus: 0 });
+  expect(await settings(home)).toEqual(Array(3).fill(changed.with(5, ['--slow'])));
+});
+
+test('start of a listed app with what only a new app can have is refused, and changes nothing', async () => {
+  const home = await sandbox();
+  await home.nclust('start', home.place('keeps-alive', 'app.js'));
+  const [{ pid }] = await home.list();
+  const refused = await home.nclust('start', 'app', '--no-autostart');
+  expect(refused).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('is for a new app') });
+  expect((await home.list())[0].pid).toBe(pid);
+});
+
+test('what fails to start with another option is named as with start', async () => {
+  const home = await sandbox();
+  await home.nclust('start', home.place('keeps-alive', 'app.js'));
+  home.place('crashes-at-boot', 'app.js');
+  const failed = await home.nclust('start', 'app', '--kill-timeout', '4000');
+  expect(failed).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/^nclust: The start of "app" failed/) });
+});
