@@ -41,7 +41,7 @@ export function describeListenFailure(failure) {
 }
 
 /**
- * What a person does about it.
+ * The advice that follows a failed listen().
  * @param {ListenFailure} failure
  * @returns {string}
  */

@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sandbox } from '../helpers/sandbox.js';
 
@@ -63,4 +65,30 @@ test('what fails to start with another option is named as with start', async () 
   home.place('crashes-at-boot', 'app.js');
   const failed = await home.nclust('start', 'app', '--kill-timeout', '4000');
   expect(failed).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/^nclust: The start of "app" failed/) });
+});
+
+test('a script with the default name of another app does not take its place', async () => {
+  const home = await sandbox();
+  await home.nclust('start', home.place('keeps-alive', 'app.js'), ...SET, { env: { COLOUR: 'blue' } });
+  await home.nclust('stop', 'app');
+  mkdirSync(join(home.work, 'other'));
+  const refused = await home.nclust('start', home.place('ticks', 'other/app.js'));
+  expect(refused).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('was started from') });
+  expect((await settings(home)).map(([, mode]) => mode)).toEqual(['cluster_mode', 'cluster_mode']);
+});
+
+test('a program of PATH that was stopped comes back with its settings', async () => {
+  const home = await sandbox();
+  const first = ['start', 'sleep', '--name', 'nap', '--kill-timeout', '3000', '--', '600'];
+  expect(await home.nclust(...first)).toMatchObject({ exitStatus: 0 });
+  await home.nclust('stop', 'nap');
+  expect(await home.nclust('start', 'sleep')).toMatchObject({ exitStatus: 0 });
+  expect(await settings(home)).toMatchObject([['nap', 'fork_mode', 'online', 3000, undefined, ['600']]]);
+});
+
+test('--name for what is in the list is refused, and names the command that renames', async () => {
+  const home = await sandbox();
+  await home.nclust('start', home.place('keeps-alive', 'app.js'));
+  const refused = await home.nclust('start', '0', '--name', 'web');
+  expect(refused).toMatchObject({ exitStatus: 2, stderr: expect.stringContaining('nclust restart 0 --name web') });
 });

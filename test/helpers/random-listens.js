@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { isFree, takePort } from './ports.js';
 import { createRandom, pickOne } from './random.js';
@@ -30,6 +31,12 @@ export async function leakedAddresses(home, { seed, sequences, atOnce }) {
     for (const app of apps) leaked.push(...(await heldBy(home, client, app)));
     await client.delete('all').catch(whenThereIsNone);
   }
+  const { keeperPid, controlPid } = await home.daemon();
+  await home.waitFor(
+    'keeper and control to close every socket',
+    () => boundOnly(keeperPid).length + boundOnly(controlPid).length === 0,
+  );
+  leaked.push(...(await client.request('sockets')).sockets);
   return leaked;
 }
 
@@ -113,7 +120,7 @@ async function heldBy(home, client, { name, config, port, path, operations }) {
   await home.waitFor(`the processes of ${name} to end`, async () => !(await isLeft()));
   const { sockets } = await client.request('sockets');
   const held = sockets.some((/** @type {{ app: string }} */ { app }) => app === name);
-  const isTaken = path ? existsSync(path) && isListenedOn(path) : isListenedOnPort(port) || !(await isFree(port));
+  const isTaken = path ? await isListenedOn(path) : isListenedOnPort(port) || !(await isFree(port));
   return held || isTaken ? [`${name} ${JSON.stringify(config)} ${JSON.stringify(operations)}`] : [];
 }
 
@@ -127,9 +134,39 @@ function isListenedOnPort(port) {
   );
 }
 
-/** @param {string} path */
+/**
+ * @param {string} path
+ * @returns {Promise<boolean>}
+ */
 function isListenedOn(path) {
-  return readFileSync('/proc/net/unix', 'utf8')
-    .split('\n')
-    .some((line) => line.endsWith(` ${path}`));
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+const TABLES = ['tcp', 'tcp6', 'udp', 'udp6', 'unix', 'netlink'];
+
+/**
+ * @param {number} pid
+ * @returns {string[]}  Sockets that no table of the kernel lists: bound, and not listened on.
+ */
+function boundOnly(pid) {
+  const listed = TABLES.map((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8')).join('\n');
+  const words = new Set(listed.split(/\s+/));
+  return readdirSync(`/proc/${pid}/fd`)
+    .map((fd) => /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.[1] ?? '')
+    .filter((inode) => inode !== '' && !words.has(inode));
+}
+
+/** @param {string} path */
+function linkOf(path) {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return ''; // Closed since.
+  }
 }

@@ -35,6 +35,7 @@ const CORE = [
   'listen',
   'socket-path',
   'drain',
+  'loaders',
   'gate',
   'log-stand-in',
   'agent-globals',

@@ -4,6 +4,7 @@ import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
 import { selectIds } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
+import { isScopeOf } from '../state/registry.js';
 import { describeRollback } from '../rollout/reload-error.js';
 import { briefStatus, overviewOf, slotStatus } from '../status/slot-status.js';
 import { describeRefusal } from '../update/refusals.js';
@@ -88,13 +89,14 @@ export const readings = {
 
 /**
  * @param {World} world
- * @param {{ app: string, address: string, port: number, users: string[] }} socket
+ * @param {{ app: string, scope: string, address: string, port: number, users: string[] }} socket
  * @returns {HeldSocket}
  */
-function heldSocket({ instances }, { app, address, port, users }) {
+function heldSocket({ desired, instances }, { app, scope, address, port, users }) {
   const known = users.flatMap((instanceId) => instances.get(instanceId) ?? []);
   return {
-    app: known[0]?.label.name ?? app,
+    // The keeper knows the name that the app had when it bound the socket.
+    app: desired.apps.find((one) => isScopeOf(scope, one))?.spec.name ?? app,
     address,
     port,
     users: known.map(({ label, pid }) => ({ id: label.id, slot: label.slot, pid })),

@@ -61,7 +61,7 @@ export function judgeExit(policy, record, { isUnstable, code }, nowMs) {
 }
 
 /**
- * Who has chosen a restart delay, and no back-off, gets that delay.
+ * A restart delay without a back-off of the user's own turns the default back-off off.
  * @param {Policy} policy
  */
 function firstPauseMs({ backoffMs: given, restartDelayMs }) {

@@ -3,7 +3,7 @@
 // Start at: slotStatus(), with SHOWN from state to word.
 import { restartsOf } from '../state/slot-history.js';
 import { instanceEnv, logFiles } from '../spawn/params.js';
-import { isKeptOut } from '../rollout/readiness.js';
+import { isKeptOut, trialOf } from '../rollout/readiness.js';
 import { pidFileOf } from './pid-files.js';
 import { isWatched } from '../../../lib/shared/spec/triggers.js';
 import { memoryOf, occupiedSlots } from '../state/registry.js';
@@ -119,7 +119,7 @@ export function slotStatus(world, app, wish, o) {
     addresses: instance?.addresses ?? [],
     waitingFor: world.instances.get(seat?.instanceId ?? '')?.isAwaitingSecrets
       ? 'the values of its secrets'
-      : waitingFor(seat, wish, o.nowMs),
+      : waitingFor(seat, wish, { nowMs: o.nowMs, isUnheard: seat ? trialOf(world, seat).isUnheard : false }),
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
     lastDeath: memory.deaths.length > 0 ? shownDeath(memory.deaths[memory.deaths.length - 1]) : null,
@@ -202,9 +202,9 @@ function withoutSeat(world, wish, { withProcess }) {
 /**
  * @param {Seat | undefined} seat
  * @param {SlotWish} wish
- * @param {number} nowMs
+ * @param {{ nowMs: number, isUnheard: boolean }} o
  */
-function waitingFor(seat, wish, nowMs) {
+function waitingFor(seat, wish, { nowMs, isUnheard }) {
   if (!seat) return wish.want === 'up' ? 'its turn to start' : null;
   const left = seat.untilMs === null ? '' : `${(Math.max(0, seat.untilMs - nowMs) / 1000).toFixed(1)}s`;
   if (seat.life.state === 'backoff') return `the next attempt in ${left}`;
@@ -215,7 +215,8 @@ function waitingFor(seat, wish, nowMs) {
   if (seat.life.state === 'parked') return 'the end of the rollback window';
   if (seat.life.state !== 'starting') return null;
   if (left === '') return 'the process to be created';
-  return seat.spec?.waitReady ? `"ready" from the app, ${left} left` : `a listening socket, or ${left} of life`;
+  if (seat.spec?.waitReady) return `"ready" from the app, ${left} left`;
+  return isUnheard ? `a listening socket, ${left} left` : `a listening socket, or ${left} of life`;
 }
 
 /**

@@ -53,9 +53,9 @@ export class HeldSockets {
     return this.#listeners.all();
   }
 
-  /** What somebody who looks for a taken address wants to know. */
+  /** Each socket with the instances that listen on it, by their ids. */
   describe() {
-    return this.all().map(({ app, bound, users }) => ({ app, ...bound, users: [...users] }));
+    return this.all().map(({ app, scope, bound, users }) => ({ app, scope, ...bound, users: [...users] }));
   }
 
   /** @param {string} scope */
@@ -236,7 +236,7 @@ export class HeldSockets {
   }
 
   /**
-   * What the app makes of the error is its own business, so the fact is written down here.
+   * Writes the failure down, because an app may say nothing about the error.
    * @param {Child} child
    * @param {Claim} claim
    * @param {string} code

@@ -15,7 +15,7 @@ import {
   separateExitCodes,
   separateWatched,
 } from '../../config/options/options.js';
-import { buildSpec, snapshot } from '../../config/spec/build.js';
+import { buildSpec, locate, snapshot } from '../../config/spec/build.js';
 import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
@@ -24,6 +24,7 @@ import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
 /** @import { Client } from '../../client/client.js' */
+/** @import { AppSpec } from '../../shared/spec/spec.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
@@ -61,8 +62,10 @@ export async function start(context, targets, options, args) {
   const built = fresh.map((target) => buildSpec(target, args, read, context));
   const specs = built.length > 0 ? await (await import('../../config/spec/git.js')).withVersioning(built) : [];
 
-  const client = reached ?? (await context.manager());
   const { wait, force = false } = options;
+  if (read.name === undefined && !force) assertNamesFree(specs, known);
+
+  const client = reached ?? (await context.manager());
   const started =
     specs.length === 0
       ? []
@@ -110,8 +113,9 @@ async function reach(context) {
 }
 
 /**
- * What is in the list is meant before what is on disk, as in PM2. A script means the apps that were
- * started from it, so that they come back with all their settings.
+ * Sorts targets by what they mean. As in PM2, a word that is in the list means that before a file
+ * of the same name. A script means the apps that were started from it, so that they come back with
+ * all their settings.
  * @param {string[]} targets
  * @param {SlotStatus[]} known
  * @param {Context} context
@@ -123,12 +127,15 @@ function sort(targets, known, context, { read: { name, ...settings }, args, isFo
   /** @type {string[]} */
   const fresh = [];
   const found = targets.flatMap((target) => {
-    if (isListed(target, known) && name === undefined) return [target];
+    if (isListed(target, known)) {
+      if (name === undefined) return [target];
+      if (!isFile(resolve(context.cwd, target))) throw notRenamed(target, name);
+    }
     const apps = isForced ? [] : appsOf(target, known, context, settings).filter((one) => (name ?? one) === one);
     if (apps.length === 0) fresh.push(target);
     const resting = known.filter((slot) => apps.includes(slot.name) && isResting(slot));
     if (apps.length > 0 && resting.length === 0) throw runsAlready(target, apps[0]);
-    // What runs of them is left alone.
+    // The instances that run are left alone.
     return resting.map(({ id }) => String(id));
   });
   const isDescribed = Object.keys(settings).length > 0 || args.length > 0;
@@ -140,12 +147,30 @@ function sort(targets, known, context, { read: { name, ...settings }, args, isFo
  * @param {SlotStatus[]} known
  * @param {Context} context
  * @param {Record<string, any>} settings
- * @returns {string[]}  The names of the apps that were started from this script or command.
+ * @returns {string[]}  The names of the apps that were started from this script, program or command.
  */
-function appsOf(target, known, { cwd }, settings) {
-  const scripts = [resolve(cwd, settings.cwd ?? '', target), resolve(cwd, target)].filter(isFile);
-  const script = scripts[0] ?? target.trim();
+function appsOf(target, known, context, settings) {
+  if (known.length === 0) return [];
+  const { script } = locate(target, resolve(context.cwd, settings.cwd ?? '.'), context);
   return [...new Set(known.filter((slot) => slot.script === script).map((slot) => slot.name))];
+}
+
+/**
+ * A script whose default name is that of another app would take its place, with none of its
+ * settings.
+ * @param {AppSpec[]} specs  Of what was typed without a name.
+ * @param {SlotStatus[]} known
+ */
+function assertNamesFree(specs, known) {
+  for (const { name, script } of specs) {
+    const other = known.find((slot) => slot.name === name && slot.script !== script);
+    if (other)
+      throw new NclustError(
+        'ERR_NCLUST_APP_EXISTS',
+        `"${name}" is in the list already, and was started from "${other.script}".`,
+        { hint: `Give this one another name: nclust start ${shellQuote(script)} --name ...` },
+      );
+  }
 }
 
 /** @param {SlotStatus} slot */
@@ -210,6 +235,18 @@ function nothingToStart({ cwd }) {
   return new NclustError('ERR_NCLUST_USAGE', `start needs something to start: there is no config file in "${cwd}".`, {
     hint: 'For example: nclust start app.js -i max; "nclust init" writes a config file',
   });
+}
+
+/**
+ * @param {string} target
+ * @param {string} name
+ */
+function notRenamed(target, name) {
+  return new NclustError(
+    'ERR_NCLUST_USAGE',
+    `--name is "${name}" and gives a new app its name; "${target}" is in the list already.`,
+    { hint: `To rename it: nclust restart ${shellQuote(target)} --name ${shellQuote(name)}` },
+  );
 }
 
 /**

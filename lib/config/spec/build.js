@@ -105,7 +105,7 @@ export function snapshot(env) {
  * @param {Surroundings} surroundings
  * @returns {{ script: string, isCommand: boolean }}
  */
-function locate(target, cwd, { cwd: shellCwd, env }) {
+export function locate(target, cwd, { cwd: shellCwd, env }) {
   const files = [...new Set([resolve(cwd, target), resolve(shellCwd, target)])];
   const file = files.find(isFile);
   if (file) return { script: file, isCommand: false };
