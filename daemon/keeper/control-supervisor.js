@@ -66,6 +66,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
   let refused = null;
   let lastStartMono = -Infinity;
   let isReady = false;
+  let wasReady = false;
   let isStopped = false;
   /** @type {ChildProcess | null} */
   let control = null;
@@ -156,6 +157,10 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     get isReady() {
       return isReady;
     },
+    /** Whether any control has been. */
+    get wasReady() {
+      return wasReady;
+    },
     snapshot: () => ({ root, refusedRoot: refused?.root ?? null, refusedWhy: refused?.why ?? null }),
     /**
      * The next control is started from another installation; if it does not run, the one after it
@@ -177,6 +182,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
      */
     ready(isAnswering) {
       isReady = true;
+      wasReady = true;
       endBootWatch();
       if (!trial) return;
       trial.wasReady = true;

@@ -101,6 +101,8 @@ function keep({ env, isInherited, claim, run, digest }) {
     onFatal: (data) => {
       door.onControlFatal(data?.message ?? null);
       answerLauncher({ error: data });
+      // The command that started the manager has its answer, and no other can be answered.
+      if (!isInherited && !supervisor.wasReady) keeper.leave(() => void ending.leave());
     },
   });
   ending.listen();

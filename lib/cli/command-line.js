@@ -53,10 +53,7 @@ export async function parseCommandLine(argv, io) {
     word !== undefined && !isAbout && ours.slice(0, ours.indexOf(word)).some((one) => ['-h', '--help'].includes(one));
   const meant = word === undefined || isAboutAll ? undefined : findCommand(word);
   if (isAbout && word !== undefined && word !== 'help' && !meant)
-    throw (await import('./usage-error.js')).noSuchCommand(
-      word,
-      SHOWN.map(({ name }) => name),
-    );
+    throw (await import('./usage-error.js')).noSuchCommand(word);
   const program = await buildProgram(meant, args, io, {
     print: (text) => printed.push(text),
     onDone: (status) => {

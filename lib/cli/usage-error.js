@@ -29,6 +29,16 @@ const OF_PM2 = {
 };
 
 /**
+ * The commands that may be proposed for an unknown word. They end and overwrite nothing, because a
+ * tired person runs a proposal unread.
+ */
+const PROPOSED = [
+  ...['start', 'list', 'jlist', 'describe', 'monit', 'web', 'logs', 'why', 'events', 'stack', 'profile', 'doctor'],
+  ...['report', 'id', 'pid', 'env', 'ping', 'get', 'conf', 'diff', 'validate', 'init', 'attach', 'inspect', 'serve'],
+  ...['startup', 'help', 'examples', 'completion'],
+];
+
+/**
  * What commander found wrong with a command line, and what to do.
  * @param {CommanderError} error
  * @param {string[]} argv
@@ -36,6 +46,7 @@ const OF_PM2 = {
  */
 export function usageError({ code, message }, argv) {
   const [sentence, meant = ''] = message.replace(/^error: /, '').split('\n');
+  if (code === 'commander.unknownCommand') return noSuchCommand(/'(.*)'/.exec(sentence)?.[1] ?? '');
   const word = argv.find((one) => findCommand(one) !== undefined);
   const page = word === undefined ? 'nclust help' : `nclust help ${word}`;
   const flag = /'(-[^'=]+)/.exec(sentence)?.[1];
@@ -49,14 +60,21 @@ export function usageError({ code, message }, argv) {
 /**
  * `nclust help <word>` about a command that there is not.
  * @param {string} word
- * @param {string[]} names  Of the commands.
- * @returns {NclustError}
+ * @returns {NclustError}  ERR_NCLUST_USAGE.
  */
-export function noSuchCommand(word, names) {
-  const [near] = nearWords(word, names);
+export function noSuchCommand(word) {
   return new NclustError('ERR_NCLUST_USAGE', `unknown command '${word}'.`, {
-    hint: `${near ? `Did you mean ${near}? ` : ''}See: nclust help`,
+    hint: [proposalFor(word), 'See: nclust help'].filter((part) => part !== '').join(' '),
   });
+}
+
+/**
+ * @param {string} word
+ * @returns {string}  Empty when nothing harmless is near.
+ */
+function proposalFor(word) {
+  const [near] = nearWords(word, PROPOSED);
+  return near ? `Did you mean ${near}?` : '';
 }
 
 /**

@@ -16,6 +16,7 @@ const GUARD = 'is what goes along a path with the rights of a user';
 
 /** @type {Record<string, [functions: string, reason: string]>} */
 const TABLE = {
+  'daemon/control/api/saved-list.js': ['renameSync', HOME],
   'daemon/control/api/server.js': ['chmodSync renameSync rmSync statSync', HOME],
   'daemon/control/api/update.js': ['existsSync', INSTALLED],
   'daemon/control/events/log-file.js': ['openSync renameSync rmSync statSync', HOME],
@@ -41,10 +42,10 @@ const TABLE = {
   'daemon/control/settings.js': ['statSync', HOME],
   'daemon/control/spawn/preflight.js': ['accessSync existsSync statSync', ASKS],
   'daemon/control/state/durable-file.js': [
-    'copyFileSync linkSync openSync readFileSync renameSync rmSync statSync',
+    'copyFileSync linkSync openSync readFileSync renameSync rmSync statSync writeFileSync',
     HOME,
   ],
-  'daemon/control/state/store.js': ['renameSync', HOME],
+  'daemon/control/state/store.js': ['renameSync rmSync', HOME],
   'daemon/control/status/pid-files.js': ['readdirSync writeFileSync', OWN_RIGHTS],
   'daemon/control/triggers/app-watch.js': ['readFileSync stat', ASKS],
   'daemon/control/update/installation.js': ['readFileSync readdirSync statSync', INSTALLED],

@@ -1,3 +1,4 @@
+import { renameSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { checkSpec, laterFields } from '../../../lib/shared/spec/spec.js';
 import { checkCompression } from '../logs/archive/compression.js';
@@ -5,7 +6,7 @@ import { assertCapacity, withAffectedSlots } from '../requests/change.js';
 import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
 import { startSpecs, stop } from '../state/changes.js';
 import { findApp, merge, nothingDesired, replaceApp } from '../state/desired.js';
-import { readSealed, writeInNeed, writeSealed } from '../state/durable-file.js';
+import { isDiskFull, readSealed, writeInNeed, writeSealed } from '../state/durable-file.js';
 import { BadParams, CHANGE_PARAMS, flag, list, readParams, record, text, withDefault } from './params.js';
 import { awaitStatuses } from './status.js';
 
@@ -48,13 +49,28 @@ export const saving = {
     const { token } = readParams({ token: text }, params);
     const { control, paths } = desk;
     const { apps } = control.world.desired;
-    if (apps.length > 0 && readSealed(paths.dump).kind === 'missing') writeDump(desk, apps);
-    if (control.world.ending === null)
+    if (apps.length > 0 && readSealed(paths.dump).kind === 'missing') keepList(desk, apps);
+    if (apps.length > 0 && control.world.ending === null)
       control.mutate('kill', token, () => ({ desired: nothingDesired(), up: [], gone: [], about: [] }));
     await control.end('kill');
     return {};
   },
 };
+
+/**
+ * Saves the list before it is emptied. On a full disk the file of the desired state becomes the
+ * saved list, which needs no room: the apps in it are the same.
+ * @param {Desk} desk
+ * @param {AppWish[]} apps
+ */
+function keepList(desk, apps) {
+  try {
+    writeDump(desk, apps);
+  } catch (error) {
+    if (!isDiskFull(/** @type {Error} */ (error).cause)) throw error;
+    renameSync(desk.paths.state, desk.paths.dump);
+  }
+}
 
 /**
  * @param {Desk} desk

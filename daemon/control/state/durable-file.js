@@ -4,12 +4,14 @@ import {
   constants,
   copyFileSync,
   fsyncSync,
+  ftruncateSync,
   linkSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { writeNew } from '../../../lib/shared/host/replace-file.js';
@@ -22,6 +24,9 @@ import { writeNew } from '../../../lib/shared/host/replace-file.js';
 
 /** What makes a file whole: its last field. */
 const SEAL = /,"checksum":"([0-9a-f]{64})"\}\n$/;
+
+/** Of the unit in which `stat` counts. */
+const BLOCK_BYTES = 512;
 
 /**
  * Writes a value with a checksum, so that after a crash at any instant the file holds the old or
@@ -55,6 +60,27 @@ export function readSealed(file) {
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error);
     return code === 'ENOENT' ? { kind: 'missing' } : { kind: 'bad', why: `it cannot be read (${code ?? error})` };
+  }
+}
+
+/**
+ * For a full disk: writes a value over a sealed file, into the room that the file has. A crash in
+ * between leaves a file that readSealed() calls bad. Throws what the file system says.
+ * @param {string} file
+ * @param {object} value
+ * @returns {boolean}  False: there is not room enough, and nothing was written.
+ */
+export function overwriteSealed(file, value) {
+  const content = Buffer.from(seal(value));
+  if (content.length > (statSync(file, { throwIfNoEntry: false })?.blocks ?? 0) * BLOCK_BYTES) return false;
+  const fd = openSync(file, 'r+');
+  try {
+    writeFileSync(fd, content);
+    ftruncateSync(fd, content.length);
+    fsyncSync(fd);
+    return true;
+  } finally {
+    closeSync(fd);
   }
 }
 
@@ -127,14 +153,17 @@ export function writeInNeed(reserve, file, write) {
   try {
     write();
   } catch (error) {
-    if (!isFull(error) || !giveUp(reserve)) throw error;
+    if (!isDiskFull(error) || !giveUp(reserve)) throw error;
     write();
   }
   hold(reserve, Math.max(LEAST_BYTES, 2 * statSync(file).size));
 }
 
-/** @param {unknown} error */
-function isFull(error) {
+/**
+ * @param {unknown} error
+ * @returns {boolean}  Whether there is no room, no inode or no quota left for a file.
+ */
+export function isDiskFull(error) {
   const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);
   return code === 'ENOSPC' || code === 'EDQUOT';
 }

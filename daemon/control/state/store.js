@@ -1,8 +1,8 @@
-import { renameSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { completeSpec } from '../../../lib/shared/spec/spec.js';
 import { nothingDesired } from './desired.js';
-import { readSealed, writeInNeed, writeSealed } from './durable-file.js';
+import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } from './durable-file.js';
 
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */
 /** @import { Desired, PastSpec } from './desired.js' */
@@ -49,10 +49,25 @@ export function createStore({ state, stateBackup, reserve }, nowMs) {
       try {
         writeInNeed(reserve, state, () => writeSealed(state, desired, stateBackup));
       } catch (error) {
-        throw stateWrite(state, error);
+        if (!isDiskFull(error) || !saveWithoutRoom({ state, stateBackup }, desired)) throw stateWrite(state, error);
       }
     },
   };
+}
+
+/**
+ * For a full disk whose reserve is gone: an app that fills the disk has to be stopped all the same.
+ * Only the last receipt is written, so a client that repeats an earlier request after a crash of
+ * control may have it carried out twice.
+ * @param {Pick<HomePaths, 'state' | 'stateBackup'>} paths
+ * @param {Desired} desired
+ * @returns {boolean}  False: it does not fit, and nothing was written.
+ */
+function saveWithoutRoom({ state, stateBackup }, desired) {
+  if (desired.apps.length > 0) return overwriteSealed(state, { ...desired, tokens: desired.tokens.slice(-1) });
+  // Without its files the list is empty, too.
+  for (const file of [stateBackup, state]) rmSync(file, { force: true });
+  return true;
 }
 
 /**

@@ -245,23 +245,64 @@ test.runIf(isRoot)('on a full disk apps are stopped, started and deleted all the
   }),
 );
 
-test.runIf(isRoot)('a full disk does not keep anybody from ending everything', () =>
+test.runIf(isRoot)('apps are stopped and deleted when the room that was kept for that is gone, too', () =>
   onSmallDisk(async (home, mount) => {
-    await home.app('http-echo');
+    await home.app('keeps-alive', { name: 'one' });
+    await home.app('keeps-alive', { name: 'two' });
+    const takeAll = () => {
+      rmSync(join(mount, 'home/state.reserve'), { force: true });
+      fill(mount);
+    };
+    const endings = [
+      ['stop', 'one'],
+      ['delete', 'one'],
+      ['stop', 'two'],
+      ['delete', 'two'],
+    ];
+    for (const ending of endings) {
+      takeAll();
+      expect([ending, await home.nclust(...ending)]).toMatchObject([ending, { exitStatus: 0 }]);
+    }
+    expect(await home.list()).toEqual([]);
+  }),
+);
+
+test.runIf(isRoot)('kill on a full disk ends everything and keeps the list as the saved one', () =>
+  onSmallDisk(async (home, mount) => {
+    await home.app('http-echo', { name: 'api' });
+    rmSync(join(mount, 'home/state.reserve'));
     fill(mount);
     expect(await home.nclust('kill')).toMatchObject({ exitStatus: 0 });
+    rmSync(join(mount, 'ballast'));
+    expect(await home.nclust('start', home.place('keeps-alive'))).toMatchObject({ exitStatus: 0 });
+    expect(await home.list()).toMatchObject([{ name: 'keeps-alive' }]);
+    expect(await home.nclust('resurrect')).toMatchObject({ exitStatus: 0 });
+    expect((await home.list()).map(({ name }) => name).sort()).toEqual(['api', 'keeps-alive']);
   }),
+);
+
+test.runIf(isRoot)('a manager that cannot begin on a full disk says so and leaves', () =>
+  onSmallDisk(async (home) => {
+    const refused = await home.nclust('start', home.place('keeps-alive'));
+    expect(refused).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/ENOSPC.*mkdir/);
+    expect(await home.nclust('kill')).toMatchObject({
+      exitStatus: 0,
+      stderr: expect.stringContaining('nothing to end'),
+    });
+  }, 'nr_inodes=8'),
 );
 
 /**
  * @param {(home: ReturnType<typeof openSandbox>, mount: string) => Promise<void>} body  Gets a home
- *   on a disk of 1 MB.
+ *   on a disk.
+ * @param {string} [limit]  Of the disk, as an option of mount.
  */
-async function onSmallDisk(body) {
+async function onSmallDisk(body, limit = 'size=1m') {
   const root = await sandbox();
   const mount = join(root.work, 'disk');
   mkdirSync(mount, { mode: 0o700 });
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=0700', 'tmpfs', mount]);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `${limit},mode=0700`, 'tmpfs', mount]);
   const home = openSandbox({ home: join(mount, 'home') });
   try {
     await body(home, mount);

@@ -1,11 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../../lib/cli/program.js';
+import { noSuchCommand } from '../../../lib/cli/usage-error.js';
 import { COMMANDS } from '../../../lib/cli/table/commands.js';
 import { HEADINGS, OPTION_HEADINGS } from '../../../lib/cli/table/headings.js';
 import { START_OPTIONS } from '../../../lib/config/options/options.js';
 import { pattern } from '../../helpers/pattern.js';
 
 const VISIBLE = COMMANDS.filter(({ isHidden }) => !isHidden);
+
+/** Commands that end, empty or overwrite something. */
+const ENDING = [
+  ...['stop', 'delete', 'kill', 'flush', 'reset', 'restart', 'reload', 'scale', 'update', 'unstartup', 'apply'],
+  ...['sendSignal', 'startOrRestart', 'startOrReload', 'resurrect', 'cleardump', 'set', 'unset', 'multiset', 'save'],
+  ...['deploy', 'import'],
+];
 
 /** @param {string[]} argv */
 async function nclust(argv) {
@@ -114,8 +122,8 @@ describe('a command line that is wrong', () => {
     ],
     [
       'gets the command that was meant',
-      ['stpo', 'api'],
-      /^nclust: unknown command 'stpo'\.\nnext: Did you mean stop\? See: nclust help\n$/,
+      ['strat', 'api'],
+      /^nclust: unknown command 'strat'\.\nnext: Did you mean start\? See: nclust help\n$/,
     ],
     [
       'gets the option that was meant',
@@ -124,8 +132,8 @@ describe('a command line that is wrong', () => {
     ],
     [
       'gets the command whose help was meant',
-      ['help', 'sacle'],
-      /^nclust: unknown command 'sacle'\.\nnext: Did you mean scale\? See: nclust help\n$/,
+      ['help', 'lgos'],
+      /^nclust: unknown command 'lgos'\.\nnext: Did you mean logs\? See: nclust help\n$/,
     ],
     [
       'is told who changes the number of instances',
@@ -159,6 +167,14 @@ describe('a command line that is wrong', () => {
     ],
   ])('%s', async (_what, argv, said) => {
     expect(await nclust(argv)).toMatchObject({ exitStatus: 2, stdout: '', stderr: expect.stringMatching(said) });
+  });
+
+  test.each(ENDING)('that is nearly %s gets no proposal that ends or overwrites something', (name) => {
+    const slips = [...name].map((_, at) => name.slice(0, at) + name.slice(at + 1));
+    for (const word of [...slips, `${name}s`, `un${name}`]) {
+      const proposed = /Did you mean (.*)\?/.exec(noSuchCommand(word).hint ?? '')?.[1];
+      expect(ENDING, word).not.toContain(proposed);
+    }
   });
 
   test('is told as JSON where JSON was asked for', async () => {

@@ -2,7 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readSealed, writeInNeed, writeSealed } from '../../../../daemon/control/state/durable-file.js';
+import {
+  overwriteSealed,
+  readSealed,
+  writeInNeed,
+  writeSealed,
+} from '../../../../daemon/control/state/durable-file.js';
 
 let folder;
 let reserve;
@@ -63,4 +68,12 @@ test.each(['state.new', 'state.bak.new', 'reserve'])('a link in the place of %s 
   writeInNeed(reserve, file, () => writeSealed(file, { v: 1, apps: ['api'] }, `${file}.bak`));
   expect(readFileSync(target, 'utf8')).toBe('of somebody else');
   expect(readSealed(file)).toMatchObject({ kind: 'good', value: { apps: ['api'] } });
+});
+
+test('a value is written over a file that has the room, and not over one that has not', () => {
+  writeSealed(file, { v: 1, apps: ['api'], tokens: ['a', 'b'] });
+  expect(overwriteSealed(file, { v: 1, apps: ['api'], tokens: ['c'] })).toBe(true);
+  expect(readSealed(file)).toMatchObject({ kind: 'good', value: { apps: ['api'], tokens: ['c'] } });
+  expect(overwriteSealed(file, { v: 1, apps: ['x'.repeat(200_000)] })).toBe(false);
+  expect(readSealed(file)).toMatchObject({ kind: 'good', value: { tokens: ['c'] } });
 });
