@@ -62,6 +62,22 @@ function tryBind({ address, port, family, flags: own }, flags) {
   return null;
 }
 
+/**
+ * For a server that only finds out whether an address is free: the server shows the address and
+ * accepts nothing.
+ * @param {Claim} claim  Of TCP.
+ */
+function openStandIn({ address, port }) {
+  const handle = /** @type {any} */ (net)._createServerHandle('0.0.0.0', 0, 4);
+  const family = address === null || address.includes(':') ? 'IPv6' : 'IPv4';
+  handle.getsockname = (/** @type {object} */ out) => (
+    Object.assign(out, { address: address ?? '::', port, family }),
+    0
+  );
+  handle.listen = () => 0;
+  return handle;
+}
+
 /** @param {number} fd */
 function openHandle(fd) {
   return /** @type {any} */ (net)._createServerHandle(null, 0, 4, fd);
@@ -72,4 +88,4 @@ function keyOf({ address, port, family, flags, index }) {
   return [address ?? '*', port, family, flags, index].join('|');
 }
 
-module.exports = { bindAlone, bindBeside, bindOwn, openHandle, keyOf, IPV6_ONLY };
+module.exports = { bindAlone, bindBeside, bindOwn, openHandle, openStandIn, keyOf, IPV6_ONLY };

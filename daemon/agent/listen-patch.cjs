@@ -4,7 +4,9 @@
 
 const net = require('node:net');
 const path = require('node:path');
+const { setImmediate } = require('node:timers');
 const { backlogOf, kindOf, portOf } = require('./listen-args.cjs');
+const { refuseOwnPort } = require('./own-port.cjs');
 const { Servers } = require('./servers.cjs');
 const { SocketClaims } = require('./socket-claims.cjs');
 
@@ -36,7 +38,9 @@ const { SocketClaims } = require('./socket-claims.cjs');
 function patchListen(channel, settings) {
   const servers = new Servers();
   const original = net.Server.prototype.listen;
-  const node = createNodeListen(original, createAnnouncer(channel, servers));
+  const replaceStandIn = (/** @type {any} */ server, /** @type {() => void} */ then) =>
+    claims.replaceStandIn(server, then);
+  const node = createNodeListen(original, createAnnouncer(channel, servers, replaceStandIn));
   const claims = new SocketClaims(channel, servers, node, settings);
   /**
    * @this {net.Server}
@@ -157,18 +161,28 @@ function openToAll(server, address, { readableAll, writableAll }) {
 /**
  * @param {Channel} channel
  * @param {Servers} servers
+ * @param {SocketClaims['replaceStandIn']} replaceStandIn
  * @returns {(server: any) => void}  Announces the server when it listens: once, however often it
  *   tries to.
  */
-function createAnnouncer(channel, servers) {
+function createAnnouncer(channel, servers, replaceStandIn) {
   /** By server. @type {WeakMap<any, () => void>} */
   const announcers = new WeakMap();
+  const endRefusing = refuseOwnPort(channel);
   const announce = (/** @type {any} */ server) => {
     servers.add(server);
+    const { _handle: handle } = server;
     const address = server.address();
-    if (typeof address === 'string') channel.say({ act: 'listening', address, port: 0, family: 'pipe' });
-    else if (address)
-      channel.say({ act: 'listening', address: address.address, port: address.port, family: address.family });
+    const say = () => {
+      endRefusing();
+      if (typeof address === 'string') channel.say({ act: 'listening', address, port: 0, family: 'pipe' });
+      else if (address)
+        channel.say({ act: 'listening', address: address.address, port: address.port, family: address.family });
+    };
+    // A program that only finds out whether a port is free closes its server at once.
+    setImmediate(() => {
+      if (handle?.fd >= 0 && !replaceStandIn(server, say)) say();
+    });
   };
   return (server) => {
     const onListening = announcers.get(server) ?? (() => announce(server));

@@ -12,7 +12,7 @@ const { SocketSource } = require('./socket-source.cjs');
 /** @import { Balance } from './balance.cjs' */
 /** @import { Claim } from './bind.cjs' */
 /** @import { Channel } from './channel.cjs' */
-/** @import { Gate } from './gate.cjs' */
+/** @import { Gate } from './parking.cjs' */
 /** @import { ListenCall, NodeListen } from './listen-patch.cjs' */
 /** @import { Servers } from './servers.cjs' */
 /** @import { Inherited, Refusal } from './socket-source.cjs' */
@@ -20,9 +20,9 @@ const { SocketSource } = require('./socket-source.cjs');
 /**
  * @typedef {{ isCluster?: boolean, isGated?: boolean, scheduling?: string, sockets?: Inherited[] }}
  *   Settings
- * @typedef {{ server: any, claim: Claim, call: ListenCall, handle?: any, ownPort?: number }} Use
- *   One server on one claim. handle: the first it had. ownPort: of a socket that the keeper does
- *   not hold.
+ * @typedef {{ server: any, claim: Claim, call: ListenCall, handle?: any, ownPort?: number, isStandIn?: boolean }}
+ *   Use  One server on one claim. handle: the first it had. ownPort: of a socket that the keeper
+ *   does not hold.
  */
 
 class SocketClaims {
@@ -48,7 +48,7 @@ class SocketClaims {
     this.#channel = channel;
     this.#node = node;
     this.#source = new SocketSource(channel, { isCluster, inherited: sockets });
-    this.#gate = isGated ? require('./gate.cjs').createGate() : null;
+    this.#gate = isGated ? later('./parking.cjs').createGate() : null;
     channel.on('conflict', (refusal) => this.#withdraw(refusal));
     channel.on('rebound', ({ claim }, handle) => this.#moveTo(claim, handle));
     channel.onLost(() => this.#loseKeeper());
@@ -76,7 +76,7 @@ class SocketClaims {
     if (isAlone(options)) return this.#listenAlone(use);
     this.#source.obtain(
       use,
-      (handle) => this.#listenOn(use, handle),
+      (handle, isStandIn) => this.#listenOn(use, handle, isStandIn),
       (refusal) => this.#refuse(use, refusal),
     );
   }
@@ -160,26 +160,45 @@ class SocketClaims {
     this.#uses.delete(keyOf(claim));
     // Unlike a listener for 'error' it does not count as one: an error that the app does not handle
     // still throws.
-    server.once(errorMonitor, (/** @type {NodeJS.ErrnoException} */ { code }) =>
-      this.#channel.say({ act: 'listenFailed', claim, code: String(code) }),
-    );
+    server.once(errorMonitor, (/** @type {NodeJS.ErrnoException} */ { code }) => this.#report(use, String(code)));
     this.#node.listen(server, { ...call.options, signal: undefined }); // Fails, and says why in Node's own words.
+  }
+
+  /**
+   * A server that has a stand-in goes on listening, so it gets its socket.
+   * @param {any} server
+   * @param {() => void} then  Called when it has.
+   * @returns {boolean}  false: it has no stand-in.
+   */
+  replaceStandIn(server, then) {
+    const use = [...this.#uses.values()].find((one) => one.server === server && one.isStandIn);
+    if (!use) return false;
+    const { claim } = use;
+    const move = (/** @type {any} */ handle) => {
+      use.isStandIn = false;
+      this.#moveTo(claim, handle);
+      this.balance?.wrap(server._handle, claim);
+      then();
+    };
+    this.#source.askKeeper(use, move, (refusal) => this.#withdraw({ ...refusal, claim }), true);
+    return true;
   }
 
   /**
    * @param {Use} use
    * @param {any} handle
+   * @param {boolean} [isStandIn]
    */
-  #listenOn(use, handle) {
+  #listenOn(use, handle, isStandIn = false) {
     const { server, claim, call } = use;
-    use.handle = handle;
+    Object.assign(use, { handle, isStandIn });
     server.once('close', () => this.#release(use));
     // It was asked for before the process was to end: for the app it listens, and can be closed.
     if (this.#isClosing) handle.listen = () => 0;
     // No other process can take the connections of an exclusive socket: shut, it would refuse them.
-    else if (!call.options.exclusive) this.#gate?.shut(handle);
+    else if (!call.options.exclusive && !isStandIn) this.#gate?.shut(handle);
     this.#node.listenOn(server, handle, claim, call);
-    if (use.ownPort === undefined) this.balance?.wrap(handle, claim);
+    if (use.ownPort === undefined && !isStandIn) this.balance?.wrap(handle, claim);
   }
 
   /**
@@ -188,7 +207,17 @@ class SocketClaims {
    */
   #refuse(use, refusal) {
     this.#release(use);
+    this.#report(use, refusal.code);
     emitLater(use, refusal);
+  }
+
+  /**
+   * A server without a listener for connections only finds out whether a port is free.
+   * @param {Use} use
+   * @param {string} code
+   */
+  #report({ server, claim }, code) {
+    if (server.listenerCount('connection') > 0) this.#channel.say({ act: 'listenFailed', claim, code });
   }
 
   /** @param {Use} use */

@@ -2,7 +2,7 @@
 // the keeper a copy, or gets it from the keeper.
 'use strict';
 
-const { bindAlone, bindBeside, keyOf, openHandle } = require('./bind.cjs');
+const { bindAlone, bindBeside, keyOf, openHandle, openStandIn } = require('./bind.cjs');
 const { later } = require('./loader.cjs');
 
 /** @import { Claim } from './bind.cjs' */
@@ -12,7 +12,7 @@ const { later } = require('./loader.cjs');
 /**
  * @typedef {Claim & { fd: number }} Inherited  A socket that this process was born with.
  * @typedef {{ code: string, message: string }} Refusal
- * @typedef {(handle: any) => void} OnHandle
+ * @typedef {(handle: any, isStandIn?: boolean) => void} OnHandle
  * @typedef {(refusal: Refusal) => void} OnRefused
  * @typedef {object} Request  The keeper has not answered it yet.
  * @property {Use} use
@@ -38,7 +38,7 @@ class SocketSource {
     this.#channel = channel;
     this.#isCluster = isCluster;
     this.#inherited = inherited;
-    channel.on('socket', ({ seq }, handle) => this.#finishRequest(seq, handle, null));
+    channel.on('socket', ({ seq, isStandIn }, handle) => this.#finishRequest(seq, handle, null, isStandIn));
     channel.on('refused', ({ seq, code, message }) => this.#finishRequest(seq, null, { code, message }));
     channel.on('released', ({ claim }) => this.#takeInherited(claim)?.close());
   }
@@ -63,12 +63,13 @@ class SocketSource {
    * @param {Use} use
    * @param {OnHandle} onHandle
    * @param {OnRefused} onRefused
+   * @param {boolean} [isMeant]  The server goes on listening, so a stand-in is not enough.
    */
-  askKeeper(use, onHandle, onRefused) {
+  askKeeper(use, onHandle, onRefused, isMeant = false) {
     const seq = (this.#lastSeq += 1);
     const { _listeningId: listeningId } = use.server;
     this.#requests.set(seq, { use, listeningId, release: this.#channel.hold(), onHandle, onRefused });
-    this.#channel.say({ act: 'listen', seq, claim: use.claim });
+    this.#channel.say({ act: 'listen', seq, claim: use.claim, isMeant });
   }
 
   /** @param {any} server */
@@ -118,14 +119,16 @@ class SocketSource {
    * @param {number} seq
    * @param {any} handle
    * @param {Refusal | null} refusal
+   * @param {boolean} [isStandIn]  There is no handle: other sockets of the app are on that port.
    */
-  #finishRequest(seq, handle, refusal) {
+  #finishRequest(seq, handle, refusal, isStandIn = false) {
     const request = this.#requests.get(seq);
     this.#requests.delete(seq);
     request?.release();
     // The app has called close() since, or the request ended with the keeper that got it.
     if (!request || request.use.server._listeningId !== request.listeningId) return handle?.close();
-    if (handle) request.onHandle(handle);
+    if (isStandIn) request.onHandle(openStandIn(request.use.claim), true);
+    else if (handle) request.onHandle(handle);
     else if (refusal) request.onRefused(refusal);
   }
 }

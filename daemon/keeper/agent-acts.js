@@ -20,6 +20,8 @@ const STACK_MAX_CHARS = 512 * 1024;
 /** @type {Shape} */
 const integer = (value) => Number.isSafeInteger(value);
 /** @type {Shape} */
+const boolean = (value) => typeof value === 'boolean';
+/** @type {Shape} */
 const whole = (value) => integer(value) && value >= 0;
 /** @type {Shape} */
 const notNegative = (value) => Number.isFinite(value) && value >= 0;
@@ -97,7 +99,8 @@ const FAULTS_EVER = 20;
 const ACTS = {
   hello: { fields: {}, perS: SELDOM },
   booted: { fields: {}, perS: SELDOM },
-  listen: { fields: { seq: whole, claim: CLAIM }, perS: BY_SOCKET },
+  listen: { fields: { seq: whole, claim: CLAIM, isMeant: maybe(boolean) }, perS: BY_SOCKET },
+  reached: { fields: { seq: whole, address: host, port }, perS: BY_SOCKET },
   bound: { fields: { claim: CLAIM }, perS: BY_SOCKET, bringsSocket: true },
   taken: { fields: { claim: CLAIM }, perS: BY_SOCKET },
   listening: { fields: { address: text(PATH_MAX_CHARS), port, family: text(WORD_MAX_CHARS) }, perS: BY_SOCKET },
@@ -183,6 +186,7 @@ function unfitField(act, message, handle) {
  */
 export function refusalOf(act, { seq }, fault) {
   if (act === 'listen' && whole(seq)) return { act: 'refused', seq, code: 'EINVAL', message: fault };
+  if (act === 'reached' && whole(seq)) return { act: 'reached', seq, isOwn: false };
   // The sender closes its copy, so the client sees the end of its connection.
   return act === 'overflow' && whole(seq) ? { act: 'placed', seq } : null;
 }

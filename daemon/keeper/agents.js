@@ -25,6 +25,8 @@ export class Agents {
     hello: (child) => child.agentArrived(),
     booted: (child) => this.#booted(child),
     listen: (child, message) => this.#sockets.give(child, message),
+    reached: (child, { seq, address, port }) =>
+      void child.tell({ act: 'reached', seq, isOwn: this.#sockets.isRefusedTo(child, { address, port }) }),
     bound: (child, message, handle) => this.#sockets.takeCopy(child, message.claim, handle),
     taken: (child, { claim }) => this.#sockets.take(child, claim),
     listening: (child, message) => this.#listening(child, message),
@@ -125,7 +127,7 @@ export class Agents {
 
   /** An orphan released its address, exited or called: who waits for the address asks again. */
   retryWaiting() {
-    for (const { child, message } of this.#sockets.takeWaiting()) this.#perform(child, 'listen', message);
+    for (const { child, message } of this.#sockets.orphans.take()) this.#perform(child, 'listen', message);
   }
 
   /** @param {Child} child */
@@ -152,6 +154,6 @@ export class Agents {
       return this.#onDropped(child, `more than ${ADDRESSES_MAX} addresses`);
     this.#emit('listening', { instanceId: child.instanceId, address, port, family });
     this.#balancer.onRotationChanged(child.scope);
-    this.#sockets.onListening(child.scope);
+    this.#sockets.onListening(child);
   }
 }

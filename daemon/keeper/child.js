@@ -35,6 +35,8 @@ export class Child {
 
   /** @type {Address[]} */
   addresses = [];
+  /** Whether it ever listened. */
+  hasListened = false;
   /** The last listen() that failed, until the process listens there. @type {ListenFailure | null} */
   listenFailure = null;
   hasAgent = false;
@@ -174,6 +176,7 @@ export class Child {
     const isKnown = this.addresses.some((one) => one.address === address && one.port === port);
     if (!isKnown && this.addresses.length >= ADDRESSES_MAX) return false;
     if (!isKnown) this.addresses.push({ address, port, family });
+    this.hasListened = true;
     const failure = this.listenFailure;
     if (failure?.port === port && (port > 0 || failure.address === address)) this.listenFailure = null;
     return true;

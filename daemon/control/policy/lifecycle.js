@@ -99,7 +99,7 @@ function setBootTimer(life, event, context) {
  * @param {Context} context
  */
 function allowedMs({ policy, trial }) {
-  if (trial.isUnheard) return policy.minUptimeMs;
+  if (trial.isRefused) return policy.minUptimeMs;
   return trial.isLoading ? Math.max(policy.minUptimeMs, policy.listenTimeoutMs) : policy.listenTimeoutMs;
 }
 
@@ -109,7 +109,7 @@ function allowedMs({ policy, trial }) {
  */
 function hurry(life, event, context) {
   const { policy, trial, nowMs } = context;
-  if (!trial.isUnheard) return stay(life, event, context);
+  if (!trial.isRefused) return stay(life, event, context);
   return { life, effects: [{ type: 'setTimer', ms: leftOf(policy.minUptimeMs, trial.startedAtMs ?? nowMs, nowMs) }] };
 }
 

@@ -114,6 +114,8 @@ export const EVENTS = /** @type {const} */ ([
  *   none: a loop at the top level of an ES module.
  * @property {boolean} isUnheard  A cluster worker that has tried to listen, failed, and listens
  *   nowhere.
+ * @property {boolean} isRefused  It has, and another process has the address or only root may use
+ *   it: no fault of an address that this machine does not have, as programs meet that try each one.
  * @property {number | null} startedAtMs
  * @property {number | null} bootedAtMs  Since when its age counts.
  */

@@ -113,12 +113,14 @@ function bootedAtOf({ spec }, instance) {
   return instance?.bootedAtMs ?? (isElsewhere ? instance?.startedAtMs : null) ?? null;
 }
 
+const REFUSALS = ['EADDRINUSE', 'EACCES'];
+
 /**
  * @param {World} world
  * @param {Seat} seat
  * @param {boolean} isOn
  * @param {Instance | null} instance
- * @returns {Pick<Trial, 'missing' | 'isLoading' | 'isUnheard'>}
+ * @returns {Pick<Trial, 'missing' | 'isLoading' | 'isUnheard' | 'isRefused'>}
  */
 function missingOf(world, seat, isOn, instance) {
   const isLoading = instance !== null && instance.startedAtMs !== null && bootedAtOf(seat, instance) === null;
@@ -134,7 +136,12 @@ function missingOf(world, seat, isOn, instance) {
   const isUnheard = failure !== null && seat.spec?.mode === 'cluster' && !seat.spec.waitReady;
   const lacking = isOn ? placeMissing(world, seat, instance) : null;
   const place = failure && (isUnheard || lacking !== null) ? `it ${describeListenFailure(failure)}` : lacking;
-  return { missing: word ?? place, isLoading: isLoading && !seat.spec?.waitReady && place === null, isUnheard };
+  return {
+    missing: word ?? place,
+    isLoading: isLoading && !seat.spec?.waitReady && place === null,
+    isUnheard,
+    isRefused: isUnheard && REFUSALS.includes(failure.code),
+  };
 }
 
 /**

@@ -6,6 +6,8 @@
 // or the app listens elsewhere. Because control may release a scope before the processes in it have
 // ended, the keeper holds nothing new for a scope that was released, or for a process that ends.
 import { claimKey, describeListener } from './listeners.js';
+import { createOrphanQueue } from './orphan-queue.js';
+import { createOwnPorts } from './own-ports.js';
 
 /** @import { AgentMessage } from '../agents.js' */
 /** @import { BindError } from './bind.js' */
@@ -14,8 +16,11 @@ import { claimKey, describeListener } from './listeners.js';
 
 /** A socket without a user is closed this long after its app began to listen elsewhere. */
 const UNUSED_AFTER_MS = 5_000;
-const GIVE_WAY_LOOK_MS = 20;
-const GIVE_WAY_LOOKS = 100;
+const LOOK_MS = 20;
+/** While copies of a socket that was released may be open. */
+const LINGER_LOOKS = 100;
+/** Of an instance that listens where another one of its app only asks whether it could. */
+const MEANT_LOOKS = 50;
 
 export class HeldSockets {
   #listeners;
@@ -23,13 +28,13 @@ export class HeldSockets {
   #emit;
   #onDropped;
   #onReleased;
+  #ownPorts;
+  /** That may let go of an address. */
+  orphans;
   /** The scopes that control wants, with the app of each. @type {Map<string, string>} */
   #wanted = new Map();
-  /**
-   * Questions that wait for an orphan of the same app to let go of the address.
-   * @type {{ child: Child, message: AgentMessage }[]}
-   */
-  #waiting = [];
+  /** Ports by scope whose sockets were just released. @type {Map<string, NodeJS.Timeout>} */
+  #lingering = new Map();
   /** By scope. @type {Map<string, NodeJS.Timeout>} */
   #tidyTimers = new Map();
 
@@ -47,6 +52,8 @@ export class HeldSockets {
     this.#emit = emit;
     this.#onDropped = onDropped;
     this.#onReleased = onReleased;
+    this.#ownPorts = createOwnPorts(listeners);
+    this.orphans = createOrphanQueue(children);
   }
 
   all() {
@@ -56,6 +63,15 @@ export class HeldSockets {
   /** Each socket with the instances that listen on it, by their ids. */
   describe() {
     return this.all().map(({ app, scope, bound, users }) => ({ app, scope, ...bound, users: [...users] }));
+  }
+
+  /**
+   * Whether a connection of the process to a port of its own app is to be refused.
+   * @param {Child} child
+   * @param {{ address: string, port: number }} reached
+   */
+  isRefusedTo(child, reached) {
+    return this.#ownPorts.isRefused(child, reached);
   }
 
   /** @param {string} scope */
@@ -73,12 +89,15 @@ export class HeldSockets {
   }
 
   /**
-   * Control wants nothing of a scope to listen any more.
-   * @param {{ app: string, scope?: string }} what  Without a scope: all scopes of the app.
+   * Control wants nothing of a scope, or of all scopes of an app, to listen any more.
+   * @param {{ app: string, scope?: string }} what
    */
   unwant({ app, scope }) {
-    for (const [one, its] of this.#wanted)
-      if (scope === undefined ? its === app : one === scope) this.#wanted.delete(one);
+    for (const [one, its] of this.#wanted) {
+      if (scope === undefined ? its !== app : one !== scope) continue;
+      this.#wanted.delete(one);
+      this.#ownPorts.unwanted(one);
+    }
     this.release((one) => one.app === app && (scope === undefined || one.scope === scope));
   }
 
@@ -90,30 +109,26 @@ export class HeldSockets {
    */
   inherit(claimant, claim, handle) {
     this.want(claimant.scope, claimant.app);
-    this.#listeners.keep(claimant, claim, handle);
+    this.#listeners.keep(claimant, claim, handle).isAnnounced = true;
   }
 
-  /**
-   * Gives control its copy.
-   * @param {Listener} listener
-   */
+  /** @param {Listener} listener  Control gets its copy. */
   announce(listener) {
+    listener.isAnnounced = true;
     this.#emit('listener', describeListener(listener), listener.handle);
   }
 
   /**
    * @param {Child} child
    * @param {AgentMessage} message
-   * @param {number} [retries]  How often to try again while others still close their copies of an
-   *   address the app has moved away from.
+   * @param {number} [retries]  How often to try again while others have the address.
    */
-  give(child, message, retries = 0) {
+  give(child, message, retries = this.#retriesFor(child, message)) {
     const { seq, claim } = message;
     // Handles cannot be passed to an orphan.
     if (child.exit || child.isAdopted) return;
-    // An address that the app has moved away from must not be in the way of the one it moves to.
-    const inTheWay = child.retirement ? [] : this.#listeners.inTheWay(child, claim);
-    if (inTheWay.length > 0) return this.#giveWay(child, message, inTheWay);
+    const others = child.retirement ? [] : this.#othersOn(child, claim);
+    if (others.length > 0) return this.#giveBeside(child, message, others, retries);
     const held = this.#listeners.get(child.scope, claim);
     try {
       if (!held && !this.#mayKeepFor(child)) return this.#lend(child, message);
@@ -123,25 +138,62 @@ export class HeldSockets {
       child.tell({ act: 'socket', seq }, listener.handle);
     } catch (error) {
       const { code, message: text, isForeign } = /** @type {BindError} */ (error);
-      if (isForeign && retries > 0) setTimeout(() => this.give(child, message, retries - 1), GIVE_WAY_LOOK_MS);
-      else if (isForeign && this.#askOrphans(child)) this.#waiting.push({ child, message });
-      else {
-        this.failToListen(child, claim, code);
-        child.tell({ act: 'refused', seq, code, message: text });
-      }
+      if (isForeign && retries > 0) setTimeout(() => this.give(child, message, retries - 1), LOOK_MS);
+      else if (isForeign && this.orphans.ask(child)) this.orphans.wait(child, message);
+      else child.tell({ act: 'refused', seq, code, message: text });
     }
   }
 
   /**
-   * Control and the processes born with it have copies too, and close them when they hear of it.
-   * Nobody reports that.
+   * The app has other sockets that take connections to this address. A program that only asks
+   * whether a port is free is to hear what it would hear alone, so it gets a stand-in.
    * @param {Child} child
    * @param {AgentMessage} message
-   * @param {Listener[]} unused
+   * @param {Listener[]} others
+   * @param {number} retries
+   * @returns {void}
    */
-  #giveWay(child, message, unused) {
-    this.release((one) => unused.includes(one));
-    this.give(child, message, GIVE_WAY_LOOKS);
+  #giveBeside(child, message, others, retries) {
+    const used = others.find(({ users }) => users.size > 0);
+    // An address that the app has moved away from must not be in the way of the one it moves to.
+    if (!used) this.release((one) => others.includes(one));
+    if (!used) return this.give(child, message);
+    if (!message.isMeant) return void child.tell({ act: 'socket', seq: message.seq, isStandIn: true });
+    // It may be of an instance that only asks.
+    if (retries > 0) return void setTimeout(() => this.give(child, message, retries - 1), LOOK_MS);
+    const { address, port } = used.bound;
+    const text = `instances of this app listen on ${address} port ${port}; a restart can move them, a reload cannot`;
+    child.tell({ act: 'refused', seq: message.seq, code: 'EADDRINUSE', message: text });
+  }
+
+  /**
+   * @param {Child} child
+   * @param {Pick<Claim, 'address' | 'port' | 'flags'>} claim
+   * @returns {Listener[]}  Other sockets of the app that take connections to this address.
+   */
+  #othersOn(child, claim) {
+    const own = this.#listeners.get(child.scope, /** @type {Claim} */ (claim));
+    return this.#listeners.ofApp(child, claim).filter((one) => one !== own && !one.users.has(child.instanceId));
+  }
+
+  /**
+   * @param {Child} child
+   * @param {AgentMessage} message
+   */
+  #retriesFor({ scope }, { claim, isMeant }) {
+    if (isMeant) return MEANT_LOOKS;
+    return this.#lingering.has(`${scope}|${claim.port}`) ? LINGER_LOOKS : 0;
+  }
+
+  /**
+   * Control and the processes born with a socket have copies, and close them when they hear of its
+   * release. None of them reports that.
+   * @param {Listener} listener
+   */
+  #linger({ scope, bound }) {
+    const key = `${scope}|${bound.port}`;
+    clearTimeout(this.#lingering.get(key));
+    this.#lingering.set(key, setTimeout(() => this.#lingering.delete(key), LINGER_LOOKS * LOOK_MS).unref());
   }
 
   /**
@@ -149,41 +201,12 @@ export class HeldSockets {
    * @param {Claim} claim
    */
   #bindFor(child, claim) {
-    const listener = this.#bindBeside(child, claim);
-    this.announce(listener);
-    return listener;
-  }
-
-  /**
-   * @param {Child} child
-   * @param {Claim} claim
-   */
-  #bindBeside(child, claim) {
     try {
       return this.#listeners.bind(child, claim);
     } catch (error) {
-      if (!(/** @type {BindError} */ (error).isForeign) || this.#orphansOf(child).length === 0) throw error;
+      if (!(/** @type {BindError} */ (error).isForeign) || this.orphans.of(child).length === 0) throw error;
       return this.#listeners.bind(child, claim, { beside: true });
     }
-  }
-
-  /** @param {Child} child */
-  #orphansOf(child) {
-    return [...this.#children()].filter(
-      (one) => one.isAdopted && !one.exit && one.mode !== 'exec' && one.scope === child.scope && one !== child,
-    );
-  }
-
-  /**
-   * Each orphan is asked once. One that has not found the door yet will be.
-   * @param {Child} child
-   * @returns {boolean}  Whether one may still let go.
-   */
-  #askOrphans(child) {
-    const orphans = this.#orphansOf(child).filter((orphan) => !orphan.hasUnlistened);
-    for (const orphan of orphans)
-      if (!orphan.isAskedToUnlisten) orphan.isAskedToUnlisten = orphan.tell({ act: 'unlisten' });
-    return orphans.length > 0;
   }
 
   /**
@@ -213,7 +236,6 @@ export class HeldSockets {
     const holder = this.#listeners.holderOf(child.scope, claim);
     if (holder) {
       handle.close();
-      this.failToListen(child, claim, 'EADDRINUSE');
       return void child.tell({ act: 'conflict', claim, code: 'EADDRINUSE', message: `held by app "${holder.app}"` });
     }
     const held = claim.family === 0 ? this.#listeners.get(child.scope, claim) : undefined;
@@ -221,7 +243,6 @@ export class HeldSockets {
     const listener = held ?? this.#listeners.keep(child, claim, handle);
     listener.users.add(child.instanceId);
     if (held) this.#rebound(held, child);
-    else this.announce(listener);
   }
 
   /**
@@ -248,7 +269,9 @@ export class HeldSockets {
 
   /** @param {(listener: Listener) => boolean} isMeant */
   release(isMeant) {
-    for (const { key, scope, claim } of this.#listeners.release(isMeant)) {
+    for (const listener of this.#listeners.release(isMeant)) {
+      if (listener.isAnnounced) this.#linger(listener);
+      const { key, scope, claim } = listener;
       this.#emit('released', { key });
       this.#onReleased(scope, (one) => claimKey(scope, one) === key);
       // Fork-mode processes were born with a copy of it.
@@ -257,17 +280,13 @@ export class HeldSockets {
     }
   }
 
-  /** @returns {{ child: Child, message: AgentMessage }[]}  What waits for an orphan no longer. */
-  takeWaiting() {
-    return this.#waiting.splice(0);
-  }
-
   /**
    * It has ended.
    * @param {Child} child
    */
   forget(child) {
     for (const { users } of this.#listeners.all()) users.delete(child.instanceId);
+    if (this.#wanted.has(child.scope)) this.#ownPorts.ended(child);
   }
 
   /** @param {Child} child */
@@ -287,9 +306,13 @@ export class HeldSockets {
   }
 
   /**
-   * @param {string} scope  Something in it listens.
+   * It listens, so control gets a copy of its socket. Not before: a program that asks which port is
+   * free binds many, and closes each at once.
+   * @param {Child} child
    */
-  onListening(scope) {
+  onListening({ scope, instanceId }) {
+    for (const one of this.#listeners.ofScope(scope))
+      if (!one.isAnnounced && one.users.has(instanceId)) this.announce(one);
     clearTimeout(this.#tidyTimers.get(scope));
     this.#tidyTimers.set(scope, setTimeout(() => this.#tidy(scope), UNUSED_AFTER_MS).unref());
   }
@@ -313,9 +336,13 @@ export class HeldSockets {
   closed(child, claim) {
     const held = this.#listeners.get(child.scope, claim);
     if (!held?.users.delete(child.instanceId)) return;
-    child.addresses = child.addresses.filter(
+    const left = child.addresses.filter(
       ({ address, port }) => address !== held.bound.address || port !== held.bound.port,
     );
-    if (held.users.size === 0 && !child.retirement) this.release((one) => claimKey(one.scope, one.claim) === held.key);
+    // It only asked whether the port is free, and the socket waits for the instance that listens.
+    const hasAsked = held.isAnnounced && left.length === child.addresses.length;
+    child.addresses = left;
+    if (held.users.size === 0 && !child.retirement && !hasAsked)
+      this.release((one) => claimKey(one.scope, one.claim) === held.key);
   }
 }

@@ -42,6 +42,7 @@ const IPV6_ONLY = 1;
  * @property {Claim} claim
  * @property {Address} bound
  * @property {Handle} handle
+ * @property {boolean} isAnnounced  Control has a copy of it.
  * @property {Set<string>} users  Instances that listen on it. Empty while the last one is being
  *   replaced.
  */
@@ -186,6 +187,7 @@ export class Listeners {
     if (before) close(before);
     const listener = {
       key,
+      isAnnounced: false,
       app,
       scope,
       owner,
@@ -228,19 +230,12 @@ export class Listeners {
 
   /**
    * @param {{ scope: string }} claimant
-   * @param {Claim} claim
-   * @returns {Listener[]}  Other addresses of the app itself on this port, which nobody uses.
+   * @param {Pick<Claim, 'address' | 'port' | 'flags'>} claim
+   * @returns {Listener[]}  The sockets of the app itself that take connections to this address.
    */
-  inTheWay({ scope }, claim) {
-    const key = claimKey(scope, claim);
-    return this.ofScope(scope).filter(
-      (one) =>
-        one.key !== key &&
-        one.users.size === 0 &&
-        claim.port !== 0 &&
-        one.bound.port === claim.port &&
-        overlap(one, claim),
-    );
+  ofApp({ scope }, claim) {
+    if (claim.port === 0) return [];
+    return this.ofScope(scope).filter((one) => one.bound.port === claim.port && overlap(one, claim));
   }
 }
 
@@ -248,10 +243,10 @@ export class Listeners {
  * Two sockets that are bound but not yet listening do not conflict for the kernel (SO_REUSEADDR),
  * so the table has to know.
  * @param {Listener} held
- * @param {Claim} wanted
+ * @param {Pick<Claim, 'address' | 'flags'>} wanted
  */
 function overlap({ bound, claim }, wanted) {
-  const spansBoth = (/** @type {Claim} */ one, /** @type {string | null} */ address) =>
+  const spansBoth = (/** @type {Pick<Claim, 'flags'>} */ one, /** @type {string | null} */ address) =>
     (address === null || address === '::') && !(one.flags & IPV6_ONLY);
   const isSix = (/** @type {string | null} */ address) => address === null || address.includes(':');
   if (isSix(bound.address) !== isSix(wanted.address))

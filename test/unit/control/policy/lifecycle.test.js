@@ -28,7 +28,7 @@ const open = { isOn: false, door: 'open', missing: null, isLoading: false, start
 const late = { ...open, missing: 'it did not send "ready"', startedAtMs: -10_000 };
 const canary = { isOn: true, door: 'canary', missing: null, startedAtMs: 1_000, bootedAtMs: 1_000 };
 
-const unheard = { ...open, missing: 'it could not listen on port 80', isUnheard: true };
+const unheard = { ...open, missing: 'it could not listen on port 80', isUnheard: true, isRefused: true };
 
 const trials = [open, late, unheard, canary, { ...canary, door: 'gated' }, { ...canary, missing: 'it did not listen' }];
 
