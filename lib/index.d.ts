@@ -360,6 +360,8 @@ export interface Nclust {
 export interface ConnectOptions {
   /** Default: NCLUST_HOME, else ~/.nclust. */
   home?: string;
+  /** From where relative paths count. Default: the working directory, at each call. */
+  cwd?: string;
   /** Whether a manager is started where none runs. Default: true. */
   launch?: boolean;
   /** Of every call that has none of its own. */

@@ -24,6 +24,7 @@ const METHODS = [
   'scale',
   'reset',
   'dump',
+  'clearDump',
   'resurrect',
   'flush',
   'reloadLogs',
@@ -67,15 +68,16 @@ class Pm2 {
   /**
    * @param {object} [o]
    * @param {string} [o.pm2_home]  Default: NCLUST_HOME, else ~/.nclust.
+   * @param {string} [o.cwd]  From where relative paths count. Default: the working directory.
    * @param {boolean} [o.independent]  A home of its own, that destroy() removes.
    */
-  constructor({ pm2_home: given, independent = false } = {}) {
+  constructor({ pm2_home: given, cwd, independent = false } = {}) {
     const home = independent ? mkdtempSync(join(tmpdir(), 'nclust-')) : given && resolve(given);
     /** @type {Promise<{ call: (method: string, args: unknown[]) => Promise<any> }> | null} */
     let loading = null;
     const load = () =>
       (loading ??= import('./library/pm2/pm2.js').then(({ createPm2 }) =>
-        createPm2({ home, isIndependent: independent }),
+        createPm2({ home, cwd, isIndependent: independent }),
       ));
     for (const method of METHODS) {
       const word = SAME[method] ?? method;

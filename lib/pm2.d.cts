@@ -22,6 +22,7 @@ declare namespace pm2 {
     pm_id?: number;
     status?: ProcessStatus;
     pm_cwd?: string;
+    cwd?: string;
     pm_exec_path?: string;
     pm_out_log_path?: string;
     pm_err_log_path?: string;
@@ -35,7 +36,7 @@ declare namespace pm2 {
     unstable_restarts?: number;
     version?: string;
     node_version?: string;
-    env?: Record<string, string>;
+    env?: Record<string, string | number | boolean>;
     axm_actions?: { action_name: string; action_type: string; arity: number }[];
     axm_monitor?: Record<string, any>;
     [attribute: string]: any;
@@ -98,6 +99,8 @@ declare namespace pm2 {
   interface Options {
     /** Default: NCLUST_HOME, else ~/.nclust. */
     pm2_home?: string;
+    /** From where relative paths count. Default: the working directory. */
+    cwd?: string;
     /** A home of its own, that destroy() removes. */
     independent?: boolean;
     [other: string]: unknown;
@@ -166,6 +169,9 @@ declare class Pm2 {
   dump(callback: pm2.Done): void;
   dump(force: boolean, callback: pm2.Done): void;
   dump(force?: boolean): Promise<{ success: true }>;
+
+  clearDump(callback: pm2.Done): void;
+  clearDump(): Promise<{ success: true }>;
   resurrect(callback: pm2.Result<pm2.Proc[]>): void;
   resurrect(): Promise<pm2.Proc[]>;
   flush(callback: pm2.Result<pm2.ProcessDescription[]>): void;

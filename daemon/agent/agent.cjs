@@ -31,6 +31,7 @@ function start() {
 
   const channel = createChannel(settings.logFiles);
   keepLastWords();
+  tellExceptions();
   anyPort();
   const sockets = patchListen(channel, settings);
   obey(channel, sockets, later, beginVitals(channel, sockets, later, settings.metrics !== false));
@@ -155,6 +156,27 @@ function keepLastWords() {
     };
     Object.defineProperty(process, name, { ...original, get: first });
   }
+}
+
+/** What an uncaught exception is cut to, in characters. */
+const MESSAGE_MAX_CHARS = 2_000;
+const STACK_MAX_CHARS = 16_000;
+
+/** PM2's bus event, as a message of the app. The listener changes nothing about the end of the app. */
+function tellExceptions() {
+  process.on('uncaughtExceptionMonitor', (error) => {
+    try {
+      const { name = 'Error', message = String(error), stack = '' } = error ?? {};
+      const data = {
+        name: String(name).slice(0, MESSAGE_MAX_CHARS),
+        message: String(message).slice(0, MESSAGE_MAX_CHARS),
+        stack: String(stack).slice(0, STACK_MAX_CHARS),
+      };
+      if (process.connected) process.send?.({ type: 'process:exception', data }, () => {});
+    } catch {
+      // An app may throw what cannot be read.
+    }
+  });
 }
 
 /** On SIGUSR1 Node lets a debugger in on 9229, which only one process can have. */

@@ -12,7 +12,7 @@ import { FACTS } from './loop/keeper-events.js';
 import { introduce } from './recovery/meet-keeper.js';
 import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
-import { memoryOf, newWorld } from './state/registry.js';
+import { memoryOf, newWorld, numberFromZero } from './state/registry.js';
 import { noteKey } from './state/slot-history.js';
 
 /** @import { ChildFact, Port, Snapshot } from './keeper-link/link.js' */
@@ -283,6 +283,7 @@ export class Control {
     } finally {
       this.#isBusy = false;
     }
+    numberFromZero(this.world);
     this.#follow();
     this.world.touched.clear();
     this.#waiters.answer();

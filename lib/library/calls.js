@@ -22,7 +22,8 @@ import { asNclustError, NclustError } from '../shared/errors.js';
 /**
  * How one call asks the manager, as often as it needs to. What changes something gets a token, and
  * is done once however often it is asked.
- * @typedef {(method: Method, params?: Record<string, unknown>) => Promise<any>} Ask
+ * @typedef {((method: Method, params?: Record<string, unknown>) => Promise<any>) & { cwd: string }}
+ *   Ask  cwd: from where relative paths count.
  */
 
 /** A question is answered from memory; this is for a control that has just been killed. */
@@ -50,11 +51,13 @@ const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
  * @param {string} o.home
  * @param {boolean} o.launch  Whether a manager is started where none runs: for the first call, and
  *   for one that changes something.
+ * @param {string | undefined} o.cwd  From where relative paths count. Default: the working directory
+ *   at each call.
  * @param {number | undefined} o.timeoutMs  Of every call that has none of its own.
  * @param {AbortSignal} [o.signal]  Ends the connecting.
  * @returns The caller closes it. Rejects with a NclustError.
  */
-export async function openCalls({ home, launch, timeoutMs: usualMs, signal: opening }) {
+export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal: opening }) {
   /** @type {Client | null} */
   let client = null;
   let [isOpening, isClosed] = [true, false];
@@ -63,6 +66,8 @@ export async function openCalls({ home, launch, timeoutMs: usualMs, signal: open
   const under = new Set();
   /** By token. @type {Map<string, (progress: Progress) => void>} */
   const watchers = new Map();
+
+  const cwdNow = () => cwd ?? process.cwd();
 
   /** @param {AbortSignal} [signal] */
   async function reachAgain(signal) {
@@ -107,7 +112,14 @@ export async function openCalls({ home, launch, timeoutMs: usualMs, signal: open
     under.add(over);
     try {
       return await Promise.race([
-        work((method, params) => ask(method, params, { wait, onProgress, signal: over.signal }), over.signal),
+        work(
+          Object.assign(
+            (/** @type {Method} */ method, /** @type {Record<string, unknown>} */ params = {}) =>
+              ask(method, params, { wait, onProgress, signal: over.signal }),
+            { cwd: cwdNow() },
+          ),
+          over.signal,
+        ),
         reasonOf(over.signal),
       ]);
     } catch (error) {
@@ -158,6 +170,9 @@ export async function openCalls({ home, launch, timeoutMs: usualMs, signal: open
 
   return {
     home,
+    get cwd() {
+      return cwdNow();
+    },
     call,
     /**
      * @template T

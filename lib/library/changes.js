@@ -26,7 +26,7 @@ export async function startGiven(ask, what, { force, onWarning, ...words }) {
   const isDescribed = Object.keys(words).length > 0;
   if (!isDescribed && (await isListed(ask, what))) return askAbout(ask, 'start', /** @type {Targets} */ (what));
   if (typeof what !== 'string') return askAbout(ask, 'start', /** @type {Targets} */ (what));
-  const { specs, warnings } = await readGiven({ ...words, script: what }, {});
+  const { specs, warnings } = await readGiven(ask, { ...words, script: what }, {});
   warnings.forEach(onWarning);
   return (await ask('start', { specs, ...(force ? { force } : {}) })).slots;
 }
@@ -41,7 +41,7 @@ export async function startGiven(ask, what, { force, onWarning, ...words }) {
  * @returns {Promise<SlotStatus[]>}
  */
 async function renewGiven(ask, how, what, { onWarning, ...choice }) {
-  const { specs, file, warnings } = await readGiven(what, choice);
+  const { specs, file, warnings } = await readGiven(ask, what, choice);
   warnings.forEach(onWarning);
   if (specs.length === 0)
     throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `${file === null ? 'The object' : `"${file}"`} holds no apps.`, {
@@ -92,7 +92,7 @@ export async function applyGiven(
       '"only" and "prune" were given; accepted: one of the two, because what is not in the config can be ' +
         'seen only from all of it.',
     );
-  const { specs, file, warnings } = await readGiven(what, { env, only });
+  const { specs, file, warnings } = await readGiven(ask, what, { env, only });
   warnings.forEach(onWarning);
   const { plan, left, slots } = await ask('apply', {
     specs,
@@ -126,7 +126,7 @@ async function isListed(ask, what) {
  * @param {Choice} choice
  */
 async function listedOf(ask, what, choice) {
-  const names = await namesGiven(what, choice);
+  const names = await namesGiven(ask, what, choice);
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await ask('list');
   const there = names.filter((name) => slots.some((slot) => slot.name === name));
@@ -157,35 +157,38 @@ function isConfig(what) {
 }
 
 /**
+ * @param {Ask} ask
  * @param {unknown} what  A path, or what a config file would hold.
  * @param {Choice} choice
  * @returns {ReturnType<typeof readConfig>}
  */
-async function readGiven(what, choice) {
-  const config = await readConfig(wanted(what, choice));
+async function readGiven(ask, what, choice) {
+  const config = await readConfig(wanted(ask, what, choice));
   return { ...config, specs: await withVersioning(config.specs) };
 }
 
 /**
+ * @param {Ask} ask
  * @param {unknown} what
  * @param {Choice} choice
  * @returns {Promise<string[]>}  The names of its apps.
  */
-async function namesGiven(what, choice) {
-  return (await readNames(wanted(what, choice))).names;
+async function namesGiven(ask, what, choice) {
+  return (await readNames(wanted(ask, what, choice))).names;
 }
 
 /**
+ * @param {Pick<Ask, 'cwd'>} ask
  * @param {unknown} what
  * @param {Choice} choice
  * @returns {Wanted}
  */
-function wanted(what, { env = undefined, only = undefined }) {
+function wanted({ cwd }, what, { env = undefined, only = undefined }) {
   return {
     ...(typeof what === 'string' ? { file: what } : { value: what }),
     env: env ?? null,
     only: only === undefined ? null : [only].flat().join(','),
-    cwd: process.cwd(),
+    cwd,
     shell: process.env,
     node: { file: process.execPath, version: process.version },
   };
@@ -226,7 +229,7 @@ export async function askAboutOne(ask, method, target, more = {}) {
  */
 export async function readTargets(targets, ask) {
   const words = asWords(targets);
-  return absoluteScripts({ cwd: process.cwd() }, { request: ask }, words);
+  return absoluteScripts(ask, { request: ask }, words);
 }
 
 /**

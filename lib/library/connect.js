@@ -6,6 +6,8 @@ import { resolveHome } from '../shared/paths.js';
  * Connects to the manager of a home, and starts it when none runs.
  * @param {object} [o]
  * @param {string} [o.home]  Default: NCLUST_HOME, else ~/.nclust.
+ * @param {string} [o.cwd]  From where relative paths of scripts, config files and folders count.
+ *   Default: the working directory at each call.
  * @param {boolean} [o.launch]  Whether a manager is started where none runs. Default: true.
  * @param {number} [o.timeoutMs]  Of every call that has none of its own. Default: 15 s for
  *   questions, 10 min for changes.
@@ -17,6 +19,7 @@ import { resolveHome } from '../shared/paths.js';
  */
 export async function connect({
   home = resolveHome(process.env),
+  cwd,
   launch = true,
   timeoutMs,
   signal,
@@ -27,7 +30,16 @@ export async function connect({
       hint: 'Use it inside WSL, where it is a Linux program.',
     });
   const [{ openCalls }, { Nclust }] = await Promise.all([import('./calls.js'), import('./nclust.js')]);
-  return new Nclust(await openCalls({ home: resolve(home), launch, timeoutMs, signal }), onWarning);
+  return new Nclust(
+    await openCalls({
+      home: resolve(home),
+      cwd: cwd === undefined ? undefined : resolve(cwd),
+      launch,
+      timeoutMs,
+      signal,
+    }),
+    onWarning,
+  );
 }
 
 /** @param {string} sentence */

@@ -103,14 +103,14 @@ async function isBack(client) {
  */
 
 /**
- * @param {string} home
+ * @param {{ home: string, cwd: string }} place
  * @param {LogWishes} wishes
  * @param {Beginning} o
  * @returns {AsyncGenerator<LogEntry, void, void>}  Ends with what is kept, or with `follow` when
  *   the manager does.
  */
 export async function* followLogs(
-  home,
+  { home, cwd },
   { targets, follow = false, since, until, grep, onMissed = () => {}, onGap = () => {}, ...same },
   o,
 ) {
@@ -128,7 +128,7 @@ export async function* followLogs(
   const named =
     targets === undefined
       ? {}
-      : { targets: await readTargets(targets, (method, params) => client.request(method, params)) };
+      : { targets: await readTargets(targets, Object.assign(client.request.bind(client), { cwd })) };
   const pages = streamLogs(
     client,
     { ...named, ...wishes },

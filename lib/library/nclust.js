@@ -274,7 +274,7 @@ export class Nclust {
 
   /** @type {Api['logs']} */
   logs({ signal, ...wishes } = {}) {
-    return this.#follow((o) => followLogs(this.home, wishes, o), signal);
+    return this.#follow((o) => followLogs(this.#calls, wishes, o), signal);
   }
 
   /**

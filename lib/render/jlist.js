@@ -44,7 +44,7 @@ export function renderJlist({ slots }) {
  * @param {SlotStatus} slot
  */
 function pm2Env(slot) {
-  const env = slot.effectiveEnv ?? slot.spec?.env ?? {};
+  const env = withNumbers(slot.effectiveEnv ?? slot.spec?.env ?? {}, slot.spec?.envUnquoted ?? []);
   return {
     ...env,
     ...identity(slot),
@@ -57,6 +57,19 @@ function pm2Env(slot) {
     axm_options: slot.axm?.options ?? {},
     axm_dynamic: {},
   };
+}
+
+/**
+ * A number or true in a config file is one in PM2's list, and a text for the app.
+ * @param {Record<string, string>} env
+ * @param {string[]} unquoted  Names of such variables.
+ * @returns {Record<string, string | number | boolean>}
+ */
+function withNumbers(env, unquoted) {
+  const given = unquoted.filter((name) => Object.hasOwn(env, name));
+  const valueOf = (/** @type {string} */ text) =>
+    text === 'true' || text === 'false' ? text === 'true' : Number(text);
+  return { ...env, ...Object.fromEntries(given.map((name) => [name, valueOf(env[name])])) };
 }
 
 /** @param {SlotStatus} slot */
@@ -79,6 +92,7 @@ function paths(slot) {
   return {
     pm_exec_path: slot.script,
     pm_cwd: slot.cwd,
+    cwd: slot.cwd,
     pm_out_log_path: slot.outFile || '/dev/null',
     pm_err_log_path: slot.errorFile || '/dev/null',
     ...(slot.logFile ? { pm_log_path: slot.logFile } : {}),

@@ -127,6 +127,16 @@ export function seatKey(id, generation) {
 }
 
 /**
+ * In an empty list ids begin at 0 again, when the past of the last slot is gone, too.
+ * @param {World} world
+ */
+export function numberFromZero(world) {
+  const { desired, instances, seats, memories } = world;
+  const isEmpty = desired.apps.length + instances.size + seats.size + memories.size === 0;
+  if (isEmpty && desired.nextId > 0) world.desired = { ...desired, nextId: 0 };
+}
+
+/**
  * @param {World} world
  * @param {number} id
  * @returns {Memory}

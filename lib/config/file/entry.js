@@ -14,7 +14,7 @@ import { isServeApp, serveApp, staticSite } from './static-site.js';
  * @typedef {object} Entry
  * @property {string} keyPath
  * @property {Record<string, any>} options  By the key of their row; absent ones are absent.
- * @property {Record<string, Record<string, string>>} environments  The variables of each
+ * @property {Record<string, ReturnType<typeof asEnvironment>>} environments  The variables of each
  *   `env_<name>`.
  * @property {Fault[]} faults
  * @property {string[]} warnings

@@ -13,7 +13,7 @@ const PORT_FORMS = 'a number from 0 to 65535, or the path of a Unix socket';
  * means none.
  * @param {unknown} value
  * @param {string} where
- * @returns {Record<string, string>}
+ * @returns {Record<string, string | number | boolean>}
  */
 export function asEnvironment(value, where) {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -62,10 +62,11 @@ function checkVariable(key, where) {
  * @param {string} where
  */
 function asVariable(value, where) {
+  if (typeof value === 'boolean' || Number.isFinite(value)) return /** @type {number | boolean} */ (value);
   const text =
     typeof value === 'object'
       ? JSON.stringify(value)
-      : ['string', 'number', 'boolean', 'bigint'].includes(typeof value)
+      : ['string', 'number', 'bigint'].includes(typeof value)
         ? String(value)
         : null;
   if (text !== null && !text.includes('\0')) return text;

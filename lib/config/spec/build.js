@@ -72,7 +72,7 @@ export function buildSpec(target, args, options, surroundings) {
       shellEnv: snapshot(surroundings.env),
       interpreterEnv: run.env,
       ownerEnv: owner.home === null ? {} : { HOME: owner.home, USER: owner.user, LOGNAME: owner.user },
-      ...(options.port === undefined ? {} : { env: { ...options.env, PORT: options.port } }),
+      ...variablesOf(options),
       uid: owner.uid,
       gid: owner.gid,
       user: options.username ?? owner.user,
@@ -80,6 +80,15 @@ export function buildSpec(target, args, options, surroundings) {
     },
     surroundings.keyPath ?? target,
   );
+}
+
+/** @param {Record<string, any>} options */
+function variablesOf({ env = {}, port }) {
+  const all = Object.entries(port === undefined ? env : { ...env, PORT: port });
+  return {
+    env: Object.fromEntries(all.map(([key, value]) => [key, String(value)])),
+    envUnquoted: all.flatMap(([key, value]) => (typeof value === 'string' ? [] : [key])),
+  };
 }
 
 /** @param {Record<string, any>} options */
@@ -124,7 +133,7 @@ export function locate(target, cwd, { cwd: shellCwd, env }) {
  */
 function ofScript(script, args, options, { cwd, env, node, owner }) {
   const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
-  const nodeArgs = [...interpreterArgs, ...wordsOf(options.env?.NODE_OPTIONS ?? env.NODE_OPTIONS)];
+  const nodeArgs = [...interpreterArgs, ...wordsOf(String(options.env?.NODE_OPTIONS ?? env.NODE_OPTIONS ?? ''))];
   const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node, owner, nodeArgs });
   // Who gives deno its subcommand does not want it twice.
   const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];

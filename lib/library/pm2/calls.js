@@ -55,6 +55,11 @@ export const CALLS = {
     return DONE;
   },
 
+  async clearDump(nclust) {
+    await nclust.request('save', { isEmpty: true, force: true });
+    return DONE;
+  },
+
   resurrect: (nclust) => workers(nclust, nclust.resurrect()),
 
   async flush(nclust, what) {

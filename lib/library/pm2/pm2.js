@@ -33,11 +33,14 @@ const INSTEAD = {
  * PM2's programmatic API over one home: one connection, made when it is needed.
  * @param {object} o
  * @param {string} [o.home]  Default: NCLUST_HOME as it is when it is needed, else ~/.nclust.
+ * @param {string} [o.cwd]  From where relative paths count. Default: the working directory.
  * @param {boolean} [o.isIndependent]  The home is only for this program: destroy() removes it.
  */
-export function createPm2({ home: own, isIndependent = false }) {
+export function createPm2({ home: own, cwd, isIndependent = false }) {
   /** @type {Promise<Nclust> | null} */
   let connecting = null;
+  /** After connect() the program lives on until disconnect(). @type {Nclust | null} */
+  let staysWith = null;
   /** @type {Set<Bus>} */
   const buses = new Set();
   /** @type {Set<Promise<unknown>>} */
@@ -47,7 +50,7 @@ export function createPm2({ home: own, isIndependent = false }) {
 
   async function reach() {
     // PM2 says nothing of attributes that it does not know.
-    connecting ??= connect({ home: homeOf(), onWarning: () => {} });
+    connecting ??= connect({ home: homeOf(), cwd, onWarning: () => {} });
     try {
       return await connecting;
     } catch (error) {
@@ -78,6 +81,8 @@ export function createPm2({ home: own, isIndependent = false }) {
       const isNew = !connecting && !there;
       const nclust = await reach();
       if (noDaemon === true && isNew) endWithProgram(nclust);
+      if (staysWith !== nclust) void stay(nclust);
+      staysWith = nclust;
       return { new_pm2_instance: isNew, pm2_home: nclust.home };
     },
 
@@ -152,7 +157,6 @@ function endWithProgram(nclust) {
   });
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
     process.once(signal, () => process.exit(128 + constants.signals[signal]));
-  void stay(nclust);
 }
 
 /** @param {Nclust} nclust */

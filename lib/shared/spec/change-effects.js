@@ -68,6 +68,7 @@ export const SPEC_NEEDS = {
   secrets: row('rollout', 'secrets'),
   incrementVar: row('rollout', 'increment_var'),
   filterEnv: row('rollout', 'filter_env'),
+  envUnquoted: derived('nothing', 'env'),
   envName: row('nothing', 'env_name'),
   outFile: row('live', 'out_file'),
   errorFile: row('live', 'error_file'),

@@ -19,6 +19,8 @@ import { isFilled, isText, orNull, texts } from './rules.js';
  * @property {string | null} incrementVar  The variable to whose value the slot is added.
  * @property {boolean | string | string[]} filterEnv  What of the shell is left out. true: all of
  *   it. A text: that variable. A list: those whose names contain one of these.
+ * @property {string[]} envUnquoted  Variables of `env` that were given as a number or as true or
+ *   false. For the app every variable is a text.
  * @property {string | null} envName  The environment of its config file that was chosen
  *   (`env_<name>`).
  */
@@ -44,6 +46,7 @@ export const ENVIRONMENT_RULES = {
   secrets: { accepts: areSecrets, accepted: `an object whose values are ${SECRET_FORMS}`, fallback: {} },
   incrementVar: orNull({ accepts: isVariableName, accepted: 'the name of a variable' }, 'none'),
   filterEnv: { accepts: isFilter, accepted: `${FILTER_FORMS}, or false`, fallback: false },
+  envUnquoted: texts(),
   envName: orNull({ accepts: isFilled, accepted: 'a text' }, 'none'),
 };
 

@@ -96,7 +96,7 @@ const ROWS = [
     { env: { A: 1, B: { c: [2] }, MODE: 'default' }, env_production: { MODE: 'production' } },
     ({ facts, listed }) => {
       expect(facts.env).toMatchObject({ A: '1', B: '{"c":[2]}', MODE: 'production' });
-      expect(listed.pm2_env.env).toMatchObject({ A: '1', MODE: 'production' });
+      expect(listed.pm2_env.env).toMatchObject({ A: 1, MODE: 'production' });
     },
   ],
   ...['out_file', 'out', 'output', 'out_log', 'outFile'].map(

@@ -107,7 +107,7 @@ test('--attach follows what was started; --silent leaves out what is said in pas
   home.place('keeps-alive');
   const attached = home.follow('start', 'keeps-alive.js', '--name', 'one', '--attach', ...QUICK);
   await home.waitFor('its line', () => /│ one .*0\|one +\| keeps-alive \d+ is there\n$/s.test(attached.stdout()));
-  expect(attached.stderr()).toBe('Started "one".\n');
+  expect(attached.stderr()).toMatch(/^Started "one"\.\n/);
   attached.child.kill('SIGINT');
   await attached.done;
   expect(await home.list()).toMatchObject([{ name: 'one', status: 'online' }]);

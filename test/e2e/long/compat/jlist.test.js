@@ -241,7 +241,7 @@ test('settings are as they were given', () => {
     pm_log_path: join(home.work, 'all.log'),
     shutdown_with_message: true,
     increment_var: 'SEED',
-    SEED: '100',
+    SEED: 100,
     instance_var: 'WORKER',
     WORKER: '0',
     filter_env: ['AWS'],

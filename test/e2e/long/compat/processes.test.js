@@ -25,7 +25,7 @@ test('start, stop, restart, reload, scale, reset, delete and del', async () => {
   const first = await pids(home);
   expect(first.every(isRunning)).toBe(true);
   expect(await home.nclust('start', 'keeps-alive.js', '--name', 'two', ...QUICK)).toMatchObject(
-    refused(1, '"two" is in the list already and runs.'),
+    refused(1, `"keeps-alive.js" runs already, as "two".`),
   );
 
   expect(await home.nclust('stop', '0', 'jobs')).toMatchObject(changed('Stopped "one", "two".'));

@@ -48,6 +48,7 @@ test('a process has the shape that readers of pm2 jlist expect', () => {
       NODE_APP_INSTANCE: 0,
       pm_exec_path: '/srv/app.js',
       pm_cwd: '/srv',
+      cwd: '/srv',
       pm_out_log_path: '/l/api-out.log',
       pm_err_log_path: '/l/api-error.log',
       pm_pid_path: '/h/pids/api-0.pid',

@@ -75,6 +75,7 @@ test('defaults are filled in', () => {
     secrets: {},
     incrementVar: null,
     filterEnv: false,
+    envUnquoted: [],
     envName: null,
   });
 });
