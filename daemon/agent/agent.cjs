@@ -31,10 +31,10 @@ function start() {
 
   const channel = createChannel(settings.logFiles);
   keepLastWords();
-  tellExceptions();
   anyPort();
   const sockets = patchListen(channel, settings);
   obey(channel, sockets, later, beginVitals(channel, sockets, later, settings.metrics !== false));
+  tellExceptions(channel);
   channel.say({ act: 'hello' });
   whenBooted(() => void channel.say({ act: 'booted' }));
 }
@@ -92,7 +92,7 @@ function obey(channel, sockets, later, vitals) {
   channel.on('drain', ({ mode, byMessage, signal }) => {
     takeBack();
     // Said before as well: draining may take longer than the keeper waits.
-    channel.say({ act: 'draining', caught: caughtSignals() });
+    channel.say({ act: 'draining', caught: caughtSignals(), hasWorkers: hasWorkers() });
     // Started by hand it would have no channel, and end when its handler has closed everything.
     later('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
       // A signal that the app does not catch ends it without another word.
@@ -162,10 +162,14 @@ function keepLastWords() {
 const MESSAGE_MAX_CHARS = 2_000;
 const STACK_MAX_CHARS = 16_000;
 
-/** PM2's bus event, as a message of the app. The listener changes nothing about the end of the app. */
-function tellExceptions() {
+/**
+ * PM2's bus event, as a message of the app. The listener changes nothing about the end of the app.
+ * @param {Channel} channel
+ */
+function tellExceptions(channel) {
   process.on('uncaughtExceptionMonitor', (error) => {
     try {
+      tellBind(channel, /** @type {NodeJS.ErrnoException & { address?: string, port?: number }} */ (error));
       const { name = 'Error', message = String(error), stack = '' } = error ?? {};
       const data = {
         name: String(name).slice(0, MESSAGE_MAX_CHARS),
@@ -179,10 +183,27 @@ function tellExceptions() {
   });
 }
 
+/**
+ * An address of UDP that is taken.
+ * @param {Channel} channel
+ * @param {NodeJS.ErrnoException & { address?: string, port?: number }} error
+ */
+function tellBind(channel, { code, syscall, address, port }) {
+  if (code !== 'EADDRINUSE' || syscall !== 'bind' || typeof address !== 'string' || !Number.isInteger(port)) return;
+  const family = address.includes(':') ? 6 : 4;
+  channel.say({ act: 'listenFailed', code, isUdp: true, claim: { address, port, family, flags: 0, index: 0 } });
+}
+
 /** On SIGUSR1 Node lets a debugger in on 9229, which only one process can have. */
 function anyPort() {
   if (!/--(inspect|debug-port)/.test(`${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS}`))
     process.debugPort = 0;
+}
+
+/** Whether the app has a node:cluster of its own. */
+function hasWorkers() {
+  const { workers } = /** @type {import('node:cluster').Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
+  return Object.keys(workers ?? {}).length > 0;
 }
 
 function caughtSignals() {

@@ -105,8 +105,11 @@ const ACTS = {
   taken: { fields: { claim: CLAIM }, perS: BY_SOCKET },
   listening: { fields: { address: text(PATH_MAX_CHARS), port, family: text(WORD_MAX_CHARS) }, perS: BY_SOCKET },
   closed: { fields: { claim: CLAIM }, perS: BY_SOCKET },
-  listenFailed: { fields: { claim: CLAIM, code: text(WORD_MAX_CHARS) }, perS: BY_SOCKET },
-  draining: { fields: { caught: SIGNALS }, perS: SELDOM },
+  listenFailed: {
+    fields: { claim: CLAIM, code: text(WORD_MAX_CHARS), isUdp: maybe(boolean) },
+    perS: BY_SOCKET,
+  },
+  draining: { fields: { caught: SIGNALS, hasWorkers: maybe(boolean) }, perS: SELDOM },
   drained: { fields: { caught: SIGNALS }, perS: SELDOM },
   answer: {
     fields: {

@@ -31,8 +31,8 @@ export class Agents {
     taken: (child, { claim }) => this.#sockets.take(child, claim),
     listening: (child, message) => this.#listening(child, message),
     closed: (child, { claim }) => this.#sockets.closed(child, claim),
-    listenFailed: (child, { claim, code }) => this.#sockets.failToListen(child, claim, code),
-    draining: (child, { caught }) => child.retirement?.caughtSignals(caught),
+    listenFailed: (child, { claim, code, isUdp }) => this.#sockets.failToListen(child, claim, code, isUdp === true),
+    draining: (child, { caught, hasWorkers }) => child.retirement?.draining(caught, hasWorkers === true),
     drained: (child, { caught }) => child.retirement?.drained(caught),
     answer: (child, message) => child.answered(message),
     overflow: (child, message, handle) =>

@@ -184,12 +184,11 @@ export class Child {
 
   /**
    * @param {Claim} claim
-   * @param {string} code
-   * @param {string | null} app  Which one holds the address.
+   * @param {Pick<ListenFailure, 'code' | 'app' | 'isUdp'>} why
    * @returns {ListenFailure}
    */
-  failedToListen({ address, port, family }, code, app) {
-    this.listenFailure = { address, port, family, code, app };
+  failedToListen({ address, port, family }, why) {
+    this.listenFailure = { address, port, family, ...why };
     return this.listenFailure;
   }
 

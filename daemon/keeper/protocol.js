@@ -74,6 +74,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {number} family  4, 6, or 0 for a Unix socket.
  * @property {string} code  The system's.
  * @property {string | null} app  Which app holds the address.
+ * @property {boolean} isUdp  Of a socket of UDP. The app did not handle the error, so it ended.
  *
  * @typedef {object} Exit
  * @property {number | null} code

@@ -19,6 +19,11 @@ import { hasSignal, relativesOf, signalProcess } from './host/processes.js';
  */
 const DRAIN_SHARE = 0.75;
 /**
+ * The part of the time that is left in which the primary of an app's own node:cluster ends its
+ * workers, before they get the signal, too.
+ */
+const WORKERS_SHARE = 0.5;
+/**
  * What survives the main process without having been asked to end gets this long after its signal.
  */
 const LEFTOVER_GRACE_MS = 2_000;
@@ -44,6 +49,10 @@ export class Retirement {
    * @type {ProcessFact[]}
    */
   relatives = [];
+  /** Whether its main process is the primary of a node:cluster of its own. */
+  hasWorkers = false;
+  /** Whether its relatives were asked to end. */
+  hasAsked = false;
   /** @type {() => void} */
   #resolveDrained = () => {};
   isDrained = new Promise((resolve) => {
@@ -56,9 +65,13 @@ export class Retirement {
     this.tree = tree;
   }
 
-  /** @param {string[]} signals */
-  caughtSignals(signals) {
+  /**
+   * @param {string[]} signals
+   * @param {boolean} hasWorkers
+   */
+  draining(signals, hasWorkers) {
     this.caught = signals;
+    this.hasWorkers = hasWorkers;
   }
 
   /**
@@ -101,7 +114,14 @@ export async function retire(child, params, tools) {
 async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, tools) {
   if (killTimeoutMs === 0) return signalTree(child, 'SIGKILL', tools);
   if (message && child.message('shutdown')) return;
-  await signalTree(child, chooseSignal(child, retirement, signal), tools);
+  const chosen = chooseSignal(child, retirement, signal);
+  if (!retirement.hasWorkers) return signalTree(child, chosen, tools);
+  // A primary lets its workers finish, which a signal would end at once.
+  await findRelatives(child, tools);
+  if (child.exit) return;
+  signalMain(child, chosen, tools);
+  await atMost(retirement.deadline.remainingMs() * WORKERS_SHARE, [child.exited, retirement.deadline.passed]);
+  if (!child.exit) signalRelatives(retirement, chosen);
 }
 
 /**
@@ -126,7 +146,7 @@ async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutM
 export async function sweep(child, { processTable, log }) {
   const { retirement } = child;
   const deadline = retirement?.deadline ?? createDeadline(LEFTOVER_GRACE_MS);
-  let hasSignalled = retirement !== null;
+  let hasSignalled = retirement?.hasAsked ?? false;
   for (let pauseMs = 10; retirement?.tree ?? true; pauseMs = Math.min(pauseMs * 2, 200)) {
     const left = await leftovers(child, { processTable, log });
     if (left?.length === 0) break;
@@ -168,7 +188,18 @@ async function leftovers(child, { processTable, log }) {
  * @param {NodeJS.Signals} signal
  * @param {Tools} tools
  */
-async function signalTree(child, signal, { processTable, log }) {
+async function signalTree(child, signal, tools) {
+  await findRelatives(child, tools);
+  if (child.exit) return;
+  signalMain(child, signal, tools);
+  if (child.retirement) signalRelatives(child.retirement, signal);
+}
+
+/**
+ * @param {Child} child
+ * @param {Tools} tools
+ */
+async function findRelatives(child, { processTable, log }) {
   const { retirement } = child;
   try {
     const table = retirement?.tree ? await processTable() : [];
@@ -181,12 +212,26 @@ async function signalTree(child, signal, { processTable, log }) {
   } catch (error) {
     log('process-table-failed', { instanceId: child.instanceId, ...describeError(error) });
   }
-  if (child.exit) return;
+}
+
+/**
+ * @param {Child} child
+ * @param {NodeJS.Signals} signal
+ * @param {Tools} tools
+ */
+function signalMain({ instanceId, pid }, signal, { log }) {
   // For example, the program is set-uid and the manager is not root.
-  if (signalProcess(child.pid, signal) === 'forbidden')
-    log('signal-forbidden', { instanceId: child.instanceId, pid: child.pid, signal });
+  if (signalProcess(pid, signal) === 'forbidden') log('signal-forbidden', { instanceId, pid, signal });
+}
+
+/**
+ * @param {Retirement} retirement
+ * @param {NodeJS.Signals} signal
+ */
+function signalRelatives(retirement, signal) {
+  retirement.hasAsked = true;
   // Shells start their background jobs with SIGINT ignored.
-  for (const { pid } of retirement?.relatives ?? [])
+  for (const { pid } of retirement.relatives)
     signalProcess(pid, signal === 'SIGINT' && hasSignal(pid, 'SigIgn', signal) ? 'SIGTERM' : signal);
 }
 

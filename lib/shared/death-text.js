@@ -45,7 +45,8 @@ export function describeListenFailure(failure) {
  * @param {ListenFailure} failure
  * @returns {string}
  */
-export function adviceOn({ code, family, app }) {
+export function adviceOn({ code, family, app, holder }) {
+  if (holder?.isOwn) return 'Instances of this app cannot run side by side: in place of reload use nclust restart';
   const what = family === 0 ? 'path' : 'port';
   if (code === 'EADDRINUSE')
     return `Give ${app === null ? 'it' : 'one of them'} another ${what}, or end what holds this one`;
@@ -57,14 +58,16 @@ export function adviceOn({ code, family, app }) {
 function holderOf({ app, holder }) {
   if (app !== null) return `the app "${app}"`;
   if (!holder) return 'another program';
+  if (holder.isOwn) return `another instance of the app (pid ${holder.pid})`;
   return `${holder.command} (pid ${holder.pid})`;
 }
 
 /** @param {ListenFailure} failure */
-function placeOf({ address, port, family }) {
+function placeOf({ address, port, family, isUdp }) {
   if (family === 0) return `"${address}"`;
   if (address === null) return `port ${port}`;
-  return family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+  const place = family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+  return isUdp ? `UDP ${place}` : place;
 }
 
 /** @param {number} ms */

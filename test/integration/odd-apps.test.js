@@ -18,7 +18,7 @@ async function running(code, { mode = 'cluster', ...params } = {}) {
   const keeper = await realKeeper();
   const port = await takePort();
   const start = async (/** @type {string} */ id, more = {}) =>
-    (await keeper.spawnNode(id, 'runs-code', { mode, ...params, ...more, env: { CODE: code, PORT: String(port) } }))
+    (await keeper.spawnNode(id, 'runs-code', { mode, env: { CODE: code, PORT: String(port) }, ...params, ...more }))
       .pid;
   const exitOf = async (/** @type {string} */ id) => (await keeper.event('exited', id)).data;
   return { keeper, port, start, exitOf };
@@ -233,4 +233,46 @@ test("what an app throws at a connection is the app's, whoever has accepted that
   }
   const thrown = () => [0, 1].flatMap((slot) => keeper.output(`worker-${slot}`).match(/thrown at one/g) ?? []).length;
   await waitFor('each to be thrown at', () => thrown() === 20);
+});
+
+/**
+ * @param {number} port
+ * @param {string} onSignal  Of the primary.
+ */
+const WITH_WORKERS = (port, onSignal) => `
+  const cluster = require('node:cluster');
+  if (cluster.isPrimary) {
+    for (let count = 0; count < 2; count += 1) cluster.fork();
+    process.on('SIGTERM', () => { say('primary asked'); ${onSignal} });
+  } else {
+    process.on('SIGTERM', () => { say('worker asked'); process.exit(); });
+    const slow = (request, response) => { say('request'); setTimeout(() => answer(request, response), 500); };
+    http.createServer(slow).listen(${port}, () => say('worker listens'));
+  }`;
+
+test("the primary of an app's own node:cluster is signalled first, and lets its workers finish", async () => {
+  const { keeper, port, start } = await running('', { mode: 'fork' });
+  const ends = `for (const worker of Object.values(cluster.workers)) worker.disconnect();
+    let left = 2; cluster.on('exit', () => { left -= 1; if (left === 0) process.exit(); });`;
+  await start('one', { env: { CODE: WITH_WORKERS(port, ends) } });
+  await waitFor('both workers', () => keeper.output('one').split('worker listens').length === 3);
+  const answered = ask({ port });
+  await keeper.says('one', 'request');
+  await keeper.retire('one');
+  expect((await answered).pid).toBeGreaterThan(0);
+  await keeper.event('gone', 'one');
+  expect(keeper.output('one').match(/(primary|worker) asked/g)).toEqual(['primary asked']);
+});
+
+test('workers of a primary that does not end them get the signal in time', async () => {
+  const { keeper, port, start } = await running('', { mode: 'fork' });
+  await start('one', { env: { CODE: WITH_WORKERS(port, '') } });
+  await waitFor('both workers', () => keeper.output('one').split('worker listens').length === 3);
+  await keeper.retire('one', { killTimeoutMs: 2_000 });
+  await keeper.event('gone', 'one');
+  expect(keeper.output('one').match(/(primary|worker) asked/g)).toEqual([
+    'primary asked',
+    'worker asked',
+    'worker asked',
+  ]);
 });

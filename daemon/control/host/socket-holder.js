@@ -7,7 +7,9 @@ const LOOK_MAX_MS = 50;
 /** Any app can make control look, so control looks at most this often. */
 const LOOK_EVERY_MS = 1_000;
 
-const LISTENS = '0A';
+/** Tables of the kernel, and the state there of a socket that holds its port. */
+const TCP = { tables: ['tcp', 'tcp6'], state: '0A' };
+const UDP = { tables: ['udp', 'udp6'], state: '07' };
 
 /** @typedef {(failure: ListenFailure) => { pid: number, command: string } | null} FindHolder */
 
@@ -18,24 +20,26 @@ const LISTENS = '0A';
  * @returns {FindHolder}
  */
 export function createHolderFinder({ nowMs }) {
-  /** @type {{ atMs: number, port: number, holder: ReturnType<FindHolder> }} */
-  let last = { atMs: -Infinity, port: 0, holder: null };
-  return ({ code, family, port }) => {
+  /** @type {{ atMs: number, port: number, protocol: typeof TCP, holder: ReturnType<FindHolder> }} */
+  let last = { atMs: -Infinity, port: 0, protocol: TCP, holder: null };
+  return ({ code, family, port, isUdp }) => {
     if (code !== 'EADDRINUSE' || family === 0 || port === 0 || process.platform !== 'linux') return null;
     const atMs = nowMs();
     const isFresh = Math.abs(atMs - last.atMs) < LOOK_EVERY_MS;
-    if (isFresh) return last.port === port ? last.holder : null;
-    last = { atMs, port, holder: findHolder(port) };
+    const protocol = isUdp ? UDP : TCP;
+    if (isFresh) return last.port === port && last.protocol === protocol ? last.holder : null;
+    last = { atMs, port, protocol, holder: findHolder(port, protocol) };
     return last.holder;
   };
 }
 
 /**
  * @param {number} port
+ * @param {typeof TCP} protocol
  * @returns {ReturnType<FindHolder>}
  */
-function findHolder(port) {
-  const inodes = new Set(['tcp', 'tcp6'].flatMap((table) => listenersOn(port, table)));
+function findHolder(port, { tables, state }) {
+  const inodes = new Set(tables.flatMap((table) => holdersOf(port, table, state)));
   if (inodes.size === 0) return null;
   const endMono = performance.now() + LOOK_MAX_MS;
   for (const pid of read(() => readdirSync('/proc'), []).filter((name) => /^\d+$/.test(name))) {
@@ -51,15 +55,16 @@ function findHolder(port) {
 /**
  * @param {number} port
  * @param {string} table
+ * @param {string} wanted  State.
  * @returns {string[]}  "socket:[12345]".
  */
-function listenersOn(port, table) {
+function holdersOf(port, table, wanted) {
   const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   return read(() => readFileSync(`/proc/net/${table}`, 'utf8'), '')
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
     .flatMap(([, local = '', , state, , , , , , inode]) =>
-      state === LISTENS && local.endsWith(end) ? [`socket:[${inode}]`] : [],
+      state === wanted && local.endsWith(end) ? [`socket:[${inode}]`] : [],
     );
 }
 

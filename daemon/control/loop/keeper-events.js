@@ -86,9 +86,13 @@ function isPlaceOf(failure, { address, port }) {
  * @param {Instance} instance
  * @param {ListenFailure} data
  */
-function listenFailed(core, instance, { address, port, family, code, app }) {
-  const failure = { address, port, family, code, app };
-  instance.listenFailure = { ...failure, holder: app === null ? core.parts.findHolder(failure) : null };
+function listenFailed(core, instance, { address, port, family, code, app, isUdp }) {
+  const failure = { address, port, family, code, app, isUdp };
+  const holder = app === null ? core.parts.findHolder(failure) : null;
+  const isOwn = [...core.world.instances.values()].some(
+    ({ pid, label }) => pid === holder?.pid && label.name === instance.label.name,
+  );
+  instance.listenFailure = { ...failure, holder: holder && { ...holder, isOwn } };
   const seat = seatOfInstance(core.world, instance.instanceId);
   if (seat) step(core, seat, { type: 'listenFailed' });
 }
@@ -169,6 +173,14 @@ function exited(core, instance, { code, signal, atMs }) {
 }
 
 /**
+ * The listen() that a death is about.
+ * @param {Instance} instance
+ */
+function failureOf({ listenFailure, addresses }) {
+  return listenFailure && (addresses.length === 0 || listenFailure.isUdp) ? { listenFailure } : {};
+}
+
+/**
  * @param {Core} core
  * @param {Instance} instance
  * @param {Seat | null} seat
@@ -200,7 +212,7 @@ function noteDeath(core, instance, seat, lastLines, uptimeMs) {
     uptimeMs,
     wasReady: wasServing(instance),
     lastLines,
-    ...(instance.listenFailure && instance.addresses.length === 0 ? { listenFailure: instance.listenFailure } : {}),
+    ...failureOf(instance),
   };
   recordDeath(memory, death);
   noteDied(core, label, death);

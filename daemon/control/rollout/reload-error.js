@@ -31,7 +31,8 @@ export function reloadError(world, app, asked) {
   const running = serving.map(({ slot, generation }) => ({ slot, generation }));
   const missing = app.slots.filter(({ slot, want }) => want === 'up' && !serving.some((one) => one.slot === slot));
   const [failure] = slots.flatMap(({ listenFailure }) => listenFailure ?? []);
-  const advice = failure ? `${adviceOn(failure)}. ` : '';
+  const hasExited = kind === 'halted' && slots.length > 0 && app.spec.mode === 'fork';
+  const advice = failure ? `${adviceOn(failure)}. ` : hasExited ? `${alone(name)} ` : '';
   const more = slots.length > 0 ? ` and nclust describe ${slots[0].id}` : '';
   const hint = `${advice}See: nclust logs ${shellQuote(name)}${more}`;
   const what = kind === 'rolled-back' ? 'was rolled back' : 'stopped';
@@ -40,6 +41,14 @@ export function reloadError(world, app, asked) {
     hint,
     data: { slots, running, kind },
   });
+}
+
+/**
+ * In fork mode the manager knows of sockets, and not of a lock that the old instance holds.
+ * @param {string} name
+ */
+function alone(name) {
+  return `If it cannot run beside the one before: nclust restart ${shellQuote(name)}.`;
 }
 
 /**

@@ -261,10 +261,11 @@ export class HeldSockets {
    * @param {Child} child
    * @param {Claim} claim
    * @param {string} code
+   * @param {boolean} isUdp
    */
-  failToListen(child, claim, code) {
+  failToListen(child, claim, code, isUdp) {
     const app = code === 'EADDRINUSE' ? (this.#listeners.holderOf(child.scope, claim)?.app ?? null) : null;
-    this.#emit('listen-failed', { instanceId: child.instanceId, ...child.failedToListen(claim, code, app) });
+    this.#emit('listen-failed', { instanceId: child.instanceId, ...child.failedToListen(claim, { code, app, isUdp }) });
   }
 
   /** @param {(listener: Listener) => boolean} isMeant */

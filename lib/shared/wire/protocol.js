@@ -109,8 +109,9 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} family  4, 6, or 0 for a Unix socket.
  * @property {string} code  The system's: EADDRINUSE, EACCES.
  * @property {string | null} app  Which app of this manager holds the address.
- * @property {{ pid: number, command: string } | null} [holder]  Which other program does, where the
- *   system says so.
+ * @property {boolean} [isUdp]  Of a socket of UDP. The app did not handle the error, so it ended.
+ * @property {{ pid: number, command: string, isOwn?: boolean } | null} [holder]  Which other process
+ *   does, where the system says so. isOwn: one of the same app.
  */
 
 /**

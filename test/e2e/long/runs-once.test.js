@@ -1,0 +1,54 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { takePort } from '../../helpers/ports.js';
+import { sandbox } from '../../helpers/sandbox.js';
+
+// Apps in fork mode that cannot run beside themselves: a reload leaves the old instance as it is
+// and says what works.
+
+const SERVES = `require('node:http').createServer((_, response) => response.end('{}'))`;
+
+const HELD = [
+  'which another instance of the app \\(pid \\d+\\) holds',
+  'cannot run side by side: in place of reload use nclust restart',
+].join('.*');
+
+/** @type {[what: string, code: (port: number) => string, says: RegExp][]} */
+const APPS = [
+  [
+    'a UDP port',
+    (port) => `${SERVES}.listen(${port}, () => require('node:dgram').createSocket('udp4').bind(${port}));`,
+    new RegExp(`could not listen on UDP 0\\.0\\.0\\.0:\\d+, ${HELD}`, 's'),
+  ],
+  [
+    'an exclusive port',
+    (port) => `${SERVES}.listen({ port: ${port}, exclusive: true });`,
+    new RegExp(`could not listen on port \\d+, ${HELD}`, 's'),
+  ],
+  [
+    'a lock',
+    (port) => `
+      const { openSync, rmSync } = require('node:fs');
+      try { openSync('lock', 'wx'); } catch { console.error('runs already'); process.exit(1); }
+      process.on('SIGTERM', () => { rmSync('lock'); process.exit(); });
+      ${SERVES}.listen(${port});`,
+    /exited with code 1.*runs already.*If it cannot run beside the one before: nclust restart once/s,
+  ],
+];
+
+describe.runIf(process.platform === 'linux')('the reload of an app that needs', () => {
+  test.each(APPS)('%s for itself names restart, which works', async (_, code, says) => {
+    const home = await sandbox();
+    const port = await takePort();
+    writeFileSync(join(home.work, 'once.js'), code(port));
+    expect(await home.nclust('start', 'once.js')).toMatchObject({ exitStatus: 0 });
+    const [{ pid }] = await home.list();
+    const reloaded = await home.nclust('reload', 'once');
+    expect(reloaded).toMatchObject({ exitStatus: 1, stdout: '' });
+    expect(reloaded.stderr).toMatch(says);
+    expect(await home.list()).toMatchObject([{ pid, status: 'online' }]);
+    expect((await fetch(`http://127.0.0.1:${port}`)).status).toBe(200);
+    expect(await home.nclust('restart', 'once')).toMatchObject({ exitStatus: 0 });
+  });
+});
