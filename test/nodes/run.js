@@ -36,6 +36,7 @@ const CORE = [
   'socket-path',
   'drain',
   'loaders',
+  'endings',
   'gate',
   'log-stand-in',
   'agent-globals',

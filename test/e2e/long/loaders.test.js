@@ -2,6 +2,7 @@ import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { endsAlone, expectStopped } from '../../helpers/alone.js';
 import { lost } from '../../helpers/ledger.js';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
@@ -36,6 +37,8 @@ describe.each([
       place(home);
       const port = await takePort();
       const env = { PORT: String(port), ...(where === 'NODE_OPTIONS' ? { NODE_OPTIONS: loader } : {}) };
+      const alone = where === 'node_args' ? [...loader.split(' '), 'app.ts'] : ['app.ts'];
+      const aloneMs = await endsAlone(home, alone, env);
       const args = where === 'node_args' ? [`--node-args=${loader}`] : [];
       const started = await home.nclust('start', 'app.ts', ...instances, ...args, { env });
       expect(started, started.stderr).toMatchObject({ exitStatus: 0 });
@@ -51,9 +54,7 @@ describe.each([
         await traffic.stop();
       }
       expect([lost(traffic.ledger), traffic.ledger.ok > 0]).toEqual([0, true]);
-      const stopped = await home.nclust('stop', 'app');
-      expect(stopped).toMatchObject({ exitStatus: 0 });
-      expect(stopped.durationMs).toBeLessThan(5_000);
+      await expectStopped(home, 'app', aloneMs);
     });
   });
 });
