@@ -4,14 +4,9 @@
 // to an address of its own app are refused, if the keeper says so.
 'use strict';
 
-const { AsyncResource } = require('node:async_hooks');
 const net = require('node:net');
-const { isIP } = net;
 
 /** @import { Channel } from './channel.cjs' */
-
-/** libuv's UV_ECONNREFUSED, or 0 where the system has no such error. */
-const REFUSED = -(require('node:os').constants.errno.ECONNREFUSED ?? 0);
 
 /**
  * @param {Channel} channel
@@ -68,9 +63,12 @@ function patchConnect(ask) {
       ) {
         const address = status === 0 ? ownAddressOf(handle) : null;
         if (!address) return oncomplete.call(this, status, handle, ...more);
+        // Few programs come here, and each module that is read takes memory.
+        const { AsyncResource } = require('node:async_hooks');
+        const os = require('node:os');
         const then = AsyncResource.bind((/** @type {boolean} */ isOwn) =>
           isOwn
-            ? oncomplete.call(this, REFUSED, handle, request, false, false)
+            ? oncomplete.call(this, -os.constants.errno.ECONNREFUSED, handle, request, false, false)
             : oncomplete.call(this, status, handle, ...more),
         );
         ask(address, then);
@@ -85,13 +83,17 @@ function patchConnect(ask) {
   return () => undo.forEach((one) => one());
 }
 
-/** Null: this process may not use the network. */
+/** Null: this process may not use the network, by the system or by Node's permission model. */
 function prototypeOfHandles() {
-  const handle = /** @type {any} */ (net)._createServerHandle('0.0.0.0', 0, 4);
-  if (typeof handle === 'number') return null;
-  const prototype = Object.getPrototypeOf(handle);
-  handle.close();
-  return prototype;
+  try {
+    const handle = /** @type {any} */ (net)._createServerHandle('0.0.0.0', 0, 4);
+    if (typeof handle === 'number') return null;
+    const prototype = Object.getPrototypeOf(handle);
+    handle.close();
+    return prototype;
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -106,7 +108,7 @@ function ownAddressOf(handle) {
   if (handle.getpeername(peer) !== 0 || handle.getsockname(self) !== 0) return null;
   const { address = '', port = 0 } = peer;
   const isHere = address === self.address || address.startsWith('127.');
-  return isHere && isIP(address) !== 0 ? { address, port } : null;
+  return isHere && net.isIP(address) !== 0 ? { address, port } : null;
 }
 
 module.exports = { refuseOwnPort };
