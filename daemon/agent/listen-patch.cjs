@@ -181,7 +181,8 @@ function createAnnouncer(channel, servers, replaceStandIn) {
     };
     // A program that only finds out whether a port is free closes its server at once.
     setImmediate(() => {
-      if (handle?.fd >= 0 && !replaceStandIn(server, say)) say();
+      if (handle?.fd < 0) return;
+      if (!replaceStandIn(server, say)) say();
     });
   };
   return (server) => {
