@@ -169,7 +169,9 @@ const STACK_MAX_CHARS = 16_000;
 function tellExceptions(channel) {
   process.on('uncaughtExceptionMonitor', (error) => {
     try {
-      tellBind(channel, /** @type {NodeJS.ErrnoException & { address?: string, port?: number }} */ (error));
+      const isHandled = process.listenerCount('uncaughtException') > 0 || process.hasUncaughtExceptionCaptureCallback();
+      if (!isHandled)
+        tellBind(channel, /** @type {NodeJS.ErrnoException & { address?: string, port?: number }} */ (error));
       const { name = 'Error', message = String(error), stack = '' } = error ?? {};
       const data = {
         name: String(name).slice(0, MESSAGE_MAX_CHARS),

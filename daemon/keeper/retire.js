@@ -121,6 +121,9 @@ async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, t
   if (child.exit) return;
   signalMain(child, chosen, tools);
   await atMost(retirement.deadline.remainingMs() * WORKERS_SHARE, [child.exited, retirement.deadline.passed]);
+  if (child.exit) return;
+  // Workers have come and gone in that time.
+  await findRelatives(child, tools);
   if (!child.exit) signalRelatives(retirement, chosen);
 }
 

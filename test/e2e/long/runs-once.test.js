@@ -1,6 +1,8 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
@@ -51,4 +53,25 @@ describe.runIf(process.platform === 'linux')('the reload of an app that needs', 
     expect((await fetch(`http://127.0.0.1:${port}`)).status).toBe(200);
     expect(await home.nclust('restart', 'once')).toMatchObject({ exitStatus: 0 });
   });
+});
+
+test('a taken UDP port is not blamed for the end of an app that handled the error', async () => {
+  const home = await sandbox();
+  const port = await takePort();
+  const stranger = createSocket('udp4').bind(port);
+  onTestFinished(() => void stranger.close());
+  await once(stranger, 'listening');
+  writeFileSync(
+    join(home.work, 'handles.js'),
+    `process.on('uncaughtException', () => console.log('handled')).on('SIGUSR2', () => process.exit(3));
+     ${SERVES}.listen(${await takePort()}, () => require('node:dgram').createSocket('udp4').bind(${port}));`,
+  );
+  expect(await home.nclust('start', 'handles.js', '--no-autorestart')).toMatchObject({ exitStatus: 0 });
+  await home.waitFor('the error', async () =>
+    (await home.nclust('logs', 'handles', '--nostream', '--raw')).stdout.includes('handled'),
+  );
+  await home.nclust('sendSignal', 'SIGUSR2', 'handles');
+  await home.waitFor('its end', async () => (await home.list())[0].status === 'stopped');
+  expect((await home.list())[0].lastDeath).toMatchObject({ code: 3 });
+  expect((await home.nclust('describe', 'handles')).stdout).not.toContain('UDP');
 });
