@@ -181,8 +181,7 @@ function createAnnouncer(channel, servers, replaceStandIn) {
     };
     // A program that only finds out whether a port is free closes its server at once.
     setImmediate(() => {
-      if (handle?.fd < 0) return;
-      if (!replaceStandIn(server, say)) say();
+      if (!isClosed(handle) && !replaceStandIn(server, say)) say();
     });
   };
   return (server) => {
@@ -190,6 +189,14 @@ function createAnnouncer(channel, servers, replaceStandIn) {
     announcers.set(server, onListening);
     server.removeListener('listening', onListening).once('listening', onListening);
   };
+}
+
+/**
+ * @param {any} handle  A closed one has a negative descriptor, and from Node 22 on none at all when
+ *   it has been freed. One that is not of libuv has no such property.
+ */
+function isClosed(handle) {
+  return Boolean(handle) && 'fd' in handle && !(handle.fd >= 0);
 }
 
 /**

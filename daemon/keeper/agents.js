@@ -154,6 +154,6 @@ export class Agents {
       return this.#onDropped(child, `more than ${ADDRESSES_MAX} addresses`);
     this.#emit('listening', { instanceId: child.instanceId, address, port, family });
     this.#balancer.onRotationChanged(child.scope);
-    this.#sockets.onListening(child);
+    this.#sockets.onListening(child, port);
   }
 }

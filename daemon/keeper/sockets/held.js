@@ -88,10 +88,7 @@ export class HeldSockets {
     this.#wanted.set(scope, app);
   }
 
-  /**
-   * Control wants nothing of a scope, or of all scopes of an app, to listen any more.
-   * @param {{ app: string, scope?: string }} what
-   */
+  /** @param {{ app: string, scope?: string }} what  Control wants it to listen no more. */
   unwant({ app, scope }) {
     for (const [one, its] of this.#wanted) {
       if (scope === undefined ? its !== app : one !== scope) continue;
@@ -109,7 +106,7 @@ export class HeldSockets {
    */
   inherit(claimant, claim, handle) {
     this.want(claimant.scope, claimant.app);
-    this.#listeners.keep(claimant, claim, handle).isAnnounced = true;
+    Object.assign(this.#listeners.keep(claimant, claim, handle), { isAnnounced: true, hasServed: true });
   }
 
   /** @param {Listener} listener  Control gets its copy. */
@@ -310,10 +307,14 @@ export class HeldSockets {
    * It listens, so control gets a copy of its socket. Not before: a program that asks which port is
    * free binds many, and closes each at once.
    * @param {Child} child
+   * @param {number} port
    */
-  onListening({ scope, instanceId }) {
-    for (const one of this.#listeners.ofScope(scope))
-      if (!one.isAnnounced && one.users.has(instanceId)) this.announce(one);
+  onListening({ scope, instanceId }, port) {
+    for (const one of this.#listeners.ofScope(scope)) {
+      if (one.bound.port !== port || !one.users.has(instanceId)) continue;
+      one.hasServed = true;
+      if (!one.isAnnounced) this.announce(one);
+    }
     clearTimeout(this.#tidyTimers.get(scope));
     this.#tidyTimers.set(scope, setTimeout(() => this.#tidy(scope), UNUSED_AFTER_MS).unref());
   }
@@ -341,7 +342,7 @@ export class HeldSockets {
       ({ address, port }) => address !== held.bound.address || port !== held.bound.port,
     );
     // It only asked whether the port is free, and the socket waits for the instance that listens.
-    const hasAsked = held.isAnnounced && left.length === child.addresses.length;
+    const hasAsked = held.hasServed && left.length === child.addresses.length;
     child.addresses = left;
     if (held.users.size === 0 && !child.retirement && !hasAsked)
       this.release((one) => claimKey(one.scope, one.claim) === held.key);

@@ -43,6 +43,7 @@ const IPV6_ONLY = 1;
  * @property {Address} bound
  * @property {Handle} handle
  * @property {boolean} isAnnounced  Control has a copy of it.
+ * @property {boolean} hasServed  An instance has listened on it, and not only asked whether it could.
  * @property {Set<string>} users  Instances that listen on it. Empty while the last one is being
  *   replaced.
  */
@@ -188,6 +189,7 @@ export class Listeners {
     const listener = {
       key,
       isAnnounced: false,
+      hasServed: false,
       app,
       scope,
       owner,
