@@ -39,8 +39,11 @@ const INSTEAD = {
 export function createPm2({ home: own, cwd, isIndependent = false }) {
   /** @type {Promise<Nclust> | null} */
   let connecting = null;
-  /** After connect() the program lives on until disconnect(). @type {Nclust | null} */
-  let staysWith = null;
+  /**
+   * After connect() the program lives on until disconnect(), also when the manager ends.
+   * @type {NodeJS.Timeout | undefined}
+   */
+  let staying;
   /** @type {Set<Bus>} */
   const buses = new Set();
   /** @type {Set<Promise<unknown>>} */
@@ -70,6 +73,8 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
   async function close() {
     const left = connecting;
     connecting = null;
+    clearInterval(staying);
+    staying = undefined;
     await (await left?.catch(() => null))?.close();
   }
 
@@ -81,8 +86,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
       const isNew = !connecting && !there;
       const nclust = await reach();
       if (noDaemon === true && isNew) endWithProgram(nclust);
-      if (staysWith !== nclust) void stay(nclust);
-      staysWith = nclust;
+      else staying ??= setInterval(() => {}, LONGEST_MS);
       return { new_pm2_instance: isNew, pm2_home: nclust.home };
     },
 
@@ -139,6 +143,9 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
   }
 }
 
+/** setInterval() takes no more. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 
 /**
@@ -157,6 +164,7 @@ function endWithProgram(nclust) {
   });
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
     process.once(signal, () => process.exit(128 + constants.signals[signal]));
+  void stay(nclust);
 }
 
 /** @param {Nclust} nclust */

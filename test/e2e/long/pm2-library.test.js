@@ -78,6 +78,20 @@ test('connect() keeps the program alive until disconnect()', async () => {
   expect(await running.done).toMatchObject({ exitStatus: 0, stderr: '' });
 });
 
+test('the end of the manager does not end a program that is connected', async () => {
+  const home = await sandbox();
+  await home.app('keeps-alive');
+  // The timer does not keep the program alive, so it fires only when something else does.
+  const running = program(
+    home,
+    `await pm2.connect(); const bus = await pm2.launchBus(); out('connected');
+     bus.sock.on('close', () => setTimeout(() => { out('lives'); pm2.disconnect(); }, 500).unref());`,
+  );
+  await home.waitFor('the connection', () => running.stdout().includes('connected'));
+  expect(await home.nclust('kill')).toMatchObject({ exitStatus: 0 });
+  expect(await running.done).toMatchObject({ exitStatus: 0, stdout: '"connected"\n"lives"\n' });
+});
+
 test('clearDump() empties the saved list', async () => {
   const home = await sandbox();
   await home.app('keeps-alive', { name: 'saved' });
