@@ -67,9 +67,16 @@ function pm2Env(slot) {
  */
 function withNumbers(env, unquoted) {
   const given = unquoted.filter((name) => Object.hasOwn(env, name));
-  const valueOf = (/** @type {string} */ text) =>
-    text === 'true' || text === 'false' ? text === 'true' : Number(text);
-  return { ...env, ...Object.fromEntries(given.map((name) => [name, valueOf(env[name])])) };
+  return { ...env, ...Object.fromEntries(given.map((name) => [name, unquote(env[name])])) };
+}
+
+/**
+ * A secret, or a variable that nclust sets, may have taken the place of a number.
+ * @param {string} text
+ */
+function unquote(text) {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return String(Number(text)) === text ? Number(text) : text;
 }
 
 /** @param {SlotStatus} slot */

@@ -187,3 +187,13 @@ test('prettylist shows the same to the end of its depth', () => {
   expect(renderPrettylist({ slots: [slot] })).toContain("exec_mode: 'cluster_mode'");
   expect(renderPrettylist({ slots: [] })).toBe('[]\n');
 });
+
+test('numbers of env stay numbers, but for those that a secret or nclust has replaced', () => {
+  const given = { ...spec, env: { PORT: '80', TOKEN: '0', name: '5', ON: 'true' } };
+  const { env } = toPm2({
+    ...slot,
+    spec: { ...given, envUnquoted: ['PORT', 'TOKEN', 'name', 'ON'] },
+    effectiveEnv: { ...given.env, TOKEN: '***', name: 'api' },
+  }).pm2_env;
+  expect(env).toMatchObject({ PORT: 80, TOKEN: '***', name: 'api', ON: true });
+});
