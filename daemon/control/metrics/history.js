@@ -1,6 +1,7 @@
 import { SERIES, STEPS } from '../../../lib/shared/metrics.js';
 
 /** @import { MetricsHistory, Points, SeriesName } from '../../../lib/shared/metrics.js' */
+/** @import { AppWish } from '../state/desired.js' */
 /** @import { World } from '../state/registry.js' */
 /** @import { HistoryOptions } from './metrics.js' */
 
@@ -28,7 +29,7 @@ const FINE_PER_COARSE = 10;
  */
 
 /**
- * @template {string | number} K
+ * @template {string} K
  * @param {boolean[]} worst  Of each series: whether the greatest of ten counts, and not the mean.
  */
 export function createHistory(worst) {
@@ -126,10 +127,19 @@ function together(values, isWorst) {
 const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 
 /**
+ * In an empty list ids begin at 0 again, and a new app must not inherit the history of an old one.
+ * @param {AppWish} app
+ * @param {number} id  Of one of its slots.
+ */
+export function historyKey({ createdAtMs }, id) {
+  return `${createdAtMs}:${id}`;
+}
+
+/**
  * The history as clients get it.
  * @param {object} kept
  * @param {World} kept.world
- * @param {ReturnType<typeof createHistory<number>>} kept.slots
+ * @param {ReturnType<typeof createHistory<string>>} kept.slots  By historyKey().
  * @param {ReturnType<typeof createHistory<'host'>>} kept.machine
  * @param {HistoryOptions} o
  * @returns {MetricsHistory}
@@ -137,12 +147,12 @@ const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 export function historyOf({ world, slots, machine }, { ids, series, stepMs, points, of }) {
   const meant = ids && new Set(ids);
   const span = { stepMs, points };
-  const read = (/** @type {number} */ id) =>
-    new Map(series.map((name) => [name, slots.read(id, NAMES.indexOf(name), span)]));
-  const chosen = world.desired.apps.flatMap(({ spec, slots: wishes }) => {
-    const own = wishes.filter(({ id }) => meant?.has(id) ?? true);
+  const read = (/** @type {string} */ key) =>
+    new Map(series.map((name) => [name, slots.read(key, NAMES.indexOf(name), span)]));
+  const chosen = world.desired.apps.flatMap((app) => {
+    const own = app.slots.filter(({ id }) => meant?.has(id) ?? true);
     return own.length > 0 && of !== 'host'
-      ? [{ name: spec.name, own: own.map(({ id, slot }) => ({ id, slot, values: read(id) })) }]
+      ? [{ name: app.spec.name, own: own.map(({ id, slot }) => ({ id, slot, values: read(historyKey(app, id)) })) }]
       : [];
   });
   return {

@@ -4,7 +4,7 @@
 // Start at: createMetrics(), then sample.js; families.js has the names for other programs.
 import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
 import { findSlot } from '../state/registry.js';
-import { createHistory, historyOf } from './history.js';
+import { createHistory, historyKey, historyOf } from './history.js';
 import { percentiles } from './latency.js';
 import { createReports, gaugesOf, ratesOf, recentLatencies } from './reports.js';
 import { createSampler } from './usage.js';
@@ -67,7 +67,7 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
 export function createMetrics({ control, clock, read, readHost, privateMemory, told, journal, onTick }) {
   const reports = createReports();
   const worst = Object.values(SERIES).map((series) => series.worst);
-  const slots = /** @type {ReturnType<typeof createHistory<number>>} */ (createHistory(worst));
+  const slots = /** @type {ReturnType<typeof createHistory<string>>} */ (createHistory(worst));
   const machine = /** @type {ReturnType<typeof createHistory<'host'>>} */ (createHistory([false, false, false]));
   const sampler = createSampler({ read, wanted });
   let host = readHost();
@@ -118,7 +118,11 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
     machine.advance(nowMs);
     machine.put('host', [host.cpu, host.memoryUsedBytes, host.load1]);
     slots.advance(nowMs);
-    slots.forget((id) => findSlot(control.world, id) !== null);
+    const keys = new Map(
+      control.world.desired.apps.flatMap((app) => app.slots.map(({ id }) => [id, historyKey(app, id)])),
+    );
+    const kept = new Set(keys.values());
+    slots.forget((key) => kept.has(key));
     const tracks = tracksBySlot(control.world, reports.of);
     /** @type {Map<number, number[]>} */
     const pids = new Map();
@@ -128,8 +132,10 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
       pids.set(label.id, [...(pids.get(label.id) ?? []), pid]);
       instance.cpuMs = sampler.usageOf(pid).cpuMs ?? instance.cpuMs;
     }
-    for (const [id, own] of pids)
-      if (findSlot(control.world, id)) slots.put(id, valuesOf(own.map(sampler.usageOf), tracks.get(id) ?? [], nowMs));
+    for (const [id, own] of pids) {
+      const key = keys.get(id);
+      if (key !== undefined) slots.put(key, valuesOf(own.map(sampler.usageOf), tracks.get(id) ?? [], nowMs));
+    }
   }
 
   /** @type {Metrics['now']} */

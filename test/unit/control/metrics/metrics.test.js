@@ -170,6 +170,18 @@ test('history has one series for each slot and for the app, through a restart', 
   await expect(rig.call('metrics', { history: { stepMs: 5 } })).rejects.toThrow('1000 or 10000');
 });
 
+test('an app that gets the id of a deleted one begins with an empty history', async () => {
+  await start();
+  await rig.turn(2_000);
+  const deleting = rig.call('delete', { targets: ['api'] });
+  await rig.turn(20);
+  await deleting;
+  // No tick has noticed that the slot was gone.
+  await start({ name: 'other' });
+  const { history } = await rig.call('metrics', { history: { series: ['cpu'], points: 3 } });
+  expect(history.workers).toEqual([{ id: 0, name: 'other', slot: 0, series: { cpu: [null, null, null] } }]);
+});
+
 test('a history that no answer has room for is refused, and what would fit is said', async () => {
   await start({ instances: 200 });
   await expect(rig.call('metrics', { history: { stepMs: 10_000 } })).rejects.toThrow(
