@@ -20,6 +20,8 @@ const { nowMono } = require('./isolation.cjs');
 
 /** A client that thinks for less time sends line after line: the next one is always on its way. */
 const THINK_MIN_MS = 1;
+/** A shorter pause within an answer is the time that its program takes to write the parts. */
+const PART_MIN_MS = 1;
 const THINK_PER_PARTS = 4;
 const PAUSE_PER_PARTS = 2;
 /** The FIN of a busy process may be late by this share of the time that the client thinks. */
@@ -92,14 +94,15 @@ function watch(socket) {
  */
 function note(socket, talk) {
   const atMono = nowMono();
-  const pausedMs = talk.isPausing ? atMono - talk.atMono : 0;
+  const sinceMs = atMono - talk.atMono;
   if (socket.bytesRead !== talk.bytesRead) {
-    if (talk.last === 'server') endExchange(talk, pausedMs);
+    if (talk.last === 'server') endExchange(talk, talk.isPausing ? sinceMs : 0);
     talk.bytesRead = socket.bytesRead;
     talk.last = 'client';
     talk.isWhole = true;
   } else if (socket.writableLength > 0) {
-    if (talk.last === 'server') talk.partsMs = Math.max(talk.partsMs, pausedMs);
+    // Also within one turn of the event loop, because a busy process may hold it up that long.
+    if (talk.last === 'server' && sinceMs >= PART_MIN_MS) talk.partsMs = Math.max(talk.partsMs, sinceMs);
     talk.last = 'server';
   } else return; // The client has ended its side.
   talk.atMono = atMono;
