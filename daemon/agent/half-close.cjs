@@ -20,8 +20,6 @@ const { nowMono } = require('./isolation.cjs');
 
 /** A client that thinks for less time sends line after line: the next one is always on its way. */
 const THINK_MIN_MS = 1;
-/** A shorter pause within an answer is the time that its program takes to write the parts. */
-const PART_MIN_MS = 1;
 const THINK_PER_PARTS = 4;
 const PAUSE_PER_PARTS = 2;
 /** The FIN of a busy process may be late by this share of the time that the client thinks. */
@@ -38,7 +36,9 @@ const QUIET_MS = 1_500;
  * @property {number} bytesRead
  * @property {'client' | 'server' | null} last  Who sent last. null: nothing was sent.
  * @property {number} atMono  When the last bytes were sent.
- * @property {boolean} isPausing  The event loop has turned since then.
+ * @property {boolean} hasTurned  The event loop has turned since then. Parts that are written in one
+ *   turn have no pause between them.
+ * @property {boolean} isPausing  The event loop has looked for more bytes since then.
  * @property {boolean} isWhole  The agent has seen the line that the server answers.
  * @property {number} partsMs  The longest pause within this answer.
  * @property {number} partsBeforeMs  The longest pause within the answer before.
@@ -72,6 +72,7 @@ function watch(socket) {
     bytesRead: socket.bytesRead,
     last: null,
     atMono: nowMono(),
+    hasTurned: true,
     isPausing: true,
     isWhole: false,
     partsMs: 0,
@@ -101,14 +102,18 @@ function note(socket, talk) {
     talk.last = 'client';
     talk.isWhole = true;
   } else if (socket.writableLength > 0) {
-    // Also within one turn of the event loop, because a busy process may hold it up that long.
-    if (talk.last === 'server' && sinceMs >= PART_MIN_MS) talk.partsMs = Math.max(talk.partsMs, sinceMs);
+    if (talk.last === 'server' && talk.hasTurned) talk.partsMs = Math.max(talk.partsMs, sinceMs);
     talk.last = 'server';
   } else return; // The client has ended its side.
   talk.atMono = atMono;
+  talk.hasTurned = false;
   talk.isPausing = false;
-  // The second one comes after the event loop has looked for more bytes.
-  setImmediate(() => setImmediate(() => talk.atMono === atMono && onPause(socket, talk)));
+  setImmediate(() => {
+    if (talk.atMono !== atMono) return;
+    talk.hasTurned = true;
+    // This one comes after the event loop has looked for more bytes.
+    setImmediate(() => talk.atMono === atMono && onPause(socket, talk));
+  });
 }
 
 /**
