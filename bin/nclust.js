@@ -48,7 +48,6 @@ async function main(argv) {
 /**
  * `nclust run` writes to stdout by itself, and looks after its errors.
  * @param {string} text
- * @returns {Promise<void>}
  */
 async function print(text) {
   if (!hasPrinted) process.stdout.on('error', onOutputError);
@@ -69,9 +68,7 @@ function talk(text) {
   process.stderr.write(text);
 }
 
-/**
- * @param {() => void} listener
- */
+/** @param {() => void} listener */
 function onInterrupt(listener) {
   process.on('SIGINT', listener);
   return () => process.off('SIGINT', listener);

@@ -61,9 +61,7 @@ const METHODS = [
 /** @type {Record<string, string>} */
 const SAME = { close: 'disconnect', kill: 'killDaemon' };
 
-/**
- * One home. Its methods may be taken off it: `const { connect, list } = require('nclust/pm2')`.
- */
+/** One home. Its methods may be taken off it: `const { connect, list } = require('nclust/pm2')`. */
 class Pm2 {
   /**
    * @param {object} [o]

@@ -42,7 +42,6 @@ function bindBeside(claim) {
  * One that nobody holds but this process.
  * @param {Claim} claim
  * @param {{ reusePort?: boolean }} options  Of listen().
- * @returns {{ handle: any, port: number } | null}
  */
 function bindOwn(claim, { reusePort }) {
   return tryBind(claim, reusePort ? REUSE_PORT : 0);

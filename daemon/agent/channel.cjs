@@ -27,10 +27,7 @@ const CMD = 'NODE_NCLUST';
  * @property {() => boolean} isOpen  Whether handles can be passed: not to a keeper that came later.
  */
 
-/**
- * @param {LogFiles} [logFiles]
- * @returns {Channel}
- */
+/** @param {LogFiles} [logFiles] */
 function createChannel(logFiles) {
   /** @type {Map<string, (message: Message, handle?: any) => void>} */
   const listeners = new Map();

@@ -188,7 +188,6 @@ function sayClose(response) {
 /**
  * The TCP connections of these servers.
  * @param {Set<net.Server>} servers
- * @returns {HttpSocket[]}
  */
 function rawSockets(servers) {
   // Keeping a list would cost every connection of every app; this is asked for once in the life of
@@ -221,7 +220,6 @@ function handshakes(servers, wrapped) {
  * handshake.
  * @param {Set<any>} servers
  * @param {Set<any>} wrapped
- * @returns {any[]}
  */
 function plainSockets(servers, wrapped) {
   const plain = new Set(

@@ -62,10 +62,7 @@ function createHalfClose() {
   };
 }
 
-/**
- * @param {PlainSocket} socket
- * @returns {Talk}
- */
+/** @param {PlainSocket} socket */
 function watch(socket) {
   /** @type {Talk} */
   const talk = {

@@ -95,10 +95,7 @@ function createHttpCounts(servers, guard) {
     then?.();
   }
 
-  /**
-   * @param {any} socket
-   * @returns {Connection}
-   */
+  /** @param {any} socket */
   function begin(socket) {
     /** @type {Connection} */
     const connection = { open: 0, era, given: 0, timed: [], isClosed: false };

@@ -10,7 +10,6 @@
 /**
  * @param {(error: unknown) => void} onFault  Called with the first thing that is thrown. All that
  *   is guarded does nothing from then on.
- * @returns {Guard}
  */
 function createGuard(onFault) {
   let isBroken = false;

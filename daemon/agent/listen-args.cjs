@@ -6,7 +6,6 @@
  * an `exclusive` path and bad arguments go to Node.
  * @param {any[]} args
  * @param {any} options  As net normalizes them.
- * @returns {'tcp' | 'pipe' | null}
  */
 function kindOf(args, options) {
   const { path, fd, _handle, handle, port } = options;

@@ -33,7 +33,6 @@ const { SocketClaims } = require('./socket-claims.cjs');
 /**
  * @param {Channel} channel
  * @param {Settings} settings
- * @returns {SocketClaims}
  */
 function patchListen(channel, settings) {
   const servers = new Servers();

@@ -72,10 +72,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
   return { say: (message) => socket !== null && (socket.write(JSON.stringify(message) + '\n'), true) };
 }
 
-/**
- * @param {string} run
- * @returns {string | null}
- */
+/** @param {string} run */
 function newestDoor(run) {
   const numbers = readNames(run).flatMap((name) => /^keeper\.(\d+)\.sock$/.exec(name)?.[1] ?? []);
   return numbers.length === 0 ? null : path.join(run, `keeper.${Math.max(...numbers.map(Number))}.sock`);

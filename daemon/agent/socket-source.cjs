@@ -108,7 +108,6 @@ class SocketSource {
   /**
    * Each inherited socket is taken once.
    * @param {Claim} claim
-   * @returns {any}
    */
   #takeInherited(claim) {
     const at = this.#inherited.findIndex((one) => keyOf(one) === keyOf(claim));

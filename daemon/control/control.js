@@ -72,10 +72,7 @@ export class Control {
     for (const notice of notices) this.world.notices.add(notice);
   }
 
-  /**
-   * The records, for reading.
-   * @returns {World}
-   */
+  /** The records, for reading. */
   get world() {
     return this.#core.world;
   }
@@ -338,7 +335,6 @@ export class Control {
 /**
  * @param {Desired} before
  * @param {Desired} after
- * @returns {string[]}
  */
 function changedNames(before, after) {
   const old = new Set(before.apps);

@@ -171,7 +171,6 @@ function lookAgain(core, event, instanceId) {
 /**
  * The apps there is anything to do about, in the list or not.
  * @param {World} world
- * @returns {string[]}
  */
 export function allNames(world) {
   const listed = world.desired.apps.map((app) => app.spec.name);

@@ -198,10 +198,7 @@ function checkReach(key, text, allowRemote) {
   );
 }
 
-/**
- * @param {string} file
- * @returns {ReadSettings}
- */
+/** @param {string} file */
 function readFile(file) {
   const isPossible = (/** @type {string} */ key, /** @type {unknown} */ value) =>
     key !== 'logs.compress' || canCompress(String(value));

@@ -182,7 +182,6 @@ function createDeliveries() {
      * @param {Child} child
      * @param {unknown} token  None: it is not told apart from others.
      * @param {() => void} give
-     * @returns {{ isRepeated: boolean }}
      */
     once(child, token, give) {
       const tokens = given.get(child) ?? [];

@@ -39,9 +39,7 @@ const KEPT = {
  * @property {number} keptChars
  */
 
-/**
- * @param {(name: string, data: object, onSent: () => void) => void} emit  To control.
- */
+/** @param {(name: string, data: object, onSent: () => void) => void} emit  To control. */
 export function createAppMessages(emit) {
   let isHeard = false;
   /** Replaced with each control: what was on its way to the one before is over. */
@@ -108,10 +106,7 @@ export function createAppMessages(emit) {
       if (!isKept) passOn(child, talk, text);
       else if (!keep(talk, message)) drop(child, talk);
     },
-    /**
-     * @param {Child} child
-     * @returns {Kept[]}
-     */
+    /** @param {Child} child */
     keptOf(child) {
       return [...(talks.get(child)?.kept.values() ?? [])];
     },

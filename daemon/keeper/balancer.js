@@ -57,11 +57,7 @@ export class Balancer {
   #rounds = new Map();
   #isClosing = false;
 
-  /**
-   * @param {object} o
-   * @param {Listeners} o.listeners
-   * @param {() => Iterable<Child>} o.children
-   */
+  /** @param {{ listeners: Listeners, children: () => Iterable<Child> }} o */
   constructor({ listeners, children }) {
     this.#listeners = listeners;
     this.#children = children;

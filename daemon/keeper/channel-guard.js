@@ -60,7 +60,6 @@ export function guardChannel(started, scope, onDropped) {
   /**
    * @param {any} message
    * @param {any} [handle]
-   * @returns {void}
    */
   function takeInternal(message, handle) {
     const { cmd, type, msg, seq } = message;
@@ -224,7 +223,6 @@ function symbolOf(owner, name) {
 /**
  * @param {object} owner
  * @param {string} name
- * @returns {any}
  */
 function internalOf(owner, name) {
   const symbol = symbolOf(owner, name);

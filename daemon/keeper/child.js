@@ -16,9 +16,7 @@ export const ADDRESSES_MAX = 256;
 /** Numbers the questions to agents. */
 let lastSeq = 0;
 
-/**
- * One process that the keeper started or adopted, and the facts about it. Decides nothing.
- */
+/** One process that the keeper started or adopted, and the facts about it. Decides nothing. */
 export class Child {
   /** @type {ChildProcess | null} null for an adopted one. */
   #process;
@@ -185,7 +183,6 @@ export class Child {
   /**
    * @param {Claim} claim
    * @param {Pick<ListenFailure, 'code' | 'app' | 'isUdp'>} why
-   * @returns {ListenFailure}
    */
   failedToListen({ address, port, family }, why) {
     this.listenFailure = { address, port, family, ...why };

@@ -6,9 +6,7 @@ import { KeeperError, PROTOCOL } from './protocol.js';
 /** @import { Handle } from './sockets/listeners.js' */
 /** @import { Log } from './host/log.js' */
 
-/**
- * @typedef {(params: any, handle: Handle | undefined) => unknown | Promise<unknown>} Verb
- */
+/** @typedef {(params: any, handle: Handle | undefined) => unknown | Promise<unknown>} Verb */
 
 /** @param {Log} log */
 export function createControlLink(log) {

@@ -273,10 +273,7 @@ const QUESTIONS = 10;
 const UNANSWERED = 5;
 
 /**
- * @param {object} o
- * @param {() => void} o.ask
- * @param {() => void} o.onProven
- * @param {() => void} o.onSilent
+ * @param {{ ask: () => void, onProven: () => void, onSilent: () => void }} o
  * @returns {{ answered: () => void, end: () => void }}  One of the two listeners is called, once,
  *   unless it is ended before.
  */

@@ -78,7 +78,6 @@ function entries(run) {
 /**
  * @param {Server} server
  * @param {string} path
- * @returns {Promise<void>}
  */
 function listenPrivately(server, path) {
   const mask = process.umask(0o177);

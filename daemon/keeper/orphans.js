@@ -8,11 +8,7 @@ import { readStat, signalProcess } from './host/processes.js';
 
 const POLL_MS = 250;
 
-/**
- * @param {object} o
- * @param {(instanceId: string) => Child | undefined} o.childOf
- * @param {Agents} o.agents
- */
+/** @param {{ childOf: (instanceId: string) => Child | undefined, agents: Agents }} o */
 export function createOrphans({ childOf, agents }) {
   /**
    * By instance. An agent may call before control adopts its process.

@@ -33,11 +33,7 @@ const LEFTOVER_GRACE_MS = 2_000;
  */
 const ORPHAN_CALL_MS = 1_000;
 
-/**
- * @typedef {object} Tools
- * @property {() => Promise<ProcessFact[]>} processTable
- * @property {Log} log
- */
+/** @typedef {{ processTable: () => Promise<ProcessFact[]>, log: Log }} Tools */
 
 /** That a child is ending, and how far that has come. */
 export class Retirement {
@@ -243,7 +239,6 @@ function signalRelatives(retirement, signal) {
  * @param {Child} child
  * @param {Retirement} retirement
  * @param {NodeJS.Signals | null} wanted
- * @returns {NodeJS.Signals}
  */
 function chooseSignal(child, { caught }, wanted) {
   if (wanted) return wanted;

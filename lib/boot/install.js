@@ -44,9 +44,7 @@ export function removeFiles(files, owner) {
 
 /**
  * @param {string[][]} commands
- * @param {object} o
- * @param {Record<string, string | undefined>} o.env
- * @param {boolean} [o.mayFail]
+ * @param {{ env: Record<string, string | undefined>, mayFail?: boolean }} o
  * Throws ERR_NCLUST_STARTUP with what the command said.
  */
 export function runCommands(commands, { env, mayFail = false }) {
@@ -120,7 +118,6 @@ function codeOf(error) {
  * @template T
  * @param {{ uid: number, gid: number }} owner
  * @param {() => T} work  Without waiting for anything.
- * @returns {T}
  */
 export function asOwner({ uid, gid }, work) {
   const { geteuid, getegid, seteuid, setegid, setgroups, getgroups } = process;

@@ -1,8 +1,6 @@
 /** @import { Service } from './systemd.js' */
 
-/**
- * @param {Service} service
- */
+/** @param {Service} service */
 export function launchdPlist({ name, user, home, launcher, isUserUnit, stopSeconds }) {
   const log = `${home}/nclust.log`;
   return `<?xml version="1.0" encoding="UTF-8"?>

@@ -32,7 +32,6 @@ export const USER_UNITS = /** @type {Platform[]} */ (['systemd', 'launchd']);
  * @param {Platform} platform
  * @param {Service} service
  * @param {{ uid: number, configHome?: string }} whose
- * @returns {ServicePlan}
  */
 export function planService(platform, service, whose) {
   return PLANS[platform](service, whose);

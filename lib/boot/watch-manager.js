@@ -86,7 +86,6 @@ async function look({ run, sock }, withinMs, signal) {
 /**
  * The half that does not answer while the other does. Where neither does, it is the machine.
  * @param {Look} found
- * @returns {'keeper' | 'control' | ''}
  */
 function silentHalf({ isKeeperThere, slots }) {
   if (isKeeperThere === (slots !== null)) return '';

@@ -29,10 +29,7 @@ export function cacheFolder({ HOME: home, XDG_CACHE_HOME: cache }, { platform, g
   return join(home, platform === 'darwin' ? 'Library/Caches' : '.cache', 'nclust');
 }
 
-/**
- * @param {string} folder
- * @returns {number | null}
- */
+/** @param {string} folder */
 function ownerOf(folder) {
   try {
     return statSync(folder).uid;

@@ -73,7 +73,6 @@ export const HELP_HEADING = 'This command:';
  * Puts options under their headings, in the order of these; options of the command itself come
  * first.
  * @param {Option[]} options
- * @returns {Option[]}
  */
 export function underHeadings(options) {
   const own = options.filter((option) => headingOfOption(option) === undefined);

@@ -133,7 +133,6 @@ function screenOf(options, io, detected) {
  * long as it leads here (POSIX, `pwd -L`).
  * @param {string} cwd  As the system knows it.
  * @param {string | undefined} pwd
- * @returns {string}
  */
 export function currentFolder(cwd, pwd) {
   if (pwd === undefined || !isAbsolute(pwd) || resolve(pwd) !== pwd || pwd === cwd) return cwd;

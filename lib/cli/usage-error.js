@@ -82,7 +82,6 @@ function proposalFor(word) {
  * said which command does it.
  * @param {string} flag  As typed.
  * @param {string | undefined} command
- * @returns {string | null}
  */
 function takenBy(flag, command) {
   const is = (/** @type {StartOption} */ { flags }) => flags?.split(/[ ,]+/).includes(flag) ?? false;

@@ -17,7 +17,6 @@ const END_DEADLINE_MS = 10_000;
  * @param {Context} context
  * @param {string[]} _targets
  * @param {Record<string, any>} options
- * @returns {Promise<{ wasRunning: boolean }>}
  */
 export async function kill(context, _targets, { json }) {
   // Apps may have outlived a manager that died: only a manager finds and ends them.

@@ -13,7 +13,6 @@ const DOOR_LINE_MAX_BYTES = 64 * 1024;
  * the rule of the lock.
  * @param {string} run  The folder of the doors.
  * @param {AbortSignal} signal
- * @returns {Promise<Socket | 'busy' | null>}
  */
 export async function findKeeper(run, signal) {
   const highest = highestDoor(run);
@@ -61,7 +60,6 @@ export function waitForControl(door, signal, onFailure) {
  * Waits until the keeper of a home has left. It goes last, and its end closes the door.
  * @param {string} run
  * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
- * @returns {Promise<void>}
  */
 export async function waitUntilLeft(run, signal) {
   const door = await findKeeper(run, signal);

@@ -24,10 +24,7 @@ export function sayNotRunning(context) {
   context.talk(`No nclust runs in ${context.home}. ${nextStep(context.home)}`);
 }
 
-/**
- * @param {Pick<Context, 'home'>} context
- * @returns {NclustError}
- */
+/** @param {Pick<Context, 'home'>} context */
 export function notRunning({ home }) {
   return new NclustError('ERR_NCLUST_DAEMON_NOT_RUNNING', `No nclust runs in "${home}".`, { hint: nextStep(home) });
 }
@@ -35,7 +32,6 @@ export function notRunning({ home }) {
 /**
  * @param {Context} context
  * @param {string[]} targets
- * @returns {NclustError}
  */
 export function nothingThere({ home }, targets) {
   const what = targets.includes('all')

@@ -35,7 +35,6 @@ export async function init(context, [kind]) {
 /**
  * Whether a .js file in this folder is an ES module, in which there is no `module.exports`.
  * @param {string} folder
- * @returns {boolean}
  */
 function isModule(folder) {
   for (let at = folder; ; at = dirname(at)) {
@@ -83,10 +82,7 @@ export async function validate(context, [file], options) {
   return { file: path, apps, environments: Object.keys(deploy ?? {}), warnings };
 }
 
-/**
- * @param {Validated} data
- * @returns {string}
- */
+/** @param {Validated} data */
 export function renderValidated({ file, apps, environments, warnings }) {
   const count = `${apps.length} ${apps.length === 1 ? 'app' : 'apps'}`;
   const verdict =

@@ -80,7 +80,6 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
  * @param {Surroundings} around
  * @param {string | undefined} command
  * @param {string[]} words
- * @returns {Promise<void>}
  */
 async function perform(deployment, around, command, words) {
   if (command === 'exec' || command === 'run') return execute(deployment, around, asCommand(command, words));
@@ -151,7 +150,6 @@ function onHost(file) {
  * A line of a host; with several hosts behind its name.
  * @param {HostLine} line
  * @param {View} view
- * @returns {string}
  */
 export function renderDeployLine({ host, isLabelled, text }, { options, isTerminal }) {
   if (options.json) return `${jsonLine({ host, text })}\n`;

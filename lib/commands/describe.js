@@ -44,7 +44,6 @@ export async function describe(context, targets) {
 /**
  * @param {Client} client
  * @param {SlotStatus[]} slots
- * @returns {Promise<Record<number, LogEntry[]>>}
  */
 async function lastErrors(client, slots) {
   /** @type {Record<number, LogEntry[]>} */

@@ -155,9 +155,7 @@ function usage(message, hint) {
 /**
  * The apps that targets mean: those in the list, and those that the log alone still knows.
  * @param {string[]} targets
- * @param {object} o
- * @param {Named[]} o.slots
- * @param {LoggedEvent[]} o.events
+ * @param {{ slots: Named[], events: LoggedEvent[] }} o
  * @returns {Meant[]}  Each app once. Throws ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_BAD_SELECTOR.
  */
 export function appsMeant(targets, { slots, events }) {
@@ -185,7 +183,6 @@ export function appsMeant(targets, { slots, events }) {
 /**
  * @param {Named[]} slots
  * @param {LoggedEvent[]} events
- * @returns {Named[]}
  */
 function knownSlots(slots, events) {
   const names = new Map(slots.map((slot) => [`${slot.name}\t${slot.id}`, slot]));
@@ -251,7 +248,6 @@ export function isAbout(meant) {
  * A line for each event; with --json as it is in the log.
  * @param {{ events: LoggedEvent[] }} data
  * @param {View} view
- * @returns {string}
  */
 export function renderEvents({ events }, { options, paint }) {
   if (options.json) return events.map((event) => `${jsonLine(event)}\n`).join('');

@@ -87,10 +87,7 @@ export async function importList(context, [from, file], { live = false, dryRun =
   return { ...found, ...(await outcome(context, client, slots, { done: wait ? 'Took over' : 'Taking over', json })) };
 }
 
-/**
- * @param {Context} context
- * @returns {Promise<Set<string>>}
- */
+/** @param {Context} context */
 async function namesThere(context) {
   const client = (await context.present()) ?? (keptApps(context.home) > 0 ? await context.manager() : null);
   /** @type {{ slots: SlotStatus[] }} */
@@ -131,7 +128,6 @@ function explained(error, pid) {
 /**
  * @param {Imported} imported
  * @param {View} view
- * @returns {string}
  */
 export function renderImported({ isDryRun, apps, all }, view) {
   if (!isDryRun) return all.length > 0 ? renderList({ slots: all }, view) : '';

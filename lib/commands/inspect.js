@@ -27,7 +27,6 @@ export async function inspect(context, words, { stop }) {
 /**
  * Where a debugger gets in, and how.
  * @param {Inspected} data
- * @returns {string}
  */
 export function renderInspected({ slot: { id, name, pid }, url, was }) {
   const who = `"${oneLine(name)}" (id ${id}, pid ${pid})`;

@@ -37,10 +37,7 @@ export async function reloadLogs(context, _words, { json }) {
   return done;
 }
 
-/**
- * @param {{ files: { path: string, bytes: number }[] }} data
- * @returns {string}
- */
+/** @param {{ files: { path: string, bytes: number }[] }} data */
 export function renderFlushed({ files }) {
   return files.length === 0
     ? 'There was nothing to empty.\n'

@@ -162,10 +162,7 @@ export async function ping(context) {
   return { hello: client.hello };
 }
 
-/**
- * @param {{ hello: Hello }} data
- * @returns {string}
- */
+/** @param {{ hello: Hello }} data */
 export function renderPing({ hello }) {
   return `pong: nclust ${hello.version}, keeper pid ${hello.keeperPid}, control pid ${hello.controlPid}\n`;
 }

@@ -131,7 +131,6 @@ function nobodyHas(word, action, replies) {
  * What the app writes; on a terminal it can do no more than be coloured.
  * @param {{ entries: LogEntry[] }} data
  * @param {Pick<View, 'isTerminal'>} view
- * @returns {string}
  */
 export function renderAttached({ entries }, { isTerminal }) {
   return entries.map(({ line }) => `${isTerminal ? forTerminal(line) : line}\n`).join('');
@@ -140,7 +139,6 @@ export function renderAttached({ entries }, { isTerminal }) {
 /**
  * A line for each process: what the action returned, or why there is nothing.
  * @param {{ replies: TriggerReply[] }} data
- * @returns {string}
  */
 export function renderReplies({ replies }) {
   return replies.map((reply) => `[${oneLine(reply.name)}:${reply.id}] ${textOf(reply)}\n`).join('');

@@ -58,10 +58,7 @@ export async function profile(context, words, options) {
   }
 }
 
-/**
- * @param {Record<string, any>} options
- * @returns {{ kind: Kind, durationMs: number }}
- */
+/** @param {Record<string, any>} options */
 function readKind({ cpu, heap, heapSampling }) {
   const given = [cpu, heap, heapSampling].filter((one) => one !== undefined);
   if (given.length > 1)
@@ -118,7 +115,6 @@ function announcement({ id, name, pid }, { word }, durationMs) {
  * @param {Client} client
  * @param {SlotStatus} worker
  * @param {{ kind: Kind, durationMs: number, output: Output }} what
- * @returns {Promise<Profiled['by']>}
  */
 async function take(context, client, worker, what) {
   if (await takesItself(context, client, worker, what)) return 'itself';

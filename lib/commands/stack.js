@@ -86,7 +86,6 @@ const BUSY_MIN = 0.02;
 /**
  * What a worker runs: a sentence, and its frames as V8 writes them.
  * @param {Stack} data
- * @returns {string}
  */
 export function renderStack({ slot: { id, name, pid }, isHeldUp, wasHeldUp, busy, durationMs, frames, resources }) {
   const who = `"${oneLine(name)}" (id ${id}, pid ${pid})`;

@@ -89,10 +89,7 @@ export async function unstartup(context, [word], options) {
   return { ...shown, done: 'removed' };
 }
 
-/**
- * @param {Startup} startup
- * @returns {string}
- */
+/** @param {Startup} startup */
 export function renderStartup({ done, files, commands, next }) {
   if (done === 'needs root') return `${next}\n`;
   if (done !== 'shown') return '';

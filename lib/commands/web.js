@@ -49,7 +49,6 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
  * A manager is not started for it: it might bring back apps that nobody wants now.
  * @param {Context} context
  * @param {boolean | undefined} isQuiet
- * @returns {Promise<WebEnded>}
  */
 async function end(context, isQuiet) {
   const client = await context.running();
@@ -167,7 +166,6 @@ async function openBrowser(url, { opener, talk }) {
 /**
  * The address, alone, so that scripts can take it.
  * @param {WebAnswer} answer
- * @returns {string}
  */
 export function renderWeb(answer) {
   return answer.isOn ? `${oneLine(answer.url)}\n` : '';

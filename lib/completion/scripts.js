@@ -32,7 +32,6 @@ export async function candidates(words, vocabulary) {
  * @param {string[]} before
  * @param {string} typed
  * @param {Vocabulary} vocabulary
- * @returns {Promise<string[]>}
  */
 async function possible(before, typed, { commands, flagsOf, apps, settings }) {
   const name = before.find((word) => !word.startsWith('-'));
@@ -55,7 +54,6 @@ async function possible(before, typed, { commands, flagsOf, apps, settings }) {
  * @param {Command} command
  * @param {string[]} given  Behind its name.
  * @param {Pick<Vocabulary, 'apps' | 'settings'>} o
- * @returns {Promise<string[]>}
  */
 async function wordsFor({ name, words = '' }, given, { apps, settings }) {
   if (name === 'completion')

@@ -5,7 +5,6 @@
  * given.
  * @template {ConfigExport | ConfigFunction} T
  * @param {T} config
- * @returns {T}
  */
 export function defineConfig(config) {
   return config;

@@ -45,7 +45,6 @@ export function faultOf(error, keyPath) {
  * @param {string} file
  * @param {Fault[]} faults
  * @param {string[]} warnings  Which may say why: a misspelt key is one that is missing.
- * @returns {NclustError}
  */
 export function badConfig(file, faults, warnings) {
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
@@ -71,7 +70,6 @@ export function badConfig(file, faults, warnings) {
  * @param {number | null} [o.column]
  * @param {string | null} [o.hint]
  * @param {unknown} [o.cause]
- * @returns {NclustError}
  */
 export function unreadable(file, why, { line = null, column = null, hint = null, cause } = {}) {
   const at = line === null ? '' : ` (line ${line}${column === null ? '' : `, column ${column}`})`;

@@ -21,7 +21,6 @@ export const PACKAGE_KEYS = ['nclust', 'pm2'];
  * Whether a path is meant as a config file: by how its name ends, so that a script called
  * "app.json.js" is a script.
  * @param {string} path
- * @returns {boolean}
  */
 export function isConfigName(path) {
   return /\.config\.[cm]?[jt]s$|\.(json|json5|jsonc|ya?ml)$/.test(basename(path));
@@ -37,10 +36,7 @@ export function findConfig(folder) {
   return hasPackageKey(join(folder, 'package.json')) ? join(folder, 'package.json') : null;
 }
 
-/**
- * @param {string} folder
- * @returns {NclustError}
- */
+/** @param {string} folder */
 export function noConfig(folder) {
   return new NclustError('ERR_NCLUST_CONFIG_NOT_FOUND', `There is no config file in "${folder}".`, {
     hint: 'It is called ecosystem.config.js or nclust.config.js, .json or .yaml; write one with: nclust init',

@@ -15,7 +15,6 @@ const NOT_FOUND = 127;
  * @param {{ host: string, code: number }[]} o.failed  Not empty.
  * @param {Account[]} o.accounts  Of all hosts, in their order.
  * @param {boolean} o.isPlain  Nothing about releases was changed.
- * @returns {NclustError}
  */
 export function deployFailed({ name, doing, failed, accounts, isPlain }) {
   const stepOf = (/** @type {string} */ host) =>

@@ -59,7 +59,6 @@ export function runLocal(command, { cwd, env, signal, onLine }) {
  * @param {Deployment} deployment
  * @param {string} host
  * @param {string} command
- * @returns {string[]}
  */
 export function sshArguments({ user, port, key, sshOptions }, host, command) {
   const to = user === null ? host : `${user}@${host}`;

@@ -99,7 +99,6 @@ ln -s "$nclust_root/shared/"${name} "$nclust_release/"${name}`;
  * A path on a host, as one word of a shell. What begins with "~/", and what is relative, counts
  * from the home there, which only the shell there knows.
  * @param {string} path
- * @returns {string}
  */
 export function quotePath(path) {
   if (path.startsWith('/')) return shellQuote(path);

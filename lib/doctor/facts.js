@@ -149,10 +149,7 @@ function shownSlot(slot) {
   };
 }
 
-/**
- * @param {string} home
- * @returns {Facts['homeStat']}
- */
+/** @param {string} home */
 function ownerOf(home) {
   const stat = statSync(home, { throwIfNoEntry: false });
   return stat ? { mode: stat.mode & 0o777, uid: stat.uid } : null;
@@ -235,10 +232,7 @@ function isAtBoot(root, { home, env }) {
   return folders.some((folder) => unitsIn(folder).some((file) => read(file).includes(home)));
 }
 
-/**
- * @param {string} folder
- * @returns {string[]}
- */
+/** @param {string} folder */
 function unitsIn(folder) {
   return existsSync(folder)
     ? readdirSync(folder)

@@ -148,7 +148,6 @@ async function listedOf(ask, what, choice) {
 /**
  * Whether this is a config, in words or by the path of its file; anything else names apps.
  * @param {unknown} what
- * @returns {boolean}
  */
 function isConfig(what) {
   if (typeof what === 'string') return isConfigName(what);
@@ -216,7 +215,6 @@ export async function askAbout(ask, method, targets, more = {}) {
  * @param {Method} method
  * @param {string | number} target
  * @param {Record<string, unknown>} [more]
- * @returns {Promise<any>}
  */
 export async function askAboutOne(ask, method, target, more = {}) {
   return (await ask(method, { target: (await readTargets(target, ask))[0], ...more })).slots;

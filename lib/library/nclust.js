@@ -282,7 +282,6 @@ export class Nclust {
    * @param {Method} method
    * @param {Record<string, unknown>} [params]
    * @param {ChangeOptions} [o]
-   * @returns {Promise<any>}
    */
   request(method, params = {}, o = {}) {
     return this.#calls.call('request', o, (ask) => ask(method, params));

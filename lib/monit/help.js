@@ -54,7 +54,6 @@ export function helpLines(width) {
 /**
  * @param {string} text
  * @param {number} width
- * @returns {string[]}
  */
 function broken(text, width) {
   /** @type {string[]} */

@@ -61,7 +61,6 @@ function lineOf({ id, name, stream, line, atMs }, seq) {
  * The lines to show.
  * @param {LogLines} logs
  * @param {number} height
- * @returns {LogLine[]}
  */
 export function linesShown({ lines, bottomSeq }, height) {
   if (height <= 0 || lines.length === 0) return [];

@@ -73,7 +73,6 @@ function isOpen(workers, isFlipped) {
 /**
  * The selection is one of the rows: the same as before, else that in its place.
  * @param {State} state
- * @returns {State}
  */
 export function placeSelection(state) {
   const rows = rowsOf(state);

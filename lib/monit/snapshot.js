@@ -28,7 +28,6 @@ const HEAD = [
  * What stands at one moment, for files and pipes: all workers under their apps.
  * @param {{ sample: MetricsSample | null }} data  Null: it was shown live.
  * @param {View} view
- * @returns {string}
  */
 export function renderSnapshot({ sample }, { paint, columns }) {
   if (!sample) return '';

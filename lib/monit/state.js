@@ -120,7 +120,6 @@ export function step(state, event) {
 /**
  * @param {State} state
  * @param {Exclude<MonitEvent, { type: 'key' }>} event
- * @returns {State}
  */
 function stepQuietly(state, event) {
   switch (event.type) {
@@ -164,10 +163,7 @@ function stepQuietly(state, event) {
   }
 }
 
-/**
- * @param {State} state
- * @returns {State}
- */
+/** @param {State} state */
 function found(state) {
   return state.manager.isThere ? state : { ...state, manager: { isThere: true, sinceMs: state.nowMs, words: '' } };
 }

@@ -74,7 +74,6 @@ const KEYS = {
 /**
  * @param {State} state
  * @param {boolean | null} isWanted  Null: the other way.
- * @returns {State}
  */
 function expand(state, isWanted) {
   const row = selectedRow(state);
@@ -189,7 +188,6 @@ function rowLabel({ app, worker, workers }) {
  * another app.
  * @param {Pick<State, 'sample'>} state
  * @param {Row} row
- * @returns {string | null}
  */
 function targetOf({ sample }, { app, worker }) {
   const target = app ? app.name : String(worker?.id);

@@ -28,9 +28,7 @@ const CLOSE = createPaint(1)('reset', '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[
 
 /**
  * The terminal of this process.
- * @param {object} o
- * @param {ReadStream} o.input
- * @param {WriteStream} o.output
+ * @param {{ input: ReadStream, output: WriteStream }} o
  * @returns {Terminal}
  */
 export function createTerminal({ input, output }) {

@@ -51,7 +51,6 @@ export function addSample(state, { sample, history }) {
 /**
  * Begins the charts of a row that has just been selected.
  * @param {State} state
- * @returns {State}
  */
 export function beginTrend(state) {
   const { selected, span, sample } = state;
@@ -70,7 +69,6 @@ export function beginTrend(state) {
 /**
  * @param {State} state
  * @param {{ key: string, history: MetricsHistory }} o
- * @returns {State}
  */
 export function withHistory(state, { key, history }) {
   const { trend } = state;

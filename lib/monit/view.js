@@ -16,7 +16,6 @@ import { drawNumbers, drawTable, drawTitle } from './view-table.js';
  * What a state looks like.
  * @param {State} state
  * @param {{ marks?: string }} [o]  `marks`: of the charts.
- * @returns {Screen}
  */
 export function view(state, { marks = BLOCKS } = {}) {
   const screen = createScreen(state.size);

@@ -65,7 +65,6 @@ export async function breakIn({ onInterrupt, talk }, client, worker, look) {
  * @param {Debugger} inside
  * @param {AbortSignal} signal
  * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look
- * @returns {Promise<T>}
  */
 async function orGone(inside, signal, look) {
   signal.throwIfAborted();
@@ -80,7 +79,6 @@ async function orGone(inside, signal, look) {
  * @param {Pick<SlotStatus, 'id' | 'name' | 'pid' | 'addresses'>} worker
  * @param {Map<string, number>} before  Where it listened before the signal.
  * @param {AbortSignal} signal
- * @returns {Promise<{ url: string, wasOpen: boolean }>}
  */
 async function findInspector({ pid, name, id, addresses }, before, signal) {
   const endMono = performance.now() + OPEN_MS;
@@ -100,10 +98,7 @@ async function findInspector({ pid, name, id, addresses }, before, signal) {
   throw silent({ id, name, pid });
 }
 
-/**
- * @param {number} port
- * @returns {Promise<string | null>}
- */
+/** @param {number} port */
 async function inspectorAt(port) {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/json/list`, { signal: AbortSignal.timeout(ANSWER_MS) });

@@ -115,7 +115,6 @@ function copy(from, file) {
  * @template T
  * @param {string} file
  * @param {() => T} make
- * @returns {T}
  */
 function orRemove(file, make) {
   try {

@@ -21,7 +21,6 @@ const WORDS = {
 /**
  * One line about one death: "exited with code 1 after 0.4s: it ended by itself".
  * @param {Death} death
- * @returns {string}
  */
 export function describeDeath(death) {
   // "Replaced by a reload" says by itself which command it was.

@@ -108,7 +108,6 @@ function row(title, text) {
  * What may replace a process besides commands. Rows only for what is set.
  * @param {SlotStatus} slot  With detail.
  * @param {number} nowMs
- * @returns {Cell[][]}
  */
 export function triggerRows({ spec: given, triggers, pidFile, watching }, nowMs) {
   if (!given) return [];

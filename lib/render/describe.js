@@ -23,7 +23,6 @@ import { ago, clockTime, coarse } from './time.js';
  * @param {Record<number, Difference[]>} [data.differences]
  * @param {Record<number, LogEntry[]>} [data.errors]
  * @param {View} view
- * @returns {string}
  */
 export function renderDescribe({ slots, differences = {}, errors = {} }, view) {
   return slots
@@ -194,7 +193,6 @@ const LATELY_MS = 60 * 60_000;
  * The beginning of a report: what it is, how it runs, why it last died, and what it waits for.
  * @param {SlotStatus} slot
  * @param {Pick<View, 'nowMs' | 'paint'>} view
- * @returns {string[]}
  */
 function summaryLines(slot, { nowMs, paint }) {
   const death = slot.deaths?.at(-1) ?? slot.lastDeath;
@@ -256,7 +254,6 @@ function oftenLately({ deaths = [] }, nowMs) {
  * @param {LogEntry[]} entries  Oldest first.
  * @param {Death | null} death
  * @param {Pick<View, 'nowMs' | 'paint'>} view
- * @returns {string[]}
  */
 function errorLines(entries, death, { nowMs, paint }) {
   const since = entries.filter(({ atMs }) => (atMs ?? Infinity) > (death?.atMs ?? 0));

@@ -12,7 +12,6 @@ const COLOURS = /** @type {const} */ ({ bad: 'red', warn: 'yellow', note: 'cyan'
 /**
  * @param {{ findings: Finding[], facts: Pick<Facts, 'sockets'> }} data
  * @param {View} view
- * @returns {string}
  */
 export function renderDoctor({ findings, facts }, view) {
   return `${findingLines(findings, view)}${socketLines(facts.sockets, view)}`;
@@ -63,7 +62,6 @@ function findingLines(findings, { paint, columns }) {
 /**
  * @param {{ facts: Facts, findings: Finding[], log: string[] }} data
  * @param {View} view
- * @returns {string}
  */
 export function renderReport({ facts, findings, log }, view) {
   const plain = { ...view, columns: null, paint: (/** @type {string} */ _colour, /** @type {string} */ text) => text };

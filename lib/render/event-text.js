@@ -80,17 +80,13 @@ const STYLES = {
 /**
  * One event in words, without its time and without the name of its app.
  * @param {LoggedEvent} event
- * @returns {string}
  */
 export function eventWords(event) {
   // Of a later version, perhaps.
   return Object.hasOwn(WORDS, event.type) ? WORDS[event.type](event) : event.type;
 }
 
-/**
- * @param {LoggedEvent} event
- * @returns {Style | null}
- */
+/** @param {LoggedEvent} event */
 export function eventStyle(event) {
   if (event.type === 'died' && isAsked(event) && event.signal !== 'SIGKILL') return null;
   if (event.type.startsWith('manager:')) return 'magenta';

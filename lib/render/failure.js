@@ -9,7 +9,6 @@ import { harmless, jsonLine, oneLine } from './text.js';
  * do next.
  * @param {NclustError} error
  * @param {Paint} paint
- * @returns {string}
  */
 export function renderFailure(error, paint) {
   const { slots = [], lastLines = [] } = isRecord(error.data)
@@ -33,7 +32,6 @@ export function renderFailure(error, paint) {
 /**
  * The same for programs, on one line.
  * @param {NclustError} error
- * @returns {string}
  */
 export function failureJson({ code, message, hint, data, exitStatus }) {
   return `${jsonLine({ error: { code, message, hint, data, exitStatus } })}\n`;

@@ -181,7 +181,6 @@ function watchSetting({ watch, watchOff }) {
 /**
  * The same as jlist for the eye, as PM2 prints it: not JSON.
  * @param {{ slots: SlotStatus[] }} data
- * @returns {string}
  */
 export function renderPrettylist({ slots }) {
   const options = { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: 120 };

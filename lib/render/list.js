@@ -20,7 +20,6 @@ import { oneLine } from './text.js';
  * @param {{ slots: SlotStatus[], nowMs?: number }} data  `nowMs`: when it was looked at, where that
  *   is later than the command.
  * @param {View} view
- * @returns {string}
  */
 export function renderList({ slots, nowMs }, view) {
   const text = renderOnce(slots, nowMs === undefined ? view : { ...view, nowMs });

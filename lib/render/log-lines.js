@@ -97,10 +97,7 @@ function createLabels(paint) {
   };
 }
 
-/**
- * @param {string} name
- * @returns {typeof COLOURS[number]}
- */
+/** @param {string} name */
 export function colourOf(name) {
   let hash = 0;
   for (const character of name) hash = (Math.imul(hash, 31) + /** @type {number} */ (character.codePointAt(0))) >>> 0;
@@ -113,7 +110,6 @@ const FORMAT_TIMESTAMP = 'YYYY-MM-DD-HH:mm:ssZZ';
 /**
  * PM2's record, on one line.
  * @param {LogEntry} entry
- * @returns {string}
  */
 export function jsonRecord({ id, name, stream, line, atMs }) {
   return jsonLine({
@@ -129,7 +125,6 @@ export function jsonRecord({ id, name, stream, line, atMs }) {
  * PM2's --format: keys and values, the message last and as it is.
  * @param {LogEntry} entry
  * @param {string} [format]  Of the time.
- * @returns {string}
  */
 export function formattedRecord({ id, name, stream, line, atMs }, format = FORMAT_TIMESTAMP) {
   return (

@@ -18,7 +18,6 @@ export const FOLLOWED_TO_THE_END = 'The manager has ended.';
 /**
  * @param {number} lines
  * @param {Record<string, number>} [of]  By app, where the manager tells.
- * @returns {string}
  */
 export function sayMissed(lines, of = {}) {
   const apps = Object.entries(of).sort(([, a], [, b]) => b - a);
@@ -30,10 +29,7 @@ export function sayMissed(lines, of = {}) {
   );
 }
 
-/**
- * @param {string[]} [names]  Of apps, where the manager tells.
- * @returns {string}
- */
+/** @param {string[]} [names]  Of apps, where the manager tells. */
 export function sayGap(names = []) {
   const whose = names.length === 0 ? '' : ` of ${some(names.map(quoted))}`;
   return `Some lines${whose} that were written meanwhile are in no file any more and cannot be shown.`;
@@ -71,7 +67,6 @@ export function sayBefore(slots, { follow, isChosen }) {
  * When what is kept holds no line.
  * @param {Named[]} slots
  * @param {{ follow: boolean, isFiltered: boolean }} o
- * @returns {string}
  */
 export function sayNothing(slots, { follow, isFiltered }) {
   const names = namesOf(slots);

@@ -22,7 +22,6 @@ const MARKED_MAX_CHARS = 1_000;
 /**
  * Takes from a line of an app every control character and escape sequence but its colours.
  * @param {string} line
- * @returns {string}
  */
 export function withoutControls(line) {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line;

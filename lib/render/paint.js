@@ -32,7 +32,6 @@ export function detectedLevels() {
  * @param {object} o
  * @param {boolean} [o.color]  True with --color, false with --no-color.
  * @param {Record<string, string | undefined>} o.env
- * @returns {ColourLevel}
  */
 export function chosenLevel(detected, { color, env }) {
   if (color === false || (color === undefined && env.NO_COLOR)) return 0;

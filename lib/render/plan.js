@@ -26,7 +26,6 @@ const VALUE_MAX = 200;
  * @param {Pick<AskedPlan, 'plan' | 'left' | 'shown'>} asked
  * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: with what each attribute was and will
  *   be.
- * @returns {string}
  */
 export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
   const pending = plan.filter(({ action }) => action !== 'none');

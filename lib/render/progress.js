@@ -19,10 +19,7 @@ const STYLES = { starting: 'cyan', soaking: 'cyan', draining: 'yellow', parked: 
  * @param {number} shown.forMs  Since the command began.
  * @param {Progress | null} shown.progress  Null before the manager has said anything.
  * @param {number} shown.ageMs  Of the progress.
- * @param {object} view
- * @param {number} view.columns
- * @param {number} view.rows
- * @param {Paint} view.paint
+ * @param {{ columns: number, rows: number, paint: Paint }} view
  * @returns {string[]}  Lines, each narrower than the terminal.
  */
 export function renderProgress({ doing, forMs, progress, ageMs }, { columns, rows, paint }) {

@@ -72,7 +72,6 @@ const MINI = [ID, NAME, STATUS, CPU, { title: 'mem', cell: ({ memoryBytes }) => 
  * ones.
  * @param {Row[]} slots
  * @param {View} view
- * @returns {string}
  */
 export function renderSlots(slots, { columns, paint, nowMs }) {
   for (const table of [FULL, CONDENSED, MINI]) {
@@ -97,7 +96,6 @@ export function byName(a, b) {
 /**
  * @param {Pick<BriefStatus, 'pid' | 'startedAtMs'>} slot
  * @param {number} nowMs
- * @returns {string}
  */
 export function uptimeOf({ pid, startedAtMs }, nowMs) {
   return pid && startedAtMs !== null ? formatUptime(nowMs - startedAtMs) : '0';
@@ -124,7 +122,6 @@ export function needsAttention(status) {
 /**
  * PM2's short form: "12s", "5m", "3h", "2D".
  * @param {number} ms
- * @returns {string}
  */
 export function formatUptime(ms) {
   if (ms < MINUTE_MS) return `${Math.max(0, Math.floor(ms / 1_000))}s`;
@@ -140,7 +137,6 @@ const DAY_MS = 24 * HOUR_MS;
 /**
  * PM2's form: "0b", "12.3kb", "45.1mb", "1.2gb".
  * @param {number} bytes
- * @returns {string}
  */
 export function formatBytes(bytes) {
   if (bytes < KB) return `${Math.round(bytes)}b`;

@@ -90,7 +90,6 @@ export function renderTable({ head, rows, paint, columns = null, isWrapped = fal
  * @param {string[][]} rows
  * @param {number[]} widths
  * @param {string} bar
- * @returns {string[]}
  */
 function bodyOf(rows, widths, bar) {
   const columns = widths.map((width, at) => {

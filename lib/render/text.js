@@ -60,7 +60,6 @@ export function jsonLine(value) {
 /**
  * Columns a text takes on a terminal.
  * @param {string} text
- * @returns {number}
  */
 export function textWidth(text) {
   if (isPlain(text)) return text.length;
@@ -71,7 +70,6 @@ export function textWidth(text) {
 /**
  * @param {string} text
  * @param {number} width
- * @returns {string}
  */
 export function padEnd(text, width) {
   return text + ' '.repeat(Math.max(0, width - textWidth(text)));

@@ -41,7 +41,6 @@ export async function openOutput(path, { sinks, shape, onEnded }) {
   /**
    * @param {FrameHead} head
    * @param {Buffer} bytes
-   * @returns {Promise<void> | null}
    */
   function show(head, bytes) {
     const { stream, isEnd } = head;
@@ -93,7 +92,6 @@ export async function openOutput(path, { sinks, shape, onEnded }) {
 /**
  * @param {number} ms
  * @param {Promise<unknown>} promise
- * @returns {Promise<boolean>}
  */
 async function isWithin(ms, promise) {
   /** @type {NodeJS.Timeout | undefined} */

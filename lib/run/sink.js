@@ -32,10 +32,7 @@ export function createSink(stream, onClosed) {
     onClosed();
   });
 
-  /**
-   * @param {Buffer} bytes
-   * @returns {Promise<void> | null}
-   */
+  /** @param {Buffer} bytes */
   function put(bytes) {
     if (isClosed || bytes.length === 0) return null;
     const taken = new Promise((resolve) => void stream.write(bytes, () => resolve(undefined)));

@@ -37,10 +37,7 @@ export function forced(slots) {
   return slots.filter(({ lastDeath }) => lastDeath?.signal === 'SIGKILL' && lastDeath.by);
 }
 
-/**
- * @param {SlotStatus} slot
- * @returns {string}
- */
+/** @param {SlotStatus} slot */
 export function sayGivenUp({ name, id, lastDeath }) {
   const how = !lastDeath
     ? 'it could not be started'

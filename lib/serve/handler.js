@@ -220,7 +220,6 @@ export function createCacheControl({ cache, isPrivate }) {
  * index-BfX2aZ9k.js, chunk-5QZ3ABCD.css. A word or a date is none: a file that is taken for hashed
  * would not be asked for again for a year.
  * @param {string} file
- * @returns {boolean}
  */
 export function isHashed(file) {
   const name = basename(file);

@@ -7,7 +7,6 @@ export const CLEAN_EXIT = 'it had nothing left to do, or ended itself without an
  * A death in words that follow "instance 0 ".
  * @param {Death} death
  * @param {{ listenTimeoutMs: number } | null} spec
- * @returns {string}
  */
 export function describeDeath(death, spec) {
   const reason = death.listenFailure ? describeListenFailure(death.listenFailure) : null;
@@ -27,7 +26,6 @@ export function describeDeath(death, spec) {
  * In words that follow "it " or "instance 0 ": "could not listen on port 3000, which the app "web"
  * holds".
  * @param {ListenFailure} failure
- * @returns {string}
  */
 export function describeListenFailure(failure) {
   const { code } = failure;
@@ -43,7 +41,6 @@ export function describeListenFailure(failure) {
 /**
  * The advice that follows a failed listen().
  * @param {ListenFailure} failure
- * @returns {string}
  */
 export function adviceOn({ code, family, app, holder }) {
   if (holder?.isOwn) return 'Instances of this app cannot run side by side: in place of reload use nclust restart';

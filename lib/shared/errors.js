@@ -52,7 +52,6 @@ export function toWire(error) {
  * The error a JSON-RPC answer stands for. Numbers of JSON-RPC itself (-32700 to -32600) become
  * ERR_NCLUST_PROTOCOL.
  * @param {WireError} wire
- * @returns {NclustError}
  */
 export function fromWire(wire) {
   if (isRecord(wire.data) && typeof wire.data.code === 'string')
@@ -64,7 +63,6 @@ export function fromWire(wire) {
  * Builds the error from loose fields, as the keeper reports them. A code this version does not know
  * keeps its name.
  * @param {Record<string, unknown>} fields
- * @returns {NclustError}
  */
 export function fromFields({ code, message, hint, data, exitStatus }) {
   return new NclustError(/** @type {ErrorCode} */ (code), String(message), {
@@ -74,10 +72,7 @@ export function fromFields({ code, message, hint, data, exitStatus }) {
   });
 }
 
-/**
- * @param {unknown} error
- * @returns {NclustError}
- */
+/** @param {unknown} error */
 export function asNclustError(error) {
   if (error instanceof NclustError) return error;
   const message = error instanceof Error ? error.message : String(error);

@@ -59,7 +59,6 @@ export function homePaths(home) {
  * @param {string} name
  * @param {LogStream | null} stream  Null: of both streams.
  * @param {number | null} id  Null when all instances share the file.
- * @returns {string}
  */
 export function logFile(logs, name, stream, id) {
   const stem = name.replace(/[^\p{L}\p{N}._@-]/gu, '-');

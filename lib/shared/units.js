@@ -36,7 +36,6 @@ export function parseBytes(value) {
 /**
  * For sentences: "350ms", "1.5s", "10s", "2m", "1h 5m".
  * @param {number} ms
- * @returns {string}
  */
 export function formatDuration(ms) {
   if (ms < 999.5) return `${Math.round(ms)}ms`;

@@ -4,10 +4,7 @@ import { readStat } from '../helpers/processes.js';
 /** Ticks in a second: USER_HZ is 100 on every Linux that Node runs on. */
 export const TICKS_PER_SECOND = 100;
 
-/**
- * @param {number[]} values
- * @returns {number}
- */
+/** @param {number[]} values */
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);

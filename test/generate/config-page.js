@@ -14,7 +14,6 @@ const MARKS = [
 /**
  * docs/config.md with its tables as the schema has them.
  * @param {string} page
- * @returns {string}
  */
 export function withTables(page) {
   const [before, , between, , after] = page.split(new RegExp(`(?:${MARKS.join('|')})`));

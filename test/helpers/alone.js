@@ -11,7 +11,6 @@ import { waitFor } from './wait-for.js';
  * @param {Sandbox} home  It runs in its working directory.
  * @param {string[]} args  Of node.
  * @param {Record<string, string>} env  With PORT.
- * @returns {Promise<number>}
  */
 export async function endsAlone(home, args, env) {
   const child = spawn(nodeUnderTest(), args, { cwd: home.work, env: { PATH: process.env.PATH, ...env } });

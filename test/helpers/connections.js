@@ -6,8 +6,7 @@ import { onTestFinished } from 'vitest';
 /**
  * One request on a new connection.
  * @param {RequestOptions} to
- * @param {object} [o]
- * @param {number} [o.timeoutMs]
+ * @param {{ timeoutMs?: number }} [o]
  * @returns {Promise<{ pid: number, ms: number }>}
  */
 export function ask(to, { timeoutMs = 5_000 } = {}) {

@@ -134,7 +134,6 @@ export class FakeKeeper {
    * @param {object} [o]
    * @param {(message: any) => boolean} [o.mayPass]  Asked for each message of control; once it says
    *   no, control is dead.
-   * @returns {FakePort}
    */
   connect({ mayPass = () => true } = {}) {
     this.#port?.cut();
@@ -318,10 +317,7 @@ export class FakeKeeper {
       );
   }
 
-  /**
-   * @param {any} params
-   * @returns {Behaviour}
-   */
+  /** @param {any} params */
   #behaviourOf(params) {
     const known = this.#behaviours.get(params.instanceId) ?? this.behave(params);
     this.#behaviours.set(params.instanceId, known);

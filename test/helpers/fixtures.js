@@ -4,10 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures', import.meta.url));
 
-/**
- * @param {string} fixture  A file name with or without extension.
- * @returns {string}
- */
+/** @param {string} fixture  A file name with or without extension. */
 export function fixturePath(fixture) {
   if (existsSync(join(FIXTURES, fixture))) return join(FIXTURES, fixture);
   const found = readdirSync(FIXTURES).find((entry) => basename(entry, extname(entry)) === fixture);

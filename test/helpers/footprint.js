@@ -19,10 +19,7 @@ export async function footprintOf(pid) {
 /** @param {number} pid */
 export const countDescriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 
-/**
- * @param {Record<string, Footprint>} byName
- * @returns {string}
- */
+/** @param {Record<string, Footprint>} byName */
 export function footprintLine(byName) {
   const mb = (/** @type {number} */ bytes) => (bytes / 2 ** 20).toFixed(2);
   return Object.entries(byName)

@@ -60,9 +60,7 @@ export function frameworkApps() {
 /**
  * Starts the apps on two workers each, and reloads all of them under traffic.
  * @param {Sandbox} home
- * @param {object} o
- * @param {FrameworkApp[]} o.apps
- * @param {number} o.times
+ * @param {{ apps: FrameworkApp[], times: number }} o
  * @returns {Promise<Record<string, number>>}  How many requests each has lost.
  */
 export async function reloadFrameworks(home, { apps, times }) {
@@ -119,10 +117,7 @@ async function untilUpgraded(home, clients, ledger) {
  * Says so many messages to an app as one client of Socket.IO, each after the answer to the one
  * before, until something goes wrong.
  * @param {string} url
- * @param {object} o
- * @param {number} o.messages
- * @param {('polling' | 'websocket')[]} [o.transports]
- * @returns {Promise<Conversation>}
+ * @param {{ messages: number, transports?: ('polling' | 'websocket')[] }} o
  */
 export async function converse(url, { messages, transports }) {
   /** @type {Conversation} */

@@ -24,9 +24,7 @@ const METHODS = [
  * Sends frames that a careful client would not send: garbage, cut-off and huge lines, wrong
  * versions, wrong types. None of them is a valid mutation.
  * @param {string} sock
- * @param {object} o
- * @param {number} o.frames
- * @param {number} o.seed
+ * @param {{ frames: number, seed: number }} o
  * @returns {Promise<void>}  Resolves when all are sent and the server has digested them: it answers
  *   a hello on a fresh connection.
  */

@@ -67,10 +67,7 @@ export async function inUse(pid) {
   return { heapBytes, privateBytes: ownBytes, handles: leastHandles(looks) };
 }
 
-/**
- * @param {(method: string, params?: object) => Promise<any>} call
- * @returns {Promise<Record<string, number>>}
- */
+/** @param {(method: string, params?: object) => Promise<any>} call */
 async function activeResources(call) {
   const { result } = await call('Runtime.evaluate', {
     expression: 'JSON.stringify(process.getActiveResourcesInfo().sort())',
@@ -95,7 +92,6 @@ export function leastHandles([first, ...others]) {
 /**
  * @param {any} socket  Of an inspector.
  * @param {(method: string, params?: object) => Promise<any>} call
- * @returns {Promise<number>}
  */
 async function snapshotBytes(socket, call) {
   let text = '';

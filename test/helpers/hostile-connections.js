@@ -330,10 +330,7 @@ function upgradeAttack(random, target) {
   return { kind: 'upgrade', bytes, frames };
 }
 
-/**
- * @param {() => number} random
- * @returns {Buffer}
- */
+/** @param {() => number} random */
 function frame(random) {
   const shape = random();
   if (shape < 0.3) return encode(0x81, pageRequest(random));

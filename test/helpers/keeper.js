@@ -88,7 +88,6 @@ export async function realKeeper({
    * @param {string} verb
    * @param {object} [params]
    * @param {any} [handle]
-   * @returns {Promise<any>}
    */
   const call = (verb, params = {}, handle = undefined) =>
     new Promise((resolve, reject) => {

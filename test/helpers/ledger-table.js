@@ -7,7 +7,6 @@ const SHOWN_FAILURES = 12;
 /**
  * The ledger for people: kind x bucket, then the failures with time and detail.
  * @param {Ledger} ledger
- * @returns {string}
  */
 export function ledgerTable(ledger) {
   const kinds = [...ledger.kinds, ...(ledger.kinds.size > 1 ? [/** @type {const} */ (['all', ledger])] : [])];

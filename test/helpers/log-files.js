@@ -8,7 +8,6 @@ import { readSegments } from '../../daemon/control/logs/archive/segments.js';
 /**
  * Everything that a log file has ever held, from its segments on.
  * @param {string} path
- * @returns {string}
  */
 export function wholeLog(path) {
   // The active file first: what is rotated while we read is then there twice, and not missing.
@@ -26,10 +25,7 @@ function contentOf({ path, compression }) {
   return existsSync(path) ? readFileSync(path) : gunzipSync(readFileSync(`${path}.gz`));
 }
 
-/**
- * @param {string} path
- * @returns {string[]}
- */
+/** @param {string} path */
 export function wholeLogLines(path) {
   return wholeLog(path).split('\n').slice(0, -1);
 }

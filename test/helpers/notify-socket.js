@@ -21,10 +21,7 @@ export async function notifySocket(folder) {
     await running.done;
   });
   await waitFor('the socket of systemd', () => running.stdout().startsWith('listening'));
-  /**
-   * What was told, oldest first, each the fields of one message.
-   * @returns {string[][]}
-   */
+  /** What was told, oldest first, each the fields of one message. */
   const told = () =>
     running
       .stdout()

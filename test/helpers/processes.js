@@ -28,7 +28,6 @@ export function processesOf(home) {
 /**
  * The main process of each instance: the oldest that carries its marker.
  * @param {string} home
- * @returns {HomeProcess[]}
  */
 export function instancesOf(home) {
   /** @type {Map<string | null, HomeProcess>} */

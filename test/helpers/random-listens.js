@@ -113,7 +113,6 @@ function whenThereIsNone(error) {
  * @param {Sandbox} home
  * @param {any} client
  * @param {Plan} plan  Of an app that was stopped, or is deleted.
- * @returns {Promise<string[]>}
  */
 async function heldBy(home, client, { name, config, port, path, operations }) {
   const isLeft = async () => (await client.list()).some((/** @type {any} */ one) => one.name === name && one.pid > 0);

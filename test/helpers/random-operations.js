@@ -40,10 +40,7 @@ export async function doRandomOperations(home, { operations, seed, tell = () => 
  * @property {Map<string, { instances: number, want: 'up' | 'down' }>} wanted
  */
 
-/**
- * @param {Scene} scene
- * @returns {Promise<{ verb: string, detail: string }>}
- */
+/** @param {Scene} scene */
 async function doOne(scene) {
   const { random, wanted } = scene;
   const names = [...wanted.keys()];

@@ -17,7 +17,6 @@ export function createRandom(seed) {
  * @template T
  * @param {() => number} random
  * @param {readonly T[]} values
- * @returns {T}
  */
 export function pickOne(random, values) {
   return values[Math.floor(random() * values.length)];

@@ -63,7 +63,6 @@ export async function reload(home, app, ...words) {
  * @param {Parameters<typeof startTraffic>[1]} clients
  * @param {(traffic: Traffic) => Promise<void>} act
  * @param {Parameters<typeof startTraffic>[2]} [o]
- * @returns {Promise<Ledger>}
  */
 export async function loseNothing(target, clients, act, o) {
   const traffic = startTraffic(target, clients, o);

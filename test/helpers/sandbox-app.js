@@ -23,10 +23,7 @@ import { fixturePath } from './fixtures.js';
 
 /**
  * @param {Sandbox} home
- * @param {object} o
- * @param {string} o.name
- * @param {string} o.script
- * @param {number} o.port
+ * @param {{ name: string, script: string, port: number }} o
  * @returns {App}
  */
 export function createApp(home, { name, script, port }) {
@@ -44,10 +41,7 @@ export function createApp(home, { name, script, port }) {
   };
 }
 
-/**
- * @param {string} url
- * @returns {Promise<any>}
- */
+/** @param {string} url */
 export function fetchOnce(url) {
   return new Promise((resolve, reject) => {
     const request = get(url, { agent: false, timeout: 10_000 }, (response) => {

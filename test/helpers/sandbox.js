@@ -79,7 +79,6 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  * A sandbox that is closed when the test has finished; a test whose sandbox does not close cleanly
  * fails.
  * @param {SandboxOptions} [o]
- * @returns {Promise<Sandbox>}
  */
 export async function sandbox(o) {
   const home = openSandbox(o);
@@ -98,7 +97,6 @@ export async function sandbox(o) {
 /**
  * The same outside a test. The caller closes it.
  * @param {SandboxOptions} [o]
- * @returns {Sandbox}
  */
 export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {}, isHostile = false } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'nclust-test-'));
@@ -201,7 +199,6 @@ export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {}, isH
 /**
  * Ends what runs in the home and reports what should not have been there any more.
  * @param {Pick<Sandbox, 'home' | 'nclust'>} o
- * @returns {Promise<string[]>}
  */
 async function leave({ home, nclust }) {
   const problems = [];

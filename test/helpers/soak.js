@@ -5,7 +5,6 @@ export const soakScale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
  * A seed from the clock, or the one in NCLUST_SOAK_SEED. Prints the command that repeats it.
  * @param {string} file  The test's, from the root of the project.
  * @param {string} [script]  The one of package.json that runs it.
- * @returns {number}
  */
 export function soakSeed(file, script = 'test:soak') {
   const seed = Number(process.env.NCLUST_SOAK_SEED ?? Date.now() % 1_000_000);

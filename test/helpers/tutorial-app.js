@@ -22,7 +22,6 @@ export function placeTutorialApp(folder, file) {
  * How much work the slow route has to do (its WORK) so that one core would be 1.5 times as busy as
  * it can be: one process falls behind, two do not, whatever the machine.
  * @param {number} ratePerSecond
- * @returns {number}
  */
 export function workForOneCoreAndABit(ratePerSecond) {
   const wantedMs = (1000 / ratePerSecond) * 1.5;

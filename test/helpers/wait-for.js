@@ -59,7 +59,6 @@ export function pause(ms) {
  * @param {Promise<T>} promise
  * @param {number} deadlineMs  Scales with NCLUST_TEST_SLOWDOWN.
  * @param {() => string} [context]
- * @returns {Promise<T>}
  */
 export async function within(what, promise, deadlineMs, context) {
   /** @type {NodeJS.Timeout | undefined} */

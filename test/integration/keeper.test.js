@@ -15,7 +15,6 @@ import { waitFor } from '../helpers/wait-for.js';
 /**
  * @param {number} port
  * @param {string} [path]
- * @returns {Promise<any>}
  */
 const ask = (port, path = '/') =>
   new Promise((resolve, reject) => {

@@ -27,10 +27,7 @@ const QUICK = { timeoutMs: 300, slowMs: /** @type {[number, number]} */ ([20, 40
 /** On a busy machine a good server may need longer to answer. */
 const PATIENT = { ...QUICK, timeoutMs: 10_000 };
 
-/**
- * @param {Server} server
- * @returns {Promise<{ url: string }>}
- */
+/** @param {Server} server */
 async function listen(server) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
   onTestFinished(() => void server.close());
@@ -40,9 +37,7 @@ async function listen(server) {
 /**
  * @param {Target} target
  * @param {Parameters<typeof startTraffic>[1]} clients
- * @param {object} [o]
- * @param {number} [o.requests]
- * @param {typeof QUICK} [o.patience]
+ * @param {{ requests?: number, patience?: typeof QUICK }} [o]
  */
 async function ledgerOf(target, clients, { requests = 6, patience = QUICK } = {}) {
   const traffic = startTraffic(target, clients, patience);

@@ -9,10 +9,7 @@ import { waitFor } from '../helpers/wait-for.js';
 
 // What an app can do with listen() and close(): with nclust as without.
 
-/**
- * @param {object} to
- * @returns {Promise<any>}
- */
+/** @param {object} to */
 const ask = (to) =>
   new Promise((resolve, reject) => {
     get({ agent: false, timeout: 2_000, ...to }, (response) => {

@@ -11,10 +11,7 @@ import { waitFor } from '../helpers/wait-for.js';
 
 // The judge of the zero-loss promise is held against servers that break it on purpose.
 
-/**
- * @param {Server} server
- * @returns {Promise<string>}
- */
+/** @param {Server} server */
 async function listen(server) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
   onTestFinished(() => void server.close());

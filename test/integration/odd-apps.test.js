@@ -56,10 +56,7 @@ test('an app with a node:cluster of its own serves again when it is taken back',
   expect((await ask({ port })).pid).toBeGreaterThan(0);
 });
 
-/**
- * @param {number} port
- * @returns {Promise<{ socket: Socket, said: Promise<string> }>}
- */
+/** @param {number} port */
 async function asksToUpgrade(port) {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});

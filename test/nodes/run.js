@@ -73,7 +73,6 @@ process.exitCode = failed === 0 ? 0 : 1;
  * @param {string} file
  * @param {string[]} args
  * @param {SpawnSyncOptions} o
- * @returns {number | null}
  */
 function run(file, args, o) {
   return spawnSync(file, args, { stdio: 'inherit', ...o }).status;

@@ -26,7 +26,6 @@ const isPlaceholder = (/** @type {string} */ word) => /[<[…]|\.\.\.$/.test(wor
  * The command lines of a page: those of code blocks, and those between backticks that have a
  * command behind "nclust".
  * @param {string} page
- * @returns {{ line: number, text: string }[]}
  */
 function commandLines(page) {
   const lines = readFileSync(new URL(page, ROOT), 'utf8').split('\n');

@@ -1,7 +1,6 @@
 /**
  * Splits a command line of a page as a shell would.
  * @param {string} text
- * @returns {string[]}
  */
 export function splitWords(text) {
   return [...text.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) =>

@@ -109,7 +109,6 @@ function showPlan({ steps, left }) {
  * Reads the inputs of new instances and checks that they can start, before anything changes.
  * @param {Desk} desk
  * @param {ApplyStep[]} steps
- * @returns {Promise<Fresh>}
  */
 async function checkAndRead({ parts }, steps) {
   const specsOf = (/** @type {ApplyStep['how'][]} */ kinds) =>
@@ -149,7 +148,6 @@ function carryOut(desk, desired, steps, file) {
  * @param {Desk} desk
  * @param {AppWish[]} apps
  * @param {Change} change
- * @returns {Change['up']}
  */
 function underWay({ control: { world } }, apps, { up }) {
   const begun = new Set(up.map(({ id }) => id));

@@ -66,9 +66,7 @@ export class UnknownMethod extends Error {
  * One client. A client can harm nobody but itself: its lines are capped, its queue is capped, and
  * nothing it sends is trusted.
  * @param {Duplex} socket
- * @param {object} o
- * @param {Answer} o.answer
- * @param {Clock} o.clock
+ * @param {{ answer: Answer, clock: Clock }} o
  * @returns {{ close: () => Promise<void> }}  close() waits for answers that are under way.
  */
 export function serveConnection(socket, { answer, clock }) {

@@ -112,9 +112,7 @@ export const followLogs = {
 /**
  * @param {Client} client
  * @param {string} subscription
- * @param {object} o
- * @param {Query} o.query
- * @param {Follower['wants']} o.wants
+ * @param {{ query: Query, wants: Follower['wants'] }} o
  * @returns {Follower}
  */
 function followerFor(client, subscription, { query: { isWanted, untilMs }, wants }) {

@@ -116,7 +116,6 @@ function checkSize({ series, points, of }, slots) {
 /**
  * @param {MetricsSample} sample
  * @param {boolean} hasWorkers
- * @returns {MetricsSample}
  */
 function trimmed(sample, hasWorkers) {
   return hasWorkers ? sample : { ...sample, workers: [] };

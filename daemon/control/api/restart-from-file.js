@@ -134,7 +134,6 @@ function itemOf(name, changes = []) {
  * @param {Desired} desired
  * @param {string[]} names
  * @param {Way} by
- * @returns {Desired}
  */
 function recordCommand(desired, names, by) {
   return names.reduce((sum, name) => {

@@ -118,7 +118,6 @@ function readDump({ paths }) {
  * @param {Desk} desk
  * @param {Desired} desired
  * @param {AppWish[]} saved
- * @returns {Change}
  */
 function bringBack({ parts }, desired, saved) {
   return saved
@@ -146,7 +145,6 @@ function bringBack({ parts }, desired, saved) {
  * to is still one by hand.
  * @param {Desired} desired
  * @param {AppWish} saved
- * @returns {Desired}
  */
 function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope, slots: _slots, ...saved }) {
   const app = findApp(desired, name);

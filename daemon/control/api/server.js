@@ -21,12 +21,7 @@ export class ApiServer {
   /** @type {Promise<void> | null} */
   #closed = null;
 
-  /**
-   * @param {object} o
-   * @param {Answer} o.answer
-   * @param {Clock} o.clock
-   * @param {Journal} o.journal
-   */
+  /** @param {{ answer: Answer, clock: Clock, journal: Journal }} o */
   constructor({ answer, clock, journal }) {
     this.#server = createServer((socket) => {
       this.#clients.set(socket, serveConnection(socket, { answer, clock }));

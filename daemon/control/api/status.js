@@ -140,7 +140,6 @@ export async function awaitStatuses(desk, receipt, client, { wait, progress }) {
 /**
  * @param {Desk} desk
  * @param {Receipt} receipt
- * @returns {SlotStatus[]}
  */
 export function affectedStatuses(desk, { about }) {
   return statuses(
@@ -198,10 +197,7 @@ function wishesOf({ desired }, ids) {
     .sort((a, b) => a.wish.id - b.wish.id);
 }
 
-/**
- * @param {string} given  A name, with or without SIG, or a number.
- * @returns {string}
- */
+/** @param {string} given  A name, with or without SIG, or a number. */
 function signalName(given) {
   const byNumber = Object.entries(constants.signals).find(([, number]) => String(number) === given)?.[0];
   const name = byNumber ?? (given.toUpperCase().startsWith('SIG') ? given.toUpperCase() : `SIG${given.toUpperCase()}`);

@@ -63,10 +63,7 @@ export function publishAppMessage({ bus, world, parts }, { instanceId, text, cou
   if (message) bus.publish({ ...message, isFromApp: true, process, at });
 }
 
-/**
- * @param {[type: string, name: string, text: string][]} kept  As the keeper tells it.
- * @returns {Told}
- */
+/** @param {[type: string, name: string, text: string][]} kept  As the keeper tells it. */
 export function readTold(kept) {
   /** @type {Told} */
   const told = { actions: [], monitor: {}, options: {} };
@@ -110,9 +107,7 @@ function isDeeper(value, levels) {
  * @typedef {ReturnType<typeof createHearing>} Hearing
  */
 
-/**
- * @param {(isOn: boolean) => Promise<unknown>} ask  The keeper.
- */
+/** @param {(isOn: boolean) => Promise<unknown>} ask  The keeper. */
 export function createHearing(ask) {
   let listeners = 0;
   /** @type {Promise<unknown>} */

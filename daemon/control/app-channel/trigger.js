@@ -78,7 +78,6 @@ export async function trigger({ control, clock, targets, action, params, token, 
  * @param {Control} control
  * @param {Clock} clock
  * @param {{ instanceId: string, action: string, timeoutMs: number, signal: AbortSignal }} o
- * @returns {{ answer: Promise<Pick<TriggerReply, 'outcome' | 'reply'>>, end: () => void }}
  */
 function replyOf({ bus }, clock, { instanceId, action, timeoutMs, signal }) {
   /** @type {(answer: Pick<TriggerReply, 'outcome' | 'reply'>) => void} */

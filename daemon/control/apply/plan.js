@@ -92,7 +92,6 @@ function removed({ spec, slots }) {
 /**
  * @param {Desired} desired
  * @param {Applied} applied
- * @returns {AppWish[]}
  */
 function leftOvers({ apps }, { specs, file, isWhole }) {
   if (file === null || !isWhole) return [];

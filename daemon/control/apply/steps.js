@@ -15,7 +15,6 @@ const BY = 'apply';
  * @param {Desired} desired
  * @param {ApplyStep[]} steps
  * @param {Ground & { file: string | null, cpus: number, nowMs: number }} o
- * @returns {Change}
  */
 export function applySteps(desired, steps, o) {
   return steps.reduce(
@@ -98,7 +97,6 @@ function renewedBy(how, desired, ids, spec, { isUp, isBeside }) {
  * @param {AppWish} app
  * @param {AppSpec} spec
  * @param {{ origin?: string, isChanged: boolean }} o
- * @returns {AppWish}
  */
 function touch(app, spec, { isChanged, ...origin }) {
   const isOwned = origin.origin === undefined || origin.origin === app.origin;
@@ -129,7 +127,6 @@ function resized(desired, spec, which) {
  * @param {Desired} desired
  * @param {string} name
  * @param {(app: AppWish) => AppWish} change
- * @returns {Desired}
  */
 function changeApp(desired, name, change) {
   const app = /** @type {AppWish} */ (findApp(desired, name));

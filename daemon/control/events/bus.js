@@ -65,7 +65,6 @@ export function createEventBus(chronicle = NO_CHRONICLE) {
      * Makes records of what has been there all the time: that is no news.
      * @template T
      * @param {() => T} work
-     * @returns {T}
      */
     quietly(work) {
       isQuiet = true;

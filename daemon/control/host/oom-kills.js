@@ -8,8 +8,7 @@ import { readFileSync } from 'node:fs';
  */
 
 /**
- * @param {object} [o]
- * @param {(file: string) => string} [o.read]
+ * @param {{ read?: (file: string) => string }} [o]
  * @returns {OomWatch}
  */
 export function watchOomKills({ read = readText } = {}) {

@@ -42,10 +42,7 @@ export function createPrivateMemory(nowMs, read = readRollup) {
   };
 }
 
-/**
- * @param {number} pid
- * @returns {PrivateMemory}
- */
+/** @param {number} pid */
 export function readRollup(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');

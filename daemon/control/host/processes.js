@@ -62,10 +62,7 @@ export function countFds(pid) {
   }
 }
 
-/**
- * @param {string} path
- * @returns {string | null}
- */
+/** @param {string} path */
 function readLine(path) {
   let fd = -1;
   try {
@@ -243,7 +240,6 @@ function readingOf(root, rows) {
  * @param {Row[]} rows
  * @param {number[]} pids
  * @param {Map<number, Map<number, string>>} seen
- * @returns {Map<number, Row[]>}
  */
 export function treesOf(rows, pids, seen) {
   const byPid = new Map(rows.map((row) => [row.pid, row]));

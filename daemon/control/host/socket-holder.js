@@ -36,7 +36,6 @@ export function createHolderFinder({ nowMs }) {
 /**
  * @param {number} port
  * @param {typeof TCP} protocol
- * @returns {ReturnType<FindHolder>}
  */
 function findHolder(port, { tables, state }) {
   const inodes = new Set(tables.flatMap((table) => holdersOf(port, table, state)));
@@ -72,7 +71,6 @@ function holdersOf(port, table, wanted) {
  * @template T
  * @param {() => T} look
  * @param {T} otherwise  It has ended since, or is another user's.
- * @returns {T}
  */
 function read(look, otherwise) {
   try {

@@ -114,10 +114,7 @@ export function createLogKeeper({
   /** @type {Map<string, Attached>} */
   const attached = new Map();
 
-  /**
-   * @param {LogPlace} place
-   * @returns {Attached}
-   */
+  /** @param {LogPlace} place */
   function newlyAttached(place) {
     /** @type {Attached} */
     const one = { place, taps: [] };
@@ -258,10 +255,7 @@ function shapeOf({ limits: _, ship: __, ...shape }) {
   return shape;
 }
 
-/**
- * @param {{ name: string, tap: Tap }[]} taps
- * @returns {string[]}
- */
+/** @param {{ name: string, tap: Tap }[]} taps */
 function rateNotices(taps) {
   const names = [...new Set(taps.map(({ name }) => name))];
   return names.flatMap((name) => {
@@ -273,10 +267,7 @@ function rateNotices(taps) {
   });
 }
 
-/**
- * @param {{ lines: number, bytes: number, reason: string }[]} lost
- * @returns {{ lines: number, bytes: number, reason: string } | null}
- */
+/** @param {{ lines: number, bytes: number, reason: string }[]} lost */
 function together(lost) {
   if (lost.length === 0) return null;
   const sum = (/** @type {'lines' | 'bytes'} */ key) => lost.reduce((total, one) => total + one[key], 0);

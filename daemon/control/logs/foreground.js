@@ -120,10 +120,7 @@ function createForeground(socket, { clock, onGone }) {
     else cancelRetry = clock.after(pauseMs, tryAgain);
   }
 
-  /**
-   * @param {Buffer} frame
-   * @returns {Promise<void> | null}
-   */
+  /** @param {Buffer} frame */
   function send(frame) {
     if (socket.destroyed) return null;
     pending.push(frame);

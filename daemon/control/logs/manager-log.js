@@ -49,10 +49,7 @@ export const OWN_LOG_LIMITS = {
 
 /**
  * @param {string} path
- * @param {object} o
- * @param {() => number} o.nowMs
- * @param {(segment: string) => void} o.onRotated
- * @param {number} [o.maxSizeBytes]
+ * @param {{ nowMs: () => number, onRotated: (segment: string) => void, maxSizeBytes?: number }} o
  * @returns {OwnLog}  Throws what the system says.
  */
 export function openOwnLog(path, { nowMs, onRotated, maxSizeBytes = OWN_LOG_LIMITS.maxSizeBytes }) {

@@ -103,7 +103,6 @@ function factOf({ id, generation, life, spec }) {
  * @param {AppWish | null} app
  * @param {number} id
  * @param {number} generation
- * @returns {Seat}
  */
 function openSeat(world, app, id, generation) {
   const slot = app?.slots.find((wish) => wish.id === id)?.slot ?? 0;

@@ -57,7 +57,6 @@ export function createExports({ metrics, settings, clock, journal, version }) {
    * One after the other: who has just changed the setting must not get the answer to the one
    * before.
    * @param {() => Promise<void>} work
-   * @returns {Promise<void>}
    */
   function inTurn(work) {
     const done = last.then(work);
@@ -158,7 +157,6 @@ export function createExports({ metrics, settings, clock, journal, version }) {
 /**
  * @param {MetricsSettings} settings
  * @param {string | null} reason
- * @returns {string[]}
  */
 function serverNotice({ listen, allowRemote }, reason) {
   if (listen.kind === 'none') return [];

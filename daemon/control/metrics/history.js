@@ -85,7 +85,6 @@ export function createHistory(worst) {
      * @param {K} key
      * @param {number} series
      * @param {{ stepMs: 1000 | 10000, points: number }} o
-     * @returns {(number | null)[]}
      */
     read(key, series, { stepMs, points }) {
       const rings = kept.get(key)?.[series];

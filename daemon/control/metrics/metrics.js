@@ -208,7 +208,6 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
  * @param {Usage[]} usages
  * @param {Track[]} tracks
  * @param {number} nowMs
- * @returns {(number | null)[]}
  */
 function valuesOf(usages, tracks, nowMs) {
   const sum = (/** @type {number[]} */ values) => values.reduce((total, value) => total + value, 0);

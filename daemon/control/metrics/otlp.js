@@ -10,9 +10,7 @@ const UNITS = { '': '1', ratio: '1', seconds: 's', bytes: 'By' };
 /**
  * A request to a collector: https://opentelemetry.io/docs/specs/otlp/, as JSON.
  * @param {Family[]} families
- * @param {object} o
- * @param {string} o.version
- * @param {number} o.atMs
+ * @param {{ version: string, atMs: number }} o
  */
 export function otlpOf(families, { version, atMs }) {
   // Without a start: sums outlive this process and the keeper, and a later start would say that

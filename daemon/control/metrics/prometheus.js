@@ -17,7 +17,6 @@ const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=u
 /**
  * @param {Family[]} families
  * @param {boolean} isOpenMetrics
- * @returns {string}
  */
 export function expose(families, isOpenMetrics) {
   const lines = families.flatMap((family) => {
@@ -36,7 +35,6 @@ export function expose(families, isOpenMetrics) {
 /**
  * @param {Family} family
  * @param {Point} point
- * @returns {string[]}
  */
 function samplesOf({ name, type }, point) {
   if ('value' in point)
@@ -135,10 +133,7 @@ export async function serveMetrics(target, collect, onFault, { stalledMs = STALL
     });
 }
 
-/**
- * @param {string} target  A path, or behind a proxy a whole URL.
- * @returns {string}
- */
+/** @param {string} target  A path, or behind a proxy a whole URL. */
 function pathOf(target) {
   return target.replace(/^https?:\/\/[^/?#]*/i, '').split('?')[0];
 }

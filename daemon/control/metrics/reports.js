@@ -65,10 +65,7 @@ export function createReports() {
         });
       }
     },
-    /**
-     * @param {string} instanceId
-     * @returns {Track | null}
-     */
+    /** @param {string} instanceId */
     of: (instanceId) => tracks.get(instanceId) ?? null,
   };
 }

@@ -88,7 +88,6 @@ function canaryIn(views, rollout) {
  * Slots in which one more is tried beside the one that serves.
  * @param {View[]} views
  * @param {Wished['rollout']} rollout
- * @returns {View[]}
  */
 function besideOthers(views, { maxSurge }) {
   const tried = views.flatMap((view) => view.current ?? []);

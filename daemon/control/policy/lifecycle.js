@@ -62,7 +62,6 @@ function gateEvents(late) {
  * @param {Life} life
  * @param {LifeEvent} event
  * @param {Context} context
- * @returns {Step}
  */
 export function next(life, event, context) {
   return TABLE[life.state][event.type](life, event, context);

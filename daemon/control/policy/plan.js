@@ -117,10 +117,7 @@ function movesFor(views, rollout) {
   return { stops: [...others.stops, ...mine.stops], starts: [...others.starts, ...mine.starts], parks: mine.parks };
 }
 
-/**
- * @param {SeatFact[]} seats
- * @returns {Map<number, SeatFact[]>}
- */
+/** @param {SeatFact[]} seats */
 function groupBySlot(seats) {
   /** @type {Map<number, SeatFact[]>} */
   const groups = new Map();

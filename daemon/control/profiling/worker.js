@@ -73,7 +73,6 @@ export async function isBlocked(desk, worker) {
  * @template T
  * @param {Worker} worker
  * @param {Promise<T>} answer
- * @returns {Promise<T>}
  */
 export async function explainSilence({ id, name }, answer) {
   try {

@@ -19,12 +19,7 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 /** @import { Instance, Label, Seat, World } from '../state/registry.js' */
 /** @import { Memory } from '../state/slot-history.js' */
 
-/**
- * @typedef {object} News
- * @property {'exited' | 'gone'} event
- * @property {string} instanceId
- * @property {object} data
- */
+/** @typedef {{ event: 'exited' | 'gone', instanceId: string, data: object }} News */
 
 /**
  * Makes records of what runs already, as if control had been there all the time: called when

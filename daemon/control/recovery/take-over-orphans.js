@@ -48,10 +48,7 @@ export async function takeOverOrphans(core, { notes, children, known }) {
   return taken.flatMap((fact) => fact ?? []);
 }
 
-/**
- * @param {AppWish | undefined} app
- * @returns {ReturnType<UidsOf>}
- */
+/** @param {AppWish | undefined} app */
 function uidsOf(app) {
   return app ? [app, ...(app.previous ?? [])].map(({ spec }) => spec.uid) : null;
 }

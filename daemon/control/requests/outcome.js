@@ -65,7 +65,6 @@ export function outcomeOf(world, { up, gone, method, about }) {
  * A slot that is not in the list any more has the name it had.
  * @param {NotUp} notUp
  * @param {Receipt['about']} about
- * @returns {NotUp}
  */
 function asAsked(notUp, about) {
   const place = about.find(({ id }) => id === notUp.id);
@@ -77,7 +76,6 @@ function asAsked(notUp, about) {
  * @param {World} world
  * @param {number} id
  * @param {number} generation
- * @returns {AppWish | null}
  */
 function haltedApp(world, id, generation) {
   const found = findSlot(world, id);
@@ -178,7 +176,6 @@ function failure(world, id, reason) {
  * @param {object} o
  * @param {number} o.wanted  How many slots the request is about.
  * @param {string} o.method
- * @returns {NclustError}
  */
 export function notUpError(notUp, { wanted, method }) {
   const [first] = notUp;

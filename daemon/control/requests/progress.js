@@ -38,7 +38,6 @@ export function waitFor(context, receipt, client, isReported) {
  * @param {WaitingClient} client
  * @param {boolean} isReported
  * @param {(onLook?: () => void) => Promise<T>} wait  Calls onLook when something may have changed.
- * @returns {Promise<T>}
  */
 export async function withProgress(context, receipt, client, isReported, wait) {
   const reporter = isReported ? createReporter(context, receipt, client) : null;

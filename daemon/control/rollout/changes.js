@@ -92,7 +92,6 @@ export function finished(app) {
 /**
  * @param {SlotWish} slot
  * @param {Ground['isUp']} isUp
- * @returns {Former}
  */
 function formerOf(slot, isUp) {
   return slot.former && !isUp(slot.id, slot.generation)

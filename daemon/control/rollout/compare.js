@@ -160,7 +160,6 @@ function unwatch(core, instanceId) {
  * @param {World} world
  * @param {AppWish} app
  * @param {number} nowMs
- * @returns {string | null}
  */
 export function complaintOf(world, app, nowMs) {
   const generations = new Set(app.slots.flatMap((slot) => (slot.former ? slot.generation : [])));

@@ -169,7 +169,6 @@ function placeMissing(world, seat, instance) {
  * one in the same slot.
  * @param {World} world
  * @param {Seat} seat
- * @returns {Address[]}
  */
 function expectedOf(world, seat) {
   const older = seatsOf(world, seat.name).filter(

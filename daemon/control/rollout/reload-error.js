@@ -22,7 +22,6 @@ import { seatsOfSlot } from '../state/registry.js';
  * @param {AppWish} app  With its failure.
  * @param {Receipt['up']} asked  What the request wanted. The generation that failed may be a later
  *   one.
- * @returns {NclustError}
  */
 export function reloadError(world, app, asked) {
   const { name } = app.spec;

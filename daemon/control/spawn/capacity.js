@@ -58,7 +58,6 @@ export function withRoom(change, { what, world, limits }) {
 /**
  * @param {Load[]} loads
  * @param {SystemLimits} limits
- * @returns {{ message: string, hint: string } | null}
  */
 function faultOf(loads, limits) {
   const instances = loads.reduce((sum, { count }) => sum + count, 0);

@@ -100,7 +100,6 @@ function keyOf({ uid, gid }, file) {
 /**
  * @param {AppSpec} spec
  * @param {Map<string, Record<string, string>>} files  By keyOf().
- * @returns {AppSpec}
  */
 function fill(spec, files) {
   if (spec.envFiles.length === 0 && spec.fileEnv.length === 0) return spec;

@@ -106,7 +106,6 @@ export function stopSettings({ kind, killTimeoutMs, stopSignal, treekill, shutdo
 /**
  * Where a worker writes its lines while neither keeper nor control lives.
  * @param {Label} label
- * @returns {{ out: string | null, err: string | null }}
  */
 function standInFiles({ outFile, errorFile, logFile: both = '' }) {
   const instead = outFile === '' && errorFile === '' ? both : '';
@@ -118,7 +117,6 @@ function standInFiles({ outFile, errorFile, logFile: both = '' }) {
  * @param {AppSpec} spec
  * @param {number} id
  * @param {string} logs  The folder for default files.
- * @returns {{ outFile: string, errorFile: string, logFile: string }}
  */
 export function logFiles(spec, id, logs) {
   if (spec.disableLogs) return { outFile: '', errorFile: '', logFile: '' };

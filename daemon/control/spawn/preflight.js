@@ -79,10 +79,7 @@ function notBegun({ name }, method, fault) {
   });
 }
 
-/**
- * @param {AppSpec} spec
- * @returns {string | null}
- */
+/** @param {AppSpec} spec */
 function faultOf(spec) {
   const { kind, script, file, cwd } = spec;
   const port = portsOf(spec).find(isImpossiblePort);
@@ -194,10 +191,7 @@ function isExecutable(path) {
  * started it. Once that has been removed, as version managers do when they upgrade, it runs on the
  * one that runs the manager.
  * @param {AppSpec} spec
- * @param {object} [o]
- * @param {(path: string) => boolean} [o.exists]
- * @param {{ execPath: string, version: string }} [o.own]
- * @returns {AppSpec}
+ * @param {{ exists?: (path: string) => boolean, own?: { execPath: string, version: string } }} [o]
  */
 export function withPresentNode(spec, { exists = existsSync, own = process } = {}) {
   if (spec.kind !== 'node' || spec.interpreterGiven !== null || exists(spec.file)) return spec;

@@ -17,7 +17,6 @@ import { changeApps, findApp, hasSlot, merge, replaceApp, settled, withSlots } f
  * @param {(name: string) => boolean} o.isIdle  Whether all slots of an app in the list are down.
  * @param {number} o.cpus
  * @param {number} o.nowMs
- * @returns {Change}
  */
 export function startSpecs(desired, specs, { isForced, isIdle, cpus, nowMs }) {
   /** @type {Change} */
@@ -39,7 +38,6 @@ export function startSpecs(desired, specs, { isForced, isIdle, cpus, nowMs }) {
  * @param {AppWish | null} app
  * @param {AppSpec & { instances: number }} spec
  * @param {{ isRunning: boolean, nowMs: number }} o
- * @returns {Change}
  */
 function startOne(desired, app, spec, { isRunning, nowMs }) {
   if (!app)
@@ -222,7 +220,6 @@ function placeOfNew({ slots, generation, rollout }, want) {
  * @param {Change} change
  * @param {string} name
  * @param {string} by
- * @returns {Change}
  */
 function restartAll(change, name, by) {
   const app = findApp(change.desired, name);
@@ -244,7 +241,6 @@ function restartAll(change, name, by) {
  * @param {AppWish} app
  * @param {SlotWish[]} slots
  * @param {Rollout['cause']} cause
- * @returns {Rollout}
  */
 function rolloutFor(app, slots, cause) {
   // The others go on with their reload.

@@ -91,7 +91,6 @@ export function nothingDesired() {
 /**
  * @param {Desired} desired
  * @param {string} name
- * @returns {AppWish | null}
  */
 export function findApp(desired, name) {
   return desired.apps.find((app) => app.spec.name === name) ?? null;
@@ -138,7 +137,6 @@ export function replaceApp(desired, app) {
  * What an instance of some generation is started with.
  * @param {AppWish} app
  * @param {number} generation
- * @returns {AppSpec}
  */
 export function specOf(app, generation) {
   return app.previous?.find((past) => past.generation >= generation)?.spec ?? app.spec;

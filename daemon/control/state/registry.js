@@ -139,7 +139,6 @@ export function numberFromZero(world) {
 /**
  * @param {World} world
  * @param {number} id
- * @returns {Memory}
  */
 export function memoryOf(world, id) {
   const known = world.memories.get(id);
@@ -160,7 +159,6 @@ const indexes = new WeakMap();
 /**
  * @param {World} world
  * @param {number} id
- * @returns {Found | null}
  */
 export function findSlot({ desired }, id) {
   let index = indexes.get(desired);
@@ -190,7 +188,6 @@ export function isWanted(world, seat) {
 /**
  * @param {World} world
  * @param {string} name
- * @returns {Seat[]}
  */
 export function seatsOf(world, name) {
   return [...world.seats.values()].filter((seat) => seat.name === name);
@@ -209,7 +206,6 @@ export function seatsOfSlot(world, id) {
  * The seat an instance is sitting in now, or null: it has been left behind, or is nobody's.
  * @param {World} world
  * @param {string} instanceId
- * @returns {Seat | null}
  */
 export function seatOfInstance(world, instanceId) {
   const label = world.instances.get(instanceId)?.label;
@@ -220,7 +216,6 @@ export function seatOfInstance(world, instanceId) {
 /**
  * The slots that have a process, or the rest of one.
  * @param {World} world
- * @returns {Set<number>}
  */
 export function occupiedSlots(world) {
   return new Set([...world.instances.values()].map((instance) => instance.label.id));

@@ -36,7 +36,6 @@ export function matcher(targets) {
 /**
  * @param {Selected[]} all
  * @param {string} target
- * @returns {Selected[]}
  */
 function selectOne(all, target) {
   const found = matches(all, target);
@@ -51,7 +50,6 @@ function selectOne(all, target) {
 /**
  * @param {Selected[]} all
  * @param {string} target
- * @returns {Selected[]}
  */
 function matches(all, target) {
   if (target === 'all') return all;

@@ -59,7 +59,6 @@ export function slotOfNote(key) {
 /**
  * A note comes from whatever version of control wrote it: what is missing is filled in.
  * @param {unknown} note
- * @returns {Memory}
  */
 export function readNote(note) {
   return typeof note === 'object' && note !== null ? { ...newMemory(), ...note } : newMemory();

@@ -52,9 +52,7 @@ export function pidFileOf({ name, cwd, mode, instancesGiven, pidFile }, id, pids
 
 /**
  * @param {World} world
- * @param {object} o
- * @param {string} o.pids
- * @param {Journal} o.journal
+ * @param {{ pids: string, journal: Journal }} o
  * @returns {PidFiles}
  */
 export function createPidFiles(world, { pids, journal }) {
@@ -214,10 +212,7 @@ function isStale(file) {
   }
 }
 
-/**
- * @param {PidFile} file
- * @returns {number | null}
- */
+/** @param {PidFile} file */
 function readPid(file) {
   try {
     const pid = Number(readShort(file).trim());

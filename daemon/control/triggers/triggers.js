@@ -46,7 +46,6 @@ const REASON_MAX = 200;
 /**
  * @param {Omit<Desk, 'triggers'>} desk
  * @param {Senses} senses
- * @returns {Triggers}
  */
 export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees, sharedBytes }) {
   const { control, parts } = desk;

@@ -132,7 +132,6 @@ function ownership(folders, files) {
 /**
  * @param {unknown} given  `ignored` of chokidar: one or several; what is no text cannot come from a
  *   file.
- * @returns {string[]}
  */
 function textsOf(given) {
   return (Array.isArray(given) ? given : [given]).filter((one) => typeof one === 'string');

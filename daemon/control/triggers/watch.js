@@ -156,7 +156,6 @@ export function stopWatching(spec) {
 /**
  * Whoever says what to watch wants it watched.
  * @param {Partial<AppSpec>} fields  That are set.
- * @returns {Partial<AppSpec>}
  */
 export function asSwitched(fields) {
   return fields.watch === undefined || fields.watchOff !== undefined ? fields : { ...fields, watchOff: false };

@@ -80,7 +80,6 @@ export function createSharedWatchers(openWatcher) {
   /**
    * @param {string} key
    * @param {WatcherOptions} o
-   * @returns {Shared}
    */
   function begin(key, o) {
     const members = new Set([o]);

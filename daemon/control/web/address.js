@@ -16,10 +16,7 @@ import {
 /** @import { IncomingHttpHeaders } from 'node:http' */
 /** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 
-/**
- * @param {string} text
- * @returns {WebAddress}
- */
+/** @param {string} text */
 export function readListen(text) {
   const address = parseWebListen(text);
   if (address) return address;

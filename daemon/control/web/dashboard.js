@@ -80,7 +80,6 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
    * One change after the other.
    * @template T
    * @param {() => Promise<T>} work
-   * @returns {Promise<T>}
    */
   function inTurn(work) {
     const done = last.then(work);

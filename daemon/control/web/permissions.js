@@ -127,7 +127,6 @@ function refused(message) {
 /**
  * @param {string} method
  * @param {boolean} mayAct
- * @returns {string[]}
  */
 function parametersOf(method, mayAct) {
   if (Object.hasOwn(READINGS, method)) return READINGS[method];
@@ -149,7 +148,6 @@ function parametersOf(method, mayAct) {
  * in records of deaths.
  * @param {Control} control
  * @param {string} who
- * @returns {Control}
  */
 function askedBy(control, who) {
   /** @type {Control['mutate']} */
@@ -201,7 +199,6 @@ const SPEC_FIELDS = [
  * An answer without variables, secrets, and places that may hold a password.
  * @template T
  * @param {T} answer
- * @returns {T}
  */
 function withoutSecrets(answer) {
   const { slots } = /** @type {{ slots?: Record<string, any>[] }} */ (answer ?? {});

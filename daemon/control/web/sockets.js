@@ -123,7 +123,6 @@ const NO_TEXT = 1003;
  * A WebSocket as the stream of lines that a client of the socket is: what is known there of slow
  * readers counts here, too. Each message is a line, both ways.
  * @param {WebSocket} ws
- * @returns {Duplex}
  */
 function pageStream(ws) {
   const stream = new Duplex({

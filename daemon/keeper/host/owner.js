@@ -3,11 +3,7 @@
 // such a path with the rights of the user.
 import { describeError, log } from './log.js';
 
-/**
- * @typedef {object} Owner
- * @property {number} uid
- * @property {number} gid
- */
+/** @typedef {{ uid: number, gid: number }} Owner */
 
 /**
  * @param {{ uid?: number, gid?: number }} params  As the process is spawned with them.

@@ -31,7 +31,6 @@ const PS_MS = 2_000;
  *   runs as our user.
  * @param {ProcessFact[]} known  From an earlier look. A pid that belongs to another process by now
  *   does not count.
- * @returns {ProcessFact[]}
  */
 export function relativesOf(table, { instanceId, pid: leader, owner }, known) {
   const before = new Map(known.map(({ pid, startTicks }) => [pid, startTicks]));
@@ -163,7 +162,6 @@ async function fromPs() {
  * Sends a signal to a process that may already be gone, or may have become another user's (sudo).
  * @param {number} pid
  * @param {NodeJS.Signals | 0} signal
- * @returns {'sent' | 'gone' | 'forbidden'}
  */
 export function signalProcess(pid, signal) {
   try {

@@ -46,7 +46,6 @@ export function bindToPath(claim, owner, isTakenOver) {
 /**
  * @param {Claim} claim
  * @param {Owner | null} owner
- * @returns {Handle | null}
  */
 export function bindAgain(claim, owner) {
   try {
@@ -61,7 +60,6 @@ export function bindAgain(claim, owner) {
 /**
  * @param {Claim} claim
  * @param {number} flags
- * @returns {Handle}
  */
 export function bindOnce({ address, port, family, flags: own }, flags) {
   const handle =

@@ -162,7 +162,6 @@ export class Listeners {
    * @param {Claimant} claimant
    * @param {Claim} claim
    * @param {boolean} beside
-   * @returns {Handle}
    */
   #open({ scope, owner }, claim, beside) {
     const holder = this.holderOf(scope, claim);

@@ -17,7 +17,6 @@ export function createOwnPorts(listeners) {
     /**
      * @param {Child} child  It has not listened yet.
      * @param {{ address: string, port: number }} reached
-     * @returns {boolean}
      */
     isRefused({ instanceId, scope, slot }, { address, port }) {
       const reached = listeners.ofApp({ scope }, { address, port, flags: 0 });

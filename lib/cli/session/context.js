@@ -48,7 +48,6 @@ export function createContext(given) {
   /**
    * @template {Client | null} T
    * @param {T} client
-   * @returns {T}
    */
   const keep = (client) => {
     if (client) clients.add(client);

@@ -38,7 +38,6 @@ export async function outcome(context, client, slots, { done, json }) {
 /**
  * "api" (4 instances), "worker".
  * @param {SlotStatus[]} slots
- * @returns {string}
  */
 export function summarise(slots) {
   /** @type {Map<string, number>} */

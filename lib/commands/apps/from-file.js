@@ -88,7 +88,6 @@ async function readSpecs(context, wanted) {
 /**
  * Says how the number of instances changes. The user did not type it just now: a file says it.
  * @param {PlanItem} item
- * @returns {string[]}
  */
 function explainInstances({ name, changes, kept }) {
   if (kept)

@@ -62,7 +62,6 @@ export async function run(context, words, options, args) {
  * @param {Record<string, any>} options
  * @param {string[]} args
  * @param {(sentence: string) => void} say
- * @returns {Promise<AppSpec[]>}
  */
 async function specsOf(context, words, options, args, say) {
   const exits = separateExitCodes(options.stopExitCodes ?? []);

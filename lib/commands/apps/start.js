@@ -272,7 +272,6 @@ function isFile(file) {
  * @param {string[]} words  The file. Default: the one in this folder.
  * @param {Record<string, any>} options
  * @param {string[]} [args]  For every app of the file.
- * @returns {Promise<Outcome>}
  */
 export async function startOrRestart(context, [file], options, args = []) {
   return renewFromFile(context, 'restart', file ?? null, options, withArgs(readRestartOptions(options), args));
@@ -284,7 +283,6 @@ export async function startOrRestart(context, [file], options, args = []) {
  * @param {string[]} words
  * @param {Record<string, any>} options
  * @param {string[]} [args]  For every app of the file.
- * @returns {Promise<Outcome>}
  */
 export async function startOrReload(context, [file], options, args = []) {
   return renewFromFile(context, 'reload', file ?? null, options, withArgs(readReloadOptions(options), args));

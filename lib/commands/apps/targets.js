@@ -26,7 +26,6 @@ export async function reachListed(context, targets) {
  * @param {Pick<Context, 'cwd'>} context
  * @param {Pick<Client, 'request'>} client
  * @param {string[]} targets
- * @returns {Promise<string[]>}
  */
 export async function absoluteScripts({ cwd }, client, targets) {
   const isScript = targets.map((target) => !isAbsolute(target) && isFile(resolve(cwd, target)));

@@ -32,7 +32,6 @@ export function describeError(error, file) {
 /**
  * @param {string} stack  Or what Node.js prints about an error.
  * @param {string} file
- * @returns {{ line: number, column: number | null } | null}
  */
 export function placeIn(stack, file) {
   const names = [pathToFileURL(file).href, file].map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));

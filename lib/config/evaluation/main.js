@@ -8,9 +8,7 @@ import { asPlain } from './plain.js';
 /** @import { Loaded } from '../file/load.js' */
 /** @import { EvaluationError } from './describe-error.js' */
 
-/**
- * @typedef {(Loaded & { variables: Variable[] }) | { error: EvaluationError }} Answer
- */
+/** @typedef {(Loaded & { variables: Variable[] }) | { error: EvaluationError }} Answer */
 
 // A process of its own for the user's config: it may go to another folder or end itself, what it
 // leaves running ends with it, and a promise that never settles is noticed. A thread would do for

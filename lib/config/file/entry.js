@@ -148,7 +148,6 @@ function asServer(options, { folder, shellCwd, path }) {
 /**
  * @param {Record<string, any>} options
  * @param {Choice} choice
- * @returns {string}
  */
 function nameOf({ name, script, cwd, appendEnvToName }, { env, folder, shellCwd }) {
   const isCommand = /\s/.test(script.trim()) && placeScript(script, cwd, { folder, shellCwd }).file === null;

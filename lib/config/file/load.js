@@ -116,7 +116,6 @@ async function parseYaml(text, file) {
  * What stands on stdin: JSON when it looks like it, else YAML.
  * @param {string} text
  * @param {string} file
- * @returns {Promise<unknown>}
  */
 async function parseEither(text, file) {
   const isJson = /^\s*(\/\/[^\n]*\n\s*|\/\*[^]*?\*\/\s*)*[{[]/.test(withoutMark(text));

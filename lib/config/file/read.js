@@ -149,7 +149,6 @@ export async function describeConfig({
  * @param {string} file
  * @param {Entry[]} entries
  * @param {string | null} only
- * @returns {Entry[]}
  */
 function chosen(file, entries, only) {
   if (only === null) return entries;

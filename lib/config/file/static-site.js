@@ -56,7 +56,6 @@ export function staticSite(entry, where = 'static') {
  * PM2's own way of saying "serve a folder" in the list of apps: `script: "serve"`, and PM2_SERVE_*
  * among the variables. The one who reads the file knows whether there is a script of that name.
  * @param {Record<string, any>} app
- * @returns {boolean}
  */
 export function isServeApp({ script, interpreter }) {
   return script === 'serve' && (interpreter === undefined || interpreter === null);

@@ -27,7 +27,6 @@ export function asEnvironment(value, where) {
 /**
  * @param {unknown} value
  * @param {string} where
- * @returns {'cluster' | 'fork'}
  */
 function asMode(value, where) {
   const mode = typeof value === 'string' ? value.replace(/_mode$/, '') : '';
@@ -38,7 +37,6 @@ function asMode(value, where) {
 /**
  * @param {unknown} value
  * @param {string} where
- * @returns {string}
  */
 function asPort(value, where) {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value).trim() : '';

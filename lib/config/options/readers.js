@@ -81,7 +81,6 @@ export function asText(value, where) {
 /**
  * @param {unknown} value
  * @param {string} where
- * @returns {string[]}
  */
 function asWords(value, where) {
   if (Array.isArray(value) && value.every((word) => ['string', 'number', 'boolean'].includes(typeof word)))
@@ -94,7 +93,6 @@ function asWords(value, where) {
 /**
  * @param {unknown} value
  * @param {string} where
- * @returns {number | string}
  */
 function asInstances(value, where) {
   const text =

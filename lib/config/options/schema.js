@@ -26,10 +26,7 @@ export const TOP_LEVEL = ['apps', 'static', 'deploy', 'pm2', 'nclust'];
 /** @type {Map<string, Attribute> | null} */
 let byWord = null;
 
-/**
- * @param {string} word  Name or alias, in snake_case or camelCase.
- * @returns {Attribute | null}
- */
+/** @param {string} word  Name or alias, in snake_case or camelCase. */
 export function findAttribute(word) {
   byWord ??= new Map(ATTRIBUTES.flatMap((row) => wordsFor(row).map((one) => [one, row])));
   return byWord.get(word) ?? null;

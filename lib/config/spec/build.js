@@ -99,7 +99,6 @@ function wantsCluster({ execMode, executeCommand, instances }) {
 /**
  * The environment an app gets from the shell.
  * @param {Record<string, string | undefined>} env
- * @returns {Record<string, string>}
  */
 export function snapshot(env) {
   const kept = Object.entries(env).filter(([key, value]) => value !== undefined && !NOT_INHERITED.includes(key));
@@ -112,7 +111,6 @@ export function snapshot(env) {
  * @param {string} target
  * @param {string} cwd
  * @param {Surroundings} surroundings
- * @returns {{ script: string, isCommand: boolean }}
  */
 export function locate(target, cwd, { cwd: shellCwd, env }) {
   const files = [...new Set([resolve(cwd, target), resolve(shellCwd, target)])];

@@ -149,7 +149,6 @@ function itself(script) {
  * @param {string} script
  * @param {string[]} names  The first that is there and can run the script is taken.
  * @param {Where} where
- * @returns {Program}
  */
 function withInterpreter(script, names, where) {
   const found = names.flatMap((name) => findInterpreter(name, where) ?? []);
@@ -218,7 +217,6 @@ const VERSION_MS = 5_000;
 /**
  * @param {string} file
  * @param {Where} where
- * @returns {string}
  */
 function nodeVersion(file, { node, owner: { uid, gid } }) {
   if (file === node.file) return node.version;

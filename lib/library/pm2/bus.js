@@ -52,10 +52,7 @@ export class PatternEmitter {
     return this;
   }
 
-  /**
-   * @param {string} event
-   * @returns {Listener[]}
-   */
+  /** @param {string} event */
   listeners(event) {
     return this.#matching(event).map(({ entry }) => entry.listener);
   }

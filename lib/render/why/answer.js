@@ -110,10 +110,7 @@ function since(atMs, nowMs) {
   return atMs === null ? '' : ` since ${clockTime(atMs, nowMs)} (${coarse(nowMs - atMs)})`;
 }
 
-/**
- * @param {SlotStatus[]} slots
- * @returns {number | null}
- */
+/** @param {SlotStatus[]} slots */
 function firstStart(slots) {
   const starts = slots.flatMap(({ startedAtMs }) => startedAtMs ?? []);
   return starts.length > 0 ? Math.min(...starts) : null;
@@ -140,7 +137,6 @@ function afterRollout(slots, own) {
  * @param {ShownStatus} status
  * @param {SlotStatus[]} slots
  * @param {{ about: LoggedEvent[], crashes: LoggedEvent[] }} o
- * @returns {number | null}
  */
 function sinceOf(status, slots, { about, crashes }) {
   const last = (/** @type {string[]} */ ...types) => about.findLast(({ type }) => types.includes(type))?.at ?? null;

@@ -16,7 +16,6 @@ const BETWEEN_CRASHES = new Set(['started', 'ready', 'backoff']);
  * Folds the events of an app into lines, oldest first: an event that another one implies is left
  * out, and a run of events of one kind becomes one line.
  * @param {LoggedEvent[]} events
- * @returns {TimeLine[]}
  */
 export function foldEvents(events) {
   const kept = withoutConsequences(events);
@@ -59,7 +58,6 @@ function withoutConsequences(events) {
  * The run of events that begins at an index and makes one line.
  * @param {LoggedEvent[]} events
  * @param {number} from
- * @returns {LoggedEvent[]}
  */
 function runFrom(events, from) {
   const first = events[from];

@@ -17,7 +17,6 @@ import { foldEvents } from './fold.js';
 /**
  * @param {Why} data
  * @param {View} view
- * @returns {string}
  */
 export function renderWhy({ stories, ...o }, view) {
   return stories.map((story) => renderStory(story, o, view)).join('\n');
@@ -97,10 +96,7 @@ function wordsLines({ events }, { nowMs, paint }) {
   ];
 }
 
-/**
- * @param {Story} story
- * @returns {{ slot: number, what: string }[]}
- */
+/** @param {Story} story */
 function waitingOf({ slots }) {
   return slots.flatMap(({ slot, waitingFor }) => (waitingFor ? [{ slot, what: waitingFor }] : []));
 }

@@ -22,7 +22,6 @@ export function lowerOomScore(file = OWN) {
  * @template T
  * @param {() => T} start  Synchronous.
  * @param {string} [file]
- * @returns {T}
  */
 export function atUsualOomScore(start, file = OWN) {
   if (read(file) !== LOW || !tryWrite(file, '0')) return start();
@@ -45,7 +44,6 @@ function read(file) {
 /**
  * @param {string} file
  * @param {string} score
- * @returns {boolean}
  */
 function tryWrite(file, score) {
   try {

@@ -14,7 +14,6 @@ export const INSTANCES_FORMS =
  * @param {object} [o]
  * @param {string} [o.root]  Where /proc and /sys are looked for. Default "/".
  * @param {number} [o.affinity]  Default: what libuv reports.
- * @returns {number}
  */
 export function availableCpus({ root = '/', affinity = availableParallelism() } = {}) {
   const quota = Math.min(quotaV1(root), quotaV2(root));

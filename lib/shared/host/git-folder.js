@@ -87,10 +87,7 @@ export async function readGitFolder(root, user) {
   }
 }
 
-/**
- * @param {string} url
- * @returns {string}
- */
+/** @param {string} url */
 export function withoutCredentials(url) {
   // An address of ssh needs its user name.
   return url

@@ -50,7 +50,6 @@ export const STICKY = 0o1000;
  * @param {string} path
  * @param {(found: Reached) => T} work  In this turn: the descriptors are closed after it.
  * @param {{ isFollowing?: boolean }} [o]  Whether a link at the end is followed.
- * @returns {T}
  */
 export function reach(user, path, work, { isFollowing = true } = {}) {
   const todo = partsOf(path);

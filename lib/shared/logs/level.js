@@ -77,10 +77,7 @@ export function recordOf(line) {
   }
 }
 
-/**
- * @param {Record<string, unknown>} record
- * @returns {Level | null}
- */
+/** @param {Record<string, unknown>} record */
 export function levelOfRecord(record) {
   for (const key of KEYS) {
     const level = readLevel(record[key]);
@@ -89,10 +86,7 @@ export function levelOfRecord(record) {
   return null;
 }
 
-/**
- * @param {unknown} value
- * @returns {Level | null}
- */
+/** @param {unknown} value */
 function readLevel(value) {
   if (typeof value === 'string') {
     const word = stripVTControlCharacters(value).trim().toLowerCase();

@@ -120,11 +120,7 @@ export function whyUnserved(reason) {
 
 /**
  * For the list: what is not served, why, and which command serves it elsewhere.
- * @param {object} o
- * @param {string} o.what
- * @param {string} o.where
- * @param {string} o.reason
- * @param {string} o.instead
+ * @param {{ what: string, where: string, reason: string, instead: string }} o
  */
 export function unservedNotice({ what, where, reason, instead }) {
   const words = whyUnserved(reason);

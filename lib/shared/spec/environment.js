@@ -158,7 +158,6 @@ export function declaredLayers(spec) {
  * What an app is given of a shell.
  * @param {Record<string, string>} shellEnv
  * @param {AppSpec['filterEnv']} filter
- * @returns {Record<string, string>}
  */
 export function filtered(shellEnv, filter) {
   if (filter === false) return shellEnv;
@@ -177,7 +176,6 @@ function isLeftOut(key, filter) {
 /**
  * Why a spec cannot become an environment, in words that follow the name of the app.
  * @param {AppSpec} spec
- * @returns {string | null}
  */
 export function environmentFault(spec) {
   const { incrementVar } = spec;

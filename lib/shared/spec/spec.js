@@ -163,7 +163,6 @@ export function checkSpecChange(value, keyPath = 'spec') {
 /**
  * A spec that an earlier version has checked, with the defaults of the fields it did not know.
  * @param {Partial<AppSpec>} spec
- * @returns {AppSpec}
  */
 export function completeSpec(spec) {
   const missing = Object.entries(SPEC_RULES).filter(([key, { fallback }]) => !(key in spec) && fallback !== undefined);
@@ -186,7 +185,6 @@ export function laterFields(spec) {
 /**
  * @param {unknown} value
  * @param {string} keyPath
- * @returns {Record<string, unknown>}
  */
 function checkObject(value, keyPath) {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))

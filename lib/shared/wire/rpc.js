@@ -107,7 +107,6 @@ export function parseLine(line) {
  * @param {string | number} id
  * @param {string} method
  * @param {object} params
- * @returns {string}
  */
 export function requestLine(id, method, params) {
   return `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
@@ -116,7 +115,6 @@ export function requestLine(id, method, params) {
 /**
  * @param {string | number | null} id
  * @param {unknown} result
- * @returns {string}
  */
 export function resultLine(id, result) {
   return `${JSON.stringify({ jsonrpc: '2.0', id, result: result ?? {} })}\n`;
@@ -125,7 +123,6 @@ export function resultLine(id, result) {
 /**
  * @param {string | number | null} id
  * @param {WireError} error
- * @returns {string}
  */
 export function errorLine(id, error) {
   return `${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`;
@@ -134,7 +131,6 @@ export function errorLine(id, error) {
 /**
  * @param {string} method
  * @param {object} params
- * @returns {string}
  */
 export function notificationLine(method, params) {
   return `${JSON.stringify({ jsonrpc: '2.0', method, params })}\n`;

@@ -50,7 +50,6 @@ export async function measureReloadLosses() {
  * @param {ServiceName} name
  * @param {Kind} kind
  * @param {'http' | 'https' | 'h2'} protocol
- * @returns {Promise<number>}
  */
 async function reloadUnder(name, kind, protocol) {
   const service = await openService(name, { workers: 2, protocol });

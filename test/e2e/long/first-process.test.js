@@ -40,10 +40,7 @@ function asFirstProcess(home, command, { env = {}, input } = {}) {
  */
 const runtime = (...words) => [RUNTIME, `--node=${nodeUnderTest()}`, ...words];
 
-/**
- * @param {number} parent
- * @returns {number[]}
- */
+/** @param {number} parent */
 function childrenOf(parent) {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))

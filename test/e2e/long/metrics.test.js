@@ -24,7 +24,6 @@ async function metrics(home, params = {}) {
  * Ticks that come to a client that follows.
  * @param {Sandbox} home
  * @param {object} params
- * @returns {Promise<() => Promise<any>>}
  */
 async function following(home, params) {
   const wire = await home.wire();

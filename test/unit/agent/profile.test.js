@@ -22,7 +22,6 @@ beforeEach(() => {
 /**
  * @param {string} step
  * @param {object} [more]
- * @returns {Promise<any>}
  */
 const ask = (step, more = {}) => new Promise((resolve) => profile({ step, file, ...more }, resolve));
 const written = () => JSON.parse(readFileSync(file, 'utf8'));

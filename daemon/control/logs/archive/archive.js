@@ -103,10 +103,7 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     else lookSoon();
   }
 
-  /**
-   * One after the other.
-   * @returns {Promise<void>}
-   */
+  /** One after the other. */
   function look() {
     looks += 1;
     looking = looking
@@ -173,10 +170,7 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     journal('log-segment-kept', { path: kept, code: /** @type {NodeJS.ErrnoException} */ (error).code });
   }
 
-  /**
-   * The newest first: in a flood the oldest are gone before they are compressed.
-   * @returns {{ path: string, segment: Segment, kind: 'gzip' | 'zstd' } | null}
-   */
+  /** The newest first: in a flood the oldest are gone before they are compressed. */
   function nextToCompress() {
     let next = null;
     for (const { path, limits, segments } of stock.files()) {

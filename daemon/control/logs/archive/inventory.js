@@ -50,10 +50,7 @@ export function createStock(logsFolder) {
     if (file.isInHome) homeBytes += bytes;
   }
 
-  /**
-   * @param {string} path
-   * @returns {Stocked}
-   */
+  /** @param {string} path */
   function at(path) {
     const known = files.get(path);
     if (known) return known;
@@ -168,7 +165,6 @@ function bytesOf({ activeBytes, segments }) {
  * @param {string} folder
  * @param {SegmentName} name
  * @param {User | null} user
- * @returns {Segment | null}
  */
 function find(folder, name, user) {
   for (const compression of FORMS) {

@@ -22,10 +22,7 @@ import { byAge } from './segments.js';
 /**
  * Which segments have to go. Active files never do.
  * @param {Kept[]} files
- * @param {object} o
- * @param {number} o.homeMaxTotalBytes
- * @param {number} o.nowMs
- * @returns {Segment[]}
+ * @param {{ homeMaxTotalBytes: number, nowMs: number }} o
  */
 export function planRetention(files, { homeMaxTotalBytes, nowMs }) {
   /** @type {Set<Segment>} */

@@ -112,7 +112,6 @@ export function namesIn(folder, user) {
 /**
  * @param {string} path  Of an active file.
  * @param {User | null} user
- * @returns {SegmentName[]}
  */
 export function namesOf(path, user) {
   const start = `${basename(path, extname(path))}__`;

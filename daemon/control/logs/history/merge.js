@@ -20,7 +20,6 @@ export function breathe() {
  * @param {(reader: PathReader, line: ReadLine) => Promise<unknown> | null} take  Reading waits for
  *   the promise that it returns.
  * @param {AbortSignal} signal
- * @returns {Promise<void>}
  */
 export async function mergeLines(readers, take, signal) {
   const open = createOpenReaders();

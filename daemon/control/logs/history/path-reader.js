@@ -127,10 +127,7 @@ export class PathReader {
     return this.nextLine !== undefined;
   }
 
-  /**
-   * The same in this turn, up to a compressed segment.
-   * @returns {boolean}
-   */
+  /** The same in this turn, up to a compressed segment. */
   fillNow() {
     while (!this.nextLine && !this.isExhausted) {
       const open = this.#openForReading();

@@ -23,7 +23,6 @@ import { PathReader } from './path-reader.js';
  * @param {AbortSignal} signal
  * @param {Map<string, Position>} [ends]  Where each path ended when the client asked: lines written
  *   since then do not count.
- * @returns {Promise<Map<string, Position>>}
  */
 async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
   /** @type {Map<string, Position>} */
@@ -55,7 +54,6 @@ async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
  * @param {string[]} paths
  * @param {number} sinceMs
  * @param {Shelf} shelf
- * @returns {Promise<Map<string, Position>>}
  */
 async function startsSince(paths, sinceMs, shelf) {
   /** @type {Map<string, Position>} */
@@ -131,7 +129,6 @@ async function lastOfPath(path, wanted, { shelf, signal, segmentsOf, end }) {
  * @param {string} path
  * @param {Content} content
  * @param {Shelf} shelf
- * @returns {Content}
  */
 function findAgain(path, content, shelf) {
   const now = findContent(path, { startedAtMs: content.startedAtMs, offset: 0 }, shelf);

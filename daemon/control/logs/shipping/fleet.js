@@ -80,7 +80,6 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
   /**
    * @param {string} key
    * @param {{ name: string, id: number, user: User | null, target: string }} o
-   * @returns {Berth}
    */
   function newBerth(key, { name, id, user, target }) {
     const { tally } = tallies.get(key) ?? { tally: createTally(target, name, clock.nowMs) };

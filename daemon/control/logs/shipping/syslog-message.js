@@ -16,10 +16,7 @@ const APP_NAME_MAX = 48;
 /**
  * The app is the APP-NAME, the id of the slot the PROCID, and the stream decides on severity and
  * MSGID.
- * @param {object} o
- * @param {number} o.facility
- * @param {string} o.hostname
- * @param {string} o.name
+ * @param {{ facility: number, hostname: string, name: string }} o
  * @returns {SyslogMessage}
  */
 export function createSyslogMessage({ facility, hostname, name }) {

@@ -61,10 +61,7 @@ function onceOnly(events) {
   };
 }
 
-/**
- * @param {unknown} error
- * @returns {string}
- */
+/** @param {unknown} error */
 export function reasonOf(error) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
   return code ?? message ?? String(error);

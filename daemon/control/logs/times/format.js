@@ -23,7 +23,6 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 /**
  * @param {string} folder
  * @param {string} path  Of the active file, or the plain path of a segment.
- * @returns {string}
  */
 export function timesFileOf(folder, path) {
   return join(folder, createHash('sha1').update(resolve(path)).digest('hex').slice(0, 16));

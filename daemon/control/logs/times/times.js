@@ -176,7 +176,6 @@ export function readTimes(folder, path) {
  * @param {string} file
  * @param {string} path
  * @param {number} nowMs
- * @returns {{ startedAtMs: number, last: Moment | null, bytes: number }}
  */
 function resume(file, path, nowMs) {
   const bytes = readTimesFile(file);
@@ -235,10 +234,7 @@ function openOrMake(folder, file) {
   return openSync(file, FLAGS, 0o600);
 }
 
-/**
- * @param {() => void} act
- * @returns {boolean}
- */
+/** @param {() => void} act */
 function attempt(act) {
   try {
     act();

@@ -146,7 +146,6 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
   /**
    * @param {Buffer} chunk
    * @param {Told} told
-   * @returns {Promise<void> | null}
    */
   function queue(chunk, told) {
     if (pendingBytes > PENDING_MAX_BYTES && isDropping()) {

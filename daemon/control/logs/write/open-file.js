@@ -227,7 +227,6 @@ function positionOf({ sizeBytes, times }) {
  * @param {User | null} user
  * @param {string} path
  * @param {number} nowMs
- * @returns {number}
  */
 function openOrMake(user, path, nowMs) {
   try {

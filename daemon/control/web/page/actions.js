@@ -158,7 +158,6 @@ function scaling({ name, workers }) {
  * @param {number} progress.done
  * @param {number} progress.total
  * @param {{ slot: number, phase: string, forMs: number, detail: string | null }[]} progress.waiting
- * @returns {string[]}
  */
 export function progressWords({ done, total, waiting }) {
   const lines = waiting

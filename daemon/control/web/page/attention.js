@@ -150,7 +150,6 @@ const SHOWN = 60;
  * What has happened to an app, the newest first: what `nclust why` tells.
  * @param {LoggedEvent[]} events
  * @param {{ name: string, id: number | null }} about
- * @returns {LoggedEvent[]}
  */
 export function eventsAbout(events, { name, id }) {
   const isOurs = (/** @type {LoggedEvent} */ event) =>

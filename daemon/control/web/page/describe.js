@@ -203,7 +203,6 @@ function written(value) {
  * What is the same for all instances.
  * @param {SlotStatus[]} slots
  * @param {'logFile' | 'outFile' | 'errorFile'} field
- * @returns {string[]}
  */
 function shared(slots, field) {
   const path = slots[0][field];

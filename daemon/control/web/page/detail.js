@@ -135,7 +135,6 @@ export function createDetail({ place, connection, onGo, onAct }) {
   /**
    * @param {World} world
    * @param {{ nowMs: number }} times
-   * @returns {void}
    */
   function update(world, { nowMs }) {
     const isNew = world.sample !== last?.sample;

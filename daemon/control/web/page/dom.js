@@ -7,7 +7,6 @@
  * @param {Record<string, any>} [props]  `on...`: a listener; with a dash, or `role`: an attribute;
  *   else a property.
  * @param {...Child} children
- * @returns {HTMLElementTagNameMap[N]}
  */
 export function el(name, props = {}, ...children) {
   const node = document.createElement(name);
@@ -26,7 +25,6 @@ export function el(name, props = {}, ...children) {
  * @template {keyof SVGElementTagNameMap} N
  * @param {N} name
  * @param {Record<string, string>} attributes
- * @returns {SVGElementTagNameMap[N]}
  */
 export function svg(name, attributes) {
   const node = document.createElementNS('http://www.w3.org/2000/svg', name);
@@ -66,7 +64,6 @@ export function attribute(node, name, value) {
 /**
  * @template {HTMLElement} [E=HTMLElement]
  * @param {string} id
- * @returns {E}
  */
 export function byId(id) {
   return /** @type {E} */ (document.getElementById(id));

@@ -17,10 +17,7 @@ export function readFragment(fragment) {
   return { token: given.get('token'), place };
 }
 
-/**
- * @param {Place} place
- * @returns {string}
- */
+/** @param {Place} place */
 export function fragmentOf({ app, worker }) {
   if (worker !== undefined) return `#worker=${worker}`;
   return app === undefined ? '#' : `#app=${encodeURIComponent(app)}`;

@@ -116,10 +116,7 @@ export function statusOf(workers) {
   return SEVERITY.find((status) => workers.some((worker) => worker.status === status)) ?? 'stopped';
 }
 
-/**
- * @param {WorkerSample[]} workers
- * @returns {Map<string, WorkerSample[]>}
- */
+/** @param {WorkerSample[]} workers */
 export function byApp(workers) {
   /** @type {Map<string, WorkerSample[]>} */
   const found = new Map();
@@ -134,7 +131,6 @@ export function byApp(workers) {
 /**
  * Since when an app is there: since its oldest worker is.
  * @param {WorkerSample[]} workers
- * @returns {number | null}
  */
 export function oldest(workers) {
   return workers.reduce(

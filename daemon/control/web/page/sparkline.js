@@ -127,7 +127,6 @@ export function withHistory(trend, { stepMs, endMs, points }, told) {
  * @param {Trend} trend  By the second.
  * @param {number} atMs
  * @param {AppSample | WorkerSample} of
- * @returns {Trend}
  */
 export function withSample(trend, atMs, of) {
   const last = trend.times.at(-1) ?? -Infinity;
@@ -154,7 +153,6 @@ export function withSample(trend, atMs, of) {
  * @param {number | undefined} before
  * @param {number} after
  * @param {number} stepMs
- * @returns {number[]}
  */
 function gapBetween(before, after, stepMs) {
   return before !== undefined && after - before > 2.5 * stepMs ? [before + stepMs] : [];
@@ -175,7 +173,6 @@ function limited({ stepMs, times, series }) {
 /**
  * @template T
  * @param {(name: SeriesName) => T} make
- * @returns {Record<SeriesName, T>}
  */
 function mapNames(make) {
   return /** @type {Record<SeriesName, T>} */ (Object.fromEntries(NAMES.map((name) => [name, make(name)])));

@@ -89,10 +89,7 @@ beforeAll(async () => {
 
 afterAll(() => home.close());
 
-/**
- * @param {string} name
- * @returns {any}
- */
+/** @param {string} name */
 const processOf = (name) => jlist.json().find((/** @type {{ name: string }} */ one) => one.name === name);
 
 test.runIf(hasGit)('versioning is what git says of the checkout, without the password of its remote', () => {

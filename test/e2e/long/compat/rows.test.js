@@ -23,10 +23,7 @@ const mentions = (text, word) => new RegExp(`(^|[^\\w-])${word}([^\\w-]|$)`, 'm'
 /** Flags of every program: they stand before the command, too. */
 const GLOBAL = ['-v', '--version', '-h', '--help', '-s', '--silent', '--no-color'];
 
-/**
- * @param {string} word
- * @returns {string[]}
- */
+/** @param {string} word */
 function flagsOf(word) {
   const command = findCommand(word);
   if (!command) return [];

@@ -23,12 +23,7 @@ function place(path) {
   return file;
 }
 
-/**
- * @param {object} [o]
- * @param {string} [o.node]
- * @param {string} [o.path]
- * @param {string[]} [o.words]
- */
+/** @param {{ node?: string, path?: string, words?: string[] }} [o] */
 function launch({ node = join(root, 'gone/bin/node'), path = '/nowhere', words = ['ls'], ...env } = {}) {
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const main = join(root, 'nclust.js');

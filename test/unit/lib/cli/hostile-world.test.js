@@ -122,9 +122,7 @@ afterAll(() => rmSync(cwd, { recursive: true }));
 
 /**
  * @param {string[]} argv
- * @param {object} o
- * @param {string} o.home
- * @param {0 | 1} [o.colours]
+ * @param {{ home: string, colours?: 0 | 1 }} o
  */
 async function nclust(argv, { home, colours = 0 }) {
   rmSync(join(cwd, 'out.cpuprofile'), { force: true });

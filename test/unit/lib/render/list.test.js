@@ -9,10 +9,7 @@ const NOW = 1_065_000;
 
 /**
  * @param {SlotStatus[]} slots
- * @param {object} [o]
- * @param {number | null} [o.columns]
- * @param {boolean} [o.hasColour]
- * @param {Record<string, unknown>} [o.options]
+ * @param {{ columns?: number | null, hasColour?: boolean, options?: Record<string, unknown> }} [o]
  */
 const render = (slots, { columns = null, hasColour = false, options = {} } = {}) =>
   renderList({ slots }, { columns, paint: createPaint(hasColour ? 1 : 0), nowMs: NOW, options });

@@ -10,9 +10,7 @@ const slots = [slotStatus(), slotStatus({ id: 1, slot: 1 })];
 /**
  * A command that waits for a manager which answers when the test says so.
  * @param {string[]} argv
- * @param {object} [o]
- * @param {boolean} [o.isTTY]
- * @param {Record<string, string>} [o.env]
+ * @param {{ isTTY?: boolean, env?: Record<string, string> }} [o]
  */
 async function waiting(argv, { isTTY = true, env = {} } = {}) {
   /** @type {any[]} */

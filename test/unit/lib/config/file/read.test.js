@@ -37,10 +37,7 @@ const readApps = (apps, wanted) => {
   return read({ file: 'apps.json', ...wanted });
 };
 
-/**
- * @param {Promise<unknown>} reading
- * @returns {Promise<any>}
- */
+/** @param {Promise<unknown>} reading */
 const failure = (reading) =>
   reading.then(
     () => {
