@@ -1,6 +1,5 @@
-// The table of the messages that an agent may send: the acts, the fields of each, their sizes, and
-// how often. The process behind a channel may be hostile or broken. The keeper drops a message that
-// does not fit, so the rest of the keeper and control can rely on what passes.
+// The messages that an agent may send: acts, fields, sizes and rates. The process behind a channel
+// may be hostile or broken, so the keeper drops each message that does not fit this table.
 import { isIP } from 'node:net';
 
 /** @import { Handle } from './sockets/listeners.js' */
@@ -10,9 +9,9 @@ const PATH_MAX_CHARS = 4_096;
 const TEXT_MAX_CHARS = 2_000;
 const WORD_MAX_CHARS = 64;
 const SIGNALS_MAX = 64;
-/** A report is passed on as it is. The limit is for its JSON. */
+/** For the JSON of a report. */
 const REPORT_MAX_CHARS = 16 * 1024;
-/** As above. */
+/** For the JSON of a stack. */
 const STACK_MAX_CHARS = 512 * 1024;
 
 /** @typedef {(value: any) => boolean} Shape */
@@ -80,9 +79,9 @@ const FAULT = object({ code: maybe(text(WORD_MAX_CHARS)), message: text(TEXT_MAX
 
 /** Messages in a second, for an act that does not depend on the load. */
 const SELDOM = 100;
-/** The same, for an act that comes with each listening socket of the app. */
+/** Messages in a second, for an act that comes with each listening socket of the app. */
 const BY_SOCKET = 2_000;
-/** The same, for an act that comes with each connection. */
+/** Messages in a second, for an act that comes with each connection. */
 const BY_CONNECTION = Infinity;
 /** Control writes each fault into its log. An agent has three parts that can fail. */
 const FAULTS_EVER = 20;
@@ -91,8 +90,8 @@ const FAULTS_EVER = 20;
  * @typedef {object} Rule  For one act.
  * @property {Record<string, Shape>} fields
  * @property {number} perS
- * @property {number} [ever]  How often one process may say it at all.
- * @property {boolean} [bringsSocket]  A handle of libuv, of the kind that the claim names.
+ * @property {number} [ever]  How many of these messages one process may send.
+ * @property {boolean} [bringsSocket]  The message needs a handle of the kind that its claim names.
  */
 
 /** @satisfies {Record<string, Rule>} */
@@ -127,8 +126,8 @@ const ACTS = {
   overflow: { fields: { seq: whole, claim: CLAIM, open: integer }, perS: BY_CONNECTION, bringsSocket: true },
   took: { fields: { seq: whole }, perS: BY_CONNECTION },
   declined: { fields: { seq: whole }, perS: BY_CONNECTION },
-  // The number of connections may be below 0: a server never counts up a connection that another
-  // process of the app sent it, and counts it down at its end.
+  // The number of connections may be below 0, because a server counts only the end of a connection
+  // that another process of the app sent it.
   vitals: { fields: { responses: whole, errors: whole, delayP99Ms: notNegative, connections: integer }, perS: SELDOM },
   report: { fields: { report: json(REPORT_MAX_CHARS) }, perS: SELDOM },
   fault: { fields: { part: text(WORD_MAX_CHARS), message: text(TEXT_MAX_CHARS) }, perS: SELDOM, ever: FAULTS_EVER },
@@ -141,10 +140,9 @@ const ACTS = {
 const RULES = ACTS;
 
 /**
- * Looks at each message before anything else does.
  * @returns
  *   {(child: object, message: any, handle?: Handle) => { act: Act | null, fault: string | null }}
- *   The act is null if there is no such act. The fault is for the log.
+ *   Checks one message. The act is null if there is no such act. The fault is for the log.
  */
 export function createEdge() {
   const isInTime = createRates();
@@ -170,7 +168,7 @@ function actOf(message) {
  * @param {Act} act
  * @param {any} message
  * @param {Handle} [handle]
- * @returns {string | null}  The field that is not as it should be.
+ * @returns {string | null}  The field that does not fit.
  */
 function unfitField(act, message, handle) {
   const { fields, bringsSocket } = RULES[act];
@@ -196,7 +194,7 @@ export function refusalOf(act, { seq }, fault) {
 
 const WINDOW_MS = 1_000;
 
-/** @returns {(child: object, act: Act) => boolean}  false: it says that too often. */
+/** @returns {(child: object, act: Act) => boolean}  false: too many of these messages. */
 function createRates() {
   /** @typedef {{ endMono: number, inWindow: number, ever: number }} Count */
   /** @type {WeakMap<object, Map<Act, Count>>} */

@@ -1,15 +1,13 @@
-// What control may say to apps, and hear from them.
+// The verbs of control that reach an app or its agent.
 import { KeeperError } from './protocol.js';
 import { createDeadline } from './retire.js';
 
 /** @import { Child } from './child.js' */
 /** @import { Verb } from './control-link.js' */
 
-/**
- * What may wait for an app that does not read: on its channel, in characters of JSON, and on its
- * standard input, in bytes.
- */
+/** Characters of JSON that may wait on the channel of an app that does not read. */
 const CHANNEL_MAX_CHARS = 1024 * 1024;
+/** Bytes that may wait on its standard input. */
 const INPUT_MAX_BYTES = 64 * 1024;
 
 /**
@@ -87,13 +85,11 @@ export function createAppVerbs({ findChild, children, messages }) {
   };
 }
 
-// What control may ask about the place of an instance in the rotation. Its agent does it; the fact
-// is the keeper's.
-
 /**
+ * The verbs that move an instance into the rotation and out of it.
  * @param {object} o
  * @param {(instanceId: string) => Promise<Child>} o.findChild  Rejects with ESRCH.
- * @param {(child: Child) => void} o.onChanged  It entered the rotation, or left it.
+ * @param {(child: Child) => void} o.onChanged  The instance has entered the rotation or left it.
  * @returns {Record<string, Verb>}
  */
 export function createRotationVerbs({ findChild, onChanged }) {
@@ -128,12 +124,10 @@ export function createRotationVerbs({ findChild, onChanged }) {
   };
 }
 
-// What control asks about an instance that only a living one can answer.
-
 /**
  * @param {(instanceId: string) => Promise<Child>} findChild  Rejects with ESRCH.
  * @param {string} instanceId
- * @returns {Promise<Child>}  Rejects with ESRCH when it has ended.
+ * @returns {Promise<Child>}  Rejects with ESRCH when the process has exited.
  */
 async function livingOf(findChild, instanceId) {
   const child = await findChild(instanceId);
@@ -144,10 +138,9 @@ async function livingOf(findChild, instanceId) {
 /**
  * @param {Child} child
  * @param {{ act: string, [key: string]: unknown }} question
- * @param {number} [timeoutMs]  Default: as long as it lives.
- * @returns {Promise<Record<string, any> | undefined>}  Resolves at once, with nothing, where there
- *   is no agent. One that has not said its first word yet will read the question when it has.
- *   Rejects with ETIMEDOUT, or ESRCH when it ends.
+ * @param {number} [timeoutMs]  Default: until the process exits.
+ * @returns {Promise<Record<string, any> | undefined>}  undefined, at once, if there is no agent.
+ *   Rejects with ETIMEDOUT, or with ESRCH when the process exits.
  */
 async function answered(child, question, timeoutMs) {
   const deadline = timeoutMs === undefined ? null : createDeadline(timeoutMs);
@@ -167,21 +160,21 @@ async function answered(child, question, timeoutMs) {
   }
 }
 
-// What an app was given, by the token of who asked: a control that dies before it has answered is
-// asked again, and so is the keeper.
-
-/** Of one instance. */
+/** For one instance. */
 const TOKENS_KEPT = 256;
 
+/**
+ * Remembers deliveries by the token of the client. A client sends its request again when control
+ * dies before the answer, and control sends it to the keeper again.
+ */
 function createDeliveries() {
   /** Oldest first. @type {WeakMap<Child, string[]>} */
   const given = new WeakMap();
   return {
     /**
-     * Gives it, unless that was done.
      * @param {Child} child
-     * @param {unknown} token  None: it is not told apart from others.
-     * @param {() => void} give
+     * @param {unknown} token  Without a token every delivery is a new one.
+     * @param {() => void} give  Called unless the token was delivered before.
      */
     once(child, token, give) {
       const tokens = given.get(child) ?? [];

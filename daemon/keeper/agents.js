@@ -1,4 +1,4 @@
-// What agents ask and report, and what the keeper answers.
+// Answers the questions of agents and takes their reports.
 import { createEdge, refusalOf } from './agent-acts.js';
 import { ADDRESSES_MAX } from './child.js';
 
@@ -8,7 +8,7 @@ import { ADDRESSES_MAX } from './child.js';
 /** @import { HeldSockets } from './sockets/held.js' */
 /** @import { Handle } from './sockets/listeners.js' */
 
-/** Acts that still mean something when the process that said them has ended. */
+/** Acts that still matter when the process that sent them has exited. */
 const AFTER_EXIT = new Set(['overflow', 'took', 'report']);
 
 /** @typedef {{ act?: string, [key: string]: any }} AgentMessage */
@@ -57,7 +57,7 @@ export class Agents {
    * @param {HeldSockets} o.sockets
    * @param {Balancer} o.balancer
    * @param {(name: string, data: object, handle?: Handle) => void} o.emit  To control.
-   * @param {(child: Child, what: string) => void} o.onDropped  A message was not taken.
+   * @param {(child: Child, what: string) => void} o.onDropped  A message was dropped.
    */
   constructor({ sockets, balancer, emit, onDropped }) {
     this.#sockets = sockets;
@@ -67,16 +67,16 @@ export class Agents {
   }
 
   /**
-   * Never throws: a bad message harms only the instance that sent it.
+   * Never throws, so that a bad message harms only the instance that sent it.
    * @param {Child} child
-   * @param {AgentMessage} message  Unchecked: any JSON value may be in it.
-   * @param {Handle} [handle]  Of libuv. Closed here, unless the act takes it.
+   * @param {AgentMessage} message  Unchecked. It may hold any JSON value.
+   * @param {Handle} [handle]  Closed here, unless the act takes it.
    */
   receive(child, message, handle) {
     const { act, fault } = this.#look(child, message, handle);
     if (fault !== null) this.#onDropped(child, fault);
-    // Messages that a process sent before it ended may be read after its end. The connections that
-    // it passed on still need a worker.
+    // The keeper may read messages of a process after its exit. The connections that the process
+    // passed on still need a worker.
     const isLate = child.exit && (act === null || !AFTER_EXIT.has(act));
     if (act !== null && fault === null && !isLate) return this.#perform(child, act, message, handle);
     handle?.close();
@@ -104,7 +104,7 @@ export class Agents {
   }
 
   /**
-   * Its agent can report nothing more, so control would wait for its main module for ever.
+   * Counts the process as booted, because its agent can no longer report that.
    * @param {Child} child
    */
   onDisconnect(child) {
@@ -112,20 +112,17 @@ export class Agents {
     this.#balancer.onRotationChanged(child.scope);
   }
 
-  /**
-   * It entered the rotation or left it.
-   * @param {Child} child
-   */
+  /** @param {Child} child  Has entered the rotation or left it. */
   onRotationChanged(child) {
     this.#balancer.onRotationChanged(child.scope);
   }
 
-  /** Connections that are on their way through the keeper arrive, and no new ones come. */
+  /** Lets connections on their way through the keeper arrive, and takes no new ones. */
   close() {
     return this.#balancer.close();
   }
 
-  /** An orphan released its address, exited or called: who waits for the address asks again. */
+  /** Called when an orphan has released its address, has exited or has connected. */
   retryWaiting() {
     for (const { child, message } of this.#sockets.orphans.take()) this.#perform(child, 'listen', message);
   }

@@ -1,23 +1,24 @@
-// What apps say with process.send(). The keeper passes it on while control wants to hear it, and
-// keeps what describes an app. An app that floods costs neither the memory of the keeper nor that
-// of control: what is too much is dropped and counted.
+// The messages that apps send with process.send(). The keeper passes them to control while control
+// subscribes to them, and keeps the messages that describe an app. It drops and counts the messages
+// of an app that sends too many, so that neither its own memory nor that of control grows.
 
 /** @import { Child } from './child.js' */
 
-/** Of one instance, in any second. */
+/** For one instance. */
 const MESSAGES_PER_S = 1_000;
 const CHARS_PER_S = 1024 * 1024;
 const WINDOW_MS = 1_000;
-/** Longest message, in characters of its JSON. */
+/** Characters of JSON. */
 const MESSAGE_MAX_CHARS = 256 * 1024;
-/** What is on its way to a control that does not read: of one instance, and of all. */
+/** Messages of one instance on their way to control. */
 const OWN_FLIGHT_MAX_CHARS = 256 * 1024;
+/** Messages of all instances on their way to control. */
 const FLIGHT_MAX_CHARS = 1024 * 1024;
-/** What is kept of one instance. */
+/** The kept messages of one instance. */
 const KEPT_MAX_CHARS = 32 * 1024;
 
 /**
- * Messages of which the last is kept, each part under its own name.
+ * The types of messages that the keeper keeps. It keeps the newest part of each name.
  * @type {Record<string, (data: any) => [name: unknown, part: unknown][]>}
  */
 const KEPT = {
@@ -29,11 +30,11 @@ const KEPT = {
 /**
  * @typedef {[type: string, name: string, text: string]} Kept  `text` is JSON.
  *
- * @typedef {object} Talk  What one instance has said.
- * @property {number} endsMono  Of the second that is counted.
+ * @typedef {object} Talk  The messages of one instance.
+ * @property {number} endsMono  The end of the second that is counted.
  * @property {number} messages  In this second.
- * @property {number} chars
- * @property {number} dropped  That control has not been told of.
+ * @property {number} chars  In this second.
+ * @property {number} dropped  Not yet reported to control.
  * @property {NodeJS.Timeout | null} timer
  * @property {Map<string, Kept>} kept
  * @property {number} keptChars
@@ -42,7 +43,7 @@ const KEPT = {
 /** @param {(name: string, data: object, onSent: () => void) => void} emit  To control. */
 export function createAppMessages(emit) {
   let isHeard = false;
-  /** Replaced with each control: what was on its way to the one before is over. */
+  /** A new one for each control, because nothing arrives at the control before. */
   let flight = newFlight();
   /** @type {WeakMap<Child, Talk>} */
   const talks = new WeakMap();
@@ -63,7 +64,7 @@ export function createAppMessages(emit) {
    */
   const drop = ({ instanceId }, talk) => {
     talk.dropped += 1;
-    // Told a second later: one message for any number of them.
+    // One report for all messages of this second.
     talk.timer ??= setTimeout(() => {
       talk.timer = null;
       if (isHeard) emit('missed', { instanceId, count: talk.dropped }, () => {});
@@ -83,11 +84,11 @@ export function createAppMessages(emit) {
   };
 
   return {
-    /** @param {boolean} isOn  Whether control wants to hear what apps say. */
+    /** @param {boolean} isOn */
     hear(isOn) {
       isHeard = isOn;
     },
-    /** Control is gone; the next one says anew what it wants. */
+    /** The next control has to subscribe again. */
     hush() {
       isHeard = false;
       flight = newFlight();
@@ -124,7 +125,7 @@ function newFlight() {
  * @param {Flight} flight
  * @param {Child} child
  * @param {number} chars
- * @returns {() => void}  To be called when they have arrived.
+ * @returns {() => void}  Call it when the message has arrived.
  */
 function load(flight, child, chars) {
   const add = (/** @type {number} */ count) => {
@@ -137,7 +138,7 @@ function load(flight, child, chars) {
 
 /**
  * @param {Talk} talk
- * @returns {boolean}  false when it has said too much in this second.
+ * @returns {boolean}  false: the instance has sent too much in this second.
  */
 function isDue(talk) {
   const nowMono = performance.now();
@@ -154,8 +155,7 @@ function stringify(message) {
   try {
     return JSON.stringify(message) ?? null;
   } catch {
-    // RangeError: JSON.parse() goes deeper than JSON.stringify() does. Nothing else is wrong with
-    // what has come as JSON.
+    // A RangeError, because JSON.parse() accepts deeper values than JSON.stringify() does.
     return null;
   }
 }
@@ -163,7 +163,7 @@ function stringify(message) {
 /**
  * @param {Talk} talk
  * @param {{ type: string, data?: unknown }} message
- * @returns {boolean}  false when there is no room for all of it.
+ * @returns {boolean}  false: a part did not fit.
  */
 function keep(talk, { type, data }) {
   if (typeof data !== 'object' || data === null) return false;

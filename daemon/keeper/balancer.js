@@ -1,11 +1,11 @@
-// Which worker gets a connection that another worker has too many of. Workers accept for themselves
-// (daemon/agent/balance.cjs) and pass on only what is above their fair share, so that the keeper is
-// not in the way of the rest. No message is sent until a worker has too many:
+// Finds a worker for a connection above the fair share of another worker. Workers accept their own
+// connections (daemon/agent/balance.cjs) and pass on only those above their share, so most
+// connections never go through the keeper:
 //
-//   overflow ----> queue -> ask the other workers for their load (for 50 ms: a blocked worker does
-//                           not answer, and is offered nothing until it does)
-//                        -> offer it to one that answers and has less than the mean
-//                        -> "took": close our copy
+//   overflow ----> queue -> request the load of the other workers, and wait up to 50 ms: a blocked
+//                           worker does not answer, and gets no offer until it does
+//                        -> offer the connection to a worker with less than the mean load
+//                        -> "took": close the copy of the keeper
 //
 // The sender closes its copy when the keeper reports that the connection is on its way to a worker
 // ("placed"). If the keeper is killed before that, the sender keeps the connection.
@@ -14,15 +14,15 @@ import { leastLoaded, meanLoad, stickyTarget } from './schedules.js';
 /** @import { Child } from './child.js' */
 /** @import { Claim, Handle, Listeners } from './sockets/listeners.js' */
 
-/** A worker that does not answer for this long is blocked: the balancer stops waiting for it. */
+/** After this time without an answer, the balancer does not wait for a worker any longer. */
 const BLOCKED_MS = 50;
 const CHANNEL_POLL_MS = 5;
 /**
- * Connections of one app that wait. Each is a descriptor, and a hostile worker may pass connections
- * on and accept none.
+ * Waiting connections of one app. Each one is a descriptor, and a hostile worker may pass on
+ * connections and accept none.
  */
 const WAITING_MAX = 8_192;
-/** For a keeper that makes way. A blocked worker may take longer to accept a connection. */
+/** How long close() waits for connections on their way. */
 const CLOSE_MS = 1_000;
 
 /**
@@ -31,11 +31,11 @@ const CLOSE_MS = 1_000;
  * @property {Claim} claim
  * @property {Handle} handle
  * @property {boolean} isSticky
- * @property {() => void} reportPlaced  To the sender, once.
+ * @property {() => void} reportPlaced  Reports to the sender, once.
  *
- * @typedef {object} Round  The workers that were asked for their load, while connections wait.
+ * @typedef {object} Round  One request for the loads of all workers, while connections wait.
  * @property {string} scope
- * @property {Set<Child>} answered  In the order of their answers, which decides between equals.
+ * @property {Set<Child>} answered  In the order of the answers, which decides between equal loads.
  * @property {Set<Child>} awaited
  * @property {NodeJS.Timeout} timer
  */
@@ -46,12 +46,12 @@ export class Balancer {
   /** @type {Waiting[]} */
   #queue = [];
   /**
-   * Sent to a worker that has not accepted yet: our copy lives until it does.
+   * Connections that a worker has not accepted yet. The keeper has a copy until then.
    * @type {Map<number, Waiting & { worker: Child }>}
    */
   #offers = new Map();
   #lastSeq = 0;
-  /** How many are in the queue or offered, by scope. @type {Map<string, number>} */
+  /** The number of queued and offered connections, by scope. @type {Map<string, number>} */
   #waitingCounts = new Map();
   /** By scope. @type {Map<string, Round>} */
   #rounds = new Map();
@@ -67,11 +67,11 @@ export class Balancer {
    * @param {Child} child
    * @param {{ seq: number, claim: Claim, open: number }} message
    * @param {Handle} handle
-   * @returns {boolean}  false: too many of the app are waiting, so the connection was closed.
+   * @returns {boolean}  false: the app has too many waiting connections, so this one was closed.
    */
   onOverflow(child, { seq, claim, open }, handle) {
     child.open = Math.max(0, open);
-    child.share = undefined; // Its agent may have changed its share: the next one is sent in any case.
+    child.share = undefined; // The agent may have changed its share, so send the next share in any case.
     let isReported = false;
     const reportPlaced = () => {
       if (!isReported) child.tell({ act: 'placed', seq });
@@ -107,10 +107,7 @@ export class Balancer {
     if (offer) this.#findWorker(offer, null);
   }
 
-  /**
-   * A worker may have entered the rotation or left it.
-   * @param {string} scope
-   */
+  /** @param {string} scope  A worker of it may have entered the rotation or left it. */
   onRotationChanged(scope) {
     const workers = this.#workersOf(scope);
     this.#sendShare(workers, workers.length > 1 ? 0 : null);
@@ -129,7 +126,7 @@ export class Balancer {
   }
 
   /**
-   * The app no longer listens there.
+   * Drops the connections to addresses where the app no longer listens.
    * @param {string} scope
    * @param {(claim: Claim) => boolean} isReleased
    */
@@ -138,7 +135,7 @@ export class Balancer {
   }
 
   /**
-   * From now on every worker keeps what it accepts.
+   * Lets every worker keep the connections that it accepts.
    * @returns {Promise<void>}  Resolves when connections on their way have arrived, or after
    *   CLOSE_MS.
    */
@@ -157,7 +154,7 @@ export class Balancer {
    */
   #findWorker(waiting, sender) {
     const { scope, claim, handle, isSticky } = waiting;
-    // The socket was released: the connection is closed, as if it had come a moment later.
+    // The socket was released, so a connection that comes now is refused. This one is closed.
     if (!this.#listeners.get(scope, claim)) return this.#drop(waiting);
     if (isSticky) return this.#offer(stickyTarget(this.#eligible(this.#workersOf(scope), waiting), handle), waiting);
     this.#queue.push(waiting);
@@ -185,7 +182,7 @@ export class Balancer {
     return round;
   }
 
-  /** @param {Round} round  Asks workers that entered the rotation since it began, too. */
+  /** @param {Round} round  Its request goes also to workers that have since entered the rotation. */
   #askForLoads({ scope, answered, awaited, timer }) {
     for (const one of this.#workersOf(scope)) {
       if (answered.has(one) || awaited.has(one) || !this.#askForLoad(one)) continue;
@@ -272,7 +269,7 @@ export class Balancer {
 
   /**
    * @param {(waiting: Waiting) => boolean} isMeant
-   * @returns {Waiting[]}  Those that are no longer in the queue.
+   * @returns {Waiting[]}
    */
   #dequeue(isMeant) {
     const taken = this.#queue.filter(isMeant);
@@ -296,7 +293,7 @@ export class Balancer {
 
   /**
    * @param {Child[]} workers
-   * @param {number | null} mean  Of their loads; null for a worker that is alone.
+   * @param {number | null} mean  The mean load. null for a worker without others.
    */
   #sendShare(workers, mean) {
     const share = mean === null || this.#isClosing ? null : Math.ceil(mean);

@@ -1,7 +1,6 @@
-// The IPC channel of an app, between Node and the rest of the keeper. Node trusts the process at
-// the other end. It throws at the keeper if a line is not JSON or breaks the protocol of its own
-// messages. It keeps a line that never ends in memory, and opens each server or socket that an app
-// sends.
+// Protects the keeper from the IPC channel of an app. Node.js trusts the process at the other end:
+// it throws if a line is not JSON or breaks the protocol of its own messages, it keeps a line
+// without an end in memory, and it opens each server or socket that an app sends.
 import { constants } from 'node:os';
 import { AGENT_CMD } from './protocol.js';
 
@@ -12,16 +11,16 @@ import { AGENT_CMD } from './protocol.js';
 
 /** The rest of a longer line is skipped. */
 const LINE_MAX_CHARS = 1024 * 1024;
-/** An app that sends more has to wait: the keeper reads the rest in the next second. */
+/** If an app sends more, the keeper reads the rest in the next second. */
 const BYTES_PER_S = 32 * 1024 * 1024;
-/** As above. */
+/** If an app sends more, the keeper reads the rest in the next second. */
 const MESSAGES_PER_S = 20_000;
 const WINDOW_MS = 1_000;
-/** Messages that wait for an app that does not read. A client may send it one of 8 MiB. */
+/** Messages that wait for an app that does not read. A client may send one of 8 MiB. */
 const WAITING_MAX_BYTES = 16 * 1024 * 1024;
-/** Messages that wait behind a handle which the app has not acknowledged. */
+/** Messages that wait because the app has not acknowledged a handle. */
 const WAITING_MAX_MESSAGES = 16_384;
-/** Sockets that node:cluster binds here for one worker: those of UDP. */
+/** UDP sockets that node:cluster binds in the keeper for one worker. */
 const CLUSTER_SOCKETS_MAX = 256;
 const ADDRESS_MAX_CHARS = 4_096;
 
@@ -31,9 +30,9 @@ const LOG_EVERY_MS = 60_000;
 const LOG_MAX_CHARS = 1_000;
 
 /**
- * @param {ChildProcess} started  Its events 'message' and 'internalMessage' are guarded.
- * @param {string} scope  The processes that share sockets with it have the same one.
- * @param {(what: string) => void} onDropped  The keeper did not take something that it sent.
+ * @param {ChildProcess} started  Its events 'message' and 'internalMessage' become safe.
+ * @param {string} scope  Processes with the same scope share sockets.
+ * @param {(what: string) => void} onDropped  Called for each dropped message or socket.
  */
 export function guardChannel(started, scope, onDropped) {
   const channel = internalOf(started, 'kChannelHandle');
@@ -41,7 +40,7 @@ export function guardChannel(started, scope, onDropped) {
   const { emit, send } = started;
   const clusterRule = createClusterRule(scope);
   const window = { endMono: 0, bytes: 0, messages: 0 };
-  /** A handle that has come before the message that it belongs to. @type {Handle | null} */
+  /** A handle that has come before its message. @type {Handle | null} */
   let coming = null;
 
   /**
@@ -71,8 +70,8 @@ export function guardChannel(started, scope, onDropped) {
     if (cmd !== 'NODE_HANDLE' || !handle) return deliver('internalMessage', message, handle);
     if (handle === coming) coming = null;
     if (type === 'net.Native' && msg?.cmd === AGENT_CMD) return deliver('internalMessage', message, handle);
-    // No act takes this handle. Node would make a server that accepts of it, or a socket that it
-    // reads. The app sends nothing more until the keeper acknowledges the handle.
+    // No act takes this handle. Node.js would turn it into a server or a socket. The app sends
+    // nothing more until the keeper acknowledges the handle.
     handle.close();
     onDropped('a socket or a server');
     started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
@@ -98,7 +97,7 @@ export function guardChannel(started, scope, onDropped) {
     onDropped(why);
     coming?.close();
     coming = null;
-    // While this is set, disconnect() waits for the end of a message.
+    // With this flag, disconnect() would wait for the end of a message.
     channel.buffering = false;
     if (started.connected) started.disconnect();
   }
@@ -109,7 +108,7 @@ export function guardChannel(started, scope, onDropped) {
     if (nowMono >= window.endMono) Object.assign(window, { endMono: nowMono + WINDOW_MS, bytes: 0, messages: 0 });
     window.bytes += bytes;
     if (window.bytes <= BYTES_PER_S && window.messages <= MESSAGES_PER_S) return;
-    // Nothing is lost: what has not been read waits in the system, and then the app waits.
+    // Nothing is lost: unread bytes wait in the kernel, and then the app waits.
     channel.readStop();
     setTimeout(() => started.connected && channel.readStart(), window.endMono - nowMono).unref();
   }
@@ -117,7 +116,7 @@ export function guardChannel(started, scope, onDropped) {
   let isSkipping = false;
   const buffered = symbolOf(channel, 'kJSONBuffer');
 
-  /** @returns {boolean}  Whether the line that Node is in the middle of is too long. */
+  /** Whether Node.js has read too much of a line without its end. */
   function isTooLong() {
     return buffered !== undefined && channel[buffered].length > LINE_MAX_CHARS;
   }
@@ -125,13 +124,14 @@ export function guardChannel(started, scope, onDropped) {
   function forgetLine() {
     channel[buffered ?? ''] = '';
     channel.buffering = false;
-    internalOf(channel, 'kStringDecoder')?.end(); // It may have the first bytes of a character.
+    internalOf(channel, 'kStringDecoder')?.end(); // It may hold the first bytes of a character.
   }
 
   /**
-   * Node needs as many bytes as it has read, and JSON may begin with spaces.
+   * Replaces skipped bytes by spaces, which JSON allows, because Node.js needs the number of bytes
+   * that it has read.
    * @param {Uint8Array} bytes
-   * @returns {boolean}  Whether there is nothing else.
+   * @returns {boolean}  Whether all bytes were skipped.
    */
   function blankSkipped(bytes) {
     const at = bytes.indexOf(NEWLINE);
@@ -145,7 +145,7 @@ export function guardChannel(started, scope, onDropped) {
   channel.onread = (/** @type {ArrayBuffer | undefined} */ bytes) => {
     const isBlank = isSkipping && bytes && blankSkipped(new Uint8Array(bytes));
     const { pendingHandle } = channel;
-    // Node sends the next handle when the last one has been acknowledged.
+    // Node.js in the app sends the next handle only when the last one has been acknowledged.
     const isTooMany = Boolean(coming && pendingHandle);
     if (pendingHandle || !bytes) coming?.close();
     coming = pendingHandle ?? (bytes ? coming : null);
@@ -158,7 +158,7 @@ export function guardChannel(started, scope, onDropped) {
     if (isTooMany) return close('a socket without a message');
     if (!isSkipping && isTooLong()) {
       if (coming) {
-        // Its message is skipped, and without an answer the app would send nothing more.
+        // The message is skipped, and without an answer the app would send nothing more.
         coming.close();
         coming = null;
         started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
@@ -177,11 +177,12 @@ export function guardChannel(started, scope, onDropped) {
 const ADDRESS_TYPES = new Set([4, 6, -1, 'udp4', 'udp6']);
 
 /**
- * Checks what a worker asks of the primary of node:cluster. TCP and paths go through the agent.
+ * Checks the requests of a worker to the primary of node:cluster. Requests for TCP sockets and
+ * paths come from the agent instead.
  * @param {string} scope
  */
 function createClusterRule(scope) {
-  /** Of those that are open, as the primary names them. @type {string[]} */
+  /** The keys of open sockets. @type {string[]} */
   const open = [];
   return {
     /**
@@ -192,15 +193,15 @@ function createClusterRule(scope) {
       const { act, key, address, port, addressType, fd, index } = message;
       if (act === 'close' && open.includes(key)) open.splice(open.indexOf(key), 1);
       if (act !== 'queryServer') return null;
-      // Descriptors are those of the keeper: its lock, say.
+      // A descriptor would be one of the keeper, for example its lock.
       if (typeof fd === 'number' && fd >= 0) return 'EBADF';
       const isPlain = typeof (address ?? '') === 'string' && typeof (port ?? 0) !== 'object' && Number.isInteger(index);
       if (!isPlain || !ADDRESS_TYPES.has(addressType) || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
-      // The keeper would bind a path as its own user. Paths come through the agent.
+      // The keeper would bind the path as its own user.
       if (addressType === -1) return 'EACCES';
       if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
-      // The primary gives the same socket to all workers that ask for the same address and fd, and
-      // the keeper is the primary of all apps. A text as fd separates them and means nothing else.
+      // The keeper is the primary of all apps, and gives the same socket to all workers that
+      // request the same address and fd. A scope in place of the fd keeps apps apart.
       message.fd = scope;
       return null;
     },
@@ -212,7 +213,7 @@ function createClusterRule(scope) {
 }
 
 /**
- * For fields of Node's own that have no public name.
+ * Finds a private field of Node.js.
  * @param {object} owner
  * @param {string} name
  */
@@ -230,8 +231,8 @@ function internalOf(owner, name) {
 }
 
 /**
- * Logs dropped messages: the first one of an instance at once, and the number of those that follow
- * once a minute.
+ * Logs the first dropped message of an instance at once, and then the number of further ones once a
+ * minute.
  * @param {Log} log
  * @returns {(child: Pick<Child, 'instanceId' | 'app'>, what: string) => void}
  */

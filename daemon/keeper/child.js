@@ -13,14 +13,13 @@ import { AGENT_CMD } from './protocol.js';
 /** Addresses of one instance that control knows. */
 export const ADDRESSES_MAX = 256;
 
-/** Numbers the questions to agents. */
 let lastSeq = 0;
 
-/** One process that the keeper started or adopted, and the facts about it. Decides nothing. */
+/** A process that the keeper started or adopted, and its state. */
 export class Child {
-  /** @type {ChildProcess | null} null for an adopted one. */
+  /** null for an adopted process. @type {ChildProcess | null} */
   #process;
-  /** @type {OrphanLine | null} How an adopted one is reached, once its agent has found the door. */
+  /** The connection from the agent of an adopted process. @type {OrphanLine | null} */
   #line = null;
   /** @type {(exit: Exit) => void} */
   #resolveExited = () => {};
@@ -33,44 +32,46 @@ export class Child {
 
   /** @type {Address[]} */
   addresses = [];
-  /** Whether it ever listened. */
   hasListened = false;
-  /** The last listen() that failed, until the process listens there. @type {ListenFailure | null} */
+  /**
+   * The last listen() that failed, until the process listens there.
+   * @type {ListenFailure | null}
+   */
   listenFailure = null;
   hasAgent = false;
   /**
-   * When its main module had been evaluated or it listened; of what has no agent to say so, when it
-   * was started.
+   * When the main module had been evaluated, or when the process listened. For a process without an
+   * agent: when it was started.
    * @type {number | null}
    */
   bootedAtMs;
   isReady = false;
   isGone = false;
-  /** Out of rotation, because its gate is shut or because it is parked. */
   isGated;
   isParked = false;
-  /** Connections that it has open, by its last report, and those that are on their way to it. */
+  /** The number of open connections in the last report of the agent. */
   open = 0;
+  /** Connections on their way to the process. */
   coming = 0;
-  /** Since when the balancer waits for such a report. @type {number | null} */
+  /** Since when the balancer waits for the load of the process. @type {number | null} */
   askedMono = null;
   /**
-   * The fair share that the balancer last sent it; null while it is alone.
+   * The fair share that the balancer last sent. null: the process has the app to itself.
    * @type {number | null | undefined}
    */
   share;
-  /** What its agent last said of what it has done; opaque. @type {unknown} */
+  /** The last report of the agent. The keeper does not look into it. @type {unknown} */
   report = null;
-  /** Its standard input; null where it has none of ours. @type {Socket | null} */
+  /** The standard input, if the keeper holds it. @type {Socket | null} */
   input = null;
-  /** Of messages to the app that it has not read yet, as JSON. */
+  /** Characters of JSON in messages that the app has not read yet. */
   waitingChars = 0;
   /**
-   * Questions that its agent has not answered.
+   * Questions that the agent has not answered.
    * @type {Map<number, (message: Record<string, any>) => void>}
    */
   #questions = new Map();
-  /** Of an orphan: it was asked to stop listening, and it has. */
+  /** For an orphan. */
   isAskedToUnlisten = false;
   hasUnlistened = false;
   /** @type {Exit | null} */
@@ -86,7 +87,7 @@ export class Child {
    * @param {unknown} o.label
    * @param {Mode} o.mode
    * @param {number} o.pid
-   * @param {string | null} [o.startTicks]  Of an adopted one.
+   * @param {string | null} [o.startTicks]  For an adopted process.
    * @param {number} o.startedAtMs
    * @param {string | null} o.outPipe
    * @param {string | null} o.errPipe
@@ -95,7 +96,7 @@ export class Child {
    * @param {number} [o.slot]
    * @param {Scheduling} [o.scheduling]
    * @param {boolean} [o.isGated]
-   * @param {Pipes | null} o.pipes  null for an adopted one, whose pipes another keeper opened.
+   * @param {Pipes | null} o.pipes  null for an adopted process, whose pipes another keeper opened.
    * @param {ChildProcess | null} o.process
    */
   constructor(o) {
@@ -110,31 +111,30 @@ export class Child {
     this.bootedAtMs = o.mode === 'exec' || o.process === null ? o.startedAtMs : null;
     this.outPipe = o.outPipe;
     this.errPipe = o.errPipe;
-    /** The user that it runs as; null: ours. An adopted one can claim no socket. */
     this.owner = ownerOf(o);
     this.slot = o.slot ?? 0;
     this.scheduling = o.scheduling ?? 'os';
     this.isGated = o.isGated ?? false;
     this.pipes = o.pipes;
     this.#process = o.process;
-    /** Resolves when the main process has ended. Never rejects. @type {Promise<Exit>} */
+    /** Resolves when the main process has exited. Never rejects. @type {Promise<Exit>} */
     this.exited = new Promise((resolve) => {
       this.#resolveExited = resolve;
     });
   }
 
-  /** Field 22 of /proc/PID/stat. Read when somebody asks: a start should not wait for it. */
+  /** Field 22 of /proc/PID/stat. Read on demand, because a start should not wait for it. */
   get startTicks() {
     if (!this.exit) this.#startTicks ??= readStat(this.pid)?.startTicks ?? null;
     return this.#startTicks;
   }
 
-  /** Resolves when the agent of an adopted process has found the door. @type {Promise<void>} */
+  /** Resolves when the agent of an adopted process has connected. @type {Promise<void>} */
   agentFound = new Promise((resolve) => {
     this.#resolveAgentFound = resolve;
   });
 
-  /** Resolves when the last process of the tree is gone. Never rejects. @type {Promise<void>} */
+  /** Resolves when the last process of the tree is gone. @type {Promise<void>} */
   wentAway = new Promise((resolve) => {
     this.#resolveWentAway = resolve;
   });
@@ -143,12 +143,10 @@ export class Child {
     return this.#process === null;
   }
 
-  /** Whether a word to the agent would arrive. */
   get isReachable() {
     return this.#line !== null || this.#process?.connected === true;
   }
 
-  /** Whether connections go to it. */
   get isInRotation() {
     const isOut = this.exit || this.retirement || this.isGated || this.isParked || this.isAdopted;
     // A worker that called process.disconnect() accepts, but no connection can be sent to it.
@@ -168,7 +166,7 @@ export class Child {
 
   /**
    * @param {Address} where
-   * @returns {boolean}  false: it listens on more than can be remembered.
+   * @returns {boolean}  false: the process already has ADDRESSES_MAX addresses.
    */
   listensOn({ address, port, family }) {
     const isKnown = this.addresses.some((one) => one.address === address && one.port === port);
@@ -189,32 +187,30 @@ export class Child {
     return this.listenFailure;
   }
 
-  /** The agent in the process has said its first word. */
   agentArrived() {
     this.hasAgent = true;
   }
 
   /**
-   * Says something to the agent in the process.
+   * Sends a message to the agent.
    * @param {{ act: string, [key: string]: unknown }} message
    * @param {Handle} [handle]
-   * @param {() => void} [onSent]  Called when it is on its way, or cannot be sent any more.
-   * @returns {boolean}  false when there is no way to reach it.
+   * @param {() => void} [onSent]  Called when the message is on its way, or can no longer be sent.
+   * @returns {boolean}  false when the agent cannot be reached.
    */
   tell(message, handle, onSent = () => {}) {
     if (this.#line) return handle === undefined && this.#line.send(message); // Only an IPC channel carries handles.
     if (!this.#process?.connected) return false;
-    // A failed write means that the process is ending, which its exit reports; without a callback
-    // Node would throw it at us.
+    // Without a callback Node.js would throw the error of a failed write. The exit reports it.
     const cast = /** @type {SendHandle | undefined} */ (/** @type {unknown} */ (handle));
     this.#process.send({ cmd: AGENT_CMD, ...message }, cast, onSent);
     return true;
   }
 
   /**
-   * Says something to the app itself.
+   * Sends a message to the app.
    * @param {Serializable} message
-   * @returns {boolean}  false when there is no way to reach it.
+   * @returns {boolean}  false when the app cannot be reached.
    */
   message(message) {
     if (!this.#process?.connected) return false;
@@ -227,10 +223,10 @@ export class Child {
   }
 
   /**
-   * Asks the agent something that it answers from its event loop.
+   * Sends a question that the agent answers from its event loop.
    * @param {{ act: string, [key: string]: unknown }} message
    * @param {(answer: Record<string, any>) => void} onAnswer
-   * @returns {boolean}  false when there is no way to reach it.
+   * @returns {boolean}  false when the agent cannot be reached.
    */
   ask(message, onAnswer) {
     lastSeq += 1;
@@ -247,7 +243,6 @@ export class Child {
     onAnswer?.(answer);
   }
 
-  /** The last process of the tree is gone. */
   gone() {
     this.isGone = true;
     this.#resolveWentAway();

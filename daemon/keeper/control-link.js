@@ -1,4 +1,4 @@
-// The conversation with control: requests come in, answers and events go out.
+// Receives requests from control, and sends answers and events.
 import { describeError } from './host/log.js';
 import { KeeperError, PROTOCOL } from './protocol.js';
 
@@ -25,7 +25,7 @@ export function createControlLink(log) {
    */
   const send = (message, handle, onSent = () => {}) => {
     if (!peer?.connected || !peer.send) return onSent();
-    // What cannot be sent to a control that is dying is in the snapshot for the next one.
+    // If control is dying, the next control gets the same from the snapshot.
     peer.send({ v: PROTOCOL, ...message }, handle, undefined, () => onSent());
   };
 
@@ -65,10 +65,10 @@ export function createControlLink(log) {
 
   return {
     /**
-     * To be called before control is there.
+     * Must be called before connect().
      * @param {object} o
      * @param {Record<string, Verb>} o.verbs
-     * @param {(data: any) => void} o.onFatal  Control reports why it cannot work, before it exits.
+     * @param {(data: any) => void} o.onFatal  Control reports why it has to exit.
      */
     serve(o) {
       ({ verbs, onFatal } = o);
@@ -77,14 +77,14 @@ export function createControlLink(log) {
     connect(next) {
       peer = next;
       next.on('message', (message, handle) => {
-        if (peer === next) void receive(message, handle); // answers with its own failures
+        if (peer === next) void receive(message, handle); // Never rejects.
       });
     },
     disconnect() {
       peer = null;
       onDisconnected();
     },
-    /** @returns {Promise<void>}  Resolves when control is not there. */
+    /** @returns {Promise<void>}  Resolves when there is no control. */
     disconnected() {
       return new Promise((resolve) => {
         onDisconnected = resolve;
@@ -95,7 +95,7 @@ export function createControlLink(log) {
      * @param {string} name
      * @param {object} data
      * @param {Handle} [handle]
-     * @param {() => void} [onSent]  It is on its way, or cannot be sent.
+     * @param {() => void} [onSent]  The event is on its way, or cannot be sent.
      */
     event(name, data, handle, onSent) {
       send({ event: name, data }, handle, onSent);

@@ -1,4 +1,4 @@
-// Control may crash at any moment: it is started again at once, then at most once a second.
+// Starts control, and starts it again when it exits: at most once a second.
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,29 +9,29 @@ import { describeError } from './host/log.js';
 
 const MIN_INTERVAL_MS = 1_000;
 const PARENT_POLL_MS = 100;
-/**
- * A control of another installation that has been started so often, and is not proven, will not be.
- */
+/** How often control of another installation is started before the keeper gives up on it. */
 const TRIES = 3;
 
 /**
- * Why control was taken back: it never got ready, it ended soon after it had, or it did not answer.
+ * Why the keeper went back to the installation before: control never became ready, it exited soon
+ * after it was ready, or it did not answer.
  * @typedef {'unready' | 'crashed' | 'silent'} Reason
  */
 
 /**
- * An installation that control is started from and that has yet to show that its control runs.
+ * An installation whose control has not proven yet that it works.
  * @typedef {object} Trial
- * @property {string} before  What was in its place.
- * @property {boolean} isNewKeeper  We came with it: what was before has another agent.
- * @property {Trial | null} earlier  That was on trial itself.
+ * @property {string} before  The root of the installation before.
+ * @property {boolean} isNewKeeper  This keeper belongs to the new installation, so the one before
+ *   has another agent.
+ * @property {Trial | null} earlier  Set if the installation before was on probation too.
  * @property {number} triesLeft
  * @property {boolean} wasReady
  */
 
 /**
- * What both kinds of peers have in common: control as our child, or control as our parent (it
- * started us when the keeper before us died).
+ * Control as a child of the keeper, or as its parent: control starts a keeper when the keeper
+ * before has died.
  * @typedef {Pick<NodeJS.Process, 'pid'> & {
  *   send?: (
  *     message: unknown,
@@ -47,13 +47,13 @@ const TRIES = 3;
 
 /**
  * @param {object} o
- * @param {Record<string, string>} o.env  Control's whole environment.
- * @param {string} o.root  Of the installation that control is started from.
+ * @param {Record<string, string>} o.env  The whole environment of control.
+ * @param {string} o.root  The root of the installation that control is started from.
  * @param {(peer: Peer) => void} o.onStarted
  * @param {() => void} o.onEnded
- * @param {(root: string) => void} o.onMoved  Control is started from there from now on, and the
- *   same agent is there.
- * @param {() => void} o.ask  Asks control whether it is there.
+ * @param {(root: string) => void} o.onMoved  Control is now started from this root. It has the same
+ *   agent.
+ * @param {() => void} o.ask  Sends a ping to control.
  * @param {Log} o.log
  */
 export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved, ask, log }) {
@@ -62,7 +62,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
   /** @type {ReturnType<typeof watchTrial> | null} */
   let watch = null;
   let endBootWatch = () => {};
-  /** An installation whose control would not run. @type {{ root: string, why: Reason } | null} */
+  /** The installation that failed its probation. @type {{ root: string, why: Reason } | null} */
   let refused = null;
   let lastStartMono = -Infinity;
   let isReady = false;
@@ -88,7 +88,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       });
     } catch (error) {
-      log('control-not-started', describeError(error)); // Out of memory: in a second it may be different.
+      log('control-not-started', describeError(error)); // For example out of memory. Try again in a second.
       return null;
     }
   };
@@ -110,7 +110,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     control.on('exit', ended);
     control.on('error', (error) => {
       log('control-error', describeError(error));
-      // No pid: it could not be started, and no exit will follow.
+      // Without a pid the start has failed, and no 'exit' follows.
       if (control.pid === undefined) ended(null, null);
     });
     log('control-started', { pid: control.pid });
@@ -143,10 +143,10 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
   };
   return {
     start,
-    /** In place of `start`, when control started this keeper because the one before died. */
+    /** Called in place of start() if control started this keeper. */
     followParent() {
-      // Control may have died before there was a listener for it, and a channel that closes while a
-      // handle waits to be acknowledged never says 'disconnect' (Node 20 to 26).
+      // Control may have exited before there was a listener. A channel that closes while a handle
+      // is not acknowledged emits no 'disconnect' (Node.js 20 to 26).
       const poll = setInterval(() => {
         if (process.connected) return;
         clearInterval(poll);
@@ -157,16 +157,16 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     get isReady() {
       return isReady;
     },
-    /** Whether any control has been. */
+    /** Whether any control has been ready. */
     get wasReady() {
       return wasReady;
     },
     snapshot: () => ({ root, refusedRoot: refused?.root ?? null, refusedWhy: refused?.why ?? null }),
     /**
-     * The next control is started from another installation; if it does not run, the one after it
-     * from where it was.
+     * Starts the next control from another installation. If that one fails, the keeper goes back to
+     * the installation before.
      * @param {string} next
-     * @param {string} [before]  Where the control was started from that has started us.
+     * @param {string} [before]  The root of the control that started this keeper.
      */
     move(next, before = root) {
       watch?.end();
@@ -176,10 +176,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
       root = next;
       onMoved(next);
     },
-    /**
-     * Control is ready.
-     * @param {boolean} isAnswering  Whether it knows the question: an earlier version does not.
-     */
+    /** @param {boolean} isAnswering  Whether this version of control answers pings. */
     ready(isAnswering) {
       isReady = true;
       wasReady = true;
@@ -195,11 +192,10 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
         onSilent,
       });
     },
-    /** To the question whether it is there. */
     answered() {
       watch?.answered();
     },
-    /** It has nothing left to do, and hangs in its end: nobody else would ever end it. */
+    /** Kills a control that should have exited. */
     giveUp() {
       if (!control || control.exitCode !== null || control.signalCode !== null) return;
       log('control-hangs', { pid: control.pid });
@@ -232,18 +228,17 @@ function mainOf(root) {
   return join(root, 'daemon/control/main.js');
 }
 
-// A control that hangs while it boots would never end, and nobody would start the next one.
-
 const LOOK_MS = 1_000;
 /**
- * Generous: it takes half a second, and on a machine that has far too much to do ten. Counted and
- * not measured, as below.
+ * A boot takes half a second, and 10 s on an overloaded machine. The ticks are counted, because on
+ * a suspended machine time passes while control makes no progress.
  */
 const LOOKS = 30;
 
 /**
- * @param {() => void} onLate  Called once, unless it is ended before.
- * @returns {() => void}  Ends it.
+ * Finds a control that hangs while it boots.
+ * @param {() => void} onLate  Called once, unless the watch is ended before.
+ * @returns {() => void}  Ends the watch.
  */
 export function watchBoot(onLate) {
   let left = LOOKS;
@@ -257,25 +252,17 @@ export function watchBoot(onLate) {
   return end;
 }
 
-// A control of another installation that got ready may still hang. So it is asked for a while
-// whether its event loop runs.
-
 const ASK_MS = 1_000;
-/**
- * A control that is still there, and answers, when so many questions were asked is proven: after 10
- * s.
- */
+/** Control is proven when it still answers after this number of pings: after 10 s. */
 const QUESTIONS = 10;
-/**
- * So many without an answer: it hangs. Counted and not measured, because a machine that was stopped
- * meanwhile has asked nothing.
- */
+/** Control hangs after this number of pings without an answer. */
 const UNANSWERED = 5;
 
 /**
+ * Pings a control of another installation, because one that became ready may still hang.
  * @param {{ ask: () => void, onProven: () => void, onSilent: () => void }} o
- * @returns {{ answered: () => void, end: () => void }}  One of the two listeners is called, once,
- *   unless it is ended before.
+ * @returns {{ answered: () => void, end: () => void }}  onProven or onSilent is called once, unless
+ *   the watch is ended before.
  */
 export function watchTrial({ ask, onProven, onSilent }) {
   let asked = 0;

@@ -1,6 +1,6 @@
-// How the keeper ends. It leaves when control asks and nothing is left to keep, or abdicates to
-// make way for another keeper. When it has to terminate, control stops everything and asks it to
-// leave; if there is no control, the keeper does both itself.
+// How the keeper exits. It leaves when control requests it and no process is left. It abdicates
+// when another keeper replaces it. When it has to terminate, control stops all apps and then
+// requests it to leave. Without a control the keeper does both itself.
 import { describeError, log } from './host/log.js';
 
 /** @import { createControlLink } from './control-link.js' */
@@ -10,10 +10,7 @@ import { describeError, log } from './host/log.js';
 /** @import { createPipePool } from './pipes.js' */
 
 const CONTROL_EXIT_MS = 5_000;
-/**
- * After SIGTERM control has this long to stop everything, with the grace of each app, before the
- * keeper looks whether there is a control at all.
- */
+/** How long after SIGTERM the keeper checks whether there is a control that stops the apps. */
 const CONTROL_CHECK_MS = 15_000;
 const DEFAULT_KILL_TIMEOUT_MS = 10_000;
 const HOME_CHECK_MS = 3_000;
@@ -34,7 +31,7 @@ export function createEnding({ keeper, link, supervisor, pipes, claim }) {
     if (isLeaving) return;
     isLeaving = true;
     supervisor.stop();
-    await new Promise((resolve) => setImmediate(resolve)); // The answer to the request to leave goes first.
+    await new Promise((resolve) => setImmediate(resolve)); // Lets the answer to the request go out.
     await controlEnded();
     try {
       pipes.removeAll();
@@ -47,8 +44,8 @@ export function createEnding({ keeper, link, supervisor, pipes, claim }) {
   };
 
   /**
-   * The keeper exits last, so that a client that waits at its socket for the end of the manager
-   * never finds half of the manager running.
+   * The keeper exits last, so that a client waiting for the shutdown never finds only half of the
+   * manager running.
    */
   const controlEnded = () => {
     setTimeout(() => {
@@ -58,10 +55,7 @@ export function createEnding({ keeper, link, supervisor, pipes, claim }) {
     return link.disconnected();
   };
 
-  /**
-   * To the other processes it is as if the keeper was killed, but connections on their way to a
-   * worker arrive first.
-   */
+  /** Exits as if it had been killed, but lets connections on their way to a worker arrive. */
   const abdicate = async () => {
     supervisor.stop();
     await keeper.close();
@@ -78,10 +72,7 @@ export function createEnding({ keeper, link, supervisor, pipes, claim }) {
     }, CONTROL_CHECK_MS);
   };
 
-  /**
-   * When the home is removed the next command starts another keeper, and no command can stop the
-   * processes of this one.
-   */
+  /** Without its home the keeper terminates, because no command can reach it any more. */
   const watchHome = () => {
     const timer = setInterval(() => {
       if (claim.isHeld()) return;
@@ -94,14 +85,14 @@ export function createEnding({ keeper, link, supervisor, pipes, claim }) {
   return {
     leave,
     abdicate,
-    /** Terminates the keeper from now on when it gets a signal or its home is removed. */
+    /** From now on the keeper terminates at a signal, or when its home is removed. */
     listen() {
       watchHome();
       process
         .on('SIGTERM', terminate)
         .on('SIGINT', terminate)
         .on('SIGHUP', () => {})
-        .on('SIGUSR2', () => {}); // Meant for control, which then opens the log files again.
+        .on('SIGUSR2', () => {}); // For control, which then opens the log files again.
     },
   };
 }

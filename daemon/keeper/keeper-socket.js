@@ -1,19 +1,19 @@
-// Who connects to the keeper's lock: launchers, who wait until control is ready, and agents of
-// processes whose keeper died.
+// Serves the clients of the keeper's lock: launchers, which wait until control is ready, and agents
+// whose keeper has died.
 import { PROTOCOL } from './protocol.js';
 
 /** @import { Server, Socket } from 'node:net' */
 
 /**
- * @typedef {object} OrphanLine  The way to the agent of a process that an earlier keeper started.
+ * @typedef {object} OrphanLine  The connection from the agent of an orphan.
  * @property {string} instanceId
  * @property {(message: object) => boolean} send
  *
  * @typedef {object} DoorEvents
  * @property {(line: OrphanLine) => void} onOrphan
  * @property {(instanceId: string, message: Record<string, unknown>) => void} onOrphanMessage
- * @property {(instanceId: string) => void} onOrphanGone  The connection ended, and the process most
- *   likely with it.
+ * @property {(instanceId: string) => void} onOrphanGone  The connection has ended, most likely with
+ *   the process.
  */
 
 /**
@@ -24,7 +24,7 @@ import { PROTOCOL } from './protocol.js';
 export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanGone }) {
   /** @type {Set<Socket>} */
   const visitors = new Set();
-  /** What visitors hear of control. @type {object | null} */
+  /** The last message about control. @type {object | null} */
   let news = null;
   /** Why control cannot work. @type {string | null} */
   let failure = null;
@@ -38,7 +38,7 @@ export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanG
       visitors.delete(socket);
       if (instanceId !== null) onOrphanGone(instanceId);
     });
-    // A visitor that disappears while we write to it is what 'close' is about.
+    // 'close' follows.
     socket.on('error', () => socket.destroy());
     readMessages(socket, (message) => {
       if (instanceId !== null) return onOrphanMessage(instanceId, message);
@@ -52,7 +52,7 @@ export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanG
   server.on('connection', welcome);
 
   /**
-   * To visitors that wait, and to those that come later.
+   * Sends the news to connected clients, and to later ones.
    * @param {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }}
    *   latest
    */
@@ -67,7 +67,7 @@ export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanG
       failure = null;
       announce({ event: 'control-ready', pid });
     },
-    /** @param {string | null} message  Why control cannot work: it exits next. */
+    /** @param {string | null} message  Why control is about to exit. */
     onControlFatal(message) {
       failure = message;
     },
@@ -86,12 +86,11 @@ function say(socket, message) {
   socket.write(JSON.stringify(message) + '\n');
 }
 
-/** Nothing that comes through the door is longer; who sends more is not one of ours. */
+/** Characters. */
 const MAX_LINE = 64 * 1024;
 
 /**
- * Reads JSON messages, one a line, from a socket. A line that is too long or not JSON closes the
- * connection.
+ * Reads lines of JSON. A line that is too long, or not JSON, closes the connection.
  * @param {Socket} socket
  * @param {(message: Record<string, unknown>) => void} onMessage
  */

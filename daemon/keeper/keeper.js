@@ -24,13 +24,12 @@ import { spawnProcess } from './spawn.js';
 
 /**
  * @typedef {(name: string, data: object, handle?: Handle, onSent?: () => void) => void} Emit
- *   onSent: it is on its way, or cannot be sent.
+ *   onSent: called when the event is on its way, or cannot be sent.
  */
 
 /**
- * Parent of every app process, holder of every listening socket and log pipe. Knows facts, has no
- * wishes: what should run is control's business, and the verbs control asks for finish by
- * themselves when it is gone.
+ * The parent of every app process. It holds every listening socket and log pipe. It decides nothing
+ * about apps. It completes what control has requested even if control dies.
  */
 export class Keeper {
   /** @type {Map<string, Child>} */
@@ -38,7 +37,7 @@ export class Keeper {
   /** @type {Map<string, unknown>} */
   #notes = new Map();
   #sockets;
-  /** @type {Map<string, Promise<unknown>>} Spawns whose process is not in the table yet. */
+  /** Spawns whose process is not in the table yet. @type {Map<string, Promise<unknown>>} */
   #inFlight = new Map();
   #startedAtMs = Date.now();
   #isTerminating = false;
@@ -114,10 +113,10 @@ export class Keeper {
   }
 
   async snapshot() {
-    // Control may have died while the keeper started a process for it: the next one has to know it.
+    // If control died during a spawn, the next control learns of the new process here.
     await Promise.allSettled(this.#inFlight.values());
-    // After the answer: every control keeps a copy of every socket, to hand it to the next keeper
-    // should this one be killed.
+    // Control gets a copy of every socket after the answer. If this keeper is killed, control gives
+    // the copies to the next keeper.
     setImmediate(() => this.#sockets.all().forEach((one) => this.#sockets.announce(one)));
     return {
       version: this.#version,
@@ -208,7 +207,7 @@ export class Keeper {
     try {
       this.#agents.onExit(child);
     } catch (error) {
-      // Its relatives are ended in any case.
+      // sweep() has to run in any case.
       this.#log('exit-failed', { instanceId: child.instanceId, ...describeError(error) });
     }
     sweep(child, this.#tools).then(
@@ -262,9 +261,9 @@ export class Keeper {
   }
 
   /**
-   * For a keeper that makes way for another one.
-   * @returns {Promise<void>}  Resolves when processes that are being started, and connections on
-   *   their way through the keeper, have arrived.
+   * Called before another keeper replaces this one.
+   * @returns {Promise<void>}  Resolves when all spawns have finished, and when connections on their
+   *   way through the keeper have arrived.
    */
   async close() {
     await Promise.allSettled(this.#inFlight.values());
@@ -277,17 +276,14 @@ export class Keeper {
     this.#leaveIfEmpty();
   }
 
-  /**
-   * SIGTERM: control stops everything in order, with the grace of each app, and then asks us to
-   * leave.
-   */
+  /** Control stops every app with its own kill timeout, and then requests that the keeper leave. */
   terminate() {
     this.#isTerminating = true;
     this.#emit('terminating', {});
   }
 
   /**
-   * What is done when control does not.
+   * Stops every app when there is no control to do it.
    * @param {number} killTimeoutMs
    */
   async retireAll(killTimeoutMs) {
@@ -297,7 +293,7 @@ export class Keeper {
     await Promise.all(alive.map((child) => child.wentAway));
   }
 
-  /** Paths that processes of this keeper write to, or of an earlier one that were adopted. */
+  /** The pipes of all processes, those of adopted processes included. */
   get pipesInUse() {
     return new Set([...this.#children.values()].flatMap(({ outPipe, errPipe }) => [outPipe, errPipe]));
   }
@@ -307,11 +303,11 @@ export class Keeper {
   }
 
   /**
-   * A request may follow the spawn of its instance closely: it waits until that is through.
+   * Waits for the spawn of the instance if that is not finished.
    * @param {string} instanceId
    */
   async #findChild(instanceId) {
-    await this.#inFlight.get(instanceId)?.catch(() => {}); // Its failure is the answer to the spawn.
+    await this.#inFlight.get(instanceId)?.catch(() => {}); // The spawn request gets this error.
     const child = this.#children.get(instanceId);
     if (!child) throw new KeeperError('ESRCH', `no instance ${instanceId}`);
     return child;

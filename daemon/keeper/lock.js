@@ -1,24 +1,24 @@
-// Exactly one keeper per home, with nothing but the file system and the kernel.
+// Makes sure that a home has exactly one keeper, with the file system and the kernel alone.
 //
-// The lock is a listening Unix socket, run/keeper.<N>.sock. Whoever can connect to it knows that
-// its holder lives: no pid that may have been reused, no time-out. Numbers only ever go up:
+// The lock is a listening Unix socket, run/keeper.<N>.sock. A process that can connect to it knows
+// that its holder is alive, without a pid that the system may have reused and without a time limit.
+// The numbers only grow:
 //
-//   1. listen on a private socket, so that the file is alive from the moment others can see it
-//   2. look at the highest number: it accepts a connection -> somebody else is the keeper
+//   1. listen on a private socket, so that the lock accepts connections as soon as it has its name
+//   2. look at the highest number: it accepts a connection -> another process is the keeper
 //   3. it does not -> link(2) the private socket to highest + 1
-//      link fails when the name exists -> back to 2
-//   4. look again: a higher number appeared (we were slow, and numbers below it are cleared away)
-//      -> take ours back, back to 2
+//      the name exists -> back to 2
+//   4. look again: there is a higher number, because this process was slow and the names below
+//      that number were removed -> remove the own name, back to 2
 //
-// Only a dead holder is ever succeeded, death is final, and two contenders cannot create the same
-// name.
+// So a keeper only ever succeeds a dead keeper, and two contenders cannot create the same name.
 import { existsSync, linkSync, mkdirSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
 /** @import { Server } from 'node:net' */
 
-/** Nobody listens there, or somebody did and died with us in its queue (ECONNRESET). */
+/** No process listens, or it has exited while this connection was in its queue (ECONNRESET). */
 const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
 const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 
@@ -26,10 +26,9 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
  * @typedef {object} Claim
  * @property {true} owned
  * @property {number} epoch  The number of this keeper in the life of the home.
- * @property {Server} server  Accepts whoever connects to the lock: the door.
- * @property {() => boolean} isHeld  false when the lock was removed: the home is no longer ours,
- *   and nobody can reach us.
- * @property {() => void} leave  Gives the home back. The number stays taken.
+ * @property {Server} server  Accepts the connections to the lock.
+ * @property {() => boolean} isHeld  false when the lock was removed, so that no client can connect.
+ * @property {() => void} leave  Removes the lock. Later keepers do not use its number again.
  */
 
 /**
@@ -40,8 +39,8 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 export async function claimHome(run) {
   mkdirSync(run, { recursive: true, mode: 0o700 });
   const server = createServer();
-  // A pid alone is not enough: in a container it is the same at each boot, and a contender may have
-  // been killed here.
+  // A pid alone is not enough: in a container it is the same at each boot, and an earlier contender
+  // may have been killed before it removed its file.
   const own = join(run, `c.${process.pid}.${Date.now().toString(36).slice(-4)}`);
   await listenPrivately(server, own);
   for (;;) {
@@ -92,8 +91,8 @@ function listenPrivately(server, path) {
 
 /**
  * @param {string} path
- * @returns {Promise<boolean>}  Whether a process accepts connections there. Rejects when that
- *   cannot be told.
+ * @returns {Promise<boolean>}  Whether a process accepts connections there. Rejects if that is
+ *   unknown.
  */
 function accepts(path) {
   return new Promise((resolve, reject) => {
@@ -105,8 +104,8 @@ function accepts(path) {
     socket.once('error', (/** @type {NodeJS.ErrnoException} */ error) => {
       if (NOBODY.has(error.code ?? '')) resolve(false);
       else if (error.code === 'EAGAIN')
-        resolve(true); // A full backlog: only the living have one.
-      else reject(error); // Out of descriptors or memory: that says nothing about the other one.
+        resolve(true); // Its backlog is full, so a process holds the socket.
+      else reject(error); // For example, this process has no more descriptors.
     });
   });
 }
@@ -138,7 +137,7 @@ function unlinkIfThere(path) {
   try {
     unlinkSync(path);
   } catch (error) {
-    // Two keepers that follow each other may clear away the same dead socket.
+    // Another keeper has removed the same dead socket.
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
   }
 }

@@ -1,10 +1,10 @@
-// Knows: facts: child processes, listening sockets, pipes, the lock of the home, control.
+// Knows: child processes, listening sockets, pipes, the lock of the home, control.
 // Must not: decide about apps, or import anything but node: modules, its own folder and
 // lib/shared/daemon.
 // Start at: keep() below, then keeper.js; retire.js ends processes, agents.js gives sockets.
 //
-// The keeper's entry. A command starts the keeper when none lives, control when its keeper died
-// (design: docs/architecture.md).
+// A command starts the keeper when none runs. Control starts it when the keeper before has died
+// (docs/architecture.md).
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ const IDLE_MS = 2_000;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 async function main() {
-  // A manager of another version asks, before it makes way for this one.
+  // The running manager asks this of another version before an update.
   if (process.argv[2] === '--probe')
     return void writeSync(1, `${JSON.stringify({ version: readVersion(), digest: digestCode() })}\n`);
   const digest = digestCode();
@@ -40,7 +40,7 @@ async function main() {
   const env = takeEnvironment();
   process.title = `nclust keeper (${home})`;
   const fault = faultOfHome(home);
-  // To stderr, because a link may be in the place of the log.
+  // The failure goes to stderr, because the path of the log may be a link.
   if (fault) failed(Object.assign(new Error(fault.message), { code: 'ERR_NCLUST_HOME_EXPOSED', hint: fault.hint }));
   logTo(join(home, 'nclust.log'));
   process.on('uncaughtException', (error) => log('uncaught', describeError(error)));
@@ -56,7 +56,7 @@ async function main() {
 /**
  * @param {object} o
  * @param {Record<string, string>} o.env
- * @param {boolean} o.isInherited  Control is our parent.
+ * @param {boolean} o.isInherited  Control is the parent of this keeper.
  * @param {Claim} o.claim
  * @param {string} o.run
  * @param {string} o.digest  Of the code that runs.
@@ -101,7 +101,7 @@ function keep({ env, isInherited, claim, run, digest }) {
     onFatal: (data) => {
       door.onControlFatal(data?.message ?? null);
       answerLauncher({ error: data });
-      // The command that started the manager has its answer, and no other can be answered.
+      // The launcher has its answer, and no command can reach control.
       if (!isInherited && !supervisor.wasReady) keeper.leave(() => void ending.leave());
     },
   });
@@ -114,8 +114,8 @@ function keep({ env, isInherited, claim, run, digest }) {
 }
 
 /**
- * Starting thirty apps leaves garbage, and an idle process does not collect it. See
- * daemon/control/host/idle-gc.js.
+ * Collects garbage when no events come. Node.js does not collect garbage in an idle process
+ * (daemon/control/host/idle-gc.js).
  * @param {Emit} emit
  * @returns {Emit}
  */
@@ -137,9 +137,8 @@ function collectGarbage() {
 }
 
 /**
- * Empties the environment: node:cluster gives a worker everything the primary has, and an app's
- * environment is what its user declared.
- * @returns {Record<string, string>}  What control gets.
+ * Empties the environment, because node:cluster passes the environment of the primary to workers.
+ * @returns {Record<string, string>}  The environment of control.
  */
 function takeEnvironment() {
   const kept = ['NCLUST_HOME', 'PATH', 'HOME', 'LANG', 'TZ', 'MALLOC_ARENA_MAX'];
@@ -150,7 +149,7 @@ function takeEnvironment() {
   return env;
 }
 
-/** Started by hand there is no launcher, and descriptor 3 belongs to Node itself. */
+/** A keeper started by hand has no launcher, and Node.js uses descriptor 3 itself. */
 let hasAnswered = !isPipe(LAUNCHER_FD);
 
 /** @param {number} fd */
@@ -161,7 +160,7 @@ function isPipe(fd) {
 
 /**
  * @param {object} answer
- * @param {number} [exitCode]  Ends the keeper when given.
+ * @param {number} [exitCode]  With it, the keeper exits.
  */
 function answerLauncher(answer, exitCode) {
   if (!hasAnswered) {
@@ -189,9 +188,8 @@ function failed(error) {
 const FOLDERS = ['daemon/agent', 'daemon/keeper', 'daemon/keeper/host', 'daemon/keeper/sockets', 'lib/shared/daemon'];
 
 /**
- * An update replaces the keeper, and with it every worker, only if its code or the agent's has
- * changed.
- * @returns {string}  Of the files as they are now: at boot they are the code that runs.
+ * An update replaces the keeper and every worker only if this digest of their code has changed.
+ * Called at boot, when the files are still the code that runs.
  */
 function digestCode() {
   const hash = createHash('sha256');

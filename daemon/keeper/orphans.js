@@ -1,5 +1,5 @@
-// Processes that the keeper is not the parent of: an earlier keeper started them. Their agents call
-// at the keeper's socket, and their end has to be looked for.
+// Follows processes that an earlier keeper started. Their agents connect to the keeper's socket.
+// The keeper is not their parent, so it has to poll for their exit.
 import { readStat, signalProcess } from './host/processes.js';
 
 /** @import { Agents } from './agents.js' */
@@ -11,18 +11,18 @@ const POLL_MS = 250;
 /** @param {{ childOf: (instanceId: string) => Child | undefined, agents: Agents }} o */
 export function createOrphans({ childOf, agents }) {
   /**
-   * By instance. An agent may call before control adopts its process.
+   * By instance. An agent may connect before control adopts its process.
    * @type {Map<string, OrphanLine>}
    */
   const lines = new Map();
-  /** By instance: looks at once whether the process has ended. @type {Map<string, () => void>} */
+  /** By instance. Checks at once whether the process has exited. @type {Map<string, () => void>} */
   const checks = new Map();
 
   /** @type {DoorEvents} */
   const doorEvents = {
     onOrphan(line) {
       lines.set(line.instanceId, line);
-      // Not always adopted: the agent of an app that called process.disconnect() calls here, too.
+      // The agent of an app that called process.disconnect() connects here, too.
       childOf(line.instanceId)?.attach(line);
       agents.retryWaiting();
     },
@@ -56,11 +56,10 @@ export function createOrphans({ childOf, agents }) {
 }
 
 /**
- * The process has the pid and the start time, because the system uses pids again.
  * @param {number} pid
- * @param {string | null} startTicks
+ * @param {string | null} startTicks  Tells the process from a later one with the same pid.
  * @param {() => void} onExit
- * @returns {() => void}  Looks at once. To be called when the process may have ended.
+ * @returns {() => void}  Checks at once. Call it when the process may have exited.
  */
 function watch(pid, startTicks, onExit) {
   const check = () => {

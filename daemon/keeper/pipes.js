@@ -1,7 +1,6 @@
-// The named pipes that programs write to. The keeper holds both ends open, so nobody gets EPIPE
-// when control dies, and what was written stays in the kernel (64 KiB) until the next control reads
-// it. Each instance has two of its own: lines of different instances cannot mix, and a death record
-// gets the right last lines.
+// The named pipes that programs write their output to. The keeper holds both ends open. So a
+// program gets no EPIPE when control dies, and the kernel keeps the output (64 KiB) for the next
+// control. Each instance has its own two pipes, so that lines of different instances do not mix.
 import { spawn } from 'node:child_process';
 import { closeSync, constants, fchownSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -18,11 +17,11 @@ const POOL_BATCH = 64;
  * @property {string} errPipe
  * @property {number} outFd  Open for reading and writing; the child gets a copy.
  * @property {number} errFd
- * @property {Owner | null} owner  null: that of the keeper.
+ * @property {Owner | null} owner  null: the keeper.
  */
 
 /**
- * Keeps named pipes ready: mkfifo(1) costs a process, which a start should not wait for.
+ * Keeps named pipes ready, because a start should not wait for the process of mkfifo(1).
  * @param {string} run
  * @param {number} epoch  Part of the names, so that pipes of an earlier keeper are never reused.
  */
@@ -45,7 +44,7 @@ export function createPipePool(run, epoch) {
   const take = async (/** @type {number} */ count) => {
     while (free.length < count) await fill();
     const paths = free.splice(0, count);
-    // A failed fill is not lost: the next one who finds the pool empty runs it again and gets the
+    // An error is not lost: when the pool is empty, the next start fills it again and gets the
     // error.
     if (free.length < POOL_LOW) fill().catch(() => {});
     return paths;
@@ -54,7 +53,7 @@ export function createPipePool(run, epoch) {
   return {
     fill,
     /**
-     * @param {Owner | null} owner  Of the program that writes to them. It may open them by the names
+     * @param {Owner | null} owner  The owner of the program, which may open the pipes as
      *   /dev/stdout and /dev/stderr.
      * @returns {Promise<Pipes>}  Open. `giveBack` closes them.
      */
@@ -68,14 +67,14 @@ export function createPipePool(run, epoch) {
         throw error;
       }
     },
-    /** @returns {Promise<string>}  Of a pipe that is the caller's alone. */
+    /** @returns {Promise<string>}  The path of a pipe for the caller alone. */
     async takeOne() {
       const [path] = await take(1);
       return path;
     },
     /**
-     * Another user may open a pipe again at any time, so no other app gets it.
-     * @param {Pipes} pipes  Read to the end by control.
+     * Keeps a pipe for the next app, unless another user owned it and may still open it.
+     * @param {Pipes} pipes  Control has read them to the end.
      */
     giveBack({ outPipe, errPipe, outFd, errFd, owner }) {
       closeSync(outFd);
@@ -85,14 +84,13 @@ export function createPipePool(run, epoch) {
         else removePipe(path);
       }
     },
-    /** @param {(string | null)[]} paths  Of an adopted process that is gone. */
+    /** @param {(string | null)[]} paths  The pipes of an adopted process that is gone. */
     remove(paths) {
       for (const path of paths) if (path !== null) removePipe(path);
     },
     /**
-     * Removes what earlier keepers left. An unread pipe that is in use must stay: control opens it
-     * by its name.
-     * @param {Set<string | null>} inUse
+     * Removes the pipes that earlier keepers left.
+     * @param {Set<string | null>} inUse  These stay, because control opens them by name.
      */
     clearAway(inUse) {
       for (const name of readdirSync(run)) {
@@ -100,7 +98,6 @@ export function createPipePool(run, epoch) {
         if (name.startsWith('p-') && !name.startsWith(`p-${epoch}-`) && !inUse.has(path)) removePipe(path);
       }
     },
-    /** The keeper leaves: nothing of its pipes stays behind. */
     removeAll() {
       for (const name of readdirSync(run)) if (name.startsWith('p-')) removePipe(join(run, name));
     },
@@ -108,9 +105,9 @@ export function createPipePool(run, epoch) {
 }
 
 /**
- * Opened for both directions a FIFO never blocks in open(2), and its reader never sees the end of
- * the file. It must be in blocking mode: shells and Python do not expect EAGAIN from their standard
- * output.
+ * Opens a FIFO for both directions: open(2) does not wait for another process, and the reader never
+ * sees the end of the file. It stays in blocking mode, because shells and Python do not expect
+ * EAGAIN from their standard output.
  * @param {string} path
  * @param {Owner | null} owner
  */
@@ -126,9 +123,8 @@ function openBoth(path, owner) {
 }
 
 /**
- * @param {string} path  Of a pipe whose unread bytes nobody will miss.
- * @returns {boolean}  Whether no process has it open for writing any more, so that the next one has
- *   it for itself.
+ * Whether no process has a pipe open for writing. Unread bytes are lost.
+ * @param {string} path
  */
 function isFree(path) {
   try {
@@ -139,7 +135,7 @@ function isFree(path) {
       closeSync(fd);
     }
   } catch {
-    // EAGAIN: a writer. ENOENT: somebody has removed it.
+    // EAGAIN: there is a writer. ENOENT: the pipe was removed.
     return false;
   }
 }
@@ -151,7 +147,7 @@ function removePipe(path) {
 
 /**
  * @param {string[]} paths
- * @param {string} home  Whose process it is, for people who look.
+ * @param {string} home  Shown in the environment of mkfifo(1).
  * @returns {Promise<string[]>}
  */
 function makeFifos(paths, home) {
@@ -172,22 +168,20 @@ function makeFifos(paths, home) {
   });
 }
 
-// The standard input of a program: a pipe whose other end the keeper holds. When it dies, the
-// program sees the end of the file, as when a shell goes.
-
 /**
+ * The standard input of a program.
  * @typedef {object} Input
- * @property {number} fd  For the program. `given` closes it here.
- * @property {() => Socket} given  The program has its copy. What is written into the socket waits
- *   for it to be read; the caller destroys it.
- * @property {() => void} close  There is no program after all.
+ * @property {number} fd  For the program.
+ * @property {() => Socket} given  Called when the program has its copy of `fd`. Returns the end to
+ *   write to. The caller destroys it.
+ * @property {() => void} close  Called if the program could not be started.
  */
 
 /**
- * Node gives its children a socket for a pipe, and a bash whose standard input is a socket believes
- * that it was started by ssh and reads ~/.bashrc.
- * @param {string} path  Of a named pipe that nobody has open. Its name is removed.
- * @param {Owner | null} owner  Of the program.
+ * Uses a named pipe, because Node.js would give its child a socket. A bash whose standard input is
+ * a socket takes itself for a session of ssh, and reads ~/.bashrc.
+ * @param {string} path  A named pipe that no process has open. Its name is removed.
+ * @param {Owner | null} owner  The owner of the program.
  * @returns {Input}
  */
 export function openInput(path, owner) {
@@ -199,8 +193,8 @@ export function openInput(path, owner) {
   };
   const close = () => open.splice(0).forEach((fd) => closeSync(fd));
   try {
-    // With both ends open nothing below has to wait. The program's is in blocking mode, and it must
-    // not be able to write: it would wait for itself.
+    // With both ends open, neither open below has to wait. The program gets a read-only end in
+    // blocking mode, because with a writable end it would never see the end of the file.
     const both = keep(openBoth(path, owner));
     const fd = keep(openSync(path, constants.O_RDONLY));
     const end = keep(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
@@ -212,7 +206,7 @@ export function openInput(path, owner) {
       given() {
         closeSync(fd);
         open.length = 0;
-        // A program that has closed its end, or has ended: the next line for it is refused.
+        // The program has closed its end or has exited. The next write to it is refused.
         return new Socket({ fd: end, readable: false, writable: true }).on('error', () => {});
       },
     };

@@ -1,11 +1,11 @@
-// What crosses the keeper's borders. docs/protocol.md tells it in prose.
+// The messages between keeper and control: docs/protocol.md.
 
-/** The version of the messages between keeper and control. */
+/** The version of these messages. */
 export const PROTOCOL = 1;
 
 /**
- * `cmd` of the messages between keeper and agent. The prefix makes Node deliver them as
- * 'internalMessage', which no app sees.
+ * `cmd` of the messages between keeper and agent. Because of the prefix Node.js emits them as
+ * 'internalMessage', which an app does not see.
  */
 export const AGENT_CMD = 'NODE_NCLUST';
 
@@ -16,38 +16,37 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @typedef {object} SpawnParams
  * @property {string} instanceId  Identity of the process; also the value of NCLUST_INSTANCE in
  *   `env`.
- * @property {string} app  Owner of listening sockets, for people.
+ * @property {string} app  The name of the app, for messages.
  * @property {string} [scope]  Instances with the same scope share listening sockets. Default:
  *   `app`.
- * @property {unknown} label  Opaque: given back in the snapshot.
+ * @property {unknown} label  Returned in the snapshot. The keeper does not look into it.
  * @property {Mode} mode
  * @property {string} file  The program: a node binary unless mode is `exec`.
  * @property {string} [script]  The app's entry file, for `cluster` and `fork`.
  * @property {string[]} args  The app's arguments; for `exec` all arguments.
- * @property {string[]} execArgv  Arguments for node itself. Ignored for `exec`.
+ * @property {string[]} execArgv  Arguments for Node.js itself. Ignored for `exec`.
  * @property {string} cwd
  * @property {Record<string, string>} env  The whole environment.
  * @property {number} [uid]
  * @property {number} [gid]
- * @property {number} [slot]  Sticky scheduling chooses among slots, so that a client comes back to
- *   the same one after a reload. Default: 0.
- * @property {Scheduling} [scheduling]  Of a cluster worker. Default: `os`.
- * @property {boolean} [metrics]  Whether its agent counts. Default: true.
- * @property {boolean} [isGated]  Its sockets are bound, and nothing is accepted until `admit`.
- * @property {{ out: string | null, err: string | null }} [logFiles]  Where the process itself puts
- *   its output while neither keeper nor control lives.
+ * @property {number} [slot]  Sticky scheduling chooses a slot, so that a client comes back to the
+ *   same one after a reload. Default: 0.
+ * @property {Scheduling} [scheduling]  Default: `os`.
+ * @property {boolean} [metrics]  Whether the agent counts. Default: true.
+ * @property {boolean} [isGated]  The instance accepts nothing until `admit`.
+ * @property {{ out: string | null, err: string | null }} [logFiles]  The process itself writes its
+ *   output here while keeper and control are both dead.
  *
  * @typedef {object} RetireParams
  * @property {string} instanceId
  * @property {number} killTimeoutMs  From this request until SIGKILL. 0 kills at once.
- * @property {NodeJS.Signals | null} signal  null: the one the program listens to.
- * @property {'handover' | 'finish'} drain  Whether other instances take over the clients.
- * @property {boolean} tree  Whether descendants are ended too.
- * @property {boolean} [message]  Whether 'shutdown' is sent over the app's own channel in place of
- *   the signal.
+ * @property {NodeJS.Signals | null} signal  null: the signal that the program handles.
+ * @property {'handover' | 'finish'} drain  handover: other instances take over the clients.
+ * @property {boolean} tree  Whether descendants are ended, too.
+ * @property {boolean} [message]  Whether the app gets the message 'shutdown' in place of the
+ *   signal.
  *
- * @typedef {'least-connections' | 'sticky' | 'os'} Scheduling  Who accepts a connection:
- *   docs/balancing.md.
+ * @typedef {'least-connections' | 'sticky' | 'os'} Scheduling  See docs/balancing.md.
  *
  * @typedef {object} AdoptParams
  * @property {string} instanceId
@@ -56,7 +55,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {unknown} label
  * @property {Mode} mode
  * @property {number} pid
- * @property {number} [uid]  The user that it runs as. Default: the keeper's.
+ * @property {number} [uid]  Default: the user of the keeper.
  * @property {string} startTicks  Field 22 of /proc/PID/stat: with the pid it is an identity.
  * @property {number} [startedAtMs]
  * @property {string | null} outPipe
@@ -65,16 +64,16 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @typedef {object} Address
  * @property {string} address
  * @property {number} port
- * @property {string} family  'IPv4', 'IPv6' or 'pipe' (then `address` is the path and port is 0).
+ * @property {string} family  'IPv4', 'IPv6' or 'pipe'. For a pipe, `address` is the path and `port`
+ *   0.
  *
- * @typedef {object} ListenFailure  A listen() that failed.
- * @property {string | null} address  As the app asked: null is all addresses, and of a Unix socket it
- *   is the path.
+ * @typedef {object} ListenFailure  A failed listen().
+ * @property {string | null} address  null: all addresses. For a Unix socket the path.
  * @property {number} port
  * @property {number} family  4, 6, or 0 for a Unix socket.
- * @property {string} code  The system's.
- * @property {string | null} app  Which app holds the address.
- * @property {boolean} isUdp  Of a socket of UDP. The app did not handle the error, so it ended.
+ * @property {string} code  Of the system.
+ * @property {string | null} app  The app that holds the address.
+ * @property {boolean} isUdp  A UDP socket. The app did not handle the error and has exited.
  *
  * @typedef {object} Exit
  * @property {number | null} code
@@ -90,7 +89,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {string | null} startTicks
  * @property {Mode} mode
  * @property {number} startedAtMs
- * @property {number | null} bootedAtMs  Since when its age counts; see child.js.
+ * @property {number | null} bootedAtMs  See child.js.
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {Address[]} addresses
@@ -102,10 +101,10 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {boolean} isAdopted
  * @property {Exit | null} exit
  * @property {boolean} isGone  The last process of its tree is gone.
- * @property {unknown} [report]  The last one of its agent, when it is gone.
+ * @property {unknown} [report]  The last report of the agent, when the instance is gone.
  */
 
-/** An error with a code that control can act upon. */
+/** An error whose code control understands. */
 export class KeeperError extends Error {
   /**
    * @param {string} code

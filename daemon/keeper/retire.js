@@ -1,10 +1,10 @@
-// How a process ends: the one place that sends stop signals.
+// Ends processes. No other file sends stop signals.
 //
 //   leave rotation -> drain (the agent finishes what is in flight) -> signal
 //     -> SIGKILL at the deadline -> last relative gone
 //
-// Signalling before draining is the classic cause of lost requests; waiting for the main process
-// alone leaves orphans.
+// A signal before the drain would lose requests. Waiting for the main process alone would leave its
+// relatives behind.
 import { describeError } from './host/log.js';
 import { hasSignal, relativesOf, signalProcess } from './host/processes.js';
 
@@ -13,41 +13,35 @@ import { hasSignal, relativesOf, signalProcess } from './host/processes.js';
 /** @import { ProcessFact } from './host/processes.js' */
 /** @import { RetireParams } from './protocol.js' */
 
-/**
- * The part of the time that draining may take, so that a program with a signal handler still gets
- * to run it.
- */
+/** The share of the kill timeout for the drain. The rest is for the signal handlers of the app. */
 const DRAIN_SHARE = 0.75;
 /**
- * The part of the time that is left in which the primary of an app's own node:cluster ends its
- * workers, before they get the signal, too.
+ * If an app has a node:cluster of its own, its primary gets this share of the remaining time to end
+ * its workers. Then they get the signal, too.
  */
 const WORKERS_SHARE = 0.5;
-/**
- * What survives the main process without having been asked to end gets this long after its signal.
- */
+/** How long relatives get after SIGTERM when the main process has exited unexpectedly. */
 const LEFTOVER_GRACE_MS = 2_000;
 /**
- * The agent of an adopted process finds this keeper's door within its search interval
- * (agent/reconnect.cjs: 200 ms).
+ * How long to wait for the agent of an orphan, which searches every 200 ms (agent/reconnect.cjs).
  */
 const ORPHAN_CALL_MS = 1_000;
 
 /** @typedef {{ processTable: () => Promise<ProcessFact[]>, log: Log }} Tools */
 
-/** That a child is ending, and how far that has come. */
+/** The progress of ending a child. */
 export class Retirement {
-  /** Signals the app has handlers for, as its agent says. @type {string[]} */
+  /** Signals that the app has handlers for. @type {string[]} */
   caught = [];
   /**
-   * Relatives that were seen while the main process lived: one that emptied its environment cannot
-   * be found afterwards.
+   * Relatives that were found before the main process exited. A relative that has emptied its
+   * environment cannot be found afterwards.
    * @type {ProcessFact[]}
    */
   relatives = [];
-  /** Whether its main process is the primary of a node:cluster of its own. */
+  /** Whether the app has a node:cluster of its own. */
   hasWorkers = false;
-  /** Whether its relatives were asked to end. */
+  /** Whether the relatives got the signal. */
   hasAsked = false;
   /** @type {() => void} */
   #resolveDrained = () => {};
@@ -70,10 +64,7 @@ export class Retirement {
     this.hasWorkers = hasWorkers;
   }
 
-  /**
-   * The agent has nothing in flight any more.
-   * @param {string[]} signals
-   */
+  /** @param {string[]} signals */
   drained(signals) {
     this.caught = signals;
     this.#resolveDrained();
@@ -81,11 +72,11 @@ export class Retirement {
 }
 
 /**
- * Takes an instance out of rotation and ends it, whatever happens to control meanwhile.
+ * Takes an instance out of rotation and ends it, even if control dies.
  * @param {Child} child
  * @param {RetireParams} params
  * @param {Tools} tools
- * @returns {Promise<void>}  Resolves when the main process has ended (`sweep` sees to the rest).
+ * @returns {Promise<void>}  Resolves when the main process has exited. sweep() ends its relatives.
  */
 export async function retire(child, params, tools) {
   if (child.retirement) return child.retirement.deadline.bringForward(params.killTimeoutMs);
@@ -95,7 +86,7 @@ export async function retire(child, params, tools) {
     .then(() => (child.exit ? undefined : askToEnd(child, retirement, params, tools)))
     .catch((error) => tools.log('retire-failed', { instanceId: child.instanceId, ...describeError(error) }))
     .then(() => child.exited);
-  // The deadline holds, even if a step before has failed or does not end.
+  // The deadline holds even if a step fails or never finishes.
   await Promise.race([ending, retirement.deadline.passed]);
   if (!child.exit) await signalTree(child, 'SIGKILL', tools);
   await child.exited;
@@ -112,13 +103,13 @@ async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, t
   if (message && child.message('shutdown')) return;
   const chosen = chooseSignal(child, retirement, signal);
   if (!retirement.hasWorkers) return signalTree(child, chosen, tools);
-  // A primary lets its workers finish, which a signal would end at once.
+  // The primary lets its workers finish. A signal would end them at once.
   await findRelatives(child, tools);
   if (child.exit) return;
   signalMain(child, chosen, tools);
   await atMost(retirement.deadline.remainingMs() * WORKERS_SHARE, [child.exited, retirement.deadline.passed]);
   if (child.exit) return;
-  // Workers have come and gone in that time.
+  // The primary may have started other workers.
   await findRelatives(child, tools);
   if (!child.exit) signalRelatives(retirement, chosen);
 }
@@ -130,7 +121,7 @@ async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, t
  */
 async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutMs, message: byMessage, signal }) {
   if (killTimeoutMs === 0) return;
-  // An orphan, or an app that called process.disconnect(): its agent looks for the door.
+  // For an orphan, or after process.disconnect(), the agent connects to the keeper's socket.
   if (child.mode !== 'exec' && !child.isReachable)
     await atMost(ORPHAN_CALL_MS, [child.agentFound, child.exited, deadline.passed]);
   if (!child.hasAgent || !child.tell({ act: 'drain', mode, byMessage, signal })) return;
@@ -138,7 +129,7 @@ async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutM
 }
 
 /**
- * Ends what is left of an instance when its main process has ended, and returns when nothing is.
+ * Ends the relatives of an instance whose main process has exited, and waits until they are gone.
  * @param {Child} child
  * @param {Tools} tools
  */
@@ -159,8 +150,7 @@ export async function sweep(child, { processTable, log }) {
       break;
     }
     hasSignalled ||= left !== null;
-    // Nobody reports the death of a process that is not one's child: the table has to be read
-    // again.
+    // The keeper is not the parent of the relatives, so it has to poll for their exit.
     await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMs, Math.max(deadline.remainingMs(), 10))));
   }
   deadline.clear();
@@ -170,8 +160,8 @@ export async function sweep(child, { processTable, log }) {
 /**
  * @param {Child} child
  * @param {Tools} tools
- * @returns {Promise<number[] | null>}  null when the table could not be read, for which there may
- *   be no descriptor left.
+ * @returns {Promise<number[] | null>}  null if the table could not be read: for example, the keeper
+ *   has no more descriptors.
  */
 async function leftovers(child, { processTable, log }) {
   try {
@@ -219,7 +209,7 @@ async function findRelatives(child, { processTable, log }) {
  * @param {Tools} tools
  */
 function signalMain({ instanceId, pid }, signal, { log }) {
-  // For example, the program is set-uid and the manager is not root.
+  // For example, the program is set-uid, and the manager does not run as root.
   if (signalProcess(pid, signal) === 'forbidden') log('signal-forbidden', { instanceId, pid, signal });
 }
 
@@ -229,20 +219,20 @@ function signalMain({ instanceId, pid }, signal, { log }) {
  */
 function signalRelatives(retirement, signal) {
   retirement.hasAsked = true;
-  // Shells start their background jobs with SIGINT ignored.
+  // Shells make their background jobs ignore SIGINT.
   for (const { pid } of retirement.relatives)
     signalProcess(pid, signal === 'SIGINT' && hasSignal(pid, 'SigIgn', signal) ? 'SIGTERM' : signal);
 }
 
 /**
- * SIGTERM for a program that handles it, else SIGINT, which is what PM2 sends.
+ * Chooses SIGTERM for a program that handles it, else SIGINT, as PM2 does.
  * @param {Child} child
  * @param {Retirement} retirement
  * @param {NodeJS.Signals | null} wanted
  */
 function chooseSignal(child, { caught }, wanted) {
   if (wanted) return wanted;
-  // Node itself catches both signals, so for a Node program only its agent can tell.
+  // Node.js itself catches both signals, so only the agent knows the handlers of the app.
   if (child.mode !== 'exec') return caught.includes('SIGTERM') ? 'SIGTERM' : 'SIGINT';
   return hasSignal(child.pid, 'SigCgt', 'SIGINT') && !hasSignal(child.pid, 'SigCgt', 'SIGTERM') ? 'SIGINT' : 'SIGTERM';
 }
@@ -258,7 +248,7 @@ async function atMost(ms, promises) {
 }
 
 /**
- * A time at which waiting ends. It can only become earlier.
+ * A time limit that can only become shorter.
  * @param {number} ms  From now.
  */
 export function createDeadline(ms) {

@@ -3,7 +3,7 @@
 /** @import { Child } from './child.js' */
 /** @import { Handle } from './sockets/listeners.js' */
 
-/** @param {Child[]} children  Of equals the first is chosen. */
+/** @param {Child[]} children  The first one with the least load is chosen. */
 export function leastLoaded(children) {
   return children.reduce(
     (/** @type {Child | null} */ least, one) => (least === null || one.load < least.load ? one : least),
@@ -20,8 +20,8 @@ export function meanLoad(workers, waiting = 0) {
 }
 
 /**
- * The slot with the highest hash of client and slot (rendezvous hashing): when a slot comes or
- * goes, only its own clients move.
+ * Rendezvous hashing: the slot with the highest hash of client and slot. When a slot comes or goes,
+ * only the clients of this slot move.
  * @param {Child[]} children
  * @param {Handle} handle  The connection.
  */
@@ -31,7 +31,7 @@ export function stickyTarget(children, handle) {
   handle.getpeername?.(peer);
   const client = (peer.address ?? '').replace(/^::ffff:/, '');
   const score = (/** @type {Child} */ one) => hash(`${client}|${one.slot}`);
-  // Of two instances in one slot, as in a reload, the newer one.
+  // During a reload a slot has two instances. The newer one is chosen.
   return children.reduce(
     (/** @type {Child | null} */ best, one) => (best === null || score(one) >= score(best) ? one : best),
     null,

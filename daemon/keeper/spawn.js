@@ -11,17 +11,13 @@ import { KeeperError } from './protocol.js';
 /** @import { Pipes } from './pipes.js' */
 /** @import { SpawnParams } from './protocol.js' */
 
-/** Where the agent of whatever is started from now on is. */
+/** The agent of processes that are started from now on. */
 let agent = fileURLToPath(new URL('../agent/agent.cjs', import.meta.url));
 const FIRST_SOCKET_FD = 4; // 0..2 are the usual ones, 3 is the IPC channel.
 
-/** @typedef {Pipes & { in: number | 'ignore' }} Ends  Of its standard streams. */
+/** @typedef {Pipes & { in: number | 'ignore' }} Ends  For the standard streams of a process. */
 
-/**
- * The installation has moved, with the same agent in it; the folder of the old one may be removed
- * at any time.
- * @param {string} root
- */
+/** @param {string} root  Of an installation with the same agent. The old one may be removed. */
 export function takeAgentFrom(root) {
   agent = join(root, 'daemon/agent/agent.cjs');
 }
@@ -30,11 +26,10 @@ export function takeAgentFrom(root) {
  * Starts one process with its output in the given pipes.
  * @param {SpawnParams} params
  * @param {Pipes} pipes
- * @param {number | null} inFd  Its standard input; null where it has none.
- * @param {Listener[]} sockets  What the app listened on before: a fork-mode process is born with
- *   them, so that `listen()` succeeds synchronously, as it does without a process manager.
- * @returns {Promise<ChildProcess>}  Running. Rejects with the system's code when it could not be
- *   started.
+ * @param {number | null} inFd  Its standard input. null: none.
+ * @param {Listener[]} sockets  The sockets of the app. A fork-mode process inherits them, so that
+ *   `listen()` succeeds synchronously, as without a process manager.
+ * @returns {Promise<ChildProcess>}  Running. Rejects with the code of the system.
  */
 export async function spawnProcess(params, pipes, inFd, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
@@ -79,8 +74,8 @@ function startNode(
 }
 
 /**
- * A node:cluster worker, so that `cluster.isWorker` is true in the app and its Unix sockets and UDP
- * are shared as Node does it.
+ * Starts a node:cluster worker, so that `cluster.isWorker` is true in the app, and Node.js shares
+ * its UDP sockets.
  * @param {SpawnParams} params
  * @param {Ends} ends
  */
@@ -88,9 +83,9 @@ function startWorker(
   { file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, scheduling, metrics },
   { in: input, outFd, errFd },
 ) {
-  // Nobody accepts on behalf of a worker.
+  // Workers accept their own connections.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
-  // setupPrimary merges with the call before: every key, every time.
+  // setupPrimary() keeps the settings of the call before, so each call needs every key.
   cluster.setupPrimary({
     exec: script,
     args,
@@ -102,8 +97,7 @@ function startWorker(
     serialization: 'json',
     stdio: [input, outFd, errFd, 'ipc'],
   });
-  // cluster.fork() has no option for the binary: child_process.fork() takes process.execPath at the
-  // time of the call.
+  // cluster.fork() has no option for the binary and uses process.execPath.
   const own = process.execPath;
   process.execPath = file;
   try {
@@ -111,22 +105,21 @@ function startWorker(
       ...env,
       NCLUST_AGENT: JSON.stringify({ isCluster: true, logFiles, isGated, scheduling, metrics }),
     });
-    worker.on('error', () => {}); // The same error comes to the process, which is where it is looked at.
+    worker.on('error', () => {}); // worker.process emits the same error.
     return worker.process;
   } finally {
     process.execPath = own;
   }
 }
 
-/** Puts a program under Node's permission model: the flag of Node 20, and those that came later. */
+/** The flags of the permission model, in Node.js 20 and later. */
 const RESTRICTS = /^--(experimental[-_])?permission([-_]audit)?$/;
 
 /**
  * @param {string[]} execArgv
  * @param {Record<string, string>} env
- * @returns {string[]}  What makes Node load the agent. A program under the permission model has to
- *   be allowed to read it; elsewhere Node refuses to start with that argument. The agent hides both
- *   from the program.
+ * @returns {string[]}  Arguments that make Node.js load the agent. Under the permission model, the
+ *   program needs the permission to read it. The agent hides the arguments from the program.
  */
 function preload(execArgv, { NODE_OPTIONS = '' }) {
   const isRestricted = [...execArgv, ...NODE_OPTIONS.split(/[\s"]+/)].some((arg) => RESTRICTS.test(arg));
@@ -134,8 +127,7 @@ function preload(execArgv, { NODE_OPTIONS = '' }) {
 }
 
 /**
- * The system reports a missing folder as ENOENT of the program, which sends people looking in the
- * wrong place.
+ * Names a missing working directory, because the system reports it as ENOENT of the program.
  * @param {NodeJS.ErrnoException} error
  * @param {string} cwd
  */

@@ -9,8 +9,8 @@ let lostLines = 0;
 let path = null;
 
 /**
- * From now on lines go to the file of this name: control gives a full one another name. Not where
- * stderr leads elsewhere, as for a keeper started by hand.
+ * Opens the log by its name from now on, because control rotates it. If stderr leads elsewhere, as
+ * for a keeper started by hand, lines still go to stderr.
  * @param {string} file  Absolute.
  */
 export function logTo(file) {
@@ -19,8 +19,8 @@ export function logTo(file) {
 }
 
 /**
- * Writes one JSON line to `nclust.log`. A disk that is full must not end the keeper, so what cannot
- * be written is counted and the count goes with the next line that can.
+ * Writes one line of JSON to `nclust.log`. If the disk is full, it counts the lost lines, and the
+ * next line reports their number.
  * @type {Log}
  */
 export function log(event, data = {}) {
@@ -39,11 +39,7 @@ export function log(event, data = {}) {
   }
 }
 
-/**
- * Opened for each line: there are few, and nobody has to tell the keeper that the file is another
- * one.
- * @param {string} text
- */
+/** @param {string} text */
 function append(text) {
   const fd = path === null ? STDERR_FD : openSync(path, 'a', 0o600);
   try {
@@ -55,7 +51,7 @@ function append(text) {
 
 /**
  * @param {unknown} error
- * @returns {{ message: string, code?: string, stack?: string }}  What a log line says of an error.
+ * @returns {{ message: string, code?: string, stack?: string }}  Fields for a log line.
  */
 export function describeError(error) {
   if (!(error instanceof Error)) return { message: String(error) };

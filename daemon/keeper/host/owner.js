@@ -1,13 +1,12 @@
-// The user of an app, and work on paths that the app chooses. As root the keeper could bind, link
-// and remove anywhere, and an app can exchange a folder after any check. So the keeper works on
-// such a path with the rights of the user.
+// Works on paths that an app has chosen with the rights of the app's user. As root the keeper could
+// bind and remove any path, and an app can exchange a folder after any check.
 import { describeError, log } from './log.js';
 
 /** @typedef {{ uid: number, gid: number }} Owner */
 
 /**
- * @param {{ uid?: number, gid?: number }} params  As the process is spawned with them.
- * @returns {Owner | null}  null: the process runs as the keeper does.
+ * @param {{ uid?: number, gid?: number }} params  Of the spawn.
+ * @returns {Owner | null}  null: the process runs as the user of the keeper.
  */
 export function ownerOf({ uid, gid }) {
   const [ownUid, ownGid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
@@ -17,11 +16,11 @@ export function ownerOf({ uid, gid }) {
 }
 
 /**
- * Does something with the rights of an owner. The whole process has these rights until
- * `work` returns: it must be synchronous, and no other thread of the keeper may work on files
+ * Calls `work` with the rights of an owner. The whole process has these rights until `work`
+ * returns. So `work` must be synchronous, and no other thread of the keeper may work on files
  * (test/unit/keeper/owner.test.js).
  * @template T
- * @param {Owner | null} owner  null: the keeper's own rights.
+ * @param {Owner | null} owner  null: the rights of the keeper.
  * @param {() => T} work
  * @returns {T}  Throws what `work` throws.
  */
@@ -29,7 +28,7 @@ export function withUid(owner, work) {
   if (owner === null || process.geteuid?.() !== 0) return work();
   const { setgroups, setegid, seteuid } = process;
   const before = { gid: process.getegid?.() ?? 0, groups: process.getgroups?.() ?? [] };
-  setgroups?.([owner.gid]); // The process of the app has no other groups either.
+  setgroups?.([owner.gid]); // As the process of the app.
   try {
     setegid?.(owner.gid);
     seteuid?.(owner.uid);
@@ -40,7 +39,7 @@ export function withUid(owner, work) {
 }
 
 /**
- * A keeper that has lost its rights exits, and the next keeper takes over.
+ * If the keeper cannot get its rights back, it exits, and control starts another one.
  * @param {{ gid: number, groups: number[] }} before
  */
 function comeBack({ gid, groups }) {

@@ -1,36 +1,36 @@
-// Who runs on this machine, and which of them belong to an instance.
+// Reads the process table, and finds the processes of an instance in it.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { promisify } from 'node:util';
 
 const MARKER = 'NCLUST_INSTANCE=';
-/** Time limit for ps, because a process that is to be killed waits for it. */
+/** Time limit for ps, because a kill waits for it. */
 const PS_MS = 2_000;
 
 /**
  * @typedef {object} ProcessFact
  * @property {number} pid
  * @property {number} ppid
- * @property {number} pgid  Its process group.
- * @property {string | null} startTicks  With the pid, an identity. null where the system does not
- *   tell.
+ * @property {number} pgid  Process group.
+ * @property {string | null} startTicks  Tells the process from a later one with the same pid. null
+ *   on systems without /proc.
  * @property {string | null} instanceId  From the marker in its environment, which children inherit.
- * @property {number | null} uid  Its real user; null where it carries no marker, or has just ended.
+ * @property {number | null} uid  The real user. null without a marker.
  */
 
 /**
- * Finds the processes of an instance: those that carry its marker in their environment, which
- * outlasts setsid and a double fork, and the descendants of the ones already known. A program that
- * leaves the family unseen and has emptied its environment is not found. Any user of the machine
- * can give a process the marker: it counts only for processes of our user, of the user that the
- * instance runs as, of the users that the ones already known have changed to, and in the process
- * group of the instance, which no stranger can enter. A cluster worker has no group of its own.
+ * Finds the processes of an instance: those with its marker in their environment, which survives
+ * setsid and a double fork, and the descendants of known processes. It does not find a program that
+ * has left the tree and emptied its environment.
+ *
+ * Any user can give a process the marker. So the marker counts only for processes of the keeper's
+ * user, of the user of the instance, of users that known processes have changed to, and in the
+ * process group of the instance, which a stranger cannot enter. A cluster worker has no own group.
  * @param {ProcessFact[]} table
- * @param {{ instanceId: string, pid: number, owner: { uid: number } | null }} instance  owner: null if it
- *   runs as our user.
- * @param {ProcessFact[]} known  From an earlier look. A pid that belongs to another process by now
- *   does not count.
+ * @param {{ instanceId: string, pid: number, owner: { uid: number } | null }} instance  owner: null
+ *   if it runs as the keeper's user.
+ * @param {ProcessFact[]} known  Found earlier. A pid with another start time does not count.
  */
 export function relativesOf(table, { instanceId, pid: leader, owner }, known) {
   const before = new Map(known.map(({ pid, startTicks }) => [pid, startTicks]));
@@ -46,11 +46,7 @@ export function relativesOf(table, { instanceId, pid: leader, owner }, known) {
   return table.filter(({ pid }) => family.has(pid));
 }
 
-/**
- * One look at the process table serves everybody who asked in the same turn of the event loop:
- * stopping 100 apps costs one scan.
- * @returns {() => Promise<ProcessFact[]>}
- */
+/** @returns {() => Promise<ProcessFact[]>}  Calls within a turn of the event loop share one scan. */
 export function createProcessTable() {
   /** @type {Promise<ProcessFact[]> | null} */
   let next = null;
@@ -80,8 +76,8 @@ function fromProc() {
 
 /**
  * @param {number} pid
- * @returns {{ state: string, ppid: number, pgid: number, startTicks: string } | null}  null when there is no such
- *   process (any more), or no /proc.
+ * @returns {{ state: string, ppid: number, pgid: number, startTicks: string } | null}  null without
+ *   such a process, or without /proc.
  */
 export function readStat(pid) {
   const text = readProc(pid, 'stat');
@@ -93,9 +89,9 @@ export function readStat(pid) {
 
 /**
  * @param {number} pid
- * @param {'SigCgt' | 'SigIgn'} kind  The signals it has a handler for, or ignores.
+ * @param {'SigCgt' | 'SigIgn'} kind  Whether it has a handler for the signal, or ignores it.
  * @param {'SIGTERM' | 'SIGINT'} signal
- * @returns {boolean}  false where the system does not tell.
+ * @returns {boolean}  false without /proc.
  */
 export function hasSignal(pid, kind, signal) {
   const mask = readProc(pid, 'status')?.match(new RegExp(`^${kind}:\\s*([0-9a-f]+)`, 'm'))?.[1];
@@ -103,7 +99,7 @@ export function hasSignal(pid, kind, signal) {
 }
 
 /**
- * The real user: the effective one is root's for each set-uid program, whoever runs it.
+ * Reads the real user, because the effective user of a set-uid program is root.
  * @param {number} pid
  */
 function readUid(pid) {
@@ -129,14 +125,14 @@ function readProc(pid, file) {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');
   } catch {
-    // It ended meanwhile (ENOENT, ESRCH), or it is another user's (EACCES) and so not one of ours.
+    // The process has exited (ENOENT, ESRCH), or belongs to another user (EACCES).
     return null;
   }
 }
 
 /** @returns {Promise<ProcessFact[]>} */
 async function fromPs() {
-  // -E appends the environment to the command line; only one's own processes show it.
+  // -E appends the environment to the command line, for processes of the keeper's user only.
   const { stdout } = await promisify(execFile)('ps', ['-axwwE', '-o', 'pid=,ppid=,pgid=,ruid=,stat=,command='], {
     maxBuffer: 1 << 26,
     timeout: PS_MS,
@@ -159,7 +155,7 @@ async function fromPs() {
 }
 
 /**
- * Sends a signal to a process that may already be gone, or may have become another user's (sudo).
+ * Sends a signal to a process that may be gone, or may have changed its user (sudo).
  * @param {number} pid
  * @param {NodeJS.Signals | 0} signal
  */

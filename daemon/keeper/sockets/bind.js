@@ -1,4 +1,4 @@
-// Sockets that are bound, and not listened on.
+// Binds sockets without listening on them.
 import net from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { withUid } from '../host/owner.js';
@@ -20,9 +20,9 @@ export const REUSE_PORT = 2;
  * ) => Handle | number} CreateHandle
  */
 
-// The call with which node:cluster creates the sockets of its workers
-// (lib/internal/cluster/shared_handle.js); public API can only create a socket by listening on it,
-// and then the keeper would accept connections.
+// node:cluster creates the sockets of its workers with this call
+// (lib/internal/cluster/shared_handle.js). With public API alone the keeper would have to listen,
+// and would accept connections.
 const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))
   ._createServerHandle;
 
@@ -51,8 +51,8 @@ export function bindAgain(claim, owner) {
   try {
     return bindToPath(claim, owner, false);
   } catch {
-    // Somebody else has the path by now, or its folder is not there: what is held serves those that
-    // are connected.
+    // Another process has the path, or its folder is gone. The held socket still serves its
+    // clients.
     return null;
   }
 }
@@ -82,13 +82,12 @@ function systemError(errno) {
   );
 }
 
-/** Why an address could not be had. */
 export class BindError extends Error {
   /**
-   * @param {string} code  The system's.
+   * @param {string} code  Of the system.
    * @param {string} message
-   * @param {boolean} [isForeign]  A process that the table does not know has it: a stranger, or an
-   *   orphan.
+   * @param {boolean} [isForeign]  The address belongs to an orphan, or to a program outside of
+   *   nclust.
    */
   constructor(code, message, isForeign = false) {
     super(message);

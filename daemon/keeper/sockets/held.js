@@ -1,10 +1,9 @@
-// The sockets that the keeper holds: who gets one, who uses it, and when it is closed.
+// The sockets that the keeper holds: it gives them to instances, knows their users and closes them.
 //
-// A socket is held for the apps that control wants. While one of them is started again, its socket
-// has no user, and clients wait in the queue. So a socket without a user is no mistake, and the
-// keeper closes a socket in three cases: control releases its scope, the last user stops to listen,
-// or the app listens elsewhere. Because control may release a scope before the processes in it have
-// ended, the keeper holds nothing new for a scope that was released, or for a process that ends.
+// While an app restarts, its socket has no user, and clients wait in its queue. So the keeper
+// closes a socket only in three cases: control releases its scope, the last user stops listening,
+// or the app listens elsewhere. Control may release a scope before its processes have exited. So
+// the keeper holds no new socket for a released scope, or for a process that is ending.
 import { claimKey, describeListener } from './listeners.js';
 import { createOrphanQueue } from './orphan-queue.js';
 import { createOwnPorts } from './own-ports.js';
@@ -14,12 +13,12 @@ import { createOwnPorts } from './own-ports.js';
 /** @import { Child } from '../child.js' */
 /** @import { Claim, Handle, Listener, Listeners } from './listeners.js' */
 
-/** A socket without a user is closed this long after its app began to listen elsewhere. */
+/** A socket without a user is closed this long after its app has listened elsewhere. */
 const UNUSED_AFTER_MS = 5_000;
 const LOOK_MS = 20;
-/** While copies of a socket that was released may be open. */
+/** Retries while copies of a released socket may still be open. */
 const LINGER_LOOKS = 100;
-/** Of an instance that listens where another one of its app only asks whether it could. */
+/** Retries while another instance of the app only checks whether the port is free. */
 const MEANT_LOOKS = 50;
 
 export class HeldSockets {
@@ -29,11 +28,13 @@ export class HeldSockets {
   #onDropped;
   #onReleased;
   #ownPorts;
-  /** That may let go of an address. */
   orphans;
-  /** The scopes that control wants, with the app of each. @type {Map<string, string>} */
+  /** App by scope, for the scopes that control wants. @type {Map<string, string>} */
   #wanted = new Map();
-  /** Ports by scope whose sockets were just released. @type {Map<string, NodeJS.Timeout>} */
+  /**
+   * Timers by scope and port, for sockets that were just released.
+   * @type {Map<string, NodeJS.Timeout>}
+   */
   #lingering = new Map();
   /** By scope. @type {Map<string, NodeJS.Timeout>} */
   #tidyTimers = new Map();
@@ -43,7 +44,7 @@ export class HeldSockets {
    * @param {Listeners} o.listeners
    * @param {() => Iterable<Child>} o.children
    * @param {(name: string, data: object, handle?: Handle) => void} o.emit  To control.
-   * @param {(child: Child, what: string) => void} o.onDropped  A message was not taken.
+   * @param {(child: Child, what: string) => void} o.onDropped  A message was dropped.
    * @param {(scope: string, isOfSocket: (claim: Claim) => boolean) => void} o.onReleased
    */
   constructor({ listeners, children, emit, onDropped, onReleased }) {
@@ -60,13 +61,13 @@ export class HeldSockets {
     return this.#listeners.all();
   }
 
-  /** Each socket with the instances that listen on it, by their ids. */
+  /** Each socket with the ids of the instances that listen on it. */
   describe() {
     return this.all().map(({ app, scope, bound, users }) => ({ app, scope, ...bound, users: [...users] }));
   }
 
   /**
-   * Whether a connection of the process to a port of its own app is to be refused.
+   * Whether a connection of the process to a port of its own app must fail.
    * @param {Child} child
    * @param {{ address: string, port: number }} reached
    */
@@ -80,7 +81,7 @@ export class HeldSockets {
   }
 
   /**
-   * Control starts a process in a scope, so sockets are held for it from now on.
+   * From now on the keeper holds sockets for this scope.
    * @param {string} scope
    * @param {string} app
    */
@@ -88,7 +89,7 @@ export class HeldSockets {
     this.#wanted.set(scope, app);
   }
 
-  /** @param {{ app: string, scope?: string }} what  Control wants it to listen no more. */
+  /** @param {{ app: string, scope?: string }} what  It should no longer listen. */
   unwant({ app, scope }) {
     for (const [one, its] of this.#wanted) {
       if (scope === undefined ? its !== app : one !== scope) continue;
@@ -99,7 +100,7 @@ export class HeldSockets {
   }
 
   /**
-   * Handed over by control, which had copies of the sockets of a keeper that died.
+   * Takes the copy that control has of a socket of the keeper before.
    * @param {{ app: string, scope: string, owner: import('../host/owner.js').Owner | null }} claimant
    * @param {Claim} claim
    * @param {Handle} handle
@@ -109,7 +110,7 @@ export class HeldSockets {
     Object.assign(this.#listeners.keep(claimant, claim, handle), { isAnnounced: true, hasServed: true });
   }
 
-  /** @param {Listener} listener  Control gets its copy. */
+  /** @param {Listener} listener  Control gets a copy. */
   announce(listener) {
     listener.isAnnounced = true;
     this.#emit('listener', describeListener(listener), listener.handle);
@@ -118,7 +119,7 @@ export class HeldSockets {
   /**
    * @param {Child} child
    * @param {AgentMessage} message
-   * @param {number} [retries]  How often to try again while others have the address.
+   * @param {number} [retries]  While other processes have the address.
    */
   give(child, message, retries = this.#retriesFor(child, message)) {
     const { seq, claim } = message;
@@ -142,8 +143,8 @@ export class HeldSockets {
   }
 
   /**
-   * The app has other sockets that take connections to this address. A program that only asks
-   * whether a port is free is to hear what it would hear alone, so it gets a stand-in.
+   * Answers a request for an address where the app has other sockets. A program that only checks
+   * whether a port is free gets a stand-in, so that the check succeeds as it would without nclust.
    * @param {Child} child
    * @param {AgentMessage} message
    * @param {Listener[]} others
@@ -152,11 +153,11 @@ export class HeldSockets {
    */
   #giveBeside(child, message, others, retries) {
     const used = others.find(({ users }) => users.size > 0);
-    // An address that the app has moved away from must not be in the way of the one it moves to.
+    // No instance uses the others, so they must not block the new address of the app.
     if (!used) this.release((one) => others.includes(one));
     if (!used) return this.give(child, message);
     if (!message.isMeant) return void child.tell({ act: 'socket', seq: message.seq, isStandIn: true });
-    // It may be of an instance that only asks.
+    // The user may be an instance that only checks the port.
     if (retries > 0) return void setTimeout(() => this.give(child, message, retries - 1), LOOK_MS);
     const { address, port } = used.bound;
     const text = `instances of this app listen on ${address} port ${port}; a restart can move them, a reload cannot`;
@@ -166,7 +167,7 @@ export class HeldSockets {
   /**
    * @param {Child} child
    * @param {Pick<Claim, 'address' | 'port' | 'flags'>} claim
-   * @returns {Listener[]}  Other sockets of the app that take connections to this address.
+   * @returns {Listener[]}  Other sockets of the app that accept connections to this address.
    */
   #othersOn(child, claim) {
     const own = this.#listeners.get(child.scope, /** @type {Claim} */ (claim));
@@ -183,8 +184,8 @@ export class HeldSockets {
   }
 
   /**
-   * Control and the processes born with a socket have copies, and close them when they hear of its
-   * release. None of them reports that.
+   * Remembers a released socket for a while, because control and fork-mode processes close their
+   * copies a little later.
    * @param {Listener} listener
    */
   #linger({ scope, bound }) {
@@ -207,10 +208,9 @@ export class HeldSockets {
   }
 
   /**
-   * Those that listen on the one before get the new one; a process that was only born with it drops
-   * it.
+   * Sends a new socket to the processes that have a copy of the old one.
    * @param {Listener} listener
-   * @param {Child} child  Who has the new one, or is about to get it.
+   * @param {Child} child  Already has the new socket, or gets it otherwise.
    */
   #rebound(listener, child) {
     this.announce(listener);
@@ -243,7 +243,7 @@ export class HeldSockets {
   }
 
   /**
-   * A fork-mode process got the socket at its start, and listens on it now.
+   * Called when a fork-mode process listens on a socket that it has inherited.
    * @param {Child} child
    * @param {Claim} claim
    */
@@ -254,7 +254,7 @@ export class HeldSockets {
   }
 
   /**
-   * Writes the failure down, because an app may say nothing about the error.
+   * Reports a failed listen(), because an app may hide its error.
    * @param {Child} child
    * @param {Claim} claim
    * @param {string} code
@@ -272,16 +272,13 @@ export class HeldSockets {
       const { key, scope, claim } = listener;
       this.#emit('released', { key });
       this.#onReleased(scope, (one) => claimKey(scope, one) === key);
-      // Fork-mode processes were born with a copy of it.
+      // Fork-mode processes have inherited a copy.
       for (const child of this.#children())
         if (child.scope === scope && child.mode === 'fork') child.tell({ act: 'released', claim });
     }
   }
 
-  /**
-   * It has ended.
-   * @param {Child} child
-   */
+  /** @param {Child} child  Has exited. */
   forget(child) {
     for (const { users } of this.#listeners.all()) users.delete(child.instanceId);
     if (this.#wanted.has(child.scope)) this.#ownPorts.ended(child);
@@ -293,8 +290,8 @@ export class HeldSockets {
   }
 
   /**
-   * A process that ends accepts nothing (agent/socket-claims.cjs), but it waits for its listen():
-   * unanswered, it would never come to its end. So it gets a socket, and the keeper keeps no copy.
+   * Gives a socket to a process that is ending, without keeping a copy. Such a process accepts no
+   * connections (agent/socket-claims.cjs), but it cannot exit before its listen() has an answer.
    * @param {Child} child
    * @param {AgentMessage} message
    */
@@ -304,8 +301,8 @@ export class HeldSockets {
   }
 
   /**
-   * It listens, so control gets a copy of its socket. Not before: a program that asks which port is
-   * free binds many, and closes each at once.
+   * Gives control a copy of a socket when a process listens on it. A program that searches for a
+   * free port binds many sockets before, and closes each at once.
    * @param {Child} child
    * @param {number} port
    */
@@ -320,8 +317,8 @@ export class HeldSockets {
   }
 
   /**
-   * An app that came back on another port: on the old one clients would wait for ever instead of
-   * being refused.
+   * Closes the unused sockets of an app that listens elsewhere, so that their clients are refused
+   * and do not wait for ever.
    * @param {string} scope
    */
   #tidy(scope) {
@@ -331,7 +328,7 @@ export class HeldSockets {
   }
 
   /**
-   * The app itself stopped listening. The last one to do so takes the socket along.
+   * Called when an app has closed its server. The socket is closed with its last user.
    * @param {Child} child
    * @param {Claim} claim
    */
@@ -341,7 +338,7 @@ export class HeldSockets {
     const left = child.addresses.filter(
       ({ address, port }) => address !== held.bound.address || port !== held.bound.port,
     );
-    // It only asked whether the port is free, and the socket waits for the instance that listens.
+    // The process only checked the port, and the socket waits for the instance that will listen.
     const hasAsked = held.hasServed && left.length === child.addresses.length;
     child.addresses = left;
     if (held.users.size === 0 && !child.retirement && !hasAsked)

@@ -1,6 +1,6 @@
-// The sockets that apps listen on. The keeper creates each one once, never polls it, and gives
-// copies to the workers, who accept for themselves from one kernel queue. As it keeps its own copy,
-// what is queued outlives every worker.
+// The table of the sockets that apps listen on. The keeper creates each socket once and gives
+// copies to the workers, which accept from one queue in the kernel. Because the keeper never closes
+// its own copy while the app is wanted, queued connections survive every worker.
 import { bindAgain, BindError, bindOnce, bindToPath, REUSE_PORT } from './bind.js';
 import { withUid } from '../host/owner.js';
 import { removePath, restorePath } from './unix-path.js';
@@ -14,21 +14,21 @@ const SOCKETS_MAX = 1_024;
 const IPV6_ONLY = 1;
 
 /**
- * @typedef {object} Handle  A libuv TCP handle, as node:cluster passes them around.
+ * @typedef {object} Handle  A handle of libuv, as node:cluster passes it between processes.
  * @property {number} fd
  * @property {() => void} close
- * @property {(out: { address?: string }) => number} [getpeername]  Of a connection.
+ * @property {(out: { address?: string }) => number} [getpeername]  For a connection.
  * @property {(out: { address?: string, port?: number, family?: string }) => number} [getsockname]
- *   Of TCP. Also reports an error of bind(2) that libuv put off.
+ *   For TCP. Also returns an error of bind(2) that libuv has deferred.
  *
- * @typedef {object} Claim  What the app asked for.
- * @property {string | null} address  null: all addresses. Of a Unix socket its absolute path.
+ * @typedef {object} Claim  The address that an app listens on.
+ * @property {string | null} address  null: all addresses. For a Unix socket its absolute path.
  * @property {number} port  0: any.
  * @property {number} family  4, 6, or 0 for a Unix socket.
  * @property {number} flags  1: IPv6 only.
- * @property {number} index  Counts the sockets of a process with port 0, which are all different.
+ * @property {number} index  Tells the sockets of a process with port 0 apart.
  *
- * @typedef {object} Claimant  An instance, or what is known of one.
+ * @typedef {object} Claimant  An instance.
  * @property {string} app
  * @property {string} scope
  * @property {Owner | null} owner
@@ -37,15 +37,14 @@ const IPV6_ONLY = 1;
  * @property {string} key
  * @property {string} app
  * @property {string} scope
- * @property {Owner | null} owner  The user of the instance that claimed it last. The keeper works on
- *   the path of a Unix socket with the rights of this user.
+ * @property {Owner | null} owner  The user of the last claimant. The keeper works on the path of a
+ *   Unix socket with the rights of this user.
  * @property {Claim} claim
  * @property {Address} bound
  * @property {Handle} handle
  * @property {boolean} isAnnounced  Control has a copy of it.
- * @property {boolean} hasServed  An instance has listened on it, and not only asked whether it could.
- * @property {Set<string>} users  Instances that listen on it. Empty while the last one is being
- *   replaced.
+ * @property {boolean} hasServed  An instance has listened on it, and did not only check the port.
+ * @property {Set<string>} users  Instances that listen on it. Empty while the app restarts.
  */
 
 /**
@@ -56,7 +55,7 @@ export const claimKey = (scope, { address, port, family, flags, index }) =>
   [scope, address ?? '*', port, family, flags, index].join('|');
 
 /**
- * What control knows of a socket.
+ * A socket for control.
  * @param {Listener} listener
  */
 export const describeListener = ({ key, app, scope, owner, claim, bound }) => ({
@@ -69,7 +68,6 @@ export const describeListener = ({ key, app, scope, owner, claim, bound }) => ({
   port: bound.port,
 });
 
-/** The table of held sockets. */
 export class Listeners {
   /** @type {Map<string, Listener>} */
   #table = new Map();
@@ -83,11 +81,11 @@ export class Listeners {
   }
 
   /**
-   * An app is about to listen there again.
+   * Brings back the path of a Unix socket before an instance listens on it.
    * @param {Listener} listener
-   * @param {Owner | null} owner  Of the instance that asks.
-   * @returns {boolean}  Whether it has another handle now: the folder of a Unix socket was removed
-   *   with all its names, so the keeper has bound the path again.
+   * @param {Owner | null} owner  Of the instance.
+   * @returns {boolean}  Whether the listener has a new handle, because all names of the old socket
+   *   were removed.
    */
   refresh(listener, owner) {
     const { claim } = listener;
@@ -99,7 +97,7 @@ export class Listeners {
   }
 
   /**
-   * Another socket takes the place of one that nobody can reach any more.
+   * Replaces a socket that clients can no longer reach.
    * @param {Listener} listener
    * @param {Handle} handle
    * @param {Owner | null} owner  The user who bound it.
@@ -121,7 +119,7 @@ export class Listeners {
   /**
    * @param {string} scope
    * @param {Claim} claim
-   * @returns {boolean}  Whether the scope can have no socket for this claim.
+   * @returns {boolean}  Whether the scope already has SOCKETS_MAX sockets.
    */
   isFull(scope, claim) {
     return !this.get(scope, claim) && this.ofScope(scope).length >= SOCKETS_MAX;
@@ -132,9 +130,8 @@ export class Listeners {
    * @param {Claimant} claimant
    * @param {Claim} claim
    * @param {object} [o]
-   * @param {boolean} [o.beside]  Share the address with a process that already listens there: an
-   *   orphan of the same app.
-   * @returns {Listener}  Throws BindError; the message names the app that holds the address.
+   * @param {boolean} [o.beside]  Share the address with an orphan of the same app.
+   * @returns {Listener}  Throws BindError. Its message names the app that holds the address.
    */
   bind(claimant, claim, { beside = false } = {}) {
     if (this.isFull(claimant.scope, claim)) throw new BindError('EMFILE', `an app may have ${SOCKETS_MAX} sockets`);
@@ -142,10 +139,11 @@ export class Listeners {
   }
 
   /**
-   * Creates a socket, and keeps it only until it has been passed on.
+   * Creates a socket without keeping it.
    * @param {Claimant} claimant
    * @param {Claim} claim
-   * @returns {{ handle: Handle, giveBack: () => void }}  Throws BindError.
+   * @returns {{ handle: Handle, giveBack: () => void }}  giveBack closes the handle. Throws
+   *   BindError.
    */
   lend(claimant, claim) {
     const lent = { owner: claimant.owner, claim, handle: this.#open(claimant, claim, false) };
@@ -166,8 +164,8 @@ export class Listeners {
   #open({ scope, owner }, claim, beside) {
     const holder = this.holderOf(scope, claim);
     if (holder) throw new BindError('EADDRINUSE', `held by app "${holder.app}"`);
-    // SO_REUSEPORT is what lets a later keeper bind beside orphans of this one, but it also hides a
-    // real conflict. So first without.
+    // SO_REUSEPORT lets a later keeper bind beside orphans of this one, but it also hides a real
+    // conflict. So bind once without it.
     if (claim.family === 0) return bindToPath(claim, owner, beside);
     if (!beside) bindOnce(claim, 0).close();
     return bindOnce(claim, REUSE_PORT);
@@ -176,7 +174,7 @@ export class Listeners {
   /**
    * @param {Claimant} claimant
    * @param {Claim} claim
-   * @param {Handle} handle  Bound by the app itself, or handed over from the keeper before.
+   * @param {Handle} handle  Bound by the app, or by the keeper before.
    * @returns {Listener}
    */
   keep({ app, scope, owner }, claim, handle) {
@@ -203,7 +201,7 @@ export class Listeners {
 
   /**
    * @param {(listener: Listener) => boolean} isMeant
-   * @returns {Listener[]}  Closed: from now on connections there are refused.
+   * @returns {Listener[]}  The closed listeners. New connections to them are refused.
    */
   release(isMeant) {
     const meant = this.all().filter(isMeant);
@@ -218,7 +216,7 @@ export class Listeners {
   /**
    * @param {string} scope
    * @param {Claim} claim
-   * @returns {Listener | undefined}  Of another app. Within an app the kernel knows best.
+   * @returns {Listener | undefined}  The listener of another app with this address.
    */
   holderOf(scope, claim) {
     if (claim.family === 0)
@@ -232,7 +230,7 @@ export class Listeners {
   /**
    * @param {{ scope: string }} claimant
    * @param {Pick<Claim, 'address' | 'port' | 'flags'>} claim
-   * @returns {Listener[]}  The sockets of the app itself that take connections to this address.
+   * @returns {Listener[]}  The sockets of the claimant that accept connections to this address.
    */
   ofApp({ scope }, claim) {
     if (claim.port === 0) return [];
@@ -241,8 +239,8 @@ export class Listeners {
 }
 
 /**
- * Two sockets that are bound but not yet listening do not conflict for the kernel (SO_REUSEADDR),
- * so the table has to know.
+ * Checks for a conflict that the kernel does not report: with SO_REUSEADDR, two sockets may be
+ * bound to an address while neither listens.
  * @param {Listener} held
  * @param {Pick<Claim, 'address' | 'flags'>} wanted
  */
@@ -257,7 +255,7 @@ function overlap({ bound, claim }, wanted) {
 }
 
 /**
- * With the rights of its owner, because libuv also removes the name that it has bound.
+ * Closes a socket with the rights of its owner, because libuv removes the path that it has bound.
  * @param {Pick<Listener, 'owner' | 'handle'>} listener
  */
 function close({ owner, handle }) {
@@ -269,6 +267,6 @@ function tryToRemove({ owner, claim }) {
   try {
     withUid(owner, () => removePath(claim.address ?? ''));
   } catch {
-    // Its user cannot remove it any more, or never could. It stays, as it does without nclust.
+    // The owner may not remove the path. It stays, as it would without nclust.
   }
 }

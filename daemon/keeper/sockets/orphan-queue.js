@@ -1,5 +1,5 @@
-// Orphans of an earlier keeper listen on sockets that this one does not hold. An instance of the
-// same app that wants such an address waits until the orphan has let go.
+// Orphans of an earlier keeper listen on sockets that this keeper does not hold. An instance of the
+// same app waits for such an address until the orphan has closed its socket.
 /** @import { AgentMessage } from '../agents.js' */
 /** @import { Child } from '../child.js' */
 
@@ -14,12 +14,11 @@ export function createOrphanQueue(children) {
     );
 
   return {
-    /** Those of the app of a process. */
     of,
     /**
-     * Asks each orphan once to stop listening. One that has not found the door yet will be asked.
+     * Requests each orphan of an app once to stop listening.
      * @param {Child} child
-     * @returns {boolean}  Whether one may still let go.
+     * @returns {boolean}  Whether an orphan may still listen.
      */
     ask(child) {
       const orphans = of(child).filter((orphan) => !orphan.hasUnlistened);
@@ -29,12 +28,12 @@ export function createOrphanQueue(children) {
     },
     /**
      * @param {Child} child
-     * @param {AgentMessage} message  What it asked.
+     * @param {AgentMessage} message
      */
     wait(child, message) {
       waiting.push({ child, message });
     },
-    /** @returns {{ child: Child, message: AgentMessage }[]}  They wait no longer. */
+    /** @returns {{ child: Child, message: AgentMessage }[]}  The waiting requests, once. */
     take: () => waiting.splice(0),
   };
 }

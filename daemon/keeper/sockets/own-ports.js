@@ -1,21 +1,21 @@
-// What a process hears that asks by a connection whether its own port is in use. Alone it would be
-// refused, because nothing listens there before it does. Here the keeper holds the socket for it,
-// or other instances of the app accept there. daemon/agent/own-port.cjs asks.
+// Some programs connect to their own port to check whether it is free. Without nclust such a
+// connection is refused. Here the keeper holds the socket, or other instances of the app accept on
+// it. So the agent (daemon/agent/own-port.cjs) asks whether to refuse the connection.
 /** @import { Child } from '../child.js' */
 /** @import { Listeners } from './listeners.js' */
 
 /** @param {Listeners} listeners */
 export function createOwnPorts(listeners) {
   /**
-   * By scope the slots whose last process ended without having listened: a connection of the next
-   * one is most likely meant for another instance, and without it that process would end again.
+   * By scope, the slots whose last process exited without having listened. Such a process was most
+   * likely a client of another instance, and the next one needs its connection.
    * @type {Map<string, Set<number>>}
    */
   const clients = new Map();
 
   return {
     /**
-     * @param {Child} child  It has not listened yet.
+     * @param {Child} child  Has not listened yet.
      * @param {{ address: string, port: number }} reached
      */
     isRefused({ instanceId, scope, slot }, { address, port }) {
@@ -23,10 +23,7 @@ export function createOwnPorts(listeners) {
       if (reached.length === 0 || reached.some(({ users }) => users.has(instanceId))) return false;
       return reached.every(({ users }) => users.size === 0) || !clients.get(scope)?.has(slot);
     },
-    /**
-     * The next process in its slot may take its place.
-     * @param {Child} child
-     */
+    /** @param {Child} child */
     ended({ scope, slot, hasListened }) {
       const slots = clients.get(scope) ?? new Set();
       clients.set(scope, slots);

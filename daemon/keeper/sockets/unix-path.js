@@ -1,7 +1,7 @@
-// Unix sockets that outlive the process that bound them. libuv removes the name it has bound when
-// that handle is closed, so the name is a private one that is renamed at once; the wanted path is a
-// second link to the same socket, and the renamed one a spare: an app that clears "stale" sockets
-// away before it listens removes the path of a living one.
+// Unix sockets that outlive the process that bound them. When a handle is closed, libuv removes the
+// name that it has bound. So the keeper binds a private name, links the path to the same socket,
+// and renames the private name to a spare. With the spare it can bring the path back when an app
+// has removed it as a "stale" socket before it listens.
 import { linkSync, renameSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
@@ -11,13 +11,13 @@ import { basename, dirname, join } from 'node:path';
 export const spareOf = (path) => join(dirname(path), `.${basename(path)}.nclust`);
 
 /**
- * No longer than the wanted one, which may be as long as the name of a socket can be.
+ * A private name that is not longer than the path, because the path may have the maximum length.
  * @param {string} path
  */
 export function privateNameFor(path) {
   const length = basename(path).length;
   const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
-  // One letter has no room for a dot; the other one of these two cannot be the wanted name.
+  // A name of one letter has no room for a dot, and one of these two differs from it.
   const name =
     length > 1 ? `.${letters.slice(0, length - 1)}` : (['~', '_'].find((one) => one !== basename(path)) ?? '');
   return join(dirname(path), name);
@@ -27,9 +27,8 @@ export function privateNameFor(path) {
  * @param {string} path  Absolute.
  * @param {(name: string) => Handle} bind  Throws when the name cannot be bound.
  * @param {object} o
- * @param {boolean} o.isTakenOver  Whoever listens there is an orphan of the same app: its socket
- *   loses the path.
- * @returns {Handle}  Throws what link(2) says: EEXIST when something is there.
+ * @param {boolean} o.isTakenOver  Remove the path of an orphan of the same app.
+ * @returns {Handle}  Throws the error of link(2): EEXIST when the path exists.
  */
 export function bindPath(path, bind, { isTakenOver }) {
   const own = privateNameFor(path);
@@ -48,8 +47,7 @@ export function bindPath(path, bind, { isTakenOver }) {
 /**
  * Brings the path of a held socket back, if it is gone.
  * @param {string} path
- * @returns {boolean}  false when the socket has lost all its names, because its folder was removed,
- *   or when they belong to another user.
+ * @returns {boolean}  false when all names of the socket are gone, or belong to another user.
  */
 export function restorePath(path) {
   const code = tryTo(() => linkSync(spareOf(path), path), ['EEXIST', 'ENOENT', 'EACCES', 'EPERM']);
@@ -57,7 +55,7 @@ export function restorePath(path) {
 }
 
 /**
- * Removes the path, unless it leads to another socket by now.
+ * Removes the path, unless it leads to another socket.
  * @param {string} path
  */
 export function removePath(path) {
@@ -69,8 +67,8 @@ export function removePath(path) {
 
 /**
  * @param {() => void} action
- * @param {string[]} expected  Codes that are an answer, too.
- * @returns {string | null}  The code.
+ * @param {string[]} expected  Codes that are returned and not thrown.
+ * @returns {string | null}
  */
 function tryTo(action, expected) {
   try {
