@@ -1,11 +1,10 @@
-// Knows: what happens inside a Node program: sockets, drain, counts, the way to the keeper.
+// Knows: what happens inside a Node.js program: sockets, drain, counts, the channel to the keeper.
 // Must not: throw into the app, use its globals, or leave a trace in argv, env or its children.
 // Start at: start() below, then listen-patch.cjs and channel.cjs; drain.cjs ends a process.
 //
-// Preloaded into every Node program that nclust runs. It lets the keeper hold the listening
-// sockets, keeps the last words of a process from being lost, and finishes requests before the
-// process ends. It must never throw into the app and leave no trace in process.argv,
-// process.execArgv, process.env or the app's own children.
+// nclust preloads the agent into every Node.js program. The agent lets the keeper hold the
+// listening sockets, prevents that the last output of a process is lost, and finishes requests
+// before the process exits.
 'use strict';
 
 const fs = require('node:fs');
@@ -21,8 +20,7 @@ function start() {
   hidePreload();
   const settings = takeSettings();
   delete require.cache[__filename];
-  // Worker threads preload what their process preloads, but the settings are gone by then, as they
-  // are for children of the app.
+  // Worker threads and children of the app have no settings, because takeSettings() removed them.
   if (settings === null || typeof process.send !== 'function') return;
   const { later } = loader();
   const { whenBooted } = /** @type {typeof import('./booted.cjs')} */ (later('./booted.cjs'));
@@ -40,7 +38,7 @@ function start() {
 }
 
 /**
- * As if required, which takes 30 KB more, and leaves traces.
+ * Loads loader.cjs without require(), which takes 30 KB more and leaves traces.
  * @returns {typeof import('./loader.cjs')}
  */
 function loader() {
@@ -74,28 +72,28 @@ function beginVitals(channel, { servers }, later, isMeasured) {
   };
   if (!isMeasured) return vitals;
   vitals.of().measure((report) => channel.say({ act: 'report', report }));
-  // On Unix what is sent here is in the channel before the process ends.
+  // On Unix the report is in the channel before the process exits.
   process.once('exit', vitals.report);
   return vitals;
 }
 
 /**
- * What the keeper asks for.
+ * Listens to the messages of the keeper.
  * @param {Channel} channel
  * @param {SocketClaims} sockets
  * @param {typeof import('./loader.cjs').later} later
  * @param {ReturnType<typeof beginVitals>} vitals
  */
 function obey(channel, sockets, later, vitals) {
-  /** Ends the draining of a process that is parked. */
+  /** Ends the drain of a parked process. */
   let takeBack = () => {};
   channel.on('drain', ({ mode, byMessage, signal }) => {
     takeBack();
-    // Said before as well: draining may take longer than the keeper waits.
+    // Sent before the drain too, because the keeper may not wait for its end.
     channel.say({ act: 'draining', caught: caughtSignals(), hasWorkers: hasWorkers() });
-    // Started by hand it would have no channel, and end when its handler has closed everything.
+    // Without nclust the app would have no channel, and would exit when it has closed everything.
     later('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
-      // A signal that the app does not catch ends it without another word.
+      // A signal without a handler ends the process before it could send its last report.
       vitals.report();
       channel.say({ act: 'drained', caught: caughtSignals() });
     });
@@ -133,9 +131,9 @@ function obey(channel, sockets, later, vitals) {
 }
 
 /**
- * Node writes to a pipe asynchronously and drops what is queued at process.exit(): of 100 000 lines
- * 2 634 arrived. In blocking mode all do. The streams are created when the app first uses them, as
- * without us: they cost memory and time.
+ * Puts stdout and stderr into blocking mode. Node.js writes to a pipe asynchronously and drops the
+ * queue at process.exit(): of 100,000 lines 2,634 arrived. Each stream is still created at its
+ * first use, because it costs memory and time.
  */
 function keepLastWords() {
   for (const name of ['stdout', 'stderr']) {
@@ -146,11 +144,11 @@ function keepLastWords() {
       const stream = get.call(process);
       try {
         stream?._handle?.setBlocking?.(true);
-        // The app may have put a stream of its own there, and call this one for what it is.
+        // The app may have replaced the property, and may call this getter from its own one.
         if (Object.getOwnPropertyDescriptor(process, name)?.get === first)
           Object.defineProperty(process, name, original);
       } catch {
-        // The app may have replaced what this builds on.
+        // The app may have replaced a method that this code uses.
       }
       return stream;
     };
@@ -158,12 +156,12 @@ function keepLastWords() {
   }
 }
 
-/** What an uncaught exception is cut to, in characters. */
+/** For an uncaught exception. */
 const MESSAGE_MAX_CHARS = 2_000;
 const STACK_MAX_CHARS = 16_000;
 
 /**
- * PM2's bus event, as a message of the app. The listener changes nothing about the end of the app.
+ * Sends PM2's event "process:exception" as a message of the app. Does not change how the app exits.
  * @param {Channel} channel
  */
 function tellExceptions(channel) {
@@ -180,13 +178,13 @@ function tellExceptions(channel) {
       };
       if (process.connected) process.send?.({ type: 'process:exception', data }, () => {});
     } catch {
-      // An app may throw what cannot be read.
+      // An app may throw a value whose properties cannot be read.
     }
   });
 }
 
 /**
- * An address of UDP that is taken.
+ * Reports a UDP socket whose address is in use.
  * @param {Channel} channel
  * @param {NodeJS.ErrnoException & { address?: string, port?: number }} error
  */
@@ -196,13 +194,12 @@ function tellBind(channel, { code, syscall, address, port }) {
   channel.say({ act: 'listenFailed', code, isUdp: true, claim: { address, port, family, flags: 0, index: 0 } });
 }
 
-/** On SIGUSR1 Node lets a debugger in on 9229, which only one process can have. */
+/** At SIGUSR1 Node.js opens the inspector on port 9229, which only one process can use. */
 function anyPort() {
   if (!/--(inspect|debug-port)/.test(`${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS}`))
     process.debugPort = 0;
 }
 
-/** Whether the app has a node:cluster of its own. */
 function hasWorkers() {
   const { workers } = /** @type {import('node:cluster').Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
   return Object.keys(workers ?? {}).length > 0;
@@ -213,8 +210,8 @@ function caughtSignals() {
 }
 
 /**
- * `node app.js` shows no --require: child_process.fork() of the app would hand it on. Under Node's
- * permission model the keeper puts the right to read this folder in front of it.
+ * Removes the agent from process.execArgv, because child_process.fork() of the app would pass it
+ * on. Under the permission model, also removes the permission to read the agent.
  */
 function hidePreload() {
   const { execArgv } = process;

@@ -1,6 +1,5 @@
-// Connections go to the worker that can take them. Workers accept for themselves; one that has more
-// than its share passes the connection it has just accepted, and not read, to the keeper, who gives
-// it to the least loaded. (docs/balancing.md)
+// Passes connections above the fair share of this worker to the keeper, which gives them to the
+// worker with the least load (docs/balancing.md). A connection is passed on before it is read.
 'use strict';
 
 const clock = require('./isolation.cjs');
@@ -9,38 +8,31 @@ const clock = require('./isolation.cjs');
 /** @import { Channel } from './channel.cjs' */
 /** @import { SocketClaims } from './socket-claims.cjs' */
 
-/**
- * Above the fair share: at least so many, and this part of the share. Passing on costs more than a
- * small difference.
- */
+/** A worker may have this number of connections above its share, because passing on is not free. */
 const SLACK = 2;
+/** The same as a part of the share. The larger one counts. */
 const SLACK_PART = 0.2;
-/**
- * Connections that end at once need no balance, and passing one on costs more than serving it: who
- * has closed many lately may have more. With a client that opens a connection for each request, 4
- * workers passed on every third.
- */
+/** How long the worker counts the connections that it has closed. */
 const CHURN_SPAN_MS = 100;
+/**
+ * The slack of a worker that has closed many connections lately. Passing on a short connection
+ * costs more than serving it: without this, 4 workers passed on every third connection of a client
+ * that opens one for each request.
+ */
 const CHURN_SLACK_MAX = 32;
 
-/** One worker's view. */
 class Balance {
   #channel;
   #sockets;
   #isSticky;
   #nowMono;
-  /**
-   * The fair share, Infinity for one that is alone. Until the keeper has said so, nobody knows that
-   * there are no others.
-   */
+  /** Infinity: there are no other workers. 0 until the keeper has sent a share. */
   #share = 0;
-  /**
-   * Connections accepted in the span that began then, and those that were open at its beginning.
-   */
+  /** Connections accepted since `sinceMono`, and those that were open then. */
   #span = { sinceMono: 0, accepted: 0, open: 0 };
   #churnSlack = 0;
   /**
-   * Connections on their way to another worker, by number, and how to keep them after all.
+   * Connections on their way to another worker. keep() takes one back.
    * @type {Map<number, { client: any, keep: () => void }>}
    */
   #passing = new Map();
@@ -62,14 +54,11 @@ class Balance {
     channel.on('connection', ({ seq, claim }, handle) => this.#take(seq, claim, handle));
   }
 
-  /** Whether a connection is on its way to another worker. */
   get isPassing() {
     return this.#passing.size > 0;
   }
 
-  /**
-   * The keeper has died, and what it had not placed was closed with it: but our copies are open.
-   */
+  /** Called when the keeper has died. This process keeps the connections that were not placed. */
   lost() {
     for (const seq of [...this.#passing.keys()]) this.#settle(seq, false);
   }
@@ -94,7 +83,7 @@ class Balance {
     listening.onconnection = onconnection;
   }
 
-  /** @param {number | null} share  null: there is nobody to share with. */
+  /** @param {number | null} share  null: there are no other workers. */
   #setShare(share) {
     this.#share = share ?? Infinity;
   }
@@ -104,7 +93,7 @@ class Balance {
     if (this.#isSticky) return true;
     const { open } = this.#sockets.servers;
     this.#measureChurn(open);
-    // Its connections have ended; nobody tells what the share is now until somebody has too many.
+    // Connections have ended. The keeper sends no new share before a worker has too many.
     if (open < this.#share / 2) this.#share = open;
     return open >= this.#share + Math.max(SLACK, Math.floor(this.#share * SLACK_PART), this.#churnSlack);
   }
@@ -143,7 +132,7 @@ class Balance {
   #settle(seq, isPlaced) {
     const { client, keep } = this.#passing.get(seq) ?? {};
     this.#passing.delete(seq);
-    // Node does not close raw handles that it has sent, and a client waits as long as one copy is
+    // Node.js does not close a raw handle that it has sent, and the client waits while a copy is
     // open.
     if (isPlaced) client?.close();
     else keep?.();
@@ -158,7 +147,8 @@ class Balance {
     const listening = this.#sockets.findHandle(claim);
     this.#channel.say({ act: listening ? 'took' : 'declined', seq });
     if (!listening) return client?.close();
-    // What the app throws is the app's, as with a connection that it has accepted itself.
+    // An error that the app throws must end the app, as for a connection that it has accepted
+    // itself.
     process.nextTick(() => listening.accept.call(listening, 0, client));
   }
 }

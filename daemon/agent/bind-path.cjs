@@ -1,4 +1,4 @@
-// A Unix socket whose path outlives the process that bound it.
+// Binds a Unix socket whose path outlives this process (daemon/keeper/sockets/unix-path.js).
 'use strict';
 
 const fs = require('node:fs');
@@ -6,12 +6,8 @@ const net = require('node:net');
 const path = require('node:path');
 
 /**
- * libuv removes the name it has bound when the handle is closed, and clients of the next life would
- * find nothing. So a name of our own is bound and renamed, and the wanted one is a second link to
- * the same socket (daemon/keeper/sockets/unix-path.js).
  * @param {string} wanted  Absolute.
- * @returns {any}  A handle, or null when the path is taken or cannot be bound: the keeper tells
- *   why.
+ * @returns {any}  A handle. null if the path cannot be bound. The keeper then reports why.
  */
 function bindPath(wanted) {
   const own = privateNameFor(wanted);
@@ -28,28 +24,28 @@ function bindPath(wanted) {
 }
 
 /**
- * An app that clears "stale" sockets away before it listens has removed the path of a living one.
+ * Brings back a path that the app has removed before it listens.
  * @param {string} wanted
- * @returns {boolean}  false when the socket has lost all its names: its folder was removed.
+ * @returns {boolean}  false when all names of the socket are gone.
  */
 function restorePath(wanted) {
   try {
     fs.linkSync(spareOf(wanted), wanted);
     return true;
   } catch (error) {
-    // EEXIST: it is there, as it should be.
+    // EEXIST: the path was not removed.
     return /** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST';
   }
 }
 
 /**
- * No longer than the wanted one, which may be as long as the name of a socket can be.
+ * A private name that is not longer than the path, because the path may have the maximum length.
  * @param {string} wanted
  */
 function privateNameFor(wanted) {
   const length = path.basename(wanted).length;
   const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
-  // One letter has no room for a dot; the other one of these two cannot be the wanted name.
+  // A name of one letter has no room for a dot, and one of these two differs from it.
   const name =
     length > 1 ? `.${letters.slice(0, length - 1)}` : (['~', '_'].find((one) => one !== path.basename(wanted)) ?? '');
   return path.join(path.dirname(wanted), name);

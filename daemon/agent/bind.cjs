@@ -1,4 +1,4 @@
-// Sockets that are bound and not yet listened on.
+// Binds sockets without listening on them.
 'use strict';
 
 const net = require('node:net');
@@ -10,7 +10,7 @@ const REUSE_PORT = 2;
 
 /**
  * @typedef {object} Claim  See daemon/keeper/sockets/listeners.js.
- * @property {string | null} address  Of a Unix socket its absolute path.
+ * @property {string | null} address  For a Unix socket its absolute path.
  * @property {number} port
  * @property {number} family  4, 6, or 0 for a Unix socket.
  * @property {number} flags
@@ -18,8 +18,8 @@ const REUSE_PORT = 2;
  */
 
 /**
- * A bound handle, or null when the address is taken. SO_REUSEPORT comes second because it hides
- * conflicts (daemon/keeper/sockets/listeners.js).
+ * Returns a bound handle, or null if the address is in use. Binds first without SO_REUSEPORT, which
+ * would hide a conflict (daemon/keeper/sockets/listeners.js).
  * @param {Claim} claim
  */
 function bindAlone(claim) {
@@ -31,7 +31,7 @@ function bindAlone(claim) {
 }
 
 /**
- * Beside those who listen on the address already, where the system can do that (Node 22.12).
+ * Shares the address with other processes, if the system can do that (Node.js 22.12).
  * @param {Claim} claim
  */
 function bindBeside(claim) {
@@ -39,7 +39,7 @@ function bindBeside(claim) {
 }
 
 /**
- * One that nobody holds but this process.
+ * Binds a socket that only this process holds.
  * @param {Claim} claim
  * @param {{ reusePort?: boolean }} options  Of listen().
  */
@@ -55,16 +55,16 @@ function tryBind({ address, port, family, flags: own }, flags) {
   const handle = /** @type {any} */ (net)._createServerHandle(address, port, family, undefined, own | flags);
   if (typeof handle === 'number') return null;
   const bound = { port };
-  // Also reports an error of bind(2) that libuv has put off.
+  // Also returns an error of bind(2) that libuv has deferred.
   if (handle.getsockname(bound) === 0) return { handle, port: bound.port };
   handle.close();
   return null;
 }
 
 /**
- * For a server that only finds out whether an address is free: the server shows the address and
- * accepts nothing.
- * @param {Claim} claim  Of TCP.
+ * Opens a handle for a server that only checks whether an address is free. The server shows the
+ * address and accepts nothing.
+ * @param {Claim} claim  For TCP.
  */
 function openStandIn({ address, port }) {
   const handle = /** @type {any} */ (net)._createServerHandle('0.0.0.0', 0, 4);

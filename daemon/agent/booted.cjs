@@ -1,12 +1,11 @@
-// When the main module has been evaluated. No hook tells; these are the signs of Node itself:
+// Finds out when the main module has been evaluated. Node.js has no hook for it, but these signs:
 //
-//   CommonJS                 is loaded in one synchronous act, which the first tick follows
+//   CommonJS                 is loaded synchronously, before the first tick
 //   ES module (22, 24, 26)   its import is traced, and is the only one without a parent
-//   ES module (20)           Node listens for 'exit' until the import is through, to know of an
-//                            unsettled await
+//   ES module (20)           Node.js listens for 'exit' until the import has finished, to find an
+//                            await that never settles
 //
-// Where none is given (a Node between those), the first tick has to do: too early is better than
-// never.
+// On a Node.js without these signs the first tick counts, because too early is better than never.
 'use strict';
 
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');
@@ -15,8 +14,8 @@ const IMPORT_BEGINS = 'tracing:module.import:start';
 const IMPORT_ENDED = 'tracing:module.import:asyncEnd';
 
 /**
- * To be called by what is preloaded.
- * @param {() => void} then  Called once. Never when the loading does not end.
+ * Must be called before the main module is loaded.
+ * @param {() => void} then  Called once, unless the loading never ends.
  */
 function whenBooted(then) {
   let isImporting = false;
@@ -34,7 +33,7 @@ function whenBooted(then) {
   subscribe(IMPORT_BEGINS, begins);
   subscribe(IMPORT_ENDED, ended);
   process.nextTick(() => {
-    // What CommonJS imports while it is loaded is not the main module.
+    // For CommonJS the traced import is not the main module.
     if (process.mainModule === undefined && isImporting) return;
     const listener = process.listeners('exit').find(isOfLoader);
     if (listener) whenRemoved(listener, finish);

@@ -1,4 +1,4 @@
-// The way to the keeper: the IPC channel, and when that keeper has died, the door of the next one.
+// The channel to the keeper: IPC, and after the death of the keeper, the socket of the next one.
 'use strict';
 
 const { tryTo } = require('./isolation.cjs');
@@ -7,9 +7,8 @@ const { later } = require('./loader.cjs');
 /** @import { Cluster } from 'node:cluster' */
 /** @import { LogFiles } from './log-fallback.cjs' */
 
-// The prefix makes Node emit 'internalMessage' in place of 'message', so the app's own listeners
-// never see ours, and listening to it does not keep the process alive
-// (lib/internal/child_process.js).
+// With this prefix Node.js emits 'internalMessage' in place of 'message'. The app does not see it,
+// and a listener for it does not keep the process alive (lib/internal/child_process.js).
 const CMD = 'NODE_NCLUST';
 
 /**
@@ -19,12 +18,11 @@ const CMD = 'NODE_NCLUST';
  *   {(message: Message, handle?: object, onSent?: (error: Error | null) => void) => boolean} say
  *   false when the keeper cannot be reached.
  * @property {(act: string, listener: (message: Message, handle?: any) => void) => void} on
- * @property {() => () => void} hold  Keeps the process alive until the returned function is called:
- *   an answer is on its way.
- * @property {() => void} letGo  The channel keeps the process alive no longer, whatever listens to
- *   it.
- * @property {(listener: () => void) => void} onLost  The keeper that started us is gone.
- * @property {() => boolean} isOpen  Whether handles can be passed: not to a keeper that came later.
+ * @property {() => () => void} hold  Keeps the process alive until the returned function is called.
+ * @property {() => void} letGo  The channel no longer keeps the process alive.
+ * @property {(listener: () => void) => void} onLost  The keeper that started this process is gone.
+ * @property {() => boolean} isOpen  Whether handles can be sent. Only the keeper that started this
+ *   process can take them.
  */
 
 /** @param {LogFiles} [logFiles] */
@@ -35,7 +33,7 @@ function createChannel(logFiles) {
   let door = null;
   /** @type {() => void} */
   let lost = () => {};
-  // What the app does to its environment later is its own business.
+  // Read now, because the app may change its environment.
   const { NCLUST_HOME: home = '', NCLUST_INSTANCE: instanceId = '' } = process.env;
   /**
    * @param {Message} message
@@ -61,8 +59,7 @@ function createChannel(logFiles) {
 
   /** @type {Channel} */
   const channel = {
-    // The callback takes the error of a channel that closes at this moment; without it Node would
-    // emit it on process.
+    // Without a callback Node.js would emit the error of a closing channel on process.
     say(message, handle, onSent = () => {}) {
       if (door) return door.say(message);
       if (!process.connected) return false;
@@ -94,13 +91,13 @@ const LOOK_EVERY_MS = 100;
 let watch = null;
 
 /**
- * A channel that closes while a handle waits to be acknowledged never says 'disconnect' (Node 20 to
- * 26).
+ * Polls for the end of the channel. A channel that closes while a handle is not acknowledged emits
+ * no 'disconnect' (Node.js 20 to 26).
  * @param {() => void} lose
  */
 function watchChannel(lose) {
-  // Those of the app may be a DOM's by now, which are numbers. Asked for here, because most workers
-  // never pass a handle.
+  // The app may have replaced the global timers by those of a DOM. Required here, because most
+  // workers never send a handle.
   const { clearInterval, setInterval } = require('node:timers');
   watch ??= setInterval(() => {
     const isWaiting = Boolean(/** @type {any} */ (process)._handleQueue);
@@ -112,11 +109,10 @@ function watchChannel(lose) {
 }
 
 /**
- * A keeper that dies must not take the app along: a cluster worker exits by itself when its primary
- * is gone, unless `exitedAfterDisconnect` is set by then (lib/internal/cluster/child.js), and an
- * unguarded process.send() throws.
- * @param {() => void} then  Once.
- * @returns {() => void}  For who notices it otherwise.
+ * Lets the app survive the death of the keeper. A cluster worker exits with its primary, unless
+ * `exitedAfterDisconnect` is set (lib/internal/cluster/child.js), and process.send() would throw.
+ * @param {() => void} then  Called once.
+ * @returns {() => void}  Call it when the channel is closed without a 'disconnect'.
  */
 function whenDisconnected(then) {
   let isLost = false;
@@ -127,22 +123,21 @@ function whenDisconnected(then) {
       const cluster = /** @type {Cluster} */ (/** @type {unknown} */ (require('node:cluster')));
       if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
     });
-    // The app may have taken care that nobody replaces it.
+    // The app may have made process.send read-only.
     tryTo(() => {
       process.send = sendNowhere;
     });
     then();
   };
   process.prependOnceListener('disconnect', lose);
-  // A 'disconnect' listener counts as a reason to keep the process alive; the app did not ask for
-  // that.
+  // A listener for 'disconnect' would keep the process alive.
   refCounter()?.unrefCounted?.();
   return lose;
 }
 
 /**
- * The counter with which Node itself decides whether the channel keeps the process alive; ref() and
- * unref() would overrule the app.
+ * Node.js keeps the process alive while this counter is above 0. ref() and unref() would overrule
+ * the app.
  */
 function refCounter() {
   return /** @type {{ refCounted?: () => void, unrefCounted?: () => void } | undefined} */ (

@@ -1,19 +1,19 @@
-// Finishing what is in flight before the process ends, for HTTP servers (plain, TLS, HTTP/2),
-// without any code in the app.
+// Finishes the requests of HTTP servers (plain, TLS, HTTP/2) before the process exits, without any
+// code in the app.
 //
-//   handover  others serve on: each response from now on says `Connection: close`, and the client's
-//             next connection goes to another worker. Idle connections are closed only after a
-//             pause, because closing at once is what makes clients see resets.
-//   finish    nobody else will serve: idle connections close at once.
+//   handover  other workers serve on: each further response has `Connection: close`, and the next
+//             connection of the client goes to another worker. An idle connection is closed after
+//             a pause, because its next request may be on its way and would be reset.
+//   finish    no other worker serves: idle connections are closed at once.
 //
-// Sockets that were upgraded belong to the app: it gets its signal as soon as only those are left.
-// So do those of plain TCP and TLS servers, unless others serve on and the app handles no signal:
-// then half-close.cjs ends them between two messages.
+// Upgraded connections are left to the app, which gets its signal when no others are left. Plain
+// TCP and TLS connections are left to the app too, unless this is a handover and the app handles no
+// signal: then half-close.cjs ends them between two messages.
 'use strict';
 
 const diagnostics = require('node:diagnostics_channel');
 const net = require('node:net');
-// Not those of the app, which may be a DOM's by now, or never fire.
+// The app may have replaced the global timers.
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers');
 const { createHalfClose } = require('./half-close.cjs');
 const { nowMono } = require('./isolation.cjs');
@@ -22,23 +22,20 @@ const { nowMono } = require('./isolation.cjs');
 /** @import { Socket } from 'node:net' */
 /** @import { SocketClaims } from './socket-claims.cjs' */
 
-/** An active keep-alive client sends its next request sooner. */
+/** An active keep-alive client sends its next request within this time. */
 const IDLE_PAUSE_MS = 1_000;
-/**
- * A connection on which nothing has come by then is an idle one of a client that connects in
- * advance.
- */
+/** A client sends its first request within this time, unless it connects in advance. */
 const SILENT_PAUSE_MS = 1_500;
 const LOOK_EVERY_MS = 50;
 const REQUEST = 'http.server.request.start';
-/** The keeper signals at once; this is for a machine under load. */
+/** The keeper signals at once, but an overloaded machine may delay it. */
 const SIGNAL_WAIT_MS = 5_000;
 
 /**
  * @typedef
  *   {net.Socket & { server?: net.Server, parser?: unknown, _httpMessage?: ServerResponse | null }}
  *   HttpSocket
- * @typedef {{ destroyed: boolean, close: () => void }} Session  Of HTTP/2.
+ * @typedef {{ destroyed: boolean, close: () => void }} Session  For HTTP/2.
  */
 
 /**
@@ -46,7 +43,7 @@ const SIGNAL_WAIT_MS = 5_000;
  * @param {object} o
  * @param {'handover' | 'finish'} o.mode
  * @param {boolean} [o.byMessage]  The app gets 'shutdown' in place of its signal.
- * @param {NodeJS.Signals | null} [o.signal]  Which one, where that was set.
+ * @param {NodeJS.Signals | null} [o.signal]  The signal, if the spec has one.
  * @param {() => void} o.onAsked  Called when a handler of the app gets its signal or the message.
  * @param {() => void} onDrained
  */
@@ -68,12 +65,12 @@ function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onD
 }
 
 /**
- * Out of rotation, but ready to come back: connections are handed over, and the process stays.
+ * Hands the connections over, but keeps the process, so that it can come back.
  * @param {SocketClaims} sockets
- * @returns {() => void}  Ends it.
+ * @returns {() => void}  Ends the drain.
  */
 function park(sockets) {
-  // Without a socket that is listened on, a process may have nothing left to do and would exit.
+  // Without a listening socket the process might exit.
   const stay = setInterval(() => {}, 2 ** 30);
   const end = begin(sockets, { idlePauseMs: IDLE_PAUSE_MS, isForGood: false }, () => {});
   return () => {
@@ -87,10 +84,10 @@ function park(sockets) {
  * @param {object} o
  * @param {number} o.idlePauseMs
  * @param {boolean} o.isForGood
- * @param {ReturnType<typeof createHalfClose>} [o.halfClose]  Default: connections of plain servers
- *   are the app's.
+ * @param {ReturnType<typeof createHalfClose>} [o.halfClose]  Default: the app ends the connections
+ *   of plain servers.
  * @param {() => void} onEmpty
- * @returns {() => void}  Ends it.
+ * @returns {() => void}  Ends the drain.
  */
 function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
   const servers = new Set(sockets.servers.all);
@@ -108,19 +105,15 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
   let isEnded = false;
   diagnostics.subscribe(REQUEST, onRequest);
   for (const socket of open()) if (socket._httpMessage) sayClose(socket._httpMessage);
-  // GOAWAY: streams that are open finish, and the session ends with the last of them. One whose
-  // handshake was under way comes later.
+  // close() sends GOAWAY: open streams finish, and the session ends with the last one. Called again
+  // later, for sessions that were in their handshake.
   const endSessions = () => {
     for (const session of sessions()) if (!session.closed) session.close();
   };
   endSessions();
   sockets.closeListening({ isForGood }, () => {
     if (isEnded) return;
-    /**
-     * From when on a connection was seen to be idle: an answer that had begun before may end it at
-     * any time.
-     * @type {WeakMap<HttpSocket, number>}
-     */
+    /** Since when a connection has been idle. @type {WeakMap<HttpSocket, number>} */
     const idleSince = new WeakMap();
     const look = () => {
       endSessions();
@@ -135,8 +128,7 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
       clearInterval(timer);
       onEmpty();
     };
-    // Connections end in many ways, upgrades among them; looking at them is cheaper than listening
-    // to each from its first day.
+    // Polling is cheaper than a listener on each connection from its beginning.
     timer = setInterval(look, LOOK_EVERY_MS);
     look();
   });
@@ -148,8 +140,8 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
 }
 
 /**
- * A process whose servers are closed may have nothing left to do and would exit before the signal
- * comes, and the app's handler for it, which may write to a database, would never run.
+ * Keeps the process alive until its signal comes. With its servers closed it might exit before, and
+ * the handler of the app, which may write to a database, would never run.
  * @param {string[]} words
  * @param {() => void} onAsked
  */
@@ -164,7 +156,7 @@ function stayFor(words, onAsked) {
 }
 
 /**
- * An app with a handler for its signal or for the message "shutdown" says goodbye itself.
+ * Whether the app handles its signal, or the message "shutdown".
  * @param {string[]} words
  */
 function isHandled(words) {
@@ -190,8 +182,7 @@ function sayClose(response) {
  * @param {Set<net.Server>} servers
  */
 function rawSockets(servers) {
-  // Keeping a list would cost every connection of every app; this is asked for once in the life of
-  // a process.
+  // A list of connections would make every connection of every app more expensive.
   const handles = /** @type {{ _getActiveHandles(): unknown[] }} */ (
     /** @type {unknown} */ (process)
   )._getActiveHandles();
@@ -203,8 +194,7 @@ function rawSockets(servers) {
 }
 
 /**
- * Connections of TLS servers that have not got as far as a request: a client far away needs a while
- * for its handshake.
+ * The connections of TLS servers that are still in their handshake.
  * @param {Set<any>} servers
  * @param {Set<any>} wrapped
  */
@@ -216,8 +206,8 @@ function handshakes(servers, wrapped) {
 }
 
 /**
- * The connections of servers that speak neither HTTP/1 nor HTTP/2, those over TLS after their
- * handshake.
+ * The connections of servers that speak neither HTTP/1 nor HTTP/2. Those over TLS have finished
+ * their handshake.
  * @param {Set<any>} servers
  * @param {Set<any>} wrapped
  */
@@ -227,12 +217,12 @@ function plainSockets(servers, wrapped) {
   );
   const bare = new Set([...plain].filter((one) => typeof one.setSecureContext !== 'function'));
   const secured = [...wrapped].filter((one) => one instanceof net.Socket && plain.has(/** @type {any} */ (one).server));
-  // An app may give a connection to an HTTP server of its own.
+  // An app may pass a connection to an HTTP server.
   return [...rawSockets(bare), ...secured].filter((one) => !isHttp(one));
 }
 
 /**
- * An upgraded connection has lost its parser.
+ * Whether a connection speaks HTTP. An upgraded connection has no parser any more.
  * @param {HttpSocket} socket
  */
 function isHttp(socket) {
@@ -244,20 +234,15 @@ function isSession(one) {
   return !(one instanceof net.Socket) && !one.destroyed;
 }
 
-// WebSocket clients of an app that does not care for its own end get a clean close in place of a
-// connection that breaks.
-
-/**
- * FIN, opcode close, two bytes: 1001, "going away" (RFC 6455, section 7.4.1). Frames of a server
- * are not masked.
- */
+/** A close frame with 1001, "going away" (RFC 6455, section 7.4.1). Servers do not mask frames. */
 const CLOSE_FRAME = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
 const PEER_WAIT_MS = 1_000;
 
 /**
+ * Closes the WebSocket connections of an app that does not handle its signal.
  * @param {Set<Socket>} webSockets
- * @param {string[]} words  What the app will be told to end: signals, or "message".
- * @param {() => void} then  Called when the peers have closed, or have had the time to.
+ * @param {string[]} words  Signals, or "message".
+ * @param {() => void} then  Called when all peers have closed, or after PEER_WAIT_MS.
  */
 function sayFarewell(webSockets, words, then) {
   if (isHandled(words) || webSockets.size === 0) return then();

@@ -1,4 +1,4 @@
-// How long whatever is due has to wait for the event loop.
+// Measures the delay of the event loop, and how long it has been active.
 'use strict';
 
 const { nowMono } = require('./isolation.cjs');
@@ -8,21 +8,16 @@ const { nowMono } = require('./isolation.cjs');
 const { cpuUsage } = process;
 const { setImmediate, setInterval, clearInterval } = require('node:timers');
 
-/**
- * Less than this is the timer's own inaccuracy: this part of the distance of two looks, but no more
- * than so many ms.
- */
+/** A delay below this part of the interval may be an inaccuracy of the timer. */
 const SURE_PART = 0.25;
+/** A delay of this length is never an inaccuracy of the timer. */
 const SURE_MS = 20;
-/**
- * Who looks as often as this has a process that is at work: there the memory that it takes to ask
- * each time is nothing.
- */
+/** At this interval the process is busy, and the memory for asking the load each time is small. */
 const CLOSE_MS = 20;
 
 /**
- * monitorEventLoopDelay() would do, but for its reset(), which forgets the delay that is just
- * ending.
+ * Samples the delay of the event loop. reset() of monitorEventLoopDelay() would lose a delay that
+ * is just ending.
  * @param {ReturnType<typeof createLoopLoad>} load
  * @param {Guard} guard
  * @param {(delayMs: number, nowMono: number) => void} onLook
@@ -31,8 +26,8 @@ function createLoopSampler(load, guard, onLook) {
   let everyMs = 0;
   let lookedMono = 0;
   /**
-   * How long the loop had been at work by then. Not asked for at each look: it is answered with an
-   * object, and what an idle process allocates is memory that it touches.
+   * The load at the last sample that read it. Reading allocates an object, so it is not always
+   * read.
    */
   let activeMs = 0;
   /** @type {NodeJS.Timeout | undefined} */
@@ -46,8 +41,8 @@ function createLoopSampler(load, guard, onLook) {
   });
 
   /**
-   * Who came late knows when it ended, and not when it began: at most one look earlier, and not for
-   * longer than the loop was at work.
+   * Estimates a delay from a late timer. The delay may have begun before the timer was due: at most
+   * one interval before, and it was not longer than the loop was active.
    * @param {number} lateMs
    */
   function delayOf(lateMs) {
@@ -62,8 +57,8 @@ function createLoopSampler(load, guard, onLook) {
   return {
     end: () => clearInterval(timer),
     /**
-     * To be called now and then.
-     * @param {number} ms  How often to look; 0 ends it.
+     * Must be called now and then.
+     * @param {number} ms  Interval of the samples. 0 ends them.
      */
     look(ms) {
       activeMs = load.activeMs();
@@ -78,25 +73,22 @@ function createLoopSampler(load, guard, onLook) {
 }
 
 /**
- * How long the loop has been at work. Node knows it to the microsecond, but to ask loads modules
- * that take an idle process half a megabyte. As long as it hardly does anything the CPU that it has
- * used says nearly the same.
+ * Measures how long the loop has been active. Node.js knows it exactly, but the module for it takes
+ * half a megabyte. While the process is nearly idle, its CPU time is almost the same.
  * @param {Guard} guard
  */
 function createLoopLoad(guard) {
   /** @type {typeof import('node:perf_hooks').performance | null} */
   let performance = null;
-  /** Without CPU: what had to wait for one, or for a disk. */
+  /** Time that the loop was active without CPU: it waited for a core, or for a disk. */
   let waitedMs = 0;
   return {
-    /**
-     * A sum, of which only the difference of two means something. It begins anew with beExact().
-     */
+    /** A sum. Only differences count, and not across beExact(). */
     activeMs: () => (performance === null ? cpuMs() + waitedMs : performance.eventLoopUtilization().active),
-    /** The turn of the loop that has just begun is to be timed. */
+    /** Measures the turn of the loop that has just begun. */
     watchTurn() {
       const [beganMono, cpuBeforeMs] = [nowMono(), cpuMs()];
-      // Comes when everything has been done that the system had to tell.
+      // Runs after all callbacks of this poll.
       setImmediate(
         guard(() => {
           waitedMs += Math.max(0, nowMono() - beganMono - (cpuMs() - cpuBeforeMs));
@@ -110,7 +102,7 @@ function createLoopLoad(guard) {
   };
 }
 
-/** Of all its threads, since the process began. */
+/** CPU time of all threads since the process began. */
 function cpuMs() {
   const { user, system } = cpuUsage();
   return (user + system) / 1_000;

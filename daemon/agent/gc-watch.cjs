@@ -1,4 +1,4 @@
-// How long the garbage collector has kept a process from its work.
+// Measures how long the garbage collector has stopped the process.
 'use strict';
 
 const { PerformanceObserver } = require('node:perf_hooks');
@@ -7,33 +7,26 @@ const { PerformanceObserver } = require('node:perf_hooks');
 /** @import { Guard } from './isolation.cjs' */
 
 /**
- * To tell of a collection takes Node 50 to 250 us, and one that answers as fast as it can collects
- * a hundred times a second: all of them would take 3 % of its time. Who has had more than so many
- * between two reports is watched for one report of several, and in the others takes the same part
- * of its work.
+ * With more collections between two reports, only some reports are watched. For the others the same
+ * share of the work counts. To report one collection takes Node.js 50 to 250 us, and a busy process
+ * has a hundred in a second, which would take 3 % of its time.
  */
 const COLLECTIONS_MAX = 10;
-/**
- * So many are in time told of between two reports, on the mean: it goes unwatched for twice as long
- * each time, so that a burst is not taken for what follows.
- */
+/** The number of watched collections between two reports, on average. */
 const COLLECTIONS_MEAN = 3;
+/** Reports in a row that are not watched. Their number at most doubles each time. */
 const UNWATCHED_MAX = 19;
 
-/**
- * Begins at once.
- * @param {Guard} guard
- */
+/** @param {Guard} guard */
 function createGcWatch(guard) {
   let totalMs = 0;
   let seen = 0;
   let seenMs = 0;
-  /** Of the work, when it was last watched. */
+  /** The share of the active time, when it was last watched. */
   let share = 0;
-  /**
-   * Reports that go without being watched: of the last such span, and those that are left of it.
-   */
+  /** The length of the last span of reports that are not watched. */
   let span = 0;
+  /** The reports that are left of this span. */
   let unwatched = 0;
   const observer = new PerformanceObserver(
     guard((/** @type {PerformanceObserverEntryList} */ list) => {
@@ -66,8 +59,8 @@ function createGcWatch(guard) {
 
   return {
     /**
-     * @param {number} activeMs  How long the loop has been at work since the last report.
-     * @returns {number}  Ever, in ms.
+     * @param {number} activeMs  How long the loop has been active since the last report.
+     * @returns {number}  Since the process began, in ms.
      */
     take(activeMs) {
       if (unwatched > 0) takeUnwatched(activeMs);

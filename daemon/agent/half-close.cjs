@@ -42,7 +42,8 @@ const QUIET_MS = 1_500;
  * @property {boolean} isWhole  The agent has seen the line that the server answers.
  * @property {number} partsMs  The longest pause within this answer.
  * @property {number} partsBeforeMs  The longest pause within the answer before.
- * @property {number} thinkMs  The last pause between a whole answer and the next line. 0: not known.
+ * @property {number} thinkMs  The last pause between a whole answer and the next line. 0: not
+ *   known.
  */
 
 /**

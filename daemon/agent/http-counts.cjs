@@ -1,5 +1,5 @@
-// What the HTTP servers of a process have served: from Node's diagnostics channels, and for HTTP/2,
-// which on Node 20 has none, from the events of its sessions.
+// Counts the requests of HTTP servers with the diagnostics channels of Node.js. For HTTP/2, which
+// has no channels on Node.js 20, counts the events of its sessions.
 'use strict';
 
 const diagnostics = require('node:diagnostics_channel');
@@ -13,8 +13,7 @@ const START = 'http.server.request.start';
 const FINISH = 'http.server.response.finish';
 
 /**
- * Latencies are counted in steps of a fourth root of two: 19 % wide, from an eighth of a
- * millisecond to two minutes.
+ * Latencies are counted in steps of 19 % (the fourth root of two), from 0.125 ms to two minutes.
  */
 const STEPS = 80;
 const FIRST_STEP_MS = 0.125;
@@ -23,40 +22,37 @@ const STEPS_PER_DOUBLING = 4;
 /**
  * Sums since the process began.
  * @typedef {object} HttpReport
- * @property {number} requests  Whose head has come.
- * @property {number} active  Without an answer yet.
- * @property {number} aborted  Whose connection ended before the answer did.
- * @property {number} upgrades  To WebSocket. Not among the requests.
+ * @property {number} requests  Requests whose head has arrived.
+ * @property {number} active  Requests without a response yet.
+ * @property {number} aborted  Requests whose connection ended before the response.
+ * @property {number} upgrades  Upgrades to WebSocket. They are not in `requests`.
  * @property {number[]} responses  By class of status: 1xx to 5xx.
- * @property {number} durationMs  Of all that were answered.
- * @property {number[]} latency  Pairs of a step and how many answers took so long.
+ * @property {number} durationMs  Of all responses.
+ * @property {number[]} latency  Pairs of a step and its number of responses.
  */
 
 /**
- * What is known of a connection. A property of the socket: a map of requests took six times as
- * long, and its memory.
+ * The counts of a connection. A property of the socket, because a map of requests took six times as
+ * long, and more memory.
  * @typedef {object} Connection
- * @property {number} open  Its requests without an answer, of that era.
+ * @property {number} open  Requests of this era without a response.
  * @property {number} era
- * @property {number} given  Answers of that era. They come in the order of the requests: the nth is
- *   that of the nth.
- * @property {{ nth: number, beganMono: number, count: number }[]} timed  Those of them that are
- *   timed, the oldest first.
+ * @property {number} given  Responses of this era. The nth response answers the nth request.
+ * @property {{ nth: number, beganMono: number, count: number }[]} timed  The requests that are
+ *   measured, oldest first.
  * @property {boolean} isClosed
  */
 
 const CONNECTION = Symbol('nclust');
 
-/** Of so many requests between two reports all are timed, and of more about as many. */
+/** About this number of requests is measured between two reports, if there are more. */
 const TIMED_MAX = 500;
 
 /**
- * Of a request no object is kept. To keep the last response of each connection, and to look at it
- * when the next one begins, spares being told of the ends, but each collection has to copy them
- * all: it costs as much.
+ * Keeps no object for a request, because the garbage collector would have to copy them.
  *
- * Who begins to count while an unseen request is under way takes its answer for that of the one
- * behind it: if the connection then ends, that one is in no sum.
+ * If counting begins during a request, its response counts for the next request of the connection.
+ * If the connection then ends, that next request is in no sum.
  * @param {Servers} servers
  * @param {Guard} guard
  */
@@ -65,16 +61,17 @@ function createHttpCounts(servers, guard) {
   const responses = [0, 0, 0, 0, 0, 0];
   const latency = new Uint32Array(STEPS);
   let isOn = false;
-  /** Counting that ends and begins again knows nothing of what it had under way. */
+  /** Raised when counting ends, so that the requests of that time are forgotten. */
   let era = 0;
-  /** Under way over HTTP/1. */
+  /** Requests over HTTP/1 without a response. */
   let open = 0;
-  /** Every how many requests one is timed, on the mean, and how many are left until the next. */
+  /** One of this number of requests is measured, on average. */
   let oneOf = 1;
+  /** Requests until the next one that is measured. */
   let untimed = 1;
   let requestsBefore = 0;
   let happenedBefore = 0;
-  /** Who waits for the next request. @type {(() => void) | null} */
+  /** Called at the next request. @type {(() => void) | null} */
   let asked = null;
 
   const started = guard((/** @type {any} */ { socket }) => {
@@ -122,7 +119,7 @@ function createHttpCounts(servers, guard) {
   }
 
   /**
-   * Without a listener to the response, which would cost as much as to count fifty.
+   * Measures a request without a listener on its response, which costs as much as counting fifty.
    * @param {Connection} connection
    */
   function time(connection) {
@@ -133,11 +130,11 @@ function createHttpCounts(servers, guard) {
   const finished = guard((/** @type {any} */ { response, socket }) => {
     /** @type {Connection | undefined} */
     const connection = socket[CONNECTION];
-    // Node 20 and 22 also tell of the end of an answer that could not be delivered. What the app
-    // itself then destroys, Node 20 does not know either.
+    // Node.js 20 and 22 report a response that could not be delivered, too. Node.js 20 also reports
+    // one that the app has destroyed after that.
     if (connection?.isClosed || socket.errored) return;
     if (connection === undefined || connection.era !== era || connection.open === 0) {
-      // It began before anybody counted.
+      // The request began before the counting.
       requests += 1;
     } else {
       connection.open -= 1;
@@ -149,7 +146,7 @@ function createHttpCounts(servers, guard) {
     answered(response.statusCode);
   });
 
-  /** What is under way when nobody counts any more is in no sum. */
+  /** Forgets the open requests when counting ends. */
   function leaveOpen() {
     requests -= open;
     open = 0;
@@ -165,8 +162,8 @@ function createHttpCounts(servers, guard) {
   const happened = () => requests + answers + aborted + servers.upgrades;
 
   /**
-   * @param {{ beganMono: number, count: number }} o  `count`: it stands for those beside it that
-   *   were not timed.
+   * @param {{ beganMono: number, count: number }} o  `count`: the number of requests that this one
+   *   stands for.
    */
   function took({ beganMono, count }) {
     const ms = nowMono() - beganMono;
@@ -174,7 +171,7 @@ function createHttpCounts(servers, guard) {
     latency[stepOf(ms)] += count;
   }
 
-  /** Of HTTP/2. */
+  // For HTTP/2.
   const streamBegan = guard((/** @type {any} */ stream) => {
     if (!isOn) return;
     requests += 1;
@@ -192,7 +189,7 @@ function createHttpCounts(servers, guard) {
       }),
     );
   });
-  // HTTP/2 refuses streams that nobody listens to; a server always does.
+  // HTTP/2 refuses streams without a listener, but a server always has one.
   servers.onSession = guard((/** @type {any} */ session) => session.on('stream', streamBegan));
 
   return {
@@ -209,7 +206,7 @@ function createHttpCounts(servers, guard) {
     whenAsked(then) {
       asked = then;
     },
-    /** Whether nothing has been asked or answered since the last report. */
+    /** Whether there was no request and no response since the last report. */
     isQuiet: () => happened() === happenedBefore,
     answered: () => ({ responses: answers, errors: responses[5] }),
     /** @returns {HttpReport | null} */
@@ -234,7 +231,7 @@ function createHttpCounts(servers, guard) {
 }
 
 /**
- * Not the same each time: requests that come in a pattern must not all be of one kind.
+ * A random gap, so that a pattern in the requests does not select requests of one kind.
  * @param {number} mean
  */
 function gap(mean) {

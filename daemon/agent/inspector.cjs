@@ -1,8 +1,7 @@
-// The inspector of this process: opened for a debugger, closed behind one, and asked by the process
-// itself.
+// The inspector of this process: opens and closes it, and uses it from inside.
 'use strict';
 
-// Not those of the app: a DOM's are numbers.
+// The app may have replaced the global timers.
 const { setImmediate, setTimeout } = require('node:timers');
 
 /** @typedef {{ code: string, message: string }} Failure */
@@ -13,17 +12,17 @@ const { setImmediate, setTimeout } = require('node:timers');
 const HOST = '127.0.0.1';
 
 /**
- * Opens the inspector of a process that was started without one, or closes it. Only when a user
- * asks: a client that reaches its port can run code in the process.
+ * Opens the inspector or closes it. Only for a request of a user, because every client of its port
+ * can run code in the process.
  * @param {boolean} isOn
  * @returns {{ url?: string, was?: string, refusal?: { code: string, message: string } }}  `was`:
- *   where it listened before.
+ *   its URL before.
  */
 function inspect(isOn) {
   try {
     const inspector = require('node:inspector');
     const was = inspector.url();
-    // Each process gets a port that is free.
+    // Port 0: each process gets a free port.
     if (isOn && !was) inspector.open(0, HOST);
     if (!isOn && was) inspector.close();
     return { url: inspector.url(), was };
@@ -34,7 +33,7 @@ function inspect(isOn) {
 }
 
 /**
- * After a debugger came in by the signal.
+ * Closes an inspector that a signal has opened.
  * @param {{ anyPort: () => void }} question
  * @param {Answer} answer
  */
@@ -43,8 +42,8 @@ function closeInspector({ anyPort }, answer) {
   const close = () => {
     if (inspector.url()) inspector.close();
   };
-  // Node opens the inspector from the thread that takes the signal, and once more from the loop,
-  // which may read that after this question.
+  // Node.js opens the inspector from the thread that handles the signal, and once more from the
+  // event loop, which may come after this request.
   close();
   setImmediate(() =>
     setImmediate(() => {
@@ -79,10 +78,7 @@ function sampleStack({ durationMs }, answer) {
   }, durationMs).unref();
 }
 
-/**
- * By name: a server may have one for each of 100,000 connections.
- * @returns {Record<string, number>}
- */
+/** @returns {Record<string, number>}  By name, because a server may have 100,000 connections. */
 function activeResources() {
   /** @type {Map<string, number>} */
   const counts = new Map();
@@ -91,7 +87,7 @@ function activeResources() {
 }
 
 /**
- * Where it was seen most often, and how often it was seen running at all.
+ * The stack with the most samples, and the share of samples in which the process was busy.
  * @param {{ nodes: any[], samples: number[] }} taken
  */
 function hottest({ nodes, samples }) {
@@ -121,8 +117,8 @@ function hottest({ nodes, samples }) {
 }
 
 /**
- * Of the innermost function the line that was seen most often is known, of the others where they
- * begin.
+ * A frame with the line that was sampled most. This line is known for the innermost function only.
+ * The other frames have the first line of their function.
  * @param {any} node
  * @param {number} at
  */
@@ -138,7 +134,7 @@ function frameOf({ callFrame, positionTicks = [] }, at) {
 
 /** @param {string} domain */
 function connect(domain) {
-  // Not every Node was built with one.
+  // Required here, because some builds of Node.js have no inspector.
   const { Session } = require('node:inspector');
   const session = new Session();
   session.connect();
@@ -147,7 +143,7 @@ function connect(domain) {
 }
 
 /**
- * A session of a process to itself answers before post() returns.
+ * Works synchronously, because a session to the own process answers before post() returns.
  * @param {import('node:inspector').Session} session
  * @param {string} method
  * @param {object} [params]

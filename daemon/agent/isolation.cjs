@@ -1,15 +1,15 @@
-// What a process calls of the agent while the app runs must not throw: it would end the app, which
-// may have replaced anything that the agent builds on.
+// Keeps errors of the agent from the app. The app may have replaced anything that the agent uses,
+// and an error in a callback of the agent would end the process.
 'use strict';
 
 /**
- * @typedef {<F extends (a?: any, b?: any) => void>(entry: F) => F} Guard  To be put around whatever
- *   a timer, a channel or an emitter calls.
+ * @typedef {<F extends (a?: any, b?: any) => void>(entry: F) => F} Guard  Wraps each callback of a
+ *   timer, a channel or an emitter.
  */
 
 /**
- * @param {(error: unknown) => void} onFault  Called with the first thing that is thrown. All that
- *   is guarded does nothing from then on.
+ * @param {(error: unknown) => void} onFault  Called with the first error. After it, all wrapped
+ *   callbacks do nothing.
  */
 function createGuard(onFault) {
   let isBroken = false;
@@ -33,13 +33,11 @@ function tryTo(last) {
   try {
     last();
   } catch {
-    // What would tell of it is broken as well.
+    // The report of the error would fail, too.
   }
 }
 
-// The time, of a clock that the app cannot set. performance.now() would load modules that take an
-// idle process half a megabyte.
-
+// A clock that the app cannot set. The module of performance.now() takes half a megabyte.
 const { hrtime, uptime } = process;
 
 /** @returns {number}  In ms. */

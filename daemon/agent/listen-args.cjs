@@ -1,9 +1,9 @@
-// What an app means by the arguments of listen(), as lib/net.js reads them.
+// Reads the arguments of listen() as lib/net.js does.
 'use strict';
 
 /**
- * What of a listen() is ours: a TCP port or the path of a Unix socket, and nothing else. A handle,
- * an `exclusive` path and bad arguments go to Node.
+ * Whether the agent handles a listen(): for a TCP port or the path of a Unix socket. Handles,
+ * `exclusive` paths and bad arguments go to Node.js (null).
  * @param {any[]} args
  * @param {any} options  As net normalizes them.
  */
@@ -18,7 +18,7 @@ function kindOf(args, options) {
 }
 
 /**
- * Abstract sockets have no path to keep.
+ * Whether the socket has a path. Abstract sockets have none.
  * @param {any} options
  */
 function isPath({ path }) {
@@ -26,14 +26,14 @@ function isPath({ path }) {
 }
 
 /**
- * Whether the socket is to be this process's own, and nobody else is to hold it.
+ * Whether only this process may hold the socket.
  * @param {any} options
  */
 function isAlone({ exclusive, reusePort }) {
   return Boolean(exclusive || reusePort);
 }
 
-/** Since Node 22.12. Older ones do not look at it. */
+/** Since Node.js 22.12. Earlier versions ignore the option. */
 function knowsReusePort() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   return major > 22 || (major === 22 && minor >= 12);

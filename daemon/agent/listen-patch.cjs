@@ -1,5 +1,5 @@
-// Replaces net.Server.prototype.listen: the app calls it as ever, and the socket comes from a claim
-// (socket-claims.cjs). What listens is announced to the keeper.
+// Replaces net.Server.prototype.listen, so that the socket comes from a claim (socket-claims.cjs).
+// Reports listening servers to the keeper.
 'use strict';
 
 const net = require('node:net');
@@ -19,15 +19,14 @@ const { SocketClaims } = require('./socket-claims.cjs');
  * @property {any} options
  * @property {number} port
  * @property {number | undefined} backlog
- * @property {() => string} calledAt  Stack frames of the call: an error that comes later still
- *   shows where the app listens.
+ * @property {() => string} calledAt  Stack frames of the call, for an error that comes later.
  */
 
 /**
- * @typedef {object} NodeListen  Node's own listen(). Both announce the server when it listens.
+ * @typedef {object} NodeListen  listen() of Node.js. Both report the server when it listens.
  * @property {(server: any, ...args: any[]) => net.Server} listen
- * @property {(server: any, handle: any, claim: Claim, call: ListenCall) => void} listenOn  On a bound
- *   handle.
+ * @property {(server: any, handle: any, claim: Claim, call: ListenCall) => void} listenOn  On a
+ *   bound handle.
  */
 
 /**
@@ -46,7 +45,7 @@ function patchListen(channel, settings) {
    * @param {any[]} args
    */
   function listen(...args) {
-    // Node refuses it.
+    // Node.js throws an error.
     if (this.listening) return original.apply(this, /** @type {any} */ (args));
     const [options, callback] = /** @type {any} */ (net)._normalizeArgs(args);
     const kind = kindOf(args, options);
@@ -69,12 +68,12 @@ function patchListen(channel, settings) {
 }
 
 /**
- * Under Node's permission model a program may lack the right to use the network. The keeper would
- * bind for it all the same, so Node is asked to bind something first. Throws the error of Node.
+ * Throws the error of Node.js if the permission model forbids the network, because the keeper would
+ * bind in spite of that.
  */
 function checkPermission() {
   const { permission } = /** @type {{ permission?: { has(scope: string): boolean } }} */ (process);
-  // Before Node 25 there was no such right. Nobody has it there, and the bind succeeds.
+  // Before Node.js 25 this permission did not exist: has() is false, and the bind succeeds.
   if (permission && !permission.has('net')) /** @type {any} */ (net)._createServerHandle('127.0.0.1', 0, 4)?.close?.();
 }
 
@@ -87,7 +86,7 @@ function claimPort(claims, server, call) {
   const { host } = call.options;
   const listeningId = raiseListeningId(server);
   if (!host) return claims.claim(server, call, null, 4);
-  // As net.js does it: an address goes through lookup() too.
+  // Like net.js, which also looks up addresses.
   require('node:dns').lookup(host, (error, address, family) => {
     if (server._listeningId !== listeningId) return;
     if (error) server.emit('error', error);
@@ -107,7 +106,7 @@ function claimPath(claims, server, call) {
 }
 
 /**
- * As net.js does it: close() raises it too, and what was asked for before is not wanted any more.
+ * Like net.js. close() raises it too, so that an earlier request no longer counts.
  * @param {any} server
  * @returns {number}
  */
@@ -131,7 +130,7 @@ function createNodeListen(original, announceOnce) {
     listen,
     listenOn(server, handle, { address, family }, { backlog, options }) {
       if (family !== 0) return void listen(server, handle, backlog);
-      // listen() takes a handle of TCP only; this is what it does with one (lib/net.js).
+      // listen() takes only handles of TCP. This does the same for a pipe (lib/net.js).
       announceOnce(server);
       server._handle = handle;
       if (options.readableAll || options.writableAll) openToAll(server, address, options);
@@ -141,9 +140,9 @@ function createNodeListen(original, announceOnce) {
 }
 
 /**
- * As uv_pipe_chmod() does it, which knows only the name that was bound.
+ * Does the same as uv_pipe_chmod(), which knows only the private name.
  * @param {any} server
- * @param {string | null} address  Its path.
+ * @param {string | null} address  The path.
  * @param {{ readableAll?: boolean, writableAll?: boolean }} options
  */
 function openToAll(server, address, { readableAll, writableAll }) {
@@ -161,8 +160,8 @@ function openToAll(server, address, { readableAll, writableAll }) {
  * @param {Channel} channel
  * @param {Servers} servers
  * @param {SocketClaims['replaceStandIn']} replaceStandIn
- * @returns {(server: any) => void}  Announces the server when it listens: once, however often it
- *   tries to.
+ * @returns {(server: any) => void}  Reports the server when it listens: once, even after several
+ *   attempts.
  */
 function createAnnouncer(channel, servers, replaceStandIn) {
   /** By server. @type {WeakMap<any, () => void>} */
@@ -178,7 +177,7 @@ function createAnnouncer(channel, servers, replaceStandIn) {
       else if (address)
         channel.say({ act: 'listening', address: address.address, port: address.port, family: address.family });
     };
-    // A program that only finds out whether a port is free closes its server at once.
+    // A program that only checks a port closes its server at once.
     setImmediate(() => {
       if (!isClosed(handle) && !replaceStandIn(server, say)) say();
     });
@@ -191,8 +190,8 @@ function createAnnouncer(channel, servers, replaceStandIn) {
 }
 
 /**
- * @param {any} handle  A closed one has a negative descriptor, and from Node 22 on none at all when
- *   it has been freed. One that is not of libuv has no such property.
+ * @param {any} handle  A closed handle has a negative descriptor, or undefined since Node.js 22. A
+ *   handle that is not of libuv has no descriptor.
  */
 function isClosed(handle) {
   return Boolean(handle) && 'fd' in handle && !(handle.fd >= 0);
@@ -211,9 +210,9 @@ function closeOnAbort(server, signal) {
 }
 
 /**
- * To write them down takes 25 KB, and they are rarely asked for.
+ * Formats the frames on demand, because that takes 25 KB and is rarely needed.
  * @param {Function} own  The innermost frame that is not shown.
- * @returns {() => string}  Empty when there are none to show.
+ * @returns {() => string}  Empty if there are no frames.
  */
 function framesAbove(own) {
   const here = { stack: '' };
@@ -222,7 +221,7 @@ function framesAbove(own) {
     try {
       return here.stack.split('\n').slice(1).join('\n');
     } catch {
-      // The app's own Error.prepareStackTrace makes something else of it, or throws.
+      // Error.prepareStackTrace of the app returns something else, or throws.
       return '';
     }
   };

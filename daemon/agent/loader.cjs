@@ -1,7 +1,6 @@
-// How the agent reads its own files. Node's loader would keep 9 KB of heap for each of them; and a
-// process that is idle collects nothing: what has ever been allocated in it is memory that it has.
-// What most processes never need is read when the process begins, because an update replaces or
-// removes the folder under it, and compiled when it is asked for.
+// Loads the files of the agent without the loader of Node.js, which would keep 9 KB of heap for
+// each of them. Files that most processes never need are read at the start, because an update may
+// remove the folder, and compiled at their first use.
 'use strict';
 
 const fs = require('node:fs');
@@ -21,15 +20,12 @@ const LATER = [
   'reconnect',
   'report',
 ];
-/**
- * More than all of them have. From 128 KB on it would be a mapping of its own, and not fill what
- * compiling has left free.
- */
+/** For all these files. A buffer of 128 KB or more would get a memory mapping of its own. */
 const ROOM_BYTES = 96 * 1024;
 
 /** Outside of the heap. */
 const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
-/** Where the text of each begins, and behind them where the last one ends. */
+/** Where the text of each file begins in `room`, and then the end of the last one. */
 const starts = [0];
 for (const name of LATER)
   starts.push(starts[starts.length - 1] + readInto(`${__dirname}/${name}.cjs`, starts[starts.length - 1]));
@@ -37,9 +33,9 @@ for (const name of LATER)
 const loaded = new Map();
 
 /**
- * @param {string} id  './drain.cjs'. One that is not in the list is to be asked for while the
+ * @param {string} id  Such as './drain.cjs'. A file that is not in LATER must be loaded while the
  *   process begins.
- * @returns {any}  What the file exports. It may require other files of the agent.
+ * @returns {any}  The exports of the file.
  */
 function later(id) {
   const known = loaded.get(id);
@@ -63,7 +59,7 @@ function textOf(id) {
 }
 
 /**
- * Without path.join(), which takes more than the reading.
+ * Does not use path.join(), which takes longer than reading the file.
  * @param {string} id
  */
 function fileOf(id) {

@@ -1,19 +1,19 @@
-// When keeper and control are both gone nobody reads our pipes, and after 64 KiB every write would
-// wait for ever: a service that logs would hang. So a thread of the process itself reads them and
-// appends to the log files, as long as no control answers.
+// When keeper and control are both dead, no process reads the pipes of the app. After 64 KiB every
+// write would wait for ever, and an app that logs would hang. So a thread of the process reads the
+// pipes and appends to the log files until a control answers.
 'use strict';
 
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
-// Not those of the app: a DOM's are numbers.
+// The app may have replaced the global timers.
 const { setTimeout } = require('node:timers');
 const { isMainThread, parentPort, Worker, workerData } = require('node:worker_threads');
 
 const LOOK_EVERY_MS = 200;
 
 /**
- * @typedef {{ out: string | null, err: string | null }} LogFiles  null: output that is not wanted.
+ * @typedef {{ out: string | null, err: string | null }} LogFiles  null: this output is dropped.
  */
 
 /**
@@ -28,8 +28,8 @@ function startStandIn(o) {
   const begin = () => {
     if (!isWanted) return;
     try {
-      // Untracked: with its end Node would close every descriptor that the thread has opened and a
-      // socket has closed, whoever has that number by then.
+      // With tracking, Node.js would close at the end of the thread every descriptor that the
+      // thread has opened, even if its number now belongs to another file.
       worker = new Worker(text, {
         eval: true,
         trackUnmanagedFds: false,
@@ -39,7 +39,7 @@ function startStandIn(o) {
         stdout: false,
         stderr: false,
       });
-      // A thread that fails must not end the app: one without a descriptor left cannot begin.
+      // An error of the thread must not end the app. For example, there may be no descriptor left.
       worker.on('error', () => {});
       worker.on('exit', beginLater);
       worker.unref();
@@ -55,14 +55,14 @@ function startStandIn(o) {
   };
 }
 
-/** The thread: reads while no control lives. */
+/** Runs in the thread. */
 function main() {
   const { logFiles, home } = workerData;
   const pipes = [
     { fd: 1, logFile: logFiles.out },
     { fd: 2, logFile: logFiles.err },
   ];
-  /** What ends each of the copies, by descriptor. @type {Map<number, () => void>} */
+  /** Functions that end a copy, by descriptor. @type {Map<number, () => void>} */
   const ends = new Map();
   const read = () => {
     for (const { fd, logFile } of pipes) if (!ends.has(fd)) tryTo(() => ends.set(fd, copy(fd, logFile)));
@@ -88,9 +88,9 @@ function main() {
 }
 
 /**
- * @param {number} fd  Our end of the pipe, as the keeper gave it to us.
+ * @param {number} fd  Of the pipe, from the keeper.
  * @param {string | null} logFile
- * @returns {() => void}  Ends it.
+ * @returns {() => void}  Ends the copy.
  */
 function copy(fd, logFile) {
   const socket = openPipe(fd);
@@ -99,7 +99,7 @@ function copy(fd, logFile) {
   const open = () => {
     target ??= logFile === null ? null : openLog(logFile);
   };
-  // At once: soon the app may have no descriptor left.
+  // Opened now, because the app may run out of descriptors.
   tryTo(open);
   socket.on('data', (chunk) =>
     tryTo(() => {
@@ -114,7 +114,7 @@ function copy(fd, logFile) {
 }
 
 /**
- * Through /proc it is opened anew: the descriptor itself is in blocking mode, for the app.
+ * Opens the pipe again through /proc, because the descriptor of the app is in blocking mode.
  * @param {number} own
  */
 function openPipe(own) {
@@ -122,7 +122,7 @@ function openPipe(own) {
   try {
     return new net.Socket({ fd });
   } catch (error) {
-    // The app has put something else there.
+    // The app has replaced the pipe.
     fs.closeSync(fd);
     throw error;
   }
@@ -135,15 +135,14 @@ function openLog(file) {
 }
 
 /**
- * A full disk, or a log that cannot be opened, costs lines, never the app. Nobody is there to count
- * them.
+ * If the disk is full or the log cannot be opened, lines are lost, but the app goes on.
  * @param {() => void} act
  */
 function tryTo(act) {
   try {
     act();
   } catch {
-    // It is tried again with the next chunk, or at the next look.
+    // Tried again with the next chunk, or at the next poll.
   }
 }
 

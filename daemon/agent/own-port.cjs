@@ -1,7 +1,7 @@
-// What a program hears that asks by a connection whether its own port is in use. Started by hand it
-// would be refused: nothing listens there before it does. Here the keeper holds the socket for it,
-// or other instances of the app accept there. So until this process listens itself, its connections
-// to an address of its own app are refused, if the keeper says so.
+// Some programs connect to their own port to check whether it is free. Without nclust such a
+// connection is refused, because nothing listens there yet. Here the keeper holds the socket, or
+// other instances of the app accept on it. So until this process listens, the agent refuses its
+// connections to addresses of its own app, if the keeper agrees.
 'use strict';
 
 const net = require('node:net');
@@ -10,10 +10,13 @@ const net = require('node:net');
 
 /**
  * @param {Channel} channel
- * @returns {() => void}  Ends it.
+ * @returns {() => void}  Call it when the process listens.
  */
 function refuseOwnPort(channel) {
-  /** Connections that wait for the keeper, by number. @type {Map<number, (isOwn: boolean) => void>} */
+  /**
+   * Connections that wait for the keeper, by number.
+   * @type {Map<number, (isOwn: boolean) => void>}
+   */
   const waiting = new Map();
   let lastSeq = 0;
   channel.on('reached', ({ seq, isOwn }) => waiting.get(seq)?.(isOwn === true));
@@ -39,10 +42,10 @@ function refuseOwnPort(channel) {
 }
 
 /**
- * The connect() of handles and not that of sockets: it comes after the lookup of names, once for
- * each address, and no other tool patches it.
+ * Patches connect() of handles: it is called after the lookup of names, once for each address, and
+ * other tools do not patch it.
  * @param {(address: { address: string, port: number }, then: (isOwn: boolean) => void) => void} ask
- * @returns {() => void}  Ends it.
+ * @returns {() => void}  Removes the patch.
  */
 function patchConnect(ask) {
   const prototype = prototypeOfHandles();
@@ -63,7 +66,7 @@ function patchConnect(ask) {
       ) {
         const address = status === 0 ? ownAddressOf(handle) : null;
         if (!address) return oncomplete.call(this, status, handle, ...more);
-        // Few programs come here, and each module that is read takes memory.
+        // Required here, because few programs need them, and each module takes memory.
         const { AsyncResource } = require('node:async_hooks');
         const os = require('node:os');
         const then = AsyncResource.bind((/** @type {boolean} */ isOwn) =>
@@ -83,7 +86,7 @@ function patchConnect(ask) {
   return () => undo.forEach((one) => one());
 }
 
-/** Null: this process may not use the network, by the system or by Node's permission model. */
+/** Returns null if the system or the permission model forbids the network. */
 function prototypeOfHandles() {
   try {
     const handle = /** @type {any} */ (net)._createServerHandle('0.0.0.0', 0, 4);

@@ -1,5 +1,5 @@
-// Takes the sockets of this process out of use while its servers stay as they are for the app: when
-// it is parked and when it ends, and before it is let in. Gives servers other sockets.
+// Closes, opens and replaces the listening handles of servers without a visible change for the app:
+// when the process is parked, when it ends, and behind the gate.
 'use strict';
 
 const { setInterval, clearInterval } = require('node:timers');
@@ -10,22 +10,21 @@ const { createGuard, nowMono } = require('./isolation.cjs');
 /** @import { OnHandle, OnRefused, Refusal, SocketSource } from './socket-source.cjs' */
 
 /**
- * Closes the listening handles; open connections stay. The server object keeps its closed handle,
- * so that the app's own close() works as ever: with a callback that gets no error, and 'close' when
- * the last connection has ended. (http.Server.close() here would also end idle keep-alive
- * connections and lose the requests on their way: 152 in 12 replacements.)
+ * Closes the listening handles and keeps open connections. The server object keeps its closed
+ * handle, so that close() of the app still works: its callback gets no error, and 'close' comes
+ * when the last connection has ended. http.Server.close() would also end idle keep-alive
+ * connections, and lose the requests on their way: 152 in 12 replacements.
  * @param {Iterable<any>} servers
- * @param {Iterable<Use>} ending  Uses that will not be taken back.
+ * @param {Iterable<Use>} ending  Uses that will not listen again.
  */
 function closeHandles(servers, ending) {
   for (const server of servers) if (server._handle) closeWithName(server._handle);
-  // The primary of the app's own node:cluster has taken the handle from its server. A parked one
-  // goes on serving.
+  // A node:cluster of the app has taken the handle from its server. When parked, it serves on.
   for (const { server, handle } of ending) if (server._handle === null) handle?.close();
 }
 
 /**
- * The app may go on asking where it listens.
+ * Closes a handle, but keeps its address for the app.
  * @param {any} handle
  */
 function closeWithName(handle) {
@@ -35,20 +34,19 @@ function closeWithName(handle) {
   handle.close();
 }
 
-/** A turn of the loop with less work than this has answered no request. */
+/** A turn of the event loop with less work than this has served no request. */
 const QUIET_MS = 0.15;
-/** A process that is never quiet closes after this many milliseconds. */
+/** Turns of 1 ms after which a process that is never quiet closes its socket. */
 const QUIET_LOOKS = 200;
 
 /**
- * The keeper is dead and ours may be the last copy of a socket: the kernel resets what waits in its
- * queue when that is closed. So it is closed right after a poll that found nothing to do. Closed
- * anywhere in a turn of the loop, 1 or 2 of 700 requests were reset in every seventh takeover; so
- * it is one in 130.
+ * Waits for a turn of the event loop without work, to close what may be the last copy of a socket:
+ * the kernel resets the connections in its queue. With this wait, one takeover in 130 resets a
+ * request. Without it, every seventh did.
  * @param {() => void} then
  */
 function whenQuiet(then) {
-  // Not those of the app, which may have replaced them by now.
+  // The app may have replaced the global ones.
   const { performance } = require('node:perf_hooks');
   const { setTimeout } = require('node:timers');
   const guard = createGuard(then);
@@ -68,10 +66,10 @@ function whenQuiet(then) {
 }
 
 /**
- * @param {Use[]} uses  Those whose handle is closed listen again.
+ * @param {Use[]} uses  Those with a closed handle listen again.
  * @param {SocketSource} source
  * @param {(refusal: Refusal | null) => void} then  Called when all of them listen, and for each
- *   that is refused.
+ *   refusal.
  */
 function listenAgain(uses, source, then) {
   const closed = uses.filter(({ server }) => server._handle !== null);
@@ -101,14 +99,14 @@ function rebind({ claim, call }, port, onHandle, onRefused) {
 }
 
 /**
- * The socket of a server has lost its path, and this one has it.
+ * Replaces the handle of a server whose socket has lost its path.
  * @param {Use} use
  * @param {any} handle
  */
 function moveTo(use, handle) {
   const lost = use.server._handle;
   replaceHandle(use, handle);
-  // Clients in its queue get an answer.
+  // Lets the server answer the clients in the old queue.
   whenQuiet(() => lost.close());
 }
 
@@ -116,7 +114,6 @@ function moveTo(use, handle) {
 const DEFAULT_BACKLOG = 511;
 
 /**
- * Gives a server another handle in place of the one that it has.
  * @param {Use} use
  * @param {any} handle
  */
@@ -133,22 +130,18 @@ function replaceHandle({ server, call }, handle) {
 
 /**
  * @typedef {object} Gate
- * @property {(handle: any) => void} shut  Before it is listened on.
- * @property {() => void} open  Begins to poll. Idempotent.
+ * @property {(handle: any) => void} shut  Called before the handle listens.
+ * @property {() => void} open  The handles begin to accept. Idempotent.
  */
 
 /**
- * Keeps listening sockets from being polled: for the app they listen, and connections come to
- * others.
+ * For the app the servers behind the gate listen, but they accept no connection.
  * @returns {Gate}
  */
 function createGate() {
   /** @type {(() => void)[]} */
   let waiting = [];
-  /**
-   * Without a socket that is polled the process may have nothing to do, and would exit.
-   * @type {NodeJS.Timeout | undefined}
-   */
+  /** Keeps the process alive without a listening socket. @type {NodeJS.Timeout | undefined} */
   let stay;
   return {
     shut(handle) {
@@ -160,8 +153,8 @@ function createGate() {
       };
       waiting.push(() => {
         delete handle.listen;
-        // The app may have closed it. Its server may not have it any more: the primary of the app's
-        // own node:cluster takes it from there.
+        // The app may have closed the handle. Its server may have lost it to a node:cluster of the
+        // app.
         if (handle.fd >= 0) handle.listen(backlog);
       });
     },

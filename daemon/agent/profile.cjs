@@ -1,8 +1,8 @@
-// A process writes a profile of itself into a file.
+// Writes a profile of this process into a file.
 'use strict';
 
 const fs = require('node:fs');
-// Not those of the app: a DOM's are numbers.
+// The app may have replaced the global timers.
 const { clearTimeout, setImmediate, setTimeout } = require('node:timers');
 const { closeInspector, connect, failureOf, post, sampleStack } = require('./inspector.cjs');
 const { tryTo } = require('./isolation.cjs');
@@ -12,26 +12,25 @@ const { tryTo } = require('./isolation.cjs');
 /**
  * @typedef {object} Run
  * @property {string} kind
- * @property {string} file  Made by whoever asks, and empty. It names the run: a control that came
- *   later asks for the same one.
- * @property {number | null} fd  Of the file. null: it is closed, and the number may be one of the
- *   app's own files.
+ * @property {string} file  An empty file of the client. It identifies the run, so that the next
+ *   control can ask for the same run.
+ * @property {number | null} fd  Of the file. null: closed.
  * @property {{ failure?: Failure, bytes?: number } | null} outcome
  * @property {Answer[]} waiting
- * @property {() => void} giveUp  Ends what has begun of it. Idempotent.
+ * @property {() => void} giveUp  Idempotent.
  */
 
-/** What is taken over a span of time. */
+/** The kinds of profiles that take some time. */
 const SPANS = {
   cpu: { domain: 'Profiler', start: 'Profiler.start', stop: 'Profiler.stop' },
   'heap-sampling': { domain: 'HeapProfiler', start: 'HeapProfiler.startSampling', stop: 'HeapProfiler.stopSampling' },
 };
 
-/** A long profile looks less often: what it holds in memory has a bound. */
+/** A long profile samples less often, because the samples are held in memory. */
 const SAMPLES_MAX = 100_000;
 const SAMPLE_EVERY_US = 1_000;
 
-/** The one that is under way, or the last. @type {Run | null} */
+/** The run that is under way, or the last one. @type {Run | null} */
 let run = null;
 
 /** @type {Record<string, (question: any, answer: Answer) => void>} */
@@ -83,7 +82,7 @@ function end({ file }, answer) {
 }
 
 /**
- * Nobody waits for it any more.
+ * Gives up a run whose client has gone away.
  * @param {{ file: string }} question
  * @param {Answer} answer
  */
@@ -116,7 +115,7 @@ function span(mine, { domain, start, stop }, durationMs) {
   let timer = /** @type {NodeJS.Timeout | undefined} */ (undefined);
   let isOver = false;
   /**
-   * Only the first one comes about: by the second the file is closed.
+   * Only the first ending runs.
    * @param {() => void} how
    */
   const ending = (how) => () => {
@@ -152,7 +151,7 @@ function span(mine, { domain, start, stop }, durationMs) {
 }
 
 /**
- * Whoever asked hears that it begins, before nothing of this process answers any more.
+ * Lets the answer go out before the snapshot blocks the process.
  * @param {Run} mine
  */
 function snapshot(mine) {
@@ -160,12 +159,12 @@ function snapshot(mine) {
     const { fd } = mine;
     if (run !== mine || fd === null) return close(mine);
     try {
-      // A stream of it would hold the whole text in memory on Node 20 and 22.
+      // On Node.js 20 and 22 a stream would hold the whole text in memory.
       require('node:v8').writeHeapSnapshot(mine.file);
       conclude(mine, { bytes: fs.fstatSync(fd).size });
     } catch (error) {
-      // Node leaves its file open when the disk is full, which holds the room of a file that is
-      // removed.
+      // If the disk is full, Node.js does not close the file, and a removed file would keep its
+      // space.
       tryTo(() => fs.ftruncateSync(fd, 0));
       conclude(mine, { failure: failureOf(error) });
     } finally {
@@ -195,10 +194,7 @@ function conclude(mine, outcome) {
   for (const answer of mine.waiting.splice(0)) tryTo(() => answer(outcome));
 }
 
-/**
- * Once.
- * @param {Run} mine
- */
+/** @param {Run} mine */
 function close(mine) {
   if (mine.fd !== null) fs.close(mine.fd, () => {});
   mine.fd = null;

@@ -1,11 +1,11 @@
-// Life after the keeper's death: the process goes on serving, and looks for the next keeper, which
-// will want to replace it.
+// After the death of the keeper: the process serves on, and searches for the next keeper, which
+// replaces it.
 'use strict';
 
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
-// Not those of the app: a DOM's are numbers.
+// The app may have replaced the global timers.
 const { setTimeout } = require('node:timers');
 const { tryTo } = require('./isolation.cjs');
 
@@ -15,18 +15,18 @@ const LOOK_EVERY_MS = 200;
 
 /**
  * @param {object} o
- * @param {string} o.home  As it was when the process began.
+ * @param {string} o.home
  * @param {string} o.instanceId
  * @param {LogFiles} [o.logFiles]
  * @param {(message: any) => void} o.receive
  * @returns {{ say: (message: object) => boolean }}
  */
 function findKeeper({ home, instanceId, logFiles, receive }) {
-  // At once: an app that fills its pipe is blocked in write(2) from then on, and no timer of this
-  // thread would ever fire.
+  // Started now, because an app that fills its pipe is blocked in write(2), and no timer would
+  // fire.
   const begin = () =>
     logFiles && process.platform === 'linux' ? require('./log-fallback.cjs').startStandIn({ logFiles, home }) : null;
-  /** @type {(() => void) | null} Ends the stand-in. */
+  /** Ends the fallback. @type {(() => void) | null} */
   let endStandIn = begin();
   const run = path.join(home, 'run');
   /** @type {net.Socket | null} */
@@ -36,7 +36,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
     try {
       knock();
     } catch {
-      // No descriptor left, say: by the next look there may be one.
+      // For example, there is no descriptor left. Try again later.
       lookLater();
     }
   };
@@ -58,7 +58,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
       rest = lines.pop() ?? '';
       for (const line of lines) tryTo(() => receive(JSON.parse(line)));
     });
-    // No keeper yet, or it has died as well: 'close' follows, and the search goes on.
+    // No keeper listens. 'close' follows, and the search goes on.
     next.on('error', () => {});
     next.once('close', () => {
       if (socket === next) endStandIn = begin();
@@ -66,7 +66,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
       lookLater();
     });
   };
-  // The keeper that comes cannot know us, so nothing tells us when it is there.
+  // The next keeper does not know this process, so the agent has to poll.
   const lookLater = () => tryTo(() => void setTimeout(look, LOOK_EVERY_MS).unref());
   look();
   return { say: (message) => socket !== null && (socket.write(JSON.stringify(message) + '\n'), true) };
@@ -83,7 +83,7 @@ function readNames(folder) {
   try {
     return fs.readdirSync(folder);
   } catch {
-    // The home was removed, or the app gave up its rights (setuid): there is no keeper for us.
+    // The home was removed, or the app has changed its user and cannot read it.
     return [];
   }
 }

@@ -1,6 +1,5 @@
-// How a process is doing: what it has served so far, and how its event loop, its heap and its
-// collector have been since the last report. Counters are sums since the process began, so that a
-// report that is lost or looked at twice falsifies nothing.
+// Reports requests, event loop, heap and garbage collection of this process. Counters are sums
+// since the process began, so that a lost report does no harm.
 'use strict';
 
 const { getHeapStatistics } = require('node:v8');
@@ -16,64 +15,56 @@ const { getActiveResourcesInfo } = process;
 const { setImmediate } = require('node:timers');
 
 const REPORT_MS = 1_000;
-/**
- * A process that has nothing to do says so less often: a hundred of them would keep the keeper
- * busy, and each touches memory for every report.
- */
+/** An idle process reports less often, because each report costs the keeper time. */
 const QUIET_REPORT_MS = 5_000;
-/** Listing what keeps a process alive takes as long as there is of it. */
+/** Handles are counted in one of this number of reports, because counting visits each handle. */
 const HANDLES_EVERY = 10;
-/** Above this share of the time a loop is worth a closer look. */
+/** Above this share of active time, the loop is sampled every CLOSE_LOOK_MS. */
 const BUSY_ELU = 0.05;
 const CLOSE_LOOK_MS = 20;
-/**
- * A look wakes the process up: ten in a second cost an idle one a thousandth of a core, and
- * allocate 3 KB.
- */
+/** Ten samples in a second cost an idle process a thousandth of a core, and 3 KB. */
 const IDLE_LOOK_MS = 100;
-/** Nothing was asked of it, and it has done next to nothing: it has nothing to be late for. */
+/** For a process without requests that does almost nothing. */
 const REST_LOOK_MS = 500;
+/** Up to this share of active time, a process does almost nothing. */
 const REST_ELU = 0.01;
-/**
- * Nor did it wait, for this part of the time, for something that takes no CPU. A machine that is
- * busy with others makes it wait now and then, but not every time.
- */
+/** A process is not at rest if a delay took more than this share of the time. */
 const REST_DELAY = 0.1;
+/** With such delays in this number of reports in a row, the process itself causes them. */
 const HELD_UP_REPORTS = 3;
-/**
- * Longer than this a machine that is busy with others keeps a process waiting only now and then.
- */
+/** An idle process reports a delay above this at once. */
 const HELD_UP_MS = 50;
-/** More than come in a second, or in a quiet span. */
+/** More than the samples between two reports. */
 const DELAYS_MAX = 256;
 
 /**
- * @typedef {{ responses: number, errors: number, delayP99Ms: number }} Vitals  Since the last ones.
+ * @typedef {{ responses: number, errors: number, delayP99Ms: number }} Vitals  Since the last
+ *   vitals.
  */
 
 /**
  * @typedef {object} Report
  * @property {number} seq
- * @property {number} atMono  Of the process's own clock, in ms.
+ * @property {number} atMono  Clock of the process, in ms.
  * @property {number} heapUsedBytes
  * @property {number} heapLimitBytes
  * @property {number} externalBytes
- * @property {number} nextMs  When the next one is due, at the latest.
- * @property {number} elu  0 to 1, since the last report, like the delays.
- * @property {[p50: number, p99: number, max: number]} delayMs
- * @property {number} gcMs  Ever.
+ * @property {number} nextMs  The next report comes within this time.
+ * @property {number} elu  0 to 1, since the last report.
+ * @property {[p50: number, p99: number, max: number]} delayMs  Since the last report.
+ * @property {number} gcMs  Since the process began.
  * @property {number} handles
- * @property {number} cpuMs  Ever.
+ * @property {number} cpuMs  Since the process began.
  * @property {number} connections
- * @property {HttpReport} [http]  Once there has been any.
- * @property {boolean} [ownsUsr1]  The app takes SIGUSR1 itself, with which Node lets a debugger in.
+ * @property {HttpReport} [http]  Missing before the first request.
+ * @property {boolean} [ownsUsr1]  The app handles SIGUSR1, which otherwise opens the inspector.
  */
 
 /**
- * @typedef {object} Listener  To the loop.
+ * @typedef {object} Listener  For the delays of the loop.
  * @property {number} sinceMono
  * @property {Float64Array} delays
- * @property {number} count  How many there are.
+ * @property {number} count  Of delays.
  * @property {number} worstMs
  * @property {(passedMs: number) => boolean} isDue
  * @property {(delays: Float64Array, nowMono: number, worstMs: number) => void} tell  Sorted.
@@ -81,7 +72,7 @@ const DELAYS_MAX = 256;
 
 /**
  * @param {Servers} servers
- * @param {(error: unknown) => void} onFault  Nothing is measured any more.
+ * @param {(error: unknown) => void} onFault  Called when the measuring has failed and ended.
  */
 function createVitals(servers, onFault) {
   const guard = createGuard((error) => {
@@ -123,7 +114,7 @@ function createVitals(servers, onFault) {
     return loop.look(isResting ? REST_LOOK_MS : IDLE_LOOK_MS);
   }
 
-  /** There was nothing to do, and now there is a request. */
+  /** Called at the first request after a rest. */
   function wake() {
     if (!load.isExact()) load.watchTurn();
     if (isResting) loop.look(IDLE_LOOK_MS);
@@ -191,7 +182,7 @@ function createVitals(servers, onFault) {
       isResting = isQuiet && elu <= REST_ELU && heldUp === 0;
       isAtWork = !isQuiet || elu > REST_ELU || heldUp >= HELD_UP_REPORTS;
       wasQuiet = isQuiet && !isBusy;
-      // All fields at once: each one that is added takes the description of another kind of object.
+      // One literal, because each field that is added later costs V8 another hidden class.
       say({
         seq,
         atMono: round(atMono),
@@ -221,23 +212,20 @@ function createVitals(servers, onFault) {
       },
     );
     reportNow = () => tell(new Float64Array(), nowMono(), 0);
-    // What a process does to begin says nothing of it.
+    // The work of the start does not count.
     setImmediate(guard(collector.begin)).unref();
     settle();
   }
 
   return {
     /**
-     * A close look while a rollout is on trial. everyMs: 0 ends it.
+     * Reports often during a rollback window. everyMs: 0 ends it.
      * @type {(everyMs: number, report: (vitals: Vitals) => void) => void}
      */
     watch: guard(watch),
-    /**
-     * From now on, as long as the process lives.
-     * @type {(say: (report: Report) => void) => void}
-     */
+    /** Reports until the process exits. @type {(say: (report: Report) => void) => void} */
     measure: guard(measure),
-    /** What has been counted must not end with the process. @type {() => void} */
+    /** Sends the last report before the process exits. @type {() => void} */
     report: guard(() => reportNow()),
   };
 }
@@ -255,7 +243,7 @@ function createCollector(load, guard) {
     begin() {
       activeMs = load.activeMs();
     },
-    /** Since the last time, in ms. */
+    /** Active time since the last call, in ms. */
     work() {
       const before = activeMs;
       activeMs = load.activeMs();
@@ -272,7 +260,7 @@ function createCollector(load, guard) {
     },
     /** @param {number} workMs */
     gcMs: (workMs) => gc?.take(workMs) ?? 0,
-    /** Who has never been busy has collected nothing worth the memory of the observer. */
+    /** Called once the process was busy: before, there is no garbage worth an observer. */
     beginGc() {
       gc ??= /** @type {typeof import('./gc-watch.cjs')} */ (require('./gc-watch.cjs')).createGcWatch(guard);
     },

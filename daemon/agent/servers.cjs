@@ -1,5 +1,5 @@
-// The servers of this process that listen, and those of their connections that cannot be found from
-// their descriptors.
+// The listening servers of this process, and those of their connections that process handles do not
+// show.
 'use strict';
 
 /** @import { EventEmitter } from 'node:events' */
@@ -12,27 +12,24 @@ class Servers {
   wrapped = new Set();
   /** Connections that were upgraded to WebSocket. @type {Set<Socket>} */
   webSockets = new Set();
-  /** Such upgrades, ever. */
+  /** The number of upgrades since the process began. */
   upgrades = 0;
-  /** Told of each session of HTTP/2. @type {(session: any) => void} */
+  /** Called with each session of HTTP/2. @type {(session: any) => void} */
   onSession = () => {};
 
-  /** Connections that are open. */
+  /** The number of open connections. */
   get open() {
     let open = 0;
     for (const server of this.all) open += server._connections;
-    // A server counts a connection down that it never counted up, if another process of the app
-    // sent it (child.send(socket)).
+    // If another process of the app sent a connection (child.send(socket)), the server counts only
+    // its end.
     return Math.max(0, open);
   }
 
-  /**
-   * Those whose connections are watched: a server may listen and close many times.
-   * @type {WeakSet<any>}
-   */
+  /** Servers that have our listeners. A server may listen several times. @type {WeakSet<any>} */
   #watched = new WeakSet();
 
-  /** @param {any} server  It listens. */
+  /** @param {any} server  Listens. */
   add(server) {
     this.all.add(server);
     server.once('close', () => this.all.delete(server));
@@ -48,8 +45,9 @@ class Servers {
   }
 
   /**
-   * A listener of ours alone would make Node believe that the app upgrades connections.
-   * @param {any} server  Of HTTP/1.
+   * Listens for 'upgrade' only while the app does, because a listener makes Node.js upgrade
+   * connections.
+   * @param {any} server  For HTTP/1.
    */
   #watchUpgrades(server) {
     const keep = (/** @type {any} */ request, /** @type {Socket} */ socket) => {

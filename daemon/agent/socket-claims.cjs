@@ -1,5 +1,5 @@
-// Which server of this process has which claim on a listening socket, and whether it accepts there.
-// The keeper has a copy of each socket, so that it outlives the process.
+// The claims of the servers of this process on listening sockets. The keeper has a copy of each
+// socket, so that it outlives the process.
 'use strict';
 
 const { errorMonitor } = require('node:events');
@@ -21,20 +21,20 @@ const { SocketSource } = require('./socket-source.cjs');
  * @typedef {{ isCluster?: boolean, isGated?: boolean, scheduling?: string, sockets?: Inherited[] }}
  *   Settings
  * @typedef {{ server: any, claim: Claim, call: ListenCall, handle?: any, ownPort?: number, isStandIn?: boolean }}
- *   Use  One server on one claim. handle: the first it had. ownPort: of a socket that the keeper
- *   does not hold.
+ *   Use  One server on one claim. handle: its first one. ownPort: the port of a socket that the
+ *   keeper does not hold.
  */
 
 class SocketClaims {
   #channel;
   #node;
   #source;
-  /** @type {Map<string, Use>} By claim: a second server on one claim is a real EADDRINUSE. */
+  /** By claim, because a second server on a claim gets EADDRINUSE. @type {Map<string, Use>} */
   #uses = new Map();
   #isClosing = false;
   /** @type {Gate | null} */
   #gate;
-  /** Shares connections with the other workers of the app. @type {Balance | null} */
+  /** @type {Balance | null} */
   balance = null;
 
   /**
@@ -83,7 +83,7 @@ class SocketClaims {
 
   /**
    * @param {Claim} claim
-   * @returns {any}  The handle on which a server accepts. null: none does.
+   * @returns {any}  The handle on which a server accepts, or null.
    */
   findHandle(claim) {
     const use = this.#uses.get(keyOf(claim));
@@ -97,8 +97,8 @@ class SocketClaims {
   }
 
   /**
-   * Stops accepting; open connections stay.
-   * @param {{ isForGood: boolean }} o  Else listenAgain() may follow.
+   * Stops accepting, and keeps open connections.
+   * @param {{ isForGood: boolean }} o  If false, listenAgain() may follow.
    * @param {() => void} then  Called when the sockets are closed.
    */
   closeListening({ isForGood }, then) {
@@ -106,7 +106,7 @@ class SocketClaims {
     const { closeHandles, whenQuiet } = later('./parking.cjs');
     const close = () => {
       closeHandles(this.servers.all, isForGood ? this.#uses.values() : []);
-      // None of them will be polled any more: a gate must not keep the process from its end.
+      // A gate would keep the process alive.
       if (isForGood) this.admit();
       then();
     };
@@ -115,9 +115,9 @@ class SocketClaims {
   }
 
   /**
-   * Takes closeListening() back: the keeper sends the sockets again.
-   * @param {(refusal: Refusal | null) => void} then  Called when all of them are listened on, and
-   *   for each that is refused.
+   * Reverts closeListening(). The keeper sends the sockets again.
+   * @param {(refusal: Refusal | null) => void} then  Called when all of them listen, and for each
+   *   refusal.
    */
   listenAgain(then) {
     this.#isClosing = false;
@@ -125,8 +125,7 @@ class SocketClaims {
   }
 
   /**
-   * The lowest number that no server with port 0 has: one that is closed and opened again gets its
-   * old port.
+   * The lowest index of port 0 that is free, so that a server that listens again gets its old port.
    */
   #lowestFreeIndex() {
     const taken = new Set(
@@ -146,8 +145,7 @@ class SocketClaims {
   }
 
   /**
-   * `exclusive` and `reusePort`: no process holds the socket for a successor, but a parked process
-   * can listen on it again.
+   * For `exclusive` and `reusePort`: the keeper does not hold the socket.
    * @param {Use} use
    */
   #listenAlone(use) {
@@ -158,16 +156,15 @@ class SocketClaims {
       return this.#listenOn(use, bound.handle);
     }
     this.#uses.delete(keyOf(claim));
-    // Unlike a listener for 'error' it does not count as one: an error that the app does not handle
-    // still throws.
+    // With errorMonitor, an error that the app does not handle still throws.
     server.once(errorMonitor, (/** @type {NodeJS.ErrnoException} */ { code }) => this.#report(use, String(code)));
-    this.#node.listen(server, { ...call.options, signal: undefined }); // Fails, and says why in Node's own words.
+    this.#node.listen(server, { ...call.options, signal: undefined }); // Fails with the error of Node.js.
   }
 
   /**
-   * A server that has a stand-in goes on listening, so it gets its socket.
+   * Gets a real socket for a server with a stand-in that goes on listening.
    * @param {any} server
-   * @param {() => void} then  Called when it has.
+   * @param {() => void} then  Called when the server has its socket.
    * @returns {boolean}  false: it has no stand-in.
    */
   replaceStandIn(server, then) {
@@ -193,9 +190,9 @@ class SocketClaims {
     const { server, claim, call } = use;
     Object.assign(use, { handle, isStandIn });
     server.once('close', () => this.#release(use));
-    // It was asked for before the process was to end: for the app it listens, and can be closed.
+    // The process is ending. For the app the server listens, but it accepts nothing.
     if (this.#isClosing) handle.listen = () => 0;
-    // No other process can take the connections of an exclusive socket: shut, it would refuse them.
+    // No gate for an exclusive socket, because no other process could take its connections.
     else if (!call.options.exclusive && !isStandIn) this.#gate?.shut(handle);
     this.#node.listenOn(server, handle, claim, call);
     if (use.ownPort === undefined && !isStandIn) this.balance?.wrap(handle, claim);
@@ -212,7 +209,8 @@ class SocketClaims {
   }
 
   /**
-   * A server without a listener for connections only finds out whether a port is free.
+   * Reports a failed listen(), unless the server only checks a port: then it has no listener for
+   * connections.
    * @param {Use} use
    * @param {string} code
    */
@@ -228,7 +226,8 @@ class SocketClaims {
   }
 
   /**
-   * Two apps bound one address at the same instant, and the keeper heard of the other one first.
+   * Closes a server whose socket the keeper has refused, because two apps bound the same address at
+   * the same moment.
    * @param {any} refusal
    */
   #withdraw(refusal) {
@@ -239,7 +238,7 @@ class SocketClaims {
   }
 
   /**
-   * The socket of a claim has lost its path, and this one has it.
+   * Replaces the socket of a claim that has lost its path.
    * @param {Claim} claim
    * @param {any} handle
    */
@@ -251,7 +250,7 @@ class SocketClaims {
   }
 
   #loseKeeper() {
-    // Better to serve too early than never: no other process can open the gate.
+    // Open the gate, because no other process can do it now.
     this.admit();
     this.balance?.lost();
     this.#source.loseKeeper();
@@ -267,11 +266,11 @@ function emitLater({ server, claim, call }, refusal) {
 }
 
 /**
- * The shape of Node's own error, with who holds the address.
+ * Creates an error like that of Node.js. Its message names the holder of the address.
  * @param {{ code: string, message: string }} refusal
  * @param {Claim} claim
- * @param {() => string} calledAt  Stack frames of the listen(). Empty: the stack of the error is as
- *   the app wants stacks to be.
+ * @param {() => string} calledAt  Stack frames of the listen(). Empty: the app formats stacks
+ *   itself.
  */
 function listenError({ code, message }, { address, port, family }, calledAt) {
   const { errno } = require('node:os').constants;

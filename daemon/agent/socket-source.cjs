@@ -1,5 +1,5 @@
-// Where the bound socket of a claim comes from: this process was born with it, binds it and gives
-// the keeper a copy, or gets it from the keeper.
+// Gets the bound socket of a claim: this process has inherited it, or binds it and gives the keeper
+// a copy, or gets it from the keeper.
 'use strict';
 
 const { bindAlone, bindBeside, keyOf, openHandle, openStandIn } = require('./bind.cjs');
@@ -10,7 +10,7 @@ const { later } = require('./loader.cjs');
 /** @import { Use } from './socket-claims.cjs' */
 
 /**
- * @typedef {Claim & { fd: number }} Inherited  A socket that this process was born with.
+ * @typedef {Claim & { fd: number }} Inherited  A socket that this process has inherited.
  * @typedef {{ code: string, message: string }} Refusal
  * @typedef {(handle: any, isStandIn?: boolean) => void} OnHandle
  * @typedef {(refusal: Refusal) => void} OnRefused
@@ -44,17 +44,16 @@ class SocketSource {
   }
 
   /**
-   * In fork mode onHandle is called before this returns, if the address is free: listen() has done
-   * its work when it returns, as everywhere else. In cluster mode it is called later, as in every
-   * cluster worker.
+   * In fork mode, calls onHandle before it returns if the address is free, because listen() of a
+   * process without nclust is synchronous. In cluster mode it is asynchronous, as for every worker.
    * @param {Use} use
    * @param {OnHandle} onHandle
    * @param {OnRefused} onRefused
    */
   obtain(use, onHandle, onRefused) {
     if (!this.#isCluster && this.#obtainAtOnce(use.claim, onHandle)) return;
-    // Fork mode comes here when the address is taken. The keeper knows by whom: another app, an
-    // orphan that can be asked to let go, or this process before a close().
+    // In fork mode the address is in use: by another app, by an orphan, or by this process before a
+    // close(). The keeper knows.
     if (this.#channel.isOpen()) this.askKeeper(use, onHandle, onRefused);
     else bindWithoutKeeper(use, onHandle);
   }
@@ -63,7 +62,7 @@ class SocketSource {
    * @param {Use} use
    * @param {OnHandle} onHandle
    * @param {OnRefused} onRefused
-   * @param {boolean} [isMeant]  The server goes on listening, so a stand-in is not enough.
+   * @param {boolean} [isMeant]  The server goes on listening, so it needs more than a stand-in.
    */
   askKeeper(use, onHandle, onRefused, isMeant = false) {
     const seq = (this.#lastSeq += 1);
@@ -77,7 +76,7 @@ class SocketSource {
     return [...this.#requests.values()].some(({ use }) => use.server === server);
   }
 
-  /** The keeper has died: requests that it has not answered are served without it. */
+  /** Serves the requests that a dead keeper has not answered. */
   loseKeeper() {
     for (const [seq, { use, release, onHandle }] of this.#requests) {
       this.#requests.delete(seq);
@@ -105,10 +104,7 @@ class SocketSource {
     return Boolean(handle ?? inherited);
   }
 
-  /**
-   * Each inherited socket is taken once.
-   * @param {Claim} claim
-   */
+  /** @param {Claim} claim */
   #takeInherited(claim) {
     const at = this.#inherited.findIndex((one) => keyOf(one) === keyOf(claim));
     return at === -1 ? null : openHandle(this.#inherited.splice(at, 1)[0].fd);
@@ -118,13 +114,13 @@ class SocketSource {
    * @param {number} seq
    * @param {any} handle
    * @param {Refusal | null} refusal
-   * @param {boolean} [isStandIn]  There is no handle: other sockets of the app are on that port.
+   * @param {boolean} [isStandIn]  Without a handle: the app has other sockets on that port.
    */
   #finishRequest(seq, handle, refusal, isStandIn = false) {
     const request = this.#requests.get(seq);
     this.#requests.delete(seq);
     request?.release();
-    // The app has called close() since, or the request ended with the keeper that got it.
+    // The app has called close(), or the keeper of this request has died.
     if (!request || request.use.server._listeningId !== request.listeningId) return handle?.close();
     if (isStandIn) request.onHandle(openStandIn(request.use.claim), true);
     else if (handle) request.onHandle(handle);
@@ -133,9 +129,8 @@ class SocketSource {
 }
 
 /**
- * Binds beside the processes that listen already, where the system can do that (Node 22.12). Where
- * it cannot, the server stays silent until the next keeper replaces this process: an error would
- * end it.
+ * Shares the address with other processes, if the system can do that (Node.js 22.12). Otherwise the
+ * server waits until the next keeper replaces this process, because an error would end the app.
  * @param {Use} use
  * @param {OnHandle} onHandle
  */
@@ -145,7 +140,7 @@ function bindWithoutKeeper({ claim }, onHandle) {
 }
 
 /**
- * Whether clients cannot reach a socket any more.
+ * Whether clients can no longer reach a socket.
  * @param {Claim} claim
  */
 function isLost({ family, address }) {
