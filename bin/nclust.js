@@ -19,7 +19,7 @@ const io = {
     return process.stdout.columns || null;
   },
   talkSize: () => ({ columns: process.stderr.columns || 80, rows: process.stderr.rows || 24 }),
-  colourLevels: async () => (await import('../lib/render/paint.js')).detectedLevels(),
+  colourLevels: async () => (await import('../lib/render/paint.js')).detectLevels(),
   onInterrupt,
   get cwd() {
     return process.cwd();

@@ -4,8 +4,8 @@
 import { NclustError } from '../../lib/shared/errors.js';
 import { createHearing, publishAppMessage } from './app-channel/messages.js';
 import { createEventBus, tellDeleted } from './events/bus.js';
-import { noteWishes } from './events/process-events.js';
-import { allNames, EVENTS } from './handlers.js';
+import { noteChanges } from './events/process-events.js';
+import { allAppNames, EVENTS } from './handlers.js';
 import { KeeperSession } from './keeper-link/session.js';
 import { tell } from './keeper-link/tell.js';
 import { FACTS } from './loop/keeper-events.js';
@@ -153,7 +153,7 @@ export class Control {
     const next = { ...desired, tokens: [...before.tokens, receipt].slice(-RECEIPTS_KEPT) };
     parts.store.save(next);
     world.desired = next;
-    noteWishes(this.#core, before, next, method);
+    noteChanges(this.#core, before, next, method);
     tellDeleted(this.#core, before);
     this.dispatch({ type: 'changed', names: changedNames(before, next) });
     return receipt;
@@ -189,7 +189,7 @@ export class Control {
   end(by) {
     if (!this.world.ending) this.#core.parts.journal('ending', { by });
     this.world.ending ??= by;
-    this.dispatch({ type: 'changed', names: allNames(this.world) });
+    this.dispatch({ type: 'changed', names: allAppNames(this.world) });
     return this.#ended;
   }
 

@@ -1,7 +1,7 @@
 import { withLiveFields } from '../../lib/shared/spec/change-effects.js';
 import { catchUp } from './events/process-events.js';
 import { retireInstance } from './loop/effects.js';
-import { attachLogs, FACTS, forgetSlot, refused, spawned } from './loop/keeper-events.js';
+import { attachLogs, FACTS, forgetSlot, markSpawned, onSpawnRefused } from './loop/keeper-events.js';
 import { reconcile } from './loop/reconcile.js';
 import { readFact } from './loop/said-by-apps.js';
 import { step } from './loop/step.js';
@@ -72,7 +72,7 @@ function onSpawned(core, event) {
   if (!instance) return lookAgain(core, 'spawned', event.instanceId);
   // Sets a timer and no more: there is nothing to plan. With five hundred instances that halves the
   // work of their start.
-  spawned(core, instance, event);
+  markSpawned(core, instance, event);
 }
 
 /**
@@ -82,7 +82,7 @@ function onSpawned(core, event) {
 function onRefused(core, { instanceId, message }) {
   const instance = core.world.instances.get(instanceId);
   if (!instance) return;
-  refused(core, instance, message);
+  onSpawnRefused(core, instance, message);
   reconcile(core, instance.label.name);
 }
 
@@ -148,7 +148,7 @@ function onAdopted(core, { children, listeners }) {
     const instance = world.instances.get(instanceId);
     if (instance) FACTS[event](core, instance, data);
   }
-  onChanged(core, { names: [...new Set([...names, ...allNames(world)])] });
+  onChanged(core, { names: [...new Set([...names, ...allAppNames(world)])] });
 }
 
 /**
@@ -172,7 +172,7 @@ function lookAgain(core, event, instanceId) {
  * The apps there is anything to do about, in the list or not.
  * @param {World} world
  */
-export function allNames(world) {
+export function allAppNames(world) {
   const listed = world.desired.apps.map((app) => app.spec.name);
   const seated = [...world.seats.values()].map((seat) => seat.name);
   return [...new Set([...listed, ...seated, ...[...world.openScopes.values()].flatMap((names) => [...names])])];

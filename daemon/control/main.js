@@ -14,12 +14,12 @@ import { systemLimits } from '../../lib/shared/host/system-limits.js';
 import { homePaths, resolveHome } from '../../lib/shared/paths.js';
 import { readVersion } from '../../lib/shared/version.js';
 import { reopenLogs } from './api/log-files.js';
-import { toldByApps } from './api/messages.js';
+import { readAppMetadataOf } from './api/messages.js';
 import { createAnswer } from './api/methods.js';
 import { ApiServer } from './api/server.js';
 import { Control } from './control.js';
 import { createChronicle } from './events/log.js';
-import { chronicled } from './events/manager-events.js';
+import { withEventLog } from './events/manager-events.js';
 import { systemClock } from './host/clock.js';
 import { createTidy } from './host/idle-gc.js';
 import { watchOomKills } from './host/oom-kills.js';
@@ -68,7 +68,7 @@ const ownLog = openOwnLog(paths.daemonLog, {
 });
 const plainJournal = createJournal(ownLog, clock.nowMs);
 const chronicle = createChronicle({ path: paths.events, nowMs: clock.nowMs, journal: plainJournal });
-const journal = chronicled(plainJournal, chronicle);
+const journal = withEventLog(plainJournal, chronicle);
 const settings = createSettings(paths.settings, clock.nowMs);
 const timesFolder = join(paths.logs, '.times');
 const archive = createArchive({ clock, journal, limitsOf: settings.limitsOf, logsFolder: paths.logs, timesFolder });
@@ -183,7 +183,7 @@ function makeDesk(control, parts) {
     read: createUsageReader(),
     readHost: createHostReader(paths.home),
     privateMemory: createPrivateMemory(clock.nowMs),
-    told: () => toldByApps({ control, parts }),
+    told: () => readAppMetadataOf({ control, parts }),
     journal,
     onTick: parts.oom.refresh,
   });

@@ -23,7 +23,7 @@ const HOME_CHECK_MS = 3_000;
  * @param {ReturnType<typeof createPipePool>} o.pipes
  * @param {Claim} o.claim
  */
-export function createEnding({ keeper, link, supervisor, pipes, claim }) {
+export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
   let isLeaving = false;
   let isTerminating = false;
 

@@ -14,7 +14,7 @@ import { faultOfHome } from '../../lib/shared/daemon/home-folders.js';
 import { lowerOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { createControlLink } from './control-link.js';
 import { createControlSupervisor } from './control-supervisor.js';
-import { createEnding } from './ending.js';
+import { createShutdown } from './ending.js';
 import { openDoor } from './keeper-socket.js';
 import { Keeper } from './keeper.js';
 import { claimHome } from './lock.js';
@@ -82,7 +82,7 @@ function keep({ env, isInherited, claim, run, digest }) {
     onMoved: takeAgentFrom,
     ask: () => link.event('ask', {}),
   });
-  const ending = createEnding({ keeper, link, supervisor, pipes, claim });
+  const ending = createShutdown({ keeper, link, supervisor, pipes, claim });
   link.serve({
     verbs: {
       ...keeper.verbs,

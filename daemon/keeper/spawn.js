@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { atUsualOomScore } from '../../lib/shared/daemon/oom-score.js';
+import { withDefaultOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { KeeperError } from './protocol.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
@@ -33,7 +33,7 @@ export function takeAgentFrom(root) {
  */
 export async function spawnProcess(params, pipes, inFd, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
-  const child = atUsualOomScore(() => starts[params.mode](params, { ...pipes, in: inFd ?? 'ignore' }, sockets));
+  const child = withDefaultOomScore(() => starts[params.mode](params, { ...pipes, in: inFd ?? 'ignore' }, sockets));
   await new Promise((resolve, reject) => {
     const failed = (/** @type {NodeJS.ErrnoException} */ error) => reject(explain(error, params.cwd));
     child.once('error', failed).once('spawn', () => {

@@ -1,4 +1,4 @@
-import { keptApps } from '../client/not-running.js';
+import { countSavedApps } from '../client/not-running.js';
 import { connectOrLaunch } from '../client/connect.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
@@ -73,7 +73,7 @@ export async function stayWith({ home, notifier, talk, ending, send }) {
     over.abort();
     await attending;
   }
-  if (!ending.aborted && keptApps(home) > 0) {
+  if (!ending.aborted && countSavedApps(home) > 0) {
     throw new NclustError(
       'ERR_NCLUST_CONNECTION_LOST',
       `The manager of "${home}" was ended from outside, and its apps are still wanted.`,

@@ -18,7 +18,7 @@ const COMMAND_MS = 15 * 60_000;
 export function writeFiles(files, owner) {
   for (const file of files) {
     try {
-      if (file.isOwners) asOwner(owner, () => write(file));
+      if (file.isOwners) runAsOwner(owner, () => write(file));
       else write(file);
     } catch (error) {
       throw failed(`"${file.path}" could not be written (${codeOf(error)})`, error);
@@ -34,7 +34,7 @@ export function writeFiles(files, owner) {
 export function removeFiles(files, owner) {
   for (const { path, isOwners } of files) {
     try {
-      if (isOwners) asOwner(owner, () => rmSync(path, { force: true }));
+      if (isOwners) runAsOwner(owner, () => rmSync(path, { force: true }));
       else rmSync(path, { force: true });
     } catch (error) {
       throw failed(`"${path}" could not be removed (${codeOf(error)})`, error);
@@ -70,7 +70,7 @@ export function runCommands(commands, { env, mayFail = false }) {
  * Throws ERR_NCLUST_STARTUP.
  */
 export function checkReach(node, main, owner) {
-  asOwner(owner, () => {
+  runAsOwner(owner, () => {
     for (const path of [node, main]) {
       try {
         closeSync(openSync(path, 'r')); // access(2) would answer for the user who started this process.
@@ -119,7 +119,7 @@ function codeOf(error) {
  * @param {{ uid: number, gid: number }} owner
  * @param {() => T} work  Without waiting for anything.
  */
-export function asOwner({ uid, gid }, work) {
+export function runAsOwner({ uid, gid }, work) {
   const { geteuid, getegid, seteuid, setegid, setgroups, getgroups } = process;
   const [before, groupBefore] = [geteuid?.() ?? uid, getegid?.() ?? gid];
   if (before === uid || before !== 0) return work();

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { shellQuote } from '../shared/shell-quote.js';
-import { asOwner } from './install.js';
+import { runAsOwner } from './install.js';
 import { launcherScript } from './launcher-script.js';
 import { choosePlatform } from './platforms.js';
 import { planService, USER_UNITS } from './service-plan.js';
@@ -122,7 +122,7 @@ export function sudoLine(command, { platform, whose, node, main }, { serviceName
 
 /** @param {Whose} whose */
 function stopSeconds(whose) {
-  const longestMs = asOwner(whose, () => longestKillMs(whose.home));
+  const longestMs = runAsOwner(whose, () => longestKillMs(whose.home));
   return Math.max(STOP_MIN_S, Math.ceil(longestMs / 1_000) + STOP_SLACK_S);
 }
 

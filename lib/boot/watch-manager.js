@@ -113,7 +113,7 @@ function createReport(notifier) {
         extendedMono = performance.now();
         fields.push(`EXTEND_TIMEOUT_USEC=${EXTENSION_MS * 1_000}`);
       }
-      if (standing(slots) !== said) fields.push(`STATUS=${(said = standing(slots))}`);
+      if (readState(slots) !== said) fields.push(`STATUS=${(said = readState(slots))}`);
       if (!isStarting && notifier.watchdogMs !== null) fields.push('WATCHDOG=1');
       if (fields.length > 0) notifier.say(...fields);
     },
@@ -150,7 +150,7 @@ export function isDecided(slots) {
  * One line for `systemctl status`.
  * @param {Pick<SlotStatus, 'status'>[]} slots
  */
-export function standing(slots) {
+export function readState(slots) {
   const count = (/** @type {string[]} */ ...words) => slots.filter(({ status }) => words.includes(status)).length;
   const stopped = count('stopped');
   const parts = [

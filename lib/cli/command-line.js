@@ -5,14 +5,14 @@ import {
   GENERAL_HELP,
   HELP_HEADING,
   headingOf,
-  inHelpOrder,
+  sortForHelp,
   LAYOUT,
   pageOf,
   SHORT_HELP,
-  underHeadings,
+  groupByHeading,
 } from './help.js';
 import { COMMANDS, findCommand } from './table/commands.js';
-import { notNeeded } from './table/row.js';
+import { pm2OnlyOptions } from './table/row.js';
 
 /** @import { StartOption } from '../config/options/options.js' */
 /** @import { Io } from './run-command.js' */
@@ -53,7 +53,7 @@ export async function parseCommandLine(argv, io) {
     word !== undefined && !isAbout && ours.slice(0, ours.indexOf(word)).some((one) => ['-h', '--help'].includes(one));
   const meant = word === undefined || isAboutAll ? undefined : findCommand(word);
   if (isAbout && word !== undefined && word !== 'help' && !meant)
-    throw (await import('./usage-error.js')).noSuchCommand(word);
+    throw (await import('./usage-error.js')).unknownCommandError(word);
   const program = await buildProgram(meant, args, io, {
     print: (text) => printed.push(text),
     onDone: (status) => {
@@ -108,7 +108,7 @@ async function buildProgram(meant, args, io, { print, onDone }) {
     .showSuggestionAfterError(true)
     .addHelpText('after', GENERAL_HELP);
   if (meant) await addAction(program, addCommand(program, meant), meant, args, io, onDone);
-  else for (const row of inHelpOrder(SHOWN)) addCommand(program, row);
+  else for (const row of sortForHelp(SHOWN)) addCommand(program, row);
   return program;
 }
 
@@ -138,7 +138,7 @@ async function addAction(program, command, row, args, io, onDone) {
   const optionsOfApp = row.takesOptionsOf
     ? (await import('../config/options/options.js')).OPTIONS_OF[row.takesOptionsOf]
     : [];
-  const unneeded = row.words ? notNeeded(row, optionsOfApp) : [];
+  const unneeded = row.words ? pm2OnlyOptions(row, optionsOfApp) : [];
   command.action(async (...given) => {
     const { words, options } = splitGiven(given);
     sayNotNeeded(unneeded, command, io);
@@ -147,7 +147,7 @@ async function addAction(program, command, row, args, io, onDone) {
   });
   const described = optionsOfApp.flatMap((option) => (option.flags ? [asOption(option.flags, option)] : []));
   const own = (row.options ?? []).map(([flags, help]) => new Option(flags, help));
-  for (const option of row.takesOptionsOf ? underHeadings([...own, ...described]) : own) command.addOption(option);
+  for (const option of row.takesOptionsOf ? groupByHeading([...own, ...described]) : own) command.addOption(option);
   if (row.takesOptionsOf) command.addHelpOption(new Option('-h, --help', 'show help').helpGroup(HELP_HEADING));
   for (const flags of ['--color', '--no-color', '-s, --silent']) command.addOption(new Option(flags).hideHelp());
   for (const [flags] of unneeded) command.addOption(new Option(flags).hideHelp());

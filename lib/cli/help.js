@@ -37,7 +37,7 @@ export const LAYOUT = {
  * @returns {Row[]}  In the order of the help. What has no place in it comes last, as what is hidden
  *   does.
  */
-export function inHelpOrder(rows) {
+export function sortForHelp(rows) {
   const order = HEADINGS.flatMap(([, names]) => names);
   const placeOf = (/** @type {Row} */ { name }) => (order.includes(name) ? order.indexOf(name) : order.length);
   return [...rows].sort((a, b) => placeOf(a) - placeOf(b));
@@ -74,7 +74,7 @@ export const HELP_HEADING = 'This command:';
  * first.
  * @param {Option[]} options
  */
-export function underHeadings(options) {
+export function groupByHeading(options) {
   const own = options.filter((option) => headingOfOption(option) === undefined);
   const others = OPTION_HEADINGS.flatMap(([heading, names]) =>
     names.flatMap((name) => options.filter(({ long }) => long === name).map((option) => option.helpGroup(heading))),

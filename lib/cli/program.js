@@ -27,15 +27,15 @@ export async function runProgram(argv, io) {
  * @param {Io} io
  */
 async function fail(thrown, argv, io) {
-  const [{ asNclustError }, { failureJson, renderFailure }, { chosenLevel, createPaint }] = await Promise.all([
+  const [{ toNclustError }, { failureJson, renderFailure }, { chooseLevel, createPaint }] = await Promise.all([
     import('../shared/errors.js'),
     import('../render/failure.js'),
     import('../render/paint.js'),
   ]);
-  const error = asNclustError(thrown);
+  const error = toNclustError(thrown);
   const ours = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
   const color = ours.includes('--no-color') ? false : ours.includes('--color') ? true : undefined;
-  const level = chosenLevel((await io.colourLevels()).stderr, { color, env: io.env });
+  const level = chooseLevel((await io.colourLevels()).stderr, { color, env: io.env });
   io.talk(ours.includes('--json') ? failureJson(error) : renderFailure(error, createPaint(level)));
   return error.exitStatus;
 }

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { NclustError } from '../shared/errors.js';
 import { createContext } from './session/context.js';
-import { chosenLevel, createPaint } from '../render/paint.js';
-import { harmless, jsonLine } from '../render/text.js';
+import { chooseLevel, createPaint } from '../render/paint.js';
+import { escapeControls, jsonLine } from '../render/text.js';
 import { resolveHome } from '../shared/paths.js';
 
 /** @import { View } from '../render/list.js' */
@@ -43,14 +43,14 @@ import { resolveHome } from '../shared/paths.js';
  */
 export async function perform(command, words, options, args, io) {
   const levels = await io.colourLevels();
-  const level = chosenLevel(levels.stdout, { color: options.color, env: io.env });
+  const level = chooseLevel(levels.stdout, { color: options.color, env: io.env });
   const show = options.silent ? () => {} : (/** @type {string} */ text) => io.talk(`${text}\n`);
   const context = createContext({
     home: resolveHome(io.env),
     cwd: folderOf(io),
     env: io.env,
     node: io.node,
-    talk: (sentence) => show(harmless(sentence)),
+    talk: (sentence) => show(escapeControls(sentence)),
     show,
     screen: screenOf(options, io, levels.stderr),
     isTerminal: io.isTTY,
@@ -122,7 +122,7 @@ function screenOf(options, io, detected) {
   return {
     size: io.talkSize,
     write: io.talk,
-    paint: createPaint(chosenLevel(detected, { color: options.color, env: io.env })),
+    paint: createPaint(chooseLevel(detected, { color: options.color, env: io.env })),
   };
 }
 

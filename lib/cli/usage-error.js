@@ -46,7 +46,7 @@ const PROPOSED = [
  */
 export function usageError({ code, message }, argv) {
   const [sentence, meant = ''] = message.replace(/^error: /, '').split('\n');
-  if (code === 'commander.unknownCommand') return noSuchCommand(/'(.*)'/.exec(sentence)?.[1] ?? '');
+  if (code === 'commander.unknownCommand') return unknownCommandError(/'(.*)'/.exec(sentence)?.[1] ?? '');
   const word = argv.find((one) => findCommand(one) !== undefined);
   const page = word === undefined ? 'nclust help' : `nclust help ${word}`;
   const flag = /'(-[^'=]+)/.exec(sentence)?.[1];
@@ -62,7 +62,7 @@ export function usageError({ code, message }, argv) {
  * @param {string} word
  * @returns {NclustError}  ERR_NCLUST_USAGE.
  */
-export function noSuchCommand(word) {
+export function unknownCommandError(word) {
   return new NclustError('ERR_NCLUST_USAGE', `unknown command '${word}'.`, {
     hint: [proposalFor(word), 'See: nclust help'].filter((part) => part !== '').join(' '),
   });

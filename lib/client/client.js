@@ -5,7 +5,7 @@ import { fromWire, NclustError, toWire } from '../shared/errors.js';
 import { PROTOCOL, TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
 import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js';
 import { createInbox } from './notification-queue.js';
-import { lost, PendingRequests } from './pending-requests.js';
+import { connectionLostError, PendingRequests } from './pending-requests.js';
 
 /** @import { Socket } from 'node:net' */
 /** @import { WireError } from '../shared/errors.js' */
@@ -95,7 +95,7 @@ export class Client {
    *   within 10 s; what changes something may take as long as it needs.
    */
   request(method, params = {}, { signal } = {}) {
-    if (this.#state === 'closed') return Promise.reject(lost());
+    if (this.#state === 'closed') return Promise.reject(connectionLostError());
     if (signal?.aborted) return Promise.reject(signal.reason);
     const id = this.#nextId++;
     const answer = this.#requests.add(id, method, { line: requestLine(id, method, params), signal });
@@ -173,7 +173,7 @@ export class Client {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
     this.#socket.destroy();
-    this.#requests.failAll(lost());
+    this.#requests.failAll(connectionLostError());
     this.#reaching?.abort();
     this.#inbox.wake();
   }
@@ -254,7 +254,7 @@ export class Client {
     const { signal } = (this.#reaching = new AbortController());
     try {
       const socket = await this.#reachAgain(signal);
-      if (!socket) return this.#requests.failAll(lost());
+      if (!socket) return this.#requests.failAll(connectionLostError());
       if (this.#state === 'closed') return socket.destroy();
       this.#socket = socket;
       this.#state = 'open';

@@ -4,7 +4,7 @@ import { homePaths } from '../shared/paths.js';
 import { newToken, openClient } from './client.js';
 import { connectOnly, connectOrLaunch } from './connect.js';
 import { waitUntilLeft } from './keeper-socket.js';
-import { keptApps } from './not-running.js';
+import { countSavedApps } from './not-running.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from './client.js' */
@@ -20,7 +20,7 @@ const END_DEADLINE_MS = 10_000;
  */
 export async function kill(context, _targets, { json }) {
   // Apps may have outlived a manager that died: only a manager finds and ends them.
-  const client = (await context.running()) ?? (keptApps(context.home) > 0 ? await startAndLeave(context) : null);
+  const client = (await context.running()) ?? (countSavedApps(context.home) > 0 ? await startAndLeave(context) : null);
   if (client) await killAndWait(client, context.home);
   if (!json)
     context.talk(
@@ -87,7 +87,7 @@ export async function endManager(home, signal) {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     // Apps may have outlived a manager that died: only a manager finds and ends them.
     const client =
-      (await unlessLost(open(home, signal))) ?? (keptApps(home) > 0 ? await launchAndOpen(home, signal) : null);
+      (await unlessLost(open(home, signal))) ?? (countSavedApps(home) > 0 ? await launchAndOpen(home, signal) : null);
     if (!client) return { wasRunning: tried > 0 };
     if (await tryKill(client, signal)) {
       await waitUntilGone(home, client, signal);

@@ -10,7 +10,7 @@ import { homePaths } from '../shared/paths.js';
  * @returns {number}  0 when there is no state, or none that can be read: the manager tells about
  *   that when it starts.
  */
-export function keptApps(home) {
+export function countSavedApps(home) {
   try {
     const { apps } = JSON.parse(readFileSync(homePaths(home).state, 'utf8'));
     return Array.isArray(apps) ? apps.length : 0;
@@ -25,7 +25,7 @@ export function sayNotRunning(context) {
 }
 
 /** @param {Pick<Context, 'home'>} context */
-export function notRunning({ home }) {
+export function notRunningError({ home }) {
   return new NclustError('ERR_NCLUST_DAEMON_NOT_RUNNING', `No nclust runs in "${home}".`, { hint: nextStep(home) });
 }
 
@@ -33,7 +33,7 @@ export function notRunning({ home }) {
  * @param {Context} context
  * @param {string[]} targets
  */
-export function nothingThere({ home }, targets) {
+export function noManagerNotice({ home }, targets) {
   const what = targets.includes('all')
     ? 'There is no app in the list'
     : `There is no ${targets.map((target) => `"${target}"`).join(' or ')} in the list`;
@@ -42,7 +42,7 @@ export function nothingThere({ home }, targets) {
 
 /** @param {string} home */
 function nextStep(home) {
-  const kept = keptApps(home);
+  const kept = countSavedApps(home);
   if (kept === 0) return 'Start an app with: nclust start app.js';
   return (
     `${kept === 1 ? 'One app is' : `${kept} apps are`} kept there; bring ${kept === 1 ? 'it' : 'them'} ` +

@@ -80,7 +80,7 @@ export class PendingRequests {
   send(id, socket) {
     const pending = this.#pending.get(id);
     if (!pending) return;
-    if (pending.sent === pending.maxSends) return this.#take(id)?.reject(lost());
+    if (pending.sent === pending.maxSends) return this.#take(id)?.reject(connectionLostError());
     pending.sent += 1;
     socket.write(pending.line);
   }
@@ -158,7 +158,7 @@ export class PendingRequests {
 }
 
 /** @returns {NclustError}  For a request whose connection broke and cannot be made again. */
-export function lost() {
+export function connectionLostError() {
   return new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.', {
     hint: 'Run the command again.',
   });

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { OPTIONS_OF } from '../config/options/options.js';
 import { candidates, SCRIPTS, SHELLS } from '../completion/scripts.js';
 import { install, placeOf, uninstall } from '../completion/install.js';
-import { oneLine } from '../render/text.js';
+import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { SETTINGS } from '../shared/settings/settings.js';
 
@@ -55,7 +55,7 @@ function vocabularyOf(context, commands) {
           ...(namespace === 'default' ? [] : [namespace]),
           String(id),
         ])
-        .filter((/** @type {string} */ word) => word === oneLine(word));
+        .filter((/** @type {string} */ word) => word === toOneLine(word));
     },
     settings: () => Object.keys(SETTINGS),
   };

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { orUnwritable } from '../cli/session/user-file.js';
+import { withUnwritableError } from '../cli/session/user-file.js';
 import { CONFIG_NAMES } from '../config/find.js';
-import { oneLine } from '../render/text.js';
+import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
-import { wantedOf } from './apps/from-file.js';
+import { readFileApps } from './apps/from-file.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 
@@ -27,7 +27,7 @@ export async function init(context, [kind]) {
       { hint: `Look at it with: nclust validate ${there}` },
     );
   const file = join(cwd, `ecosystem.config.${isModule(cwd) ? 'cjs' : 'js'}`);
-  orUnwritable(file, () => writeFileSync(file, kind === 'simple' ? SIMPLE : FULL, { flag: 'wx' }));
+  withUnwritableError(file, () => writeFileSync(file, kind === 'simple' ? SIMPLE : FULL, { flag: 'wx' }));
   context.talk('Edit it, then: nclust start');
   return { file };
 }
@@ -76,7 +76,7 @@ function typeIn(file) {
  */
 export async function validate(context, [file], options) {
   const { readConfig } = await import('../config/file/read.js');
-  const { file: path, specs, deploy, warnings } = await readConfig(wantedOf(context, file ?? null, options, {}));
+  const { file: path, specs, deploy, warnings } = await readConfig(readFileApps(context, file ?? null, options, {}));
   for (const warning of warnings) context.talk(warning);
   const apps = specs.map(({ name, script, mode, instances, cwd }) => ({ name, script, mode, instances, cwd }));
   return { file: path, apps, environments: Object.keys(deploy ?? {}), warnings };
@@ -91,13 +91,13 @@ export function renderValidated({ file, apps, environments, warnings }) {
       : `nothing is wrong, ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}`;
   const rows = apps.map(
     ({ name, script, mode, instances }) =>
-      `  ${oneLine(name)}: ${oneLine(script)} ` +
+      `  ${toOneLine(name)}: ${toOneLine(script)} ` +
       `(${mode}${mode === 'cluster' || instances !== 1 ? `, instances: ${instances}` : ''})`,
   );
   return [
     `${file ?? 'stdin'}: ${count}, ${verdict}`,
     ...rows,
-    ...(environments.length > 0 ? [`  deploy: ${environments.map(oneLine).join(', ')}`] : []),
+    ...(environments.length > 0 ? [`  deploy: ${environments.map(toOneLine).join(', ')}`] : []),
     '',
   ].join('\n');
 }

@@ -1,7 +1,7 @@
 import { streamLogs } from '../client/log-stream.js';
-import { nothingThere } from '../client/not-running.js';
+import { noManagerNotice } from '../client/not-running.js';
 import { snapshot } from '../config/spec/build.js';
-import { declaredDiff, envDiff } from '../config/spec/environment-diff.js';
+import { diffDeclared, envDiff } from '../config/spec/environment-diff.js';
 import { absoluteScripts } from './apps/targets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -30,14 +30,14 @@ const WITH_ERRORS_MAX = 20;
  */
 export async function describe(context, targets) {
   const client = await context.running();
-  if (!client) throw nothingThere(context, targets);
+  if (!client) throw noManagerNotice(context, targets);
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await client.request('list', {
     targets: await absoluteScripts(context, client, targets),
     detail: true,
   });
   const shell = snapshot(context.env);
-  const differences = Object.fromEntries(slots.map((slot) => [slot.id, declaredDiff(slot, shell, context.home)]));
+  const differences = Object.fromEntries(slots.map((slot) => [slot.id, diffDeclared(slot, shell, context.home)]));
   return { slots, differences, errors: slots.length > WITH_ERRORS_MAX ? {} : await lastErrors(client, slots) };
 }
 
@@ -70,7 +70,7 @@ async function lastErrors(client, slots) {
  */
 export async function env(context, [target], { diff = false } = {}) {
   const client = await context.running();
-  if (!client) throw nothingThere(context, [target]);
+  if (!client) throw noManagerNotice(context, [target]);
   const { slots } = await client.request('list', { targets: [target], detail: true });
   const [slot] = slots;
   const given = slot?.effectiveEnv ?? {};

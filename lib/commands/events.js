@@ -3,7 +3,7 @@ import { tailEvents } from '../client/event-tail.js';
 import { sayNotRunning } from '../client/not-running.js';
 import { MOMENT_FORMS, parseMoment } from '../config/options/log-query.js';
 import { EVENT_TYPES, eventStyle, eventWords } from '../render/event-text.js';
-import { jsonLine, oneLine } from '../render/text.js';
+import { jsonLine, toOneLine } from '../render/text.js';
 import { clockTime } from '../render/time.js';
 import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
@@ -254,7 +254,7 @@ export function renderEvents({ events }, { options, paint }) {
   return events
     .map((event) => {
       const style = eventStyle(event);
-      const words = oneLine(eventWords(event));
+      const words = toOneLine(eventWords(event));
       // The date always: who follows for days must not guess.
       return (
         `${paint('dim', clockTime(event.at, 0))} ${paint('cyan', whose(event))} ` +
@@ -270,5 +270,5 @@ export function renderEvents({ events }, { options, paint }) {
  */
 function whose({ app, id }) {
   if (app === undefined) return 'nclust';
-  return oneLine(id === undefined ? app : `${id}|${app}`);
+  return toOneLine(id === undefined ? app : `${id}|${app}`);
 }

@@ -1,11 +1,11 @@
 import { carryOut } from '../cli/session/await-change.js';
 import { outcome } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
-import { keptApps } from '../client/not-running.js';
-import { readLiveList, readSavedList, runningPm2 } from '../import/pm2-list.js';
+import { countSavedApps } from '../client/not-running.js';
+import { readLiveList, readSavedList, readRunningPm2 } from '../import/pm2-list.js';
 import { takeOver } from '../import/take-over.js';
 import { renderList } from '../render/list.js';
-import { oneLine } from '../render/text.js';
+import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -71,7 +71,7 @@ export async function importList(context, [from, file], { live = false, dryRun =
   };
   if (!json) tell(context, found);
   if (dryRun || fresh.length === 0) return found;
-  const pid = runningPm2(list.pm2Home);
+  const pid = readRunningPm2(list.pm2Home);
   if (pid !== null && !json)
     context.talk(`PM2 still runs (pid ${pid}). What listens on a port it holds starts when PM2 has gone: pm2 kill`);
   const client = await context.manager();
@@ -89,7 +89,7 @@ export async function importList(context, [from, file], { live = false, dryRun =
 
 /** @param {Context} context */
 async function namesThere(context) {
-  const client = (await context.present()) ?? (keptApps(context.home) > 0 ? await context.manager() : null);
+  const client = (await context.present()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = client ? await client.request('list') : { slots: [] };
   return new Set(slots.map(({ name }) => name));
@@ -131,7 +131,7 @@ function explained(error, pid) {
  */
 export function renderImported({ isDryRun, apps, all }, view) {
   if (!isDryRun) return all.length > 0 ? renderList({ slots: all }, view) : '';
-  return apps.map((app) => `${oneLine(describe(app))}\n`).join('');
+  return apps.map((app) => `${toOneLine(describe(app))}\n`).join('');
 }
 
 /** @param {Imported['apps'][number]} app */

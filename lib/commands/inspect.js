@@ -1,4 +1,4 @@
-import { oneLine } from '../render/text.js';
+import { toOneLine } from '../render/text.js';
 import { reachListed } from './apps/targets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -29,11 +29,11 @@ export async function inspect(context, words, { stop }) {
  * @param {Inspected} data
  */
 export function renderInspected({ slot: { id, name, pid }, url, was }) {
-  const who = `"${oneLine(name)}" (id ${id}, pid ${pid})`;
+  const who = `"${toOneLine(name)}" (id ${id}, pid ${pid})`;
   if (url === null) return was === null ? `The inspector of ${who} was not on.\n` : `The inspector of ${who} is off.\n`;
   return [
     was === null ? `The inspector of ${who} is on:` : `The inspector of ${who} was on already:`,
-    `  ${oneLine(url)}`,
+    `  ${toOneLine(url)}`,
     `Connect with: node inspect ${new URL(url).host}`,
     `or in Chrome: chrome://inspect, with ${new URL(url).host} under "Configure"`,
     `Whoever can connect to it can run code in the process. End it with: nclust inspect --stop ${id}`,

@@ -105,7 +105,7 @@ function checkOrder(order) {
  * @param {string[]} words  The name, or nothing.
  * @returns {Promise<{ slots: SlotStatus[] }>}
  */
-export async function slotsNamed(context, [name]) {
+export async function findSlots(context, [name]) {
   const client = await context.running();
   if (!client) return { slots: [] };
   const { slots } = await client.request('list');
@@ -118,8 +118,8 @@ export async function slotsNamed(context, [name]) {
  * @param {string[]} words  The name.
  * @returns {Promise<{ slots: SlotStatus[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND.
  */
-export async function idsNamed(context, words) {
-  const found = await slotsNamed(context, words);
+export async function findIds(context, words) {
+  const found = await findSlots(context, words);
   if (found.slots.length > 0) return found;
   throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `There is no app "${words[0]}" in the list.`, {
     hint: 'See: nclust list',

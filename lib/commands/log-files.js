@@ -1,6 +1,6 @@
-import { notRunning } from '../client/not-running.js';
+import { notRunningError } from '../client/not-running.js';
 import { formatBytes } from '../render/slots.js';
-import { oneLine } from '../render/text.js';
+import { toOneLine } from '../render/text.js';
 import { reachListed } from './apps/targets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -18,7 +18,7 @@ export async function flush(context, words) {
     return client.request('flush', { targets });
   }
   const client = await context.present();
-  if (!client) throw notRunning(context);
+  if (!client) throw notRunningError(context);
   return client.request('flush');
 }
 
@@ -31,7 +31,7 @@ export async function flush(context, words) {
  */
 export async function reloadLogs(context, _words, { json }) {
   const client = await context.present();
-  if (!client) throw notRunning(context);
+  if (!client) throw notRunningError(context);
   const done = await client.request('reloadLogs');
   if (!json) context.talk('Every log file is open anew.');
   return done;
@@ -41,5 +41,5 @@ export async function reloadLogs(context, _words, { json }) {
 export function renderFlushed({ files }) {
   return files.length === 0
     ? 'There was nothing to empty.\n'
-    : files.map(({ path, bytes }) => `Flushed ${oneLine(path)} (${formatBytes(bytes)})\n`).join('');
+    : files.map(({ path, bytes }) => `Flushed ${toOneLine(path)} (${formatBytes(bytes)})\n`).join('');
 }

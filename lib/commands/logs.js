@@ -1,5 +1,5 @@
 import { streamLogs } from '../client/log-stream.js';
-import { notRunning } from '../client/not-running.js';
+import { notRunningError } from '../client/not-running.js';
 import { readLogOptions } from '../config/options/log-query.js';
 import { sayBefore, sayGap, sayMissed, sayNothing } from '../render/log-notes.js';
 import { NclustError } from '../shared/errors.js';
@@ -20,7 +20,7 @@ import { absoluteScripts } from './apps/targets.js';
 export async function* logs(context, targets, options) {
   const wishes = readLogOptions(options, Date.now());
   const client = await context.running();
-  if (!client) throw notRunning(context);
+  if (!client) throw notRunningError(context);
   const named = targets.length > 0 ? { targets: await absoluteScripts(context, client, targets) } : {};
   const { slots } = await client.request('list', { ...named, brief: true });
   const before = sayBefore(slots, { follow: wishes.follow, isChosen: targets.length > 0 });

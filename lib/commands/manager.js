@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { carryOut } from '../cli/session/await-change.js';
 import { newToken } from '../client/client.js';
-import { notRunning, sayNotRunning } from '../client/not-running.js';
+import { notRunningError, sayNotRunning } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -44,7 +44,7 @@ export async function update(context, _words, { wait, json }) {
     'Updating nclust',
   );
   /** @type {{ slots: unknown[], manager: Hello }} */
-  const { slots, manager: after } = await Promise.race([answer, untilItHangs(client, answered.signal)])
+  const { slots, manager: after } = await Promise.race([answer, waitForAnswer(client, answered.signal)])
     .catch(explain)
     .finally(() => answered.abort());
   const isNewKeeper = after.keeperPid !== before.keeperPid;
@@ -125,7 +125,7 @@ const UNANSWERED = 3;
  * @returns {Promise<never>}  Rejects with ERR_NCLUST_DAEMON_UNREACHABLE after half a minute without
  *   an answer. Never settles otherwise.
  */
-export function untilItHangs(client, over) {
+export function waitForAnswer(client, over) {
   return new Promise((_, reject) => {
     let unanswered = 0;
     /** @type {NodeJS.Timeout} */
@@ -158,7 +158,7 @@ export function untilItHangs(client, over) {
  */
 export async function ping(context) {
   const client = await context.running();
-  if (!client?.hello) throw notRunning(context);
+  if (!client?.hello) throw notRunningError(context);
   return { hello: client.hello };
 }
 

@@ -2,9 +2,9 @@ import { createInterface } from 'node:readline';
 import { outcome } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
 import { streamLogs } from '../client/log-stream.js';
-import { nothingThere } from '../client/not-running.js';
-import { forTerminal } from '../render/log-lines.js';
-import { harmless, jsonLine, oneLine } from '../render/text.js';
+import { noManagerNotice } from '../client/not-running.js';
+import { createTerminalWriter } from '../render/log-lines.js';
+import { escapeControls, jsonLine, toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts, reachListed } from './apps/targets.js';
 
@@ -43,7 +43,7 @@ export async function send(context, [word, ...line], options) {
  */
 export async function* attach(context, [word, separator = '\n']) {
   const client = await context.running();
-  if (!client) throw nothingThere(context, [word]);
+  if (!client) throw noManagerNotice(context, [word]);
   const [named] = await absoluteScripts(context, client, [word]);
   // Nothing, to hear whether a line would arrive.
   const {
@@ -133,7 +133,7 @@ function nobodyHas(word, action, replies) {
  * @param {Pick<View, 'isTerminal'>} view
  */
 export function renderAttached({ entries }, { isTerminal }) {
-  return entries.map(({ line }) => `${isTerminal ? forTerminal(line) : line}\n`).join('');
+  return entries.map(({ line }) => `${isTerminal ? createTerminalWriter(line) : line}\n`).join('');
 }
 
 /**
@@ -141,12 +141,12 @@ export function renderAttached({ entries }, { isTerminal }) {
  * @param {{ replies: TriggerReply[] }} data
  */
 export function renderReplies({ replies }) {
-  return replies.map((reply) => `[${oneLine(reply.name)}:${reply.id}] ${textOf(reply)}\n`).join('');
+  return replies.map((reply) => `[${toOneLine(reply.name)}:${reply.id}] ${textOf(reply)}\n`).join('');
 }
 
 /** @param {TriggerReply} reply */
 function textOf({ outcome, reply, reason }) {
-  if (outcome === 'replied') return typeof reply === 'string' ? harmless(reply) : jsonLine(reply);
-  if (outcome === 'silent') return `did not reply in time${reason ? `: ${oneLine(reason)}` : ''}`;
-  return outcome === 'exited' ? 'ended before it replied' : oneLine(reason ?? outcome);
+  if (outcome === 'replied') return typeof reply === 'string' ? escapeControls(reply) : jsonLine(reply);
+  if (outcome === 'silent') return `did not reply in time${reason ? `: ${toOneLine(reason)}` : ''}`;
+  return outcome === 'exited' ? 'ended before it replied' : toOneLine(reason ?? outcome);
 }

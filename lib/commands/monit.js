@@ -1,4 +1,4 @@
-import { notRunning } from '../client/not-running.js';
+import { notRunningError } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -16,7 +16,7 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
  */
 export async function monit(context, _words, options) {
   const client = await context.running();
-  if (!client) throw notRunning(context);
+  if (!client) throw notRunningError(context);
   const sample = await client.request('metrics').catch((error) => {
     throw isUnknown(error) ? tooOld() : error;
   });

@@ -35,7 +35,7 @@ const MAX_MS = 3_600_000;
 export async function profile(context, words, options) {
   const talk = options.json ? () => {} : context.talk;
   const { kind, durationMs } = readKind(options);
-  const { client, worker } = await oneWorker(context, words);
+  const { client, worker } = await selectWorker(context, words);
   const file = resolve(context.cwd, options.output ?? defaultName(worker, kind, new Date()));
   const output = createOutput(file, worker.pid);
   try {
@@ -119,12 +119,12 @@ function announcement({ id, name, pid }, { word }, durationMs) {
 async function take(context, client, worker, what) {
   if (await takesItself(context, client, worker, what)) return 'itself';
   const { kind, durationMs, output } = what;
-  const [{ breakIn }, { takeInside }] = await Promise.all([
+  const [{ openInspector }, { takeInside }] = await Promise.all([
     import('../profile/break-in.js'),
     import('../profile/stack.js'),
   ]);
   try {
-    await breakIn(context, client, worker, (inside, signal) =>
+    await openInspector(context, client, worker, (inside, signal) =>
       takeInside(inside, { kind, durationMs, file: output.writable, signal }),
     );
     return 'debugger';
@@ -173,7 +173,7 @@ async function takesItself(context, client, { id, name }, { kind, durationMs, ou
  * @returns {Promise<{ client: Client, worker: SlotStatus }>}  Throws ERR_NCLUST_APP_NOT_FOUND,
  *   ERR_NCLUST_NO_PROCESS, and ERR_NCLUST_BAD_SELECTOR when several are meant.
  */
-export async function oneWorker(context, words) {
+export async function selectWorker(context, words) {
   const { client, targets } = await reachListed(context, words);
   const { slots } = /** @type {{ slots: SlotStatus[] }} */ (await client.request('list', { targets }));
   const living = slots.filter(({ pid }) => pid > 0);

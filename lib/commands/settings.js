@@ -1,5 +1,5 @@
 import { renderColumns } from '../render/table.js';
-import { oneLine } from '../render/text.js';
+import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { unservedSentence } from '../shared/settings/listen-address.js';
@@ -104,7 +104,7 @@ export async function conf(context, words, options) {
  * @returns {string}  Of one key the bare value, for scripts.
  */
 export function renderSettings({ settings, key }, { paint }) {
-  if (key !== null) return settings.map(({ value }) => `${oneLine(value)}\n`).join('');
+  if (key !== null) return settings.map(({ value }) => `${toOneLine(value)}\n`).join('');
   /** @type {Cell[][]} */
   const rows = settings.map((one) => [
     one.key,

@@ -1,7 +1,7 @@
-import { oneLine } from '../render/text.js';
+import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { formatDuration } from '../shared/units.js';
-import { oneWorker } from './profile.js';
+import { selectWorker } from './profile.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Frame } from '../profile/stack.js' */
@@ -33,7 +33,7 @@ const LOOK_MS = 200;
  *   ERR_NCLUST_INTERRUPTED.
  */
 export async function stack(context, words, { json }) {
-  const { client, worker } = await oneWorker(context, words);
+  const { client, worker } = await selectWorker(context, words);
   const look = () => client.request('stack', { target: String(worker.id), durationMs: LOOK_MS });
   const { slot, stack: seen } = await look();
   const { fileOf, isOfApp, stackOf } = await import('../profile/stack.js');
@@ -53,9 +53,9 @@ export async function stack(context, words, { json }) {
   });
   if (seen) return turning(seen, false);
 
-  const { breakIn } = await import('../profile/break-in.js');
+  const { openInspector } = await import('../profile/break-in.js');
   const { frames, failure } = await orNoReply(
-    breakIn(json ? { ...context, talk: () => {} } : context, client, worker, stackOf),
+    openInspector(json ? { ...context, talk: () => {} } : context, client, worker, stackOf),
   );
   if (!frames.some(isOfApp)) {
     // It may have come back while the debugger waited. Or it stays between two turns of its loop,
@@ -88,7 +88,7 @@ const BUSY_MIN = 0.02;
  * @param {Stack} data
  */
 export function renderStack({ slot: { id, name, pid }, isHeldUp, wasHeldUp, busy, durationMs, frames, resources }) {
-  const who = `"${oneLine(name)}" (id ${id}, pid ${pid})`;
+  const who = `"${toOneLine(name)}" (id ${id}, pid ${pid})`;
   const lines = frames.map(frameLine);
   if (isHeldUp) return text([`${who} does not come back to its event loop:`, ...lines]);
   if (wasHeldUp)
@@ -105,8 +105,8 @@ export function renderStack({ slot: { id, name, pid }, isHeldUp, wasHeldUp, busy
 
 /** @param {Stack['frames'][number]} frame */
 function frameLine({ name, file, line, column }) {
-  const place = `${oneLine(file) || '<anonymous>'}:${line}${column === null ? '' : `:${column}`}`;
-  return name ? `    at ${oneLine(name)} (${place})` : `    at ${place}`;
+  const place = `${toOneLine(file) || '<anonymous>'}:${line}${column === null ? '' : `:${column}`}`;
+  return name ? `    at ${toOneLine(name)} (${place})` : `    at ${place}`;
 }
 
 /**
@@ -119,7 +119,7 @@ const NOTES = new Map([['TCPSocketWrap', ' (connections, or sockets that listen)
 /** @param {Record<string, number>} resources */
 function waitsFor(resources) {
   const named = Object.entries(resources).map(
-    ([one, count]) => `${count > 1 ? `${count} ` : ''}${oneLine(one)}${NOTES.get(one) ?? ''}`,
+    ([one, count]) => `${count > 1 ? `${count} ` : ''}${toOneLine(one)}${NOTES.get(one) ?? ''}`,
   );
   if (named.length === 0) return [];
   return [`What keeps it alive, by Node's names: ${named.join(', ')}`];

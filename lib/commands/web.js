@@ -3,7 +3,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkHome } from '../client/check-home.js';
-import { oneLine } from '../render/text.js';
+import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { replaceFile } from '../shared/host/replace-file.js';
 import { homePaths } from '../shared/paths.js';
@@ -168,5 +168,5 @@ async function openBrowser(url, { opener, talk }) {
  * @param {WebAnswer} answer
  */
 export function renderWeb(answer) {
-  return answer.isOn ? `${oneLine(answer.url)}\n` : '';
+  return answer.isOn ? `${toOneLine(answer.url)}\n` : '';
 }

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { orUnwritable } from '../cli/session/user-file.js';
+import { withUnwritableError } from '../cli/session/user-file.js';
 import { NclustError } from '../shared/errors.js';
 import { SCRIPTS } from './scripts.js';
 
@@ -44,7 +44,7 @@ export function placeOf(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
  * Throws ERR_NCLUST_FILE_UNWRITABLE.
  */
 export function install(shell, file) {
-  orUnwritable(file, () => {
+  withUnwritableError(file, () => {
     mkdirSync(dirname(file), { recursive: true });
     replace(file, shell === 'fish' ? SCRIPTS.fish : `${without(read(file))}\n${BEGIN}\n${SCRIPTS[shell]}${END}\n`);
   });
@@ -56,7 +56,7 @@ export function install(shell, file) {
  * @returns {boolean}  Whether it was there. Throws ERR_NCLUST_FILE_UNWRITABLE.
  */
 export function uninstall(shell, file) {
-  return orUnwritable(file, () => {
+  return withUnwritableError(file, () => {
     const text = read(file);
     const rest = shell === 'fish' ? '' : without(text);
     if (rest === text) return false;

@@ -71,7 +71,7 @@ export function badConfig(file, faults, warnings) {
  * @param {string | null} [o.hint]
  * @param {unknown} [o.cause]
  */
-export function unreadable(file, why, { line = null, column = null, hint = null, cause } = {}) {
+export function unreadableError(file, why, { line = null, column = null, hint = null, cause } = {}) {
   const at = line === null ? '' : ` (line ${line}${column === null ? '' : `, column ${column}`})`;
   const fault = { keyPath: '', found: why, accepted: 'a config file', line, column, message: `${why}${at}.` };
   return new NclustError('ERR_NCLUST_BAD_CONFIG', `"${file}" cannot be read: ${why}${at}.`, {
@@ -110,20 +110,21 @@ export function shapeOf(value, keyPath = '') {
       ? shape({ apps: [{ keyPath, entry: value }] })
       : shape({ faults: [faultAt(keyPath, 'holds no apps', SHAPES)] });
   const inner = ['nclust', 'pm2'].find((key) => value[key] !== undefined);
-  if (inner) return shapeOf(value[inner], within(keyPath, inner));
+  if (inner) return shapeOf(value[inner], withKeyPath(keyPath, inner));
   const { apps = [], static: sites = [], deploy = null, ...others } = value;
   return shape({
     apps: Array.isArray(apps)
-      ? listed(apps, within(keyPath, 'apps'))
-      : [{ keyPath: within(keyPath, 'apps'), entry: apps }],
+      ? listed(apps, withKeyPath(keyPath, 'apps'))
+      : [{ keyPath: withKeyPath(keyPath, 'apps'), entry: apps }],
     sites: Array.isArray(sites)
-      ? listed(sites, within(keyPath, 'static'))
-      : [{ keyPath: within(keyPath, 'static'), entry: sites }],
+      ? listed(sites, withKeyPath(keyPath, 'static'))
+      : [{ keyPath: withKeyPath(keyPath, 'static'), entry: sites }],
     deploy: isRecord(deploy) ? deploy : null,
     unknown: Object.keys(others)
       .filter((key) => key !== FOR_EDITORS)
-      .map((key) => within(keyPath, key)),
-    faults: deploy === null || isRecord(deploy) ? [] : [faultAt(within(keyPath, 'deploy'), holds(deploy), 'an object')],
+      .map((key) => withKeyPath(keyPath, key)),
+    faults:
+      deploy === null || isRecord(deploy) ? [] : [faultAt(withKeyPath(keyPath, 'deploy'), holds(deploy), 'an object')],
   });
 }
 
@@ -131,7 +132,7 @@ export function shapeOf(value, keyPath = '') {
  * @param {string} keyPath
  * @param {string} key
  */
-export function within(keyPath, key) {
+export function withKeyPath(keyPath, key) {
   return keyPath === '' ? key : `${keyPath}.${key}`;
 }
 

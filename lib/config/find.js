@@ -37,7 +37,7 @@ export function findConfig(folder) {
 }
 
 /** @param {string} folder */
-export function noConfig(folder) {
+export function noConfigError(folder) {
   return new NclustError('ERR_NCLUST_CONFIG_NOT_FOUND', `There is no config file in "${folder}".`, {
     hint: 'It is called ecosystem.config.js or nclust.config.js, .json or .yaml; write one with: nclust init',
   });

@@ -16,7 +16,7 @@ const NOT_FOUND = 127;
  * @param {Account[]} o.accounts  Of all hosts, in their order.
  * @param {boolean} o.isPlain  Nothing about releases was changed.
  */
-export function deployFailed({ name, doing, failed, accounts, isPlain }) {
+export function deployError({ name, doing, failed, accounts, isPlain }) {
   const stepOf = (/** @type {string} */ host) =>
     accounts.find((account) => account.host === host)?.facts.step ?? 'connect';
   const lockedOf = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.facts.locked;

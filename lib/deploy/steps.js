@@ -1,7 +1,7 @@
 // Knows: `nclust deploy`: the shell scripts for the hosts, what runs where, and in which order.
 // Must not: leave a host without a current release that is complete.
 // Start at: setUp() and update() below, then scripts.js; remote.js has ssh.
-import { deployFailed } from './failure.js';
+import { deployError } from './failure.js';
 import { lockScript, unlockScript } from './lock.js';
 import { runLocal, runRemote } from './remote.js';
 import {
@@ -276,6 +276,6 @@ async function onHosts(
   else for (const account of accounts) if (failed.length === 0) await runOn(account);
   // The error names hosts in the order of the config.
   failed.sort((a, b) => hosts.indexOf(a.host) - hosts.indexOf(b.host));
-  if (failed.length > 0) throw deployFailed({ name: deployment.name, doing, failed, accounts, isPlain });
+  if (failed.length > 0) throw deployError({ name: deployment.name, doing, failed, accounts, isPlain });
   return accounts;
 }

@@ -55,7 +55,7 @@ export function readSavedList(file, shell) {
  */
 export async function readLiveList(shell) {
   const pm2Home = pm2HomeOf(shell);
-  if (runningPm2(pm2Home) === null)
+  if (readRunningPm2(pm2Home) === null)
     throw new NclustError('ERR_NCLUST_IMPORT', `No PM2 runs in "${pm2Home}".`, {
       hint: 'Take what it has saved: nclust import pm2',
     });
@@ -85,7 +85,7 @@ export async function readLiveList(shell) {
  * @param {string} pm2Home
  * @returns {number | null}  The pid of the PM2 that runs there.
  */
-export function runningPm2(pm2Home) {
+export function readRunningPm2(pm2Home) {
   try {
     const pid = Number(readFileSync(join(pm2Home, 'pm2.pid'), 'utf8'));
     process.kill(pid, 0);

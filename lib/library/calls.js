@@ -1,7 +1,7 @@
 import { newToken, openClient } from '../client/client.js';
 import { connectOnly, connectOrLaunch } from '../client/connect.js';
-import { notRunning } from '../client/not-running.js';
-import { asNclustError, NclustError } from '../shared/errors.js';
+import { notRunningError } from '../client/not-running.js';
+import { toNclustError, NclustError } from '../shared/errors.js';
 
 /** @import { Client } from '../client/client.js' */
 /** @import { Method, Progress } from '../shared/wire/protocol.js' */
@@ -73,7 +73,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
   async function reachAgain(signal) {
     const socket = await connectOnly(home, signal);
     // A question is no reason to start what somebody has ended.
-    if (!socket && !(launch && (isOpening || changing > 0))) throw notRunning({ home });
+    if (!socket && !(launch && (isOpening || changing > 0))) throw notRunningError({ home });
     return socket ?? connectOrLaunch(home, signal);
   }
 
@@ -84,7 +84,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
       reachAgain,
       { isHeld: false, signal },
     );
-    if (!opened) throw notRunning({ home });
+    if (!opened) throw notRunningError({ home });
     client = opened;
     opened.onNotification(({ method, params }) => {
       if (method === 'progress')
@@ -123,7 +123,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
         reasonOf(over.signal),
       ]);
     } catch (error) {
-      throw over.signal.aborted ? over.signal.reason : asNclustError(error);
+      throw over.signal.aborted ? over.signal.reason : toNclustError(error);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);

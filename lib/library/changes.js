@@ -21,11 +21,12 @@ import { NclustError } from '../shared/errors.js';
  * @param {Choice & { force?: boolean, onWarning: OnWarning } & Record<string, any>} words
  * @returns {Promise<SlotStatus[]>}
  */
-export async function startGiven(ask, what, { force, onWarning, ...words }) {
+export async function startSpecs(ask, what, { force, onWarning, ...words }) {
   if (isConfig(what)) return renewGiven(ask, 'start', what, { ...words, onWarning });
   const isDescribed = Object.keys(words).length > 0;
-  if (!isDescribed && (await isListed(ask, what))) return askAbout(ask, 'start', /** @type {Targets} */ (what));
-  if (typeof what !== 'string') return askAbout(ask, 'start', /** @type {Targets} */ (what));
+  if (!isDescribed && (await isListed(ask, what)))
+    return requestForTargets(ask, 'start', /** @type {Targets} */ (what));
+  if (typeof what !== 'string') return requestForTargets(ask, 'start', /** @type {Targets} */ (what));
   const { specs, warnings } = await readGiven(ask, { ...words, script: what }, {});
   warnings.forEach(onWarning);
   return (await ask('start', { specs, ...(force ? { force } : {}) })).slots;
@@ -59,7 +60,7 @@ async function renewGiven(ask, how, what, { onWarning, ...choice }) {
  */
 export async function beginAgain(ask, how, what, { updateEnv = false, ...o }) {
   if (isConfig(what)) return renewGiven(ask, how, what, o);
-  return askAbout(ask, how, /** @type {Targets} */ (what), updateEnv ? { env: snapshot(process.env) } : {});
+  return requestForTargets(ask, how, /** @type {Targets} */ (what), updateEnv ? { env: snapshot(process.env) } : {});
 }
 
 /**
@@ -70,7 +71,7 @@ export async function beginAgain(ask, how, what, { updateEnv = false, ...o }) {
  * @returns {Promise<SlotStatus[]>}
  */
 export async function endApps(ask, how, what, choice) {
-  if (!isConfig(what)) return askAbout(ask, how, /** @type {Targets} */ (what));
+  if (!isConfig(what)) return requestForTargets(ask, how, /** @type {Targets} */ (what));
   return (await ask(how, { targets: await listedOf(ask, what, choice) })).slots;
 }
 
@@ -81,7 +82,7 @@ export async function endApps(ask, how, what, choice) {
  *   {Choice & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean, onWarning: OnWarning }} o
  * @returns {Promise<{ plan: PlanItem[], left: string[], slots: SlotStatus[] }>}
  */
-export async function applyGiven(
+export async function applySpecs(
   ask,
   what,
   { env, only, prune = false, updateEnv = false, dryRun = false, onWarning },
@@ -205,18 +206,18 @@ function wanted({ cwd }, what, { env = undefined, only = undefined }) {
  * @param {Record<string, unknown>} [more]
  * @returns {Promise<any>}  The slots in the answer.
  */
-export async function askAbout(ask, method, targets, more = {}) {
+export async function requestForTargets(ask, method, targets, more = {}) {
   return (await ask(method, { targets: await readTargets(targets, ask), ...more })).slots;
 }
 
 /**
- * Like askAbout(), for a method that takes one target.
+ * Like requestForTargets(), for a method that takes one target.
  * @param {Ask} ask
  * @param {Method} method
  * @param {string | number} target
  * @param {Record<string, unknown>} [more]
  */
-export async function askAboutOne(ask, method, target, more = {}) {
+export async function requestForTarget(ask, method, target, more = {}) {
   return (await ask(method, { target: (await readTargets(target, ask))[0], ...more })).slots;
 }
 

@@ -1,9 +1,9 @@
 import { openClient } from '../client/client.js';
 import { connectOnly } from '../client/connect.js';
 import { streamLogs } from '../client/log-stream.js';
-import { notRunning } from '../client/not-running.js';
+import { notRunningError } from '../client/not-running.js';
 import { MOMENT_FORMS, parseMoment, readGrep } from '../config/options/log-query.js';
-import { asNclustError, NclustError } from '../shared/errors.js';
+import { toNclustError, NclustError } from '../shared/errors.js';
 import { readTargets } from './changes.js';
 
 /** @import { Client } from '../client/client.js' */
@@ -31,7 +31,7 @@ const MAX_FRUITLESS = 5;
 async function openForReading(home, { signal, onClient }) {
   const reach = (/** @type {AbortSignal | undefined} */ one) => connectOnly(home, one);
   const client = await openClient(reach, reach, { isHeld: false, signal });
-  if (!client) throw notRunning({ home });
+  if (!client) throw notRunningError({ home });
   onClient(client);
   return client;
 }
@@ -219,9 +219,9 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
     } catch (error) {
       // Its connection was closed under it.
       if (over.signal.aborted) return { done: true, value: undefined };
-      onFailed(asNclustError(error));
+      onFailed(toNclustError(error));
       end();
-      throw asNclustError(error);
+      throw toNclustError(error);
     }
   }
 

@@ -4,7 +4,15 @@
 import { fileURLToPath } from 'node:url';
 import { endManager } from '../client/end-manager.js';
 import { checkKey, withKey } from '../shared/settings/settings.js';
-import { applyGiven, askAbout, askAboutOne, beginAgain, endApps, readTargets, startGiven } from './changes.js';
+import {
+  applySpecs,
+  requestForTargets,
+  requestForTarget,
+  beginAgain,
+  endApps,
+  readTargets,
+  startSpecs,
+} from './changes.js';
 import { createSubscription, followEvents, followLogs } from './follow.js';
 
 /** @import { Nclust as Api } from '../index.js' */
@@ -61,7 +69,7 @@ export class Nclust {
    */
   list(targets, o = {}) {
     return this.#calls.question('list', o, async (ask) =>
-      targets === undefined ? (await ask('list')).slots : askAbout(ask, 'list', targets),
+      targets === undefined ? (await ask('list')).slots : requestForTargets(ask, 'list', targets),
     );
   }
 
@@ -71,13 +79,13 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   describe(targets, o = {}) {
-    return this.#calls.question('describe', o, (ask) => askAbout(ask, 'list', targets, { detail: true }));
+    return this.#calls.question('describe', o, (ask) => requestForTargets(ask, 'list', targets, { detail: true }));
   }
 
   /** @type {Api['env']} */
   env(target, o = {}) {
     return this.#calls.question('env', o, async (ask) => {
-      const [slot] = await askAbout(ask, 'list', target, { detail: true });
+      const [slot] = await requestForTargets(ask, 'list', target, { detail: true });
       return slot?.effectiveEnv ?? {};
     });
   }
@@ -90,7 +98,7 @@ export class Nclust {
   start(what, o = {}) {
     const { timeoutMs, signal, wait, onProgress, ...words } = o;
     return this.#calls.call('start', { timeoutMs, signal, wait, onProgress }, (ask) =>
-      startGiven(ask, what, { ...words, onWarning: this.#onWarning }),
+      startSpecs(ask, what, { ...words, onWarning: this.#onWarning }),
     );
   }
 
@@ -136,7 +144,7 @@ export class Nclust {
 
   /** @type {Api['apply']} */
   apply(what, o = {}) {
-    return this.#calls.call('apply', o, (ask) => applyGiven(ask, what, { ...o, onWarning: this.#onWarning }));
+    return this.#calls.call('apply', o, (ask) => applySpecs(ask, what, { ...o, onWarning: this.#onWarning }));
   }
 
   /**
@@ -146,7 +154,9 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   scale(target, instances, o = {}) {
-    return this.#calls.call('scale', o, (ask) => askAboutOne(ask, 'scale', target, { instances: String(instances) }));
+    return this.#calls.call('scale', o, (ask) =>
+      requestForTarget(ask, 'scale', target, { instances: String(instances) }),
+    );
   }
 
   /**
@@ -155,7 +165,7 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   reset(targets, o = {}) {
-    return this.#calls.call('reset', o, (ask) => askAbout(ask, 'reset', targets));
+    return this.#calls.call('reset', o, (ask) => requestForTargets(ask, 'reset', targets));
   }
 
   /**
@@ -165,17 +175,19 @@ export class Nclust {
    * @returns {Promise<SlotStatus[]>}
    */
   signal(targets, signal, o = {}) {
-    return this.#calls.call('signal', o, (ask) => askAbout(ask, 'signal', targets, { signal: String(signal) }));
+    return this.#calls.call('signal', o, (ask) =>
+      requestForTargets(ask, 'signal', targets, { signal: String(signal) }),
+    );
   }
 
   /** @type {Api['send']} */
   send(target, line, o = {}) {
-    return this.#calls.call('send', o, (ask) => askAboutOne(ask, 'sendInput', target, { input: `${line}\n` }));
+    return this.#calls.call('send', o, (ask) => requestForTarget(ask, 'sendInput', target, { input: `${line}\n` }));
   }
 
   /** @type {Api['sendMessage']} */
   sendMessage(targets, message, o = {}) {
-    return this.#calls.call('sendMessage', o, (ask) => askAbout(ask, 'sendMessage', targets, { message }));
+    return this.#calls.call('sendMessage', o, (ask) => requestForTargets(ask, 'sendMessage', targets, { message }));
   }
 
   /** @type {Api['trigger']} */

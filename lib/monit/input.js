@@ -1,5 +1,5 @@
 import { helpLines } from './help.js';
-import { boxesOf } from './layout.js';
+import { layOut } from './layout.js';
 import { onLogKey } from './log-keys.js';
 import { findLine } from './log-lines.js';
 import { say } from './notice.js';
@@ -48,7 +48,7 @@ function onAnswer(state, { ask }, { name }) {
 function onHelpKey(state, { name }) {
   const by = Object.hasOwn(HELP_MOVES, name) ? HELP_MOVES[name] : null;
   if (by === null) return { ...state, page: 'table' };
-  const last = Math.max(0, helpLines(state.size.columns).length - boxesOf(state.size).page.height);
+  const last = Math.max(0, helpLines(state.size.columns).length - layOut(state.size).page.height);
   return { ...state, helpTop: Math.max(0, Math.min(state.helpTop + by, last)) };
 }
 
@@ -104,7 +104,7 @@ function applyText(state, { kind, text }) {
 function finishText(state, input) {
   const after = applyText(state, input);
   if (input.kind !== 'search' || input.text === '') return after;
-  const found = findLine(after.logs, 'older', boxesOf(after.size).page.height);
+  const found = findLine(after.logs, 'older', layOut(after.size).page.height);
   return found
     ? { ...after, logs: found }
     : say(after, `"${input.text}" is not in the lines that are kept here; & asks the log files`, 'yellow');

@@ -25,7 +25,7 @@ const WIDE_COLUMNS = 140;
  * @param {Size} size
  * @returns {Boxes}
  */
-export function boxesOf({ columns, rows }) {
+export function layOut({ columns, rows }) {
   const body = Math.max(0, rows - 2);
   const frame = {
     header: { x: 0, y: 0, width: columns, height: 1 },
@@ -76,6 +76,6 @@ function detail({ x, y, width, height }) {
  * @param {number} selected
  * @param {number} count
  */
-export function topOf(height, selected, count) {
+export function firstVisible(height, selected, count) {
   return Math.max(0, Math.min(selected - Math.floor(height / 2), count - height));
 }

@@ -1,4 +1,4 @@
-import { boxesOf } from './layout.js';
+import { layOut } from './layout.js';
 import { findLine, scrollLines } from './log-lines.js';
 import { say } from './notice.js';
 
@@ -29,7 +29,7 @@ const SCROLLS = {
  * @returns {State}
  */
 export function onLogKey(state, { name }) {
-  const { height } = boxesOf(state.size).page;
+  const { height } = layOut(state.size).page;
   const { logs } = state;
   if (name in SCROLLS) return { ...state, logs: scrollLines(logs, SCROLLS[name](height), height) };
   switch (name) {

@@ -62,7 +62,7 @@ function lineOf({ id, name, stream, line, atMs }, seq) {
  * @param {LogLines} logs
  * @param {number} height
  */
-export function linesShown({ lines, bottomSeq }, height) {
+export function visibleLines({ lines, bottomSeq }, height) {
   if (height <= 0 || lines.length === 0) return [];
   const end =
     bottomSeq === null
@@ -80,7 +80,7 @@ export function linesShown({ lines, bottomSeq }, height) {
 export function scrollLines(logs, by, height) {
   const last = logs.lines.at(-1);
   if (!last) return logs;
-  const bottom = (linesShown(logs, height).at(-1) ?? last).seq;
+  const bottom = (visibleLines(logs, height).at(-1) ?? last).seq;
   const first = Math.min(logs.lines[0].seq + height - 1, last.seq);
   const wanted = Math.max(first, bottom + by);
   return { ...logs, bottomSeq: wanted >= last.seq && by > 0 ? null : Math.min(wanted, last.seq) };
@@ -95,7 +95,7 @@ export function scrollLines(logs, by, height) {
  */
 export function findLine(logs, direction, height) {
   if (logs.search === '') return null;
-  const bottom = linesShown(logs, height).at(-1)?.seq ?? 0;
+  const bottom = visibleLines(logs, height).at(-1)?.seq ?? 0;
   const from = logs.bottomSeq === null && direction === 'older' ? bottom + 1 : bottom;
   const matches = logs.lines.filter(({ text }) => hasText(text, logs.search));
   const match =

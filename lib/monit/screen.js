@@ -1,6 +1,6 @@
 import { CLEAR_SCREEN, moveTo } from '../render/cursor.js';
 import { createPaint } from '../render/paint.js';
-import { isPlain, oneLine, textWidth } from '../render/text.js';
+import { isPlain, toOneLine, textWidth } from '../render/text.js';
 
 /** @import { ColourLevel, Style } from '../render/paint.js' */
 
@@ -33,7 +33,7 @@ export function createScreen({ columns, rows }) {
 export function put(screen, { x, y, text, style = '', width = Infinity }) {
   const end = Math.min(screen.columns, x + width);
   if (y < 0 || y >= screen.rows) return x;
-  for (const character of oneLine(text)) {
+  for (const character of toOneLine(text)) {
     // They make terminals disagree about the width.
     if (JOINERS_AND_VARIANTS.test(character)) continue;
     const takes = textWidth(character);

@@ -1,4 +1,4 @@
-import { boxesOf } from './layout.js';
+import { layOut } from './layout.js';
 import { say } from './notice.js';
 import { rowsOf, selectedRow, SORT_FIELDS } from './rows.js';
 
@@ -38,7 +38,7 @@ const MOVES = {
 
 /** @param {State} state */
 function pageRows(state) {
-  return Math.max(1, boxesOf(state.size).table.height - 1);
+  return Math.max(1, layOut(state.size).table.height - 1);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { eventStyle, eventWords } from '../render/event-text.js';
 import { colourOf } from '../render/log-lines.js';
 import { formatBytes } from '../render/slots.js';
-import { oneLine, textWidth } from '../render/text.js';
+import { toOneLine, textWidth } from '../render/text.js';
 import { clockTime } from '../render/time.js';
-import { hasText, linesShown } from './log-lines.js';
+import { hasText, visibleLines } from './log-lines.js';
 import { selectedRow } from './rows.js';
 import { put, restyle } from './screen.js';
 import { chart, peaksOf, scaleOf } from './trends.js';
@@ -32,7 +32,7 @@ export function drawPanels(screen, { panel, second }, state) {
  * @param {State} state
  */
 function drawLogs(screen, box, { logs }) {
-  drawRule(screen, box, `logs${missedWords(logs)}`);
+  drawRule(screen, box, `logs${missedText(logs)}`);
   drawLines(screen, within(box), { ...logs, bottomSeq: null, left: 0, search: '' });
 }
 
@@ -46,7 +46,7 @@ export function drawLogPage(screen, box, state) {
 }
 
 /** @param {LogLines} logs */
-export function missedWords({ missed }) {
+export function missedText({ missed }) {
   return missed > 0 ? ` · ${missed.toLocaleString('en')} lines came too fast and are left out here` : '';
 }
 
@@ -56,7 +56,7 @@ export function missedWords({ missed }) {
  * @param {LogLines} logs
  */
 function drawLines(screen, box, logs) {
-  const lines = linesShown(logs, box.height);
+  const lines = visibleLines(logs, box.height);
   const isMixed = lines.some(({ id }) => id !== lines[0].id);
   for (const [at, line] of lines.entries()) {
     const y = box.y + at;
@@ -80,7 +80,7 @@ function drawText(screen, { x, y, width }, line, { left, search }) {
   const isAnyCase = search === search.toLowerCase();
   const among = isAnyCase ? text.toLowerCase() : text;
   for (let at = among.indexOf(search); at !== -1; at = among.indexOf(search, at + search.length)) {
-    const before = textWidth(oneLine(text.slice(0, at)));
+    const before = textWidth(toOneLine(text.slice(0, at)));
     if (before >= width) return;
     restyle(screen, { x: x + before, y, width: Math.min(textWidth(search), width - before), style: 'inverse bold' });
   }

@@ -1,7 +1,7 @@
 import { formatBytes, formatUptime, needsAttention, statusStyle } from '../render/slots.js';
 import { LAST_BRANCH } from '../render/table.js';
-import { oneLine, textWidth } from '../render/text.js';
-import { topOf } from './layout.js';
+import { toOneLine, textWidth } from '../render/text.js';
+import { firstVisible } from './layout.js';
 import { statusOf } from './rows.js';
 import { put } from './screen.js';
 import { sparkline } from './trends.js';
@@ -91,7 +91,7 @@ export function drawTable(screen, box, { state, rows, marks }) {
     })),
   );
   const height = box.height - 1;
-  const top = topOf(
+  const top = firstVisible(
     height,
     Math.max(
       0,
@@ -174,7 +174,7 @@ function titleOf({ title, field }, { sort }) {
 function nameOf({ row, width }) {
   if (!row.app) return { text: `  ${LAST_BRANCH}${row.worker?.slot}`, style: 'grey' };
   const sign = row.worker ? ' ' : row.isExpanded ? '-' : '+';
-  const name = oneLine(row.app.name);
+  const name = toOneLine(row.app.name);
   return { text: `${sign} ${textWidth(name) > width - 2 ? `${cut(name, width - 3)}~` : name}`, style: 'bold' };
 }
 

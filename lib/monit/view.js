@@ -1,11 +1,11 @@
 import { formatBytes, formatUptime } from '../render/slots.js';
 import { textWidth } from '../render/text.js';
 import { drawHelp } from './help.js';
-import { boxesOf, topOf } from './layout.js';
+import { layOut, firstVisible } from './layout.js';
 import { attentionCount, rowsOf, selectedRow } from './rows.js';
 import { createScreen, put, restyle } from './screen.js';
 import { BLOCKS } from './trends.js';
-import { drawCharts, drawLogPage, drawPanels, missedWords } from './view-panels.js';
+import { drawCharts, drawLogPage, drawPanels, missedText } from './view-panels.js';
 import { drawNumbers, drawTable, drawTitle } from './view-table.js';
 
 /** @import { Box, Boxes } from './layout.js' */
@@ -19,7 +19,7 @@ import { drawNumbers, drawTable, drawTitle } from './view-table.js';
  */
 export function view(state, { marks = BLOCKS } = {}) {
   const screen = createScreen(state.size);
-  const boxes = boxesOf(state.size);
+  const boxes = layOut(state.size);
   drawHeader(screen, boxes.header, state);
   drawFooter(screen, boxes.footer, state);
   if (state.page === 'help') drawHelp(screen, boxes.page, state);
@@ -49,7 +49,7 @@ function drawMain(screen, boxes, state, marks) {
   }
   drawPanels(screen, boxes, state);
   const shown = rows.findIndex(({ key }) => key === state.selected);
-  if (shown !== -1) select(screen, boxes.table, shown - topOf(boxes.table.height - 1, shown, rows.length));
+  if (shown !== -1) select(screen, boxes.table, shown - firstVisible(boxes.table.height - 1, shown, rows.length));
 }
 
 /**
@@ -156,7 +156,7 @@ function logFooter({ logs }) {
   const place = bottomSeq === null ? 'following' : `${newer} newer below, G follows`;
   const only = logs.grep ? ` · only "${logs.grep}"` : '';
   const marked = logs.search ? ` · marked "${logs.search}", n N` : '';
-  return `${place}${only}${marked}${missedWords(logs)} · / mark  & only  Esc back`;
+  return `${place}${only}${marked}${missedText(logs)} · / mark  & only  Esc back`;
 }
 
 /**

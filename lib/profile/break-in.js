@@ -28,7 +28,7 @@ const ANSWER_MS = 2_000;
  * @returns {Promise<T>}  Throws ERR_NCLUST_NOT_REACHABLE where no debugger gets in,
  *   ERR_NCLUST_NO_REPLY where it learns nothing, ERR_NCLUST_INTERRUPTED.
  */
-export async function breakIn({ onInterrupt, talk }, client, worker, look) {
+export async function openInspector({ onInterrupt, talk }, client, worker, look) {
   talk(
     `"${worker.name}" (id ${worker.id}) does not answer: its event loop is held up. A debugger goes in, ` +
       `through a port of 127.0.0.1 that is open until it is done.`,

@@ -77,7 +77,7 @@ export async function openDebugger(url) {
       waiting.set(id, { resolve, reject });
     });
     socket.send(JSON.stringify({ id, method, params }), () => {}); // A failure closes it.
-    return timeoutMs > 0 ? within(timeoutMs, answer) : answer;
+    return timeoutMs > 0 ? withTimeout(timeoutMs, answer) : answer;
   }
 
   return {
@@ -89,7 +89,7 @@ export async function openDebugger(url) {
           expression: `${builtin('node:inspector')}.close()`,
           includeCommandLineAPI: true,
         }).catch(() => {}); // The connection ends with it.
-        await within(SHUT_MS, Promise.race([closed, said.then(() => closed)])).catch(() => {});
+        await withTimeout(SHUT_MS, Promise.race([closed, said.then(() => closed)])).catch(() => {});
       }
       socket.terminate();
     },
@@ -103,7 +103,7 @@ export async function openDebugger(url) {
  * @param {Promise<T>} answer
  * @returns {Promise<T>}  Rejects with a SilentProcess.
  */
-export async function within(ms, answer) {
+export async function withTimeout(ms, answer) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
   /** @type {Promise<never>} */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fchownSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { orUnwritable } from '../cli/session/user-file.js';
+import { withUnwritableError } from '../cli/session/user-file.js';
 import { NclustError } from '../shared/errors.js';
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -27,7 +27,7 @@ const CHUNK_BYTES = 1024 * 1024;
  */
 export function createOutput(file, pid) {
   create(file);
-  const between = orUnwritable(file, () => orRemove(file, () => betweenUsers(pid)));
+  const between = withUnwritableError(file, () => orRemove(file, () => betweenUsers(pid)));
   let isOpen = true;
   const end = () => {
     isOpen = false;
@@ -37,7 +37,7 @@ export function createOutput(file, pid) {
     file,
     writable: between?.path ?? file,
     keep() {
-      if (between) orUnwritable(file, () => between.copyTo(file));
+      if (between) withUnwritableError(file, () => between.copyTo(file));
       end();
       return statSync(file).size;
     },
@@ -65,7 +65,7 @@ function create(file) {
         hint: 'Move it away, or give another name with --output.',
         data: { file },
       });
-    orUnwritable(file, () => {
+    withUnwritableError(file, () => {
       throw cause;
     });
   }

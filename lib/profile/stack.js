@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { orUnwritable } from '../cli/session/user-file.js';
-import { builtin, within } from './debugger.js';
+import { withUnwritableError } from '../cli/session/user-file.js';
+import { builtin, withTimeout } from './debugger.js';
 
 /** @import { Debugger } from './debugger.js' */
 /** @import { Kind } from './output-file.js' */
@@ -28,7 +28,7 @@ export async function stackOf(inside) {
   const paused = new Promise((resolve) => inside.on('Debugger.paused', resolve));
   await inside.ask('Debugger.enable', {}, PAUSE_MS);
   await inside.ask('Debugger.pause', {}, PAUSE_MS);
-  const { callFrames, asyncStackTrace } = await within(PAUSE_MS, paused);
+  const { callFrames, asyncStackTrace } = await withTimeout(PAUSE_MS, paused);
   return [
     ...callFrames.map((/** @type {any} */ { functionName, location }) =>
       frame(functionName, files.get(location.scriptId) ?? '', location),
@@ -96,7 +96,7 @@ export async function takeInside(inside, { kind, durationMs, file, signal }) {
   await inside.ask(`${kind.domain}.${kind.start}`, {}, BEGIN_MS);
   await pause(durationMs, undefined, { signal });
   const { profile } = await inside.ask(`${kind.domain}.${kind.stop}`, {}, END_MS);
-  orUnwritable(file, () => writeFileSync(file, JSON.stringify(profile), { flag: 'r+' }));
+  withUnwritableError(file, () => writeFileSync(file, JSON.stringify(profile), { flag: 'r+' }));
 }
 
 /**
@@ -115,7 +115,7 @@ async function snapshot(inside, file) {
   if (!exceptionDetails) return;
   const description = String(exceptionDetails.exception?.description ?? exceptionDetails.text);
   const [message] = description.split('\n');
-  orUnwritable(file, () => {
+  withUnwritableError(file, () => {
     throw Object.assign(new Error(message), { code: /\bE[A-Z]{3,}\b/.exec(message)?.[0] ?? 'EFAILED' });
   });
 }

@@ -1,7 +1,7 @@
 import { completeSpec } from '../shared/spec/spec.js';
 import { formatDuration } from '../shared/units.js';
 import { formatBytes } from './slots.js';
-import { oneLine } from './text.js';
+import { toOneLine } from './text.js';
 
 /** @import { AppSpec } from '../shared/spec/spec.js' */
 /** @import { Shipped, SlotStatus, WatchShown } from '../shared/wire/protocol.js' */
@@ -34,7 +34,7 @@ function formatRows({ disableLogs, logType, logDateFormat }) {
   return [
     ...(disableLogs ? [row('disable logs', 'yes: nothing of its output is kept')] : []),
     ...(logType === 'json' ? [row('log type', 'json, a record per line')] : []),
-    ...(logDateFormat ? [row('log date format', oneLine(logDateFormat))] : []),
+    ...(logDateFormat ? [row('log date format', toOneLine(logDateFormat))] : []),
   ];
 }
 
@@ -92,7 +92,7 @@ function unknown(target) {
  */
 function shippingRow({ target, sent, dropped, problem }) {
   const counts = `${sent} lines sent${dropped > 0 ? `, ${dropped} lost` : ''}`;
-  return row('logs go to', oneLine(`${target} (${counts}${problem === null ? '' : `; ${problem}`})`));
+  return row('logs go to', toOneLine(`${target} (${counts}${problem === null ? '' : `; ${problem}`})`));
 }
 
 /**

@@ -4,11 +4,11 @@ import { describeDeath } from './death.js';
 import { logRows, triggerRows } from './describe-rows.js';
 import { environmentLines } from './environment.js';
 import { count, isAsked } from './event-text.js';
-import { forTerminal } from './log-lines.js';
+import { createTerminalWriter } from './log-lines.js';
 import { statusStyle, uptimeOf } from './slots.js';
 import { renderTable } from './table.js';
-import { oneLine } from './text.js';
-import { ago, clockTime, coarse } from './time.js';
+import { toOneLine } from './text.js';
+import { formatAgo, clockTime, formatCoarse } from './time.js';
 
 /** @import { Difference } from '../config/spec/environment-diff.js' */
 /** @import { Death, LogEntry, SlotStatus } from '../shared/wire/protocol.js' */
@@ -37,7 +37,7 @@ export function renderDescribe({ slots, differences = {}, errors = {} }, view) {
  */
 function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
   const parts = [
-    paint('bold', `Process ${slot.id}: ${oneLine(slot.name)}`),
+    paint('bold', `Process ${slot.id}: ${toOneLine(slot.name)}`),
     ...summaryLines(slot, { nowMs, paint }),
     renderTable({
       rows: [
@@ -140,8 +140,11 @@ function policyRows({ spec }) {
  * @param {Pick<View, 'paint' | 'columns'>} view
  */
 function toldLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { paint, columns }) {
-  const actions = axm.actions.map(({ action_name: name }) => [oneLine(name), `nclust trigger ${id} ${oneLine(name)}`]);
-  const metrics = Object.entries(axm.monitor).map(([name, metric]) => [oneLine(name), oneLine(metricText(metric))]);
+  const actions = axm.actions.map(({ action_name: name }) => [
+    toOneLine(name),
+    `nclust trigger ${id} ${toOneLine(name)}`,
+  ]);
+  const metrics = Object.entries(axm.monitor).map(([name, metric]) => [toOneLine(name), toOneLine(metricText(metric))]);
   return [
     ...(metrics.length > 0
       ? [paint('bold', 'Custom metrics'), renderTable({ rows: metrics, paint, columns, isWrapped: true }).trimEnd()]
@@ -171,7 +174,7 @@ function deathLines(slot, paint) {
   return [
     paint('bold', 'Last deaths, newest first'),
     ...newestFirst.map(
-      (death) => `  ${new Date(death.atMs).toISOString()}  pid ${death.pid}  ${oneLine(describeDeath(death))}`,
+      (death) => `  ${new Date(death.atMs).toISOString()}  pid ${death.pid}  ${toOneLine(describeDeath(death))}`,
     ),
     ...lastLines(newestFirst[0].lastLines, paint),
   ];
@@ -183,7 +186,7 @@ function deathLines(slot, paint) {
  */
 function lastLines(lines, paint) {
   if (lines.length === 0) return [];
-  return [paint('bold', 'Its last error lines'), ...lines.map((line) => paint('red', `  ${oneLine(line)}`))];
+  return [paint('bold', 'Its last error lines'), ...lines.map((line) => paint('red', `  ${toOneLine(line)}`))];
 }
 
 /** Restarts by themselves, so lately, are what somebody who looks wants to know first. */
@@ -198,16 +201,16 @@ function summaryLines(slot, { nowMs, paint }) {
   const death = slot.deaths?.at(-1) ?? slot.lastDeath;
   return [
     `  ${paint(statusStyle(slot.status), standing(slot, nowMs))}${what(slot)}`,
-    ...(slot.waitingFor ? [`  It waits for ${oneLine(slot.waitingFor)}.`] : []),
-    ...(slot.listenFailure ? [`  It ${oneLine(describeListenFailure(slot.listenFailure))}.`] : []),
+    ...(slot.waitingFor ? [`  It waits for ${toOneLine(slot.waitingFor)}.`] : []),
+    ...(slot.listenFailure ? [`  It ${toOneLine(describeListenFailure(slot.listenFailure))}.`] : []),
     ...(death
       ? [
           `  It last ${isAsked(death) ? 'ended' : 'died'} at ${clockTime(death.atMs, nowMs)}, ` +
-            `${ago(death.atMs, nowMs)}: ${oneLine(describeDeath(death))}.${oftenLately(slot, nowMs)}`,
+            `${formatAgo(death.atMs, nowMs)}: ${toOneLine(describeDeath(death))}.${oftenLately(slot, nowMs)}`,
         ]
       : ['  It has not died since it is in the list.']),
     ...(slot.status === 'errored' || slot.status === 'waiting restart'
-      ? [`  Next: nclust why ${oneLine(slot.name)}, and nclust logs ${slot.id} --err`]
+      ? [`  Next: nclust why ${toOneLine(slot.name)}, and nclust logs ${slot.id} --err`]
       : []),
   ];
 }
@@ -217,18 +220,18 @@ function summaryLines(slot, { nowMs, paint }) {
  * @param {number} nowMs
  */
 function standing({ status, startedAtMs, pid }, nowMs) {
-  return pid && startedAtMs !== null ? `${status} for ${coarse(nowMs - startedAtMs)}` : status;
+  return pid && startedAtMs !== null ? `${status} for ${formatCoarse(nowMs - startedAtMs)}` : status;
 }
 
 /** @param {SlotStatus} slot */
 function what({ mode, script, slot, restarts, addresses }) {
   const listens = listensOn(addresses);
-  return `: instance ${slot} of ${oneLine(script)} in ${mode} mode${listens}; ${count(restarts, 'restart')}.`;
+  return `: instance ${slot} of ${toOneLine(script)} in ${mode} mode${listens}; ${count(restarts, 'restart')}.`;
 }
 
 /** @param {SlotStatus['addresses']} addresses */
 function listensOn(addresses) {
-  const paths = addresses.filter(({ family }) => family === UNIX_SOCKET).map(({ address }) => oneLine(address));
+  const paths = addresses.filter(({ family }) => family === UNIX_SOCKET).map(({ address }) => toOneLine(address));
   const ports = new Set(addresses.filter(({ family }) => family !== UNIX_SOCKET).map(({ port }) => port));
   const places = [
     ...(ports.size > 0 ? [`port${ports.size === 1 ? '' : 's'} ${[...ports].join(', ')}`] : []),
@@ -261,7 +264,8 @@ function errorLines(entries, death, { nowMs, paint }) {
   return [
     paint('bold', 'Last lines of its error log'),
     ...since.map(
-      ({ atMs, line }) => `  ${paint('dim', atMs === null ? '-' : clockTime(atMs, nowMs))}  ${forTerminal(line)}`,
+      ({ atMs, line }) =>
+        `  ${paint('dim', atMs === null ? '-' : clockTime(atMs, nowMs))}  ${createTerminalWriter(line)}`,
     ),
   ];
 }

@@ -1,6 +1,6 @@
 import { formatBytes } from './slots.js';
 import { renderColumns } from './table.js';
-import { harmless, jsonLine, oneLine } from './text.js';
+import { escapeControls, jsonLine, toOneLine } from './text.js';
 
 /** @import { Facts } from '../doctor/facts.js' */
 /** @import { Finding } from '../doctor/findings.js' */
@@ -25,7 +25,7 @@ function socketLines(sockets, { paint, columns }) {
   if (sockets.length === 0) return '';
   const rows = sockets.map(({ app, address, port, users }) => [
     placeOf(address, port),
-    oneLine(app),
+    toOneLine(app),
     users.length === 0
       ? 'held for its next instance'
       : users.map(({ slot, pid }) => `instance ${slot} (pid ${pid})`).join(', '),
@@ -39,7 +39,7 @@ function socketLines(sockets, { paint, columns }) {
  * @param {number} port
  */
 function placeOf(address, port) {
-  if (port === 0) return oneLine(address);
+  if (port === 0) return toOneLine(address);
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
@@ -66,13 +66,13 @@ function findingLines(findings, { paint, columns }) {
 export function renderReport({ facts, findings, log }, view) {
   const plain = { ...view, columns: null, paint: (/** @type {string} */ _colour, /** @type {string} */ text) => text };
   return [
-    section('nclust', machine(facts).map(oneLine)),
+    section('nclust', machine(facts).map(toOneLine)),
     section(
       'apps',
       facts.slots.map(
         (slot) =>
-          `${slot.id} ${oneLine(slot.name)} ${slot.mode} ${slot.status} restarts ${slot.restarts} cpu ` +
-          `${slot.cpu.toFixed(0)}% mem ${formatBytes(slot.memoryBytes)} node ${oneLine(slot.nodeVersion ?? '-')}`,
+          `${slot.id} ${toOneLine(slot.name)} ${slot.mode} ${slot.status} restarts ${slot.restarts} cpu ` +
+          `${slot.cpu.toFixed(0)}% mem ${formatBytes(slot.memoryBytes)} node ${toOneLine(slot.nodeVersion ?? '-')}`,
       ),
     ),
     section(
@@ -81,7 +81,7 @@ export function renderReport({ facts, findings, log }, view) {
         .trimEnd()
         .split('\n'),
     ),
-    section('the end of nclust.log', log.map(oneLine)),
+    section('the end of nclust.log', log.map(toOneLine)),
   ].join('\n');
 }
 
@@ -130,7 +130,7 @@ function section(title, lines) {
  */
 export function renderMachine({ facts }, { options }) {
   const { slots: _, ...machine } = facts;
-  return options.tree ? harmless(branch(machine, '')) : `${jsonLine(machine)}\n`;
+  return options.tree ? escapeControls(branch(machine, '')) : `${jsonLine(machine)}\n`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { oneLine } from './text.js';
+import { toOneLine } from './text.js';
 
 /** @import { Difference } from '../config/spec/environment-diff.js' */
 /** @import { View } from './list.js' */
@@ -17,7 +17,7 @@ const STYLES = { added: 'green', removed: 'red', changed: 'yellow' };
 export function renderEnv({ env, differences }, view) {
   if (differences) return renderDifferences(differences, view);
   return Object.entries(env)
-    .map(([key, value]) => `${oneLine(key)}: ${view.paint('green', oneLine(value))}\n`)
+    .map(([key, value]) => `${toOneLine(key)}: ${view.paint('green', toOneLine(value))}\n`)
     .join('');
 }
 
@@ -29,8 +29,8 @@ function renderDifferences(differences, { paint }) {
   return differences
     .map(
       (one) =>
-        `${paint(STYLES[one.change], `${SIGNS[one.change]} ${oneLine(valuesOf(one))}`)}  ` +
-        `${paint('dim', `(${oneLine(one.origin)})`)}\n`,
+        `${paint(STYLES[one.change], `${SIGNS[one.change]} ${toOneLine(valuesOf(one))}`)}  ` +
+        `${paint('dim', `(${toOneLine(one.origin)})`)}\n`,
     )
     .join('');
 }

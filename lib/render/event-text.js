@@ -105,7 +105,7 @@ export function isAsked({ cause }) {
  * How a process ended: "exit code 1", "signal SIGKILL", "out of memory (the kernel)".
  * @param {LoggedEvent} event
  */
-export function endOf({ cause, by, code, signal, listenFailure }) {
+export function describeEnd({ cause, by, code, signal, listenFailure }) {
   const failed = listenFailure ? `it ${describeListenFailure(listenFailure)}` : '';
   if (failed && cause === 'boot-timeout') return failed;
   if (failed && cause === 'crash' && !signal) return `${failed} (exit code ${code})`;
@@ -122,7 +122,7 @@ export function endOf({ cause, by, code, signal, listenFailure }) {
  * @param {LoggedEvent} event
  * @returns {string}  `, "Error: ..."`, or nothing.
  */
-export function quoted({ words }) {
+export function quoteName({ words }) {
   return words ? `, "${words}"` : '';
 }
 
@@ -134,7 +134,7 @@ function deathWords(event) {
       `${event.signal === 'SIGKILL' ? 'did not end in time and was killed' : 'ended'}${after}: ` +
       `${event.cause === event.by || !event.by ? event.cause : `${event.cause} by ${event.by}`}`
     );
-  return `died${after}: ${endOf(event)}${quoted(event)}`;
+  return `died${after}: ${describeEnd(event)}${quoteName(event)}`;
 }
 
 /** @param {string | null | undefined} by */

@@ -1,4 +1,4 @@
-import { harmless, jsonLine, oneLine } from './text.js';
+import { escapeControls, jsonLine, toOneLine } from './text.js';
 
 /** @import { NclustError } from '../shared/errors.js' */
 /** @import { NotUp } from '../shared/wire/protocol.js' */
@@ -15,15 +15,15 @@ export function renderFailure(error, paint) {
     ? /** @type {{ slots?: NotUp[], lastLines?: string[] }} */ (error.data)
     : {};
   const parts = [
-    `${paint('red', 'nclust:')} ${harmless(error.message)}`,
+    `${paint('red', 'nclust:')} ${escapeControls(error.message)}`,
     ...quote(lastLines, paint),
     ...slots.flatMap((slot) => [
-      `  ${oneLine(slot.name)}, instance ${slot.slot} (id ${slot.id}): ${oneLine(slot.reason)}`,
+      `  ${toOneLine(slot.name)}, instance ${slot.slot} (id ${slot.id}): ${toOneLine(slot.reason)}`,
       ...quote(slot.lastLines, paint),
     ]),
-    ...(error.hint ? [`${paint('cyan', 'next:')} ${harmless(error.hint)}`] : []),
+    ...(error.hint ? [`${paint('cyan', 'next:')} ${escapeControls(error.hint)}`] : []),
     ...(error.code === 'ERR_NCLUST_INTERNAL' && error.cause instanceof Error && error.cause.stack
-      ? [paint('dim', harmless(error.cause.stack))]
+      ? [paint('dim', escapeControls(error.cause.stack))]
       : []),
   ];
   return `${parts.join('\n')}\n`;
@@ -42,7 +42,7 @@ export function failureJson({ code, message, hint, data, exitStatus }) {
  * @param {Paint} paint
  */
 function quote(lines, paint) {
-  return lines.map((line) => `  ${paint('dim', '|')} ${oneLine(line)}`);
+  return lines.map((line) => `  ${paint('dim', '|')} ${toOneLine(line)}`);
 }
 
 /**

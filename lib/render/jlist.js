@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { inspect } from 'node:util';
 import { completeSpec } from '../shared/spec/spec.js';
-import { harmless, jsonLine } from './text.js';
+import { escapeControls, jsonLine } from './text.js';
 
 /** @import { AppSpec } from '../shared/spec/spec.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
@@ -184,5 +184,5 @@ function watchSetting({ watch, watchOff }) {
  */
 export function renderPrettylist({ slots }) {
   const options = { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: 120 };
-  return `${harmless(inspect(slots.map(toPm2), options))}\n`;
+  return `${escapeControls(inspect(slots.map(toPm2), options))}\n`;
 }

@@ -3,9 +3,9 @@
 // Start at: renderList(), then slots.js and table.js; paint.js has the colours.
 import { describeListenFailure } from '../shared/death-text.js';
 import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, HOME } from './cursor.js';
-import { byName, formatBytes, needsAttention, renderSlots, statusStyle, uptimeOf } from './slots.js';
+import { compareNames, formatBytes, needsAttention, renderSlots, statusStyle, uptimeOf } from './slots.js';
 import { BRANCH, LAST_BRANCH } from './table.js';
-import { oneLine } from './text.js';
+import { toOneLine } from './text.js';
 
 /** @import { BriefStatus, ShownStatus, SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { Row } from './slots.js' */
@@ -36,7 +36,7 @@ export function renderList({ slots, nowMs }, view) {
  */
 function renderOnce(slots, view) {
   const { group, sort, miniList } = view.options;
-  const sorted = sort === undefined ? slots.toSorted(byName) : sortSlots(slots, String(sort), view.nowMs);
+  const sorted = sort === undefined ? slots.toSorted(compareNames) : sortSlots(slots, String(sort), view.nowMs);
   return miniList
     ? sorted.map((slot) => renderBlock(slot, view.nowMs)).join('')
     : `${renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view)}${silentLines(sorted, view)}`;
@@ -50,7 +50,7 @@ function renderOnce(slots, view) {
 function silentLines(slots, { paint }) {
   const lines = slots.flatMap(({ name, listenFailure }) =>
     // A manager of an earlier version does not say it.
-    listenFailure ? [`${oneLine(name)} ${oneLine(describeListenFailure(listenFailure))}.`] : [],
+    listenFailure ? [`${toOneLine(name)} ${toOneLine(describeListenFailure(listenFailure))}.`] : [],
   );
   return [...new Set(lines)].map((line) => `${paint('yellow', line)}\n`).join('');
 }
@@ -74,7 +74,7 @@ function renderBlock(slot, nowMs) {
     ['watching', slot.watching ? 'yes' : 'no'],
     ['PID file', slot.pidFile ?? ''],
   ];
-  return `+--- ${oneLine(slot.name)}\n${rows.map(([key, value]) => `${key} : ${oneLine(value)}\n`).join('')}`;
+  return `+--- ${toOneLine(slot.name)}\n${rows.map(([key, value]) => `${key} : ${toOneLine(value)}\n`).join('')}`;
 }
 
 /**

@@ -3,7 +3,7 @@ import { prettyRecord } from './log-pretty.js';
 import { hasColours, mark, markerOf, withoutControls } from './log-text.js';
 import { formatTime, TIMESTAMP_FORMAT } from './log-time.js';
 import { createPaint } from './paint.js';
-import { jsonLine, oneLine, padEnd, textWidth } from './text.js';
+import { jsonLine, toOneLine, padEnd, textWidth } from './text.js';
 
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
 /** @import { View } from './list.js' */
@@ -34,8 +34,8 @@ function textOf(view) {
   if (json) return (entry) => `${jsonRecord(entry)}\n`;
   if (format)
     return (entry) => {
-      const record = formattedRecord(entry, typeof timestamp === 'string' ? timestamp : undefined);
-      return `${isTerminal ? forTerminal(record) : record}\n`;
+      const record = formatRecord(entry, typeof timestamp === 'string' ? timestamp : undefined);
+      return `${isTerminal ? createTerminalWriter(record) : record}\n`;
     };
   if (raw) return ({ line }) => `${line}\n`;
   return labelled(view);
@@ -53,7 +53,7 @@ function labelled({ paint, isTerminal = false, options: { timestamp, highlight, 
     const time = timeFormat === null ? '' : `${paint('grey', formatTime(entry.atMs, timeFormat))} `;
     const label = labelOf(entry);
     const lines = isTerminal
-      ? (prettyRecord(entry, { paint, hasTime: timeFormat !== null }) ?? [entry.line]).map(forTerminal)
+      ? (prettyRecord(entry, { paint, hasTime: timeFormat !== null }) ?? [entry.line]).map(createTerminalWriter)
       : [entry.line];
     return lines.map((line) => `${time}${label}${marker ? mark(line, marker, paint) : line}\n`).join('');
   };
@@ -67,7 +67,7 @@ const paintAlways = createPaint(1);
  * @returns {string}  For a terminal: it can do no more than be coloured, and leaves no colour
  *   behind.
  */
-export function forTerminal(line) {
+export function createTerminalWriter(line) {
   const text = withoutControls(line);
   return hasColours(text) ? paintAlways('reset', text) : text;
 }
@@ -90,7 +90,7 @@ const COLOURS = /** @type {const} */ (['cyan', 'green', 'yellow', 'magenta', 'bl
 function createLabels(paint) {
   let width = WIDTH_MIN;
   return ({ id, name, stream }) => {
-    const label = `${id}|${oneLine(name)}`;
+    const label = `${id}|${toOneLine(name)}`;
     width = Math.max(width, Math.min(textWidth(label), WIDTH_MAX));
     const bar = stream === 'err' ? paint('red', ' | ') : paint('grey', ' | ');
     return `${paint(colourOf(name), padEnd(label, width))}${bar}`;
@@ -126,7 +126,7 @@ export function jsonRecord({ id, name, stream, line, atMs }) {
  * @param {LogEntry} entry
  * @param {string} [format]  Of the time.
  */
-export function formattedRecord({ id, name, stream, line, atMs }, format = FORMAT_TIMESTAMP) {
+export function formatRecord({ id, name, stream, line, atMs }, format = FORMAT_TIMESTAMP) {
   return (
     `timestamp=${quoted(formatTime(atMs, format))} app=${quoted(name)} id=${id} ` +
     `type=${stream === 'err' ? 'error' : 'out'} message=${line}`

@@ -1,4 +1,4 @@
-import { oneLine } from './text.js';
+import { toOneLine } from './text.js';
 
 // What `nclust logs` says to the person, beside the lines.
 
@@ -37,7 +37,7 @@ export function sayGap(names = []) {
 
 /** @param {string} name */
 function quoted(name) {
-  return `"${oneLine(name)}"`;
+  return `"${toOneLine(name)}"`;
 }
 
 /** @param {string[]} items */

@@ -18,7 +18,7 @@ import { Chalk, supportsColor, supportsColorStderr } from 'chalk';
  * FORCE_COLOR and --color.
  * @returns {ColourLevels}
  */
-export function detectedLevels() {
+export function detectLevels() {
   return {
     stdout: supportsColor ? supportsColor.level : 0,
     stderr: supportsColorStderr ? supportsColorStderr.level : 0,
@@ -33,7 +33,7 @@ export function detectedLevels() {
  * @param {boolean} [o.color]  True with --color, false with --no-color.
  * @param {Record<string, string | undefined>} o.env
  */
-export function chosenLevel(detected, { color, env }) {
+export function chooseLevel(detected, { color, env }) {
   if (color === false || (color === undefined && env.NO_COLOR)) return 0;
   return color === true && detected === 0 ? 1 : detected;
 }

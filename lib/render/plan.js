@@ -1,6 +1,6 @@
 import { formatDuration } from '../shared/units.js';
 import { renderColumns } from './table.js';
-import { oneLine } from './text.js';
+import { toOneLine } from './text.js';
 
 /** @import { AskedPlan } from '../commands/apps/apply.js' */
 /** @import { SpecChange } from '../shared/spec/diff.js' */
@@ -35,7 +35,7 @@ export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
     { paint },
   );
   const lines = [
-    ...(pending.length > 0 ? [`Plan for ${oneLine(shown)}:`] : []),
+    ...(pending.length > 0 ? [`Plan for ${toOneLine(shown)}:`] : []),
     ...pending.flatMap(({ changes }, at) => [
       `  ${heads[at]}`,
       ...(isWhole ? changes.map((change) => `      ${changeWords(change, paint)}`) : []),
@@ -67,7 +67,7 @@ function headOf({ name, action, changes }, isWhole) {
  */
 function changeWords({ field, attribute, before, after }, paint) {
   const words = (/** @type {unknown} */ value) => valueWords(field, value);
-  return `${oneLine(attribute)}: ${paint('red', words(before))} → ${paint('green', words(after))}`;
+  return `${toOneLine(attribute)}: ${paint('red', words(before))} → ${paint('green', words(after))}`;
 }
 
 /**
@@ -81,7 +81,7 @@ function valueWords(field, value) {
   if (typeof value === 'number' && field.endsWith('Ms')) return formatDuration(value);
   if (typeof value === 'number' && field.endsWith('Bytes')) return sizeWords(value);
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const shown = oneLine(text);
+  const shown = toOneLine(text);
   return shown.length > VALUE_MAX ? `${shown.slice(0, VALUE_MAX)}…` : shown;
 }
 
@@ -109,7 +109,7 @@ function sameWords(count, isAll) {
 
 /** @param {string[]} names */
 function leftWords(names) {
-  const quoted = names.map((name) => `"${oneLine(name)}"`).join(', ');
+  const quoted = names.map((name) => `"${toOneLine(name)}"`).join(', ');
   return (
     `${quoted} came from this file and ` +
     `${names.length === 1 ? 'is not in it any more; it stays' : 'are not in it any more; they stay'}. --prune ` +

@@ -1,5 +1,5 @@
 import { cutLines, renderColumns } from './table.js';
-import { oneLine, textWidth } from './text.js';
+import { toOneLine, textWidth } from './text.js';
 
 /** @import { Progress, Waiting } from '../shared/wire/protocol.js' */
 /** @import { Paint, Style } from './paint.js' */
@@ -31,7 +31,7 @@ export function renderProgress({ doing, forMs, progress, ageMs }, { columns, row
   const nameWidth = Math.min(Math.max(0, ...cells.map(([name]) => textWidth(String(name)))), Math.floor(columns / 3));
   const left = waiting.length - shown.length;
   const lines = [
-    paint('bold', `${oneLine(doing)}${far}, ${seconds(forMs)}`),
+    paint('bold', `${toOneLine(doing)}${far}, ${seconds(forMs)}`),
     ...renderColumns(cells, { paint, widths: [nameWidth, PHASE_WIDTH] }).map((line) => `  ${line}`),
     ...(left > 0 ? [`  and ${left} more`] : []),
   ];
@@ -51,7 +51,7 @@ function cellsOf({ name, slot, phase, forMs, detail, leftMs }, ageMs) {
   const left = leftMs === null ? [] : [`${seconds(Math.max(0, Math.ceil((leftMs - ageMs) / 1000) * 1000))} left`];
   const why = [...(detail === null ? [] : [detail]), ...left].join(', ');
   return [
-    oneLine(`${name} ${slot}`),
+    toOneLine(`${name} ${slot}`),
     { text: phase, style: STYLES[phase] ?? 'cyan' },
     seconds(forMs + ageMs).padStart(5),
     why,

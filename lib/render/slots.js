@@ -88,7 +88,7 @@ export function renderSlots(slots, { columns, paint, nowMs }) {
  * @param {Pick<BriefStatus, 'name' | 'id'>} a
  * @param {Pick<BriefStatus, 'name' | 'id'>} b
  */
-export function byName(a, b) {
+export function compareNames(a, b) {
   if (a.name === b.name) return a.id - b.id;
   return a.name < b.name ? -1 : 1;
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { oneLine, textWidth } from './text.js';
+import { toOneLine, textWidth } from './text.js';
 
 /** @import { Paint, Style } from './paint.js' */
 
@@ -167,13 +167,13 @@ function linesOf(table) {
  * @param {Paint} paint
  */
 function painted(cell, paint) {
-  if (typeof cell === 'string') return oneLine(cell);
-  return cell.style ? paint(cell.style, oneLine(cell.text)) : oneLine(cell.text);
+  if (typeof cell === 'string') return toOneLine(cell);
+  return cell.style ? paint(cell.style, toOneLine(cell.text)) : toOneLine(cell.text);
 }
 
 /** @param {Cell} cell */
 function textOf(cell) {
-  return oneLine(typeof cell === 'string' ? cell : cell.text);
+  return toOneLine(typeof cell === 'string' ? cell : cell.text);
 }
 
 /**

@@ -31,16 +31,16 @@ export function isPlain(text) {
  * @param {string} text
  * @returns {string}  With "?" in place of what could do something to the terminal.
  */
-export function oneLine(text) {
+export function toOneLine(text) {
   return isPlain(text) ? text : text.replace(HOSTILE, '?');
 }
 
 /**
  * Makes a text of several lines safe for a terminal.
  * @param {string} text
- * @returns {string}  With "?" as of oneLine(). Line ends and tabs stay.
+ * @returns {string}  With "?" as of toOneLine(). Line ends and tabs stay.
  */
-export function harmless(text) {
+export function escapeControls(text) {
   return text.replace(/\r\n/g, '\n').replace(HOSTILE, (found) => (found === '\n' || found === '\t' ? found : '?'));
 }
 

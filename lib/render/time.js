@@ -18,15 +18,15 @@ export function clockTime(atMs, nowMs) {
  * @param {number} nowMs
  * @returns {string}  "3m ago".
  */
-export function ago(atMs, nowMs) {
-  return `${coarse(Math.max(0, nowMs - atMs))} ago`;
+export function formatAgo(atMs, nowMs) {
+  return `${formatCoarse(Math.max(0, nowMs - atMs))} ago`;
 }
 
 /**
  * For spans of which nobody wants the seconds: "40s", "12m", "3h", "2d".
  * @param {number} ms
  */
-export function coarse(ms) {
+export function formatCoarse(ms) {
   return ms < 1_000 ? '1s' : formatDuration(ms).split(' ')[0].replace(/\.\d+/, '');
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkHome } from '../client/check-home.js';
 import { findKeeper } from '../client/keeper-socket.js';
-import { keptApps } from '../client/not-running.js';
+import { countSavedApps } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths, resolveHome } from '../shared/paths.js';
 import { outputSocket } from '../shared/wire/output-frame.js';
@@ -52,7 +52,7 @@ async function whyNot(home) {
     door.destroy();
     return 'a manager runs there';
   }
-  if (keptApps(home) === 0) return null;
+  if (countSavedApps(home) === 0) return null;
   if (!existsSync(outputSocket(paths.run))) return 'it has a list of apps that were started otherwise';
   // Of a foreground run that was killed: its list is what that was told, and this one is told anew.
   for (const file of [paths.state, paths.stateBackup]) rmSync(file, { force: true });

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
-import { formattedRecord, jsonRecord } from '../render/log-lines.js';
+import { formatRecord, jsonRecord } from '../render/log-lines.js';
 import { formatTime, TIMESTAMP_FORMAT } from '../render/log-time.js';
 import { createFrameReader } from '../shared/wire/output-frame.js';
 
@@ -164,7 +164,7 @@ function endOfCharacters(bytes, from) {
  */
 export function shapeOf({ json, format, formatted }) {
   if (json) return byLine(jsonRecord);
-  if (format) return byLine((entry) => formattedRecord(entry));
+  if (format) return byLine((entry) => formatRecord(entry));
   if (formatted) return byLine(({ atMs, name, line }) => `${formatTime(atMs, TIMESTAMP_FORMAT)} ${name} ${line}`);
   return (_head, lines) => lines;
 }

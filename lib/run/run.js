@@ -5,11 +5,11 @@ import { createContext } from '../cli/session/context.js';
 import { newToken, openClient } from '../client/client.js';
 import { connectOnly, connectOrLaunch } from '../client/connect.js';
 import { kill } from '../client/end-manager.js';
-import { keptApps } from '../client/not-running.js';
+import { countSavedApps } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { outputSocket } from '../shared/wire/output-frame.js';
-import { forced, judge, sayGivenUp } from './verdict.js';
+import { forceExit, judge, sayGivenUp } from './verdict.js';
 import { openOutput } from './output.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -94,7 +94,7 @@ export async function runForeground(
       },
     }).catch((error) => unlessKilled(error, home));
     if (exitStatus !== null) return exitStatus;
-    const late = forced(await stopAll(client));
+    const late = forceExit(await stopAll(client));
     for (const { name, id } of late) say(`"${name}" (id ${id}) did not end in time and was killed.`);
     return late.length > 0 ? KILLED : 0;
   } finally {
@@ -113,7 +113,7 @@ export async function runForeground(
 function openManager(home) {
   return openClient(
     () => connectOrLaunch(home),
-    () => (keptApps(home) > 0 ? connectOrLaunch(home) : connectOnly(home)),
+    () => (countSavedApps(home) > 0 ? connectOrLaunch(home) : connectOnly(home)),
   );
 }
 
@@ -123,7 +123,8 @@ function openManager(home) {
  * @returns {number}  The exit status, when the manager was ended by a command.
  */
 function unlessKilled(error, home) {
-  if (error instanceof NclustError && error.code === 'ERR_NCLUST_CONNECTION_LOST' && keptApps(home) === 0) return 0;
+  if (error instanceof NclustError && error.code === 'ERR_NCLUST_CONNECTION_LOST' && countSavedApps(home) === 0)
+    return 0;
   throw error;
 }
 

@@ -33,7 +33,7 @@ export function judge(slots) {
  * @param {SlotStatus[]} slots  That were asked to end.
  * @returns {SlotStatus[]}  Those that had to be forced.
  */
-export function forced(slots) {
+export function forceExit(slots) {
   return slots.filter(({ lastDeath }) => lastDeath?.signal === 'SIGKILL' && lastDeath.by);
 }
 

@@ -40,7 +40,7 @@ export class NclustError extends Error {
  * @returns {WireError}
  */
 export function toWire(error) {
-  const known = asNclustError(error);
+  const known = toNclustError(error);
   return {
     code: SERVER_ERROR,
     message: known.message,
@@ -73,7 +73,7 @@ export function fromFields({ code, message, hint, data, exitStatus }) {
 }
 
 /** @param {unknown} error */
-export function asNclustError(error) {
+export function toNclustError(error) {
   if (error instanceof NclustError) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new NclustError('ERR_NCLUST_INTERNAL', message, { cause: error });

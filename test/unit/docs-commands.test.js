@@ -3,7 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS, findCommand } from '../../lib/cli/table/commands.js';
 import { OPTIONS_OF } from '../../lib/config/options/options.js';
-import { notNeeded } from '../../lib/cli/table/row.js';
+import { pm2OnlyOptions } from '../../lib/cli/table/row.js';
 import { renderExamples } from '../../lib/commands/examples.js';
 import { SORT_FIELDS } from '../../lib/render/list.js';
 import { splitWords } from './docs-words.js';
@@ -75,7 +75,7 @@ function parse(text) {
   const flags = [
     ...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []),
     ...(row.options ?? []).map(([one]) => one),
-    ...notNeeded(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one),
+    ...pm2OnlyOptions(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one),
     '--no-color',
     '-s, --silent',
   ];
@@ -141,7 +141,7 @@ const flagsOf = (row) =>
   [
     ...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []),
     ...(row.options ?? []).map(([one]) => one),
-    ...notNeeded(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one),
+    ...pm2OnlyOptions(row, OPTIONS_OF[row.takesOptionsOf ?? 'none']).map(([one]) => one),
   ].flatMap((flags) => [...flags.matchAll(/(?<![\w-])--?[a-z][\w-]*/g)].map(([flag]) => flag));
 
 describe('tables of options', () => {

@@ -5,16 +5,16 @@ import {
   assertCapacity,
   readSpawnInputs,
   selectIds,
-  slotIdsOf,
+  findSlotIds,
   specsOf,
   withAffectedSlots,
 } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
 import { beginReload } from '../requests/reload.js';
-import { changeSpecs, remove, renew, resize, scaledByHand, startSpecs, stop } from '../state/changes.js';
+import { changeSpecs, remove, renew, resize, markManualScale, startSpecs, stop } from '../state/changes.js';
 import { findApp, merge } from '../state/desired.js';
 import { isServing } from '../state/registry.js';
-import { renaming } from '../state/rename.js';
+import { renameApp } from '../state/rename.js';
 import { select } from '../state/selectors.js';
 import { deletedStatus } from '../status/slot-status.js';
 import { stopWatching, toggleWatch } from '../triggers/watch.js';
@@ -107,7 +107,7 @@ export const changes = {
     if (!desk.control.hasSeen(token)) desk.parts.checkPresent(servingSpecs(desk, targets).map(change));
     const receipt = desk.control.mutate('restart', token, (desired) => {
       const ids = selectIds(desired, targets);
-      const rename = renaming(desired, ids, name);
+      const rename = renameApp(desired, ids, name);
       const restarted = restartSlots(desk, desired, ids, { change: (one) => fresh.fill(change(one)), instances });
       // Secrets are kept by the old name, so before the app is renamed.
       return withAffectedSlots(rename(fresh.keep(restarted)));
@@ -158,7 +158,7 @@ export const changes = {
         /** @type {Change} */ ({ desired, up: [], gone: [] }),
       );
       assertCapacity(desk, 'Scaling', change);
-      return { ...change, about: affectedSlots(change.desired, slotIdsOf(change.desired, names)) };
+      return { ...change, about: affectedSlots(change.desired, findSlotIds(change.desired, names)) };
     });
     return { slots: await awaitStatuses(desk, receipt, client, o) };
   },
@@ -192,7 +192,7 @@ function startGiven({ control, parts, paths }, desired, given, { isForced, fresh
  * @returns {Change}
  */
 function keepStopped(change, names) {
-  const ids = slotIdsOf(change.desired, names);
+  const ids = findSlotIds(change.desired, names);
   return {
     ...stop(change.desired, ids, 'start'),
     up: change.up.filter(({ id }) => !ids.includes(id)),
@@ -239,7 +239,7 @@ function restartSlots({ parts }, desired, ids, { change, instances }) {
 function scaleApp({ parts }, desired, name, instances) {
   const app = /** @type {AppWish} */ (findApp(desired, name));
   const count = resolveScale(instances, app.slots.length, parts.cpus());
-  return resize(desired, { ...scaledByHand(app, count), by: 'scale' }, count);
+  return resize(desired, { ...markManualScale(app, count), by: 'scale' }, count);
 }
 
 /**

@@ -2,7 +2,7 @@ import { waitForApps } from '../apply/outcome.js';
 import { planApply } from '../apply/plan.js';
 import { applySteps } from '../apply/steps.js';
 import { COMING } from '../policy/replace.js';
-import { affectedSlots, assertCapacity, rolloutFacts, slotIdsOf } from '../requests/change.js';
+import { affectedSlots, assertCapacity, rolloutFacts, findSlotIds } from '../requests/change.js';
 import { NOTHING_FRESH } from '../spawn/environment.js';
 import { findApp } from '../state/desired.js';
 import { findSlot, isServing, seatKey, seatsOf } from '../state/registry.js';
@@ -137,7 +137,7 @@ function carryOut(desk, desired, steps, file) {
   const apps = names.flatMap((name) => findApp(change.desired, name) ?? []);
   const awaited = { ...change, up: [...change.up, ...underWay(desk, apps, change)] };
   assertCapacity(desk, 'Apply', awaited);
-  const changed = affectedSlots(change.desired, slotIdsOf(change.desired, names));
+  const changed = affectedSlots(change.desired, findSlotIds(change.desired, names));
   const removed = affectedSlots(desired, change.gone);
   return { ...awaited, about: [...changed, ...removed], plan: steps.map(({ item }) => item) };
 }

@@ -3,7 +3,7 @@ import { readSegmentsOf, sizeOf } from '../logs/archive/segments.js';
 import { selectIds } from '../requests/change.js';
 import { logFiles } from '../spawn/params.js';
 import { optional, readParams, texts } from './params.js';
-import { allIds } from './status.js';
+import { allSlotIds } from './status.js';
 
 /** @import { Parts } from '../keeper-link/tell.js' */
 /** @import { OwnedFile } from '../logs/archive/segments.js' */
@@ -17,7 +17,7 @@ export const tendLogFiles = {
   /** @type {MethodBody} */
   async flush(desk, params) {
     const { targets } = readParams({ targets: optional(texts) }, params);
-    const ids = targets ? selectIds(desk.control.world.desired, targets) : allIds(desk);
+    const ids = targets ? selectIds(desk.control.world.desired, targets) : allSlotIds(desk);
     const owned = [...filesOf(desk, new Set(ids)), ...(targets ? [] : [{ path: desk.paths.daemonLog, user: null }])];
     const files = weighed(owned);
     await desk.parts.logs.flush(files);

@@ -123,7 +123,7 @@ function isInspectorUrl(address) {
  * @returns {Promise<Map<string, Told>>}  Empty when the keeper cannot say: a list is answered
  *   whatever happens to it.
  */
-export async function toldByApps({ control, parts }) {
+export async function readAppMetadataOf({ control, parts }) {
   try {
     const { told } = await askAbout({ control, clock: parts.clock, verb: 'told', params: {} });
     return new Map(Object.entries(told).map(([instanceId, kept]) => [instanceId, readTold(kept)]));

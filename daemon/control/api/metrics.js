@@ -1,8 +1,8 @@
 import { SERIES, STEPS, TICK_MS } from '../../../lib/shared/metrics.js';
 import { selectIds } from '../requests/change.js';
 import { subscriptionName } from './logs.js';
-import { toldByApps } from './messages.js';
-import { allIds } from './status.js';
+import { readAppMetadataOf } from './messages.js';
+import { allSlotIds } from './status.js';
 import { BadParams, flag, optional, readParams, record, someOf, texts, wholeUpTo, withDefault } from './params.js';
 
 /** @import { MetricsSample, SeriesName } from '../../../lib/shared/metrics.js' */
@@ -46,7 +46,7 @@ export const metrics = {
     const idsNow = () => targets && selectIds(desk.control.world.desired, targets);
     await desk.metrics.lookAtNew();
     const ids = idsNow();
-    if (asked) checkSize(asked, ids?.length ?? allIds(desk).length);
+    if (asked) checkSize(asked, ids?.length ?? allSlotIds(desk).length);
     const sample = trimmed(desk.metrics.now({ ids, detail }), hasWorkers);
     if (custom) await addCustom(desk, sample);
     if (follow && !client.signal.aborted) begin();
@@ -126,7 +126,7 @@ function trimmed(sample, hasWorkers) {
  * @param {MetricsSample} sample
  */
 async function addCustom(desk, sample) {
-  const told = await toldByApps(desk);
+  const told = await readAppMetadataOf(desk);
   for (const worker of sample.workers)
     worker.custom = /** @type {any} */ (told.get(worker.instanceId ?? '')?.monitor ?? {});
 }

@@ -29,8 +29,8 @@ export const profiling = {
   /** @type {MethodBody} */
   async stack(desk, params) {
     const question = readParams({ target: text, durationMs: withDefault(wholeUpTo(LOOK_MAX_MS), LOOK_MS) }, params);
-    const { lookAtStack } = await import('../profiling/profile.js');
-    return lookAtStack(desk, question);
+    const { sampleStack } = await import('../profiling/profile.js');
+    return sampleStack(desk, question);
   },
 
   /** @type {MethodBody} */
@@ -39,7 +39,7 @@ export const profiling = {
       { target: text, isOver: withDefault(flag, false), isLeftOpen: withDefault(flag, false) },
       params,
     );
-    const { breakIn } = await import('../profiling/profile.js');
-    return breakIn(desk, question, client);
+    const { openInspector } = await import('../profiling/profile.js');
+    return openInspector(desk, question, client);
   },
 };

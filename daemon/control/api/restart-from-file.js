@@ -9,7 +9,7 @@ import {
   mayServe,
   readSpawnInputs,
   rolloutFacts,
-  slotIdsOf,
+  findSlotIds,
 } from '../requests/change.js';
 import { keepsScale } from '../state/changes.js';
 import { findApp, replaceApp } from '../state/desired.js';
@@ -89,7 +89,7 @@ function restartApps(desk, desired, specs, { how, file, isCounted }) {
   const names = specs.map(({ name }) => name);
   const change = { ...applied, desired: recordCommand(applied.desired, names, how) };
   assertCapacity(desk, how === 'reload' ? 'Reload' : 'Start', change);
-  const changed = affectedSlots(change.desired, slotIdsOf(change.desired, names));
+  const changed = affectedSlots(change.desired, findSlotIds(change.desired, names));
   const removed = affectedSlots(desired, change.gone);
   return { ...change, about: [...changed, ...removed], plan: steps.map(({ item }) => item) };
 }

@@ -5,7 +5,7 @@ import { checkCompression } from '../logs/archive/compression.js';
 import { assertCapacity, withAffectedSlots } from '../requests/change.js';
 import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
 import { startSpecs, stop } from '../state/changes.js';
-import { findApp, merge, nothingDesired, replaceApp } from '../state/desired.js';
+import { findApp, merge, emptyDesired, replaceApp } from '../state/desired.js';
 import { isDiskFull, readSealed, writeInNeed, writeSealed } from '../state/durable-file.js';
 import { BadParams, CHANGE_PARAMS, flag, list, readParams, record, text, withDefault } from './params.js';
 import { awaitStatuses } from './status.js';
@@ -51,7 +51,7 @@ export const saving = {
     const { apps } = control.world.desired;
     if (apps.length > 0 && readSealed(paths.dump).kind === 'missing') keepList(desk, apps);
     if (apps.length > 0 && control.world.ending === null)
-      control.mutate('kill', token, () => ({ desired: nothingDesired(), up: [], gone: [], about: [] }));
+      control.mutate('kill', token, () => ({ desired: emptyDesired(), up: [], gone: [], about: [] }));
     await control.end('kill');
     return {};
   },

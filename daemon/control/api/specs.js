@@ -1,9 +1,9 @@
-import { filtered } from '../../../lib/shared/spec/environment.js';
+import { filterShell } from '../../../lib/shared/spec/environment.js';
 import { checkSpec, checkSpecChange, laterFields } from '../../../lib/shared/spec/spec.js';
 import { checkCompression } from '../logs/archive/compression.js';
 import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
 import { checkCron } from '../triggers/cron.js';
-import { asSwitched } from '../triggers/watch.js';
+import { switchWatching } from '../triggers/watch.js';
 import { BadParams } from './params.js';
 
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */
@@ -53,7 +53,7 @@ export function createSpecChanger(paths, { env, fields, specs = {} }) {
   return (spec) => {
     const given = { ...fields, ...ownFields.get(spec.name), name: spec.name };
     const shell = env ? inShell({ ...spec, ...given }, env) : {};
-    const changed = acceptSpec({ ...spec, ...shell, ...asSwitched(given) }, paths);
+    const changed = acceptSpec({ ...spec, ...shell, ...switchWatching(given) }, paths);
     return { ...laterFields(spec), ...changed };
   };
 }
@@ -79,7 +79,7 @@ function checkOwnFields(given, keyPath) {
  * @returns {Pick<AppSpec, 'env' | 'shellEnv'>}
  */
 function inShell({ env, filterEnv }, shellEnv) {
-  const seen = filtered(shellEnv, filterEnv);
+  const seen = filterShell(shellEnv, filterEnv);
   return {
     shellEnv,
     env: Object.fromEntries(

@@ -8,7 +8,7 @@ import { isScopeOf } from '../state/registry.js';
 import { describeRollback } from '../rollout/reload-error.js';
 import { briefStatus, overviewOf, slotStatus } from '../status/slot-status.js';
 import { describeRefusal } from '../update/refusals.js';
-import { toldByApps } from './messages.js';
+import { readAppMetadataOf } from './messages.js';
 import { flag, optional, readParams, text, texts, withDefault } from './params.js';
 
 /** @import { BriefStatus, HeldSocket, Hello, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
@@ -44,11 +44,11 @@ export const readings = {
       params,
     );
     await desk.metrics.lookAtNew();
-    const ids = targets ? selectIds(desk.control.world.desired, targets) : allIds(desk);
+    const ids = targets ? selectIds(desk.control.world.desired, targets) : allSlotIds(desk);
     const slots =
       brief && !detail
         ? briefStatuses(desk, ids)
-        : statuses(desk, ids, { isDetailed: detail, told: detail ? await toldByApps(desk) : undefined });
+        : statuses(desk, ids, { isDetailed: detail, told: detail ? await readAppMetadataOf(desk) : undefined });
     return {
       slots,
       notices: [
@@ -120,7 +120,7 @@ function refusals({ keeper }) {
 }
 
 /** @param {Desk} desk */
-export function allIds({ control }) {
+export function allSlotIds({ control }) {
   return control.world.desired.apps.flatMap((app) => app.slots.map((slot) => slot.id));
 }
 
@@ -151,7 +151,7 @@ export function affectedStatuses(desk, { about }) {
 /**
  * @param {Desk} desk
  * @param {number[]} ids
- * @param {{ isDetailed?: boolean, told?: Awaited<ReturnType<typeof toldByApps>> }} [o]
+ * @param {{ isDetailed?: boolean, told?: Awaited<ReturnType<typeof readAppMetadataOf>> }} [o]
  * @returns {SlotStatus[]}  In the order of their ids.
  */
 export function statuses(

@@ -3,10 +3,10 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { KeeperLost, KeeperRefusal } from '../keeper-link/link.js';
 import { seatsOfSlot } from '../state/registry.js';
 import {
-  busy,
+  busyError,
   describeRefusal,
-  failed,
-  noKeeper,
+  updateError,
+  noKeeperError,
   refuseWhatWasTakenBack,
   refuseWhenOvertaken,
 } from '../update/refusals.js';
@@ -131,14 +131,14 @@ async function replaceKeeper(desk, { root, node }, digest) {
     await control.exchangeKeeper({ root, node });
   } catch (error) {
     if (error instanceof KeeperLost) throw error;
-    if (!(error instanceof KeeperRefusal)) throw noKeeper(desk, /** @type {Error} */ (error));
+    if (!(error instanceof KeeperRefusal)) throw noKeeperError(desk, /** @type {Error} */ (error));
     throw new NclustError(
       'ERR_NCLUST_UPDATE_FAILED',
       `Nothing was replaced: the keeper does not make way (${error.message}).`,
       { hint: 'Replace the manager with: nclust kill && nclust resurrect', cause: error },
     );
   }
-  if (control.keeper?.digest !== digest) throw failed(desk, describeRefusal(root));
+  if (control.keeper?.digest !== digest) throw updateError(desk, describeRefusal(root));
 }
 
 /**
@@ -148,13 +148,13 @@ async function replaceKeeper(desk, { root, node }, digest) {
 function refuseBesideAnother({ control }, { root, node }) {
   const first = underWay.get(control)?.wanted;
   if (first && (first.root !== root || first.node !== node))
-    throw busy(`Another update, to "${first.root}", is under way.`);
+    throw busyError(`Another update, to "${first.root}", is under way.`);
 }
 
 /** @param {Desk} desk */
 async function nextKeeper(desk) {
   await desk.control.meetsNext().catch((error) => {
-    throw noKeeper(desk, error);
+    throw noKeeperError(desk, error);
   });
 }
 

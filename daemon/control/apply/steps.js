@@ -1,6 +1,6 @@
 import { withLiveFields } from '../../../lib/shared/spec/change-effects.js';
 import { reload } from '../rollout/changes.js';
-import { asDeclared, remove, renew, resize, startSpecs, stop } from '../state/changes.js';
+import { clearManualScale, remove, renew, resize, startSpecs, stop } from '../state/changes.js';
 import { findApp, merge, replaceApp } from '../state/desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
@@ -38,7 +38,7 @@ function applyStep(desired, { how, ids, spec, item }, o) {
   const smaller = resized(touched, spec, Math.min);
   const renewed = merge(smaller, renewedBy(how, smaller.desired, ids, spec, o));
   const done = merge(renewed, resized(renewed.desired, spec, Math.max));
-  return item.kept ? done : { ...done, desired: changeApp(done.desired, spec.name, asDeclared) };
+  return item.kept ? done : { ...done, desired: changeApp(done.desired, spec.name, clearManualScale) };
 }
 
 /**

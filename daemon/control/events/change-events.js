@@ -16,7 +16,7 @@ const ATTRIBUTES_MAX = 40;
  * @param {string} method  What changed it.
  * @returns {Untimed[]}
  */
-export function wishEvents(before, after, method) {
+export function changeEvents(before, after, method) {
   const old = new Map(before.apps.map((app) => [app.spec.name, app]));
   const ids = new Set(after.apps.flatMap((app) => app.slots.map(({ id }) => id)));
   const changed = after.apps.flatMap((app) => {
@@ -68,7 +68,7 @@ function changesOf(before, after) {
     ...(before.slots.length === after.slots.length
       ? []
       : [{ type: 'scaled', ...place, by, from: before.slots.length, to: after.slots.length }]),
-    ...(after.generation > before.generation ? [rolloutBegan(after)] : []),
+    ...(after.generation > before.generation ? [noteRolloutBegun(after)] : []),
     ...(stopped.length > 0 ? [{ type: 'stop', ...place, by, slots: stopped.map(({ slot }) => slot) }] : []),
   ];
 }
@@ -77,7 +77,7 @@ function changesOf(before, after) {
  * @param {AppWish} app
  * @returns {Untimed}
  */
-export function rolloutBegan(app) {
+export function noteRolloutBegun(app) {
   const slots = app.slots.filter((slot) => slot.generation === app.generation);
   return {
     type: 'rollout:began',

@@ -49,7 +49,7 @@ export function journalEvent(event, fields = {}) {
  * @param {Pick<Chronicle, 'note'>} chronicle
  * @returns {Journal}
  */
-export function chronicled(journal, chronicle) {
+export function withEventLog(journal, chronicle) {
   return (event, fields) => {
     journal(event, fields);
     const entry = journalEvent(event, fields);

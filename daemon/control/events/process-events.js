@@ -1,6 +1,6 @@
 import { findApp } from '../state/desired.js';
 import { seatKey, seatOfInstance } from '../state/registry.js';
-import { rolloutBegan, wishEvents } from './change-events.js';
+import { noteRolloutBegun, changeEvents } from './change-events.js';
 
 /** @import { Core } from '../keeper-link/tell.js' */
 /** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
@@ -85,8 +85,8 @@ export function noteDied(
  * @param {Desired} after
  * @param {string} method  What changed it.
  */
-export function noteWishes({ bus }, before, after, method) {
-  for (const event of wishEvents(before, after, method)) bus.note(event);
+export function noteChanges({ bus }, before, after, method) {
+  for (const event of changeEvents(before, after, method)) bus.note(event);
 }
 
 /**
@@ -98,7 +98,7 @@ export function catchUp({ bus, world, parts }) {
   const { chronicle, clock } = parts;
   for (const app of world.desired.apps) {
     const last = chronicle.generationOf(app.spec.name);
-    if (last !== null && last < app.generation) bus.note(rolloutBegan(app));
+    if (last !== null && last < app.generation) bus.note(noteRolloutBegun(app));
   }
   for (const instance of world.instances.values()) {
     const { instanceId, label, pid, startedAtMs, isStray } = instance;

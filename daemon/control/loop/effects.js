@@ -2,7 +2,7 @@ import { KeeperLost } from '../keeper-link/link.js';
 import { tell } from '../keeper-link/tell.js';
 import { isOnTrial } from '../rollout/readiness.js';
 import { labelFor, spawnParams, stopSettings } from '../spawn/params.js';
-import { done } from '../state/changes.js';
+import { finishSlot } from '../state/changes.js';
 import { findApp, specOf } from '../state/desired.js';
 import { findSlot, memoryOf, openScope, seatOfInstance } from '../state/registry.js';
 
@@ -170,7 +170,7 @@ function ended(core, seat) {
  * @param {number} id
  */
 export function fulfil({ parts, world }, id) {
-  world.desired = done(world.desired, id);
+  world.desired = finishSlot(world.desired, id);
   try {
     parts.store.save(world.desired);
   } catch (error) {

@@ -8,7 +8,7 @@ import { keepServed, keepSpent } from '../metrics/lifetime-totals.js';
 import { discount, forgetAsked, hasRecorded, recordDeath } from '../state/slot-history.js';
 import { step } from './step.js';
 import { hasShownUp, isKeptOut } from '../rollout/readiness.js';
-import { vitals } from '../rollout/compare.js';
+import { recordSample } from '../rollout/compare.js';
 import { memoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
 
 /** @import { Address, Exit } from '../keeper-link/link.js' */
@@ -28,7 +28,7 @@ export const FACTS = {
   ready,
   exited,
   gone,
-  vitals,
+  vitals: recordSample,
   'agent-failed': agentFailed,
 };
 
@@ -117,7 +117,7 @@ function ready(core, instance) {
  * @param {string | null} fact.outPipe
  * @param {string | null} fact.errPipe
  */
-export function spawned(core, instance, { pid, startedAtMs, bootedAtMs = startedAtMs, outPipe, errPipe }) {
+export function markSpawned(core, instance, { pid, startedAtMs, bootedAtMs = startedAtMs, outPipe, errPipe }) {
   Object.assign(instance, { pid, startedAtMs, bootedAtMs, outPipe, errPipe });
   attachLogs(core, instance);
   const seat = seatOfInstance(core.world, instance.instanceId);
@@ -130,7 +130,7 @@ export function spawned(core, instance, { pid, startedAtMs, bootedAtMs = started
  * @param {Instance} instance
  * @param {string} message
  */
-export function refused(core, instance, message) {
+export function onSpawnRefused(core, instance, message) {
   const atMs = core.parts.clock.nowMs();
   const seat = seatOfInstance(core.world, instance.instanceId);
   /** @type {RecordedDeath} */

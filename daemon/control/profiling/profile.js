@@ -82,7 +82,7 @@ const EXTRA_MS = 10_000;
  * @returns {Promise<object>}  `stack` is null if the event loop of the worker is blocked: then only
  *   a debugger sees the stack.
  */
-export async function lookAtStack(desk, { target, durationMs }) {
+export async function sampleStack(desk, { target, durationMs }) {
   const worker = findWorker(desk, target);
   assertNoSnapshot(worker);
   if (await isBlocked(desk, worker)) return { slot: describeSlot(worker), stack: null };
@@ -101,7 +101,7 @@ export async function lookAtStack(desk, { target, durationMs }) {
  * @param {Pick<Client, 'subscriptions' | 'signal'>} client
  * @returns {Promise<object>}
  */
-export async function breakIn(desk, { target, isOver, isLeftOpen }, { subscriptions, signal }) {
+export async function openInspector(desk, { target, isOver, isLeftOpen }, { subscriptions, signal }) {
   const worker = findWorker(desk, target);
   const subscription = `break-in-${worker.id}`;
   // Fails if the keeper is being replaced; then control replaces the worker, too.

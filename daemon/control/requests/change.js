@@ -1,6 +1,6 @@
-import { withRoom } from '../spawn/capacity.js';
+import { assertFits } from '../spawn/capacity.js';
 import { NOTHING_FRESH } from '../spawn/environment.js';
-import { lookAtCheckouts } from '../spawn/git-checkout.js';
+import { readCheckouts } from '../spawn/git-checkout.js';
 import { isUp } from '../rollout/supervise.js';
 import { findApp } from '../state/desired.js';
 import { isBeside, isServing } from '../state/registry.js';
@@ -40,7 +40,7 @@ export function selectIds(desired, targets) {
  * @param {string[]} names
  * @returns {number[]}  Ids of all slots of these apps. Names that are not in the list are left out.
  */
-export function slotIdsOf(desired, names) {
+export function findSlotIds(desired, names) {
   return names.flatMap((name) => findApp(desired, name)?.slots.map(({ id }) => id) ?? []);
 }
 
@@ -82,7 +82,7 @@ export function rolloutFacts(world) {
 export async function readSpawnInputs({ control, parts }, token, choose) {
   if (control.hasSeen(token)) return NOTHING_FRESH;
   const specs = choose(control.world.desired);
-  const [fresh, inCheckout] = await Promise.all([parts.environment.read(specs), lookAtCheckouts(specs, parts.clock)]);
+  const [fresh, inCheckout] = await Promise.all([parts.environment.read(specs), readCheckouts(specs, parts.clock)]);
   return { ...fresh, fill: (spec) => inCheckout(fresh.fill(spec)) };
 }
 
@@ -92,7 +92,7 @@ export async function readSpawnInputs({ control, parts }, token, choose) {
  * @param {Change} change  Throws ERR_NCLUST_PREFLIGHT if the system has no room for its processes.
  */
 export function assertCapacity({ control: { world, keeper }, parts }, what, change) {
-  withRoom(change, { what, world, limits: parts.systemLimits(keeper?.pid ?? 0) });
+  assertFits(change, { what, world, limits: parts.systemLimits(keeper?.pid ?? 0) });
 }
 
 /**

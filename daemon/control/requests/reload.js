@@ -1,7 +1,7 @@
 import { reload } from '../rollout/changes.js';
 import { changeSpecs, renew } from '../state/changes.js';
 import { merge } from '../state/desired.js';
-import { renaming } from '../state/rename.js';
+import { renameApp } from '../state/rename.js';
 import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, specsOf, withAffectedSlots } from './change.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
@@ -29,7 +29,7 @@ export async function beginReload(context, { token, by, choose, change, name }) 
   if (!control.hasSeen(token)) await parts.preflight(changedSpecs(control.world.desired).map(fresh.fill));
   return control.mutate('reload', token, (desired) => {
     const ids = choose(desired);
-    const rename = renaming(desired, ids, name);
+    const rename = renameApp(desired, ids, name);
     const replaced = replaceSlots(control, desired, ids, { change: (spec) => fresh.fill(change(spec)), by });
     // Secrets are kept by the old name, so before the app is renamed.
     const renamed = rename(fresh.keep(replaced));

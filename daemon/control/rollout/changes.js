@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { changeApps, settled, specOf, withSlots } from '../state/desired.js';
+import { changeApps, withoutFormer, specOf, withSlots } from '../state/desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { AppWish, Change, Desired, Failure, Former, Rollout } from '../state/desired.js' */
@@ -53,8 +53,8 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
  * @param {Ground['isUp']} isUp
  * @returns {AppWish}
  */
-export function halted(app, failure, isUp) {
-  const slots = app.slots.map((slot) => (isUp(slot.id, slot.generation) ? settled(slot) : asBefore(slot)));
+export function haltRollout(app, failure, isUp) {
+  const slots = app.slots.map((slot) => (isUp(slot.id, slot.generation) ? withoutFormer(slot) : asBefore(slot)));
   return withSlots({ ...app, rollout: { ...app.rollout, isGuarded: false, failure } }, slots);
 }
 
@@ -65,7 +65,7 @@ export function halted(app, failure, isUp) {
  * @param {Failure} failure
  * @returns {AppWish}
  */
-export function rolledBack(app, failure) {
+export function rollBack(app, failure) {
   const rollout = {
     ...app.rollout,
     maxSurge: app.slots.length,
@@ -82,10 +82,10 @@ export function rolledBack(app, failure) {
  * @param {AppWish} app
  * @returns {AppWish}
  */
-export function finished(app) {
+export function finishRollout(app) {
   return withSlots(
     { ...app, rollout: { ...app.rollout, isGuarded: false, windowEndsAtMs: null } },
-    app.slots.map(settled),
+    app.slots.map(withoutFormer),
   );
 }
 
@@ -105,7 +105,11 @@ function formerOf(slot, isUp) {
  */
 function asBefore(slot) {
   if (!slot.former) return slot;
-  return { ...settled(slot), want: slot.former.want === 'down' ? 'down' : 'up', generation: slot.former.generation };
+  return {
+    ...withoutFormer(slot),
+    want: slot.former.want === 'down' ? 'down' : 'up',
+    generation: slot.former.generation,
+  };
 }
 
 /**

@@ -113,7 +113,7 @@ export function watchInstances(core, name) {
  * @param {Instance} instance
  * @param {Omit<Span, 'atMs'>} data
  */
-export function vitals(core, { instanceId }, { responses, errors, delayP99Ms }) {
+export function recordSample(core, { instanceId }, { responses, errors, delayP99Ms }) {
   const pulse = core.world.pulses.get(instanceId);
   // A control that died has asked for it, for a rollout that is over.
   if (!pulse?.isWatched) return unwatch(core, instanceId);
@@ -127,7 +127,7 @@ export function vitals(core, { instanceId }, { responses, errors, delayP99Ms }) 
  * @param {Core} core
  * @param {string} name
  */
-export function askAround(core, name) {
+export function pingInstances(core, name) {
   for (const [instanceId, pulse] of core.world.pulses) {
     const standsStill = () => Boolean(core.world.instances.get(instanceId)?.snapshots);
     if (pulse.name !== name || !pulse.isWatched || pulse.isAsked || standsStill()) continue;
@@ -161,7 +161,7 @@ function unwatch(core, instanceId) {
  * @param {AppWish} app
  * @param {number} nowMs
  */
-export function complaintOf(world, app, nowMs) {
+export function findComplaint(world, app, nowMs) {
   const generations = new Set(app.slots.flatMap((slot) => (slot.former ? slot.generation : [])));
   const mine = [...world.pulses.values()].filter((pulse) => pulse.name === app.spec.name);
   const old = mine.filter((pulse) => !generations.has(pulse.generation));

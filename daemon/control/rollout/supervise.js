@@ -4,8 +4,8 @@
 import { describeDeath } from '../../../lib/shared/death-text.js';
 import { findApp, replaceApp, specOf } from '../state/desired.js';
 import { memoryOf, seatKey, seatsOfSlot } from '../state/registry.js';
-import { finished, halted, rolledBack } from './changes.js';
-import { askAround, complaintOf } from './compare.js';
+import { finishRollout, haltRollout, rollBack } from './changes.js';
+import { pingInstances, findComplaint } from './compare.js';
 
 /** @import { Cancel } from '../host/clock.js' */
 /** @import { Core } from '../keeper-link/tell.js' */
@@ -39,7 +39,7 @@ export function guard(core, name) {
   const fault = faultOf(core, app, slots);
   if (fault) return giveUp(core, app, slots, fault);
   if (slots.some((slot) => !isUp(world, slot.id, slot.generation))) return undefined;
-  return isWindowOpen(core, app, slots) ? undefined : conclude(core, app, finished(app), 'rollout-done');
+  return isWindowOpen(core, app, slots) ? undefined : conclude(core, app, finishRollout(app), 'rollout-done');
 }
 
 /**
@@ -60,7 +60,7 @@ export function isUp(world, id, generation) {
 function faultOf({ world, parts }, app, slots) {
   const failed = slots.filter((slot) => hasFailed(world, slot)).map((slot) => notUpOf(world, app, slot));
   if (failed.length > 0) return { reason: `instance ${failed[0].slot} ${failed[0].reason}`, slots: failed };
-  const complaint = complaintOf(world, app, parts.clock.nowMs());
+  const complaint = findComplaint(world, app, parts.clock.nowMs());
   return complaint ? { reason: complaint, slots: [] } : null;
 }
 
@@ -89,8 +89,8 @@ function giveUp(core, app, slots, fault) {
     atMs: parts.clock.nowMs(),
   };
   const next = isBackWanted
-    ? rolledBack(app, failure)
-    : halted(app, failure, (id, generation) => isUp(world, id, generation));
+    ? rollBack(app, failure)
+    : haltRollout(app, failure, (id, generation) => isUp(world, id, generation));
   conclude(core, app, next, isBackWanted ? 'rollout-rolled-back' : 'rollout-halted');
 }
 
@@ -150,7 +150,7 @@ function openWindow(core, name, endsAtMs, windowMs) {
   closeWindow(world, name);
   // No longer than it is, should the wall clock have been set back.
   const leftMs = Math.min(windowMs, Math.max(0, endsAtMs - parts.clock.nowMs()));
-  const cancelAsking = parts.clock.every(ASK_EVERY_MS, () => askAround(core, name));
+  const cancelAsking = parts.clock.every(ASK_EVERY_MS, () => pingInstances(core, name));
   const cancelEnd = parts.clock.after(leftMs, () => {
     window.isOver = true;
     dispatch({ type: 'changed', names: [name] });

@@ -35,7 +35,7 @@ const MANAGER_TASKS = 2 * TASKS.node;
  * @param {SystemLimits} o.limits
  * @returns {C}  The same.
  */
-export function withRoom(change, { what, world, limits }) {
+export function assertFits(change, { what, world, limits }) {
   const loads = change.desired.apps
     .map((app) => ({ name: app.spec.name, spec: app.spec, count: countOf(app, change, world) }))
     .filter(({ count }) => count > 0);

@@ -23,7 +23,7 @@ let isOverdue = false;
  * @param {Clock} clock
  * @returns {Promise<(spec: AppSpec) => AppSpec>}  Never rejects.
  */
-export async function lookAtCheckouts(specs, clock) {
+export async function readCheckouts(specs, clock) {
   const wanted = new Map(
     specs.filter(({ vizion, versioning }) => vizion && versioning).map((spec) => [keyOf(spec), spec]),
   );

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { extname, isAbsolute } from 'node:path';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
-import { atUsualOomScore } from '../../../lib/shared/daemon/oom-score.js';
+import { withDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
@@ -132,7 +132,7 @@ function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs, uid, gid }) {
       timeout: PARSE_MS,
       killSignal: /** @type {const} */ ('SIGKILL'),
     };
-    atUsualOomScore(() =>
+    withDefaultOomScore(() =>
       execFile(file, ['--check', script], options, (error, _stdout, stderr) => {
         const line = stderr.split('\n').find((one) => /^\w*SyntaxError/.test(one));
         // Whatever else goes wrong here says nothing about the script.

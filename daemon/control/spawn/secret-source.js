@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
-import { atUsualOomScore } from '../../../lib/shared/daemon/oom-score.js';
+import { withDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { userOf } from '../../../lib/shared/host/as-user.js';
-import { declaredLayers, flatten } from '../../../lib/shared/spec/environment.js';
+import { readDeclaredLayers, flatten } from '../../../lib/shared/spec/environment.js';
 import { readWhole } from '../host/read-bounded.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
@@ -107,7 +107,7 @@ function startCommand(command, spec) {
   const { cwd, uid, gid } = spec;
   try {
     // What it says on stderr may be part of the secret, and nobody is to see it.
-    return atUsualOomScore(() =>
+    return withDefaultOomScore(() =>
       spawn('/bin/sh', ['-c', command], {
         cwd,
         env: commandEnv(spec),
@@ -132,7 +132,7 @@ function notRun(error) {
 
 /** @param {AppSpec} spec */
 function commandEnv(spec) {
-  const layers = declaredLayers(spec);
+  const layers = readDeclaredLayers(spec);
   const all = flatten(layers);
   const basics = Object.fromEntries(BASICS.flatMap((key) => (all[key] === undefined ? [] : [[key, all[key]]])));
   return { ...basics, ...flatten(layers.filter(({ origin }) => origin === 'file' || origin === 'env')) };

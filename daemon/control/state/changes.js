@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { resolveInstances } from '../../../lib/shared/host/cpus.js';
-import { changeApps, findApp, hasSlot, merge, replaceApp, settled, withSlots } from './desired.js';
+import { changeApps, findApp, hasSlot, merge, replaceApp, withoutFormer, withSlots } from './desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { AppWish, Change, Desired, Rollout, SlotWish } from './desired.js' */
@@ -58,7 +58,8 @@ function startOne(desired, app, spec, { isRunning, nowMs }) {
       spec.name,
       'start',
     );
-  if (!isRunning) return restartAll(resize(desired, { ...asDeclared(app), spec }, spec.instances), spec.name, 'start');
+  if (!isRunning)
+    return restartAll(resize(desired, { ...clearManualScale(app), spec }, spec.instances), spec.name, 'start');
   return resize(desired, { ...app, spec, by: 'start' }, app.slots.length + spec.instances);
 }
 
@@ -90,7 +91,7 @@ export function renew(desired, ids, by, cause = 'restart') {
     const slots = app.slots.map((slot) => {
       if (!ids.includes(slot.id)) return slot;
       up.push({ id: slot.id, generation });
-      return { ...settled(slot), want: /** @type {const} */ ('up'), generation };
+      return { ...withoutFormer(slot), want: /** @type {const} */ ('up'), generation };
     });
     return withSlots({ ...app, generation, by, rollout: rolloutFor(app, slots, cause) }, slots);
   });
@@ -140,7 +141,7 @@ export function stop(desired, ids, by) {
  * @param {number} id
  * @returns {Desired}
  */
-export function done(desired, id) {
+export function finishSlot(desired, id) {
   return changeApps(desired, [id], (app) => ({
     ...app,
     slots: app.slots.map((slot) => (slot.id === id ? { ...stopped(slot), isDone: true } : slot)),
@@ -273,9 +274,9 @@ function appExists(app) {
  * @param {number} count  What it is scaled to.
  * @returns {AppWish}
  */
-export function scaledByHand(app, count) {
+export function markManualScale(app, count) {
   const before = app.scaledFrom ?? app.slots.length;
-  return before === count ? asDeclared(app) : { ...app, scaledFrom: before };
+  return before === count ? clearManualScale(app) : { ...app, scaledFrom: before };
 }
 
 /**
@@ -283,7 +284,7 @@ export function scaledByHand(app, count) {
  * @param {AppWish} app
  * @returns {AppWish}
  */
-export function asDeclared(app) {
+export function clearManualScale(app) {
   if (app.scaledFrom === undefined) return app;
   const { scaledFrom: _, ...rest } = app;
   return rest;

@@ -84,7 +84,7 @@
  */
 
 /** @returns {Desired} */
-export function nothingDesired() {
+export function emptyDesired() {
   return { v: 1, apps: [], nextId: 0, tokens: [] };
 }
 
@@ -172,7 +172,7 @@ function neededOf(previous, used) {
  * @param {SlotWish} slot
  * @returns {SlotWish}
  */
-export function settled({ former: _, ...slot }) {
+export function withoutFormer({ former: _, ...slot }) {
   return slot;
 }
 

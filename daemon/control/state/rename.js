@@ -15,7 +15,7 @@ import { findSlot } from './registry.js';
  * @returns {(change: Change) => Change}  What is done last. Throws ERR_NCLUST_USAGE and
  *   ERR_NCLUST_APP_EXISTS.
  */
-export function renaming(desired, ids, name) {
+export function renameApp(desired, ids, name) {
   const asIs = (/** @type {Change} */ change) => change;
   if (name === undefined) return asIs;
   const apps = desired.apps.filter((app) => ids.some((id) => hasSlot(app, id)));

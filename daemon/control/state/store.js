@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { completeSpec } from '../../../lib/shared/spec/spec.js';
-import { nothingDesired } from './desired.js';
+import { emptyDesired } from './desired.js';
 import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } from './durable-file.js';
 
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */
@@ -36,11 +36,11 @@ export function createStore({ state, stateBackup, reserve }, nowMs) {
       if (reading.kind === 'good') return { desired: asDesired(reading.value), isExact: true, notices: [] };
       const backup = readSealed(stateBackup);
       if (reading.kind === 'missing' && backup.kind === 'missing')
-        return { desired: nothingDesired(), isExact: true, notices: [] };
+        return { desired: emptyDesired(), isExact: true, notices: [] };
       const aside = reading.kind === 'bad' ? setAside(state, nowMs()) : null;
       const notice = describeLoss(state, reading, aside, backup);
       return {
-        desired: backup.kind === 'good' ? asDesired(backup.value) : nothingDesired(),
+        desired: backup.kind === 'good' ? asDesired(backup.value) : emptyDesired(),
         isExact: false,
         notices: [notice],
       };

@@ -157,6 +157,6 @@ export function stopWatching(spec) {
  * Whoever says what to watch wants it watched.
  * @param {Partial<AppSpec>} fields  That are set.
  */
-export function asSwitched(fields) {
+export function switchWatching(fields) {
   return fields.watch === undefined || fields.watchOff !== undefined ? fields : { ...fields, watchOff: false };
 }

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { atUsualOomScore } from '../../../lib/shared/daemon/oom-score.js';
+import { withDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 
 /** @import { ExecFileException } from 'node:child_process' */
@@ -82,7 +82,7 @@ function probeOne({ root, node }, name) {
     // No home: what does not know the word must not take ours.
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, NCLUST_HOME: '/dev/null' };
     const options = { cwd: '/', env, timeout: PROBE_MS, killSignal: /** @type {const} */ ('SIGKILL') };
-    atUsualOomScore(() =>
+    withDefaultOomScore(() =>
       execFile(node, [main, PROBE], options, (error, out, err) => {
         try {
           const { version, digest } = JSON.parse(out);

@@ -28,7 +28,7 @@ export function describeRefusal(root, why) {
 export function refuseWhatWasTakenBack(desk, { root, token }) {
   if (!desk.control.hasSeen(token)) return;
   const { refusedRoot, refusedWhy } = desk.control.keeper ?? {};
-  if (refusedRoot === root) throw failed(desk, describeRefusal(root, refusedWhy));
+  if (refusedRoot === root) throw updateError(desk, describeRefusal(root, refusedWhy));
 }
 
 /**
@@ -40,11 +40,11 @@ export function refuseWhenOvertaken({ control }, { root, token }) {
   const { tokens } = control.world.desired;
   const later = tokens.slice(tokens.findIndex((receipt) => receipt.token === token) + 1);
   const last = later.findLast((receipt) => receipt.root !== undefined);
-  if (last && last.root !== root) throw busy(`Another update, to "${last.root}", came after this one.`);
+  if (last && last.root !== root) throw busyError(`Another update, to "${last.root}", came after this one.`);
 }
 
 /** @param {string} message */
-export function busy(message) {
+export function busyError(message) {
   return new NclustError('ERR_NCLUST_UPDATE_BUSY', message, {
     hint: 'See which version runs with "nclust ping", and update again if it is not the one you want.',
   });
@@ -54,8 +54,8 @@ export function busy(message) {
  * @param {Desk} desk
  * @param {Error} error
  */
-export function noKeeper(desk, error) {
-  return failed(
+export function noKeeperError(desk, error) {
+  return updateError(
     desk,
     `The keeper is gone, and no other could be started yet (${error.message}); the apps go on, and control ` +
       `goes on trying.`,
@@ -66,6 +66,6 @@ export function noKeeper(desk, error) {
  * @param {Desk} desk
  * @param {string} message
  */
-export function failed({ paths }, message) {
+export function updateError({ paths }, message) {
   return new NclustError('ERR_NCLUST_UPDATE_FAILED', message, { hint: `The reason is in ${paths.daemonLog}` });
 }

@@ -34,7 +34,7 @@ export function readListen(text) {
  * @param {WebAddress} address
  * @param {WebAddress} wanted
  */
-export function isAt(address, wanted) {
+export function isServedAt(address, wanted) {
   return address.host === wanted.host && (wanted.port === 0 || address.port === wanted.port);
 }
 
@@ -57,7 +57,7 @@ export function reachableHost(host) {
 }
 
 /** @param {WebAddress} address */
-export function tooFar(address) {
+export function remoteAddressError(address) {
   return new NclustError(
     'ERR_NCLUST_BAD_SETTING',
     `The dashboard does not listen on "${writeWebAddress(address)}": others could reach that address, and ` +
@@ -75,7 +75,7 @@ export function tooFar(address) {
  * @param {WebAddress} address
  * @param {unknown} error
  */
-export function failed(address, error) {
+export function webError(address, error) {
   const reason = reasonOf(error);
   return new NclustError(
     'ERR_NCLUST_WEB_FAILED',

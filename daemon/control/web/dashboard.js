@@ -10,7 +10,7 @@ import {
   WEB_PORT,
   writeWebAddress,
 } from '../../../lib/shared/settings/listen-address.js';
-import { failed, isAt, isTooFar, reachableHost, readListen, reasonOf, tooFar } from './address.js';
+import { webError, isServedAt, isTooFar, reachableHost, readListen, reasonOf, remoteAddressError } from './address.js';
 
 /** @import { Unserved, WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Desk } from '../api/methods.js' */
@@ -89,11 +89,11 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
 
   /** @param {WebAddress} address */
   async function serve(address) {
-    const [{ serveDashboard }, { keptToken, tokenCheck }] = await Promise.all([
+    const [{ serveDashboard }, { loadToken, tokenCheck }] = await Promise.all([
       import('./server.js'),
       import('./token.js'),
     ]);
-    const token = keptToken(tokenFile);
+    const token = loadToken(tokenFile);
     const dashboard = await serveDashboard(address, {
       desk: desk(),
       clock,
@@ -115,7 +115,7 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
         return { ...(await serve({ host, port })), takenPorts: ports.slice(0, ports.indexOf(port)) };
       } catch (error) {
         if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EADDRINUSE' || port === ports.at(-1))
-          throw failed({ host, port }, error);
+          throw webError({ host, port }, error);
       }
     }
     throw new Error('unreachable: the last port throws');
@@ -134,9 +134,9 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
     const asked = listen === undefined ? null : readListen(listen);
     const wanted = asked ?? (kept.kind === 'tcp' ? kept : null);
     const isRemote = wanted !== null && !isLoopback(wanted);
-    if (isRemote && !(allowRemote ?? wasRemote)) throw tooFar(wanted);
+    if (isRemote && !(allowRemote ?? wasRemote)) throw remoteAddressError(wanted);
     let takenPorts = /** @type {number[]} */ ([]);
-    if (!open || (wanted && !isAt(open.dashboard.address, wanted))) {
+    if (!open || (wanted && !isServedAt(open.dashboard.address, wanted))) {
       // The same port of another address may be ours. Should the new one fail, the next look opens
       // the old one.
       if (open && wanted?.port === open.dashboard.address.port) await shut();
@@ -194,7 +194,7 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
       problem = null;
       return shut();
     }
-    if (open && isAt(open.dashboard.address, listen)) return keepUp(open);
+    if (open && isServedAt(open.dashboard.address, listen)) return keepUp(open);
     await shut();
     if (isTooFar(listen, allowRemote)) {
       problem = null; // The notices say so while the settings do.

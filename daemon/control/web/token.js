@@ -11,7 +11,7 @@ const SHAPE = /^[\w-]{43}$/;
  * @returns {string}  The one that is kept, or a new one where none is. Throws what the file system
  *   says.
  */
-export function keptToken(file) {
+export function loadToken(file) {
   return readToken(file) ?? newToken(file);
 }
 

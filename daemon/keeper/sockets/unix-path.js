@@ -14,7 +14,7 @@ export const spareOf = (path) => join(dirname(path), `.${basename(path)}.nclust`
  * A private name that is not longer than the path, because the path may have the maximum length.
  * @param {string} path
  */
-export function privateNameFor(path) {
+export function choosePrivateName(path) {
   const length = basename(path).length;
   const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
   // A name of one letter has no room for a dot, and one of these two differs from it.
@@ -31,7 +31,7 @@ export function privateNameFor(path) {
  * @returns {Handle}  Throws the error of link(2): EEXIST when the path exists.
  */
 export function bindPath(path, bind, { isTakenOver }) {
-  const own = privateNameFor(path);
+  const own = choosePrivateName(path);
   const handle = bind(own);
   try {
     if (isTakenOver) removePath(path);

@@ -7,7 +7,7 @@ import { NclustError } from '../../shared/errors.js';
  * @param {() => T} write
  * @returns {T}  Throws ERR_NCLUST_FILE_UNWRITABLE in place of what the system says.
  */
-export function orUnwritable(file, write) {
+export function withUnwritableError(file, write) {
   try {
     return write();
   } catch (cause) {

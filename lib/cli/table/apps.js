@@ -1,4 +1,4 @@
-import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, TARGETS, TARGETS_OR_FILE, changedList, load } from './row.js';
+import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, TARGETS, TARGETS_OR_FILE, changeSummary, load } from './row.js';
 
 /** @import { Command } from './row.js' */
 
@@ -33,7 +33,7 @@ export const APPS = [
       'nclust start api                             again, with all its settings',
       'nclust start api -i 8                        again, with another one',
     ],
-    load: load(() => import('../../commands/apps/start.js'), 'start', changedList),
+    load: load(() => import('../../commands/apps/start.js'), 'start', changeSummary),
   },
   {
     name: 'stop',
@@ -46,7 +46,7 @@ export const APPS = [
       JSON_OPTION,
     ],
     examples: ['nclust stop api worker', 'nclust stop /^web-/', 'nclust stop all', 'nclust stop api --watch'],
-    load: load(() => import('../../commands/apps/simple-changes.js'), 'stop', changedList),
+    load: load(() => import('../../commands/apps/simple-changes.js'), 'stop', changeSummary),
   },
   {
     name: 'restart',
@@ -68,7 +68,7 @@ export const APPS = [
       'nclust restart api --log-type json',
       'nclust restart api --name web -- --port 4000',
     ],
-    load: load(() => import('../../commands/apps/restart.js'), 'restart', changedList),
+    load: load(() => import('../../commands/apps/restart.js'), 'restart', changeSummary),
   },
   {
     name: 'reload',
@@ -89,7 +89,7 @@ export const APPS = [
       'nclust reload api --rollback-window 30s',
       'nclust reload api --interpreter "$(nvm which 24)"',
     ],
-    load: load(() => import('../../commands/apps/restart.js'), 'reload', changedList),
+    load: load(() => import('../../commands/apps/restart.js'), 'reload', changeSummary),
   },
   {
     name: 'delete',
@@ -98,7 +98,7 @@ export const APPS = [
     help: 'stop apps and take them out of the list',
     options: [NO_WAIT, ...OF_FILE, JSON_OPTION],
     examples: ['nclust delete api', 'nclust delete all'],
-    load: load(() => import('../../commands/apps/simple-changes.js'), 'deleteApps', changedList),
+    load: load(() => import('../../commands/apps/simple-changes.js'), 'deleteApps', changeSummary),
   },
   {
     name: 'scale',
@@ -106,14 +106,14 @@ export const APPS = [
     help: 'change the number of instances: N, +N, -N, max or N%',
     options: [NO_WAIT, JSON_OPTION],
     examples: ['nclust scale api 4', 'nclust scale api +2', 'nclust scale api -1', 'nclust scale api 50%'],
-    load: load(() => import('../../commands/apps/simple-changes.js'), 'scale', changedList),
+    load: load(() => import('../../commands/apps/simple-changes.js'), 'scale', changeSummary),
   },
   {
     name: 'reset',
     words: TARGETS,
     help: 'set the restart counters to zero',
     options: [JSON_OPTION],
-    load: load(() => import('../../commands/apps/simple-changes.js'), 'reset', changedList),
+    load: load(() => import('../../commands/apps/simple-changes.js'), 'reset', changeSummary),
   },
   {
     name: 'sendSignal',
@@ -121,7 +121,7 @@ export const APPS = [
     help: 'send a signal to processes',
     options: [JSON_OPTION],
     examples: ['nclust sendSignal SIGUSR2 api'],
-    load: load(() => import('../../commands/apps/simple-changes.js'), 'sendSignal', changedList),
+    load: load(() => import('../../commands/apps/simple-changes.js'), 'sendSignal', changeSummary),
   },
 ];
 
@@ -133,7 +133,7 @@ export const MESSAGES = [
     help: 'send a line to the standard input of an app in fork mode',
     options: [JSON_OPTION],
     examples: ['nclust send 0 "reload plugins"'],
-    load: load(() => import('../../commands/messages.js'), 'send', changedList),
+    load: load(() => import('../../commands/messages.js'), 'send', changeSummary),
   },
   {
     name: 'attach',

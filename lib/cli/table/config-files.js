@@ -1,4 +1,4 @@
-import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, changedList, fileAlone, load } from './row.js';
+import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, changeSummary, fileArgument, load } from './row.js';
 
 /** @import { AskedPlan } from '../../commands/apps/apply.js' */
 /** @import { Command } from './row.js' */
@@ -16,7 +16,7 @@ export const CONFIG = [
     help: 'start the apps of a config file; those that run are restarted',
     takesOptionsOf: 'restart',
     options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH, JSON_OPTION],
-    load: load(() => import('../../commands/apps/start.js'), 'startOrRestart', changedList),
+    load: load(() => import('../../commands/apps/start.js'), 'startOrRestart', changeSummary),
   },
   {
     name: 'startOrReload',
@@ -27,7 +27,7 @@ export const CONFIG = [
     takesOptionsOf: 'reload',
     options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH, JSON_OPTION],
     examples: ['nclust startOrReload ecosystem.config.js --env production'],
-    load: load(() => import('../../commands/apps/start.js'), 'startOrReload', changedList),
+    load: load(() => import('../../commands/apps/start.js'), 'startOrReload', changeSummary),
   },
   {
     name: 'validate',
@@ -47,7 +47,7 @@ export const CONFIG = [
     brief: 'write a config file to begin with',
     help: 'write a config file to begin with; "simple": one of three lines',
     options: [JSON_OPTION],
-    load: load(() => import('../../commands/config.js'), 'init', fileAlone),
+    load: load(() => import('../../commands/config.js'), 'init', fileArgument),
   },
 ];
 
@@ -87,7 +87,7 @@ export const APPLY = [
       const [{ apply }, { renderPlan }, list] = await Promise.all([
         import('../../commands/apps/apply.js'),
         import('../../render/plan.js'),
-        changedList(),
+        changeSummary(),
       ]);
       return {
         run: apply,

@@ -1,4 +1,4 @@
-import { JSON_OPTION, fileAlone, load } from './row.js';
+import { JSON_OPTION, fileArgument, load } from './row.js';
 
 /** @import { Command } from './row.js' */
 
@@ -107,11 +107,11 @@ export const INFORMATION = [
     ],
     examples: ['nclust why api', 'nclust why all --since 2h'],
     load: async () => {
-      const [{ why }, { renderWhy, whyData }] = await Promise.all([
+      const [{ why }, { renderWhy, explainData }] = await Promise.all([
         import('../../commands/why.js'),
         import('../../render/why/why.js'),
       ]);
-      return { run: why, render: renderWhy, json: whyData };
+      return { run: why, render: renderWhy, json: explainData };
     },
   },
   {
@@ -163,7 +163,7 @@ export const INFORMATION = [
       JSON_OPTION,
     ],
     examples: ['nclust profile api --cpu 30s', 'nclust profile 3 --heap --output api.heapsnapshot'],
-    load: load(() => import('../../commands/profile.js'), 'profile', fileAlone),
+    load: load(() => import('../../commands/profile.js'), 'profile', fileArgument),
   },
   {
     name: 'pid',
@@ -172,8 +172,8 @@ export const INFORMATION = [
     options: [JSON_OPTION],
     examples: ['kill -USR2 $(nclust pid api)'],
     load: async () => {
-      const { slotsNamed, pidsOf, renderPids } = await import('../../commands/list.js');
-      return { run: slotsNamed, render: renderPids, json: pidsOf };
+      const { findSlots, pidsOf, renderPids } = await import('../../commands/list.js');
+      return { run: findSlots, render: renderPids, json: pidsOf };
     },
   },
   {
@@ -182,8 +182,8 @@ export const INFORMATION = [
     help: 'print the ids of an app as a list',
     options: [JSON_OPTION],
     load: async () => {
-      const { idsNamed, idsOf, renderIds } = await import('../../commands/list.js');
-      return { run: idsNamed, render: renderIds, json: idsOf };
+      const { findIds, idsOf, renderIds } = await import('../../commands/list.js');
+      return { run: findIds, render: renderIds, json: idsOf };
     },
   },
   {

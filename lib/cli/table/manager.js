@@ -1,4 +1,4 @@
-import { JSON_OPTION, NO_WAIT, changedList, fileAlone, load, loadSetting } from './row.js';
+import { JSON_OPTION, NO_WAIT, changeSummary, fileArgument, load, loadSetting } from './row.js';
 
 /** @import { Command } from './row.js' */
 
@@ -79,13 +79,13 @@ export const HOME = [
     aliases: ['dump'],
     help: 'write the list to a file that resurrect reads',
     options: [['-f, --force', 'also when the list is empty'], JSON_OPTION],
-    load: load(() => import('../../commands/apps/saved-list.js'), 'save', fileAlone),
+    load: load(() => import('../../commands/apps/saved-list.js'), 'save', fileArgument),
   },
   {
     name: 'resurrect',
     help: 'start what was saved and is not in the list',
     options: [NO_WAIT, JSON_OPTION],
-    load: load(() => import('../../commands/apps/saved-list.js'), 'resurrect', changedList),
+    load: load(() => import('../../commands/apps/saved-list.js'), 'resurrect', changeSummary),
   },
   {
     name: 'ping',
@@ -183,7 +183,7 @@ export const BOOT = [
     name: 'cleardump',
     help: 'save an empty list: resurrect brings nothing back',
     options: [JSON_OPTION],
-    load: load(() => import('../../commands/apps/saved-list.js'), 'cleardump', fileAlone),
+    load: load(() => import('../../commands/apps/saved-list.js'), 'cleardump', fileArgument),
   },
   {
     name: 'import',

@@ -71,7 +71,7 @@ const NOT_NEEDED = [
  * @param {Command} row
  * @param {Pick<StartOption, 'flags'>[]} described  Those of its options that describe an app.
  */
-export function notNeeded({ takesOptionsOf, words, options = [] }, described) {
+export function pm2OnlyOptions({ takesOptionsOf, words, options = [] }, described) {
   if (!takesOptionsOf && ![TARGETS, TARGETS_OR_FILE].includes(words ?? '')) return [];
   const own = [...options.map(([flags]) => flags), ...described.map(({ flags }) => flags)];
   return NOT_NEEDED.filter(([flags]) => !own.includes(flags));
@@ -87,7 +87,7 @@ export function notNeeded({ takesOptionsOf, words, options = [] }, described) {
 export function load(module, name, renderer) {
   return async () => {
     const [found, render] = await Promise.all([module(), renderer()]);
-    return { run: found[name], render, isAside: renderer === changedList };
+    return { run: found[name], render, isAside: renderer === changeSummary };
   };
 }
 
@@ -100,13 +100,13 @@ export function loadSetting(module, name, renderer) {
 }
 
 /** The output of a command, for another program. */
-export async function fileAlone() {
-  const { oneLine } = await import('../../render/text.js');
-  return (/** @type {{ file: string }} */ { file }) => `${oneLine(file)}\n`;
+export async function fileArgument() {
+  const { toOneLine } = await import('../../render/text.js');
+  return (/** @type {{ file: string }} */ { file }) => `${toOneLine(file)}\n`;
 }
 
 /** After a change people want to see the whole list, as in PM2. */
-export async function changedList() {
+export async function changeSummary() {
   const { renderList } = await import('../../render/list.js');
   /** @type {Loaded['render']} */
   const render = ({ all }, view) => renderList({ slots: all }, view);

@@ -1,4 +1,4 @@
-import { JSON_OPTION, NO_WAIT, changedList, load } from './row.js';
+import { JSON_OPTION, NO_WAIT, changeSummary, load } from './row.js';
 
 /** @import { Command } from './row.js' */
 
@@ -74,7 +74,7 @@ export const PUBLISH = [
       'export PM2_SERVE_BASIC_AUTH_PASSWORD=...',
       'nclust serve ./reports 8080 --ftp --basic-auth-username ann',
     ],
-    load: load(() => import('../../commands/serve.js'), 'serve', changedList),
+    load: load(() => import('../../commands/serve.js'), 'serve', changeSummary),
   },
   {
     name: 'deploy',

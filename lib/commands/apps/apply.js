@@ -1,7 +1,7 @@
 import { carryOut } from '../../cli/session/await-change.js';
 import { outcome } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
-import { keptApps } from '../../client/not-running.js';
+import { countSavedApps } from '../../client/not-running.js';
 import { readConfig } from '../../config/file/read.js';
 import { withVersioning } from '../../config/spec/git.js';
 import { createPaint } from '../../render/paint.js';
@@ -124,7 +124,7 @@ function refuseHalf({ only, prune }) {
  * @returns {Promise<AskedPlan>}
  */
 async function askForPlan(context, request, shown) {
-  const client = (await context.present()) ?? (keptApps(context.home) > 0 ? await context.manager() : null);
+  const client = (await context.present()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
   const { plan, left } = client
     ? await client.request('apply', { ...request, dryRun: true, token: newToken() })
     : { plan: allNew(request), left: [] };

@@ -22,7 +22,7 @@ const DONE = { start: 'Started', restart: 'Restarted', reload: 'Reloaded' };
  * @param {string[]} words
  * @returns {string | null}  Throws ERR_NCLUST_USAGE when other words stand beside it.
  */
-export function fileAmong(words) {
+export function splitFile(words) {
   const file = words.find((word) => word === '-' || isConfigName(word)) ?? null;
   if (file === null || words.length === 1) return file;
   const others = words.filter((word) => word !== file);
@@ -52,7 +52,7 @@ function quoteAll(words) {
 export async function renewFromFile(context, how, file, options, read) {
   const { wait, json } = options;
   const isCounted = read.instances !== undefined;
-  const config = await readSpecs(context, wantedOf(context, file, options, read));
+  const config = await readSpecs(context, readFileApps(context, file, options, read));
   const client = await context.manager();
   const request = {
     specs: config.specs,
@@ -110,10 +110,10 @@ function explainInstances({ name, changes, kept }) {
  *   ERR_NCLUST_BAD_CONFIG.
  */
 export async function reachTargets(context, words, options) {
-  const file = fileAmong(words);
+  const file = splitFile(words);
   if (file === null) return reachListed(context, words);
   const { readNames } = await import('../../config/file/read.js');
-  const { names, file: path } = await readNames(wantedOf(context, file, options, {}));
+  const { names, file: path } = await readNames(readFileApps(context, file, options, {}));
   if (names.length === 0) throw noApps(path);
   const { client } = await reachListed(context, names);
   const { slots } = await client.request('list');
@@ -138,7 +138,7 @@ export async function reachTargets(context, words, options) {
  * @param {Record<string, any>} read
  * @returns {Wanted}
  */
-export function wantedOf({ cwd, env: shell, node, talk }, file, { env = null, only = null }, read) {
+export function readFileApps({ cwd, env: shell, node, talk }, file, { env = null, only = null }, read) {
   const { interpreterArgs = read.nodeArgs } = read;
   const options = {
     ...read,

@@ -3,7 +3,7 @@ import { outcome } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { readReloadOptions, readRestartOptions, specFields } from '../../config/options/options.js';
 import { snapshot } from '../../config/spec/build.js';
-import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
+import { splitFile, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
 import { reachListed } from './targets.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
@@ -23,7 +23,7 @@ import { reachListed } from './targets.js';
  */
 export async function restart(context, words, options, args = []) {
   const read = readRestartOptions(options);
-  const file = fileAmong(words);
+  const file = splitFile(words);
   if (file !== null) return renewFromFile(context, 'restart', file, options, withArgs(read, args));
   sayOnlyForFiles(context, options);
   const { client, targets } = await reachListed(context, words);
@@ -54,7 +54,7 @@ export async function restart(context, words, options, args = []) {
  */
 export async function reload(context, words, options, args = []) {
   const read = readReloadOptions(options);
-  const file = fileAmong(words);
+  const file = splitFile(words);
   if (file !== null) return renewFromFile(context, 'reload', file, options, withArgs(read, args));
   sayOnlyForFiles(context, options);
   const { client, targets } = await reachListed(context, words);

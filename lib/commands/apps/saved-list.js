@@ -1,7 +1,7 @@
 import { carryOut } from '../../cli/session/await-change.js';
 import { outcome } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
-import { keptApps } from '../../client/not-running.js';
+import { countSavedApps } from '../../client/not-running.js';
 import { NclustError } from '../../shared/errors.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
@@ -31,7 +31,7 @@ export async function save(context, _targets, { force = false, json }) {
  * @returns {Promise<Outcome>}  Throws ERR_NCLUST_DUMP_MISSING when there is neither.
  */
 export async function resurrect(context, _targets, options) {
-  const isListKept = !(await context.running()) && keptApps(context.home) > 0;
+  const isListKept = !(await context.running()) && countSavedApps(context.home) > 0;
   const client = await context.manager();
   const saved = await startSaved(context, client, options.wait, isListKept);
   const slots = isListKept ? (await client.request('list')).slots : saved;

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
 import { outcome } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
-import { keptApps } from '../../client/not-running.js';
+import { countSavedApps } from '../../client/not-running.js';
 import { findConfig } from '../../config/find.js';
 import {
   readReloadOptions,
@@ -19,7 +19,7 @@ import { buildSpec, locate, snapshot } from '../../config/spec/build.js';
 import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
-import { fileAmong, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
+import { splitFile, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
@@ -45,7 +45,7 @@ export async function start(context, targets, options, args) {
   const given = { ...options, ...(options.stopExitCodes ? { stopExitCodes: words.codes } : {}), watch: watched.watch };
   const all = watched.targets;
   const read = readStartOptions(given);
-  const file = all.length === 0 ? findConfig(context.cwd) : fileAmong(all);
+  const file = all.length === 0 ? findConfig(context.cwd) : splitFile(all);
   if (file !== null) return renewFromFile(context, 'start', file, options, withArgs(read, args));
   if (all.length === 0) throw nothingToStart(context);
   sayOnlyForFiles(context, options);
@@ -109,7 +109,7 @@ export async function start(context, targets, options, args) {
  * @param {Context} context
  */
 async function reach(context) {
-  return (await context.present()) ?? (keptApps(context.home) > 0 ? context.manager() : null);
+  return (await context.present()) ?? (countSavedApps(context.home) > 0 ? context.manager() : null);
 }
 
 /**
@@ -187,9 +187,9 @@ function isResting({ status }) {
  * @returns {Promise<SlotStatus[]>}
  */
 async function startChanged(context, client, targets, { read: { name: _, ...read }, args, options }) {
-  const { changedSpecs } = await import('../../config/spec/change.js');
+  const { changeSpecs } = await import('../../config/spec/change.js');
   const { slots: known } = await client.request('list', { targets, detail: true });
-  const specs = changedSpecs(known, { read, args, isShellNew: options.updateEnv === true }, context);
+  const specs = changeSpecs(known, { read, args, isShellNew: options.updateEnv === true }, context);
   const request = {
     specs,
     how: 'start',

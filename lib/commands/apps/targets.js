@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
-import { keptApps, nothingThere } from '../../client/not-running.js';
+import { countSavedApps, noManagerNotice } from '../../client/not-running.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Client } from '../../client/client.js' */
@@ -15,8 +15,8 @@ import { keptApps, nothingThere } from '../../client/not-running.js';
  *   them. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function reachListed(context, targets) {
-  const client = (await context.present()) ?? (keptApps(context.home) > 0 ? await context.manager() : null);
-  if (!client) throw nothingThere(context, targets);
+  const client = (await context.present()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
+  if (!client) throw noManagerNotice(context, targets);
   return { client, targets: await absoluteScripts(context, client, targets) };
 }
 

@@ -3,7 +3,7 @@
 // Start at: evaluate() below, then import-config.js.
 import { describeError } from './describe-error.js';
 import { importConfig } from './import-config.js';
-import { asPlain } from './plain.js';
+import { toPlain } from './plain.js';
 
 /** @import { Loaded } from '../file/load.js' */
 /** @import { EvaluationError } from './describe-error.js' */
@@ -31,7 +31,7 @@ evaluate().then((found) => answer(found), fail);
 async function evaluate() {
   const exported = await exportOf(await importConfig(file));
   const isFunction = typeof exported === 'function';
-  return { ...asPlain(await (isFunction ? exported({ env }) : exported)), isFunction, variables: changedVariables() };
+  return { ...toPlain(await (isFunction ? exported({ env }) : exported)), isFunction, variables: changedVariables() };
 }
 
 /** @param {unknown} error */

@@ -11,7 +11,7 @@ const DEPTH_MAX = 100;
  * @param {unknown} value
  * @returns {{ value: unknown, oddities: Oddity[] }}
  */
-export function asPlain(value) {
+export function toPlain(value) {
   /** @type {Oddity[]} */
   const oddities = [];
   return { value: copy(value, '', [], oddities), oddities };

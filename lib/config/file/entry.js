@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path';
 import { nearWords } from '../../shared/did-you-mean.js';
-import { faultAt, faultOf, FOR_EDITORS, holds, isRecord, within } from '../faults.js';
-import { asEnvironment } from '../options/file-only.js';
+import { faultAt, faultOf, FOR_EDITORS, holds, isRecord, withKeyPath } from '../faults.js';
+import { readEnvironment } from '../options/file-only.js';
 import { ATTRIBUTES, ENVIRONMENT_PREFIX, findAttribute, wordsFor } from '../options/schema.js';
 import { placeScript } from '../place-script.js';
 import { findProgram } from '../spec/find-program.js';
@@ -14,7 +14,7 @@ import { isServeApp, serveApp, staticSite } from './static-site.js';
  * @typedef {object} Entry
  * @property {string} keyPath
  * @property {Record<string, any>} options  By the key of their row; absent ones are absent.
- * @property {Record<string, ReturnType<typeof asEnvironment>>} environments  The variables of each
+ * @property {Record<string, ReturnType<typeof readEnvironment>>} environments  The variables of each
  *   `env_<name>`.
  * @property {Fault[]} faults
  * @property {string[]} warnings
@@ -40,11 +40,13 @@ export function readEntry(entry, keyPath) {
     try {
       readOne(read, word, value, said);
     } catch (error) {
-      read.faults.push(faultOf(error, within(keyPath, word)));
+      read.faults.push(faultOf(error, withKeyPath(keyPath, word)));
     }
   }
   if (read.options.script === undefined && !said.has('script'))
-    read.faults.push(faultAt(within(keyPath, 'script'), 'is missing', 'a file, a program in PATH or a shell command'));
+    read.faults.push(
+      faultAt(withKeyPath(keyPath, 'script'), 'is missing', 'a file, a program in PATH or a shell command'),
+    );
   return read;
 }
 
@@ -55,11 +57,11 @@ export function readEntry(entry, keyPath) {
  * @param {Map<string, string>} said  Attributes that have been read, and what they were called.
  */
 function readOne(read, word, value, said) {
-  const where = within(read.keyPath, word);
+  const where = withKeyPath(read.keyPath, word);
   const row = findAttribute(word);
   if (!row) {
     if (word.startsWith(ENVIRONMENT_PREFIX))
-      read.environments[word.slice(ENVIRONMENT_PREFIX.length)] = asEnvironment(value, where);
+      read.environments[word.slice(ENVIRONMENT_PREFIX.length)] = readEnvironment(value, where);
     else read.warnings.push(unknownKey(where, word));
     return;
   }
@@ -67,7 +69,7 @@ function readOne(read, word, value, said) {
   said.set(row.name, word);
   if (before !== undefined)
     read.warnings.push(
-      `"${where}" is the same attribute as "${within(read.keyPath, before)}", and counts in its place.`,
+      `"${where}" is the same attribute as "${withKeyPath(read.keyPath, before)}", and counts in its place.`,
     );
   const found = row.read(value, where);
   if (row.note === undefined) read.options[row.key] = found;

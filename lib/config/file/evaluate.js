@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { NclustError } from '../../shared/errors.js';
 import { DURATION_FORMS, formatDuration, parseDuration } from '../../shared/units.js';
 import { placeIn } from '../evaluation/describe-error.js';
-import { unreadable } from '../faults.js';
+import { unreadableError } from '../faults.js';
 import { typeStrippingFlags } from '../spec/interpreter.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
@@ -26,7 +26,7 @@ const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
 export async function evaluate(file, { env, version, patience }) {
   const flags = /\.[cm]?ts$/.test(file) ? typeStrippingFlags(version) : [];
   if (flags === null)
-    throw unreadable(file, `Node.js ${version} cannot run TypeScript`, {
+    throw unreadableError(file, `Node.js ${version} cannot run TypeScript`, {
       hint: 'Use Node.js 22.18 or newer, or write the file as .js, .json or .yaml.',
     });
   // What it prints is talk: stdout is for the data of the command.
@@ -37,7 +37,7 @@ export async function evaluate(file, { env, version, patience }) {
   });
   const answer = await withPatience(file, answerOf(child, file), patience).finally(() => end(child));
   if ('error' in answer)
-    throw unreadable(file, answer.error.message, {
+    throw unreadableError(file, answer.error.message, {
       ...answer.error,
       ...(answer.error.line === null ? await syntaxPlace(file, flags) : {}),
     });
@@ -59,12 +59,16 @@ function answerOf(child, file) {
     child.once('message', (answer) => resolve(/** @type {Answer} */ (answer)));
     child.once('error', (cause) =>
       reject(
-        unreadable(file, `no process could be started for it (${/** @type {NodeJS.ErrnoException} */ (cause).code})`, {
-          cause,
-        }),
+        unreadableError(
+          file,
+          `no process could be started for it (${/** @type {NodeJS.ErrnoException} */ (cause).code})`,
+          {
+            cause,
+          },
+        ),
       ),
     );
-    child.once('exit', (code, signal) => reject(unreadable(file, ending(code, signal))));
+    child.once('exit', (code, signal) => reject(unreadableError(file, ending(code, signal))));
   });
 }
 
@@ -107,7 +111,7 @@ const NEXT_WORD_MS = 15_000;
  * @param {Record<string, string | undefined>} shell
  * @returns {Patience}  Throws ERR_NCLUST_USAGE.
  */
-export function patienceOf(shell) {
+export function evaluationLimits(shell) {
   const text = shell[LIMIT_VARIABLE];
   const limitMs = text === undefined || text === '' ? LIMIT_MS : parseDuration(text);
   if (limitMs === null)
@@ -161,7 +165,7 @@ async function withPatience(file, evaluation, { limitMs, firstWordMs, talk }) {
  * @param {number} limitMs
  */
 function tooLate(file, limitMs) {
-  return unreadable(file, `it has exported nothing within ${formatDuration(limitMs)}, and was ended`, {
+  return unreadableError(file, `it has exported nothing within ${formatDuration(limitMs)}, and was ended`, {
     hint:
       `It waits for something at its top level, in its function or for its promise, or it loops. A ` +
       `longer limit: ${LIMIT_VARIABLE}=5m`,

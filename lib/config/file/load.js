@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
-import { asPlain } from '../evaluation/plain.js';
-import { unreadable } from '../faults.js';
+import { toPlain } from '../evaluation/plain.js';
+import { unreadableError } from '../faults.js';
 import { PACKAGE_KEYS } from '../find.js';
 import { evaluate } from './evaluate.js';
 
@@ -46,7 +46,7 @@ export async function loadConfig(file, { env, version, stdin, patience }) {
  */
 function plain(value) {
   // YAML has names for parts of itself, and bytes and sets.
-  return { ...asPlain(value), isFunction: false };
+  return { ...toPlain(value), isFunction: false };
 }
 
 /** @param {string} file */
@@ -60,7 +60,7 @@ async function textOf(file) {
         hint: 'Check the path; "nclust init" writes a config file.',
         cause,
       });
-    throw unreadable(file, code === 'EISDIR' ? 'it is a folder' : String(code), { cause });
+    throw unreadableError(file, code === 'EISDIR' ? 'it is a folder' : String(code), { cause });
   }
 }
 
@@ -82,7 +82,7 @@ async function parseJson(text, file) {
       lineNumber = null,
       columnNumber = null,
     } = /** @type {SyntaxError & { lineNumber?: number, columnNumber?: number }} */ (error);
-    throw unreadable(file, message.replace(/^JSON5: /, '').replace(/ at \d+:\d+$/, ''), {
+    throw unreadableError(file, message.replace(/^JSON5: /, '').replace(/ at \d+:\d+$/, ''), {
       line: lineNumber,
       column: columnNumber,
       cause: error,
@@ -100,7 +100,7 @@ async function parseYaml(text, file) {
   const document = parseDocument(withoutMark(text), { merge: true, prettyErrors: true });
   const [error] = document.errors;
   if (error)
-    throw unreadable(file, error.message.split(/ at line \d+/)[0], {
+    throw unreadableError(file, error.message.split(/ at line \d+/)[0], {
       line: error.linePos?.[0].line,
       column: error.linePos?.[0].col,
       cause: error,
@@ -108,7 +108,7 @@ async function parseYaml(text, file) {
   try {
     return document.toJS();
   } catch (cause) {
-    throw unreadable(file, /** @type {Error} */ (cause).message, { cause });
+    throw unreadableError(file, /** @type {Error} */ (cause).message, { cause });
   }
 }
 
@@ -132,7 +132,7 @@ function ofPackage(content, file) {
     (key) => /** @type {Record<string, unknown> | null} */ (content)?.[key] !== undefined,
   );
   if (found === undefined)
-    throw unreadable(file, `it has no key ${PACKAGE_KEYS.map((key) => `"${key}"`).join(' or ')}`, {
+    throw unreadableError(file, `it has no key ${PACKAGE_KEYS.map((key) => `"${key}"`).join(' or ')}`, {
       hint: 'Write a file of its own with: nclust init',
     });
   return { [found]: /** @type {Record<string, unknown>} */ (content)[found] };

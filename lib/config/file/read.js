@@ -5,13 +5,13 @@ import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { nearWords } from '../../shared/did-you-mean.js';
 import { NclustError } from '../../shared/errors.js';
-import { asPlain } from '../evaluation/plain.js';
-import { badConfig, faultAt, shapeOf, within } from '../faults.js';
-import { findConfig, noConfig } from '../find.js';
+import { toPlain } from '../evaluation/plain.js';
+import { badConfig, faultAt, shapeOf, withKeyPath } from '../faults.js';
+import { findConfig, noConfigError } from '../find.js';
 import { TOP_LEVEL } from '../options/schema.js';
 import { specOfEntry } from '../spec/of-entry.js';
 import { readEntry, readSite, settleEntry } from './entry.js';
-import { patienceOf } from './evaluate.js';
+import { evaluationLimits } from './evaluate.js';
 import { loadConfig, STDIN } from './load.js';
 
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
@@ -110,14 +110,19 @@ export async function describeConfig({
 }) {
   const isObject = object !== undefined;
   const path = isObject ? null : given === null ? findConfig(cwd) : given === STDIN ? STDIN : resolve(cwd, given);
-  if (path === null && !isObject) throw noConfig(cwd);
+  if (path === null && !isObject) throw noConfigError(cwd);
   const isFile = path !== null && path !== STDIN;
   const folder = isFile ? dirname(path) : cwd;
   const shown = isFile ? path : isObject ? 'the object' : 'stdin';
   const { value, oddities, isFunction } =
     path === null
-      ? { ...asPlain(object), isFunction: false }
-      : await loadConfig(path, { env, version: node.version, stdin, patience: () => ({ ...patienceOf(shell), talk }) });
+      ? { ...toPlain(object), isFunction: false }
+      : await loadConfig(path, {
+          env,
+          version: node.version,
+          stdin,
+          patience: () => ({ ...evaluationLimits(shell), talk }),
+        });
   const shape = shapeOf(value);
   const read = [
     ...shape.apps.map(({ keyPath, entry }) => readEntry(entry, keyPath)),
@@ -209,7 +214,7 @@ function namesTwice(entries) {
       ? []
       : [
           faultAt(
-            within(keyPath, 'name'),
+            withKeyPath(keyPath, 'name'),
             `is "${name}", as that of ${entries[first].keyPath || 'another app'} is`,
             'a name of its own; for several processes of one app there is "instances"',
           ),

@@ -1,5 +1,5 @@
 import { FILTER_FORMS, isVariableName, SECRET_FORMS } from '../../shared/spec/environment.js';
-import { asText, badKind, badOption } from './readers.js';
+import { readText, badKind, badOption } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
@@ -95,7 +95,7 @@ export const ENVIRONMENT_OPTIONS = [
 function asEnvFiles(value, where) {
   if (value === false || value === null) return [];
   const files = (Array.isArray(value) ? value : [value]).map((one) =>
-    typeof one === 'string' ? asText(one, where) : refuse(where, one, FILES_FORMS),
+    typeof one === 'string' ? readText(one, where) : refuse(where, one, FILES_FORMS),
   );
   return files.length === 1 && files[0] === 'none' ? [] : files;
 }

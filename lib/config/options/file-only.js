@@ -15,7 +15,7 @@ const PORT_FORMS = 'a number from 0 to 65535, or the path of a Unix socket';
  * @param {string} where
  * @returns {Record<string, string | number | boolean>}
  */
-export function asEnvironment(value, where) {
+export function readEnvironment(value, where) {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badKind(where, value, ENVIRONMENT_FORMS);
   const declared = Object.entries(value).filter(([, one]) => one !== undefined && one !== null);
@@ -105,7 +105,7 @@ export const FILE_OPTIONS = [
     name: 'env',
     key: 'env',
     field: 'env',
-    read: asEnvironment,
+    read: readEnvironment,
     accepted: ENVIRONMENT_FORMS,
     schema: { type: 'object' },
     default: 'none',

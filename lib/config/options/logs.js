@@ -10,7 +10,7 @@ import {
   TIME_FORMAT,
 } from '../../shared/spec/logs.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
-import { asFlag, asText, badOption, KINDS, wordsOf } from './readers.js';
+import { readFlag, readText, badOption, KINDS, wordsOf } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 /** @import { ValueKind } from './readers.js' */
@@ -105,7 +105,7 @@ export const LOG_OPTIONS = [
     key: 'time',
     field: 'logDateFormat',
     ...KINDS.flag,
-    read: (value, where) => (asFlag(value, where) ? TIME_FORMAT : null),
+    read: (value, where) => (readFlag(value, where) ? TIME_FORMAT : null),
     default: 'false',
     help: `the date before each line, as ${TIME_FORMAT}`,
   },
@@ -230,7 +230,7 @@ export const LOG_OPTIONS = [
  */
 function asFile(value, where) {
   if (value === 'none') return '/dev/null';
-  return value === 'default' ? '' : asText(value, where);
+  return value === 'default' ? '' : readText(value, where);
 }
 
 /**
@@ -239,7 +239,7 @@ function asFile(value, where) {
  */
 function asCombinedFile(value, where) {
   if (value === true) return 'default';
-  return value === 'none' || value === false ? '' : asText(value, where);
+  return value === 'none' || value === false ? '' : readText(value, where);
 }
 
 /**

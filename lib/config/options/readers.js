@@ -72,7 +72,7 @@ function shown(value) {
  * @param {unknown} value
  * @param {string} where
  */
-export function asText(value, where) {
+export function readText(value, where) {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || text.trim() === '') throw badOption(where, value, TEXT_FORMS);
   return text;
@@ -132,7 +132,7 @@ function asDuration(value, where) {
  * @param {unknown} value
  * @param {string} where
  */
-export function asFlag(value, where) {
+export function readFlag(value, where) {
   if (value === 'true' || value === true) return true;
   if (value === 'false' || value === false) return false;
   throw badOption(where, value, FLAG_FORMS);
@@ -184,15 +184,15 @@ function asSignal(value, where) {
 
 /** @satisfies {Record<string, ValueKind>} */
 export const KINDS = {
-  text: { read: asText, accepted: TEXT_FORMS, schema: { type: 'string' } },
+  text: { read: readText, accepted: TEXT_FORMS, schema: { type: 'string' } },
   /** What people write without quotes in YAML. */
-  word: { read: asText, accepted: TEXT_FORMS, schema: { type: ['string', 'number'] } },
+  word: { read: readText, accepted: TEXT_FORMS, schema: { type: ['string', 'number'] } },
   words: {
     read: asWords,
     accepted: WORDS_FORMS,
     schema: { type: ['string', 'array'], items: { type: ['string', 'number'] } },
   },
-  flag: { read: asFlag, accepted: FLAG_FORMS, schema: { type: 'boolean' } },
+  flag: { read: readFlag, accepted: FLAG_FORMS, schema: { type: 'boolean' } },
   whole: { read: asWhole, accepted: WHOLE_FORMS, schema: { type: 'integer', minimum: 0 } },
   duration: { read: asDuration, accepted: DURATION_FORMS, schema: { type: ['number', 'string'] } },
   signal: { read: asSignal, accepted: SIGNAL_FORMS, schema: { type: ['string', 'number'] } },

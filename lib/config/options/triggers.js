@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { readWatchPattern, TRIGGER_RULES } from '../../shared/spec/triggers.js';
 import { BYTES_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
-import { asFlag, asText, badOption } from './readers.js';
+import { readFlag, readText, badOption } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
@@ -137,7 +137,7 @@ export const ADDING_OPTIONS = [
     key: 'autostart',
     field: 'autostart',
     name: 'autostart',
-    read: asFlag,
+    read: readFlag,
     accepted: 'true or false',
     schema: { type: 'boolean' },
     default: 'true',
@@ -244,7 +244,7 @@ function asMemory(value, where) {
  * @param {string} where
  */
 function asPidFile(value, where) {
-  return value === 'default' ? '' : asText(value, where);
+  return value === 'default' ? '' : readText(value, where);
 }
 
 /**

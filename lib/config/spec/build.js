@@ -7,7 +7,7 @@ import { NclustError } from '../../shared/errors.js';
 import { openAsUser, userOf } from '../../shared/host/as-user.js';
 import { checkSpec } from '../../shared/spec/spec.js';
 import { specFields } from '../options/options.js';
-import { findProgram, noScript } from './find-program.js';
+import { findProgram, noScriptError } from './find-program.js';
 import { resolveProgram, wordsOf } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
@@ -119,7 +119,7 @@ export function locate(target, cwd, { cwd: shellCwd, env }) {
   if (target.trim().includes(' ')) return { script: target.trim(), isCommand: true };
   const program = target.includes('/') ? null : findProgram(target, { path: env.PATH, cwd });
   if (program) return { script: program, isCommand: false };
-  throw noScript(target, files[0]);
+  throw noScriptError(target, files[0]);
 }
 
 /**

@@ -48,7 +48,7 @@ const STARTABLE = new Set([...OPTIONS_OF.restart.map(({ key }) => key), 'instanc
  * @param {Surroundings} surroundings
  * @returns {AppSpec[]}  Throws ERR_NCLUST_USAGE and what specChange() throws.
  */
-export function changedSpecs(slots, { read, args, isShellNew }, surroundings) {
+export function changeSpecs(slots, { read, args, isShellNew }, surroundings) {
   const specs = new Map(slots.map((slot) => [slot.name, /** @type {AppSpec} */ (slot.spec)]));
   const fixed = Object.keys(read).find((key) => !STARTABLE.has(key));
   if (fixed !== undefined)

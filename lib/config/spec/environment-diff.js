@@ -55,7 +55,7 @@ export function envDiff({ spec, effectiveEnv = {}, ...place }, shell, home) {
  * @param {Record<string, string>} shell
  * @param {string} home
  */
-export function declaredDiff(slot, shell, home) {
+export function diffDeclared(slot, shell, home) {
   return envDiff(slot, shell, home).filter(({ change, origin }) => change !== 'removed' && origin !== ORIGINS.nclust);
 }
 

@@ -42,7 +42,7 @@ export function isProgram(file) {
  * @param {string} file  Where it would be, absolute.
  * @returns {NclustError}  ERR_NCLUST_SCRIPT_NOT_FOUND, with what may have been meant.
  */
-export function noScript(target, file) {
+export function noScriptError(target, file) {
   if (isDirectory(file)) return isFolder(target, file);
   const [near] = nearFiles(file);
   return new NclustError(

@@ -1,5 +1,5 @@
 import { NclustError } from '../../shared/errors.js';
-import { faultAt, faultOf, within } from '../faults.js';
+import { faultAt, faultOf, withKeyPath } from '../faults.js';
 import { placeScript } from '../place-script.js';
 import { buildSpec } from './build.js';
 
@@ -63,11 +63,11 @@ function faultFor(error, { keyPath, options, folders }) {
   if (code === 'ERR_NCLUST_SCRIPT_NOT_FOUND') {
     const looked = folders.map((one) => `"${one}"`).join(' or ');
     return faultAt(
-      within(keyPath, 'script'),
+      withKeyPath(keyPath, 'script'),
       `is ${JSON.stringify(options.script)}, which is no file in ${looked} and no program in PATH`,
       'a file, a program in PATH, or a shell command with a space',
     );
   }
   const attribute = code && ATTRIBUTE_OF[code];
-  return faultOf(error, attribute ? within(keyPath, attribute) : keyPath);
+  return faultOf(error, attribute ? withKeyPath(keyPath, attribute) : keyPath);
 }

@@ -1,5 +1,5 @@
 import { toPm2 } from '../../render/jlist.js';
-import { asNclustError, NclustError } from '../../shared/errors.js';
+import { toNclustError, NclustError } from '../../shared/errors.js';
 
 /** @import { ErrorCode } from '../../shared/errors.js' */
 /** @import { ProcessInEvent, SlotStatus } from '../../shared/wire/protocol.js' */
@@ -236,8 +236,8 @@ const NOT_FOUND_BY = {
  * @param {unknown} what  Its first argument.
  * @returns {NclustError}  In PM2's words where programs look at them; `code` and `hint` are ours.
  */
-export function inPm2Words(thrown, method, what) {
-  const error = asNclustError(thrown);
+export function toPm2Error(thrown, method, what) {
+  const error = toNclustError(thrown);
   if (method === 'sendDataToProcessId') return error;
   if (error.code === 'ERR_NCLUST_APP_NOT_FOUND')
     return reworded(error, NOT_FOUND_BY[method] ?? (what === 'all' ? NOTHING_THERE : NOT_FOUND));

@@ -10,7 +10,7 @@ import { NclustError } from '../../shared/errors.js';
 import { resolveHome } from '../../shared/paths.js';
 import { connect } from '../connect.js';
 import { Bus } from './bus.js';
-import { CALLS, inPm2Words } from './calls.js';
+import { CALLS, toPm2Error } from './calls.js';
 
 /** @import { Nclust } from '../nclust.js' */
 
@@ -138,7 +138,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
       await Promise.all([...buses].map((bus) => bus.ready()));
       return await CALLS[method](nclust, ...args);
     } catch (error) {
-      throw inPm2Words(error, method, args[0]);
+      throw toPm2Error(error, method, args[0]);
     }
   }
 }

@@ -1,6 +1,6 @@
-import { count, endOf, isAsked, quoted } from '../event-text.js';
-import { ago, clockTime, coarse } from '../time.js';
-import { subjectOf, within } from './fold.js';
+import { count, describeEnd, isAsked, quoteName } from '../event-text.js';
+import { formatAgo, clockTime, formatCoarse } from '../time.js';
+import { subjectOf, isWithin } from './fold.js';
 
 /** @import { Story } from '../../commands/why.js' */
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
@@ -19,7 +19,7 @@ const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'sto
  * @returns {{ status: ShownStatus | 'gone' | 'unknown', text: string, next: string | null }}
  *   `next`: the command to type.
  */
-export function answerOf({ name, slots, events }, { isRunning, nowMs }) {
+export function explain({ name, slots, events }, { isRunning, nowMs }) {
   const own = events.filter(({ app }) => app === name);
   if (slots.length === 0) return withoutSlots(name, own, { isRunning, nowMs });
   const status = /** @type {ShownStatus} */ (
@@ -42,20 +42,20 @@ export function answerOf({ name, slots, events }, { isRunning, nowMs }) {
 function onlineText(name, slots, { crashes, own, nowMs }) {
   const last = crashes.at(-1);
   if (!last) return `${name} is online${since(firstStart(slots), nowMs)}${afterRollout(slots, own)}`;
-  const how = `${endOf(last)}${quoted(last)}`;
+  const how = `${describeEnd(last)}${quoteName(last)}`;
   // A crash of long ago does not explain how the app is now.
   if (nowMs - last.at > APART_MS)
     return (
       `${name} is online${since(firstStart(slots), nowMs)}; ` +
       `${slots.length === 1 ? 'it' : `instance ${last.slot}`} last died at ${clockTime(last.at, nowMs)}, ` +
-      `${ago(last.at, nowMs)}: ${how}`
+      `${formatAgo(last.at, nowMs)}: ${how}`
     );
   const starts = slots.flatMap(({ id, startedAtMs }) =>
     startedAtMs !== null && crashes.some((crash) => crash.id === id) ? [startedAtMs] : [],
   );
   const who = slots.length === 1 ? '' : `; ${subjectOf(crashes).trimEnd()}`;
   const after =
-    crashes.length === 1 ? 'a crash: ' : `${crashes.length} crashes within ${within(crashes[0].at, last.at)}; last: `;
+    crashes.length === 1 ? 'a crash: ' : `${crashes.length} crashes within ${isWithin(crashes[0].at, last.at)}; last: `;
   return `${name} is online${who}${since(starts.length > 0 ? Math.max(...starts) : null, nowMs)}, after ${after}${how}`;
 }
 
@@ -80,7 +80,7 @@ function downText(name, slots, { worst, crashes, own, nowMs }) {
  * @param {string} name
  * @param {LoggedEvent[]} own
  * @param {{ isRunning: boolean, nowMs: number }} o
- * @returns {ReturnType<typeof answerOf>}
+ * @returns {ReturnType<typeof explain>}
  */
 function withoutSlots(name, own, { isRunning, nowMs }) {
   if (!isRunning)
@@ -93,7 +93,7 @@ function withoutSlots(name, own, { isRunning, nowMs }) {
     };
   const deleted = own.findLast(({ type }) => type === 'deleted');
   const since = deleted
-    ? `: it was deleted at ${clockTime(deleted.at, nowMs)}, ${coarse(nowMs - deleted.at)} ago`
+    ? `: it was deleted at ${clockTime(deleted.at, nowMs)}, ${formatCoarse(nowMs - deleted.at)} ago`
     : ' any more';
   return {
     status: 'gone',
@@ -107,7 +107,7 @@ function withoutSlots(name, own, { isRunning, nowMs }) {
  * @param {number} nowMs
  */
 function since(atMs, nowMs) {
-  return atMs === null ? '' : ` since ${clockTime(atMs, nowMs)} (${coarse(nowMs - atMs)})`;
+  return atMs === null ? '' : ` since ${clockTime(atMs, nowMs)} (${formatCoarse(nowMs - atMs)})`;
 }
 
 /** @param {SlotStatus[]} slots */
@@ -169,10 +169,10 @@ function reasonOf(status, slots, { about, crashes }) {
 function crashNote(crashes) {
   const last = crashes.at(-1);
   if (!last) return '';
-  if (crashes.length === 1) return `: it died once, ${endOf(last)}${quoted(last)}`;
+  if (crashes.length === 1) return `: it died once, ${describeEnd(last)}${quoteName(last)}`;
   return (
-    `: it crashed ${crashes.length} times within ${within(crashes[0].at, last.at)}; last: ` +
-    `${endOf(last)}${quoted(last)}`
+    `: it crashed ${crashes.length} times within ${isWithin(crashes[0].at, last.at)}; last: ` +
+    `${describeEnd(last)}${quoteName(last)}`
   );
 }
 

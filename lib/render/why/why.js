@@ -1,11 +1,11 @@
 // Knows: the text of "nclust why": the answer in one line, and the timeline below it.
 // Must not: read a file or ask the manager; the page of the dashboard loads answer.js and fold.js.
-// Start at: renderWhy(), then answerOf() and foldEvents().
+// Start at: renderWhy(), then explain() and foldEvents().
 import { isAsked } from '../event-text.js';
 import { renderColumns } from '../table.js';
-import { oneLine } from '../text.js';
-import { ago, clockTime } from '../time.js';
-import { answerOf } from './answer.js';
+import { toOneLine } from '../text.js';
+import { formatAgo, clockTime } from '../time.js';
+import { explain } from './answer.js';
 import { foldEvents } from './fold.js';
 
 /** @import { Story } from '../../commands/why.js' */
@@ -27,9 +27,9 @@ export function renderWhy({ stories, ...o }, view) {
  * @param {number} [nowMs]
  * @returns {object[]}  What --json prints.
  */
-export function whyData({ stories, isRunning, sinceMs, lines }, nowMs = Date.now()) {
+export function explainData({ stories, isRunning, sinceMs, lines }, nowMs = Date.now()) {
   return stories.map((story) => {
-    const { status, text, next } = answerOf(story, { isRunning, nowMs });
+    const { status, text, next } = explain(story, { isRunning, nowMs });
     const events = story.events.filter(({ at }) => at >= sinceMs);
     return {
       app: story.name,
@@ -49,28 +49,28 @@ export function whyData({ stories, isRunning, sinceMs, lines }, nowMs = Date.now
  * @param {View} view
  */
 function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
-  const answer = answerOf(story, { isRunning, nowMs });
+  const answer = explain(story, { isRunning, nowMs });
   const timeline = foldEvents(story.events.filter(({ at }) => at >= sinceMs));
   const shown = lastOf(timeline, lines);
   const left = timeline.length - shown.length;
   const rows = renderColumns(
     shown.map(({ at, text, style }) => [
       { text: clockTime(at, nowMs), style: 'dim' },
-      { text: ago(at, nowMs).padStart(8), style: 'dim' },
+      { text: formatAgo(at, nowMs).padStart(8), style: 'dim' },
       { text, style },
     ]),
     { paint },
   ).map((line) => `  ${line}`);
   return `${[
-    paint(answer.status === 'online' ? 'green' : 'red', oneLine(`${answer.text}.`)),
-    ...(answer.next ? [`Next: ${oneLine(answer.next)}`] : []),
+    paint(answer.status === 'online' ? 'green' : 'red', toOneLine(`${answer.text}.`)),
+    ...(answer.next ? [`Next: ${toOneLine(answer.next)}`] : []),
     '',
     ...(left > 0
-      ? [paint('dim', `  (${left} earlier: nclust why ${oneLine(story.name)} --lines ${timeline.length})`)]
+      ? [paint('dim', `  (${left} earlier: nclust why ${toOneLine(story.name)} --lines ${timeline.length})`)]
       : []),
     ...(timeline.length > 0 ? rows : [paint('dim', `  ${quiet(story, { sinceMs, nowMs })}`)]),
     ...wordsLines(story, { nowMs, paint }),
-    ...waitingOf(story).map(({ slot, what }) => `Instance ${slot} waits for ${oneLine(what)}.`),
+    ...waitingOf(story).map(({ slot, what }) => `Instance ${slot} waits for ${toOneLine(what)}.`),
   ].join('\n')}\n`;
 }
 
@@ -80,7 +80,7 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
  */
 function quiet({ name, events }, { sinceMs, nowMs }) {
   if (sinceMs === 0 || events.length === 0) return 'The log of events has nothing about it.';
-  return `Nothing has happened to it since ${clockTime(sinceMs, nowMs)} (all: nclust why ${oneLine(name)}).`;
+  return `Nothing has happened to it since ${clockTime(sinceMs, nowMs)} (all: nclust why ${toOneLine(name)}).`;
 }
 
 /**
@@ -91,8 +91,11 @@ function wordsLines({ events }, { nowMs, paint }) {
   const death = events.findLast((event) => event.type === 'died' && !isAsked(event));
   if (!death?.lines?.length) return [];
   return [
-    paint('bold', `Last words of instance ${death.slot} (${clockTime(death.at, nowMs)}, ${ago(death.at, nowMs)})`),
-    ...death.lines.map((/** @type {string} */ line) => `  ${oneLine(line)}`),
+    paint(
+      'bold',
+      `Last words of instance ${death.slot} (${clockTime(death.at, nowMs)}, ${formatAgo(death.at, nowMs)})`,
+    ),
+    ...death.lines.map((/** @type {string} */ line) => `  ${toOneLine(line)}`),
   ];
 }
 

@@ -15,7 +15,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { may, reach, READ, SEARCH, STICKY, systemError, WRITE } from './user-path.js';
+import { hasPermission, reach, READ, SEARCH, STICKY, systemError, WRITE } from './user-path.js';
 
 /** @import { Stats } from 'node:fs' */
 /** @import { Reached, User } from './user-path.js' */
@@ -71,7 +71,7 @@ export function openAsUser(user, path, flags, mode = 0o600) {
     if (flags & constants.O_EXCL) throw systemError('EEXIST', path);
     if (!isTrusted && !isStored(stat, place)) throw systemError('EINVAL', path);
     const wanted = [READ, WRITE, READ | WRITE][flags & (constants.O_WRONLY | constants.O_RDWR)];
-    if (!isTrusted && !may(user, stat, wanted)) throw systemError('EACCES', path);
+    if (!isTrusted && !hasPermission(user, stat, wanted)) throw systemError('EACCES', path);
     return openSync(place, flags & ~(constants.O_CREAT | constants.O_NOFOLLOW));
   });
 }
@@ -88,7 +88,7 @@ export function connectAsUser(user, path, connect) {
   if (!user) return connect(path);
   return reach(user, path, ({ stat, place, isTrusted }) => {
     if (stat === null) throw systemError('ENOENT', path);
-    if (!isTrusted && !may(user, stat, WRITE)) throw systemError('EACCES', path);
+    if (!isTrusted && !hasPermission(user, stat, WRITE)) throw systemError('EACCES', path);
     return connect(place);
   });
 }
@@ -154,7 +154,7 @@ export function listAsUser(user, folder) {
   if (!user) return readdirSync(folder);
   return reach(user, folder, ({ stat, place, isTrusted }) => {
     if (stat === null) throw systemError('ENOENT', folder);
-    if (!isTrusted && !may(user, stat, READ)) throw systemError('EACCES', folder);
+    if (!isTrusted && !hasPermission(user, stat, READ)) throw systemError('EACCES', folder);
     return readdirSync(place);
   });
 }
@@ -205,7 +205,7 @@ function isStored(stat, place) {
 function allowChange(user, { stat, folder, isTrusted }, path) {
   if (isTrusted) return;
   const isOthers = folder.mode & STICKY && stat !== null && stat.uid !== user.uid && folder.uid !== user.uid;
-  if (isOthers || !may(user, folder, WRITE | SEARCH)) throw systemError('EACCES', path);
+  if (isOthers || !hasPermission(user, folder, WRITE | SEARCH)) throw systemError('EACCES', path);
 }
 
 /**

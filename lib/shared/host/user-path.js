@@ -62,7 +62,7 @@ export function reach(user, path, work, { isFollowing = true } = {}) {
       /** @type {boolean} */
       const isTrusted = isWayTrusted && isClosedTo(user, folder.stat);
       if (!isTrusted && !HAS_PLACES) throw systemError('ENOTSUP', path);
-      if (!isTrusted && !may(user, folder.stat, SEARCH)) throw systemError('EACCES', path);
+      if (!isTrusted && !hasPermission(user, folder.stat, SEARCH)) throw systemError('EACCES', path);
       const { place } = folder;
       const at = (/** @type {string} */ one) => `${place}/${one}`;
       const name = todo.shift() ?? '.';
@@ -142,7 +142,7 @@ function exchange(before, after) {
  * @param {Stats} folder
  */
 function isClosedTo(user, folder) {
-  return folder.uid === 0 && !may(user, folder, WRITE, { inDoubt: true });
+  return folder.uid === 0 && !hasPermission(user, folder, WRITE, { inDoubt: true });
 }
 
 /**
@@ -163,7 +163,7 @@ function isKeptBySticky(folder, found) {
  * @param {{ inDoubt?: boolean }} [o]  Whether the user counts as a member of a group whose members
  *   are not known. Default: false.
  */
-export function may({ uid, gid }, stat, wanted, { inDoubt = false } = {}) {
+export function hasPermission({ uid, gid }, stat, wanted, { inDoubt = false } = {}) {
   const grants = (/** @type {number} */ shift) => ((stat.mode >> shift) & wanted) === wanted;
   if (stat.uid === uid) return grants(6);
   if (stat.gid === gid) return grants(3);

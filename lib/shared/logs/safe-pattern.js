@@ -32,7 +32,7 @@ const FLAGS = /^[imsu]*$/;
  */
 export function createMatcher(grep) {
   const pattern = compile(grep);
-  const straightChars = straightCharsOf(costOf(grep.source).degree + 1);
+  const straightChars = straightCharsOf(estimateCost(grep.source).degree + 1);
   let lookAtChars = LINE_MAX_CHARS;
   /** @type {((text: string) => boolean | null) | null} */
   let guarded = null;
@@ -63,7 +63,7 @@ export function compile({ source, flags }) {
   } catch (error) {
     throw refused(source, `it is not a regular expression (${/** @type {Error} */ (error).message})`);
   }
-  if (costOf(source).isNested)
+  if (estimateCost(source).isNested)
     throw refused(source, 'it repeats something that is repeated already, as (a+)+ does, which can take for ever');
   return pattern;
 }
@@ -137,7 +137,7 @@ const NOTHING = /** @type {Part} */ ({ degree: 0, choices: 0 });
  * @param {string} source  Of a regular expression that is valid.
  * @returns {Cost}
  */
-export function costOf(source) {
+export function estimateCost(source) {
   let isNested = false;
   /** The groups that are open, outermost first. @type {Part[]} */
   const open = [{ ...NOTHING }];

@@ -1,4 +1,4 @@
-import { isFilled, isText, orNull, texts } from './rules.js';
+import { isFilled, isText, nullable, texts } from './rules.js';
 
 /** @import { Rule } from './rules.js' */
 /** @import { AppSpec } from './spec.js' */
@@ -44,10 +44,10 @@ export const ENVIRONMENT_RULES = {
   },
   fileEnv: { accepts: areFileEnvs, accepted: 'a list of { "file", "env" }', fallback: [] },
   secrets: { accepts: areSecrets, accepted: `an object whose values are ${SECRET_FORMS}`, fallback: {} },
-  incrementVar: orNull({ accepts: isVariableName, accepted: 'the name of a variable' }, 'none'),
+  incrementVar: nullable({ accepts: isVariableName, accepted: 'the name of a variable' }, 'none'),
   filterEnv: { accepts: isFilter, accepted: `${FILTER_FORMS}, or false`, fallback: false },
   envUnquoted: texts(),
-  envName: orNull({ accepts: isFilled, accepted: 'a text' }, 'none'),
+  envName: nullable({ accepts: isFilled, accepted: 'a text' }, 'none'),
 };
 
 /** @param {unknown} value */
@@ -119,7 +119,7 @@ export const MASK = '***';
  * @returns {Layer[]}
  */
 export function layersOf(spec, { id, slot }, home, secrets = masked(spec)) {
-  const declared = declaredLayers(spec);
+  const declared = readDeclaredLayers(spec);
   return [
     ...declared,
     { origin: 'increment_var', env: incremented(spec, flatten(declared), slot) },
@@ -144,10 +144,10 @@ export function flatten(layers) {
  * @param {AppSpec} spec
  * @returns {Layer[]}
  */
-export function declaredLayers(spec) {
+export function readDeclaredLayers(spec) {
   return [
     { origin: 'interpreter', env: spec.interpreterEnv },
-    { origin: 'shell', env: filtered(spec.shellEnv, spec.filterEnv) },
+    { origin: 'shell', env: filterShell(spec.shellEnv, spec.filterEnv) },
     { origin: 'user', env: spec.ownerEnv },
     ...spec.fileEnv.map(({ file, env }) => ({ origin: /** @type {const} */ ('file'), file, env })),
     { origin: 'env', env: spec.env },
@@ -159,7 +159,7 @@ export function declaredLayers(spec) {
  * @param {Record<string, string>} shellEnv
  * @param {AppSpec['filterEnv']} filter
  */
-export function filtered(shellEnv, filter) {
+export function filterShell(shellEnv, filter) {
   if (filter === false) return shellEnv;
   return Object.fromEntries(Object.entries(shellEnv).filter(([key]) => !isLeftOut(key, filter)));
 }
@@ -180,7 +180,7 @@ function isLeftOut(key, filter) {
 export function environmentFault(spec) {
   const { incrementVar } = spec;
   if (incrementVar === null) return null;
-  const env = flatten(declaredLayers(spec));
+  const env = flatten(readDeclaredLayers(spec));
   if (!Object.hasOwn(env, incrementVar))
     return `its increment_var is "${incrementVar}", and there is no such variable to count from`;
   return isNumber(env[incrementVar])

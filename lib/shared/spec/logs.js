@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path';
-import { flag, isFilled, isText, isWhole, oneOf, orNull } from './rules.js';
+import { flag, isFilled, isText, isWhole, oneOf, nullable } from './rules.js';
 
 /** @import { Rule } from './rules.js' */
 
@@ -126,7 +126,7 @@ export const LOG_RULES = {
     fallback: null,
   },
   logType: oneOf(LOG_TYPES, 'raw'),
-  logDateFormat: orNull(
+  logDateFormat: nullable(
     {
       accepts: isDateFormat,
       accepted: `a format such as "YYYY-MM-DDTHH:mm:ss", of 1 to ${DATE_FORMAT_MAX} characters on one line`,
@@ -141,15 +141,15 @@ export const LOG_RULES = {
   },
   logOverflow: oneOf(LOG_OVERFLOWS, 'block'),
   logRateLimitBytes: { accepts: isSize, accepted: SIZE_FORMS, fallback: 0 },
-  logMaxSizeBytes: orNull({ accepts: isSize, accepted: SIZE_FORMS }, HOME_DEFAULT),
-  logInterval: orNull(oneOf(LOG_INTERVALS), HOME_DEFAULT),
-  logMaxFiles: orNull(
+  logMaxSizeBytes: nullable({ accepts: isSize, accepted: SIZE_FORMS }, HOME_DEFAULT),
+  logInterval: nullable(oneOf(LOG_INTERVALS), HOME_DEFAULT),
+  logMaxFiles: nullable(
     { accepts: (value) => isWhole(value) && value <= FILES_MAX, accepted: `a whole number from 0 to ${FILES_MAX}` },
     HOME_DEFAULT,
   ),
-  logMaxAgeMs: orNull({ accepts: isWhole, accepted: 'a whole number from 0' }, HOME_DEFAULT),
-  logMaxTotalBytes: orNull({ accepts: isSize, accepted: SIZE_FORMS }, HOME_DEFAULT),
-  logCompress: orNull(oneOf(LOG_COMPRESSIONS), HOME_DEFAULT),
+  logMaxAgeMs: nullable({ accepts: isWhole, accepted: 'a whole number from 0' }, HOME_DEFAULT),
+  logMaxTotalBytes: nullable({ accepts: isSize, accepted: SIZE_FORMS }, HOME_DEFAULT),
+  logCompress: nullable(oneOf(LOG_COMPRESSIONS), HOME_DEFAULT),
 };
 
 /**

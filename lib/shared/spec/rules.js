@@ -52,7 +52,7 @@ export function texts() {
  * @param {string} meaning  Of null.
  * @returns {Rule}
  */
-export function orNull({ accepts, accepted }, meaning) {
+export function nullable({ accepts, accepted }, meaning) {
   return {
     accepts: (value) => value === null || accepts(value),
     accepted: `${accepted}, or null for ${meaning}`,

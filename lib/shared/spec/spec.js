@@ -3,7 +3,7 @@ import { INSTANCES_FORMS } from '../host/cpus.js';
 import { areVariables, ENVIRONMENT_RULES, isVariableName } from './environment.js';
 import { LOG_RULES, settleLogPaths } from './logs.js';
 import { TRIGGER_RULES } from './triggers.js';
-import { flag, isFilled, isText, isWhole, oneOf, orNull, texts, whole } from './rules.js';
+import { flag, isFilled, isText, isWhole, oneOf, nullable, texts, whole } from './rules.js';
 import { VERSIONING_RULES } from './versioning.js';
 
 /** @import { EnvironmentSpec } from './environment.js' */
@@ -105,7 +105,7 @@ export const SPEC_RULES = {
   autorestart: flag(true),
   maxRestarts: whole(16),
   restartDelayMs: whole(0),
-  backoffMs: orNull(whole(0), 'the default'),
+  backoffMs: nullable(whole(0), 'the default'),
   minUptimeMs: whole(1_000),
   stopExitCodes: { accepts: isExitCodes, accepted: 'a list of exit codes from 0 to 255', fallback: [] },
   killTimeoutMs: whole(10_000),

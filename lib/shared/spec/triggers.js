@@ -1,4 +1,4 @@
-import { flag, isText, isWhole, orNull, texts, whole } from './rules.js';
+import { flag, isText, isWhole, nullable, texts, whole } from './rules.js';
 
 /** @import { Rule } from './rules.js' */
 
@@ -38,7 +38,7 @@ export const TRIGGER_RULES = {
   watchExtensions: texts(),
   watchDelayMs: whole(0),
   watchOptions: { accepts: isPlain, accepted: 'an object', fallback: {} },
-  cronRestart: orNull(
+  cronRestart: nullable(
     { accepts: isCronText, accepted: `a pattern such as "0 3 * * *", of at most ${CRON_MAX} characters` },
     'none',
   ),

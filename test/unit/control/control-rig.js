@@ -1,6 +1,6 @@
 import { createAnswer } from '../../../daemon/control/api/methods.js';
 import { Control } from '../../../daemon/control/control.js';
-import { nothingDesired } from '../../../daemon/control/state/desired.js';
+import { emptyDesired } from '../../../daemon/control/state/desired.js';
 import { createEnvironment } from '../../../daemon/control/spawn/environment.js';
 import { createSecrets } from '../../../daemon/control/spawn/secrets.js';
 import { createTriggers } from '../../../daemon/control/triggers/triggers.js';
@@ -12,7 +12,7 @@ import { makeSpec } from './make-spec.js';
 
 /** A state file in memory. */
 export function memoryStore() {
-  let text = JSON.stringify(nothingDesired());
+  let text = JSON.stringify(emptyDesired());
   return {
     isFull: false,
     isExact: true,
@@ -29,7 +29,7 @@ export function memoryStore() {
       text = JSON.stringify(desired);
     },
     forget() {
-      text = JSON.stringify(nothingDesired());
+      text = JSON.stringify(emptyDesired());
     },
   };
 }

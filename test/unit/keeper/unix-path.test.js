@@ -38,7 +38,7 @@ test.each(NAMES)('agent and keeper use the same names for %s', (path) => {
   expect(agent.spareOf(path)).toBe(keeper.spareOf(path));
   for (const random of RANDOM) {
     vi.spyOn(Math, 'random').mockReturnValue(random);
-    expect(agent.privateNameFor(path)).toBe(keeper.privateNameFor(path));
+    expect(agent.privateNameFor(path)).toBe(keeper.choosePrivateName(path));
   }
 });
 
@@ -47,7 +47,7 @@ test.each(NAMES)(
   (path) => {
     for (const random of RANDOM) {
       vi.spyOn(Math, 'random').mockReturnValue(random);
-      const [spare, own] = [keeper.spareOf(path), keeper.privateNameFor(path)];
+      const [spare, own] = [keeper.spareOf(path), keeper.choosePrivateName(path)];
       expect([dirname(spare), dirname(own)]).toEqual([dirname(path), dirname(path)]);
       expect(new Set([path, spare, own]).size).toBe(3);
       expect(Buffer.byteLength(own)).toBeLessThanOrEqual(Buffer.byteLength(path));

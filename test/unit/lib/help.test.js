@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../../lib/cli/program.js';
-import { noSuchCommand } from '../../../lib/cli/usage-error.js';
+import { unknownCommandError } from '../../../lib/cli/usage-error.js';
 import { COMMANDS } from '../../../lib/cli/table/commands.js';
 import { HEADINGS, OPTION_HEADINGS } from '../../../lib/cli/table/headings.js';
 import { START_OPTIONS } from '../../../lib/config/options/options.js';
@@ -172,7 +172,7 @@ describe('a command line that is wrong', () => {
   test.each(ENDING)('that is nearly %s gets no proposal that ends or overwrites something', (name) => {
     const slips = [...name].map((_, at) => name.slice(0, at) + name.slice(at + 1));
     for (const word of [...slips, `${name}s`, `un${name}`]) {
-      const proposed = /Did you mean (.*)\?/.exec(noSuchCommand(word).hint ?? '')?.[1];
+      const proposed = /Did you mean (.*)\?/.exec(unknownCommandError(word).hint ?? '')?.[1];
       expect(ENDING, word).not.toContain(proposed);
     }
   });

@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
 import { timesFileOf } from '../times/format.js';
 import { compressSegment } from './compression.js';
-import { createStock, takeStock } from './inventory.js';
+import { createStock, updateInventory } from './inventory.js';
 import { planRetention } from './retention.js';
 import { parseSegmentName, SUFFIX, sizeOf, UNFINISHED } from './segments.js';
 
@@ -118,7 +118,7 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
   async function lookNow() {
     if (isClosed) return;
     reported.clear();
-    await takeStock(stock, logsFolder, { compressing: () => compressing?.plainPath ?? null, onKept: reportKept });
+    await updateInventory(stock, logsFolder, { compressing: () => compressing?.plainPath ?? null, onKept: reportKept });
     if (isClosed) return;
     failed.clear();
     enforce(stock.files());

@@ -1,6 +1,6 @@
 import { basename, dirname, join, sep } from 'node:path';
 import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
-import { namesIn, namesOf, parseSegmentName, sized, sizeOf, UNFINISHED } from './segments.js';
+import { namesIn, namesOf, parseSegmentName, readSizes, sizeOf, UNFINISHED } from './segments.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { GivenLimits } from '../../settings.js' */
@@ -168,7 +168,7 @@ function bytesOf({ activeBytes, segments }) {
  */
 function find(folder, name, user) {
   for (const compression of FORMS) {
-    const segment = sized(folder, { ...name, compression }, user);
+    const segment = readSizes(folder, { ...name, compression }, user);
     if (segment) return segment;
   }
   return null;
@@ -189,7 +189,7 @@ const FILES_AT_ONCE = 4;
  * @param {(path: string, unfinished: string, error: unknown) => void} o.onKept  Something unfinished
  *   of a log file cannot be removed.
  */
-export async function takeStock(stock, logsFolder, { compressing, onKept }) {
+export async function updateInventory(stock, logsFolder, { compressing, onKept }) {
   const takeTurns = createTurns(FILES_AT_ONCE);
   const seen = new Set();
   /** @type {Map<string, User | null>} */

@@ -1,4 +1,4 @@
-import { byAge } from './segments.js';
+import { compareAge } from './segments.js';
 
 /** @import { LogLimits } from '../../settings.js' */
 /** @import { Segment } from './segments.js' */
@@ -46,7 +46,7 @@ export function planRetention(files, { homeMaxTotalBytes, nowMs }) {
  * @param {number} nowMs
  */
 function surplus(segments, { maxFiles, maxAgeMs }, nowMs) {
-  const newestFirst = [...segments].sort(byAge).reverse();
+  const newestFirst = [...segments].sort(compareAge).reverse();
   return newestFirst.filter(({ endedAtMs }, at) => at >= maxFiles || nowMs - endedAtMs > maxAgeMs);
 }
 
@@ -81,7 +81,7 @@ function overTotal(files, limitBytes, going) {
   const staying = files
     .flatMap(({ segments }) => segments)
     .filter((segment) => !going.has(segment))
-    .sort(byAge);
+    .sort(compareAge);
   const active = files.reduce((sum, { activeBytes }) => sum + activeBytes, 0);
   let total = staying.reduce((sum, { sizeBytes }) => sum + sizeBytes, active);
   const oldest = [];

@@ -91,7 +91,7 @@ export function readSegmentsOf(files) {
       const known = folders.get(key) ?? byOwner(namesIn(folder, user));
       folders.set(key, known);
       const names = known.get(basename(path)) ?? [];
-      return [path, names.flatMap((name) => sized(folder, name, user) ?? []).sort(byAge)];
+      return [path, names.flatMap((name) => readSizes(folder, name, user) ?? []).sort(compareAge)];
     }),
   );
 }
@@ -148,7 +148,7 @@ export function parseSegmentName(name) {
  * @param {User | null} user
  * @returns {Segment | null}  Null when it has gone meanwhile.
  */
-export function sized(folder, { plainName, compression, endedAtMs }, user) {
+export function readSizes(folder, { plainName, compression, endedAtMs }, user) {
   const plainPath = join(folder, plainName);
   const path = compression ? plainPath + SUFFIX[compression] : plainPath;
   const sizeBytes = segmentSize(path, user);
@@ -211,7 +211,7 @@ function byOwner(names) {
  * @param {{ endedAtMs: number, plainPath: string }} a
  * @param {{ endedAtMs: number, plainPath: string }} b
  */
-export function byAge(a, b) {
+export function compareAge(a, b) {
   return a.endedAtMs - b.endedAtMs || (a.plainPath < b.plainPath ? -1 : 1);
 }
 

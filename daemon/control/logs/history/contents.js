@@ -100,7 +100,7 @@ export function* newestFirst(path, shelf, segmentsOf) {
  * @param {Shelf} shelf
  * @returns {Position}
  */
-export function endOf(path, shelf) {
+export function fileSize(path, shelf) {
   const position = shelf.positionOf(path);
   if (position) return { ...position };
   const active = activeContent(path, shelf);

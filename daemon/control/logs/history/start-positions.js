@@ -1,5 +1,5 @@
 import { readTimes } from '../times/times.js';
-import { createSegmentList, endOf, findContent, MADE_AT, newestFirst, UNKNOWN } from './contents.js';
+import { createSegmentList, fileSize, findContent, MADE_AT, newestFirst, UNKNOWN } from './contents.js';
 import { lastStarts, lineFrom } from './last-lines.js';
 import { breathe } from './merge.js';
 import { PathReader } from './path-reader.js';
@@ -31,7 +31,7 @@ async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
   let newest = [];
   const segmentsOf = createSegmentList(paths, shelf);
   for (const path of paths) {
-    const end = ends.get(path) ?? endOf(path, shelf);
+    const end = ends.get(path) ?? fileSize(path, shelf);
     starts.set(path, end);
     if (wanted.count === 0) continue;
     const isFull = wanted.isWanted !== null && newest.length >= wanted.count;
@@ -79,7 +79,7 @@ async function startSince(path, sinceMs, { shelf, segmentsOf }) {
     if (content.endedAtMs !== null && content.endedAtMs < sinceMs) break;
     first = content;
   }
-  if (!first) return endOf(path, shelf);
+  if (!first) return fileSize(path, shelf);
   const { startedAtMs, plainPath } = first;
   const times = readTimes(shelf.timesFolder, plainPath);
   // Without times, history.js judges each line by the last change of its file.
@@ -96,7 +96,7 @@ async function startSince(path, sinceMs, { shelf, segmentsOf }) {
  * @param {Shelf} shelf
  */
 function afterLastMoment({ startedAtMs, endedAtMs }, path, shelf) {
-  const end = endOf(path, shelf);
+  const end = fileSize(path, shelf);
   return endedAtMs === null && end.startedAtMs === startedAtMs ? end.offset : Number.MAX_SAFE_INTEGER;
 }
 
@@ -197,7 +197,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
     all: () => [...readers.values()],
     /** @param {KeptFile[]} files */
     async begin(files) {
-      if (attach === null) for (const { path } of files) ends.set(path, endOf(path, shelf));
+      if (attach === null) for (const { path } of files) ends.set(path, fileSize(path, shelf));
       const starts = await startsOf(files);
       add(files, (path) => /** @type {Position} */ (starts.get(path)));
     },
@@ -223,7 +223,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
       const held = heldPaths();
       let bytes = 0;
       for (const [path, reader] of readers) {
-        reader.readUntil(ends.get(path) ?? endOf(path, shelf), attach === null || !held.has(path));
+        reader.readUntil(ends.get(path) ?? fileSize(path, shelf), attach === null || !held.has(path));
         bytes += reader.leftBytes;
       }
       return bytes;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns';
 import { connect } from 'node:net';
-import { atUsualOomScore } from '../../../../lib/shared/daemon/oom-score.js';
+import { withDefaultOomScore } from '../../../../lib/shared/daemon/oom-score.js';
 import { connectAsUser } from '../../../../lib/shared/host/as-user.js';
 
 /** @import { Socket } from 'node:dgram' */
@@ -79,7 +79,7 @@ export function reasonOf(error) {
 export function createProcessLink({ file, args, env, user }, textOf, { clock, events }) {
   const told = onceOnly(events);
   // A group of its own: Ctrl-C in the terminal of the manager is not for it.
-  const child = atUsualOomScore(() =>
+  const child = withDefaultOomScore(() =>
     spawn(file, args, { ...user, stdio: ['pipe', 'ignore', 'ignore'], env, detached: true }),
   );
   const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;

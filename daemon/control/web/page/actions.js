@@ -1,6 +1,6 @@
-import { byId, el, plain, say } from './dom.js';
-import { counted } from './format.js';
-import { byApp } from './rows.js';
+import { findElement, el, plain, say } from './dom.js';
+import { formatCount } from './format.js';
+import { groupByApp } from './rows.js';
 
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
 /** @import { Place } from './route.js' */
@@ -31,7 +31,7 @@ export function actionsFor(sample, { app: name, worker: id }) {
   const worker = id === undefined ? null : (sample.workers.find((one) => one.id === id) ?? null);
   const app = sample.apps.find((one) => one.name === (worker?.name ?? name));
   if (!app || (id !== undefined && !worker)) return { actions: [], why: null };
-  const workers = worker ? [worker] : (byApp(sample.workers).get(app.name) ?? []);
+  const workers = worker ? [worker] : (groupByApp(sample.workers).get(app.name) ?? []);
   const target = worker && workers.length < app.workers ? String(worker.id) : app.name;
   // A name comes before an id in the manager's eyes.
   if (
@@ -117,7 +117,7 @@ function whole(name, { target, of, what }) {
     verb,
     isHarsh,
     question: `${verb} ${what}?`,
-    effect: effect(isOne ? 'its process' : `all ${counted(of, 'instance')}`, isOne),
+    effect: effect(isOne ? 'its process' : `all ${formatCount(of, 'instance')}`, isOne),
     doing: `${doing} ${what}`,
     done: `${done} ${what}`,
     request: { method: name, params: { targets: [target] } },
@@ -145,7 +145,7 @@ function scaling({ name, workers }) {
     verb: 'One fewer',
     isHarsh: true,
     question: `Take away one instance of “${name}”?`,
-    effect: `There will be ${counted(workers - 1, 'instance')} in place of ${workers}. It finishes its requests first.`,
+    effect: `There will be ${formatCount(workers - 1, 'instance')} in place of ${workers}. It finishes its requests first.`,
     doing: `Taking away one of “${name}”`,
     done: `Took away one of “${name}”`,
     request: ask('-1'),
@@ -185,9 +185,9 @@ let forgetting;
  *   request
  */
 export function createActionDialog(request) {
-  const dialog = /** @type {HTMLDialogElement} */ (byId('dialog'));
+  const dialog = /** @type {HTMLDialogElement} */ (findElement('dialog'));
   const [title, text, state, buttons] = ['dialog-title', 'dialog-text', 'dialog-state', 'dialog-buttons'].map((id) =>
-    byId(id),
+    findElement(id),
   );
   let turn = 0;
   dialog.addEventListener('close', () => {
@@ -262,7 +262,7 @@ export function createActionDialog(request) {
  * @param {string} text
  */
 function announce(text) {
-  const said = byId('said');
+  const said = findElement('said');
   said.textContent = plain(text);
   clearTimeout(forgetting);
   forgetting = setTimeout(() => {

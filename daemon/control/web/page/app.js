@@ -4,8 +4,8 @@
 import { createActionDialog } from './actions.js';
 import { createConnection } from './connection.js';
 import { createDetail } from './detail.js';
-import { byId, say, startTheme } from './dom.js';
-import { forgetToken, fragmentOf, takePlace } from './route.js';
+import { findElement, say, startTheme } from './dom.js';
+import { forgetToken, writeFragment, takePlace } from './route.js';
 import { createOverview } from './overview.js';
 import { appKey, workerKey } from './rows.js';
 import { createTable } from './table.js';
@@ -40,9 +40,9 @@ const table = createTable({
 const dialog = createActionDialog((method, params, onProgress) =>
   /** @type {NonNullable<typeof connection>} */ (connection).request(method, params, onProgress),
 );
-const filter = /** @type {HTMLInputElement} */ (byId('filter'));
+const filter = /** @type {HTMLInputElement} */ (findElement('filter'));
 
-byId('table-place').append(table.node);
+findElement('table-place').append(table.node);
 filter.addEventListener('input', draw);
 startTheme(() => detail?.repaint());
 addEventListener('hashchange', arrive);
@@ -67,7 +67,7 @@ function arrive() {
 function connect(token) {
   connection?.close();
   world = emptyWorld();
-  byId('gate').hidden = true;
+  findElement('gate').hidden = true;
   document.body.classList.remove('is-shut');
   const own = (connection = createConnection({
     open: () => new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/socket`),
@@ -151,8 +151,8 @@ function show(wanted) {
   detail?.close();
   detail?.node.remove();
   detail = isTable || !connection ? null : createDetail({ place, connection, onGo: go, onAct: dialog.ask });
-  byId('apps').hidden = !isTable;
-  if (detail) byId('main').append(detail.node);
+  findElement('apps').hidden = !isTable;
+  if (detail) findElement('main').append(detail.node);
   drawNow();
   if (detail) detail.begin();
   scrollTo(0, 0);
@@ -163,7 +163,7 @@ function show(wanted) {
 
 /** @param {Place} wanted */
 function go(wanted) {
-  location.hash = fragmentOf(wanted);
+  location.hash = writeFragment(wanted);
 }
 
 function draw() {
@@ -184,25 +184,25 @@ function drawNow() {
   else if (world.sample) {
     const { sample, sparks } = world;
     const rows = table.update(sample, { filter: filter.value, sparks, nowMs: times.nowMs });
-    byId('no-apps').hidden = sample.apps.length > 0;
-    byId('no-rows').hidden = rows > 0 || sample.apps.length === 0;
+    findElement('no-apps').hidden = sample.apps.length > 0;
+    findElement('no-rows').hidden = rows > 0 || sample.apps.length === 0;
     table.node.hidden = rows === 0;
   }
-  byId('loading').hidden = world.sample !== null || world.phase === 'refused' || !connection;
-  byId('tools').hidden = !world.sample?.apps.length;
+  findElement('loading').hidden = world.sample !== null || world.phase === 'refused' || !connection;
+  findElement('tools').hidden = !world.sample?.apps.length;
 }
 
 /** @param {'no-token' | 'wrong-token'} why */
 function showGate(why) {
-  const gate = byId('gate');
+  const gate = findElement('gate');
   gate.hidden = false;
   document.body.classList.add('is-shut');
   say(
-    byId('gate-title'),
+    findElement('gate-title'),
     why === 'no-token' ? 'This page needs its whole address' : 'This address is not valid any more',
   );
   say(
-    byId('gate-text'),
+    findElement('gate-text'),
     why === 'no-token'
       ? 'The address of the dashboard ends in a token, and the one that led here does not.'
       : 'Its token is not that of the manager: another one was made meanwhile, or a part of it is missing.',

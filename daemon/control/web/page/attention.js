@@ -1,10 +1,10 @@
 import { eventWords, isAsked } from '../../../../lib/render/event-text.js';
-import { ago, clockTime } from '../../../../lib/render/time.js';
-import { answerOf, crashesOf } from '../../../../lib/render/why/answer.js';
+import { formatAgo, clockTime } from '../../../../lib/render/time.js';
+import { explain, crashesOf } from '../../../../lib/render/why/answer.js';
 import { foldEvents } from '../../../../lib/render/why/fold.js';
 import { el } from './dom.js';
-import { counted, delay, percent } from './format.js';
-import { byApp, statusOf } from './rows.js';
+import { formatCount, delay, formatPercent } from './format.js';
+import { groupByApp, statusOf } from './rows.js';
 
 /** @import { LoggedEvent } from '../../../../lib/shared/event-log.js' */
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
@@ -39,8 +39,8 @@ const TELLING = new Set([
  * @param {number} o.nowMs
  * @returns {Concern[]}
  */
-export function concernsOf({ sample, slots, events, notices, nowMs }) {
-  const workersOf = byApp(sample.workers);
+export function findConcerns({ sample, slots, events, notices, nowMs }) {
+  const workersOf = groupByApp(sample.workers);
   const eventsOf = new Map(sample.apps.map(({ name }) => [name, /** @type {LoggedEvent[]} */ ([])]));
   for (const event of events) eventsOf.get(event.app ?? '')?.push(event);
   const concerns = [
@@ -74,7 +74,7 @@ function standing(name, workers, { slots, events, nowMs }) {
   if (status === 'errored' || status === 'waiting restart') {
     // The list may be older than the figures.
     const known = slots.some((slot) => slot.status === status)
-      ? answerOf({ name, slots, events }, { isRunning: true, nowMs }).text
+      ? explain({ name, slots, events }, { isRunning: true, nowMs }).text
       : `${name} is ${status}`;
     return [{ level: status === 'errored' ? 'bad' : 'warn', app: name, text: known }];
   }
@@ -86,8 +86,8 @@ function standing(name, workers, { slots, events, nowMs }) {
       level: 'warn',
       app: name,
       text:
-        `${name}: ${counted(crashes.length, 'crash', 'crashes')} lately, the last ` +
-        `${ago(last.at, nowMs)}: instance ${last.slot} ${eventWords(last)}`,
+        `${name}: ${formatCount(crashes.length, 'crash', 'crashes')} lately, the last ` +
+        `${formatAgo(last.at, nowMs)}: instance ${last.slot} ${eventWords(last)}`,
     },
   ];
 }
@@ -109,7 +109,7 @@ function heldUp(name, workers) {
       app: name,
       text:
         `${name}: the event loop of ` +
-        `${held.length === 1 ? `instance ${held[0].slot}` : counted(held.length, 'instance')} is held up, for ` +
+        `${held.length === 1 ? `instance ${held[0].slot}` : formatCount(held.length, 'instance')} is held up, for ` +
         `${delay(longest)} now`,
     },
   ];
@@ -126,7 +126,7 @@ function lately(events, nowMs) {
   );
   if (!last) return [];
   const who = last.app === undefined ? '' : `${last.app}: ${last.slot === undefined ? '' : `instance ${last.slot} `}`;
-  return [{ level: 'warn', app: last.app ?? null, text: `${who}${eventWords(last)}, ${ago(last.at, nowMs)}` }];
+  return [{ level: 'warn', app: last.app ?? null, text: `${who}${eventWords(last)}, ${formatAgo(last.at, nowMs)}` }];
 }
 
 /**
@@ -141,7 +141,7 @@ function machine({ memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBy
   ];
   return full
     .filter(([, share]) => share > 0.95)
-    .map(([what, share]) => ({ level: 'warn', app: null, text: `The ${what} is ${percent(share * 100)} full` }));
+    .map(([what, share]) => ({ level: 'warn', app: null, text: `The ${what} is ${formatPercent(share * 100)} full` }));
 }
 
 const SHOWN = 60;
@@ -173,7 +173,7 @@ export function timelineOf(events, nowMs) {
       el(
         'li',
         { className: style ?? '' },
-        el('time', { dateTime: new Date(at).toISOString(), title: ago(at, nowMs) }, clockTime(at, nowMs)),
+        el('time', { dateTime: new Date(at).toISOString(), title: formatAgo(at, nowMs) }, clockTime(at, nowMs)),
         el('span', {}, text),
       ),
     ),
@@ -184,7 +184,7 @@ export function timelineOf(events, nowMs) {
  * Whether a list of events is another one than before.
  * @param {LoggedEvent[]} events
  */
-export function stampOf(events) {
+export function latestStamp(events) {
   const last = events.at(-1);
   return `${events.length} ${last?.at} ${last?.type} ${last?.instanceId}`;
 }

@@ -1,7 +1,7 @@
 import uPlot from '/uplot.js';
 import { clockTime } from '../../../../lib/render/time.js';
 import { attribute, el, say } from './dom.js';
-import { bytes, delay, percent, rate } from './format.js';
+import { bytes, delay, formatPercent, rate } from './format.js';
 import { POINTS } from './sparkline.js';
 
 /** @import { SeriesName } from '../../../../lib/shared/metrics.js' */
@@ -20,7 +20,7 @@ import { POINTS } from './sparkline.js';
  * @type {Chart[]}
  */
 const CHARTS = [
-  { name: 'cpu', title: 'CPU', least: 10, text: percent },
+  { name: 'cpu', title: 'CPU', least: 10, text: formatPercent },
   { name: 'memoryBytes', title: 'Memory', least: 16 * 1024 ** 2, text: bytes },
   { name: 'requestsPerS', title: 'Requests/s', least: 10, text: rate },
   { name: 'latencyP99Ms', title: 'Latency, p99', least: 10, text: delay },

@@ -1,10 +1,10 @@
 import { describeDeath } from '../../../../lib/render/death.js';
 import { describeListenFailure } from '../../../../lib/shared/death-text.js';
 import { isAsked } from '../../../../lib/render/event-text.js';
-import { ago, clockTime } from '../../../../lib/render/time.js';
+import { formatAgo, clockTime } from '../../../../lib/render/time.js';
 import { formatDuration } from '../../../../lib/shared/units.js';
-import { bytes, counted } from './format.js';
-import { shownText } from './logs.js';
+import { bytes, formatCount } from './format.js';
+import { lineText } from './logs.js';
 
 /** @import { WorkerSample } from '../../../../lib/shared/metrics.js' */
 /** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
@@ -17,7 +17,7 @@ import { shownText } from './logs.js';
  * @param {number} nowMs
  * @returns {Fact[]}
  */
-export function factsOf(slots, nowMs) {
+export function detailRows(slots, nowMs) {
   const [slot] = slots;
   if (!slot) return [];
   const isOne = slots.length === 1;
@@ -49,7 +49,7 @@ export function factsOf(slots, nowMs) {
     ...policy(slot),
     ...triggers(slot, nowMs),
     ...(slot.logLost
-      ? [fact('Log lines lost', `${counted(slot.logLost.lines, 'line')} in the last hour: ${slot.logLost.reason}`)]
+      ? [fact('Log lines lost', `${formatCount(slot.logLost.lines, 'line')} in the last hour: ${slot.logLost.reason}`)]
       : []),
     .../** @type {const} */ (['logFile', 'outFile', 'errorFile'])
       .flatMap((field) => shared(slots, field))
@@ -71,7 +71,7 @@ export function lastWords(slots) {
   if (!dead?.lastDeath) return null;
   return {
     title: `Last words of instance ${dead.slot}, pid ${dead.lastDeath.pid}`,
-    lines: dead.lastDeath.lastLines.map(shownText),
+    lines: dead.lastDeath.lastLines.map(lineText),
   };
 }
 
@@ -90,7 +90,7 @@ function lastDeath(slots, nowMs) {
     fact(
       isAsked(death) ? 'Last ended' : 'Last died',
       `${slots.length > 1 ? `instance ${dead.slot}, ` : ''}${clockTime(death.atMs, nowMs)} ` +
-        `(${ago(death.atMs, nowMs)}): ${describeDeath(death)}`,
+        `(${formatAgo(death.atMs, nowMs)}): ${describeDeath(death)}`,
     ),
   ];
 }

@@ -1,11 +1,11 @@
-import { answerOf } from '../../../../lib/render/why/answer.js';
+import { explain } from '../../../../lib/render/why/answer.js';
 import { actionsFor } from './actions.js';
-import { eventsAbout, stampOf, timelineOf } from './attention.js';
+import { eventsAbout, latestStamp, timelineOf } from './attention.js';
 import { createCharts } from './charts.js';
-import { factsOf, lastWords } from './describe.js';
+import { detailRows, lastWords } from './describe.js';
 import { el, say } from './dom.js';
 import { createLogs } from './logs.js';
-import { fragmentOf } from './route.js';
+import { writeFragment } from './route.js';
 import { emptyTrend, NAMES, POINTS, withHistory, withSample } from './sparkline.js';
 import { createTable, showState } from './table.js';
 
@@ -76,7 +76,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   const ranges = RANGES.map(({ stepMs, title: text }) =>
     el('button', { type: 'button', 'aria-pressed': String(stepMs === range), onclick: () => choose(stepMs) }, text),
   );
-  const up = el('a', { href: fragmentOf({}) }, 'All apps');
+  const up = el('a', { href: writeFragment({}) }, 'All apps');
   const above = el('span');
   const workersSection = el(
     'section',
@@ -179,7 +179,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
     if (isApp || !worker) return;
     say(title, `${worker.name}, instance ${worker.slot}`);
     if (above.childElementCount === 0)
-      above.append(' / ', el('a', { href: fragmentOf({ app: worker.name }) }, worker.name));
+      above.append(' / ', el('a', { href: writeFragment({ app: worker.name }) }, worker.name));
   }
 
   /**
@@ -227,14 +227,14 @@ export function createDetail({ place, connection, onGo, onAct }) {
    */
   function showStory({ events }, { name }, nowMs) {
     const about = eventsAbout(events, { name, id: isApp ? null : (place.worker ?? null) });
-    const now = stampOf(about);
+    const now = latestStamp(about);
     if (now !== stamp) {
       stamp = now;
       history.replaceChildren(timelineOf(about, nowMs));
     }
     if (slots.length === 0) return;
-    say(answer, `${answerOf({ name, slots, events: about }, { isRunning: true, nowMs }).text}.`);
-    const all = factsOf(slots, nowMs);
+    say(answer, `${explain({ name, slots, events: about }, { isRunning: true, nowMs }).text}.`);
+    const all = detailRows(slots, nowMs);
     const dead = lastWords(slots);
     const stampOfFacts = JSON.stringify([all, dead]);
     if (stampOfFacts === factsShown) return;

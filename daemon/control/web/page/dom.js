@@ -65,7 +65,7 @@ export function attribute(node, name, value) {
  * @template {HTMLElement} [E=HTMLElement]
  * @param {string} id
  */
-export function byId(id) {
+export function findElement(id) {
   return /** @type {E} */ (document.getElementById(id));
 }
 
@@ -95,7 +95,7 @@ const KEPT = 'nclust-theme';
  */
 export function startTheme(onChange) {
   const root = document.documentElement;
-  const button = byId('theme');
+  const button = findElement('theme');
   const isDark = () =>
     root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
   /** @param {string | null} theme */

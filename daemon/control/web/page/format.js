@@ -15,7 +15,7 @@ export function bytes(value) {
 }
 
 /** @param {number | null | undefined} value */
-export function percent(value) {
+export function formatPercent(value) {
   return value === null || value === undefined ? UNKNOWN : `${value >= 100 ? value.toFixed(0) : value.toFixed(1)}%`;
 }
 
@@ -51,6 +51,6 @@ export function uptime(startedAtMs, nowMs) {
  * @param {string} one
  * @param {string} [many]
  */
-export function counted(number, one, many = `${one}s`) {
+export function formatCount(number, one, many = `${one}s`) {
   return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
 }

@@ -1,7 +1,7 @@
 import { plainText } from '../../../../lib/render/log-text.js';
 import { clockTime } from '../../../../lib/render/time.js';
 import { el, say } from './dom.js';
-import { counted } from './format.js';
+import { formatCount } from './format.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Follow } from './connection.js' */
@@ -87,7 +87,7 @@ export function createLogs({ target, slotOf, follow }) {
   function hear({ entries = [], cursor: moved, missed: left = 0, gap = false }) {
     Object.assign(cursor, moved);
     missed += left;
-    waiting = queued(waiting, entries);
+    waiting = createQueue(waiting, entries);
     if (gap) showNote('Lines between are not kept any more.');
     draw();
   }
@@ -110,7 +110,7 @@ export function createLogs({ target, slotOf, follow }) {
       if (isAtEnd) list.scrollTop = list.scrollHeight;
       if (missed > 0)
         showNote(
-          `${counted(missed, 'line')} came too fast and ${missed === 1 ? 'is' : 'are'} left out here. The ` +
+          `${formatCount(missed, 'line')} came too fast and ${missed === 1 ? 'is' : 'are'} left out here. The ` +
             `log files have them all.`,
         );
     });
@@ -125,7 +125,7 @@ export function createLogs({ target, slotOf, follow }) {
       el('time', {}, atMs === null ? '' : clockTime(atMs, Date.now())),
       slot === null ? null : el('b', { title: `Instance ${slot}` }, String(slot)),
       from === 'err' ? el('i', { title: 'Standard error' }, 'err') : null,
-      el('span', {}, shownText(line)),
+      el('span', {}, lineText(line)),
     );
   }
 
@@ -173,7 +173,7 @@ const LINE_MAX_CHARS = 4_000;
  * What an app wrote, as plain text: no colours, nothing that turns the direction of the text.
  * @param {string} line
  */
-export function shownText(line) {
+export function lineText(line) {
   const text = plainText(line.slice(0, LINE_MAX_CHARS));
   return line.length > LINE_MAX_CHARS ? `${text} …` : text;
 }
@@ -207,6 +207,6 @@ export function logQuery({ target, text, stream, cursor }) {
  * @param {LogEntry[]} waiting
  * @param {LogEntry[]} entries
  */
-export function queued(waiting, entries) {
+export function createQueue(waiting, entries) {
   return [...waiting, ...entries].slice(-LINES_MAX);
 }

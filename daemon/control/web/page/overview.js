@@ -1,8 +1,8 @@
-import { coarse } from '../../../../lib/render/time.js';
-import { concernsOf } from './attention.js';
-import { attribute, byId, el, say } from './dom.js';
-import { bytes, counted, percent, rate } from './format.js';
-import { fragmentOf } from './route.js';
+import { formatCoarse } from '../../../../lib/render/time.js';
+import { findConcerns } from './attention.js';
+import { attribute, findElement, el, say } from './dom.js';
+import { bytes, formatCount, formatPercent, rate } from './format.js';
+import { writeFragment } from './route.js';
 import { createSpark } from './sparkline.js';
 import { staleForMs } from './store.js';
 
@@ -17,10 +17,10 @@ const SHOWN = 5;
  */
 export function createOverview() {
   const spark = createSpark();
-  byId('host-cpu').append(spark.node);
+  findElement('host-cpu').append(spark.node);
   let isAll = false;
   let shown = '';
-  const all = byId('all-concerns');
+  const all = findElement('all-concerns');
   all.addEventListener('click', () => {
     isAll = true;
   });
@@ -34,30 +34,31 @@ export function createOverview() {
     showConnection(world, now);
     const { sample, welcome } = world;
     if (welcome) {
-      say(byId('host'), welcome.host);
-      say(byId('version'), `nclust ${welcome.version}`);
-      say(byId('rights'), welcome.mayAct ? '' : 'Read-only');
+      say(findElement('host'), welcome.host);
+      say(findElement('version'), `nclust ${welcome.version}`);
+      say(findElement('rights'), welcome.mayAct ? '' : 'Read-only');
     }
     if (!sample) return;
     const { host, apps, workers } = sample;
-    say(byId('f-apps'), String(apps.length));
+    say(findElement('f-apps'), String(apps.length));
     say(
-      byId('f-workers'),
-      `${workers.filter(({ status }) => status === 'online').length} of ${counted(workers.length, 'worker')} online`,
+      findElement('f-workers'),
+      `${workers.filter(({ status }) => status === 'online').length} of ${formatCount(workers.length, 'worker')} online`,
     );
-    say(byId('f-cpu'), percent(host.cpu));
-    say(byId('f-cores'), `of ${counted(host.cores, 'core')}`);
-    say(byId('f-memory'), bytes(host.memoryUsedBytes));
-    say(byId('f-total'), `of ${bytes(host.memoryTotalBytes)}`);
-    byId('bar').style.width = `${Math.min(100, (host.memoryUsedBytes / host.memoryTotalBytes) * 100).toFixed(1)}%`;
-    say(byId('f-load'), host.load1.toFixed(2));
-    say(byId('f-loads'), `${host.load5.toFixed(2)}  ${host.load15.toFixed(2)}`);
-    say(byId('f-requests'), rate(sum(apps, 'requestsPerS')));
+    say(findElement('f-cpu'), formatPercent(host.cpu));
+    say(findElement('f-cores'), `of ${formatCount(host.cores, 'core')}`);
+    say(findElement('f-memory'), bytes(host.memoryUsedBytes));
+    say(findElement('f-total'), `of ${bytes(host.memoryTotalBytes)}`);
+    findElement('bar').style.width =
+      `${Math.min(100, (host.memoryUsedBytes / host.memoryTotalBytes) * 100).toFixed(1)}%`;
+    say(findElement('f-load'), host.load1.toFixed(2));
+    say(findElement('f-loads'), `${host.load5.toFixed(2)}  ${host.load15.toFixed(2)}`);
+    say(findElement('f-requests'), rate(sum(apps, 'requestsPerS')));
     const failing = sum(apps, 'errorsPerS');
-    say(byId('f-errors'), failing > 0 ? `${rate(failing)} failed` : 'none failed');
-    byId('f-errors').classList.toggle('errors', failing > 0);
+    say(findElement('f-errors'), failing > 0 ? `${rate(failing)} failed` : 'none failed');
+    findElement('f-errors').classList.toggle('errors', failing > 0);
     spark.draw(world.sparks.get('host') ?? []);
-    const concerns = concernsOf({ ...world, sample, nowMs });
+    const concerns = findConcerns({ ...world, sample, nowMs });
     entitle(concerns, world);
     showConcerns(concerns);
   }
@@ -68,7 +69,7 @@ export function createOverview() {
    * @param {number} nowMs
    */
   function showTitle(world, nowMs) {
-    if (world.sample) entitle(concernsOf({ ...world, sample: world.sample, nowMs }), world);
+    if (world.sample) entitle(findConcerns({ ...world, sample: world.sample, nowMs }), world);
   }
 
   /** @param {Concern[]} concerns */
@@ -79,10 +80,10 @@ export function createOverview() {
     const now = JSON.stringify(visible);
     if (now === shown) return;
     shown = now;
-    byId('attention').hidden = concerns.length === 0;
-    byId('concerns').replaceChildren(
+    findElement('attention').hidden = concerns.length === 0;
+    findElement('concerns').replaceChildren(
       ...visible.map(({ level, app, text }) =>
-        el('li', { className: level }, app === null ? text : el('a', { href: fragmentOf({ app }) }, text)),
+        el('li', { className: level }, app === null ? text : el('a', { href: writeFragment({ app }) }, text)),
       ),
     );
   }
@@ -104,8 +105,8 @@ function entitle(concerns, { welcome }) {
  */
 function showConnection(world, now) {
   const staleMs = staleForMs(world, now);
-  const node = byId('connection');
-  const age = staleMs === null ? '' : ` Figures are ${coarse(staleMs)} old.`;
+  const node = findElement('connection');
+  const age = staleMs === null ? '' : ` Figures are ${formatCoarse(staleMs)} old.`;
   const words =
     world.phase === 'live'
       ? staleMs === null

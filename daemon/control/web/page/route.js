@@ -18,7 +18,7 @@ export function readFragment(fragment) {
 }
 
 /** @param {Place} place */
-export function fragmentOf({ app, worker }) {
+export function writeFragment({ app, worker }) {
   if (worker !== undefined) return `#worker=${worker}`;
   return app === undefined ? '#' : `#app=${encodeURIComponent(app)}`;
 }
@@ -31,7 +31,7 @@ export function takePlace({ location, history, sessionStorage }) {
   const { token, place } = readFragment(location.hash);
   if (token) {
     sessionStorage.setItem(KEPT, token);
-    history.replaceState(null, '', fragmentOf(place));
+    history.replaceState(null, '', writeFragment(place));
   }
   return { token: token ?? sessionStorage.getItem(KEPT), isNewToken: Boolean(token), place };
 }

@@ -65,7 +65,7 @@ export function rowsOf({
   flipped = new Set(),
   held = null,
 }) {
-  const workersOf = byApp(sample.workers);
+  const workersOf = groupByApp(sample.workers);
   const apps = sample.apps.map((app) => {
     const all = workersOf.get(app.name) ?? [];
     return {
@@ -73,7 +73,7 @@ export function rowsOf({
       all,
       key: appKey(app.name),
       status: statusOf(all),
-      value: all.length === 1 ? all[0] : { ...app, startedAtMs: oldest(all) },
+      value: all.length === 1 ? all[0] : { ...app, startedAtMs: oldestStart(all) },
     };
   });
   return ordered(apps, sort, held).flatMap(({ of: app, all, key }) => {
@@ -117,7 +117,7 @@ export function statusOf(workers) {
 }
 
 /** @param {WorkerSample[]} workers */
-export function byApp(workers) {
+export function groupByApp(workers) {
   /** @type {Map<string, WorkerSample[]>} */
   const found = new Map();
   for (const worker of workers) {
@@ -132,7 +132,7 @@ export function byApp(workers) {
  * Since when an app is there: since its oldest worker is.
  * @param {WorkerSample[]} workers
  */
-export function oldest(workers) {
+export function oldestStart(workers) {
   return workers.reduce(
     (/** @type {number | null} */ first, { startedAtMs, pid }) =>
       pid === 0 || startedAtMs === null ? first : Math.min(first ?? Infinity, startedAtMs),

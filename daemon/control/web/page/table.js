@@ -1,7 +1,7 @@
 import { arrange, attribute, el, say } from './dom.js';
-import { bytes, delay, percent, rate, uptime } from './format.js';
-import { fragmentOf } from './route.js';
-import { isLively, oldest, rowsOf, statusOf, workerRows } from './rows.js';
+import { bytes, delay, formatPercent, rate, uptime } from './format.js';
+import { writeFragment } from './route.js';
+import { isLively, oldestStart, rowsOf, statusOf, workerRows } from './rows.js';
 import { createSpark } from './sparkline.js';
 
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
@@ -18,7 +18,7 @@ import { createSpark } from './sparkline.js';
 
 /** @type {Figure[]} */
 const FIGURES = [
-  { field: 'cpu', title: 'CPU', about: 'Percent of one core', text: (row) => percent(of(row).cpu) },
+  { field: 'cpu', title: 'CPU', about: 'Percent of one core', text: (row) => formatPercent(of(row).cpu) },
   { field: 'memory', title: 'Memory', about: 'Resident memory', text: (row) => bytes(of(row).memoryBytes) },
   { field: 'requests', title: 'Req/s', about: 'Requests per second', text: (row) => rate(of(row).http?.requestsPerS) },
   {
@@ -38,7 +38,7 @@ const FIGURES = [
     field: 'uptime',
     title: 'Uptime',
     about: 'Since its oldest process started',
-    text: (row, nowMs) => uptime(oldest(row.workers), nowMs),
+    text: (row, nowMs) => uptime(oldestStart(row.workers), nowMs),
   },
 ];
 
@@ -164,7 +164,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
     const name = app?.name ?? `${worker?.slot}`;
     const link = el(
       'a',
-      { href: fragmentOf(isWorker ? { worker: worker?.id } : { app: name }), tabIndex: -1 },
+      { href: writeFragment(isWorker ? { worker: worker?.id } : { app: name }), tabIndex: -1 },
       isWorker ? `Instance ${name}` : name,
     );
     const more = el('button', {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Option } from 'commander';
 import { OPTIONS_OF } from '../../../../lib/config/options/options.js';
-import { notNeeded } from '../../../../lib/cli/table/row.js';
+import { pm2OnlyOptions } from '../../../../lib/cli/table/row.js';
 import { findCommand } from '../../../../lib/cli/table/commands.js';
 import { ELSEWHERE } from '../../../../lib/cli/table/manager.js';
 import { findAttribute } from '../../../../lib/config/options/schema.js';
@@ -31,7 +31,7 @@ function flagsOf(word) {
   const all = [
     ...described,
     ...(command.options ?? []).map(([flags]) => flags),
-    ...notNeeded(command, OPTIONS_OF[command.takesOptionsOf ?? 'none']).map(([flags]) => flags),
+    ...pm2OnlyOptions(command, OPTIONS_OF[command.takesOptionsOf ?? 'none']).map(([flags]) => flags),
   ].map((flags) => new Option(flags));
   return [
     ...all.flatMap(({ long, short }) => [long, short]).filter((flag) => flag !== undefined && flag !== null),

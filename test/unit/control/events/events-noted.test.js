@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createChronicle } from '../../../../daemon/control/events/log.js';
 import { journalEvent } from '../../../../daemon/control/events/manager-events.js';
-import { nothingDesired } from '../../../../daemon/control/state/desired.js';
+import { emptyDesired } from '../../../../daemon/control/state/desired.js';
 import { lastWords } from '../../../../daemon/control/events/process-events.js';
 import { readEvents } from '../../../../lib/shared/event-log.js';
 import { createRig } from '../control-rig.js';
@@ -62,7 +62,7 @@ test('kill is who takes everything out of the list', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api' }), rig.turn()]);
   told(rig);
-  rig.control.mutate('kill', 'kill-token', () => ({ desired: nothingDesired(), up: [], gone: [], about: [] }));
+  rig.control.mutate('kill', 'kill-token', () => ({ desired: emptyDesired(), up: [], gone: [], about: [] }));
   void rig.control.end('kill');
   await rig.turn(20_000);
   expect(rig.noted.filter(({ type }) => type === 'deleted' || type === 'died')).toMatchObject([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { breakIn, lookAtStack, takeProfile } from '../../../../daemon/control/profiling/profile.js';
+import { openInspector, sampleStack, takeProfile } from '../../../../daemon/control/profiling/profile.js';
 import { createRig, watch } from '../control-rig.js';
 
 /** @param {object} [spec] */
@@ -36,7 +36,7 @@ test('a profile is begun by the worker itself, and answered when it is written',
 test('a worker whose loop is held up is not asked: the question would wait for it', async () => {
   const { rig, take, steps, child } = await running();
   child.behaviour.isHung = true;
-  const [profile, stack] = [take(), watch(lookAtStack(rig.desk, { target: '0', durationMs: 200 }))];
+  const [profile, stack] = [take(), watch(sampleStack(rig.desk, { target: '0', durationMs: 200 }))];
   await rig.turn(2_100);
   expect([profile.result, stack.result]).toMatchObject([
     { slot: { id: 0 }, bytes: null },
@@ -70,7 +70,7 @@ test('what is no single Node program is refused with a way on', async () => {
   const several = await running({ instances: 2, mode: 'cluster' });
   const profile = several.take({ target: 'api' });
   const exec = await running({ kind: 'exec', mode: 'fork', file: '/bin/sh' });
-  const stack = watch(lookAtStack(exec.rig.desk, { target: 'api', durationMs: 200 }));
+  const stack = watch(sampleStack(exec.rig.desk, { target: 'api', durationMs: 200 }));
   await several.rig.turn(1);
   expect(profile.error).toMatchObject({ code: 'ERR_NCLUST_BAD_SELECTOR', hint: 'Give one of the ids 0, 1.' });
   expect(stack.error).toMatchObject({
@@ -121,7 +121,7 @@ test('while a snapshot of the heap is taken nobody breaks in: the worker is not 
   const snapshot = take({ kind: 'heap' });
   await rig.turn(1);
   child.behaviour.isHung = true;
-  const others = [take({ file: '/tmp/b' }), watch(lookAtStack(rig.desk, { target: '0', durationMs: 200 }))];
+  const others = [take({ file: '/tmp/b' }), watch(sampleStack(rig.desk, { target: '0', durationMs: 200 }))];
   await rig.turn(1);
   expect(others.map(({ error }) => error?.code)).toEqual(['ERR_NCLUST_PROFILE_BUSY', 'ERR_NCLUST_PROFILE_BUSY']);
   expect([snapshot.state, steps()]).toEqual(['pending', ['begin', 'end']]);
@@ -156,7 +156,7 @@ test('a snapshot of a new instance in a rollback window does not take the traffi
 test('control does not send the signal for a debugger to a process that dies of it or takes it itself', async () => {
   const { rig, client } = await running();
   const [child] = rig.keeper.alive;
-  const attempt = () => watch(breakIn(rig.desk, { target: '0', isOver: false, isLeftOpen: false }, client));
+  const attempt = () => watch(openInspector(rig.desk, { target: '0', isOver: false, isLeftOpen: false }, client));
   const ended = attempt();
   await rig.turn(1);
   expect(ended.error).toMatchObject({
@@ -187,7 +187,7 @@ test.each([
   rig.control.askKeeper = async (verb, { signal, question }) =>
     verb === 'reports' ? { reports: {} } : (told.push(signal ?? question.step), {});
   const call = (/** @type {object} */ how) =>
-    breakIn(rig.desk, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);
+    openInspector(rig.desk, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);
   await call({});
   if (more) await call(more);
   for (const end of client.subscriptions.values()) end();

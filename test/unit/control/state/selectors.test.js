@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nothingDesired } from '../../../../daemon/control/state/desired.js';
+import { emptyDesired } from '../../../../daemon/control/state/desired.js';
 import { startSpecs } from '../../../../daemon/control/state/changes.js';
 import { matcher, select } from '../../../../daemon/control/state/selectors.js';
 import { makeSpec } from '../make-spec.js';
@@ -10,7 +10,7 @@ const specs = [
   makeSpec({ name: '1', namespace: 'numbers' }), // id 3
   makeSpec({ name: 'api-admin', namespace: '2' }), // id 4
 ];
-const { desired } = startSpecs(nothingDesired(), specs, { isForced: false, isIdle: () => true, cpus: 1, nowMs: 0 });
+const { desired } = startSpecs(emptyDesired(), specs, { isForced: false, isIdle: () => true, cpus: 1, nowMs: 0 });
 
 test.each([
   [['all'], [0, 1, 2, 3, 4]],
@@ -39,14 +39,12 @@ test('a target that names nothing is refused with the names that are near', () =
       hint: 'Did you mean "web"?',
     }),
   );
-  expect(() => select(nothingDesired(), ['all'])).toThrow(
-    expect.objectContaining({ code: 'ERR_NCLUST_APP_NOT_FOUND' }),
-  );
+  expect(() => select(emptyDesired(), ['all'])).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_APP_NOT_FOUND' }));
 });
 
 test.each([['x'], ['nosuch'], ['nosuchfront']])('%j: a word that is merely short is near to nothing', (target) => {
   const expected = target.includes('front') ? 'Did you mean "front"?' : 'See: nclust list';
-  const only = startSpecs(nothingDesired(), [makeSpec({ name: 's', namespace: 'front' })], {
+  const only = startSpecs(emptyDesired(), [makeSpec({ name: 's', namespace: 'front' })], {
     isForced: false,
     isIdle: () => true,
     cpus: 1,

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { nothingDesired } from '../../../../daemon/control/state/desired.js';
+import { emptyDesired } from '../../../../daemon/control/state/desired.js';
 import { startSpecs } from '../../../../daemon/control/state/changes.js';
 import { readSealed, writeSealed } from '../../../../daemon/control/state/durable-file.js';
 import { createStore } from '../../../../daemon/control/state/store.js';
@@ -35,13 +35,13 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const withApps = (...names) =>
   startSpecs(
-    nothingDesired(),
+    emptyDesired(),
     names.map((name) => makeSpec({ name, env: { 1: 'b', a: 'ü"}\n' } })),
     { isForced: false, isIdle: () => true, cpus: 1, nowMs: 5 },
   ).desired;
 
 test('a home without a state has an empty list', () => {
-  expect(store.load()).toEqual({ desired: nothingDesired(), isExact: true, notices: [] });
+  expect(store.load()).toEqual({ desired: emptyDesired(), isExact: true, notices: [] });
 });
 
 test('what was saved is loaded, by its owner only', () => {
@@ -110,7 +110,7 @@ test.each([
   writeFileSync(paths.state, text);
   writeFileSync(paths.stateBackup, text);
   const { desired, isExact, notices } = store.load();
-  expect(desired).toEqual(nothingDesired());
+  expect(desired).toEqual(emptyDesired());
   expect(isExact).toBe(false);
   expect(notices[0]).toContain('no usable copy');
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isDecided, standing } from '../../../../lib/boot/watch-manager.js';
+import { isDecided, readState } from '../../../../lib/boot/watch-manager.js';
 
 /** @param {string} status */
 const slot = (status, restarts = 0) => /** @type {any} */ ({ status, restarts });
@@ -22,5 +22,5 @@ test.each([
     '1 of 3 instances are up, 1 waiting to be restarted, 1 given up, 1 stopped',
   ],
 ])('what systemctl shows', (slots, text) => {
-  expect(standing(/** @type {any} */ (slots))).toBe(text);
+  expect(readState(/** @type {any} */ (slots))).toBe(text);
 });

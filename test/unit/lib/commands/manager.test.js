@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { untilItHangs } from '../../../../lib/commands/manager.js';
+import { waitForAnswer } from '../../../../lib/commands/manager.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -14,7 +14,7 @@ function asking(doesAnswer) {
     seen.asked += 1;
     if (!doesAnswer(seen.asked)) throw REFUSAL;
   };
-  untilItHangs(/** @type {any} */ ({ request }), over.signal).catch((error) => {
+  waitForAnswer(/** @type {any} */ ({ request }), over.signal).catch((error) => {
     seen.error = error;
   });
   return { seen, over };

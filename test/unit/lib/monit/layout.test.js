@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boxesOf, topOf } from '../../../../lib/monit/layout.js';
+import { layOut, firstVisible } from '../../../../lib/monit/layout.js';
 import { view } from '../../../../lib/monit/view.js';
 import { firstState, step } from '../../../../lib/monit/state.js';
 import { sampleOf } from './sample.js';
@@ -11,7 +11,7 @@ const EVERY = [1, 2, 5, 16, 24, 31, 50, 80].flatMap((rows) =>
 
 test('boxes stand within every terminal and never on each other', () => {
   for (const size of EVERY) {
-    const { page: _page, ...boxes } = boxesOf(size);
+    const { page: _page, ...boxes } = layOut(size);
     const all = Object.entries(boxes).filter(([, { width, height }]) => width > 0 && height > 0);
     const outside = all.filter(
       ([, { x, y, width, height }]) => x < 0 || y < 0 || x + width > size.columns || y + height > size.rows,
@@ -82,7 +82,7 @@ test('the selected row is always among those that are shown', () => {
   for (const height of [1, 3, 8])
     for (const count of [1, 5, 500])
       for (let selected = 0; selected < count; selected += 7) {
-        const top = topOf(height, selected, count);
+        const top = firstVisible(height, selected, count);
         expect(
           top >= 0 && selected >= top && selected < top + height,
           `${selected} of ${count} in ${height}, from ${top}`,

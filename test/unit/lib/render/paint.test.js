@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chosenLevel, createPaint } from '../../../../lib/render/paint.js';
+import { chooseLevel, createPaint } from '../../../../lib/render/paint.js';
 
 test.each([
   ['what was detected', 2, {}, {}, 2],
@@ -10,7 +10,7 @@ test.each([
   ['--color on a pipe', 0, { color: true }, {}, 1],
   ['--color with NO_COLOR', 2, { color: true }, { NO_COLOR: '1' }, 2],
 ])('%s', (_, detected, options, env, expected) => {
-  expect(chosenLevel(/** @type {any} */ (detected), { ...options, env })).toBe(expected);
+  expect(chooseLevel(/** @type {any} */ (detected), { ...options, env })).toBe(expected);
 });
 
 test('without colour a text stays as it is', () => {

@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { createPaint } from '../../../../lib/render/paint.js';
 import { cutLines, renderColumns, renderTable } from '../../../../lib/render/table.js';
-import { isPlain, oneLine, textWidth } from '../../../../lib/render/text.js';
+import { isPlain, toOneLine, textWidth } from '../../../../lib/render/text.js';
 
 const plain = createPaint(0);
 const coloured = createPaint(1);
@@ -64,7 +64,7 @@ describe('emoji, CJK, combining marks and hostile names', () => {
     const widths = new Set(linesOf(text).map((line) => stringWidth(line)));
     expect(widths.size).toBe(1);
     if (columns !== null) expect([...widths][0]).toBeLessThanOrEqual(columns);
-    else for (const name of NAMES) expect(text).toContain(oneLine(name));
+    else for (const name of NAMES) expect(text).toContain(toOneLine(name));
     expect(linesOf(text)).toHaveLength(NAMES.length + 4);
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
   });
@@ -183,6 +183,6 @@ test('cli-table3 measures with the same package', () => {
 });
 
 test('what is hostile becomes "?"; what joins an emoji stays', () => {
-  expect(oneLine('a\u001b[2Jb\u0007\u061c\u200b\u2028\ufeff')).toBe('a?[2Jb?????');
-  expect(oneLine('👩‍👩‍👧')).toBe('👩‍👩‍👧');
+  expect(toOneLine('a\u001b[2Jb\u0007\u061c\u200b\u2028\ufeff')).toBe('a?[2Jb?????');
+  expect(toOneLine('👩‍👩‍👧')).toBe('👩‍👩‍👧');
 });

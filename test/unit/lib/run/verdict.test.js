@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { forced, judge, sayGivenUp } from '../../../../lib/run/verdict.js';
+import { forceExit, judge, sayGivenUp } from '../../../../lib/run/verdict.js';
 
 const death = (given) => ({ atMs: 1, pid: 7, code: null, signal: null, cause: 'crash', by: null, ...given });
 const slot = (status, lastDeath = null, name = 'api') => ({ id: 0, name, status, lastDeath });
@@ -55,7 +55,7 @@ describe('a run', () => {
 test('what had to be killed is told apart from what ended when it was asked to', () => {
   const late = slot('stopped', death({ signal: 'SIGKILL', by: 'stop' }), 'late');
   expect(
-    forced([
+    forceExit([
       slot('stopped', death({ signal: 'SIGINT', by: 'stop' })),
       late,
       slot('stopped', death({ signal: 'SIGKILL' })),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ERRORS } from '../../../../lib/shared/error-codes.js';
-import { asNclustError, fromFields, fromWire, NclustError, toWire } from '../../../../lib/shared/errors.js';
+import { toNclustError, fromFields, fromWire, NclustError, toWire } from '../../../../lib/shared/errors.js';
 
 test('docs/errors.md has the rows of the table, in its order', () => {
   const page = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8');
@@ -53,7 +53,7 @@ test.each([
   ['an Error', new TypeError('x is not a function')],
   ['anything else', 'x is not a function'],
 ])('%s becomes ERR_NCLUST_INTERNAL and keeps its message', (_, thrown) => {
-  expect(asNclustError(thrown)).toMatchObject({
+  expect(toNclustError(thrown)).toMatchObject({
     code: 'ERR_NCLUST_INTERNAL',
     message: 'x is not a function',
     cause: thrown,

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { concernsOf } from '../../../../../daemon/control/web/page/attention.js';
+import { findConcerns } from '../../../../../daemon/control/web/page/attention.js';
 import { sample, worker } from './samples.js';
 
 const nowMs = new Date('2026-05-01T12:00:00').getTime();
 const look = (/** @type {any} */ over) =>
-  concernsOf({ sample: sample([worker()]), slots: [], events: [], notices: [], nowMs, ...over });
+  findConcerns({ sample: sample([worker()]), slots: [], events: [], notices: [], nowMs, ...over });
 const died = (/** @type {number} */ ago, over = {}) => ({
   at: nowMs - ago,
   type: 'died',

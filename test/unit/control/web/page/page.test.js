@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { actionsFor, progressWords } from '../../../../../daemon/control/web/page/actions.js';
 import { plain } from '../../../../../daemon/control/web/page/dom.js';
-import { factsOf, lastWords } from '../../../../../daemon/control/web/page/describe.js';
-import { bytes, delay, percent, rate, uptime } from '../../../../../daemon/control/web/page/format.js';
-import { LINES_MAX, logQuery, shownText, queued } from '../../../../../daemon/control/web/page/logs.js';
-import { fragmentOf, readFragment, takePlace } from '../../../../../daemon/control/web/page/route.js';
+import { detailRows, lastWords } from '../../../../../daemon/control/web/page/describe.js';
+import { bytes, delay, formatPercent, rate, uptime } from '../../../../../daemon/control/web/page/format.js';
+import { LINES_MAX, logQuery, lineText, createQueue } from '../../../../../daemon/control/web/page/logs.js';
+import { writeFragment, readFragment, takePlace } from '../../../../../daemon/control/web/page/route.js';
 import { sparkPath } from '../../../../../daemon/control/web/page/sparkline.js';
 import { emptyWorld, managerTime, staleForMs, withSample } from '../../../../../daemon/control/web/page/store.js';
 import { readPageFiles } from '../../../../../daemon/control/web/server.js';
@@ -43,8 +43,8 @@ describe('the address', () => {
 
   test('tells what is shown, whatever its name', () => {
     for (const app of ['a&token=b', '#', 'ü/?', '100%'])
-      expect(readFragment(fragmentOf({ app }))).toEqual({ token: null, place: { app } });
-    expect(readFragment(fragmentOf({ worker: 0 })).place).toEqual({ worker: 0 });
+      expect(readFragment(writeFragment({ app }))).toEqual({ token: null, place: { app } });
+    expect(readFragment(writeFragment({ worker: 0 })).place).toEqual({ worker: 0 });
   });
 
   test('loses its token at once, and the tab keeps it', () => {
@@ -78,8 +78,8 @@ test.each([
   [bytes(300 * 1024 ** 2), '300 MB'],
   [bytes(1.25 * 1024 ** 3), '1.3 GB'],
   [bytes(null), '–'],
-  [percent(0), '0.0%'],
-  [percent(104.2), '104%'],
+  [formatPercent(0), '0.0%'],
+  [formatPercent(104.2), '104%'],
   [rate(12_345), '12.3k'],
   [rate(1.23), '1.2'],
   [rate(120), '120'],
@@ -99,8 +99,8 @@ test.each([
 
 describe('logs', () => {
   test('what an app wrote is plain text', () => {
-    expect(shownText('\u001b[31mred\u001b[0m \u001b]0;title\u0007<b>\u202e')).toBe('red <b>?');
-    expect(shownText('x'.repeat(9_000))).toHaveLength(4_002);
+    expect(lineText('\u001b[31mred\u001b[0m \u001b]0;title\u0007<b>\u202e')).toBe('red <b>?');
+    expect(lineText('x'.repeat(9_000))).toHaveLength(4_002);
   });
 
   test('the manager looks for the text, as it was typed', () => {
@@ -125,8 +125,8 @@ describe('logs', () => {
 
   test('what waits to be shown has a bound', () => {
     const entries = Array.from({ length: 5_000 }, (_, id) => /** @type {any} */ ({ id }));
-    expect(queued(entries, entries)).toHaveLength(LINES_MAX);
-    expect(queued([], entries).at(-1)).toEqual({ id: 4_999 });
+    expect(createQueue(entries, entries)).toHaveLength(LINES_MAX);
+    expect(createQueue([], entries).at(-1)).toEqual({ id: 4_999 });
   });
 });
 
@@ -228,7 +228,7 @@ test('facts are those of describe', () => {
     errorFile: '/l',
     autorestart: true,
   });
-  const facts = Object.fromEntries(factsOf([slot], 100_000));
+  const facts = Object.fromEntries(detailRows([slot], 100_000));
   expect(facts).toMatchObject({
     'Waiting for': 'its back-off',
     'Last died': expect.stringContaining(
@@ -287,7 +287,7 @@ test('what an app tells of itself cannot stop the page', () => {
     addresses: [],
     axm: { monitor: { a: odd, b: { value: odd, unit: odd }, c: { value: 3, unit: 'ms' }, d: 'up', e: null } },
   };
-  const facts = factsOf(/** @type {any} */ ([slot]), 0);
+  const facts = detailRows(/** @type {any} */ ([slot]), 0);
   expect(facts.filter(([label]) => 'abcde'.includes(label))).toEqual([
     ['a', JSON.stringify(odd)],
     ['b', `${JSON.stringify(odd)} ${JSON.stringify(odd)}`],

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { evaluate, patienceOf } from '../../../../../lib/config/file/evaluate.js';
+import { evaluate, evaluationLimits } from '../../../../../lib/config/file/evaluate.js';
 import { isRunning } from '../../../../helpers/processes.js';
 
 /** @type {string} */
@@ -96,10 +96,10 @@ test('one that is done in time says nothing', async () => {
 });
 
 test('the limit is a variable of the shell', () => {
-  expect(patienceOf({}).limitMs).toBe(60_000);
-  expect(patienceOf({ NCLUST_CONFIG_TIMEOUT: '5m' }).limitMs).toBe(300_000);
-  expect(patienceOf({ NCLUST_CONFIG_TIMEOUT: '0' }).limitMs).toBe(0);
-  expect(() => patienceOf({ NCLUST_CONFIG_TIMEOUT: 'soon' })).toThrow(
+  expect(evaluationLimits({}).limitMs).toBe(60_000);
+  expect(evaluationLimits({ NCLUST_CONFIG_TIMEOUT: '5m' }).limitMs).toBe(300_000);
+  expect(evaluationLimits({ NCLUST_CONFIG_TIMEOUT: '0' }).limitMs).toBe(0);
+  expect(() => evaluationLimits({ NCLUST_CONFIG_TIMEOUT: 'soon' })).toThrow(
     expect.objectContaining({
       code: 'ERR_NCLUST_USAGE',
       message: expect.stringContaining('NCLUST_CONFIG_TIMEOUT is "soon"; accepted: '),

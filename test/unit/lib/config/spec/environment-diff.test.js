@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { declaredDiff, envDiff } from '../../../../../lib/config/spec/environment-diff.js';
+import { diffDeclared, envDiff } from '../../../../../lib/config/spec/environment-diff.js';
 import { environmentLines, renderEnv } from '../../../../../lib/render/environment.js';
 import { createPaint } from '../../../../../lib/render/paint.js';
 import { flatten, layersOf } from '../../../../../lib/shared/spec/environment.js';
@@ -73,7 +73,7 @@ test('a variable of the settings before says so', () => {
 });
 
 test('about an app it is told what it has otherwise, and not what nclust gives to every app', () => {
-  const differences = declaredDiff(
+  const differences = diffDeclared(
     slotOf({ env: { A: '1' }, secrets: { B: { file: '/b' } } }),
     { HOME: '/root', A: '2' },
     '/h',

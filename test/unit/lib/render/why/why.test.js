@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { appsMeant, renderEvents } from '../../../../../lib/commands/events.js';
 import { why } from '../../../../../lib/commands/why.js';
 import { createPaint } from '../../../../../lib/render/paint.js';
-import { answerOf, crashesOf } from '../../../../../lib/render/why/answer.js';
+import { explain, crashesOf } from '../../../../../lib/render/why/answer.js';
 import { foldEvents } from '../../../../../lib/render/why/fold.js';
-import { renderWhy, whyData } from '../../../../../lib/render/why/why.js';
+import { renderWhy, explainData } from '../../../../../lib/render/why/why.js';
 import { slotStatus } from '../../slots.js';
 import { pattern } from '../../../../helpers/pattern.js';
 
@@ -124,7 +124,7 @@ test('a rollout is its steps: what ends for it is not told, unless it had to be 
 
 describe('the first line answers the question', () => {
   const answer = (/** @type {any} */ slots, /** @type {any[]} */ events, isRunning = true) =>
-    answerOf({ name: 'api', slots, events }, { isRunning, nowMs: NOW }).text;
+    explain({ name: 'api', slots, events }, { isRunning, nowMs: NOW }).text;
 
   test.each(
     /** @type {[string, any[], any[], string][]} */ ([
@@ -389,7 +389,7 @@ test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])(
 );
 
 test('as JSON there is the answer, the timeline, and every event', () => {
-  const [told] = /** @type {any[]} */ (whyData(data(loop(10, 4)), NOW));
+  const [told] = /** @type {any[]} */ (explainData(data(loop(10, 4)), NOW));
   expect(told).toMatchObject({
     app: 'api',
     status: 'errored',

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { atUsualOomScore, lowerOomScore } from '../../../../../lib/shared/daemon/oom-score.js';
+import { withDefaultOomScore, lowerOomScore } from '../../../../../lib/shared/daemon/oom-score.js';
 import { sourceFiles } from '../../../../helpers/source-tree.js';
 
 /** @type {string} */
@@ -18,7 +18,7 @@ const score = () => readFileSync(file, 'utf8').trim();
 test('a process that is started does not inherit the lowered score, and the starter keeps it', () => {
   writeFileSync(file, '0\n');
   lowerOomScore(file);
-  expect(atUsualOomScore(score, file)).toBe('0');
+  expect(withDefaultOomScore(score, file)).toBe('0');
   expect(score()).toBe('-900');
 });
 
@@ -27,18 +27,18 @@ test('the starter gets its score back when the start throws', () => {
   const start = () => {
     throw new Error('no such program');
   };
-  expect(() => atUsualOomScore(start, file)).toThrow('no such program');
+  expect(() => withDefaultOomScore(start, file)).toThrow('no such program');
   expect(score()).toBe('-900');
 });
 
 test('a score that an administrator has set is inherited', () => {
   writeFileSync(file, '-500\n');
-  expect(atUsualOomScore(score, file)).toBe('-500');
+  expect(withDefaultOomScore(score, file)).toBe('-500');
 });
 
 test('a system without scores starts processes all the same', () => {
   lowerOomScore(join(file, 'missing'));
-  expect(atUsualOomScore(() => 'started', join(file, 'missing'))).toBe('started');
+  expect(withDefaultOomScore(() => 'started', join(file, 'missing'))).toBe('started');
   expect(existsSync(file)).toBe(false);
 });
 

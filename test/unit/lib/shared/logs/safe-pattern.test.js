@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { costOf, createMatcher } from '../../../../../lib/shared/logs/safe-pattern.js';
+import { estimateCost, createMatcher } from '../../../../../lib/shared/logs/safe-pattern.js';
 
 test.each(
   /** @type {[string, number, boolean][]} */ ([
@@ -24,7 +24,7 @@ test.each(
     ['a{,5}', 0, false],
   ]),
 )('%s', (source, degree, isNested) => {
-  const cost = costOf(source);
+  const cost = estimateCost(source);
   expect(cost.isNested).toBe(isNested);
   if (!isNested) expect(cost.degree).toBe(degree);
 });
