@@ -145,7 +145,7 @@ function scaling({ name, workers }) {
     verb: 'One fewer',
     isHarsh: true,
     question: `Take away one instance of “${name}”?`,
-    effect: `There will be ${formatCount(workers - 1, 'instance')} in place of ${workers}. It finishes its requests first.`,
+    effect: `${formatCount(workers - 1, 'instance')} will be left. The one that stops finishes its requests first.`,
     doing: `Taking away one of “${name}”`,
     done: `Took away one of “${name}”`,
     request: ask('-1'),

@@ -41,10 +41,8 @@ export function createOverview() {
     if (!sample) return;
     const { host, apps, workers } = sample;
     say(findElement('f-apps'), String(apps.length));
-    say(
-      findElement('f-workers'),
-      `${workers.filter(({ status }) => status === 'online').length} of ${formatCount(workers.length, 'worker')} online`,
-    );
+    const online = workers.filter(({ status }) => status === 'online').length;
+    say(findElement('f-workers'), `${online} of ${formatCount(workers.length, 'worker')} online`);
     say(findElement('f-cpu'), formatPercent(host.cpu));
     say(findElement('f-cores'), `of ${formatCount(host.cores, 'core')}`);
     say(findElement('f-memory'), bytes(host.memoryUsedBytes));
