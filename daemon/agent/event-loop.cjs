@@ -3,7 +3,7 @@
 
 const { nowMono } = require('./isolation.cjs');
 
-/** @import { Guard } from './isolation.cjs' */
+/** @import { Isolation } from './isolation.cjs' */
 
 const { cpuUsage } = process;
 const { setImmediate, setInterval, clearInterval } = require('node:timers');
@@ -19,10 +19,10 @@ const CLOSE_MS = 20;
  * Samples the delay of the event loop. reset() of monitorEventLoopDelay() would lose a delay that
  * is just ending.
  * @param {ReturnType<typeof createLoopLoad>} load
- * @param {Guard} guard
+ * @param {Isolation} isolate
  * @param {(delayMs: number, nowMono: number) => void} onLook
  */
-function createLoopSampler(load, guard, onLook) {
+function createLoopSampler(load, isolate, onLook) {
   let everyMs = 0;
   let lookedMono = 0;
   /**
@@ -33,7 +33,7 @@ function createLoopSampler(load, guard, onLook) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
 
-  const look = guard(() => {
+  const look = isolate(() => {
     const now = nowMono();
     const lateMs = Math.max(0, now - lookedMono - everyMs);
     lookedMono = now;
@@ -75,9 +75,9 @@ function createLoopSampler(load, guard, onLook) {
 /**
  * Measures how long the loop has been active. Node.js knows it exactly, but the module for it takes
  * half a megabyte. While the process is nearly idle, its CPU time is almost the same.
- * @param {Guard} guard
+ * @param {Isolation} isolate
  */
-function createLoopLoad(guard) {
+function createLoopLoad(isolate) {
   /** @type {typeof import('node:perf_hooks').performance | null} */
   let performance = null;
   /** Time that the loop was active without CPU: it waited for a core, or for a disk. */
@@ -90,7 +90,7 @@ function createLoopLoad(guard) {
       const [beganMono, cpuBeforeMs] = [nowMono(), cpuMs()];
       // Runs after all callbacks of this poll.
       setImmediate(
-        guard(() => {
+        isolate(() => {
           waitedMs += Math.max(0, nowMono() - beganMono - (cpuMs() - cpuBeforeMs));
         }),
       );

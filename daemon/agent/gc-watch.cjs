@@ -4,7 +4,7 @@
 const { PerformanceObserver } = require('node:perf_hooks');
 
 /** @import { PerformanceObserverEntryList } from 'node:perf_hooks' */
-/** @import { Guard } from './isolation.cjs' */
+/** @import { Isolation } from './isolation.cjs' */
 
 /**
  * With more collections between two reports, only some reports are watched. For the others the same
@@ -17,8 +17,8 @@ const COLLECTIONS_MEAN = 3;
 /** Reports in a row that are not watched. Their number at most doubles each time. */
 const UNWATCHED_MAX = 19;
 
-/** @param {Guard} guard */
-function createGcWatch(guard) {
+/** @param {Isolation} isolate */
+function createGcWatch(isolate) {
   let totalMs = 0;
   let seen = 0;
   let seenMs = 0;
@@ -29,7 +29,7 @@ function createGcWatch(guard) {
   /** The reports that are left of this span. */
   let unwatched = 0;
   const observer = new PerformanceObserver(
-    guard((/** @type {PerformanceObserverEntryList} */ list) => {
+    isolate((/** @type {PerformanceObserverEntryList} */ list) => {
       for (const { duration } of list.getEntries()) {
         seen += 1;
         seenMs += duration;

@@ -6,7 +6,7 @@ const diagnostics = require('node:diagnostics_channel');
 
 const { nowMono } = require('./isolation.cjs');
 
-/** @import { Guard } from './isolation.cjs' */
+/** @import { Isolation } from './isolation.cjs' */
 /** @import { Servers } from './servers.cjs' */
 
 const START = 'http.server.request.start';
@@ -54,9 +54,9 @@ const TIMED_MAX = 500;
  * If counting begins during a request, its response counts for the next request of the connection.
  * If the connection then ends, that next request is in no sum.
  * @param {Servers} servers
- * @param {Guard} guard
+ * @param {Isolation} isolate
  */
-function createHttpCounts(servers, guard) {
+function createHttpCounts(servers, isolate) {
   let [requests, answers, aborted, durationMs] = [0, 0, 0, 0];
   const responses = [0, 0, 0, 0, 0, 0];
   const latency = new Uint32Array(STEPS);
@@ -74,7 +74,7 @@ function createHttpCounts(servers, guard) {
   /** Called at the next request. @type {(() => void) | null} */
   let asked = null;
 
-  const started = guard((/** @type {any} */ { socket }) => {
+  const started = isolate((/** @type {any} */ { socket }) => {
     requests += 1;
     open += 1;
     if (asked !== null) tellAsked();
@@ -99,7 +99,7 @@ function createHttpCounts(servers, guard) {
     Object.defineProperty(socket, CONNECTION, { value: connection });
     socket.once(
       'close',
-      guard(() => {
+      isolate(() => {
         connection.isClosed = true;
         connection.timed.length = 0;
         if (!isOn || connection.era !== era) return;
@@ -127,7 +127,7 @@ function createHttpCounts(servers, guard) {
     connection.timed.push({ nth: connection.given + connection.open, beganMono: nowMono(), count: oneOf });
   }
 
-  const finished = guard((/** @type {any} */ { response, socket }) => {
+  const finished = isolate((/** @type {any} */ { response, socket }) => {
     /** @type {Connection | undefined} */
     const connection = socket[CONNECTION];
     // Node.js 20 and 22 report a response that could not be delivered, too. Node.js 20 also reports
@@ -172,14 +172,14 @@ function createHttpCounts(servers, guard) {
   }
 
   // For HTTP/2.
-  const streamBegan = guard((/** @type {any} */ stream) => {
+  const streamBegan = isolate((/** @type {any} */ stream) => {
     if (!isOn) return;
     requests += 1;
     if (asked !== null) tellAsked();
     const beganMono = nowMono();
     stream.once(
       'close',
-      guard(() => {
+      isolate(() => {
         const status = stream.sentHeaders?.[':status'];
         if (stream.aborted || !stream.writableFinished || status === undefined) aborted += 1;
         else {
@@ -190,7 +190,7 @@ function createHttpCounts(servers, guard) {
     );
   });
   // HTTP/2 refuses streams without a listener, but a server always has one.
-  servers.onSession = guard((/** @type {any} */ session) => session.on('stream', streamBegan));
+  servers.onSession = isolate((/** @type {any} */ session) => session.on('stream', streamBegan));
 
   return {
     /** @param {boolean} on */

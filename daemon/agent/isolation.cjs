@@ -3,7 +3,7 @@
 'use strict';
 
 /**
- * @typedef {<F extends (a?: any, b?: any) => void>(entry: F) => F} Guard  Wraps each callback of a
+ * @typedef {<F extends (a?: any, b?: any) => void>(entry: F) => F} Isolation  Wraps each callback of a
  *   timer, a channel or an emitter.
  */
 
@@ -11,9 +11,9 @@
  * @param {(error: unknown) => void} onFault  Called with the first error. After it, all wrapped
  *   callbacks do nothing.
  */
-function createGuard(onFault) {
+function createIsolation(onFault) {
   let isBroken = false;
-  return /** @type {Guard} */ (
+  return /** @type {Isolation} */ (
     /** @type {unknown} */ (
       (/** @type {(a: any, b: any) => void} */ entry) => (/** @type {any} */ a, /** @type {any} */ b) => {
         if (isBroken) return;
@@ -53,4 +53,4 @@ function nowMono() {
   return now() - BORN_MONO;
 }
 
-module.exports = { createGuard, tryTo, nowMono };
+module.exports = { createIsolation, tryTo, nowMono };

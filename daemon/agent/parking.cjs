@@ -4,7 +4,7 @@
 
 const { setInterval, clearInterval } = require('node:timers');
 const { bindOwn } = require('./bind.cjs');
-const { createGuard, nowMono } = require('./isolation.cjs');
+const { createIsolation, nowMono } = require('./isolation.cjs');
 
 /** @import { Use } from './socket-claims.cjs' */
 /** @import { OnHandle, OnRefused, Refusal, SocketSource } from './socket-source.cjs' */
@@ -49,12 +49,12 @@ function whenQuiet(then) {
   // The app may have replaced the global ones.
   const { performance } = require('node:perf_hooks');
   const { setTimeout } = require('node:timers');
-  const guard = createGuard(then);
-  const look = guard((/** @type {number} */ looksLeft) => {
+  const isolate = createIsolation(then);
+  const look = isolate((/** @type {number} */ looksLeft) => {
     const { idleTime } = performance.nodeTiming;
     const sinceMono = nowMono();
     setTimeout(
-      guard(() => {
+      isolate(() => {
         const busyMs = nowMono() - sinceMono - (performance.nodeTiming.idleTime - idleTime);
         if (busyMs < QUIET_MS || looksLeft === 0) then();
         else look(looksLeft - 1);

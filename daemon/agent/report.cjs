@@ -3,12 +3,12 @@
 'use strict';
 
 const { getHeapStatistics } = require('node:v8');
-const { createGuard, nowMono, tryTo } = require('./isolation.cjs');
+const { createIsolation, nowMono, tryTo } = require('./isolation.cjs');
 const { createHttpCounts } = require('./http-counts.cjs');
 const { cpuMs, createLoopLoad, createLoopSampler } = require('./event-loop.cjs');
 
 /** @import { HttpReport } from './http-counts.cjs' */
-/** @import { Guard } from './isolation.cjs' */
+/** @import { Isolation } from './isolation.cjs' */
 /** @import { Servers } from './servers.cjs' */
 
 const { getActiveResourcesInfo } = process;
@@ -75,16 +75,16 @@ const DELAYS_MAX = 256;
  * @param {(error: unknown) => void} onFault  Called when the measuring has failed and ended.
  */
 function createVitals(servers, onFault) {
-  const guard = createGuard((error) => {
+  const isolate = createIsolation((error) => {
     tryTo(() => loop.end());
     tryTo(() => counts.set(false));
     onFault(error);
   });
-  const load = createLoopLoad(guard);
-  const counts = createHttpCounts(servers, guard);
+  const load = createLoopLoad(isolate);
+  const counts = createHttpCounts(servers, isolate);
   /** @type {Set<Listener>} */
   const listeners = new Set();
-  const loop = createLoopSampler(load, guard, (delayMs, atMono) => {
+  const loop = createLoopSampler(load, isolate, (delayMs, atMono) => {
     for (const listener of listeners) {
       if (listener.count < DELAYS_MAX) listener.delays[listener.count++] = delayMs;
       listener.worstMs = Math.max(listener.worstMs, delayMs);
@@ -159,7 +159,7 @@ function createVitals(servers, onFault) {
 
   /** @param {(report: Report) => void} say */
   function measure(say) {
-    const collector = createCollector(load, guard);
+    const collector = createCollector(load, isolate);
     let seq = 0;
     let reportedMono = nowMono();
     let wasQuiet = false;
@@ -213,7 +213,7 @@ function createVitals(servers, onFault) {
     );
     reportNow = () => tell(new Float64Array(), nowMono(), 0);
     // The work of the start does not count.
-    setImmediate(guard(collector.begin)).unref();
+    setImmediate(isolate(collector.begin)).unref();
     settle();
   }
 
@@ -222,19 +222,19 @@ function createVitals(servers, onFault) {
      * Reports often during a rollback window. everyMs: 0 ends it.
      * @type {(everyMs: number, report: (vitals: Vitals) => void) => void}
      */
-    watch: guard(watch),
+    watch: isolate(watch),
     /** Reports until the process exits. @type {(say: (report: Report) => void) => void} */
-    measure: guard(measure),
+    measure: isolate(measure),
     /** Sends the last report before the process exits. @type {() => void} */
-    report: guard(() => reportNow()),
+    report: isolate(() => reportNow()),
   };
 }
 
 /**
  * @param {ReturnType<typeof createLoopLoad>} load
- * @param {Guard} guard
+ * @param {Isolation} isolate
  */
-function createCollector(load, guard) {
+function createCollector(load, isolate) {
   let handles = 0;
   /** @type {ReturnType<typeof import('./gc-watch.cjs').createGcWatch> | null} */
   let gc = null;
@@ -262,7 +262,7 @@ function createCollector(load, guard) {
     gcMs: (workMs) => gc?.take(workMs) ?? 0,
     /** Called once the process was busy: before, there is no garbage worth an observer. */
     beginGc() {
-      gc ??= /** @type {typeof import('./gc-watch.cjs')} */ (require('./gc-watch.cjs')).createGcWatch(guard);
+      gc ??= /** @type {typeof import('./gc-watch.cjs')} */ (require('./gc-watch.cjs')).createGcWatch(isolate);
     },
   };
 }

@@ -2,24 +2,24 @@
 // Must not: decide what follows from an event, or wait for anything but the disk of the state file.
 // Start at: mutate() and dispatch(), then handlers.js.
 import { NclustError } from '../../lib/shared/errors.js';
-import { createHearing, publishAppMessage } from './app-channel/messages.js';
+import { createAppMessageSubscription, publishAppMessage } from './app-channel/messages.js';
 import { createEventBus, tellDeleted } from './events/bus.js';
 import { noteChanges } from './events/process-events.js';
 import { allAppNames, EVENTS } from './handlers.js';
 import { KeeperSession } from './keeper-link/session.js';
 import { tell } from './keeper-link/tell.js';
-import { FACTS } from './loop/keeper-events.js';
+import { keeperEventHandlers } from './loop/keeper-events.js';
 import { introduce } from './recovery/meet-keeper.js';
 import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
-import { memoryOf, newWorld, numberFromZero } from './state/registry.js';
+import { slotHistoryOf, createRegistry, numberFromZero } from './state/registry.js';
 import { noteKey } from './state/slot-history.js';
 
-/** @import { ChildFact, Port, Snapshot } from './keeper-link/link.js' */
-/** @import { ControlEvent, Core, Parts } from './keeper-link/tell.js' */
+/** @import { ChildSnapshot, Port, Snapshot } from './keeper-link/link.js' */
+/** @import { ControlEvent, LoopContext, Parts } from './keeper-link/tell.js' */
 /** @import { Receipt } from './requests/outcome.js' */
 /** @import { Change, Desired } from './state/desired.js' */
-/** @import { World } from './state/registry.js' */
+/** @import { Registry } from './state/registry.js' */
 /** @import { Loaded } from './state/store.js' */
 /** @import { Installation } from './update/installation.js' */
 
@@ -28,11 +28,11 @@ import { noteKey } from './state/slot-history.js';
  * carried out. Nothing else changes them.
  */
 export class Control {
-  /** @type {Core} */
-  #core;
+  /** @type {LoopContext} */
+  #context;
   #session;
   #waiters;
-  #hearing = createHearing((isOn) => this.askKeeper('hear', { isOn }));
+  #appMessages = createAppMessageSubscription((isOn) => this.askKeeper('hear', { isOn }));
   /** @type {ControlEvent[]} */
   #queue = [];
   #isBusy = false;
@@ -52,39 +52,39 @@ export class Control {
    * @param {Loaded} loaded
    */
   constructor(parts, { desired, isExact, notices }) {
-    this.#core = {
+    this.#context = {
       parts,
-      world: newWorld(desired),
+      registry: createRegistry(desired),
       isExact,
       link: null,
       dispatch: (event) => this.dispatch(event),
-      bus: createEventBus(parts.chronicle),
+      bus: createEventBus(parts.eventLog),
     };
-    this.#session = new KeeperSession(this.#core, {
-      introduce: () => introduce(this.#core),
+    this.#session = new KeeperSession(this.#context, {
+      introduce: () => introduce(this.#context),
       onMet: (snapshot, orphans) => this.#onKeeperMet(snapshot, orphans),
       onLost: () => this.#onKeeperLost(),
       onEvent: (event, data) => this.#onKeeperEvent(event, data),
       hold: () => this.#hold(),
       resume: () => this.#resume(),
     });
-    this.#waiters = createWaiters(this.world);
-    for (const notice of notices) this.world.notices.add(notice);
+    this.#waiters = createWaiters(this.registry);
+    for (const notice of notices) this.registry.notices.add(notice);
   }
 
   /** The records, for reading. */
-  get world() {
-    return this.#core.world;
+  get registry() {
+    return this.#context.registry;
   }
 
   /** Events of processes and messages of apps, for clients that follow them. */
   get bus() {
-    return this.#core.bus;
+    return this.#context.bus;
   }
 
   /** Has messages of apps come to the bus while a client wants them. */
-  get hearing() {
-    return this.#hearing;
+  get appMessages() {
+    return this.#appMessages;
   }
 
   /** The keeper control works with, as it was when they met. */
@@ -131,14 +131,14 @@ export class Control {
    *   throws; then nothing has changed.
    */
   mutate(method, token, change) {
-    const { parts, world } = this.#core;
+    const { parts, registry } = this.#context;
     const seen = this.#find(token);
     if (seen) return seen;
-    if (world.ending)
+    if (registry.ending)
       throw new NclustError('ERR_NCLUST_SHUTTING_DOWN', `The manager is being ended and does not take "${method}".`, {
         hint: 'Run the command again in a moment.',
       });
-    const before = world.desired;
+    const before = registry.desired;
     const { desired, up, gone, about, root, plan } = change(before);
     /** @type {Receipt} */
     const receipt = {
@@ -152,9 +152,9 @@ export class Control {
     };
     const next = { ...desired, tokens: [...before.tokens, receipt].slice(-RECEIPTS_KEPT) };
     parts.store.save(next);
-    world.desired = next;
-    noteChanges(this.#core, before, next, method);
-    tellDeleted(this.#core, before);
+    registry.desired = next;
+    noteChanges(this.#context, before, next, method);
+    tellDeleted(this.#context, before);
     this.dispatch({ type: 'changed', names: changedNames(before, next) });
     return receipt;
   }
@@ -187,9 +187,9 @@ export class Control {
    * @returns {Promise<void>}  Resolves just before they leave.
    */
   end(by) {
-    if (!this.world.ending) this.#core.parts.journal('ending', { by });
-    this.world.ending ??= by;
-    this.dispatch({ type: 'changed', names: allAppNames(this.world) });
+    if (!this.registry.ending) this.#context.parts.managerLog('ending', { by });
+    this.registry.ending ??= by;
+    this.dispatch({ type: 'changed', names: allAppNames(this.registry) });
     return this.#ended;
   }
 
@@ -198,9 +198,9 @@ export class Control {
    * @param {number} id
    */
   reset(id) {
-    const memory = memoryOf(this.world, id);
-    memory.resetAt = memory.spawns;
-    tell(this.#core, 'note', { key: noteKey(id), value: memory });
+    const history = slotHistoryOf(this.registry, id);
+    history.resetAt = history.spawns;
+    tell(this.#context, 'note', { key: noteKey(id), value: history });
   }
 
   /**
@@ -210,8 +210,8 @@ export class Control {
    * @returns {Promise<void>}  Rejects with what the keeper says.
    */
   async signal(id, signal) {
-    const { link, world } = this.#core;
-    const instances = [...world.instances.values()].filter(
+    const { link, registry } = this.#context;
+    const instances = [...registry.instances.values()].filter(
       (instance) => instance.label.id === id && !instance.exit && instance.pid > 0,
     );
     for (const instance of instances) {
@@ -254,13 +254,13 @@ export class Control {
   close() {
     this.#hold();
     this.#session.close();
-    for (const seat of this.world.seats.values()) seat.cancelTimer();
-    for (const window of this.world.windows.values()) window.cancel();
+    for (const seat of this.registry.seats.values()) seat.cancelTimer();
+    for (const window of this.registry.windows.values()) window.cancel();
   }
 
   /** @param {string} token */
   #find(token) {
-    return this.world.desired.tokens.find((receipt) => receipt.token === token);
+    return this.registry.desired.tokens.find((receipt) => receipt.token === token);
   }
 
   #hold() {
@@ -276,24 +276,25 @@ export class Control {
     if (this.#isBusy || this.#isHeld) return;
     this.#isBusy = true;
     try {
-      for (let event = this.#queue.shift(); event; event = this.#queue.shift()) EVENTS[event.type](this.#core, event);
+      for (let event = this.#queue.shift(); event; event = this.#queue.shift())
+        EVENTS[event.type](this.#context, event);
     } finally {
       this.#isBusy = false;
     }
-    numberFromZero(this.world);
+    numberFromZero(this.registry);
     this.#follow();
-    this.world.touched.clear();
+    this.registry.touched.clear();
     this.#waiters.answer();
     this.#leaveWhenDone();
   }
 
   /**
    * @param {Snapshot} snapshot
-   * @param {ChildFact[]} orphans
+   * @param {ChildSnapshot[]} orphans
    */
   #onKeeperMet(snapshot, orphans) {
-    this.#hearing.again();
-    if (snapshot.isTerminating) this.world.ending ??= 'shutdown';
+    this.#appMessages.again();
+    if (snapshot.isTerminating) this.registry.ending ??= 'shutdown';
     this.#queue.unshift({
       type: 'adopted',
       children: [...snapshot.children, ...orphans],
@@ -313,15 +314,15 @@ export class Control {
    * @param {any} data
    */
   #onKeeperEvent(event, data) {
-    if (event === 'said' || event === 'missed') publishAppMessage(this.#core, data);
+    if (event === 'said' || event === 'missed') publishAppMessage(this.#context, data);
     else if (event === 'terminating')
       void this.end('shutdown'); // Leaving is what follows.
-    else if (Object.hasOwn(FACTS, event)) this.dispatch({ type: 'fact', event, data });
+    else if (Object.hasOwn(keeperEventHandlers, event)) this.dispatch({ type: 'fact', event, data });
   }
 
   #leaveWhenDone() {
-    const { world, parts } = this.#core;
-    if (!world.ending || world.instances.size > 0 || this.#isLeaving) return;
+    const { registry, parts } = this.#context;
+    if (!registry.ending || registry.instances.size > 0 || this.#isLeaving) return;
     this.#isLeaving = true;
     const leave = () => {
       this.#sayEnded();

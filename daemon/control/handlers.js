@@ -1,9 +1,9 @@
 import { withLiveFields } from '../../lib/shared/spec/change-effects.js';
 import { catchUp } from './events/process-events.js';
 import { retireInstance } from './loop/effects.js';
-import { attachLogs, FACTS, forgetSlot, markSpawned, onSpawnRefused } from './loop/keeper-events.js';
+import { attachLogs, keeperEventHandlers, forgetSlot, markSpawned, onSpawnRefused } from './loop/keeper-events.js';
 import { reconcile } from './loop/reconcile.js';
-import { readFact } from './loop/said-by-apps.js';
+import { readKeeperEvent } from './loop/said-by-apps.js';
 import { step } from './loop/step.js';
 import { adopt } from './recovery/adopt.js';
 import { findApp, specOf } from './state/desired.js';
@@ -11,22 +11,22 @@ import { findSlot, openScope, seatOfInstance, seatsOf } from './state/registry.j
 import { takeNames } from './state/rename.js';
 
 /** @import { Snapshot } from './keeper-link/link.js' */
-/** @import { ControlEvent, Core } from './keeper-link/tell.js' */
-/** @import { Instance, World } from './state/registry.js' */
+/** @import { ControlEvent, LoopContext } from './keeper-link/tell.js' */
+/** @import { Instance, Registry } from './state/registry.js' */
 
 /**
  * What each event of the owner loop does: change the records, then plan.
- * @type {{ [T in ControlEvent['type']]: (core: Core, event: any) => void }}
+ * @type {{ [T in ControlEvent['type']]: (core: LoopContext, event: any) => void }}
  */
 export const EVENTS = {
-  fact: onFact,
+  fact: onKeeperEvent,
   spawned: onSpawned,
   refused: onRefused,
-  answered: onDoor,
-  silent: onDoor,
-  admitted: onDoor,
+  answered: onGate,
+  silent: onGate,
+  admitted: onGate,
   timer: onTimer,
-  changed: onWished,
+  changed: onDesiredChanged,
   adopted: onAdopted,
 };
 
@@ -34,167 +34,167 @@ export const EVENTS = {
 const CHANGES_NO_PLAN = new Set(['booted']);
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Extract<ControlEvent, { type: 'fact' }>} event
  */
-function onFact(core, { event, data }) {
-  const instance = core.world.instances.get(data.instanceId);
-  if (!instance) return lookAgain(core, event, data.instanceId);
-  const fact = checked(core, instance, event, data);
+function onKeeperEvent(context, { event, data }) {
+  const instance = context.registry.instances.get(data.instanceId);
+  if (!instance) return lookAgain(context, event, data.instanceId);
+  const fact = checked(context, instance, event, data);
   if (!fact) return;
-  FACTS[event](core, instance, fact);
-  if (!CHANGES_NO_PLAN.has(event)) reconcile(core, instance.label.name);
+  keeperEventHandlers[event](context, instance, fact);
+  if (!CHANGES_NO_PLAN.has(event)) reconcile(context, instance.label.name);
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {string} event
  * @param {object} data
  * @returns {object | null}  Null: the process stated nonsense. The log has it, and control goes on.
  */
-function checked(core, { instanceId, label }, event, data) {
+function checked(context, { instanceId, label }, event, data) {
   try {
-    return readFact(event, data);
+    return readKeeperEvent(event, data);
   } catch (error) {
     const { message } = /** @type {Error} */ (error);
-    core.parts.journal('fact-failed', { app: label.name, id: label.id, instanceId, fact: event, message });
+    context.parts.managerLog('fact-failed', { app: label.name, id: label.id, instanceId, fact: event, message });
     return null;
   }
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Extract<ControlEvent, { type: 'spawned' }>} event
  */
-function onSpawned(core, event) {
-  const instance = core.world.instances.get(event.instanceId);
-  if (!instance) return lookAgain(core, 'spawned', event.instanceId);
+function onSpawned(context, event) {
+  const instance = context.registry.instances.get(event.instanceId);
+  if (!instance) return lookAgain(context, 'spawned', event.instanceId);
   // Sets a timer and no more: there is nothing to plan. With five hundred instances that halves the
   // work of their start.
-  markSpawned(core, instance, event);
+  markSpawned(context, instance, event);
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Extract<ControlEvent, { type: 'refused' }>} event
  */
-function onRefused(core, { instanceId, message }) {
-  const instance = core.world.instances.get(instanceId);
+function onRefused(context, { instanceId, message }) {
+  const instance = context.registry.instances.get(instanceId);
   if (!instance) return;
-  onSpawnRefused(core, instance, message);
-  reconcile(core, instance.label.name);
+  onSpawnRefused(context, instance, message);
+  reconcile(context, instance.label.name);
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Extract<ControlEvent, { type: 'answered' | 'silent' | 'admitted' }>} event
  */
-function onDoor(core, { type, instanceId }) {
-  const instance = core.world.instances.get(instanceId);
+function onGate(context, { type, instanceId }) {
+  const instance = context.registry.instances.get(instanceId);
   if (!instance) return;
   if (type === 'admitted') Object.assign(instance, { isGated: false, isParked: false });
-  const seat = seatOfInstance(core.world, instanceId);
+  const seat = seatOfInstance(context.registry, instanceId);
   if (!seat) return;
-  step(core, seat, { type });
-  reconcile(core, seat.name);
+  step(context, seat, { type });
+  reconcile(context, seat.name);
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Extract<ControlEvent, { type: 'timer' }>} event
  */
-function onTimer(core, { seat }) {
+function onTimer(context, { seat }) {
   // It may have been made anew from the facts of the next keeper since.
-  if (core.world.seats.get(seat.key) !== seat) return;
+  if (context.registry.seats.get(seat.key) !== seat) return;
   seat.untilMs = null;
-  step(core, seat, { type: 'timer' });
-  reconcile(core, seat.name);
+  step(context, seat, { type: 'timer' });
+  reconcile(context, seat.name);
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Extract<ControlEvent, { type: 'changed' }>} event
  */
-function onWished(core, { names }) {
-  takeNames(core.world);
-  for (const name of names) takeLive(core, name);
-  onChanged(core, { names });
+function onDesiredChanged(context, { names }) {
+  takeNames(context.registry);
+  for (const name of names) takeLive(context, name);
+  onChanged(context, { names });
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {{ names: string[] }} event
  */
-function onChanged(core, { names }) {
-  const { world } = core;
-  for (const name of names) reconcile(core, name);
-  if (world.ending)
-    for (const instance of world.instances.values())
-      if (instance.isStray && !instance.exit) retireInstance(core, instance, 'finish');
-  for (const id of [...world.memories.keys()]) forgetSlot(core, id);
+function onChanged(context, { names }) {
+  const { registry } = context;
+  for (const name of names) reconcile(context, name);
+  if (registry.ending)
+    for (const instance of registry.instances.values())
+      if (instance.isStray && !instance.exit) retireInstance(context, instance, 'finish');
+  for (const id of [...registry.histories.keys()]) forgetSlot(context, id);
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Extract<ControlEvent, { type: 'adopted' }>} event
  */
-function onAdopted(core, { children, listeners }) {
-  const { world } = core;
-  for (const { app, scope } of listeners) openScope(world, scope ?? app, app);
-  const { news, names } = core.bus.quietly(() => adopt(core, children));
-  catchUp(core);
+function onAdopted(context, { children, listeners }) {
+  const { registry } = context;
+  for (const { app, scope } of listeners) openScope(registry, scope ?? app, app);
+  const { news, names } = context.bus.quietly(() => adopt(context, children));
+  catchUp(context);
   for (const { event, instanceId, data } of news) {
-    const instance = world.instances.get(instanceId);
-    if (instance) FACTS[event](core, instance, data);
+    const instance = registry.instances.get(instanceId);
+    if (instance) keeperEventHandlers[event](context, instance, data);
   }
-  onChanged(core, { names: [...new Set([...names, ...allAppNames(world)])] });
+  onChanged(context, { names: [...new Set([...names, ...allAppNames(registry)])] });
 }
 
 /**
  * An instance nobody here has asked for: the last act of a control that died. It is adopted, and
  * the plan says what becomes of it.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {string} event
  * @param {string} instanceId
  */
-function lookAgain(core, event, instanceId) {
-  core.parts.journal('unknown-instance', { said: event, instanceId });
+function lookAgain(context, event, instanceId) {
+  context.parts.managerLog('unknown-instance', { said: event, instanceId });
   if (event === 'gone') return;
   // In its place: what is gone since would be taken for something that is there, and nobody would
   // ever say again that it is not.
-  core.link?.ask('snapshot', {}, (/** @type {Snapshot} */ { children, listeners }) =>
-    core.dispatch({ type: 'adopted', children, listeners }),
+  context.link?.ask('snapshot', {}, (/** @type {Snapshot} */ { children, listeners }) =>
+    context.dispatch({ type: 'adopted', children, listeners }),
   );
 }
 
 /**
  * The apps there is anything to do about, in the list or not.
- * @param {World} world
+ * @param {Registry} registry
  */
-export function allAppNames(world) {
-  const listed = world.desired.apps.map((app) => app.spec.name);
-  const seated = [...world.seats.values()].map((seat) => seat.name);
-  return [...new Set([...listed, ...seated, ...[...world.openScopes.values()].flatMap((names) => [...names])])];
+export function allAppNames(registry) {
+  const listed = registry.desired.apps.map((app) => app.spec.name);
+  const seated = [...registry.seats.values()].map((seat) => seat.name);
+  return [...new Set([...listed, ...seated, ...[...registry.openScopes.values()].flatMap((names) => [...names])])];
 }
 
 /**
  * What runs of an app goes by what is wanted now, as far as that needs no new process.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {string} name
  */
-function takeLive(core, name) {
-  const { world } = core;
-  const app = findApp(world.desired, name);
+function takeLive(context, name) {
+  const { registry } = context;
+  const app = findApp(registry.desired, name);
   if (!app) return;
-  for (const seat of seatsOf(world, name)) {
+  for (const seat of seatsOf(registry, name)) {
     if (!seat.spec) continue;
     seat.spec = withLiveFields(seat.spec, specOf(app, seat.generation));
-    world.touched.add(seat.id);
+    registry.touched.add(seat.id);
   }
-  for (const instance of world.instances.values()) {
+  for (const instance of registry.instances.values()) {
     const { label, pid, isStray } = instance;
-    if (label.name === name && pid > 0 && !isStray && findSlot(world, label.id)?.app === app)
-      attachLogs(core, instance);
+    if (label.name === name && pid > 0 && !isStray && findSlot(registry, label.id)?.app === app)
+      attachLogs(context, instance);
   }
 }

@@ -18,7 +18,7 @@ import { readAppMetadataOf } from './api/messages.js';
 import { createAnswer } from './api/methods.js';
 import { ApiServer } from './api/server.js';
 import { Control } from './control.js';
-import { createChronicle } from './events/log.js';
+import { createEventLog } from './events/log.js';
 import { withEventLog } from './events/manager-events.js';
 import { systemClock } from './host/clock.js';
 import { createTidy } from './host/idle-gc.js';
@@ -26,11 +26,11 @@ import { watchOomKills } from './host/oom-kills.js';
 import { createHolderFinder } from './host/socket-holder.js';
 import { createTreeReader, sharedBytes } from './host/processes.js';
 import { launchKeeper } from './keeper-link/launch.js';
-import { createLogKeeper } from './logs/app-logs.js';
+import { createAppLogs } from './logs/app-logs.js';
 import { createArchive } from './logs/archive/archive.js';
 import { findForeground } from './logs/foreground.js';
-import { createJournal, openOwnLog, OWN_LOG_LIMITS } from './logs/manager-log.js';
-import { createFleet } from './logs/shipping/fleet.js';
+import { createManagerLog, openOwnLog, OWN_LOG_LIMITS } from './logs/manager-log.js';
+import { createShipperPool } from './logs/shipping/shipper-pool.js';
 import { createExports } from './metrics/exports.js';
 import { createPrivateMemory } from './host/private-memory.js';
 import { createHostReader } from './metrics/host.js';
@@ -49,7 +49,7 @@ import { openWatcher } from './triggers/watcher.js';
 import { controlDigest, ownInstallation, probe, PROBE } from './update/installation.js';
 import { createWeb } from './web/dashboard.js';
 
-/** @import { Desk } from './api/methods.js' */
+/** @import { ApiContext } from './api/methods.js' */
 /** @import { Port } from './keeper-link/link.js' */
 /** @import { Parts } from './keeper-link/tell.js' */
 
@@ -66,12 +66,18 @@ const ownLog = openOwnLog(paths.daemonLog, {
   nowMs: clock.nowMs,
   onRotated: (segment) => archive.rotated(paths.daemonLog, segment),
 });
-const plainJournal = createJournal(ownLog, clock.nowMs);
-const chronicle = createChronicle({ path: paths.events, nowMs: clock.nowMs, journal: plainJournal });
-const journal = withEventLog(plainJournal, chronicle);
+const plainManagerLog = createManagerLog(ownLog, clock.nowMs);
+const eventLog = createEventLog({ path: paths.events, nowMs: clock.nowMs, managerLog: plainManagerLog });
+const managerLog = withEventLog(plainManagerLog, eventLog);
 const settings = createSettings(paths.settings, clock.nowMs);
 const timesFolder = join(paths.logs, '.times');
-const archive = createArchive({ clock, journal, limitsOf: settings.limitsOf, logsFolder: paths.logs, timesFolder });
+const archive = createArchive({
+  clock,
+  managerLog,
+  limitsOf: settings.limitsOf,
+  logsFolder: paths.logs,
+  timesFolder,
+});
 archive.hold(paths.daemonLog, OWN_LOG_LIMITS, 'nclust');
 
 await boot().catch(async (error) => {
@@ -99,22 +105,23 @@ async function tellFatal({ code = 'ERR_NCLUST_INTERNAL', message, hint = null })
 }
 
 async function boot() {
-  const { logs, fleet, foreground } = await openAppLogs(() => control);
+  const { logs, shippers, foreground } = await openAppLogs(() => control);
   handleProcessEvents(logs);
   mkdirSync(paths.logs, { recursive: true, mode: 0o700 });
   const parts = makeParts(logs, (exitStatus) => void closeAll().finally(() => process.exit(exitStatus)));
   const control = new Control(parts, parts.store.load());
-  for (const notice of control.world.notices) journal('state-lost', { notice });
-  const desk = makeDesk(control, parts);
-  const pidFiles = createPidFiles(control.world, { pids: paths.pids, journal });
+  for (const notice of control.registry.notices) managerLog('state-lost', { notice });
+  const context = createApiContext(control, parts);
+  const pidFiles = createPidFiles(control.registry, { pids: paths.pids, managerLog });
   const tidy = createTidy(clock);
   control.follow(() => {
     tidy();
     pidFiles.look();
-    desk.triggers.look();
+    context.triggers.look();
   });
-  const api = new ApiServer({ answer: createAnswer(desk), clock, journal });
-  const closeAll = () => Promise.all([desk.exports, desk.web, api, fleet, foreground].map((part) => part.close()));
+  const api = new ApiServer({ answer: createAnswer(context), clock, managerLog });
+  const closeAll = () =>
+    Promise.all([context.exports, context.web, api, shippers, foreground].map((part) => part.close()));
   // Users of PM2 send it after they have rotated log files.
   process.on('SIGUSR2', () => reopenLogs(parts));
   // Only a control that has met a keeper may take the client socket. If ours has died, the home may
@@ -122,40 +129,40 @@ async function boot() {
   await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process)));
   await api.listen(paths);
   control.announceReady();
-  void desk.web.look();
-  journal('control-ready', {
+  void context.web.look();
+  managerLog('control-ready', {
     pid: process.pid,
     keeperPid: control.keeper?.pid,
     version: readVersion(),
-    apps: control.world.desired.apps.length,
-    instances: control.world.instances.size,
+    apps: control.registry.desired.apps.length,
+    instances: control.registry.instances.size,
   });
 }
 
 /** @param {() => Control} control  For later: it needs the logs. */
 async function openAppLogs(control) {
-  const fleet = createFleet({
+  const shippers = createShipperPool({
     clock,
-    journal,
-    targetsOf: (name) => findApp(control().world.desired, name)?.spec.logShip ?? [],
+    managerLog,
+    targetsOf: (name) => findApp(control().registry.desired, name)?.spec.logShip ?? [],
   });
   const foreground = await findForeground(paths.run, {
     clock,
     onGone() {
-      journal('foreground-gone');
+      managerLog('foreground-gone');
       void control().end('shutdown'); // Leaving is what follows.
     },
   });
-  const logs = createLogKeeper({
+  const logs = createAppLogs({
     clock,
     archive,
     limitsOf: settings.limitsOf,
     timesFolder,
-    fleet,
+    shippers,
     foreground,
-    onLost: (app, reason, id) => journal('log-limit', { app, id, reason }),
+    onLost: (app, reason, id) => managerLog('log-limit', { app, id, reason }),
   });
-  return { logs, fleet, foreground };
+  return { logs, shippers, foreground };
 }
 
 /** @param {Parts['logs']} logs */
@@ -175,8 +182,8 @@ function handleProcessEvents(logs) {
   for (const signal of ['SIGINT', 'SIGHUP', 'SIGPIPE']) process.on(signal, () => {});
 }
 
-/** @type {(control: Control, parts: Parts) => Desk} */
-function makeDesk(control, parts) {
+/** @type {(control: Control, parts: Parts) => ApiContext} */
+function createApiContext(control, parts) {
   const metrics = createMetrics({
     control,
     clock,
@@ -184,16 +191,29 @@ function makeDesk(control, parts) {
     readHost: createHostReader(paths.home),
     privateMemory: createPrivateMemory(clock.nowMs),
     told: () => readAppMetadataOf({ control, parts }),
-    journal,
+    managerLog,
     onTick: parts.oom.refresh,
   });
-  const exports = createExports({ metrics, settings: settings.metrics, clock, journal, version: readVersion() });
+  const exports = createExports({
+    metrics,
+    settings: settings.metrics,
+    clock,
+    managerLog,
+    version: readVersion(),
+  });
   const { onTick } = metrics;
-  const web = createWeb({ settings, tokenFile: paths.webToken, desk: () => desk, onTick, clock, journal });
+  const web = createWeb({
+    settings,
+    tokenFile: paths.webToken,
+    context: () => context,
+    onTick,
+    clock,
+    managerLog,
+  });
   const shared = { control, parts, metrics, exports, web, paths, version: readVersion() };
   const triggers = createTriggers(shared, { openWatcher, readTrees: createTreeReader(), sharedBytes });
-  const desk = { ...shared, triggers };
-  return desk;
+  const context = { ...shared, triggers };
+  return context;
 }
 
 /** @type {(logs: Parts['logs'], leave: Parts['leave']) => Parts} */
@@ -204,8 +224,8 @@ function makeParts(logs, leave) {
     clock,
     store: createStore(paths, clock.nowMs),
     logs,
-    journal,
-    chronicle,
+    managerLog,
+    eventLog,
     settings,
     ownLog,
     oom: watchOomKills(),
@@ -220,10 +240,10 @@ function makeParts(logs, leave) {
         env: keeperEnv(),
         logFd: ownLog.fd(),
         onHeld: () => {
-          journal('home-held-by-another-keeper');
+          managerLog('home-held-by-another-keeper');
           process.exit(0);
         },
-        onFailed: (error) => journal('keeper-failed', { error }),
+        onFailed: (error) => managerLog('keeper-failed', { error }),
       }),
     withPresentNode,
     preflight: (specs) => preflight(specs.map((spec) => withPresentNode(spec))),
@@ -251,6 +271,6 @@ function fail(event, error) {
     error instanceof Error ? error : new Error(String(error))
   );
   const frames = stack?.split('\n').slice(1, 8);
-  journal(event, { message, code, stack: frames?.map((line) => line.trim()) });
+  managerLog(event, { message, code, stack: frames?.map((line) => line.trim()) });
   process.exit(1);
 }

@@ -30,7 +30,7 @@ const KEPT = {
 /**
  * @typedef {[type: string, name: string, text: string]} Kept  `text` is JSON.
  *
- * @typedef {object} Talk  The messages of one instance.
+ * @typedef {object} AppTraffic  The messages of one instance.
  * @property {number} endsMono  The end of the second that is counted.
  * @property {number} messages  In this second.
  * @property {number} chars  In this second.
@@ -45,41 +45,41 @@ export function createAppMessages(emit) {
   let isHeard = false;
   /** A new one for each control, because nothing arrives at the control before. */
   let flight = newFlight();
-  /** @type {WeakMap<Child, Talk>} */
+  /** @type {WeakMap<Child, AppTraffic>} */
   const talks = new WeakMap();
 
   /** @param {Child} child */
   const talkOf = (child) => {
     const known = talks.get(child);
     if (known) return known;
-    /** @type {Talk} */
-    const talk = { endsMono: 0, messages: 0, chars: 0, dropped: 0, timer: null, kept: new Map(), keptChars: 0 };
-    talks.set(child, talk);
-    return talk;
+    /** @type {AppTraffic} */
+    const traffic = { endsMono: 0, messages: 0, chars: 0, dropped: 0, timer: null, kept: new Map(), keptChars: 0 };
+    talks.set(child, traffic);
+    return traffic;
   };
 
   /**
    * @param {Child} child
-   * @param {Talk} talk
+   * @param {AppTraffic} traffic
    */
-  const drop = ({ instanceId }, talk) => {
-    talk.dropped += 1;
+  const drop = ({ instanceId }, traffic) => {
+    traffic.dropped += 1;
     // One report for all messages of this second.
-    talk.timer ??= setTimeout(() => {
-      talk.timer = null;
-      if (isHeard) emit('missed', { instanceId, count: talk.dropped }, () => {});
-      talk.dropped = 0;
+    traffic.timer ??= setTimeout(() => {
+      traffic.timer = null;
+      if (isHeard) emit('missed', { instanceId, count: traffic.dropped }, () => {});
+      traffic.dropped = 0;
     }, WINDOW_MS).unref();
   };
 
   /**
    * @param {Child} child
-   * @param {Talk} talk
+   * @param {AppTraffic} traffic
    * @param {string} text
    */
-  const passOn = (child, talk, text) => {
+  const passOn = (child, traffic, text) => {
     const { own } = flight;
-    if (flight.chars >= FLIGHT_MAX_CHARS || (own.get(child) ?? 0) >= OWN_FLIGHT_MAX_CHARS) return drop(child, talk);
+    if (flight.chars >= FLIGHT_MAX_CHARS || (own.get(child) ?? 0) >= OWN_FLIGHT_MAX_CHARS) return drop(child, traffic);
     emit('said', { instanceId: child.instanceId, text }, load(flight, child, text.length));
   };
 
@@ -100,12 +100,12 @@ export function createAppMessages(emit) {
     receive(child, message) {
       const isKept = typeof message?.type === 'string' && Object.hasOwn(KEPT, message.type);
       if (!isKept && !isHeard) return;
-      const talk = talkOf(child);
-      const text = isDue(talk) ? stringify(message) : null;
-      talk.chars += text?.length ?? 0;
-      if (text === null || text.length > MESSAGE_MAX_CHARS) return drop(child, talk);
-      if (!isKept) passOn(child, talk, text);
-      else if (!keep(talk, message)) drop(child, talk);
+      const traffic = talkOf(child);
+      const text = isDue(traffic) ? stringify(message) : null;
+      traffic.chars += text?.length ?? 0;
+      if (text === null || text.length > MESSAGE_MAX_CHARS) return drop(child, traffic);
+      if (!isKept) passOn(child, traffic, text);
+      else if (!keep(traffic, message)) drop(child, traffic);
     },
     /** @param {Child} child */
     keptOf(child) {
@@ -137,14 +137,14 @@ function load(flight, child, chars) {
 }
 
 /**
- * @param {Talk} talk
+ * @param {AppTraffic} traffic
  * @returns {boolean}  false: the instance has sent too much in this second.
  */
-function isDue(talk) {
+function isDue(traffic) {
   const nowMono = performance.now();
-  if (nowMono >= talk.endsMono) Object.assign(talk, { endsMono: nowMono + WINDOW_MS, messages: 0, chars: 0 });
-  talk.messages += 1;
-  return talk.messages <= MESSAGES_PER_S && talk.chars <= CHARS_PER_S;
+  if (nowMono >= traffic.endsMono) Object.assign(traffic, { endsMono: nowMono + WINDOW_MS, messages: 0, chars: 0 });
+  traffic.messages += 1;
+  return traffic.messages <= MESSAGES_PER_S && traffic.chars <= CHARS_PER_S;
 }
 
 /**
@@ -161,22 +161,22 @@ function stringify(message) {
 }
 
 /**
- * @param {Talk} talk
+ * @param {AppTraffic} traffic
  * @param {{ type: string, data?: unknown }} message
  * @returns {boolean}  false: a part did not fit.
  */
-function keep(talk, { type, data }) {
+function keep(traffic, { type, data }) {
   if (typeof data !== 'object' || data === null) return false;
   let isWhole = true;
   for (const [name, part] of KEPT[type](data)) {
     const text = typeof name === 'string' ? stringify(part) : null;
     if (typeof name !== 'string' || text === null) continue;
     const key = `${type}\n${name}`;
-    const chars = talk.keptChars - sizeOf(talk.kept.get(key)) + sizeOf([type, name, text]);
+    const chars = traffic.keptChars - sizeOf(traffic.kept.get(key)) + sizeOf([type, name, text]);
     isWhole &&= chars <= KEPT_MAX_CHARS;
     if (chars > KEPT_MAX_CHARS) continue;
-    talk.kept.set(key, [type, name, text]);
-    talk.keptChars = chars;
+    traffic.kept.set(key, [type, name, text]);
+    traffic.keptChars = chars;
   }
   return isWhole;
 }

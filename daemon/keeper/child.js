@@ -7,7 +7,7 @@ import { AGENT_CMD } from './protocol.js';
 /** @import { OrphanLine } from './keeper-socket.js' */
 /** @import { Claim, Handle } from './sockets/listeners.js' */
 /** @import { Pipes } from './pipes.js' */
-/** @import { Address, ChildFact, Exit, ListenFailure, Mode, Scheduling } from './protocol.js' */
+/** @import { Address, ChildSnapshot, Exit, ListenFailure, Mode, Scheduling } from './protocol.js' */
 /** @import { Retirement } from './retire.js' */
 
 /** Addresses of one instance that control knows. */
@@ -257,7 +257,7 @@ export class Child {
     this.#resolveExited(exit);
   }
 
-  /** @returns {ChildFact} */
+  /** @returns {ChildSnapshot} */
   fact() {
     const {
       instanceId,

@@ -20,11 +20,11 @@ const TRIES = 3;
 
 /**
  * An installation whose control has not proven yet that it works.
- * @typedef {object} Trial
+ * @typedef {object} Probation
  * @property {string} before  The root of the installation before.
  * @property {boolean} isNewKeeper  This keeper belongs to the new installation, so the one before
  *   has another agent.
- * @property {Trial | null} earlier  Set if the installation before was on probation too.
+ * @property {Probation | null} earlier  Set if the installation before was on probation too.
  * @property {number} triesLeft
  * @property {boolean} wasReady
  */
@@ -57,9 +57,9 @@ const TRIES = 3;
  * @param {Log} o.log
  */
 export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved, ask, log }) {
-  /** @type {Trial | null} */
-  let trial = null;
-  /** @type {ReturnType<typeof watchTrial> | null} */
+  /** @type {Probation | null} */
+  let probation = null;
+  /** @type {ReturnType<typeof watchProbation> | null} */
   let watch = null;
   let endBootWatch = () => {};
   /** The installation that failed its probation. @type {{ root: string, why: Reason } | null} */
@@ -75,7 +75,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
 
   const start = () => {
     lastStartMono = performance.now();
-    if (trial && (trial.triesLeft -= 1) < 0) goBack(trial, trial.wasReady ? 'crashed' : 'unready');
+    if (probation && (probation.triesLeft -= 1) < 0) goBack(probation, probation.wasReady ? 'crashed' : 'unready');
     control = tryFork();
     if (!control) return restart();
     follow(control);
@@ -125,8 +125,8 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     onEnded();
     restart();
   };
-  const goBack = (/** @type {Trial} */ { before, earlier, isNewKeeper }, /** @type {Reason} */ why) => {
-    trial = earlier;
+  const goBack = (/** @type {Probation} */ { before, earlier, isNewKeeper }, /** @type {Reason} */ why) => {
+    probation = earlier;
     if (!existsSync(mainOf(before))) return log('control-cannot-be-taken-back', { root, why, gone: before });
     log('control-refused', { root, why, instead: before });
     refused = { root, why };
@@ -134,7 +134,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     if (!isNewKeeper) onMoved(before);
   };
   const onSilent = () => {
-    if (trial) goBack(trial, 'silent');
+    if (probation) goBack(probation, 'silent');
     control?.kill('SIGKILL');
   };
   const restart = () => {
@@ -171,7 +171,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     move(next, before = root) {
       watch?.end();
       if (next !== before)
-        trial = { before, isNewKeeper: before !== root, earlier: trial, triesLeft: TRIES, wasReady: false };
+        probation = { before, isNewKeeper: before !== root, earlier: probation, triesLeft: TRIES, wasReady: false };
       refused = null;
       root = next;
       onMoved(next);
@@ -181,13 +181,13 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
       isReady = true;
       wasReady = true;
       endBootWatch();
-      if (!trial) return;
-      trial.wasReady = true;
+      if (!probation) return;
+      probation.wasReady = true;
       watch?.end();
-      watch = watchTrial({
+      watch = watchProbation({
         ask: () => (isAnswering ? ask() : watch?.answered()),
         onProven: () => {
-          trial = null;
+          probation = null;
         },
         onSilent,
       });
@@ -264,7 +264,7 @@ const UNANSWERED = 5;
  * @returns {{ answered: () => void, end: () => void }}  onProven or onSilent is called once, unless
  *   the watch is ended before.
  */
-export function watchTrial({ ask, onProven, onSilent }) {
+export function watchProbation({ ask, onProven, onSilent }) {
   let asked = 0;
   let unanswered = 0;
   const look = () => {

@@ -9,7 +9,7 @@ import { PROTOCOL } from './protocol.js';
  * @property {string} instanceId
  * @property {(message: object) => boolean} send
  *
- * @typedef {object} DoorEvents
+ * @typedef {object} KeeperSocketEvents
  * @property {(line: OrphanLine) => void} onOrphan
  * @property {(instanceId: string, message: Record<string, unknown>) => void} onOrphanMessage
  * @property {(instanceId: string) => void} onOrphanGone  The connection has ended, most likely with
@@ -19,9 +19,9 @@ import { PROTOCOL } from './protocol.js';
 /**
  * @param {Server} server  The lock.
  * @param {string} version
- * @param {DoorEvents} events
+ * @param {KeeperSocketEvents} events
  */
-export function openDoor(server, version, { onOrphan, onOrphanMessage, onOrphanGone }) {
+export function openKeeperSocket(server, version, { onOrphan, onOrphanMessage, onOrphanGone }) {
   /** @type {Set<Socket>} */
   const visitors = new Set();
   /** The last message about control. @type {object | null} */

@@ -251,7 +251,7 @@ export class Keeper {
     this.#orphans.follow(child, startTicks, () => this.#onExit(child, null, null));
   }
 
-  get doorEvents() {
+  get keeperSocketEvents() {
     return this.#orphans.doorEvents;
   }
 

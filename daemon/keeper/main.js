@@ -15,7 +15,7 @@ import { lowerOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { createControlLink } from './control-link.js';
 import { createControlSupervisor } from './control-supervisor.js';
 import { createShutdown } from './ending.js';
-import { openDoor } from './keeper-socket.js';
+import { openKeeperSocket } from './keeper-socket.js';
 import { Keeper } from './keeper.js';
 import { claimHome } from './lock.js';
 import { describeError, log, logTo } from './host/log.js';
@@ -68,7 +68,7 @@ function keep({ env, isInherited, claim, run, digest }) {
 
   const link = createControlLink(log);
   const keeper = new Keeper({ pipes, version, log, emit: withIdleGc(link.event) });
-  const door = openDoor(claim.server, version, keeper.doorEvents);
+  const keeperSocket = openKeeperSocket(claim.server, version, keeper.keeperSocketEvents);
   const supervisor = createControlSupervisor({
     env,
     root: ROOT,
@@ -77,7 +77,7 @@ function keep({ env, isInherited, claim, run, digest }) {
     onEnded: () => {
       link.disconnect();
       keeper.onControlEnded();
-      door.onControlEnded();
+      keeperSocket.onControlEnded();
     },
     onMoved: takeAgentFrom,
     ask: () => link.event('ask', {}),
@@ -90,7 +90,7 @@ function keep({ env, isInherited, claim, run, digest }) {
       'control-ready': ({ isAnswering = false } = {}) => {
         supervisor.ready(isAnswering);
         pipes.clearAway(keeper.pipesInUse);
-        door.onControlReady(link.pid ?? 0);
+        keeperSocket.onControlReady(link.pid ?? 0);
         answerLauncher({ ok: true });
       },
       answer: () => supervisor.answered(),
@@ -99,7 +99,7 @@ function keep({ env, isInherited, claim, run, digest }) {
       abdicate: () => ending.abdicate(),
     },
     onFatal: (data) => {
-      door.onControlFatal(data?.message ?? null);
+      keeperSocket.onControlFatal(data?.message ?? null);
       answerLauncher({ error: data });
       // The launcher has its answer, and no command can reach control.
       if (!isInherited && !supervisor.wasReady) keeper.leave(() => void ending.leave());

@@ -4,7 +4,7 @@ import { readStat, signalProcess } from './host/processes.js';
 
 /** @import { Agents } from './agents.js' */
 /** @import { Child } from './child.js' */
-/** @import { DoorEvents, OrphanLine } from './keeper-socket.js' */
+/** @import { KeeperSocketEvents, OrphanLine } from './keeper-socket.js' */
 
 const POLL_MS = 250;
 
@@ -18,8 +18,8 @@ export function createOrphans({ childOf, agents }) {
   /** By instance. Checks at once whether the process has exited. @type {Map<string, () => void>} */
   const checks = new Map();
 
-  /** @type {DoorEvents} */
-  const doorEvents = {
+  /** @type {KeeperSocketEvents} */
+  const keeperSocketEvents = {
     onOrphan(line) {
       lines.set(line.instanceId, line);
       // The agent of an app that called process.disconnect() connects here, too.
@@ -38,7 +38,7 @@ export function createOrphans({ childOf, agents }) {
   };
 
   return {
-    doorEvents,
+    doorEvents: keeperSocketEvents,
     /**
      * @param {Child} child  Adopted just now.
      * @param {string} startTicks

@@ -80,7 +80,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {string | null} signal
  * @property {number} atMs
  *
- * @typedef {object} ChildFact
+ * @typedef {object} ChildSnapshot
  * @property {string} instanceId
  * @property {string} app
  * @property {string} scope

@@ -10,7 +10,7 @@ import { hasSignal, relativesOf, signalProcess } from './host/processes.js';
 
 /** @import { Child } from './child.js' */
 /** @import { Log } from './host/log.js' */
-/** @import { ProcessFact } from './host/processes.js' */
+/** @import { ProcessEntry } from './host/processes.js' */
 /** @import { RetireParams } from './protocol.js' */
 
 /** The share of the kill timeout for the drain. The rest is for the signal handlers of the app. */
@@ -27,7 +27,7 @@ const LEFTOVER_GRACE_MS = 2_000;
  */
 const ORPHAN_CALL_MS = 1_000;
 
-/** @typedef {{ processTable: () => Promise<ProcessFact[]>, log: Log }} Tools */
+/** @typedef {{ processTable: () => Promise<ProcessEntry[]>, log: Log }} Tools */
 
 /** The progress of ending a child. */
 export class Retirement {
@@ -36,7 +36,7 @@ export class Retirement {
   /**
    * Relatives that were found before the main process exited. A relative that has emptied its
    * environment cannot be found afterwards.
-   * @type {ProcessFact[]}
+   * @type {ProcessEntry[]}
    */
   relatives = [];
   /** Whether the app has a node:cluster of its own. */

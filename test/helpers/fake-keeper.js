@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 
 /** @import { Clock } from '../../daemon/control/host/clock.js' */
-/** @import { ChildFact, Port } from '../../daemon/control/keeper-link/link.js' */
+/** @import { ChildSnapshot, Port } from '../../daemon/control/keeper-link/link.js' */
 
 /**
  * How a fake process behaves. Times in ms after its start; what is missing does not happen.
@@ -33,7 +33,7 @@ import { EventEmitter } from 'node:events';
  * @property {(() => void)[]} timers
  */
 
-/** @typedef {ChildFact & FakeFact} FakeChild */
+/** @typedef {ChildSnapshot & FakeFact} FakeChild */
 
 /**
  * @typedef {object} ProfileAnswer

@@ -7,7 +7,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../daemon/control/host/clock.js';
-import { createFleet } from '../../daemon/control/logs/shipping/fleet.js';
+import { createShipperPool } from '../../daemon/control/logs/shipping/shipper-pool.js';
 import { createShipper } from '../../daemon/control/logs/shipping/shipper.js';
 import { fixturePath } from '../helpers/fixtures.js';
 import { isRoot, NOBODY, userFolders } from '../helpers/other-user.js';
@@ -37,7 +37,7 @@ afterEach(async () => {
  * @param {User | null} [user]
  */
 function ship(target, user = null) {
-  const parts = { name: 'api', id: 7, userNow: () => user, clock: systemClock(), journal: () => {} };
+  const parts = { name: 'api', id: 7, userNow: () => user, clock: systemClock(), managerLog: () => {} };
   const shipper = createShipper(target, parts);
   endings.push(() => shipper.close());
   return shipper;
@@ -290,14 +290,14 @@ describe('over a Unix socket', () => {
     test('that root ran before, the next connection has the rights of this user', async () => {
       const { own } = userFolders();
       const target = `syslog+unix://${own}/log.sock`;
-      const fleet = createFleet({ clock: systemClock(), journal: () => {}, targetsOf: () => [target] });
-      endings.push(() => fleet.close());
+      const shippers = createShipperPool({ clock: systemClock(), managerLog: () => {}, targetsOf: () => [target] });
+      endings.push(() => shippers.close());
       const place = { id: 7, name: 'api', ship: [target] };
       for (const user of [null, NOBODY])
-        fleet.take(/** @type {any} */ ({ ...place, instanceId: String(user), user }), 'out', Buffer.from('one\n'));
+        shippers.take(/** @type {any} */ ({ ...place, instanceId: String(user), user }), 'out', Buffer.from('one\n'));
       const { received } = await listen(join(own, 'log.sock'));
       chmodSync(join(own, 'log.sock'), 0o600);
-      await waitFor('the reason', () => fleet.countersOf('api')[0].problem === 'EACCES');
+      await waitFor('the reason', () => shippers.countersOf('api')[0].problem === 'EACCES');
       expect(received).toEqual([]);
     });
 
@@ -369,16 +369,16 @@ describe('into a command', () => {
 test('a command that is slow to read gets all of it, also when the app that wrote it has stopped', async () => {
   const file = join(folder, 'out.txt');
   const target = `exec:sleep 3; cat > ${file}; echo end >> ${file}`;
-  const fleet = createFleet({ clock: systemClock(), journal: () => {}, targetsOf: () => [target] });
-  endings.push(() => fleet.close());
+  const shippers = createShipperPool({ clock: systemClock(), managerLog: () => {}, targetsOf: () => [target] });
+  endings.push(() => shippers.close());
   const lines = numbered(8_000, 'a line of the app that has stopped');
-  fleet.take(
+  shippers.take(
     /** @type {any} */ ({ instanceId: 'i', id: 7, name: 'api', ship: [target] }),
     'out',
     Buffer.from(`${lines.join('\n')}\n`),
   );
-  fleet.letGo('i');
+  shippers.letGo('i');
   await waitFor('the end of the command', () => existsSync(file) && readFileSync(file, 'utf8').endsWith('end\n'));
   expect(readFileSync(file, 'utf8')).toBe(`${lines.join('\n')}\nend\n`);
-  expect(fleet.countersOf('api')).toEqual([{ target, sent: 8_000, dropped: 0, problem: null }]);
+  expect(shippers.countersOf('api')).toEqual([{ target, sent: 8_000, dropped: 0, problem: null }]);
 });

@@ -36,9 +36,9 @@ import { awaitStatuses, statuses } from './status.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Fresh } from '../spawn/environment.js' */
-/** @import { AppWish, Change, Desired } from '../state/desired.js' */
-/** @import { Desk, MethodBody } from './methods.js' */
+/** @import { SpawnInputs } from '../spawn/environment.js' */
+/** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
+/** @import { ApiContext, MethodBody } from './methods.js' */
 
 /**
  * Methods that change what is wanted.
@@ -46,7 +46,7 @@ import { awaitStatuses, statuses } from './status.js';
  */
 export const changes = {
   /** @type {MethodBody} */
-  async start(desk, params, client) {
+  async start(context, params, client) {
     const { specs, targets, force, token, ...o } = readParams(
       { ...CHANGE_PARAMS, specs: optional(list), targets: optional(texts), force: withDefault(flag, false) },
       params,
@@ -54,38 +54,38 @@ export const changes = {
     if (!specs === !targets) throw new BadParams('specs', 'given, or "targets", but not both');
     const chooseIds = (/** @type {Desired} */ desired) => selectIds(desired, targets ?? []);
     const fresh = await readSpawnInputs(
-      desk,
+      context,
       token,
       (desired) => specs?.map((spec, at) => checkSpec(spec, `specs[${at}]`)) ?? specsOf(desired, chooseIds(desired)),
     );
-    const receipt = desk.control.mutate('start', token, (desired) => {
+    const receipt = context.control.mutate('start', token, (desired) => {
       const change = specs
-        ? startGiven(desk, desired, specs, { isForced: force, fresh })
+        ? startGiven(context, desired, specs, { isForced: force, fresh })
         : startAgain(desired, chooseIds(desired), fresh);
-      assertCapacity(desk, 'Start', change);
+      assertCapacity(context, 'Start', change);
       return fresh.keep(withAffectedSlots(change));
     });
-    const slots = await awaitStatuses(desk, receipt, client, o);
+    const slots = await awaitStatuses(context, receipt, client, o);
     const names = [...new Set(slots.map((slot) => slot.name))];
     return { slots, outcomes: names.map((name) => ({ name, outcome: 'started' })) };
   },
 
   /** @type {MethodBody} */
-  async stop(desk, params, client) {
+  async stop(context, params, client) {
     const { targets, token, watch, ...o } = readParams(
       { ...CHANGE_PARAMS, targets: texts, watch: withDefault(flag, false) },
       params,
     );
-    const receipt = desk.control.mutate('stop', token, (desired) => {
+    const receipt = context.control.mutate('stop', token, (desired) => {
       const ids = selectIds(desired, targets);
       const switched = watch ? changeSpecs(desired, ids, stopWatching) : desired;
       return withAffectedSlots(stop(switched, ids, 'stop'));
     });
-    return { slots: await awaitStatuses(desk, receipt, client, o) };
+    return { slots: await awaitStatuses(context, receipt, client, o) };
   },
 
   /** @type {MethodBody} */
-  async restart(desk, params, client) {
+  async restart(context, params, client) {
     const { targets, token, env, spec, specs, watch, ...o } = readParams(
       {
         ...CHANGE_PARAMS,
@@ -98,83 +98,83 @@ export const changes = {
       params,
     );
     const { instances, name, ...fields } = spec ? checkSpecChange(spec) : {};
-    const changeSpec = createSpecChanger(desk.paths, { env, fields, specs });
+    const changeSpec = createSpecChanger(context.paths, { env, fields, specs });
     const change = (/** @type {AppSpec} */ one) => (watch ? toggleWatch(changeSpec(one)) : changeSpec(one));
-    const fresh = await readSpawnInputs(desk, token, (desired) =>
+    const fresh = await readSpawnInputs(context, token, (desired) =>
       specsOf(desired, selectIds(desired, targets)).map(change),
     );
     // A request that is sent again has been checked already.
-    if (!desk.control.hasSeen(token)) desk.parts.checkPresent(servingSpecs(desk, targets).map(change));
-    const receipt = desk.control.mutate('restart', token, (desired) => {
+    if (!context.control.hasSeen(token)) context.parts.checkPresent(servingSpecs(context, targets).map(change));
+    const receipt = context.control.mutate('restart', token, (desired) => {
       const ids = selectIds(desired, targets);
       const rename = renameApp(desired, ids, name);
-      const restarted = restartSlots(desk, desired, ids, { change: (one) => fresh.fill(change(one)), instances });
+      const restarted = restartSlots(context, desired, ids, { change: (one) => fresh.fill(change(one)), instances });
       // Secrets are kept by the old name, so before the app is renamed.
       return withAffectedSlots(rename(fresh.keep(restarted)));
     });
-    return { slots: await awaitStatuses(desk, receipt, client, o) };
+    return { slots: await awaitStatuses(context, receipt, client, o) };
   },
 
   /** @type {MethodBody} */
-  async reload(desk, params, client) {
+  async reload(context, params, client) {
     const { targets, token, env, spec, specs, ...o } = readParams(
       { ...CHANGE_PARAMS, targets: texts, env: optional(variables), spec: optional(record), specs: optional(record) },
       params,
     );
     const { name, instances, ...fields } = spec ? checkSpecChange(spec) : {};
     if (instances !== undefined) throw new BadParams('spec.instances', 'left out here; "scale" changes it');
-    const receipt = await beginReload(desk, {
+    const receipt = await beginReload(context, {
       token,
       by: 'reload',
       choose: (desired) => selectIds(desired, targets),
-      change: createSpecChanger(desk.paths, { env, fields, specs }),
+      change: createSpecChanger(context.paths, { env, fields, specs }),
       name,
     });
-    return { slots: await awaitStatuses(desk, receipt, client, o) };
+    return { slots: await awaitStatuses(context, receipt, client, o) };
   },
 
   /** @type {MethodBody} */
-  async delete(desk, params, client) {
+  async delete(context, params, client) {
     const { targets, wait, progress, token } = readParams({ ...CHANGE_PARAMS, targets: texts }, params);
     /** @type {SlotStatus[]} */
     let before = [];
-    const receipt = desk.control.mutate('delete', token, (desired) => {
+    const receipt = context.control.mutate('delete', token, (desired) => {
       const ids = selectIds(desired, targets);
-      before = statuses(desk, ids);
+      before = statuses(context, ids);
       return { ...remove(desired, ids), about: affectedSlots(desired, ids) };
     });
-    if (wait) await waitFor(desk, receipt, client, progress);
+    if (wait) await waitFor(context, receipt, client, progress);
     // A request that is sent again finds its slots only in the receipt.
     return { slots: before.length > 0 ? before : receipt.about.map(deletedStatus) };
   },
 
   /** @type {MethodBody} */
-  async scale(desk, params, client) {
+  async scale(context, params, client) {
     const { target, instances, token, ...o } = readParams({ ...CHANGE_PARAMS, target: text, instances: text }, params);
-    const receipt = desk.control.mutate('scale', token, (desired) => {
+    const receipt = context.control.mutate('scale', token, (desired) => {
       const names = [...new Set(select(desired, [target]).map(({ app }) => app.spec.name))];
       const change = names.reduce(
-        (sum, name) => merge(sum, scaleApp(desk, sum.desired, name, instances)),
+        (sum, name) => merge(sum, scaleApp(context, sum.desired, name, instances)),
         /** @type {Change} */ ({ desired, up: [], gone: [] }),
       );
-      assertCapacity(desk, 'Scaling', change);
+      assertCapacity(context, 'Scaling', change);
       return { ...change, about: affectedSlots(change.desired, findSlotIds(change.desired, names)) };
     });
-    return { slots: await awaitStatuses(desk, receipt, client, o) };
+    return { slots: await awaitStatuses(context, receipt, client, o) };
   },
 };
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Desired} desired
  * @param {unknown[]} given
- * @param {{ isForced: boolean, fresh: Fresh }} o
+ * @param {{ isForced: boolean, fresh: SpawnInputs }} o
  * @returns {Change}
  */
 function startGiven({ control, parts, paths }, desired, given, { isForced, fresh }) {
   const specs = given.map((spec, at) => fresh.fill(acceptSpec(spec, paths, `specs[${at}]`)));
   const failed = new Set(
-    [...control.world.seats.values()].filter((seat) => seat.life.state === 'failed').map((seat) => seat.id),
+    [...control.registry.seats.values()].filter((seat) => seat.life.state === 'failed').map((seat) => seat.id),
   );
   const isIdle = (/** @type {string} */ name) =>
     (findApp(desired, name)?.slots ?? []).every((slot) => slot.want === 'down' || failed.has(slot.id));
@@ -203,7 +203,7 @@ function keepStopped(change, names) {
 /**
  * @param {Desired} desired
  * @param {number[]} ids
- * @param {Fresh} fresh
+ * @param {SpawnInputs} fresh
  * @returns {Change}
  */
 function startAgain(desired, ids, fresh) {
@@ -211,7 +211,7 @@ function startAgain(desired, ids, fresh) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {{ change: (spec: AppSpec) => AppSpec, instances: AppSpec['instances'] | undefined }} o
@@ -230,14 +230,14 @@ function restartSlots({ parts }, desired, ids, { change, instances }) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Desired} desired
  * @param {string} name
  * @param {string} instances
  * @returns {Change}
  */
 function scaleApp({ parts }, desired, name, instances) {
-  const app = /** @type {AppWish} */ (findApp(desired, name));
+  const app = /** @type {DesiredApp} */ (findApp(desired, name));
   const count = resolveScale(instances, app.slots.length, parts.cpus());
   return resize(desired, { ...markManualScale(app, count), by: 'scale' }, count);
 }
@@ -245,11 +245,11 @@ function scaleApp({ parts }, desired, name, instances) {
 /**
  * Specs of apps that a restart would end. None until control has connected to a keeper, because it
  * cannot know which instances are serving.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {string[]} targets
  */
-function servingSpecs({ control: { world } }, targets) {
-  const ids = selectIds(world.desired, targets);
-  const serving = world.desired.apps.filter((app) => isServing(world, app));
+function servingSpecs({ control: { registry } }, targets) {
+  const ids = selectIds(registry.desired, targets);
+  const serving = registry.desired.apps.filter((app) => isServing(registry, app));
   return specsOf({ apps: serving }, ids);
 }

@@ -11,11 +11,11 @@ import { acceptFile } from './specs.js';
 import { affectedStatuses } from './status.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { Applied, ApplyStep, Standing } from '../apply/plan.js' */
+/** @import { ApplyRequest, ApplyStep, Standing } from '../apply/plan.js' */
 /** @import { Receipt } from '../requests/outcome.js' */
-/** @import { Fresh } from '../spawn/environment.js' */
-/** @import { AppWish, Change, Desired } from '../state/desired.js' */
-/** @import { Desk, MethodBody } from './methods.js' */
+/** @import { SpawnInputs } from '../spawn/environment.js' */
+/** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
+/** @import { ApiContext, MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
 /**
@@ -24,7 +24,7 @@ import { affectedStatuses } from './status.js';
  */
 export const applying = {
   /** @type {MethodBody} */
-  async apply(desk, params, client) {
+  async apply(context, params, client) {
     const { specs: given, ...o } = readParams(
       {
         ...CHANGE_PARAMS,
@@ -37,26 +37,26 @@ export const applying = {
       },
       params,
     );
-    const { control } = desk;
+    const { control } = context;
     const isSeen = control.hasSeen(o.token);
-    const specs = acceptFile(given, desk.paths);
+    const specs = acceptFile(given, context.paths);
     const applied = {
-      specs: isSeen ? specs : await fillFromFiles(desk, specs),
+      specs: isSeen ? specs : await fillFromFiles(context, specs),
       file: o.file ?? null,
       isWhole: o.isWhole,
       isPruning: o.prune,
       isShellNew: o.updateEnv,
     };
-    const planNow = () => planOf(desk, control.world.desired, applied);
+    const planNow = () => planOf(context, control.registry.desired, applied);
     if (o.dryRun) return showPlan(planNow());
-    const fresh = isSeen ? NOTHING_FRESH : await checkAndRead(desk, planNow().steps);
+    const fresh = isSeen ? NOTHING_FRESH : await checkAndRead(context, planNow().steps);
     const { left } = planNow();
     const receipt = control.mutate('apply', o.token, (desired) => {
-      const { steps } = planOf(desk, desired, applied);
-      return fresh.keep(carryOut(desk, desired, steps, applied.file));
+      const { steps } = planOf(context, desired, applied);
+      return fresh.keep(carryOut(context, desired, steps, applied.file));
     });
-    if (o.wait) await waitForApps(desk, receipt, client, { progress: o.progress });
-    return { plan: receipt.plan ?? [], left, slots: affectedStatuses(desk, receipt) };
+    if (o.wait) await waitForApps(context, receipt, client, { progress: o.progress });
+    return { plan: receipt.plan ?? [], left, slots: affectedStatuses(context, receipt) };
   },
 };
 
@@ -69,7 +69,7 @@ function specList(value, path) {
 /**
  * Reads env files, because the plan compares their content, too. Leaves secrets out: they are asked
  * for only if a new process needs them.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {AppSpec[]} specs
  */
 async function fillFromFiles({ parts }, specs) {
@@ -78,25 +78,25 @@ async function fillFromFiles({ parts }, specs) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Desired} desired
- * @param {Applied} applied
+ * @param {ApplyRequest} applied
  */
 function planOf({ control, parts }, desired, applied) {
   return planApply(desired, applied, { cpus: parts.cpus(), standingOf: (app) => standingOf(control, app) });
 }
 
 /**
- * @param {Desk['control']} control
- * @param {AppWish} app
+ * @param {ApiContext['control']} control
+ * @param {DesiredApp} app
  * @returns {Standing}
  */
-function standingOf({ world, keeper }, app) {
+function standingOf({ registry, keeper }, app) {
   const slots = new Map(app.slots.map((slot) => [slot.id, slot]));
   return {
     // Until control has connected to a keeper, it cannot know which instances are serving.
-    isServing: keeper === null ? app.slots.some(({ want }) => want === 'up') : isServing(world, app),
-    hasFailed: (id) => world.seats.get(seatKey(id, slots.get(id)?.generation ?? 0))?.life.state === 'failed',
+    isServing: keeper === null ? app.slots.some(({ want }) => want === 'up') : isServing(registry, app),
+    hasFailed: (id) => registry.seats.get(seatKey(id, slots.get(id)?.generation ?? 0))?.life.state === 'failed',
   };
 }
 
@@ -107,7 +107,7 @@ function showPlan({ steps, left }) {
 
 /**
  * Reads the inputs of new instances and checks that they can start, before anything changes.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {ApplyStep[]} steps
  */
 async function checkAndRead({ parts }, steps) {
@@ -119,24 +119,24 @@ async function checkAndRead({ parts }, steps) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Desired} desired
  * @param {ApplyStep[]} steps
  * @param {string | null} file
  * @returns {Change & Pick<Receipt, 'about' | 'plan'>}
  */
-function carryOut(desk, desired, steps, file) {
-  const { control, parts } = desk;
+function carryOut(context, desired, steps, file) {
+  const { control, parts } = context;
   const change = applySteps(desired, steps, {
     file,
     cpus: parts.cpus(),
     nowMs: parts.clock.nowMs(),
-    ...rolloutFacts(control.world),
+    ...rolloutFacts(control.registry),
   });
   const names = steps.map(({ item }) => item.name);
   const apps = names.flatMap((name) => findApp(change.desired, name) ?? []);
-  const awaited = { ...change, up: [...change.up, ...underWay(desk, apps, change)] };
-  assertCapacity(desk, 'Apply', awaited);
+  const awaited = { ...change, up: [...change.up, ...underWay(context, apps, change)] };
+  assertCapacity(context, 'Apply', awaited);
   const changed = affectedSlots(change.desired, findSlotIds(change.desired, names));
   const removed = affectedSlots(desired, change.gone);
   return { ...awaited, about: [...changed, ...removed], plan: steps.map(({ item }) => item) };
@@ -145,15 +145,15 @@ function carryOut(desk, desired, steps, file) {
 /**
  * Slots that another command has begun to start and that are not up yet. Apply waits for them, too,
  * because only then the apps are as the file says.
- * @param {Desk} desk
- * @param {AppWish[]} apps
+ * @param {ApiContext} context
+ * @param {DesiredApp[]} apps
  * @param {Change} change
  */
-function underWay({ control: { world } }, apps, { up }) {
+function underWay({ control: { registry } }, apps, { up }) {
   const begun = new Set(up.map(({ id }) => id));
   const coming = new Set(
     apps.flatMap((app) =>
-      seatsOf(world, app.spec.name)
+      seatsOf(registry, app.spec.name)
         .filter(({ life }) => COMING.has(life.state) && !life.hasFailed)
         .map(({ id }) => id),
     ),
@@ -161,7 +161,8 @@ function underWay({ control: { world } }, apps, { up }) {
   return apps.flatMap(({ slots }) =>
     slots
       .filter(
-        ({ id, want, former }) => want === 'up' && !begun.has(id) && findSlot(world, id) && (former || coming.has(id)),
+        ({ id, want, former }) =>
+          want === 'up' && !begun.has(id) && findSlot(registry, id) && (former || coming.has(id)),
       )
       .map(({ id, generation }) => ({ id, generation })),
   );

@@ -7,7 +7,7 @@ import { allSlotIds } from './status.js';
 
 /** @import { Parts } from '../keeper-link/tell.js' */
 /** @import { OwnedFile } from '../logs/archive/segments.js' */
-/** @import { Desk, MethodBody } from './methods.js' */
+/** @import { ApiContext, MethodBody } from './methods.js' */
 
 /**
  * Methods about the files that apps and the manager write to.
@@ -15,44 +15,47 @@ import { allSlotIds } from './status.js';
  */
 export const tendLogFiles = {
   /** @type {MethodBody} */
-  async flush(desk, params) {
+  async flush(context, params) {
     const { targets } = readParams({ targets: optional(texts) }, params);
-    const ids = targets ? selectIds(desk.control.world.desired, targets) : allSlotIds(desk);
-    const owned = [...filesOf(desk, new Set(ids)), ...(targets ? [] : [{ path: desk.paths.daemonLog, user: null }])];
+    const ids = targets ? selectIds(context.control.registry.desired, targets) : allSlotIds(context);
+    const owned = [
+      ...filesOf(context, new Set(ids)),
+      ...(targets ? [] : [{ path: context.paths.daemonLog, user: null }]),
+    ];
     const files = weighed(owned);
-    await desk.parts.logs.flush(files);
+    await context.parts.logs.flush(files);
     return { files: files.map(({ path, bytes }) => ({ path, bytes })) };
   },
 
   /** @type {MethodBody} */
-  reloadLogs(desk) {
-    reopenLogs(desk.parts);
+  reloadLogs(context) {
+    reopenLogs(context.parts);
     return {};
   },
 };
 
 /**
  * Opens every log file by its name again: somebody else has rotated them.
- * @param {Pick<Parts, 'logs' | 'ownLog' | 'journal'>} parts
+ * @param {Pick<Parts, 'logs' | 'ownLog' | 'managerLog'>} parts
  */
-export function reopenLogs({ logs, ownLog, journal }) {
+export function reopenLogs({ logs, ownLog, managerLog }) {
   logs.reopen();
   try {
     ownLog.reopen();
   } catch (error) {
     // The one that is open is written on.
-    journal('own-log-not-reopened', { message: /** @type {Error} */ (error).message });
+    managerLog('own-log-not-reopened', { message: /** @type {Error} */ (error).message });
   }
 }
 
 /**
  * The files that slots write to, and those that processes of an earlier spec still do.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Set<number>} ids
  * @returns {OwnedFile[]}
  */
 function filesOf({ control, paths }, ids) {
-  const { desired, instances } = control.world;
+  const { desired, instances } = control.registry;
   const wanted = desired.apps.flatMap(({ spec, slots }) =>
     slots
       .filter(({ id }) => ids.has(id))

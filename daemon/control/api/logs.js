@@ -25,7 +25,7 @@ import {
 /** @import { HistoryParts, Query } from '../logs/history/history.js' */
 /** @import { KeptFile } from '../logs/history/path-reader.js' */
 /** @import { Client } from './connection.js' */
-/** @import { Desk, MethodBody } from './methods.js' */
+/** @import { ApiContext, MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
 /** @typedef {{ id: number, name: string }} Slot */
@@ -40,16 +40,16 @@ let lastSubscription = 0;
  */
 export const followLogs = {
   /** @type {MethodBody} */
-  async logs(desk, params, client) {
+  async logs(context, params, client) {
     const { targets, streams, isFollowing, query, ...given } = readLogQuery(params);
     const subscription = given.subscription ?? String(++lastSubscription);
     // Says it when there is no such app; later ones may come and go.
-    if (targets) select(desk.control.world.desired, targets);
+    if (targets) select(context.control.registry.desired, targets);
     const isMeant = matcher(targets ?? []);
     /** The user of each path that is read below. @type {Map<string, KeptFile['user']>} */
     const users = new Map();
     const files = () => {
-      const all = writtenFiles(desk, isMeant, streams);
+      const all = writtenFiles(context, isMeant, streams);
       for (const { path, user } of all) users.set(path, user);
       return all;
     };
@@ -71,21 +71,21 @@ export const followLogs = {
     /** @type {HistoryParts['attach']} */
     const attach = (unfinished) => {
       const wants = (/** @type {Slot} */ slot, /** @type {LogStream} */ stream) =>
-        streams.includes(stream) && isMeant(desk.control.world.desired, slot);
-      stopFollowing = desk.parts.logs.follow(followerFor(client, subscription, { query, wants }), unfinished);
+        streams.includes(stream) && isMeant(context.control.registry.desired, slot);
+      stopFollowing = context.parts.logs.follow(followerFor(client, subscription, { query, wants }), unfinished);
       isAttached = true;
     };
     let isAttached = false;
     const told = await tellHistory({
       query,
       files: () => uniqueFiles(files()),
-      shelf: {
-        timesFolder: join(desk.paths.logs, '.times'),
-        positionOf: desk.parts.logs.positionOf,
+      source: {
+        timesFolder: join(context.paths.logs, '.times'),
+        positionOf: context.parts.logs.positionOf,
         userOf: (path) => users.get(path) ?? null,
       },
-      heldPaths: () => heldPaths(desk),
-      nowMs: desk.parts.clock.nowMs(),
+      heldPaths: () => heldPaths(context),
+      nowMs: context.parts.clock.nowMs(),
       send: (page) => client.tellLog(subscription, page),
       sendNow: (page) => client.sendLog(subscription, page),
       signal: stop.signal,
@@ -101,7 +101,7 @@ export const followLogs = {
   },
 
   /** @type {MethodBody} */
-  unsubscribe(_desk, params, client) {
+  unsubscribe(_context, params, client) {
     const { subscription } = readParams({ subscription: subscriptionName }, params);
     client.subscriptions.get(subscription)?.();
     client.subscriptions.delete(subscription);
@@ -136,13 +136,13 @@ function followerFor(client, subscription, { query: { isWanted, untilMs }, wants
 /**
  * The files of slots as they are wanted now, and those that processes of an earlier spec still
  * write to.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {ReturnType<typeof matcher>} isMeant
  * @param {LogStream[]} streams
  * @returns {KeptFile[]}  With an empty path where nothing is kept.
  */
 function writtenFiles({ control, paths }, isMeant, streams) {
-  const { desired, instances } = control.world;
+  const { desired, instances } = control.registry;
   const slots = desired.apps.flatMap(({ spec, slots: wishes }) =>
     wishes.map(({ id }) => ({ id, name: spec.name, user: userOf(spec), ...logFiles(spec, id, paths.logs) })),
   );
@@ -183,9 +183,9 @@ function uniqueFiles(files) {
   return [...byPath.values()];
 }
 
-/** @param {Desk} desk */
+/** @param {ApiContext} context */
 function heldPaths({ control }) {
-  return new Set([...control.world.instances.values()].flatMap(({ label }) => [label.outFile, label.errorFile]));
+  return new Set([...control.registry.instances.values()].flatMap(({ label }) => [label.outFile, label.errorFile]));
 }
 
 const STREAMS = /** @type {const} */ (['out', 'err']);

@@ -10,7 +10,7 @@ import { BadParams, flag, optional, readParams, text, texts, wholeUpTo, withDefa
 
 /** @import { Told } from '../app-channel/messages.js' */
 /** @import { BusEvent } from '../events/bus.js' */
-/** @import { Desk, MethodBody } from './methods.js' */
+/** @import { ApiContext, MethodBody } from './methods.js' */
 
 /** What may wait for the standard input of an app, in bytes. */
 const INPUT_MAX_BYTES = 64 * 1024;
@@ -39,36 +39,36 @@ export const messages = {
       wants: wanted(types, hearsApps),
       take: (event) => client.notifyEvent(subscription, event),
     });
-    const hearing = hearsApps ? control.hearing.begin() : null;
+    const appMessages = hearsApps ? control.appMessages.begin() : null;
     const end = () => {
       unfollow();
-      hearing?.end();
+      appMessages?.end();
     };
     if (client.signal.aborted) end();
     else client.subscriptions.set(subscription, end);
-    return { subscription, ...((await isDeaf(hearing?.isHeard)) ? { isDeaf: true } : {}) };
+    return { subscription, ...((await isDeaf(appMessages?.isHeard)) ? { isDeaf: true } : {}) };
   },
 
   /** @type {MethodBody} */
-  async sendMessage(desk, params) {
+  async sendMessage(context, params) {
     const { targets, token } = readParams({ targets: texts, token: optional(text) }, params);
     const { message } = params;
     if (message === undefined || message === null) throw new BadParams('message', 'given, and not null');
     if (JSON.stringify(message).length > MESSAGE_MAX_CHARS)
       throw new BadParams('message', `at most ${MESSAGE_MAX_CHARS} characters of JSON`);
-    const meant = reachLiving(desk.control.world, targets);
-    await allInOrder(meant.map((one) => ask(desk, one, 'send-message', { message, token })));
+    const meant = reachLiving(context.control.registry, targets);
+    await allInOrder(meant.map((one) => ask(context, one, 'send-message', { message, token })));
     return { slots: meant.map(place) };
   },
 
   /** @type {MethodBody} */
-  async sendInput(desk, params) {
+  async sendInput(context, params) {
     const { target, token } = readParams({ target: text, token: optional(text) }, params);
     const { input } = params;
     if (typeof input !== 'string' || Buffer.byteLength(input) > INPUT_MAX_BYTES)
       throw new BadParams('input', `a text of at most ${INPUT_MAX_BYTES} bytes`);
-    const one = single(desk, target);
-    await ask(desk, one, 'write', { text: input, token });
+    const one = single(context, target);
+    await ask(context, one, 'write', { text: input, token });
     return { slots: [place(one)] };
   },
 
@@ -98,10 +98,10 @@ export const messages = {
   },
 
   /** @type {MethodBody} */
-  async inspect(desk, params) {
+  async inspect(context, params) {
     const { target, stop } = readParams({ target: text, stop: withDefault(flag, false) }, params);
-    const [one] = reachLiving(desk.control.world, [target]);
-    const { url, was } = await ask(desk, one, 'inspect', { isOn: !stop, timeoutMs: INSPECTOR_MS }, INSPECTOR_MS);
+    const [one] = reachLiving(context.control.registry, [target]);
+    const { url, was } = await ask(context, one, 'inspect', { isOn: !stop, timeoutMs: INSPECTOR_MS }, INSPECTOR_MS);
     if (![url, was].every((address) => address === null || isInspectorUrl(address)))
       throw new NclustError(
         'ERR_NCLUST_NOT_REACHABLE',
@@ -119,7 +119,7 @@ function isInspectorUrl(address) {
 
 /**
  * What apps tell of themselves, by instance.
- * @param {Pick<Desk, 'control' | 'parts'>} desk
+ * @param {Pick<ApiContext, 'control' | 'parts'>} context
  * @returns {Promise<Map<string, Told>>}  Empty when the keeper cannot say: a list is answered
  *   whatever happens to it.
  */
@@ -157,7 +157,7 @@ async function isDeaf(isHeard) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {ReturnType<typeof reachLiving>[number]} about
  * @param {string} verb
  * @param {object} params
@@ -175,11 +175,11 @@ function ask({ control, parts }, about, verb, params, timeoutMs) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {string} target
  */
 function single({ control }, target) {
-  const meant = reachLiving(control.world, [target]);
+  const meant = reachLiving(control.registry, [target]);
   if (meant.length === 1) return meant[0];
   throw new NclustError(
     'ERR_NCLUST_BAD_SELECTOR',

@@ -28,7 +28,7 @@ import { METHODS } from '../../../lib/shared/wire/protocol.js';
 
 /**
  * What the methods work with.
- * @typedef {object} Desk
+ * @typedef {object} ApiContext
  * @property {Control} control
  * @property {Parts} parts
  * @property {Metrics} metrics
@@ -40,7 +40,7 @@ import { METHODS } from '../../../lib/shared/wire/protocol.js';
  */
 
 /**
- * @typedef {(desk: Desk, params: Record<string, unknown>, client: Client) => unknown} MethodBody
+ * @typedef {(context: ApiContext, params: Record<string, unknown>, client: Client) => unknown} MethodBody
  */
 
 /** @type {Record<Method, MethodBody>} */
@@ -62,12 +62,12 @@ const BODIES = {
 };
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @returns {Answer}
  */
-export function createAnswer(desk) {
+export function createAnswer(context) {
   return async (method, params, client) => {
     if (!METHODS.includes(/** @type {Method} */ (method))) throw new UnknownMethod(method);
-    return BODIES[/** @type {Method} */ (method)](desk, params, client);
+    return BODIES[/** @type {Method} */ (method)](context, params, client);
   };
 }

@@ -7,7 +7,7 @@ import { BadParams, flag, optional, readParams, record, someOf, texts, wholeUpTo
 
 /** @import { MetricsSample, SeriesName } from '../../../lib/shared/metrics.js' */
 /** @import { HistoryOptions } from '../metrics/metrics.js' */
-/** @import { Desk, MethodBody } from './methods.js' */
+/** @import { ApiContext, MethodBody } from './methods.js' */
 
 const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 const OF = ['workers', 'apps', 'both', 'host'];
@@ -23,7 +23,7 @@ let lastSubscription = 0;
  */
 export const metrics = {
   /** @type {MethodBody} */
-  async metrics(desk, params, client) {
+  async metrics(context, params, client) {
     const shape = {
       targets: optional(texts),
       detail: withDefault(flag, false),
@@ -43,26 +43,26 @@ export const metrics = {
       subscription = `metrics-${++lastSubscription}`,
     } = readParams(shape, params);
     const asked = history && readHistory(history);
-    const idsNow = () => targets && selectIds(desk.control.world.desired, targets);
-    await desk.metrics.lookAtNew();
+    const idsNow = () => targets && selectIds(context.control.registry.desired, targets);
+    await context.metrics.lookAtNew();
     const ids = idsNow();
-    if (asked) checkSize(asked, ids?.length ?? allSlotIds(desk).length);
-    const sample = trimmed(desk.metrics.now({ ids, detail }), hasWorkers);
-    if (custom) await addCustom(desk, sample);
+    if (asked) checkSize(asked, ids?.length ?? allSlotIds(context).length);
+    const sample = trimmed(context.metrics.now({ ids, detail }), hasWorkers);
+    if (custom) await addCustom(context, sample);
     if (follow && !client.signal.aborted) begin();
     return {
       ...sample,
       tickMs: TICK_MS,
-      ...(asked ? { history: desk.metrics.history({ ids, ...asked }) } : {}),
+      ...(asked ? { history: context.metrics.history({ ids, ...asked }) } : {}),
       ...(follow ? { subscription } : {}),
     };
 
     function begin() {
       client.subscriptions.get(subscription)?.();
-      const end = desk.metrics.onTick(() =>
+      const end = context.metrics.onTick(() =>
         client.notify('metrics', {
           subscription,
-          ...trimmed(desk.metrics.now({ ids: followed(), detail }), hasWorkers),
+          ...trimmed(context.metrics.now({ ids: followed(), detail }), hasWorkers),
         }),
       );
       client.subscriptions.set(subscription, end);
@@ -122,11 +122,11 @@ function trimmed(sample, hasWorkers) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {MetricsSample} sample
  */
-async function addCustom(desk, sample) {
-  const told = await readAppMetadataOf(desk);
+async function addCustom(context, sample) {
+  const told = await readAppMetadataOf(context);
   for (const worker of sample.workers)
     worker.custom = /** @type {any} */ (told.get(worker.instanceId ?? '')?.monitor ?? {});
 }

@@ -16,30 +16,30 @@ const LOOK_MAX_MS = 10_000;
  */
 export const profiling = {
   /** @type {MethodBody} */
-  async profile(desk, params, client) {
+  async profile(context, params, client) {
     const question = readParams(
       { target: text, kind: text, durationMs: withDefault(wholeUpTo(SPAN_MAX_MS), 0), file: text },
       params,
     );
     if (!KINDS.includes(question.kind)) throw new BadParams('kind', KINDS.map((one) => `"${one}"`).join(' or '));
     const { takeProfile } = await import('../profiling/profile.js');
-    return takeProfile(desk, question, client);
+    return takeProfile(context, question, client);
   },
 
   /** @type {MethodBody} */
-  async stack(desk, params) {
+  async stack(context, params) {
     const question = readParams({ target: text, durationMs: withDefault(wholeUpTo(LOOK_MAX_MS), LOOK_MS) }, params);
     const { sampleStack } = await import('../profiling/profile.js');
-    return sampleStack(desk, question);
+    return sampleStack(context, question);
   },
 
   /** @type {MethodBody} */
-  async breakIn(desk, params, client) {
+  async breakIn(context, params, client) {
     const question = readParams(
       { target: text, isOver: withDefault(flag, false), isLeftOpen: withDefault(flag, false) },
       params,
     );
     const { openInspector } = await import('../profiling/profile.js');
-    return openInspector(desk, question, client);
+    return openInspector(context, question, client);
   },
 };

@@ -22,7 +22,7 @@ import { affectedStatuses } from './status.js';
 /** @import { ApplyStep } from '../apply/plan.js' */
 /** @import { Receipt } from '../requests/outcome.js' */
 /** @import { Change, Desired } from '../state/desired.js' */
-/** @import { Desk, MethodBody } from './methods.js' */
+/** @import { ApiContext, MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
 /**
@@ -39,7 +39,7 @@ const way = (value, path) => someOf(/** @type {const} */ (['start', 'restart', '
  */
 export const renewing = {
   /** @type {MethodBody} */
-  async renew(desk, params, client) {
+  async renew(context, params, client) {
     const given = readParams(
       {
         ...CHANGE_PARAMS,
@@ -51,31 +51,31 @@ export const renewing = {
       },
       params,
     );
-    const { control, parts } = desk;
+    const { control, parts } = context;
     const { how, token, isCounted } = given;
-    const specs = acceptFile(given.specs, desk.paths);
-    const fresh = await readSpawnInputs(desk, token, () => specs);
+    const specs = acceptFile(given.specs, context.paths);
+    const fresh = await readSpawnInputs(context, token, () => specs);
     const filled = specs.map(fresh.fill);
-    const inList = filled.filter(({ name }) => findApp(control.world.desired, name) !== null);
+    const inList = filled.filter(({ name }) => findApp(control.registry.desired, name) !== null);
     if (how === 'reload' && !control.hasSeen(token)) await parts.preflight(inList);
     const receipt = control.mutate(how === 'reload' ? 'apply' : how, token, (desired) =>
-      fresh.keep(restartApps(desk, desired, filled, { how, file: given.file ?? null, isCounted })),
+      fresh.keep(restartApps(context, desired, filled, { how, file: given.file ?? null, isCounted })),
     );
-    if (given.wait) await waitForApps(desk, receipt, client, given);
-    return { plan: receipt.plan ?? [], slots: affectedStatuses(desk, receipt) };
+    if (given.wait) await waitForApps(context, receipt, client, given);
+    return { plan: receipt.plan ?? [], slots: affectedStatuses(context, receipt) };
   },
 };
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Desired} desired
  * @param {AppSpec[]} specs
  * @param {{ how: Way, file: string | null, isCounted: boolean }} o  `isCounted`: the user typed the
  *   number of instances.
  * @returns {Change & Pick<Receipt, 'about' | 'plan'>}
  */
-function restartApps(desk, desired, specs, { how, file, isCounted }) {
-  const { control, parts } = desk;
+function restartApps(context, desired, specs, { how, file, isCounted }) {
+  const { control, parts } = context;
   const steps = specs.map((spec) => {
     const instances = resolveInstances(spec.instances, parts.cpus());
     return planStep(control, desired, { ...spec, instances }, { how, isCounted });
@@ -84,18 +84,18 @@ function restartApps(desk, desired, specs, { how, file, isCounted }) {
     file,
     cpus: parts.cpus(),
     nowMs: parts.clock.nowMs(),
-    ...rolloutFacts(control.world),
+    ...rolloutFacts(control.registry),
   });
   const names = specs.map(({ name }) => name);
   const change = { ...applied, desired: recordCommand(applied.desired, names, how) };
-  assertCapacity(desk, how === 'reload' ? 'Reload' : 'Start', change);
+  assertCapacity(context, how === 'reload' ? 'Reload' : 'Start', change);
   const changed = affectedSlots(change.desired, findSlotIds(change.desired, names));
   const removed = affectedSlots(desired, change.gone);
   return { ...change, about: [...changed, ...removed], plan: steps.map(({ item }) => item) };
 }
 
 /**
- * @param {Desk['control']} control
+ * @param {ApiContext['control']} control
  * @param {Desired} desired
  * @param {AppSpec & { instances: number }} declared
  * @param {{ how: Way, isCounted: boolean }} o

@@ -11,8 +11,8 @@ import { BadParams, CHANGE_PARAMS, flag, list, readParams, record, text, withDef
 import { awaitStatuses } from './status.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { AppWish, Change, Desired } from '../state/desired.js' */
-/** @import { Desk, MethodBody } from './methods.js' */
+/** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
+/** @import { ApiContext, MethodBody } from './methods.js' */
 
 /**
  * Methods about the saved list, and the end of everything.
@@ -20,37 +20,37 @@ import { awaitStatuses } from './status.js';
  */
 export const saving = {
   /** @type {MethodBody} */
-  save(desk, params) {
+  save(context, params) {
     const { force, isEmpty } = readParams(
       { force: withDefault(flag, false), isEmpty: withDefault(flag, false) },
       params,
     );
-    const apps = isEmpty ? [] : desk.control.world.desired.apps;
+    const apps = isEmpty ? [] : context.control.registry.desired.apps;
     if (apps.length === 0 && !force) {
       throw new NclustError('ERR_NCLUST_EMPTY_LIST', 'There is nothing to save: the list is empty.', {
         hint: 'Give --force to save the empty list.',
       });
     }
-    writeDump(desk, apps);
-    return { file: desk.paths.dump, apps: apps.length };
+    writeDump(context, apps);
+    return { file: context.paths.dump, apps: apps.length };
   },
 
   /** @type {MethodBody} */
-  async resurrect(desk, params, client) {
+  async resurrect(context, params, client) {
     const { wait, token } = readParams({ wait: withDefault(flag, true), token: text }, params);
-    const receipt = desk.control.mutate('resurrect', token, (desired) =>
-      withAffectedSlots(bringBack(desk, desired, readDump(desk))),
+    const receipt = context.control.mutate('resurrect', token, (desired) =>
+      withAffectedSlots(bringBack(context, desired, readDump(context))),
     );
-    return { slots: await awaitStatuses(desk, receipt, client, { wait, progress: false }) };
+    return { slots: await awaitStatuses(context, receipt, client, { wait, progress: false }) };
   },
 
   /** @type {MethodBody} */
-  async kill(desk, params) {
+  async kill(context, params) {
     const { token } = readParams({ token: text }, params);
-    const { control, paths } = desk;
-    const { apps } = control.world.desired;
-    if (apps.length > 0 && readSealed(paths.dump).kind === 'missing') keepList(desk, apps);
-    if (apps.length > 0 && control.world.ending === null)
+    const { control, paths } = context;
+    const { apps } = control.registry.desired;
+    if (apps.length > 0 && readSealed(paths.dump).kind === 'missing') keepList(context, apps);
+    if (apps.length > 0 && control.registry.ending === null)
       control.mutate('kill', token, () => ({ desired: emptyDesired(), up: [], gone: [], about: [] }));
     await control.end('kill');
     return {};
@@ -60,21 +60,21 @@ export const saving = {
 /**
  * Saves the list before it is emptied. On a full disk the file of the desired state becomes the
  * saved list, which needs no room: the apps in it are the same.
- * @param {Desk} desk
- * @param {AppWish[]} apps
+ * @param {ApiContext} context
+ * @param {DesiredApp[]} apps
  */
-function keepList(desk, apps) {
+function keepList(context, apps) {
   try {
-    writeDump(desk, apps);
+    writeDump(context, apps);
   } catch (error) {
     if (!isDiskFull(/** @type {Error} */ (error).cause)) throw error;
-    renameSync(desk.paths.state, desk.paths.dump);
+    renameSync(context.paths.state, context.paths.dump);
   }
 }
 
 /**
- * @param {Desk} desk
- * @param {AppWish[]} apps
+ * @param {ApiContext} context
+ * @param {DesiredApp[]} apps
  */
 function writeDump({ paths }, apps) {
   try {
@@ -95,8 +95,8 @@ function writeDump({ paths }, apps) {
 }
 
 /**
- * @param {Desk} desk
- * @returns {AppWish[]}
+ * @param {ApiContext} context
+ * @returns {DesiredApp[]}
  */
 function readDump({ paths }) {
   const reading = readSealed(paths.dump);
@@ -115,9 +115,9 @@ function readDump({ paths }) {
 
 /**
  * Saved apps that are not in the list come back, those that were stopped as stopped ones.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Desired} desired
- * @param {AppWish[]} saved
+ * @param {DesiredApp[]} saved
  */
 function bringBack({ parts }, desired, saved) {
   return saved
@@ -144,7 +144,7 @@ function bringBack({ parts }, desired, saved) {
  * The file it was applied from is still the one that may take it away, and a number it was scaled
  * to is still one by hand.
  * @param {Desired} desired
- * @param {AppWish} saved
+ * @param {DesiredApp} saved
  */
 function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope, slots: _slots, ...saved }) {
   const app = findApp(desired, name);
@@ -158,22 +158,22 @@ function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope
  */
 export const importing = {
   /** @type {MethodBody} */
-  async import(desk, params, client) {
+  async import(context, params, client) {
     const { apps, token, ...o } = readParams({ ...CHANGE_PARAMS, apps: list }, params);
-    const given = apps.map((app, at) => readApp(desk, app, `apps[${at}]`));
-    const receipt = desk.control.mutate('import', token, (desired) => {
-      const change = addImported(desk, desired, given);
-      assertCapacity(desk, 'Import', change);
+    const given = apps.map((app, at) => readApp(context, app, `apps[${at}]`));
+    const receipt = context.control.mutate('import', token, (desired) => {
+      const change = addImported(context, desired, given);
+      assertCapacity(context, 'Import', change);
       return withAffectedSlots(change);
     });
-    return { slots: await awaitStatuses(desk, receipt, client, o) };
+    return { slots: await awaitStatuses(context, receipt, client, o) };
   },
 };
 
 /** @typedef {{ spec: AppSpec, resting: number[] }} Given  `resting`: slots that come stopped. */
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {unknown} app
  * @param {string} path
  * @returns {Given}  Throws BadParams, ERR_NCLUST_BAD_SPEC and ERR_NCLUST_BAD_SETTING.
@@ -188,7 +188,7 @@ function readApp({ paths }, app, path) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Desired} desired
  * @param {Given[]} given
  * @returns {Change}  Throws ERR_NCLUST_APP_EXISTS.

@@ -5,7 +5,7 @@ import { serveConnection } from './connection.js';
 
 /** @import { Socket } from 'node:net' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { Journal } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { Answer } from './connection.js' */
 
 /** Clients at once. Each may hold one line and one queue in memory. */
@@ -21,14 +21,14 @@ export class ApiServer {
   /** @type {Promise<void> | null} */
   #closed = null;
 
-  /** @param {{ answer: Answer, clock: Clock, journal: Journal }} o */
-  constructor({ answer, clock, journal }) {
+  /** @param {{ answer: Answer, clock: Clock, managerLog: ManagerLog }} o */
+  constructor({ answer, clock, managerLog }) {
     this.#server = createServer((socket) => {
       this.#clients.set(socket, serveConnection(socket, { answer, clock }));
       socket.once('close', () => this.#clients.delete(socket));
     });
     this.#server.maxConnections = CLIENTS_MAX;
-    this.#server.on('error', (error) => journal('socket-error', { message: error.message }));
+    this.#server.on('error', (error) => managerLog('socket-error', { message: error.message }));
   }
 
   /**

@@ -9,23 +9,27 @@ import { flag, optional, readParams, text, withDefault } from './params.js';
  */
 export const settings = {
   /** @type {MethodBody} */
-  settings(desk) {
-    return { settings: describeSettings(desk.parts.settings.given()) };
+  settings(context) {
+    return { settings: describeSettings(context.parts.settings.given()) };
   },
 
   /** @type {MethodBody} */
-  async set(desk, params) {
+  async set(context, params) {
     const { key, value } = readParams({ key: text, value: text }, params);
-    desk.parts.settings.set(key, value);
+    context.parts.settings.set(key, value);
     const unserved =
-      key === 'metrics.listen' ? await desk.exports.lookNow() : key === 'web.listen' ? await desk.web.lookNow() : null;
-    return { settings: describeSettings(desk.parts.settings.given()), unserved };
+      key === 'metrics.listen'
+        ? await context.exports.lookNow()
+        : key === 'web.listen'
+          ? await context.web.lookNow()
+          : null;
+    return { settings: describeSettings(context.parts.settings.given()), unserved };
   },
 
   /** @type {MethodBody} */
-  unset(desk, params) {
+  unset(context, params) {
     const { key } = readParams({ key: text }, params);
-    return { wasSet: desk.parts.settings.unset(key), settings: describeSettings(desk.parts.settings.given()) };
+    return { wasSet: context.parts.settings.unset(key), settings: describeSettings(context.parts.settings.given()) };
   },
 };
 
@@ -35,8 +39,8 @@ export const settings = {
  */
 export const web = {
   /** @type {MethodBody} */
-  async web(desk, params) {
-    const { isOff, ...wish } = readParams(
+  async web(context, params) {
+    const { isOff, ...options } = readParams(
       {
         isOff: withDefault(flag, false),
         listen: optional(text),
@@ -46,7 +50,7 @@ export const web = {
       },
       params,
     );
-    if (isOff) return { isOn: false, ...(await desk.web.end()) };
-    return desk.web.begin(wish);
+    if (isOff) return { isOn: false, ...(await context.web.end()) };
+    return context.web.begin(options);
   },
 };

@@ -13,16 +13,16 @@ import { flag, optional, readParams, text, texts, withDefault } from './params.j
 
 /** @import { BriefStatus, HeldSocket, Hello, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Receipt } from '../requests/outcome.js' */
-/** @import { World } from '../state/registry.js' */
+/** @import { Registry } from '../state/registry.js' */
 /** @import { Client } from './connection.js' */
-/** @import { Desk, MethodBody } from './methods.js' */
+/** @import { ApiContext, MethodBody } from './methods.js' */
 
 /**
  * Methods that change no wish.
  * @satisfies {Record<string, MethodBody>}
  */
 export const readings = {
-  /** @type {(desk: Desk) => Hello} */
+  /** @type {(context: ApiContext) => Hello} */
   hello({ control, paths, version }) {
     const keeper = control.keeper;
     return {
@@ -38,27 +38,27 @@ export const readings = {
   },
 
   /** @type {MethodBody} */
-  async list(desk, params) {
+  async list(context, params) {
     const { targets, brief, detail } = readParams(
       { targets: optional(texts), brief: withDefault(flag, false), detail: withDefault(flag, false) },
       params,
     );
-    await desk.metrics.lookAtNew();
-    const ids = targets ? selectIds(desk.control.world.desired, targets) : allSlotIds(desk);
+    await context.metrics.lookAtNew();
+    const ids = targets ? selectIds(context.control.registry.desired, targets) : allSlotIds(context);
     const slots =
       brief && !detail
-        ? briefStatuses(desk, ids)
-        : statuses(desk, ids, { isDetailed: detail, told: detail ? await readAppMetadataOf(desk) : undefined });
+        ? briefStatuses(context, ids)
+        : statuses(context, ids, { isDetailed: detail, told: detail ? await readAppMetadataOf(context) : undefined });
     return {
       slots,
       notices: [
-        ...desk.control.world.notices,
-        ...rollbacks(desk.control.world),
-        ...refusals(desk.control),
-        ...desk.parts.settings.notices(),
-        ...desk.parts.logs.notices(),
-        ...desk.exports.notices(),
-        ...desk.web.notices(),
+        ...context.control.registry.notices,
+        ...rollbacks(context.control.registry),
+        ...refusals(context.control),
+        ...context.parts.settings.notices(),
+        ...context.parts.logs.notices(),
+        ...context.exports.notices(),
+        ...context.web.notices(),
       ].map(shortNotice),
     };
   },
@@ -66,29 +66,29 @@ export const readings = {
   /** @type {MethodBody} */
   async sockets({ control }) {
     const { sockets } = await control.askKeeper('sockets', {});
-    return { sockets: sockets.map((/** @type {any} */ socket) => heldSocket(control.world, socket)) };
+    return { sockets: sockets.map((/** @type {any} */ socket) => heldSocket(control.registry, socket)) };
   },
 
   /** @type {MethodBody} */
-  reset(desk, params) {
+  reset(context, params) {
     const { targets } = readParams({ targets: texts }, params);
-    const ids = selectIds(desk.control.world.desired, targets);
-    for (const id of ids) desk.control.reset(id);
-    return { slots: statuses(desk, ids) };
+    const ids = selectIds(context.control.registry.desired, targets);
+    for (const id of ids) context.control.reset(id);
+    return { slots: statuses(context, ids) };
   },
 
   /** @type {MethodBody} */
-  async signal(desk, params) {
+  async signal(context, params) {
     const { targets, signal } = readParams({ targets: texts, signal: text }, params);
     const name = signalName(signal);
-    const ids = selectIds(desk.control.world.desired, targets);
-    await Promise.all(ids.map((id) => desk.control.signal(id, name)));
-    return { slots: statuses(desk, ids) };
+    const ids = selectIds(context.control.registry.desired, targets);
+    await Promise.all(ids.map((id) => context.control.signal(id, name)));
+    return { slots: statuses(context, ids) };
   },
 };
 
 /**
- * @param {World} world
+ * @param {Registry} world
  * @param {{ app: string, scope: string, address: string, port: number, users: string[] }} socket
  * @returns {HeldSocket}
  */
@@ -105,7 +105,7 @@ function heldSocket({ desired, instances }, { app, scope, address, port, users }
 
 /**
  * Until the next reload or restart: perhaps nobody was waiting when it happened.
- * @param {World} world
+ * @param {Registry} world
  */
 function rollbacks({ desired }) {
   return desired.apps.flatMap((app) => describeRollback(app) ?? []);
@@ -113,43 +113,43 @@ function rollbacks({ desired }) {
 
 /**
  * Until the next update, for the same reason.
- * @param {Desk['control']} control
+ * @param {ApiContext['control']} control
  */
 function refusals({ keeper }) {
   return keeper?.refusedRoot ? [describeRefusal(keeper.refusedRoot, keeper.refusedWhy)] : [];
 }
 
-/** @param {Desk} desk */
+/** @param {ApiContext} context */
 export function allSlotIds({ control }) {
-  return control.world.desired.apps.flatMap((app) => app.slots.map((slot) => slot.id));
+  return control.registry.desired.apps.flatMap((app) => app.slots.map((slot) => slot.id));
 }
 
 /**
  * Waits for a change if the client wants to wait.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Receipt} receipt
  * @param {Client} client
  * @param {{ wait: boolean, progress: boolean }} o
  * @returns {Promise<SlotStatus[]>}  Of the slots that the change affects.
  */
-export async function awaitStatuses(desk, receipt, client, { wait, progress }) {
-  if (wait) await waitFor(desk, receipt, client, progress);
-  return affectedStatuses(desk, receipt);
+export async function awaitStatuses(context, receipt, client, { wait, progress }) {
+  if (wait) await waitFor(context, receipt, client, progress);
+  return affectedStatuses(context, receipt);
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Receipt} receipt
  */
-export function affectedStatuses(desk, { about }) {
+export function affectedStatuses(context, { about }) {
   return statuses(
-    desk,
+    context,
     about.map(({ id }) => id),
   );
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {number[]} ids
  * @param {{ isDetailed?: boolean, told?: Awaited<ReturnType<typeof readAppMetadataOf>> }} [o]
  * @returns {SlotStatus[]}  In the order of their ids.
@@ -159,7 +159,7 @@ export function statuses(
   ids,
   { isDetailed = false, told = new Map() } = {},
 ) {
-  const { world } = control;
+  const { registry } = control;
   const shown = {
     isDetailed,
     home: paths.home,
@@ -170,31 +170,31 @@ export function statuses(
     usageOf: metrics.usageOf,
     logsOf: parts.logs.shown,
     told,
-    overview: overviewOf(world),
+    overview: overviewOf(registry),
   };
-  return wishesOf(world, ids).map(({ app, wish }) => slotStatus(world, app, wish, shown));
+  return selectSlots(registry, ids).map(({ app, slot }) => slotStatus(registry, app, slot, shown));
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {number[]} ids
  * @returns {BriefStatus[]}  In the order of their ids.
  */
 function briefStatuses({ control, metrics }, ids) {
-  const { world } = control;
-  const shown = { usageOf: metrics.usageOf, overview: overviewOf(world) };
-  return wishesOf(world, ids).map(({ app, wish }) => briefStatus(world, app, wish, shown));
+  const { registry } = control;
+  const shown = { usageOf: metrics.usageOf, overview: overviewOf(registry) };
+  return selectSlots(registry, ids).map(({ app, slot }) => briefStatus(registry, app, slot, shown));
 }
 
 /**
- * @param {World} world
+ * @param {Registry} world
  * @param {number[]} ids
  */
-function wishesOf({ desired }, ids) {
+function selectSlots({ desired }, ids) {
   const wanted = new Set(ids);
   return desired.apps
-    .flatMap((app) => app.slots.filter(({ id }) => wanted.has(id)).map((wish) => ({ app, wish })))
-    .sort((a, b) => a.wish.id - b.wish.id);
+    .flatMap((app) => app.slots.filter(({ id }) => wanted.has(id)).map((slot) => ({ app, slot })))
+    .sort((a, b) => a.slot.id - b.slot.id);
 }
 
 /** @param {string} given  A name, with or without SIG, or a number. */

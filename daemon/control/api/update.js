@@ -15,8 +15,8 @@ import { awaitStatuses, readings } from './status.js';
 
 /** @import { Receipt } from '../requests/outcome.js' */
 /** @import { Change, Desired } from '../state/desired.js' */
-/** @import { World } from '../state/registry.js' */
-/** @import { Desk, MethodBody } from './methods.js' */
+/** @import { Registry } from '../state/registry.js' */
+/** @import { ApiContext, MethodBody } from './methods.js' */
 
 const UPDATE = { ...CHANGE_PARAMS, root: text, node: text, nodeVersion: text };
 
@@ -29,7 +29,7 @@ const UPDATE = { ...CHANGE_PARAMS, root: text, node: text, nodeVersion: text };
 
 /**
  * The update that is under way in a control.
- * @type {WeakMap<Desk['control'], { wanted: Wanted, done: Promise<void> }>}
+ * @type {WeakMap<ApiContext['control'], { wanted: Wanted, done: Promise<void> }>}
  */
 const underWay = new WeakMap();
 
@@ -49,51 +49,51 @@ export const updating = {
    *
    * @type {MethodBody}
    */
-  async update(desk, params, client) {
+  async update(context, params, client) {
     const wanted = readParams(UPDATE, params);
     // A control that has met no keeper yet knows of nothing that is up.
-    if (!desk.control.keeper) await nextKeeper(desk);
-    refuseWhatWasTakenBack(desk, wanted);
-    refuseBesideAnother(desk, wanted);
-    const receipt = desk.control.mutate('update', wanted.token, (desired) => ({
-      ...whatIsUp(desk.control.world, desired),
+    if (!context.control.keeper) await nextKeeper(context);
+    refuseWhatWasTakenBack(context, wanted);
+    refuseBesideAnother(context, wanted);
+    const receipt = context.control.mutate('update', wanted.token, (desired) => ({
+      ...whatIsUp(context.control.registry, desired),
       root: wanted.root,
     }));
-    await inTurn(desk, wanted);
+    await inTurn(context, wanted);
     // Said together: the next control may be one that was taken back.
-    return { slots: await awaitStatuses(desk, receipt, client, wanted), manager: readings.hello(desk) };
+    return { slots: await awaitStatuses(context, receipt, client, wanted), manager: readings.hello(context) };
   },
 };
 
 /**
  * One update at a time. A second one of the same installation waits for the first: it finds the
  * manager replaced, or fails with it.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Wanted} wanted
  */
-async function inTurn(desk, wanted) {
-  const { control } = desk;
+async function inTurn(context, wanted) {
+  const { control } = context;
   for (let first = underWay.get(control); first; first = underWay.get(control)) await first.done;
-  const done = replace(desk, wanted).finally(() => underWay.delete(control));
+  const done = replace(context, wanted).finally(() => underWay.delete(control));
   underWay.set(control, { wanted, done });
   await done;
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Wanted} wanted
  * @returns {Promise<void>}  Resolves when there is nothing to replace; never, when there was.
  */
-async function replace(desk, wanted) {
-  const { control, parts } = desk;
+async function replace(context, wanted) {
+  const { control, parts } = context;
   for (;;) {
     const told = await parts.probe(wanted);
-    const stale = whatIsStale(desk, wanted, told);
+    const stale = whatIsStale(context, wanted, told);
     if (stale === 'none') return;
-    refuseWhenOvertaken(desk, wanted);
-    parts.journal('update-begun', { version: told.control.version, root: wanted.root, replaces: stale });
+    refuseWhenOvertaken(context, wanted);
+    parts.managerLog('update-begun', { version: told.control.version, root: wanted.root, replaces: stale });
     try {
-      if (stale === 'keeper') await replaceKeeper(desk, wanted, told.keeper.digest);
+      if (stale === 'keeper') await replaceKeeper(context, wanted, told.keeper.digest);
       // With a new keeper this is only about what to go back to.
       await control.askKeeper('move', { root: wanted.root, ...(stale === 'keeper' ? { before: parts.own.root } : {}) });
       parts.makeWay();
@@ -103,12 +103,12 @@ async function replace(desk, wanted) {
     }
     // The keeper died before it could do its part. Control starts one of the version that runs, and
     // begins again with that.
-    await nextKeeper(desk);
+    await nextKeeper(context);
   }
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Wanted} wanted
  * @param {{ keeper: { digest: string }, control: { digest: string } }} told  By the code that is
  *   installed there.
@@ -121,28 +121,28 @@ function whatIsStale({ control, parts }, { root, node, nodeVersion }, told) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Wanted} wanted
  * @param {string} digest  Of the keeper that is to come.
  */
-async function replaceKeeper(desk, { root, node }, digest) {
-  const { control } = desk;
+async function replaceKeeper(context, { root, node }, digest) {
+  const { control } = context;
   try {
     await control.exchangeKeeper({ root, node });
   } catch (error) {
     if (error instanceof KeeperLost) throw error;
-    if (!(error instanceof KeeperRefusal)) throw noKeeperError(desk, /** @type {Error} */ (error));
+    if (!(error instanceof KeeperRefusal)) throw noKeeperError(context, /** @type {Error} */ (error));
     throw new NclustError(
       'ERR_NCLUST_UPDATE_FAILED',
       `Nothing was replaced: the keeper does not make way (${error.message}).`,
       { hint: 'Replace the manager with: nclust kill && nclust resurrect', cause: error },
     );
   }
-  if (control.keeper?.digest !== digest) throw updateError(desk, describeRefusal(root));
+  if (control.keeper?.digest !== digest) throw updateError(context, describeRefusal(root));
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Wanted} wanted
  */
 function refuseBesideAnother({ control }, { root, node }) {
@@ -151,22 +151,22 @@ function refuseBesideAnother({ control }, { root, node }) {
     throw busyError(`Another update, to "${first.root}", is under way.`);
 }
 
-/** @param {Desk} desk */
-async function nextKeeper(desk) {
-  await desk.control.meetsNext().catch((error) => {
-    throw noKeeperError(desk, error);
+/** @param {ApiContext} context */
+async function nextKeeper(context) {
+  await context.control.meetsNext().catch((error) => {
+    throw noKeeperError(context, error);
   });
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {Desired} desired
  * @returns {Change & { about: Receipt['about'] }}  Changes nothing; it is the promise that counts.
  */
-function whatIsUp(world, desired) {
+function whatIsUp(registry, desired) {
   const found = desired.apps.flatMap((app) => app.slots.map((slot) => ({ name: app.spec.name, ...slot })));
   const up = found.filter(
-    (slot) => slot.want === 'up' && seatsOfSlot(world, slot.id).some((seat) => seat.life.state === 'up'),
+    (slot) => slot.want === 'up' && seatsOfSlot(registry, slot.id).some((seat) => seat.life.state === 'up'),
   );
   return {
     desired,

@@ -9,11 +9,11 @@ import { overviewOf } from '../status/slot-status.js';
 /** @import { ErrorCode } from '../../../lib/shared/errors.js' */
 /** @import { Control } from '../control.js' */
 /** @import { Cancel, Clock } from '../host/clock.js' */
-/** @import { Instance, World } from '../state/registry.js' */
+/** @import { Instance, Registry } from '../state/registry.js' */
 
 /**
  * A slot and the process that serves in it.
- * @typedef {object} Reached
+ * @typedef {object} TargetProcess
  * @property {number} id
  * @property {string} name
  * @property {number} slot
@@ -25,19 +25,19 @@ import { overviewOf } from '../status/slot-status.js';
 const KEEPER_MS = 3_000;
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {string[]} targets
- * @returns {Reached[]}  In the order of the list. Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {TargetProcess[]}  In the order of the list. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
-export function reach(world, targets) {
-  const { seats } = overviewOf(world);
-  return select(world.desired, targets).map(({ app, wish }) => {
-    const instance = world.instances.get(seats.get(wish.id)?.instanceId ?? '');
+export function reach(registry, targets) {
+  const { seats } = overviewOf(registry);
+  return select(registry.desired, targets).map(({ app, slot }) => {
+    const instance = registry.instances.get(seats.get(slot.id)?.instanceId ?? '');
     const isLiving = instance !== undefined && instance.pid > 0 && !instance.exit;
     return {
-      id: wish.id,
+      id: slot.id,
       name: app.spec.name,
-      slot: wish.slot,
+      slot: slot.slot,
       mode: app.spec.kind === 'node' ? app.spec.mode : 'exec',
       instance: isLiving ? instance : null,
     };
@@ -46,14 +46,14 @@ export function reach(world, targets) {
 
 /**
  * Those with a process.
- * @param {World} world
+ * @param {Registry} registry
  * @param {string[]} targets
- * @returns {(Reached & { instance: Instance })[]}  At least one. Throws ERR_NCLUST_APP_NOT_FOUND,
+ * @returns {(TargetProcess & { instance: Instance })[]}  At least one. Throws ERR_NCLUST_APP_NOT_FOUND,
  *   ERR_NCLUST_NO_PROCESS.
  */
-export function reachLiving(world, targets) {
-  const living = reach(world, targets).filter((one) => one.instance !== null);
-  if (living.length > 0) return /** @type {(Reached & { instance: Instance })[]} */ (living);
+export function reachLiving(registry, targets) {
+  const living = reach(registry, targets).filter((one) => one.instance !== null);
+  if (living.length > 0) return /** @type {(TargetProcess & { instance: Instance })[]} */ (living);
   throw new NclustError(
     'ERR_NCLUST_NO_PROCESS',
     `No process of ${targets.map((target) => `"${target}"`).join(', ')} runs.`,
@@ -68,7 +68,7 @@ export function reachLiving(world, targets) {
  * @param {Clock} o.clock
  * @param {string} o.verb
  * @param {object} o.params
- * @param {Reached | null} [o.about]
+ * @param {TargetProcess | null} [o.about]
  * @param {number} [o.timeoutMs]  What the process itself may take.
  * @returns {Promise<any>}  Rejects with an NclustError.
  */
@@ -96,7 +96,7 @@ function within(clock, ms, answer) {
 
 /**
  * @param {unknown} error
- * @param {Reached | null} about
+ * @param {TargetProcess | null} about
  * @param {Pick<Control, 'keeper'>} control
  */
 function explain(error, about, { keeper }) {

@@ -1,4 +1,4 @@
-/** @import { Core } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { Label } from '../state/registry.js' */
 
 /**
@@ -50,12 +50,12 @@ function readAppMessage(text) {
 
 /**
  * Publishes what an app has sent. It changes no records.
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {{ instanceId: string, text?: string, count?: number }} data  From the keeper. Without a
  *   text: how many messages it has left out.
  */
-export function publishAppMessage({ bus, world, parts }, { instanceId, text, count = 1 }) {
-  const label = world.instances.get(instanceId)?.label;
+export function publishAppMessage({ bus, registry, parts }, { instanceId, text, count = 1 }) {
+  const label = registry.instances.get(instanceId)?.label;
   if (!label || !bus.isFollowed) return;
   const process = { id: label.id, name: label.name, slot: label.slot, instanceId };
   const at = parts.clock.nowMs();
@@ -104,11 +104,11 @@ function isDeeper(value, levels) {
 
 /**
  * Whether the keeper passes on what apps say: only while somebody here wants to hear it.
- * @typedef {ReturnType<typeof createHearing>} Hearing
+ * @typedef {ReturnType<typeof createAppMessageSubscription>} AppMessageSubscription
  */
 
 /** @param {(isOn: boolean) => Promise<unknown>} ask  The keeper. */
-export function createHearing(ask) {
+export function createAppMessageSubscription(ask) {
   let listeners = 0;
   /** @type {Promise<unknown>} */
   let answer = Promise.resolve();

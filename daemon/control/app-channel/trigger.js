@@ -5,7 +5,7 @@ import { readTold } from './messages.js';
 /** @import { TriggerReply } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Control } from '../control.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { Reached } from './ask-process.js' */
+/** @import { TargetProcess } from './ask-process.js' */
 
 /**
  * Calls a custom action in every process that is meant, and waits for what each returns.
@@ -22,19 +22,19 @@ import { readTold } from './messages.js';
  *   ERR_NCLUST_KEEPER_OUTDATED and what else concerns all of them.
  */
 export async function trigger({ control, clock, targets, action, params, token, timeoutMs, signal }) {
-  const reached = reach(control.world, targets);
+  const reached = reach(control.registry, targets);
   const { told } = await askAbout({ control, clock, verb: 'told', params: {} });
-  const hearing = control.hearing.begin();
+  const appMessages = control.appMessages.begin();
   // What goes wrong with hearing goes wrong with the question before it or with the one after.
-  hearing.isHeard.catch(() => {});
+  appMessages.isHeard.catch(() => {});
   try {
     return await Promise.all(reached.map((one) => call(one, told[one.instance?.instanceId ?? ''] ?? [])));
   } finally {
-    hearing.end();
+    appMessages.end();
   }
 
   /**
-   * @param {Reached} one
+   * @param {TargetProcess} one
    * @param {[string, string, string][]} kept
    * @returns {Promise<TriggerReply>}
    */

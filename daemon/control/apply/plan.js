@@ -11,7 +11,7 @@ import { findApp, specOf } from '../state/desired.js';
 /** @import { SpecDiff } from '../../../lib/shared/spec/diff.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { PlanAction, PlanItem } from '../../../lib/shared/wire/protocol.js' */
-/** @import { AppWish, Desired, SlotWish } from '../state/desired.js' */
+/** @import { DesiredApp, Desired, DesiredSlot } from '../state/desired.js' */
 
 /**
  * How an app stands.
@@ -31,7 +31,7 @@ import { findApp, specOf } from '../state/desired.js';
  */
 
 /**
- * @typedef {object} Applied
+ * @typedef {object} ApplyRequest
  * @property {AppSpec[]} specs  Of the file.
  * @property {string | null} file  Null: it has no name, and owns nothing.
  * @property {boolean} isWhole  These are all apps of the file.
@@ -44,8 +44,8 @@ import { findApp, specOf } from '../state/desired.js';
  * What makes the running state equal to a file. Pure: it looks at what is wanted and how things
  * stand, and nothing is written down between plan and deed.
  * @param {Desired} desired
- * @param {Applied} applied
- * @param {{ standingOf: (app: AppWish) => Standing, cpus: number }} o
+ * @param {ApplyRequest} applied
+ * @param {{ standingOf: (app: DesiredApp) => Standing, cpus: number }} o
  * @returns {{ steps: ApplyStep[], left: string[] }}  `left`: apps that came from the file, are not
  *   in it any more, and stay.
  */
@@ -77,7 +77,7 @@ function added(spec) {
 }
 
 /**
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @returns {ApplyStep}
  */
 function removed({ spec, slots }) {
@@ -91,7 +91,7 @@ function removed({ spec, slots }) {
 
 /**
  * @param {Desired} desired
- * @param {Applied} applied
+ * @param {ApplyRequest} applied
  */
 function leftOvers({ apps }, { specs, file, isWhole }) {
   if (file === null || !isWhole) return [];
@@ -100,7 +100,7 @@ function leftOvers({ apps }, { specs, file, isWhole }) {
 }
 
 /**
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {AppSpec & { instances: number }} spec
  * @param {Standing & { isShellNew: boolean }} standing
  * @returns {ApplyStep}
@@ -110,7 +110,7 @@ function stepFor(app, spec, standing) {
   const diffOf = (/** @type {AppSpec} */ one) => diffSpecs(one, spec, { isShellNew });
   const newest = diffOf(app.spec);
   const isChanged = needsNew(newest);
-  const isResting = (/** @type {SlotWish} */ slot) =>
+  const isResting = (/** @type {DesiredSlot} */ slot) =>
     slot.want === 'down' && (!spec.autostart || (slot.isDone === true && !isChanged && !isAskedAgain(app.spec, spec)));
   const awake = app.slots.filter((slot) => !isResting(slot));
   const down = awake.filter((slot) => slot.want === 'down' || hasFailed(slot.id));
@@ -148,9 +148,9 @@ function stepFor(app, spec, standing) {
 }
 
 /**
- * @param {{ awake: SlotWish[], down: SlotWish[], stale: SlotWish[] }} slots
+ * @param {{ awake: DesiredSlot[], down: DesiredSlot[], stale: DesiredSlot[] }} slots
  * @param {{ isReplaced: boolean, isOld: boolean, isServing: boolean }} o
- * @returns {{ how: ApplyStep['how'], slots: SlotWish[] }}
+ * @returns {{ how: ApplyStep['how'], slots: DesiredSlot[] }}
  */
 function deed({ awake, down, stale }, { isReplaced, isOld, isServing }) {
   if (isReplaced) return { how: 'replace', slots: awake };

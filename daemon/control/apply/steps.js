@@ -4,8 +4,8 @@ import { clearManualScale, remove, renew, resize, startSpecs, stop } from '../st
 import { findApp, merge, replaceApp } from '../state/desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { Ground } from '../rollout/changes.js' */
-/** @import { AppWish, Change, Desired } from '../state/desired.js' */
+/** @import { RolloutFacts } from '../rollout/changes.js' */
+/** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
 /** @import { ApplyStep } from './plan.js' */
 
 const BY = 'apply';
@@ -14,7 +14,7 @@ const BY = 'apply';
  * Does what a plan says, in the wishes.
  * @param {Desired} desired
  * @param {ApplyStep[]} steps
- * @param {Ground & { file: string | null, cpus: number, nowMs: number }} o
+ * @param {RolloutFacts & { file: string | null, cpus: number, nowMs: number }} o
  */
 export function applySteps(desired, steps, o) {
   return steps.reduce(
@@ -26,7 +26,7 @@ export function applySteps(desired, steps, o) {
 /**
  * @param {Desired} desired
  * @param {ApplyStep} step
- * @param {Ground & { file: string | null, cpus: number, nowMs: number }} o
+ * @param {RolloutFacts & { file: string | null, cpus: number, nowMs: number }} o
  * @returns {Change}
  */
 function applyStep(desired, { how, ids, spec, item }, o) {
@@ -67,14 +67,14 @@ function added(desired, spec, { file, cpus, nowMs }) {
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {AppSpec} spec
- * @param {Ground} ground
+ * @param {RolloutFacts} ground
  * @returns {Change}
  */
 function renewedBy(how, desired, ids, spec, { isUp, isBeside }) {
   if (how === 'reload')
     return reload(desired, ids, BY, { change: (before) => ({ ...spec, instances: before.instances }), isUp, isBeside });
   // Where nothing goes on running with the spec before, it needs no memory.
-  const isAllNew = (/** @type {AppWish} */ { slots }) =>
+  const isAllNew = (/** @type {DesiredApp} */ { slots }) =>
     slots.every(({ id, want }) => want === 'down' || ids.includes(id));
   const changed = changeApp(desired, spec.name, (app) =>
     isAllNew(app) ? { ...app, spec: { ...spec, instances: app.slots.length } } : app,
@@ -94,7 +94,7 @@ function renewedBy(how, desired, ids, spec, { isUp, isBeside }) {
 /**
  * What takes effect without a new process is so for all generations, also for the one a failed
  * rollout would go back to.
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {AppSpec} spec
  * @param {{ origin?: string, isChanged: boolean }} o
  */
@@ -118,7 +118,7 @@ function touch(app, spec, { isChanged, ...origin }) {
  * @returns {Change}
  */
 function resized(desired, spec, which) {
-  const app = /** @type {AppWish} */ (findApp(desired, spec.name));
+  const app = /** @type {DesiredApp} */ (findApp(desired, spec.name));
   const count = which(app.slots.length, Number(spec.instances));
   return count === app.slots.length ? { desired, up: [], gone: [] } : resize(desired, { ...app, by: BY }, count);
 }
@@ -126,10 +126,10 @@ function resized(desired, spec, which) {
 /**
  * @param {Desired} desired
  * @param {string} name
- * @param {(app: AppWish) => AppWish} change
+ * @param {(app: DesiredApp) => DesiredApp} change
  */
 function changeApp(desired, name, change) {
-  const app = /** @type {AppWish} */ (findApp(desired, name));
+  const app = /** @type {DesiredApp} */ (findApp(desired, name));
   const changed = change(app);
   return changed === app ? desired : replaceApp(desired, changed);
 }

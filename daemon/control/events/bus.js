@@ -1,14 +1,14 @@
-import { findSlot, memoryOf } from '../state/registry.js';
-import { newMemory, restartsOf } from '../state/slot-history.js';
+import { findSlot, slotHistoryOf } from '../state/registry.js';
+import { newSlotHistory, restartsOf } from '../state/slot-history.js';
 import { SHOWN } from '../status/slot-status.js';
 
 /** @import { ProcessEvent, ProcessInEvent } from '../../../lib/shared/wire/protocol.js' */
 /** @import { AppMessage, AppMissed } from '../app-channel/messages.js' */
-/** @import { Core } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { Asked, Life, LifeEvent } from '../policy/seat.js' */
 /** @import { Desired } from '../state/desired.js' */
-/** @import { Instance, Label, Seat, World } from '../state/registry.js' */
-/** @import { Chronicle } from './log.js' */
+/** @import { Instance, Label, Seat, Registry } from '../state/registry.js' */
+/** @import { EventLog } from './log.js' */
 
 /**
  * Something that has happened to a process, or that an app has said.
@@ -26,7 +26,7 @@ import { SHOWN } from '../status/slot-status.js';
 /** What somebody asked for, as opposed to what the policy does. */
 const COMMANDS = new Set(['stop', 'restart', 'reload', 'scale', 'delete']);
 
-/** @type {Pick<Chronicle, 'note'>} */
+/** @type {Pick<EventLog, 'note'>} */
 const NO_CHRONICLE = { note() {} };
 
 /** @typedef {ReturnType<typeof createEventBus>} EventBus */
@@ -34,9 +34,9 @@ const NO_CHRONICLE = { note() {} };
 /**
  * Where everything that happens is told, to whoever follows it, and to the log of events. What
  * nobody follows is not even put together.
- * @param {Pick<Chronicle, 'note'>} [chronicle]
+ * @param {Pick<EventLog, 'note'>} [eventLog]
  */
-export function createEventBus(chronicle = NO_CHRONICLE) {
+export function createEventBus(eventLog = NO_CHRONICLE) {
   /** @type {Set<Follower>} */
   const followers = new Set();
   let isQuiet = false;
@@ -53,9 +53,9 @@ export function createEventBus(chronicle = NO_CHRONICLE) {
       followers.add(follower);
       return () => void followers.delete(follower);
     },
-    /** What is kept. @type {Chronicle['note']} */
+    /** What is kept. @type {EventLog['note']} */
     note(event) {
-      if (!isQuiet) chronicle.note(event);
+      if (!isQuiet) eventLog.note(event);
     },
     /** @param {BusEvent} event */
     publish(event) {
@@ -84,15 +84,15 @@ export function createEventBus(chronicle = NO_CHRONICLE) {
  * @param {LifeEvent} event
  * @param {object} o
  * @param {Seat['begunBy']} o.begunBy
- * @param {boolean} o.isOnTrial  What fails in a guarded rollout is not tried again, however often
+ * @param {boolean} o.isOnProbation  What fails in a guarded rollout is not tried again, however often
  *   it has failed.
  * @returns {Word[]}
  */
-export function wordsOf(before, after, event, { begunBy, isOnTrial }) {
+export function wordsOf(before, after, event, { begunBy, isOnProbation }) {
   if (after.state === before.state) return [];
   if (after.state === 'up')
     return [{ event: 'online', manually: false }, ...(begunBy ? [{ event: begunBy, manually: true }] : [])];
-  if (after.state === 'failed') return isOnTrial ? [] : [{ event: 'restart overlimit', manually: false }];
+  if (after.state === 'failed') return isOnProbation ? [] : [{ event: 'restart overlimit', manually: false }];
   if (after.state !== 'down') return [];
   const asked = before.asked ?? (event.type === 'stop' ? event.asked : null);
   if (asked?.cause === 'stop') return [{ event: 'stop', manually: true }];
@@ -101,34 +101,36 @@ export function wordsOf(before, after, event, { begunBy, isOnTrial }) {
 
 /**
  * What the command is called that begins the life of a seat. Null: nobody's.
- * @param {World} world
+ * @param {Registry} registry
  * @param {Pick<Seat, 'id'>} seat  It has not been started yet.
  * @returns {Seat['begunBy']}
  */
-function beginningOf(world, { id }) {
-  if (memoryOf(world, id).spawns === 0) return 'start';
-  const rollout = findSlot(world, id)?.app.rollout;
+function beginningOf(registry, { id }) {
+  if (slotHistoryOf(registry, id).spawns === 0) return 'start';
+  const rollout = findSlot(registry, id)?.app.rollout;
   if (!rollout || rollout.cause === 'orphan' || rollout.failure) return null;
   return rollout.cause;
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {Seat} seat
  * @param {Life} before
  * @param {LifeEvent} event
- * @param {boolean} isOnTrial
+ * @param {boolean} isOnProbation
  */
-export function tellStep({ bus, world, parts }, seat, before, event, isOnTrial) {
-  if (event.type === 'start') seat.begunBy = beginningOf(world, seat);
-  const words = bus.isFollowed ? wordsOf(before, seat.life, event, { begunBy: seat.begunBy ?? null, isOnTrial }) : [];
+export function tellStep({ bus, registry, parts }, seat, before, event, isOnProbation) {
+  if (event.type === 'start') seat.begunBy = beginningOf(registry, seat);
+  const words = bus.isFollowed
+    ? wordsOf(before, seat.life, event, { begunBy: seat.begunBy ?? null, isOnProbation })
+    : [];
   if (seat.life.state === 'up') seat.begunBy = null;
   const { id, name, slot, generation, instanceId } = seat;
-  const instance = world.instances.get(instanceId ?? '');
+  const instance = registry.instances.get(instanceId ?? '');
   const pid = instance && !instance.exit ? instance.pid : 0;
   const process = () =>
     processOf(
-      world,
+      registry,
       { id, name, slot, generation },
       { instanceId, pid, startedAtMs: instance?.startedAtMs ?? null, status: SHOWN[seat.life.state] },
     );
@@ -137,14 +139,14 @@ export function tellStep({ bus, world, parts }, seat, before, event, isOnTrial) 
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {Instance} instance
  * @param {Asked | null} asked
  */
-export function tellExit({ bus, world, parts }, { instanceId, label, pid, startedAtMs, exit }, asked) {
+export function tellExit({ bus, registry, parts }, { instanceId, label, pid, startedAtMs, exit }, asked) {
   if (!bus.isFollowed) return;
   const manually = asked !== null && COMMANDS.has(asked.cause);
-  const process = processOf(world, label, { instanceId, pid, startedAtMs, status: asked ? 'stopping' : 'stopped' });
+  const process = processOf(registry, label, { instanceId, pid, startedAtMs, status: asked ? 'stopping' : 'stopped' });
   bus.publish({
     type: 'process:event',
     event: 'exit',
@@ -156,17 +158,17 @@ export function tellExit({ bus, world, parts }, { instanceId, label, pid, starte
 
 /**
  * Slots that have left the list and have no process whose end would tell of it.
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {Desired} before
  */
-export function tellDeleted({ bus, world, parts }, before) {
+export function tellDeleted({ bus, registry, parts }, before) {
   if (!bus.isFollowed) return;
-  const seated = new Set([...world.seats.values()].map(({ id }) => id));
+  const seated = new Set([...registry.seats.values()].map(({ id }) => id));
   for (const app of before.apps) {
     for (const { id, slot, generation } of app.slots) {
-      if (findSlot(world, id) || seated.has(id)) continue;
+      if (findSlot(registry, id) || seated.has(id)) continue;
       const process = processOf(
-        { ...world, desired: before },
+        { ...registry, desired: before },
         { id, name: app.spec.name, slot, generation },
         { instanceId: null, pid: 0, startedAtMs: null, status: 'stopped' },
       );
@@ -176,15 +178,15 @@ export function tellDeleted({ bus, world, parts }, before) {
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {Pick<Label, 'id' | 'name' | 'slot' | 'generation'>} place
  * @param {Pick<ProcessInEvent, 'instanceId' | 'pid' | 'startedAtMs' | 'status'>} now
  * @returns {ProcessInEvent}
  */
-function processOf(world, { id, name, slot, generation }, now) {
-  const memory = world.memories.get(id) ?? newMemory();
-  const app = findSlot(world, id)?.app;
-  const { code = null, signal = null } = memory.deaths.at(-1) ?? {};
+function processOf(registry, { id, name, slot, generation }, now) {
+  const history = registry.histories.get(id) ?? newSlotHistory();
+  const app = findSlot(registry, id)?.app;
+  const { code = null, signal = null } = history.deaths.at(-1) ?? {};
   return {
     id,
     name,
@@ -192,7 +194,7 @@ function processOf(world, { id, name, slot, generation }, now) {
     generation,
     namespace: app?.spec.namespace ?? 'default',
     ...now,
-    restarts: restartsOf(memory, 0),
+    restarts: restartsOf(history, 0),
     mode: app?.spec.mode ?? null,
     version: app?.spec.version ?? 'N/A',
     createdAtMs: app?.createdAtMs ?? null,

@@ -1,7 +1,7 @@
 import { diffSpecs } from '../../../lib/shared/spec/diff.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
-/** @import { AppWish, Desired } from '../state/desired.js' */
+/** @import { DesiredApp, Desired } from '../state/desired.js' */
 
 /** @typedef {Omit<LoggedEvent, 'at'>} Untimed */
 
@@ -31,14 +31,14 @@ export function changeEvents(before, after, method) {
 
 /**
  * @param {Desired} before
- * @param {AppWish} app
+ * @param {DesiredApp} app
  */
 function renamedFrom({ apps }, { slots }) {
   return apps.find((one) => one.slots.some(({ id }) => slots.some((slot) => slot.id === id)));
 }
 
 /**
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @returns {Pick<LoggedEvent, 'app' | 'namespace' | 'generation'>}
  */
 function placeOf({ spec, generation }) {
@@ -46,8 +46,8 @@ function placeOf({ spec, generation }) {
 }
 
 /**
- * @param {AppWish} before
- * @param {AppWish} after
+ * @param {DesiredApp} before
+ * @param {DesiredApp} after
  * @returns {Untimed[]}
  */
 function changesOf(before, after) {
@@ -74,7 +74,7 @@ function changesOf(before, after) {
 }
 
 /**
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @returns {Untimed}
  */
 export function noteRolloutBegun(app) {

@@ -1,11 +1,11 @@
 // Knows: what happened: the log of events in the home, and those who follow events live.
 // Must not: decide anything, or change what is wanted.
-// Start at: createChronicle(), then process-events.js; bus.js has the live ones.
+// Start at: createEventLog(), then process-events.js; bus.js has the live ones.
 import { readLastEvents } from '../../../lib/shared/event-log.js';
 import { openEventFile } from './log-file.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
-/** @import { Journal } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../logs/manager-log.js' */
 
 /**
  * How much of the log a control reads when it begins, in bytes: it holds what the one before may
@@ -17,7 +17,7 @@ const RECALLED_BYTES = 256 * 1024;
  * What has happened in a home, on disk: who looks in the morning finds it. It is written before the
  * next control could be told the same, and what is in the log already is not written again, so each
  * event is there once however often control dies.
- * @typedef {object} Chronicle
+ * @typedef {object} EventLog
  * @property {(event: Omit<LoggedEvent, 'at'> & { at?: number }) => void} note  Never throws: a full
  *   disk costs events, and tells how many.
  * @property {number} sinceMs  What has happened before is not told after the fact.
@@ -32,13 +32,13 @@ const RECALLED_BYTES = 256 * 1024;
  * @param {object} o
  * @param {string} o.path
  * @param {() => number} o.nowMs
- * @param {Journal} o.journal
+ * @param {ManagerLog} o.managerLog
  * @param {{ segmentBytes: number, segments: number }} [o.limits]
- * @returns {Chronicle}
+ * @returns {EventLog}
  */
-export function createChronicle({ path, nowMs, journal, limits }) {
+export function createEventLog({ path, nowMs, managerLog, limits }) {
   const file = openEventFile(path, limits);
-  const past = pastOf(path, journal);
+  const past = pastOf(path, managerLog);
   const recall = createRecall(past);
   /** @type {{ count: number, sinceMs: number, reason: string } | null} */
   let lost = null;
@@ -63,7 +63,7 @@ export function createChronicle({ path, nowMs, journal, limits }) {
         write(entry);
       } catch (error) {
         const reason = /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error);
-        if (!lost) journal('events-lost', { reason });
+        if (!lost) managerLog('events-lost', { reason });
         lost = { count: (lost?.count ?? 0) + 1, sinceMs: lost?.sinceMs ?? entry.at, reason };
       }
     },
@@ -77,13 +77,13 @@ export function createChronicle({ path, nowMs, journal, limits }) {
 
 /**
  * @param {string} path
- * @param {Journal} journal
+ * @param {ManagerLog} managerLog
  */
-function pastOf(path, journal) {
+function pastOf(path, managerLog) {
   try {
     return readLastEvents(path, RECALLED_BYTES);
   } catch (error) {
-    journal('events-unreadable', { message: /** @type {Error} */ (error).message });
+    managerLog('events-unreadable', { message: /** @type {Error} */ (error).message });
     return [];
   }
 }

@@ -1,6 +1,6 @@
-/** @import { Journal } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { Untimed } from './change-events.js' */
-/** @import { Chronicle } from './log.js' */
+/** @import { EventLog } from './log.js' */
 
 /** @typedef {Record<string, any>} Fields */
 
@@ -39,21 +39,21 @@ const EVENTS = {
  * @param {Fields} [fields]
  * @returns {Untimed | null}  Null: it is nobody's business but the manager's.
  */
-export function journalEvent(event, fields = {}) {
+export function managerEvent(event, fields = {}) {
   return Object.hasOwn(EVENTS, event) ? EVENTS[event](fields) : null;
 }
 
 /**
  * The same log, which tells the chronicle as well.
- * @param {Journal} journal
- * @param {Pick<Chronicle, 'note'>} chronicle
- * @returns {Journal}
+ * @param {ManagerLog} managerLog
+ * @param {Pick<EventLog, 'note'>} eventLog
+ * @returns {ManagerLog}
  */
-export function withEventLog(journal, chronicle) {
+export function withEventLog(managerLog, eventLog) {
   return (event, fields) => {
-    journal(event, fields);
-    const entry = journalEvent(event, fields);
-    if (entry) chronicle.note(entry);
+    managerLog(event, fields);
+    const entry = managerEvent(event, fields);
+    if (entry) eventLog.note(entry);
   };
 }
 

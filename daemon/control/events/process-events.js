@@ -2,10 +2,10 @@ import { findApp } from '../state/desired.js';
 import { seatKey, seatOfInstance } from '../state/registry.js';
 import { noteRolloutBegun, changeEvents } from './change-events.js';
 
-/** @import { Core } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
 /** @import { Desired } from '../state/desired.js' */
-/** @import { Instance, Label, Seat, World } from '../state/registry.js' */
+/** @import { Instance, Label, Seat, Registry } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
 /** @import { Untimed } from './change-events.js' */
 
@@ -14,59 +14,59 @@ import { noteRolloutBegun, changeEvents } from './change-events.js';
  * @param {Life} before
  * @param {Life} after
  * @param {LifeEvent} event
- * @param {{ effects: Effect[], isOnTrial: boolean }} o
+ * @param {{ effects: Effect[], isOnProbation: boolean }} o
  * @returns {Untimed[]}  Without their place.
  */
-function stepEvents(before, after, event, { effects, isOnTrial }) {
+function stepEvents(before, after, event, { effects, isOnProbation }) {
   if (event.type === 'spawned') return [{ type: 'started' }];
   if (effects.some((effect) => effect.type === 'ended'))
     return [{ type: 'done', isOk: effects.some((effect) => effect.type === 'ended' && effect.isOk) }];
   if (after.state === before.state) return [];
-  if (after.state === 'up') return [{ type: 'ready' }, ...(isOnTrial ? [{ type: 'rollout:step' }] : [])];
+  if (after.state === 'up') return [{ type: 'ready' }, ...(isOnProbation ? [{ type: 'rollout:step' }] : [])];
   if (after.state === 'backoff')
     return [
       { type: 'backoff', delayMs: effects.find((effect) => effect.type === 'setTimer')?.ms ?? 0, streak: after.streak },
     ];
   // What fails on trial is told with its rollout.
-  return after.state === 'failed' && !isOnTrial ? [{ type: 'gave-up', crashes: after.unstableAtMs.length }] : [];
+  return after.state === 'failed' && !isOnProbation ? [{ type: 'gave-up', crashes: after.unstableAtMs.length }] : [];
 }
 
 /**
  * To be called before the note that the next control finds: what is told twice is written once,
  * what is not told is lost.
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {Seat} seat
  * @param {Life} before
  * @param {LifeEvent} event
- * @param {{ effects: Effect[], isOnTrial: boolean }} o
+ * @param {{ effects: Effect[], isOnProbation: boolean }} o
  */
-export function noteStep({ bus, world, parts }, seat, before, event, o) {
-  const instance = world.instances.get(seat.instanceId ?? '');
+export function noteStep({ bus, registry, parts }, seat, before, event, o) {
+  const instance = registry.instances.get(seat.instanceId ?? '');
   for (const told of stepEvents(before, seat.life, event, o)) {
     bus.note({
       ...told,
       ...momentOf(told.type, instance, parts.clock.nowMs()),
-      ...placeIn(world, seat, seat.instanceId),
+      ...placeIn(registry, seat, seat.instanceId),
       pid: instance?.pid || undefined,
-      ...(told.type === 'rollout:step' ? progressOf(world, seat) : {}),
+      ...(told.type === 'rollout:step' ? progressOf(registry, seat) : {}),
     });
   }
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {Label} label
  * @param {RecordedDeath} death
  */
 export function noteDied(
-  { bus, world },
+  { bus, registry },
   label,
   { instanceId, atMs, lastLines, pid, code, signal, cause, by, uptimeMs, wasReady, listenFailure },
 ) {
   bus.note({
     type: 'died',
     at: atMs,
-    ...placeIn(world, label, instanceId),
+    ...placeIn(registry, label, instanceId),
     pid: pid || undefined,
     code,
     signal,
@@ -80,7 +80,7 @@ export function noteDied(
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {Desired} before
  * @param {Desired} after
  * @param {string} method  What changed it.
@@ -92,20 +92,20 @@ export function noteChanges({ bus }, before, after, method) {
 /**
  * Tells what the control before has done or seen and could not tell any more. What is in the log is
  * not told again.
- * @param {Core} core
+ * @param {LoopContext} core
  */
-export function catchUp({ bus, world, parts }) {
-  const { chronicle, clock } = parts;
-  for (const app of world.desired.apps) {
-    const last = chronicle.generationOf(app.spec.name);
+export function catchUp({ bus, registry, parts }) {
+  const { eventLog, clock } = parts;
+  for (const app of registry.desired.apps) {
+    const last = eventLog.generationOf(app.spec.name);
     if (last !== null && last < app.generation) bus.note(noteRolloutBegun(app));
   }
-  for (const instance of world.instances.values()) {
+  for (const instance of registry.instances.values()) {
     const { instanceId, label, pid, startedAtMs, isStray } = instance;
-    if (isStray || startedAtMs === null || startedAtMs < chronicle.sinceMs) continue;
-    const place = { ...placeIn(world, label, instanceId), pid };
+    if (isStray || startedAtMs === null || startedAtMs < eventLog.sinceMs) continue;
+    const place = { ...placeIn(registry, label, instanceId), pid };
     bus.note({ type: 'started', ...momentOf('started', instance, clock.nowMs()), ...place });
-    if (!instance.exit && seatOfInstance(world, instanceId)?.life.state === 'up')
+    if (!instance.exit && seatOfInstance(registry, instanceId)?.life.state === 'up')
       bus.note({ type: 'ready', ...momentOf('ready', instance, clock.nowMs()), ...place });
   }
 }
@@ -124,7 +124,7 @@ function momentOf(type, instance, nowMs) {
 }
 
 /**
- * @param {World} world
+ * @param {Registry} world
  * @param {Pick<Label, 'id' | 'name' | 'slot' | 'generation'>} place
  * @param {string | null} instanceId
  */
@@ -141,7 +141,7 @@ function placeIn({ desired }, { id, name, slot, generation }, instanceId) {
 
 /**
  * How far a rollout has come with this one. The first is the canary.
- * @param {World} world
+ * @param {Registry} world
  * @param {Seat} seat
  */
 function progressOf({ desired, seats }, { name }) {

@@ -22,7 +22,7 @@
 
 /**
  * What the keeper knows about a process.
- * @typedef {object} ChildFact
+ * @typedef {object} ChildSnapshot
  * @property {string} instanceId
  * @property {string} app
  * @property {unknown} label
@@ -54,7 +54,7 @@
  * @property {number} protocol
  * @property {number} pid
  * @property {number} startedAtMs
- * @property {ChildFact[]} children
+ * @property {ChildSnapshot[]} children
  * @property {{ app: string, scope?: string }[]} listeners
  * @property {Record<string, unknown>} notes
  * @property {boolean} [isTerminating]

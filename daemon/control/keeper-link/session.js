@@ -3,8 +3,8 @@ import { createListenerCopies } from './listener-copies.js';
 import { tell } from './tell.js';
 
 /** @import { Installation } from '../update/installation.js' */
-/** @import { ChildFact, Port, Snapshot } from './link.js' */
-/** @import { Core } from './tell.js' */
+/** @import { ChildSnapshot, Port, Snapshot } from './link.js' */
+/** @import { LoopContext } from './tell.js' */
 
 /** How long after a failed launch of a keeper the session tries again, in ms. */
 const RELAUNCH_MS = 1_000;
@@ -12,9 +12,9 @@ const RELAUNCH_MS = 1_000;
 /**
  * The owner loop, as far as the session knows it.
  * @typedef {object} Loop
- * @property {() => Promise<{ snapshot: Snapshot, orphans: ChildFact[] }>} introduce  Has the first
+ * @property {() => Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>} introduce  Has the first
  *   conversation with a keeper, over the link of the core. Rejects with KeeperLost.
- * @property {(snapshot: Snapshot, orphans: ChildFact[]) => void} onMet  Adopts what runs.
+ * @property {(snapshot: Snapshot, orphans: ChildSnapshot[]) => void} onMet  Adopts what runs.
  * @property {() => void} onLost  Forgets what the keeper reported, and holds.
  * @property {(event: string, data: any) => void} onEvent  Of the keeper, except for its listeners.
  * @property {() => void} hold  Lets events wait.
@@ -31,7 +31,7 @@ const RELAUNCH_MS = 1_000;
  *                            +-- refused -> resume
  */
 export class KeeperSession {
-  #core;
+  #context;
   #loop;
   #listenerCopies = createListenerCopies();
   /** @type {Snapshot | null} */
@@ -51,11 +51,11 @@ export class KeeperSession {
   #exchange = null;
 
   /**
-   * @param {Core} core  The session sets its link.
+   * @param {LoopContext} context  The session sets its link.
    * @param {Loop} loop
    */
-  constructor(core, loop) {
-    this.#core = core;
+  constructor(context, loop) {
+    this.#context = context;
     this.#loop = loop;
   }
 
@@ -86,7 +86,7 @@ export class KeeperSession {
   /** Reports to this keeper, and to each that follows, that clients can connect. */
   announceReady() {
     this.#isReady = true;
-    tell(this.#core, 'control-ready', { isAnswering: true });
+    tell(this.#context, 'control-ready', { isAnswering: true });
   }
 
   /**
@@ -95,8 +95,8 @@ export class KeeperSession {
    * @returns {Promise<any>}  Rejects with a KeeperRefusal or a KeeperLost.
    */
   async request(verb, params) {
-    if (!this.#core.link) throw new KeeperLost();
-    return this.#core.link.request(verb, params);
+    if (!this.#context.link) throw new KeeperLost();
+    return this.#context.link.request(verb, params);
   }
 
   /**
@@ -124,13 +124,13 @@ export class KeeperSession {
   /** Has the keeper exit too: this session is over. */
   leave() {
     this.#isOver = true;
-    return this.#core.link?.request('leave', {});
+    return this.#context.link?.request('leave', {});
   }
 
   /** Stops listening to the keeper, which lives on. Idempotent. */
   close() {
     this.#isOver = true;
-    this.#core.link?.close();
+    this.#context.link?.close();
   }
 
   /**
@@ -139,7 +139,7 @@ export class KeeperSession {
    *   is over; #meetNext() has begun then.
    */
   async #meet(port) {
-    this.#core.link = createKeeperLink(port, {
+    this.#context.link = createKeeperLink(port, {
       onEvent: (event, data, handle) => this.#onEvent(event, data, handle),
       onLost: () => void this.#meetNext(),
     });
@@ -150,7 +150,7 @@ export class KeeperSession {
 
   /** @param {Installation} successor */
   async #abdicate(successor) {
-    const { link } = this.#core;
+    const { link } = this.#context;
     if (!link) throw new KeeperLost();
     this.#successor = successor;
     this.#loop.hold(); // A keeper that is about to leave loses what it is asked for.
@@ -173,7 +173,7 @@ export class KeeperSession {
   #onEvent(event, data, handle) {
     if (event === 'listener') this.#listenerCopies.keep(data, handle);
     else if (event === 'released') this.#listenerCopies.drop(data.key);
-    else if (event === 'ask') tell(this.#core, 'answer', {});
+    else if (event === 'ask') tell(this.#context, 'answer', {});
     else this.#loop.onEvent(event, data);
   }
 
@@ -182,23 +182,23 @@ export class KeeperSession {
    * that no connection is refused.
    */
   async #meetNext() {
-    const { parts } = this.#core;
-    this.#core.link = null;
+    const { parts } = this.#context;
+    this.#context.link = null;
     this.#loop.onLost();
     if (this.#isOver) return;
-    parts.journal('keeper-lost');
+    parts.managerLog('keeper-lost');
     const successor = this.#successor;
     this.#successor = null;
     try {
       const port = await parts.launchKeeper(successor);
       await this.#listenerCopies.handOver(port);
       await this.#meet(port);
-      parts.journal('keeper-met', { pid: this.#snapshot?.pid, version: this.#snapshot?.version });
+      parts.managerLog('keeper-met', { pid: this.#snapshot?.pid, version: this.#snapshot?.version });
       if (this.#isReady) this.announceReady();
       for (const { resolve } of this.#waitingForNext.splice(0)) resolve();
     } catch (error) {
       if (error instanceof KeeperLost) return; // Its own loss has started the next attempt.
-      parts.journal('keeper-launch-failed', { message: /** @type {Error} */ (error).message });
+      parts.managerLog('keeper-launch-failed', { message: /** @type {Error} */ (error).message });
       parts.clock.after(RELAUNCH_MS, () => void this.#meetNext());
       if (!successor) for (const { reject } of this.#waitingForNext.splice(0)) reject(error);
     }

@@ -1,23 +1,23 @@
 import { noteKey } from '../state/slot-history.js';
 import { KeeperLost } from './link.js';
-import { memoryOf } from '../state/registry.js';
+import { slotHistoryOf } from '../state/registry.js';
 
 /** @import { SystemLimits } from '../../../lib/shared/host/system-limits.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { EventBus } from '../events/bus.js' */
-/** @import { Chronicle } from '../events/log.js' */
+/** @import { EventLog } from '../events/log.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { OomWatch } from '../host/oom-kills.js' */
 /** @import { FindHolder } from '../host/socket-holder.js' */
-/** @import { LogKeeper } from '../logs/app-logs.js' */
-/** @import { Journal, OwnLog } from '../logs/manager-log.js' */
+/** @import { AppLogs } from '../logs/app-logs.js' */
+/** @import { ManagerLog, OwnLog } from '../logs/manager-log.js' */
 /** @import { Orphan, UidsOf } from '../recovery/find-orphans.js' */
 /** @import { Settings } from '../settings.js' */
 /** @import { Environment } from '../spawn/environment.js' */
-/** @import { Seat, World } from '../state/registry.js' */
+/** @import { Seat, Registry } from '../state/registry.js' */
 /** @import { Store } from '../state/store.js' */
 /** @import { Installation, Own } from '../update/installation.js' */
-/** @import { ChildFact, KeeperLink, Port } from './link.js' */
+/** @import { ChildSnapshot, KeeperLink, Port } from './link.js' */
 
 /**
  * What control is built from. Everything that touches the machine comes in here.
@@ -26,9 +26,9 @@ import { memoryOf } from '../state/registry.js';
  * @property {string} logsFolder
  * @property {Clock} clock
  * @property {Store} store
- * @property {LogKeeper} logs
- * @property {Journal} journal
- * @property {Chronicle} chronicle
+ * @property {AppLogs} logs
+ * @property {ManagerLog} managerLog
+ * @property {EventLog} eventLog
  * @property {Settings} settings
  * @property {Pick<OwnLog, 'reopen'>} ownLog
  * @property {OomWatch} oom
@@ -52,9 +52,9 @@ import { memoryOf } from '../state/registry.js';
 
 /**
  * What the parts of the owner loop share.
- * @typedef {object} Core
+ * @typedef {object} LoopContext
  * @property {Parts} parts
- * @property {World} world
+ * @property {Registry} registry
  * @property {boolean} isExact  False: the list may have lost its last changes, so what runs and is
  *   not in it is left alone.
  * @property {KeeperLink | null} link  Null while there is no keeper.
@@ -70,30 +70,30 @@ import { memoryOf } from '../state/registry.js';
  *   | {type: 'answered'|'silent'|'admitted', instanceId: string}
  *   | {type: 'timer', seat: Seat}
  *   | {type: 'changed', names: string[]}
- *   | {type: 'adopted', children: ChildFact[], listeners: {app: string, scope?: string}[]}}
+ *   | {type: 'adopted', children: ChildSnapshot[], listeners: {app: string, scope?: string}[]}}
  *   ControlEvent
  */
 
 /**
  * Asks the keeper for something whose answer changes nothing here.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {string} verb
  * @param {object} params
  */
-export function tell(core, verb, params) {
-  core.link?.request(verb, params).catch((error) => {
+export function tell(context, verb, params) {
+  context.link?.request(verb, params).catch((error) => {
     if (error instanceof KeeperLost) return;
     // The value of a note holds the last lines of processes, which may hold a password.
     const { value: _, ...about } = /** @type {{ value?: unknown }} */ (params);
-    core.parts.journal('keeper-refused', { verb, params: about, message: error.message });
+    context.parts.managerLog('keeper-refused', { verb, params: about, message: error.message });
   });
 }
 
 /**
  * Puts what is remembered about a slot where the next control finds it.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {number} id
  */
-export function writeNote(core, id) {
-  tell(core, 'note', { key: noteKey(id), value: memoryOf(core.world, id) });
+export function writeNote(context, id) {
+  tell(context, 'note', { key: noteKey(id), value: slotHistoryOf(context.registry, id) });
 }

@@ -1,6 +1,6 @@
 // Knows: the way of a line: from the pipe, through its stream, to files and followers.
 // Must not: let an app wait without need, or keep more than a bounded part in memory.
-// Start at: createLogKeeper(), then stream.js; the folders below have one concern each.
+// Start at: createAppLogs(), then stream.js; the folders below have one concern each.
 import { closeSync, constants, ftruncateSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { openAsUser } from '../../../lib/shared/host/as-user.js';
@@ -20,7 +20,7 @@ import { createFileTable } from './write/file-table.js';
 /** @import { Followers } from './followers.js' */
 /** @import { Foreground } from './foreground.js' */
 /** @import { PipeReader } from './pipe.js' */
-/** @import { Fleet } from './shipping/fleet.js' */
+/** @import { ShipperPool } from './shipping/shipper-pool.js' */
 /** @import { LogStream } from './stream.js' */
 /** @import { Position } from './write/open-file.js' */
 
@@ -57,7 +57,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
 
 /**
  * Reads what instances write, into their files.
- * @typedef {object} LogKeeper
+ * @typedef {object} AppLogs
  * @property {(place: LogPlace) => void} attach  Idempotent. For an instance that is attached,
  *   another place takes effect: what it has written until now is where it was, what follows is
  *   there.
@@ -86,18 +86,18 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @param {Archive} o.archive
  * @param {(given: GivenLimits | null) => LogLimits} o.limitsOf
  * @param {string} o.timesFolder
- * @param {Fleet} o.fleet
+ * @param {ShipperPool} o.shippers
  * @param {Foreground} [o.foreground]
  * @param {(name: string, reason: string, id?: number) => void} [o.onLost]  Lines of an app begin to
  *   be lost. The id: of one of its slots alone.
- * @returns {LogKeeper}
+ * @returns {AppLogs}
  */
-export function createLogKeeper({
+export function createAppLogs({
   clock,
   archive,
   limitsOf,
   timesFolder,
-  fleet,
+  shippers,
   foreground = NO_FOREGROUND,
   onLost = () => {},
 }) {
@@ -128,7 +128,7 @@ export function createLogKeeper({
    * @param {LogStream} [before]
    */
   function streamOf(one, name, before) {
-    const ship = (/** @type {Buffer} */ chunk) => fleet.take(one.place, name, chunk);
+    const ship = (/** @type {Buffer} */ chunk) => shippers.take(one.place, name, chunk);
     const stream = createLogStream(one.place, name, { files, followers, nowMs, ship, foreground, onLost, before });
     for (const path of stream.files) files.hold(path, one.place);
     return stream;
@@ -153,7 +153,7 @@ export function createLogKeeper({
       // After it was held anew: a file that stays is not closed in between.
       for (const path of before.files) files.letGo(path);
     });
-    fleet.retarget(place);
+    shippers.retarget(place);
   }
 
   /**
@@ -197,7 +197,7 @@ export function createLogKeeper({
         for (const path of tap.stream.files) files.letGo(path);
       }
       attached.delete(instanceId);
-      fleet.letGo(instanceId);
+      shippers.letGo(instanceId);
     },
     follow: followers.add,
     positionOf: (path) => files.fileAt(path)?.position() ?? null,
@@ -229,7 +229,7 @@ export function createLogKeeper({
         ...streams.map((stream) => stream.refused()),
         foreground.lossesOf(name),
       ];
-      return { logLost: together(losses.flatMap((one) => one?.told() ?? [])), shipping: fleet.countersOf(name) };
+      return { logLost: together(losses.flatMap((one) => one?.told() ?? [])), shipping: shippers.countersOf(name) };
     },
     notices() {
       const taps = [...attached.values()].flatMap(({ place, taps: own }) =>
@@ -240,7 +240,7 @@ export function createLogKeeper({
         ...[...waiting].map((name) => `The output of "${name}" waits: its pipe cannot be opened.`),
         ...rateNotices(taps),
         ...files.notices(),
-        ...fleet.notices(),
+        ...shippers.notices(),
         ...foreground.notices(),
       ];
     },

@@ -5,15 +5,15 @@ import { segmentName } from './archive/segments.js';
 
 /**
  * The manager's own log: one JSON line per event, with a stable name.
- * @typedef {(event: string, fields?: object) => void} Journal
+ * @typedef {(event: string, fields?: object) => void} ManagerLog
  */
 
 /**
  * @param {{ write: (line: string) => void }} log  nclust.log.
  * @param {() => number} nowMs
- * @returns {Journal}
+ * @returns {ManagerLog}
  */
-export function createJournal(log, nowMs) {
+export function createManagerLog(log, nowMs) {
   return (event, fields = {}) => {
     const line = `${JSON.stringify({ at: new Date(nowMs()).toISOString(), from: 'control', event, ...fields })}\n`;
     try {

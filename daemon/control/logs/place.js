@@ -5,7 +5,7 @@ import { findSlot } from '../state/registry.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { GivenLimits } from '../settings.js' */
-/** @import { Instance, World } from '../state/registry.js' */
+/** @import { Instance, Registry } from '../state/registry.js' */
 /** @import { LogPlace } from './app-logs.js' */
 
 /**
@@ -29,13 +29,13 @@ const PLAIN = {
 /**
  * Where the output of an instance goes: what its app says. Of an app that is not in the list any
  * more, the files that it was started with.
- * @param {World} world
+ * @param {Registry} registry
  * @param {Instance} instance
  * @param {string} logsFolder
  * @returns {LogPlace}
  */
-export function logPlaceOf(world, { instanceId, label, outPipe, errPipe }, logsFolder) {
-  const app = findSlot(world, label.id)?.app;
+export function logPlaceOf(registry, { instanceId, label, outPipe, errPipe }, logsFolder) {
+  const app = findSlot(registry, label.id)?.app;
   const spec = app?.spec.name === label.name ? specOf(app, label.generation) : null;
   // A process that an earlier version started has no combined file.
   const { id, name, outFile, errorFile, logFile = '' } = label;

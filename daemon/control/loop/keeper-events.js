@@ -9,19 +9,19 @@ import { discount, forgetAsked, hasRecorded, recordDeath } from '../state/slot-h
 import { step } from './step.js';
 import { hasShownUp, isKeptOut } from '../rollout/readiness.js';
 import { recordSample } from '../rollout/compare.js';
-import { memoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
+import { slotHistoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
 
 /** @import { Address, Exit } from '../keeper-link/link.js' */
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Core } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
 
 /**
  * The function that takes each event from the keeper.
- * @type {Record<string, (core: Core, instance: Instance, data: any) => void>}
+ * @type {Record<string, (core: LoopContext, instance: Instance, data: any) => void>}
  */
-export const FACTS = {
+export const keeperEventHandlers = {
   booted,
   listening,
   'listen-failed': listenFailed,
@@ -33,24 +33,24 @@ export const FACTS = {
 };
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {{ atMs: number }} data
  */
-function booted(core, instance, { atMs }) {
+function booted(context, instance, { atMs }) {
   instance.bootedAtMs = atMs;
-  const seat = seatOfInstance(core.world, instance.instanceId);
-  if (seat) step(core, seat, { type: 'booted' });
+  const seat = seatOfInstance(context.registry, instance.instanceId);
+  if (seat) step(context, seat, { type: 'booted' });
 }
 
 /**
  * A part of its agent is out of action, because something it builds on was replaced.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {{ part: string, message: string }} data  Of the process.
  */
-function agentFailed(core, { label, instanceId }, { part, message }) {
-  core.parts.journal('agent-failed', {
+function agentFailed(context, { label, instanceId }, { part, message }) {
+  context.parts.managerLog('agent-failed', {
     app: label.name,
     id: label.id,
     instanceId,
@@ -60,17 +60,17 @@ function agentFailed(core, { label, instanceId }, { part, message }) {
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {Address} data
  */
-function listening(core, instance, { address, port, family }) {
+function listening(context, instance, { address, port, family }) {
   const isKnown = instance.addresses.some((known) => known.address === address && known.port === port);
   if (!isKnown) instance.addresses = [...instance.addresses, { address, port, family }];
   if (isPlaceOf(instance.listenFailure, { address, port, family })) instance.listenFailure = null;
-  instance.bootedAtMs ??= core.parts.clock.nowMs();
-  const seat = seatOfInstance(core.world, instance.instanceId);
-  if (seat && hasShownUp(core.world, seat)) step(core, seat, { type: 'ready' });
+  instance.bootedAtMs ??= context.parts.clock.nowMs();
+  const seat = seatOfInstance(context.registry, instance.instanceId);
+  if (seat && hasShownUp(context.registry, seat)) step(context, seat, { type: 'ready' });
 }
 
 /**
@@ -82,33 +82,33 @@ function isPlaceOf(failure, { address, port }) {
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {ListenFailure} data
  */
-function listenFailed(core, instance, { address, port, family, code, app, isUdp }) {
+function listenFailed(context, instance, { address, port, family, code, app, isUdp }) {
   const failure = { address, port, family, code, app, isUdp };
-  const holder = app === null ? core.parts.findHolder(failure) : null;
-  const isOwn = [...core.world.instances.values()].some(
+  const holder = app === null ? context.parts.findHolder(failure) : null;
+  const isOwn = [...context.registry.instances.values()].some(
     ({ pid, label }) => pid === holder?.pid && label.name === instance.label.name,
   );
   instance.listenFailure = { ...failure, holder: holder && { ...holder, isOwn } };
-  const seat = seatOfInstance(core.world, instance.instanceId);
-  if (seat) step(core, seat, { type: 'listenFailed' });
+  const seat = seatOfInstance(context.registry, instance.instanceId);
+  if (seat) step(context, seat, { type: 'listenFailed' });
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  */
-function ready(core, instance) {
+function ready(context, instance) {
   instance.isReady = true;
-  const seat = seatOfInstance(core.world, instance.instanceId);
-  if (seat && hasShownUp(core.world, seat)) step(core, seat, { type: 'ready' });
+  const seat = seatOfInstance(context.registry, instance.instanceId);
+  if (seat && hasShownUp(context.registry, seat)) step(context, seat, { type: 'ready' });
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {object} fact
  * @param {number} fact.pid
@@ -117,22 +117,22 @@ function ready(core, instance) {
  * @param {string | null} fact.outPipe
  * @param {string | null} fact.errPipe
  */
-export function markSpawned(core, instance, { pid, startedAtMs, bootedAtMs = startedAtMs, outPipe, errPipe }) {
+export function markSpawned(context, instance, { pid, startedAtMs, bootedAtMs = startedAtMs, outPipe, errPipe }) {
   Object.assign(instance, { pid, startedAtMs, bootedAtMs, outPipe, errPipe });
-  attachLogs(core, instance);
-  const seat = seatOfInstance(core.world, instance.instanceId);
-  if (seat) step(core, seat, { type: 'spawned', startedAtMs });
+  attachLogs(context, instance);
+  const seat = seatOfInstance(context.registry, instance.instanceId);
+  if (seat) step(context, seat, { type: 'spawned', startedAtMs });
 }
 
 /**
  * The process never existed: nothing to forget in the keeper.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {string} message
  */
-export function onSpawnRefused(core, instance, message) {
-  const atMs = core.parts.clock.nowMs();
-  const seat = seatOfInstance(core.world, instance.instanceId);
+export function onSpawnRefused(context, instance, message) {
+  const atMs = context.parts.clock.nowMs();
+  const seat = seatOfInstance(context.registry, instance.instanceId);
   /** @type {RecordedDeath} */
   const death = {
     instanceId: instance.instanceId,
@@ -146,30 +146,31 @@ export function onSpawnRefused(core, instance, message) {
     wasReady: false,
     lastLines: [message],
   };
-  recordDeath(memoryOf(core.world, instance.label.id), death);
-  noteDied(core, instance.label, death);
-  if (isKeptOut(core.world, instance)) discount(memoryOf(core.world, instance.label.id), instance.label.spawns);
-  core.world.instances.delete(instance.instanceId);
-  core.parts.journal('spawn-failed', { app: instance.label.name, slot: instance.label.slot, message });
-  if (seat) step(core, seat, { type: 'refused' });
+  recordDeath(slotHistoryOf(context.registry, instance.label.id), death);
+  noteDied(context, instance.label, death);
+  if (isKeptOut(context.registry, instance))
+    discount(slotHistoryOf(context.registry, instance.label.id), instance.label.spawns);
+  context.registry.instances.delete(instance.instanceId);
+  context.parts.managerLog('spawn-failed', { app: instance.label.name, slot: instance.label.slot, message });
+  if (seat) step(context, seat, { type: 'refused' });
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {Exit} exit
  */
-function exited(core, instance, { code, signal, atMs }) {
+function exited(context, instance, { code, signal, atMs }) {
   if (instance.exit) return;
   instance.exit = { code, signal, atMs };
-  const seat = seatOfInstance(core.world, instance.instanceId);
+  const seat = seatOfInstance(context.registry, instance.instanceId);
   // Read before the death is written down, so that it has the last words.
-  const lastLines = core.parts.logs.drain(instance.instanceId);
+  const lastLines = context.parts.logs.drain(instance.instanceId);
   const uptimeMs = Math.max(0, atMs - (instance.startedAtMs ?? atMs));
-  if (!hasRecorded(memoryOf(core.world, instance.label.id), instance.instanceId))
-    noteDeath(core, instance, seat, lastLines, uptimeMs);
-  tellExit(core, instance, memoryOf(core.world, instance.label.id).asked[instance.instanceId] ?? null);
-  if (seat) step(core, seat, { type: 'exited', code, uptimeMs });
+  if (!hasRecorded(slotHistoryOf(context.registry, instance.label.id), instance.instanceId))
+    noteDeath(context, instance, seat, lastLines, uptimeMs);
+  tellExit(context, instance, slotHistoryOf(context.registry, instance.label.id).asked[instance.instanceId] ?? null);
+  if (seat) step(context, seat, { type: 'exited', code, uptimeMs });
 }
 
 /**
@@ -181,22 +182,22 @@ function failureOf({ listenFailure, addresses }) {
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {Seat | null} seat
  * @param {string[]} lastLines
  * @param {number} uptimeMs
  */
-function noteDeath(core, instance, seat, lastLines, uptimeMs) {
-  const { world, parts } = core;
+function noteDeath(context, instance, seat, lastLines, uptimeMs) {
+  const { registry, parts } = context;
   const { instanceId, label, pid } = instance;
   const { code, signal, atMs } = /** @type {Exit} */ (instance.exit);
-  const memory = memoryOf(world, label.id);
+  const history = slotHistoryOf(registry, label.id);
   const { signalledBy, isOrphan } = instance;
   const circumstances = {
     code,
     signal,
-    asked: memory.asked[instanceId] ?? null,
+    asked: history.asked[instanceId] ?? null,
     signalledBy,
     isOrphan,
     lastLines,
@@ -214,18 +215,18 @@ function noteDeath(core, instance, seat, lastLines, uptimeMs) {
     lastLines,
     ...failureOf(instance),
   };
-  recordDeath(memory, death);
-  noteDied(core, label, death);
-  if (isKeptOut(world, instance)) discount(memory, label.spawns);
+  recordDeath(history, death);
+  noteDied(context, label, death);
+  if (isKeptOut(registry, instance)) discount(history, label.spawns);
   // Only unplanned deaths are logged: a stop of five hundred processes is not news. The last lines
   // of the process are in the log of events only, because people send this log to strangers, and
   // the lines may hold a password.
   if (!circumstances.asked) {
     const { lastLines: _, ...facts } = death;
-    parts.journal('died', { app: label.name, slot: label.slot, ...facts });
+    parts.managerLog('died', { app: label.name, slot: label.slot, ...facts });
   }
   // For one that sits in a seat, the seat's step writes the note.
-  if (!seat) writeNote(core, label.id);
+  if (!seat) writeNote(context, label.id);
 }
 
 /** @param {Instance} instance */
@@ -235,58 +236,59 @@ function wasServing({ wasUp, isReady, addresses }) {
 
 /**
  * The last process of the tree is gone: nobody can write to the pipes any more.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {{ report?: unknown }} data
  */
-function gone(core, instance, { report }) {
-  const { world, parts } = core;
+function gone(context, instance, { report }) {
+  const { registry, parts } = context;
   const { instanceId, label } = instance;
   parts.logs.detach(instanceId);
-  const seat = seatOfInstance(world, instanceId);
-  const memory = memoryOf(world, label.id);
-  world.instances.delete(instanceId);
-  keepServed(memory, instanceId, report);
-  keepSpent(memory, instance, report);
+  const seat = seatOfInstance(registry, instanceId);
+  const history = slotHistoryOf(registry, label.id);
+  registry.instances.delete(instanceId);
+  keepServed(history, instanceId, report);
+  keepSpent(history, instance, report);
   // Before the step: its note has to go out before the spawn of a successor does.
-  forgetAsked(memory, instanceId);
-  if (seat?.life.state === 'stopping') step(core, seat, { type: 'gone' });
-  else writeNote(core, label.id);
-  tell(core, 'forget', { instanceId });
-  forgetSlot(core, label.id);
+  forgetAsked(history, instanceId);
+  if (seat?.life.state === 'stopping') step(context, seat, { type: 'gone' });
+  else writeNote(context, label.id);
+  tell(context, 'forget', { instanceId });
+  forgetSlot(context, label.id);
 }
 
 /**
  * Nothing is left of a slot that is not in the list: its past goes too.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {number} id
  */
-export function forgetSlot(core, id) {
-  const { world } = core;
-  const isListed = world.desired.apps.some((app) => app.slots.some((slot) => slot.id === id));
+export function forgetSlot(context, id) {
+  const { registry } = context;
+  const isListed = registry.desired.apps.some((app) => app.slots.some((slot) => slot.id === id));
   const isAlive =
-    [...world.instances.values()].some((instance) => instance.label.id === id) || seatsOfSlot(world, id).length > 0;
-  if (isListed || isAlive || !world.memories.delete(id)) return;
-  tell(core, 'note', { key: `slot:${id}`, value: null });
+    [...registry.instances.values()].some((instance) => instance.label.id === id) ||
+    seatsOfSlot(registry, id).length > 0;
+  if (isListed || isAlive || !registry.histories.delete(id)) return;
+  tell(context, 'note', { key: `slot:${id}`, value: null });
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {Instance} instance
  */
-export function attachLogs({ parts, world }, instance) {
-  parts.logs.attach(logPlaceOf(world, instance, parts.logsFolder));
+export function attachLogs({ parts, registry }, instance) {
+  parts.logs.attach(logPlaceOf(registry, instance, parts.logsFolder));
 }
 
 /**
  * One process too many for its seat.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {'handover' | 'finish'} drain
  */
-export function retireSurplus(core, instance, drain) {
-  const memory = memoryOf(core.world, instance.label.id);
-  memory.asked = { ...memory.asked, [instance.instanceId]: { cause: 'orphan', by: null } };
-  writeNote(core, instance.label.id);
-  retireInstance(core, instance, drain);
+export function retireSurplus(context, instance, drain) {
+  const history = slotHistoryOf(context.registry, instance.label.id);
+  history.asked = { ...history.asked, [instance.instanceId]: { cause: 'orphan', by: null } };
+  writeNote(context, instance.label.id);
+  retireInstance(context, instance, drain);
 }

@@ -28,7 +28,7 @@ const READERS = {
  * @param {object} data
  * @returns {object}  Throws a TypeError when a process stated data of another form.
  */
-export function readFact(event, data) {
+export function readKeeperEvent(event, data) {
   return Object.hasOwn(READERS, event) ? READERS[event](data) : data;
 }
 

@@ -4,61 +4,62 @@ import { EFFECTS } from './effects.js';
 import { tellStep } from '../events/bus.js';
 import { checkSpec } from '../../../lib/shared/spec/spec.js';
 import { writeNote } from '../keeper-link/tell.js';
-import { trialOf } from '../rollout/readiness.js';
-import { isWanted, memoryOf } from '../state/registry.js';
+import { readinessOf } from '../rollout/readiness.js';
+import { isWanted, slotHistoryOf } from '../state/registry.js';
 
-/** @import { Core } from '../keeper-link/tell.js' */
+/** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 
 /**
  * Takes one seat one event further. What the next control would have to know is in the keeper
  * before the effects are.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Seat} seat
  * @param {LifeEvent} event
  */
-export function step(core, seat, event) {
-  const { parts, world } = core;
+export function step(context, seat, event) {
+  const { parts, registry } = context;
   const policy = seat.spec ?? leftBehindPolicy();
-  const trial = trialOf(world, seat);
+  const readiness = readinessOf(registry, seat);
   const { life, effects } = next(seat.life, event, {
     policy,
-    isWanted: isWanted(world, seat),
-    trial,
+    isWanted: isWanted(registry, seat),
+    readiness,
     nowMs: parts.clock.nowMs(),
   });
   const before = seat.life;
   seat.life = life;
-  if (life.state === 'up') markUp(world.instances.get(seat.instanceId ?? ''));
+  if (life.state === 'up') markUp(registry.instances.get(seat.instanceId ?? ''));
   if (life.state !== before.state || seat.sinceMs === 0) seat.sinceMs = parts.clock.nowMs();
-  const hasNews = remember(core, seat, before, effects);
-  noteStep(core, seat, before, event, { effects, isOnTrial: trial.isOn });
-  if (hasNews || event.type === 'exited' || event.type === 'refused') writeNote(core, seat.id);
-  if (life.state === 'down') world.seats.delete(seat.key);
-  world.touched.add(seat.id);
-  tellStep(core, seat, before, event, trial.isOn);
-  for (const effect of effects) EFFECTS[effect.type](core, seat, effect);
+  const hasNews = remember(context, seat, before, effects);
+  noteStep(context, seat, before, event, { effects, isOnProbation: readiness.isOnProbation });
+  if (hasNews || event.type === 'exited' || event.type === 'refused') writeNote(context, seat.id);
+  if (life.state === 'down') registry.seats.delete(seat.key);
+  registry.touched.add(seat.id);
+  tellStep(context, seat, before, event, readiness.isOnProbation);
+  for (const effect of effects) EFFECTS[effect.type](context, seat, effect);
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {Seat} seat
  * @param {Life} before
  * @param {Effect[]} effects
  * @returns {boolean}  Whether there is anything new.
  */
-function remember({ parts, world }, seat, before, effects) {
-  const memory = memoryOf(world, seat.id);
+function remember({ parts, registry }, seat, before, effects) {
+  const history = slotHistoryOf(registry, seat.id);
   const { state, streak, unstableAtMs, hasFailed, asked } = seat.life;
   const timer = effects.find((effect) => effect.type === 'setTimer');
   const ended = effects.find((effect) => effect.type === 'ended');
-  if (asked && asked !== before.asked && seat.instanceId) memory.asked = { ...memory.asked, [seat.instanceId]: asked };
-  if (ended) memory.ended = { generation: seat.generation, isOk: ended.isOk };
+  if (asked && asked !== before.asked && seat.instanceId)
+    history.asked = { ...history.asked, [seat.instanceId]: asked };
+  if (ended) history.ended = { generation: seat.generation, isOk: ended.isOk };
   const isJudged = unstableAtMs !== before.unstableAtMs;
   if (isJudged) {
     const untilMs = state === 'backoff' && timer ? parts.clock.nowMs() + timer.ms : null;
-    memory.seat = { generation: seat.generation, state, streak, unstableAtMs, hasFailed, untilMs };
+    history.seat = { generation: seat.generation, state, streak, unstableAtMs, hasFailed, untilMs };
   }
   return isJudged || state === 'down' || asked !== before.asked;
 }

@@ -4,7 +4,7 @@ import { shortNotice } from '../../../lib/shared/without-secrets.js';
 
 /** @import { ListenTarget, Unserved } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { Journal } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { MetricsSettings } from '../settings.js' */
 /** @import { Family } from './families.js' */
 /** @import { Exported, Metrics } from './metrics.js' */
@@ -33,11 +33,11 @@ const RETRY_TICKS = 5;
  * @param {Pick<Metrics, 'exported' | 'onTick'>} o.metrics
  * @param {() => MetricsSettings} o.settings
  * @param {Clock} o.clock
- * @param {Journal} o.journal
+ * @param {ManagerLog} o.managerLog
  * @param {string} o.version
  * @returns {Exports}
  */
-export function createExports({ metrics, settings, clock, journal, version }) {
+export function createExports({ metrics, settings, clock, managerLog, version }) {
   /** @type {Outlet | null} */
   let server = null;
   /** @type {(OtlpSender & { url: string, sentAtMs: number }) | null} */
@@ -76,7 +76,7 @@ export function createExports({ metrics, settings, clock, journal, version }) {
     try {
       const { serveMetrics } = await import('./prometheus.js');
       outlet.close = await serveMetrics(listen, collect, tellFailure);
-      journal('metrics-served', { listen });
+      managerLog('metrics-served', { listen });
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
       outlet.reason = code ?? message;
@@ -127,7 +127,7 @@ export function createExports({ metrics, settings, clock, journal, version }) {
 
   /** @param {unknown} error */
   function tellFailure(error) {
-    journal('metrics-export-failed', { message: shortNotice(/** @type {Error} */ (error).message) });
+    managerLog('metrics-export-failed', { message: shortNotice(/** @type {Error} */ (error).message) });
   }
 
   const end = metrics.onTick(() => void look());

@@ -1,8 +1,8 @@
 import { SERIES, STEPS } from '../../../lib/shared/metrics.js';
 
 /** @import { MetricsHistory, Points, SeriesName } from '../../../lib/shared/metrics.js' */
-/** @import { AppWish } from '../state/desired.js' */
-/** @import { World } from '../state/registry.js' */
+/** @import { DesiredApp } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
 /** @import { HistoryOptions } from './metrics.js' */
 
 /**
@@ -127,7 +127,7 @@ const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 
 /**
  * In an empty list ids begin at 0 again, and a new app must not inherit the history of an old one.
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {number} id  Of one of its slots.
  */
 export function historyKey({ createdAtMs }, id) {
@@ -137,18 +137,18 @@ export function historyKey({ createdAtMs }, id) {
 /**
  * The history as clients get it.
  * @param {object} kept
- * @param {World} kept.world
+ * @param {Registry} kept.registry
  * @param {ReturnType<typeof createHistory<string>>} kept.slots  By historyKey().
  * @param {ReturnType<typeof createHistory<'host'>>} kept.machine
  * @param {HistoryOptions} o
  * @returns {MetricsHistory}
  */
-export function historyOf({ world, slots, machine }, { ids, series, stepMs, points, of }) {
+export function historyOf({ registry, slots, machine }, { ids, series, stepMs, points, of }) {
   const meant = ids && new Set(ids);
   const span = { stepMs, points };
   const read = (/** @type {string} */ key) =>
     new Map(series.map((name) => [name, slots.read(key, NAMES.indexOf(name), span)]));
-  const chosen = world.desired.apps.flatMap((app) => {
+  const chosen = registry.desired.apps.flatMap((app) => {
     const own = app.slots.filter(({ id }) => meant?.has(id) ?? true);
     return own.length > 0 && of !== 'host'
       ? [{ name: app.spec.name, own: own.map(({ id, slot }) => ({ id, slot, values: read(historyKey(app, id)) })) }]

@@ -1,9 +1,9 @@
-import { memoryOf } from '../state/registry.js';
+import { slotHistoryOf } from '../state/registry.js';
 import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
 
 /** @import { HttpTotals } from '../../../lib/shared/metrics.js' */
-/** @import { Instance, World } from '../state/registry.js' */
-/** @import { Memory } from '../state/slot-history.js' */
+/** @import { Instance, Registry } from '../state/registry.js' */
+/** @import { SlotHistory } from '../state/slot-history.js' */
 
 /**
  * What an agent tells of HTTP: sums since its process began.
@@ -38,17 +38,17 @@ const FROM_KEPT = 8;
 
 /**
  * An instance is gone: what it served stays. Once for each instance, however often it is told.
- * @param {Memory} memory
+ * @param {SlotHistory} history
  * @param {string} instanceId
  * @param {any} report  The last one of its agent; null where there was none.
  */
-export function keepServed(memory, instanceId, report) {
+export function keepServed(history, instanceId, report) {
   const http = readHttp(report?.http);
-  const served = memory.served ?? null;
+  const served = history.served ?? null;
   if (!http || served?.from.includes(instanceId)) return;
   const { requests, aborted, upgrades, responses, durationMs, latency } = sumOf(served, [http]);
   // What was under way when the process ended has not been answered by anybody.
-  memory.served = {
+  history.served = {
     from: [...(served?.from ?? []), instanceId].slice(-FROM_KEPT),
     requests,
     aborted: aborted + http.active,
@@ -148,33 +148,33 @@ function pairsOf(steps) {
 
 /**
  * An instance is gone: what it used stays. Once for each instance, however often it is told.
- * @param {Memory} memory
+ * @param {SlotHistory} history
  * @param {Pick<Instance, 'instanceId' | 'cpuMs'>} instance
  * @param {any} report  The last one of its agent, which knows more than the last look from outside;
  *   null where there was none.
  */
-export function keepSpent(memory, { instanceId, cpuMs = 0 }, report) {
-  const spent = memory.spent ?? { from: [], ms: 0 };
+export function keepSpent(history, { instanceId, cpuMs = 0 }, report) {
+  const spent = history.spent ?? { from: [], ms: 0 };
   if (spent.from.includes(instanceId)) return;
-  memory.spent = {
+  history.spent = {
     from: [...spent.from, instanceId].slice(-FROM_KEPT),
     ms: spent.ms + Math.max(cpuMs, number(report?.cpuMs)),
   };
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @returns {Map<number, number>}  By slot, in ms: what runs, what is ending, and what is gone.
  *   Without those of which something runs that nobody has looked at yet: a sum must not fall.
  */
-export function spentBySlot(world) {
+export function spentBySlot(registry) {
   /** @type {Map<number, number>} */
   const sums = new Map(
-    world.desired.apps.flatMap(({ slots }) =>
-      slots.map(({ id }) => /** @type {const} */ ([id, memoryOf(world, id).spent?.ms ?? 0])),
+    registry.desired.apps.flatMap(({ slots }) =>
+      slots.map(({ id }) => /** @type {const} */ ([id, slotHistoryOf(registry, id).spent?.ms ?? 0])),
     ),
   );
-  for (const { label, pid, cpuMs } of world.instances.values())
+  for (const { label, pid, cpuMs } of registry.instances.values())
     if (pid > 0 && sums.has(label.id)) sums.set(label.id, (sums.get(label.id) ?? 0) + (cpuMs ?? NaN));
   return new Map([...sums].filter(([, ms]) => !Number.isNaN(ms)));
 }

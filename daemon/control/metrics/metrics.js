@@ -15,7 +15,7 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
 /** @import { Told } from '../app-channel/messages.js' */
 /** @import { Control } from '../control.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { Journal } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { ReadPrivateMemory } from '../host/private-memory.js' */
 /** @import { Track } from './reports.js' */
 /** @import { ReadUsage, Usage } from './usage.js' */
@@ -54,17 +54,17 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
 
 /**
  * @param {object} o
- * @param {Pick<Control, 'world' | 'keeper' | 'askKeeper'>} o.control
+ * @param {Pick<Control, 'registry' | 'keeper' | 'askKeeper'>} o.control
  * @param {Clock} o.clock
  * @param {ReadUsage} o.read
  * @param {() => HostSample} o.readHost
  * @param {ReadPrivateMemory} o.privateMemory
  * @param {() => Promise<Map<string, Told>>} o.told  What apps tell of themselves, by instance.
- * @param {Journal} o.journal
+ * @param {ManagerLog} o.managerLog
  * @param {() => void} o.onTick
  * @returns {Metrics}
  */
-export function createMetrics({ control, clock, read, readHost, privateMemory, told, journal, onTick }) {
+export function createMetrics({ control, clock, read, readHost, privateMemory, told, managerLog, onTick }) {
   const reports = createReports();
   const worst = Object.values(SERIES).map((series) => series.worst);
   const slots = /** @type {ReturnType<typeof createHistory<string>>} */ (createHistory(worst));
@@ -78,10 +78,10 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
 
   function wanted() {
     const own = [process.pid, control.keeper?.pid ?? 0].filter((pid) => pid > 0).map((pid) => ({ pid, isTree: false }));
-    const { world } = control;
-    return [...world.instances.values()]
+    const { registry } = control;
+    return [...registry.instances.values()]
       .filter((instance) => instance.pid > 0 && !instance.exit)
-      .map(({ pid, label }) => ({ pid, isTree: findSlot(world, label.id)?.app.spec.kind === 'exec' }))
+      .map(({ pid, label }) => ({ pid, isTree: findSlot(registry, label.id)?.app.spec.kind === 'exec' }))
       .concat(own);
   }
 
@@ -97,8 +97,8 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
   async function askAgents() {
     if (
       isAsking ||
-      ![...control.world.instances.values()].some(
-        ({ label }) => findSlot(control.world, label.id)?.app.spec.kind !== 'exec',
+      ![...control.registry.instances.values()].some(
+        ({ label }) => findSlot(control.registry, label.id)?.app.spec.kind !== 'exec',
       )
     )
       return;
@@ -119,14 +119,14 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
     machine.put('host', [host.cpu, host.memoryUsedBytes, host.load1]);
     slots.advance(nowMs);
     const keys = new Map(
-      control.world.desired.apps.flatMap((app) => app.slots.map(({ id }) => [id, historyKey(app, id)])),
+      control.registry.desired.apps.flatMap((app) => app.slots.map(({ id }) => [id, historyKey(app, id)])),
     );
     const kept = new Set(keys.values());
     slots.forget((key) => kept.has(key));
-    const tracks = tracksBySlot(control.world, reports.of);
+    const tracks = tracksBySlot(control.registry, reports.of);
     /** @type {Map<number, number[]>} */
     const pids = new Map();
-    for (const instance of control.world.instances.values()) {
+    for (const instance of control.registry.instances.values()) {
       const { pid, exit, label } = instance;
       if (pid === 0 || exit) continue;
       pids.set(label.id, [...(pids.get(label.id) ?? []), pid]);
@@ -142,7 +142,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
   function now({ ids, detail = false } = {}) {
     const meant = ids && new Set(ids);
     const nowMs = clock.nowMs();
-    const { workers, apps } = samplesOf(control.world, ({ wish }) => meant?.has(wish.id) ?? true, {
+    const { workers, apps } = samplesOf(control.registry, ({ slot }) => meant?.has(slot.id) ?? true, {
       usageOf: sampler.usageOf,
       trackOf: reports.of,
       nowMs,
@@ -165,7 +165,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
     tick().then(
       () => (problem = ''),
       (error) => {
-        if (problem !== error.message) journal('metrics-failed', { message: error.message });
+        if (problem !== error.message) managerLog('metrics-failed', { message: error.message });
         problem = error.message;
       },
     );
@@ -176,7 +176,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
     usageOf: sampler.usageOf,
     lookAtNew: sampler.lookAtNew,
     now,
-    history: (o) => historyOf({ world: control.world, slots, machine }, o),
+    history: (o) => historyOf({ registry: control.registry, slots, machine }, o),
     onTick(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -191,7 +191,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
           custom: /** @type {WorkerSample['custom']} */ (apps.get(worker.instanceId ?? '')?.monitor),
         })),
       };
-      return { sample, latencies: latenciesOf(control.world, reports.of) };
+      return { sample, latencies: latenciesOf(control.registry, reports.of) };
     },
     close: cancel,
   };

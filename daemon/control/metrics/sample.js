@@ -1,4 +1,4 @@
-import { memoryOf } from '../state/registry.js';
+import { slotHistoryOf } from '../state/registry.js';
 import { briefStatus, overviewOf } from '../status/slot-status.js';
 import { percentiles } from './latency.js';
 import { gaugesOf, ratesOf, recentLatencies } from './reports.js';
@@ -6,8 +6,8 @@ import { spentBySlot, sumOf, totalsOf } from './lifetime-totals.js';
 
 /** @import { AppSample, CommonSample, HttpSample } from '../../../lib/shared/metrics.js' */
 /** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
-/** @import { AppWish, SlotWish } from '../state/desired.js' */
-/** @import { World } from '../state/registry.js' */
+/** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
 /** @import { HttpReport, Served } from './lifetime-totals.js' */
 /** @import { Track } from './reports.js' */
 /** @import { Usage } from './usage.js' */
@@ -42,14 +42,14 @@ const NO_GAUGES = {
  */
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {Sources['trackOf']} trackOf
  * @returns {Map<number, Track[]>}  By slot id.
  */
-export function tracksBySlot(world, trackOf) {
+export function tracksBySlot(registry, trackOf) {
   /** @type {Map<number, Track[]>} */
   const found = new Map();
-  for (const { instanceId, label } of world.instances.values()) {
+  for (const { instanceId, label } of registry.instances.values()) {
     const track = trackOf(instanceId);
     if (track) found.set(label.id, [...(found.get(label.id) ?? []), track]);
   }
@@ -57,29 +57,29 @@ export function tracksBySlot(world, trackOf) {
 }
 
 /**
- * @param {World} world
- * @param {(slot: { app: AppWish, wish: SlotWish }) => boolean} isMeant
+ * @param {Registry} registry
+ * @param {(slot: { app: DesiredApp, slot: DesiredSlot }) => boolean} isMeant
  * @param {Sources} sources
  * @returns {{ workers: WorkerSample[], apps: AppSample[] }}
  */
-export function samplesOf(world, isMeant, sources) {
-  const overview = overviewOf(world);
-  const tracks = tracksBySlot(world, sources.trackOf);
-  const spent = spentBySlot(world);
+export function samplesOf(registry, isMeant, sources) {
+  const overview = overviewOf(registry);
+  const tracks = tracksBySlot(registry, sources.trackOf);
+  const spent = spentBySlot(registry);
   /** @type {WorkerSample[]} */
   const workers = [];
   /** @type {AppSample[]} */
   const apps = [];
-  for (const app of world.desired.apps) {
-    const meant = app.slots.filter((wish) => isMeant({ app, wish }));
+  for (const app of registry.desired.apps) {
+    const meant = app.slots.filter((slot) => isMeant({ app, slot }));
     if (meant.length === 0) continue;
     const standings = meant.map(({ id }) => ({
       tracks: tracks.get(id) ?? [],
-      served: memoryOf(world, id).served ?? null,
+      served: slotHistoryOf(registry, id).served ?? null,
     }));
-    const own = meant.map((wish, at) => ({
-      ...workerOf(world, app, wish, overview, standings[at], sources),
-      cpuMs: spent.get(wish.id) ?? null,
+    const own = meant.map((slot, at) => ({
+      ...workerOf(registry, app, slot, overview, standings[at], sources),
+      cpuMs: spent.get(slot.id) ?? null,
     }));
     workers.push(...own);
     apps.push(appOf(app, own, standings, sources.nowMs));
@@ -88,20 +88,20 @@ export function samplesOf(world, isMeant, sources) {
 }
 
 /**
- * @param {World} world
- * @param {AppWish} app
- * @param {SlotWish} wish
+ * @param {Registry} registry
+ * @param {DesiredApp} app
+ * @param {DesiredSlot} slot
  * @param {ReturnType<typeof overviewOf>} overview
  * @param {Standing} standing
  * @param {Sources} sources
  * @returns {Omit<WorkerSample, 'cpuMs'>}
  */
-function workerOf(world, app, wish, overview, standing, { usageOf, trackOf, nowMs }) {
-  const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(world, app, wish, {
+function workerOf(registry, app, slot, overview, standing, { usageOf, trackOf, nowMs }) {
+  const { id, name, namespace, pid, status, restarts, startedAtMs } = briefStatus(registry, app, slot, {
     overview,
     usageOf,
   });
-  const seat = overview.seats.get(wish.id);
+  const seat = overview.seats.get(slot.id);
   const instanceId = pid > 0 ? (seat?.instanceId ?? null) : null;
   const { cpu, memoryBytes, processes, fds } = usageOf(pid);
   const track = instanceId === null ? null : trackOf(instanceId);
@@ -109,11 +109,11 @@ function workerOf(world, app, wish, overview, standing, { usageOf, trackOf, nowM
     id,
     name,
     namespace,
-    slot: wish.slot,
+    slot: slot.slot,
     pid,
     instanceId,
     status,
-    generation: seat?.generation ?? wish.generation,
+    generation: seat?.generation ?? slot.generation,
     restarts,
     startedAtMs,
     isNode: app.spec.kind === 'node',
@@ -129,7 +129,7 @@ function workerOf(world, app, wish, overview, standing, { usageOf, trackOf, nowM
 }
 
 /**
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {WorkerSample[]} workers
  * @param {Standing[]} standings
  * @param {number} nowMs
@@ -202,17 +202,17 @@ function asReport(served) {
 
 /**
  * Of every slot that has answered anything.
- * @param {World} world
+ * @param {Registry} registry
  * @param {Sources['trackOf']} trackOf
  * @returns {Map<number, { steps: number[], durationMs: number }>}
  */
-export function latenciesOf(world, trackOf) {
-  const tracks = tracksBySlot(world, trackOf);
+export function latenciesOf(registry, trackOf) {
+  const tracks = tracksBySlot(registry, trackOf);
   return new Map(
-    world.desired.apps.flatMap(({ slots }) =>
+    registry.desired.apps.flatMap(({ slots }) =>
       slots.flatMap(({ id }) => {
         const own = tracks.get(id) ?? [];
-        const served = memoryOf(world, id).served ?? null;
+        const served = slotHistoryOf(registry, id).served ?? null;
         if (own.length === 0 && served === null) return [];
         const { latency, durationMs } = sumOf(
           served,

@@ -1,13 +1,13 @@
 import { allowanceOf, COMING, isUp, mayStop, replace } from './replace.js';
 
-/** @import { Moves, SeatFact, View, Wished } from './plan.js' */
+/** @import { Moves, SeatView, View, Goal } from './plan.js' */
 
 /**
  * The next steps of a guarded rollout: the first seat of a new generation proves it, and until then
  * nothing is taken away. With a higher maxSurge so many are tried at once, each gated and each on
  * its own merit: the first to pass is the canary.
  * @param {View[]} views  Of the slots it is about.
- * @param {Wished['rollout']} rollout
+ * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
 export function replaceGuarded(views, rollout) {
@@ -33,7 +33,7 @@ export function replaceGuarded(views, rollout) {
 
 /**
  * @param {View[]} views  Of one generation.
- * @param {Wished['rollout']} rollout
+ * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
 function movesOf(views, rollout) {
@@ -45,7 +45,7 @@ function movesOf(views, rollout) {
  * The canaries: seats of the new generation, in as many slots as may be there beside others;
  * everything else stays, or comes back.
  * @param {View[]} views
- * @param {Wished['rollout']} rollout
+ * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
 function tryFirst(views, rollout) {
@@ -68,8 +68,8 @@ function tryFirst(views, rollout) {
  * Beside a seat that serves; or, where there is no room for that, in a slot that nobody serves, and
  * if all do in the place of one.
  * @param {View[]} views
- * @param {Wished['rollout']} rollout
- * @returns {{ starts: View[], stops: SeatFact[] }}
+ * @param {Goal['rollout']} rollout
+ * @returns {{ starts: View[], stops: SeatView[] }}
  */
 function canaryIn(views, rollout) {
   const serving = views.filter((view) => view.old.some(isUp));
@@ -87,7 +87,7 @@ function canaryIn(views, rollout) {
 /**
  * Slots in which one more is tried beside the one that serves.
  * @param {View[]} views
- * @param {Wished['rollout']} rollout
+ * @param {Goal['rollout']} rollout
  */
 function besideOthers(views, { maxSurge }) {
   const tried = views.flatMap((view) => view.current ?? []);
@@ -100,7 +100,7 @@ function besideOthers(views, { maxSurge }) {
  * earlier generations goes.
  * @param {Moves} moves
  * @param {View[]} views
- * @param {Wished['rollout']} rollout
+ * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
 function parkRelieved({ stops, starts }, views, { windowMs = 0 }) {
@@ -110,7 +110,7 @@ function parkRelieved({ stops, starts }, views, { windowMs = 0 }) {
       view.current && isUp(view.current) ? view.old.filter((seat) => seat.generation === view.former?.generation) : [],
     ),
   );
-  const isKept = (/** @type {SeatFact} */ seat) => relieved.has(seat) && (seat.state === 'parked' || isUp(seat));
+  const isKept = (/** @type {SeatView} */ seat) => relieved.has(seat) && (seat.state === 'parked' || isUp(seat));
   return {
     stops: stops.filter((seat) => !isKept(seat)),
     starts,

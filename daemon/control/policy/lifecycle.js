@@ -88,8 +88,8 @@ function spawn(life) {
  * @type {Cell}
  */
 function setBootTimer(life, event, context) {
-  const { trial, nowMs } = context;
-  if (trial.missing === null) return setAgeTimer(life, event, context);
+  const { readiness, nowMs } = context;
+  if (readiness.missing === null) return setAgeTimer(life, event, context);
   return { life, effects: [{ type: 'setTimer', ms: leftOf(allowedMs(context), event.startedAtMs, nowMs) }] };
 }
 
@@ -97,9 +97,9 @@ function setBootTimer(life, event, context) {
  * How long nothing more may be missing, in ms. An instance that is loading is asked then.
  * @param {Context} context
  */
-function allowedMs({ policy, trial }) {
-  if (trial.isRefused) return policy.minUptimeMs;
-  return trial.isLoading ? Math.max(policy.minUptimeMs, policy.listenTimeoutMs) : policy.listenTimeoutMs;
+function allowedMs({ policy, readiness }) {
+  if (readiness.isRefused) return policy.minUptimeMs;
+  return readiness.isLoading ? Math.max(policy.minUptimeMs, policy.listenTimeoutMs) : policy.listenTimeoutMs;
 }
 
 /**
@@ -107,9 +107,12 @@ function allowedMs({ policy, trial }) {
  * @type {Cell}
  */
 function hurry(life, event, context) {
-  const { policy, trial, nowMs } = context;
-  if (!trial.isRefused) return stay(life, event, context);
-  return { life, effects: [{ type: 'setTimer', ms: leftOf(policy.minUptimeMs, trial.startedAtMs ?? nowMs, nowMs) }] };
+  const { policy, readiness, nowMs } = context;
+  if (!readiness.isRefused) return stay(life, event, context);
+  return {
+    life,
+    effects: [{ type: 'setTimer', ms: leftOf(policy.minUptimeMs, readiness.startedAtMs ?? nowMs, nowMs) }],
+  };
 }
 
 /**
@@ -117,8 +120,8 @@ function hurry(life, event, context) {
  * @type {Cell}
  */
 function doubt(life, event, context) {
-  const { policy, trial } = context;
-  if (!trial.isUnheard || trial.isOn) return stay(life, event, context);
+  const { policy, readiness } = context;
+  if (!readiness.isUnheard || readiness.isOnProbation) return stay(life, event, context);
   return { life: { ...life, state: 'starting' }, effects: [{ type: 'setTimer', ms: policy.minUptimeMs }] };
 }
 
@@ -127,9 +130,12 @@ const ANSWER_MS = 1_000;
 
 /** An instance that has nothing else to show is up at the age of minUptime. @type {Cell} */
 function setAgeTimer(life, event, context) {
-  const { policy, trial, nowMs } = context;
-  if (trial.missing !== null) return stay(life, event, context);
-  return { life, effects: [{ type: 'setTimer', ms: leftOf(policy.minUptimeMs, trial.bootedAtMs ?? nowMs, nowMs) }] };
+  const { policy, readiness, nowMs } = context;
+  if (readiness.missing !== null) return stay(life, event, context);
+  return {
+    life,
+    effects: [{ type: 'setTimer', ms: leftOf(policy.minUptimeMs, readiness.bootedAtMs ?? nowMs, nowMs) }],
+  };
 }
 
 /**
@@ -145,10 +151,10 @@ function leftOf(totalMs, sinceMs, nowMs) {
 
 /** Ready, or old enough to count as ready. @type {Cell} */
 function letIn(life, event, context) {
-  const { policy, trial, nowMs } = context;
-  if (trial.door === 'open') return beUp(life, event, context);
-  if (trial.door === 'gated') return enter(life, event, context);
-  const leftMs = leftOf(policy.minUptimeMs, trial.bootedAtMs ?? nowMs, nowMs);
+  const { policy, readiness, nowMs } = context;
+  if (readiness.gate === 'open') return beUp(life, event, context);
+  if (readiness.gate === 'gated') return enter(life, event, context);
+  const leftMs = leftOf(policy.minUptimeMs, readiness.bootedAtMs ?? nowMs, nowMs);
   return {
     life: { ...life, state: 'soaking' },
     effects:
@@ -191,13 +197,13 @@ function takeBack(life, _event, { policy }) {
 
 /** @type {Cell} */
 function overdue(life, event, context) {
-  const { trial, nowMs } = context;
-  if (trial.missing === null) return letIn(life, event, context);
+  const { readiness, nowMs } = context;
+  if (readiness.missing === null) return letIn(life, event, context);
   // The older instances may have begun to listen since, and then this one has to listen too.
-  const ageMs = nowMs - (trial.startedAtMs ?? 0);
+  const ageMs = nowMs - (readiness.startedAtMs ?? 0);
   const leftMs = ageMs < 0 ? 0 : allowedMs(context) - ageMs;
   if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };
-  return trial.isLoading ? { life, effects: [{ type: 'ask', ms: ANSWER_MS }] } : expel(life, event, context);
+  return readiness.isLoading ? { life, effects: [{ type: 'ask', ms: ANSWER_MS }] } : expel(life, event, context);
 }
 
 /**
@@ -206,19 +212,19 @@ function overdue(life, event, context) {
  * @type {Cell}
  */
 function turns(life, event, context) {
-  return context.trial.isLoading ? letIn(life, event, context) : stay(life, event, context);
+  return context.readiness.isLoading ? letIn(life, event, context) : stay(life, event, context);
 }
 
 /** @type {Cell} */
 function hangs(life, event, context) {
-  return context.trial.isLoading ? expel(life, event, context) : stay(life, event, context);
+  return context.readiness.isLoading ? expel(life, event, context) : stay(life, event, context);
 }
 
 /** @type {Cell} */
-function expel(life, _event, { trial }) {
+function expel(life, _event, { readiness }) {
   const asked = /** @type {Asked} */ ({
     cause: 'boot-timeout',
-    by: life.state === 'starting' ? trial.missing : 'its event loop did not answer',
+    by: life.state === 'starting' ? readiness.missing : 'its event loop did not answer',
   });
   return {
     life: { ...life, state: 'stopping', asked },
@@ -277,14 +283,14 @@ function crashed(life, event, context) {
  * @param {Context} context
  * @returns {Step}
  */
-function judge(life, exit, { policy, trial, nowMs }) {
+function judge(life, exit, { policy, readiness, nowMs }) {
   const verdict = judgeExit(policy, life, exit, nowMs);
   const isOk = exit.wasUp || exit.code === 0 || (exit.code !== null && policy.stopExitCodes.includes(exit.code));
-  const isDone = verdict.what === 'done' && (isOk || !trial.isOn);
+  const isDone = verdict.what === 'done' && (isOk || !readiness.isOnProbation);
   const after = { ...life, ...verdict.record, hasFailed: life.hasFailed || !exit.wasUp };
   if (isDone) return { life: { ...after, state: 'down' }, effects: [{ type: 'clearTimer' }, { type: 'ended', isOk }] };
   // Nothing on trial is tried twice: the rollout decides what follows.
-  if (verdict.what === 'failed' || trial.isOn)
+  if (verdict.what === 'failed' || readiness.isOnProbation)
     return { life: { ...after, state: 'failed' }, effects: [{ type: 'clearTimer' }] };
   if (verdict.delayMs === 0)
     return { life: { ...after, state: 'starting' }, effects: [{ type: 'clearTimer' }, { type: 'spawn' }] };

@@ -14,13 +14,13 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
 
 /**
  * What is wanted of one app.
- * @typedef {object} Wished
- * @property {WishedSlot[]} slots
+ * @typedef {object} Goal
+ * @property {GoalSlot[]} slots
  * @property {RolloutPace} rollout
  */
 
 /**
- * @typedef {object} WishedSlot
+ * @typedef {object} GoalSlot
  * @property {number} id
  * @property {'up' | 'down'} want
  * @property {number} generation
@@ -29,7 +29,7 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
 
 /**
  * What there is: every seat of the app that is not down.
- * @typedef {object} SeatFact
+ * @typedef {object} SeatView
  * @property {number} id  Of its slot.
  * @property {number} generation
  * @property {Exclude<State, 'down'>} state
@@ -50,15 +50,15 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  * @typedef {object} View  One slot that should be up.
  * @property {number} id
  * @property {number} generation
- * @property {WishedSlot['former']} former
- * @property {SeatFact | null} current
- * @property {SeatFact[]} old
+ * @property {GoalSlot['former']} former
+ * @property {SeatView | null} current
+ * @property {SeatView[]} old
  */
 /**
  * @typedef {object} Moves
- * @property {SeatFact[]} stops
+ * @property {SeatView[]} stops
  * @property {{ id: number, generation: number }[]} starts
- * @property {SeatFact[]} [parks]
+ * @property {SeatView[]} [parks]
  */
 
 /**
@@ -69,23 +69,21 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  * taken down first (maxUnavailable) or replaced first (maxSurge), within these numbers, and never
  * while a seat of the new generation is not up. Seats that serve nobody are replaced at no charge.
  * A guarded rollout touches nothing before the first seat of the new generation, its canary, is up.
- * @param {Wished} wished
- * @param {SeatFact[]} seats
+ * @param {Goal} goal
+ * @param {SeatView[]} seats
  * @returns {Action[]}
  */
-export function plan(wished, seats) {
-  const slots = new Map(wished.slots.map((slot) => [slot.id, slot]));
+export function plan(goal, seats) {
+  const slots = new Map(goal.slots.map((slot) => [slot.id, slot]));
   const unwanted = seats.filter((seat) => slots.get(seat.id)?.want !== 'up' && mayStop(seat));
   const bySlot = groupBySlot(seats);
-  const views = wished.slots
-    .filter((slot) => slot.want === 'up')
-    .map((slot) => viewOf(slot, bySlot.get(slot.id) ?? []));
-  const moves = movesFor(views, wished.rollout);
+  const views = goal.slots.filter((slot) => slot.want === 'up').map((slot) => viewOf(slot, bySlot.get(slot.id) ?? []));
+  const moves = movesFor(views, goal.rollout);
   const parks = moves.parks ?? [];
   const stops = [...unwanted, ...moves.stops];
   // A new instance that asks for a socket which a leaving one still holds would get EADDRINUSE.
-  const isInTheWay = (/** @type {SeatFact} */ seat) =>
-    seat.isClosing || (wished.rollout.isClearedFirst === true && slots.get(seat.id)?.generation !== seat.generation);
+  const isInTheWay = (/** @type {SeatView} */ seat) =>
+    seat.isClosing || (goal.rollout.isClearedFirst === true && slots.get(seat.id)?.generation !== seat.generation);
   const starts = seats.some(isInTheWay) ? [] : moves.starts;
   const leaving = new Set([...stops, ...parks]);
   const isServedOn = seats.some((seat) => isUp(seat) && !leaving.has(seat));
@@ -100,7 +98,7 @@ export function plan(wished, seats) {
 
 /**
  * @param {View[]} views
- * @param {Wished['rollout']} rollout
+ * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
 function movesFor(views, rollout) {
@@ -117,17 +115,17 @@ function movesFor(views, rollout) {
   return { stops: [...others.stops, ...mine.stops], starts: [...others.starts, ...mine.starts], parks: mine.parks };
 }
 
-/** @param {SeatFact[]} seats */
+/** @param {SeatView[]} seats */
 function groupBySlot(seats) {
-  /** @type {Map<number, SeatFact[]>} */
+  /** @type {Map<number, SeatView[]>} */
   const groups = new Map();
   for (const seat of seats) groups.set(seat.id, [...(groups.get(seat.id) ?? []), seat]);
   return groups;
 }
 
 /**
- * @param {WishedSlot} slot
- * @param {SeatFact[]} mine
+ * @param {GoalSlot} slot
+ * @param {SeatView[]} mine
  * @returns {View}
  */
 function viewOf({ id, generation, former }, mine) {
@@ -150,7 +148,7 @@ function actionOf(what) {
 }
 
 /**
- * @param {SeatFact} seat
+ * @param {SeatView} seat
  * @param {boolean} isServedOn  By another seat of the app.
  * @returns {Action}
  */

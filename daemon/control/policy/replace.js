@@ -1,11 +1,11 @@
 /** @import { State } from './seat.js' */
-/** @import { Moves, SeatFact, View, Wished } from './plan.js' */
+/** @import { Moves, SeatView, View, Goal } from './plan.js' */
 
 /**
  * The next steps in replacing older seats by those of the generation that is wanted, within the
  * numbers of the rollout.
  * @param {View[]} views
- * @param {Wished['rollout']} rollout
+ * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
 export function replace(views, rollout) {
@@ -58,7 +58,7 @@ function isBystander({ generation, current }, views) {
 /**
  * How many replacements may be started beside a serving seat.
  * @param {View[]} views
- * @param {Wished['rollout']} rollout
+ * @param {Goal['rollout']} rollout
  */
 function surgeLeft(views, { maxSurge }) {
   const current = views.flatMap((view) => view.current ?? []);
@@ -70,7 +70,7 @@ function surgeLeft(views, { maxSurge }) {
 /**
  * How many serving seats may be taken down before their replacement is there.
  * @param {View[]} views
- * @param {Wished['rollout']} rollout
+ * @param {Goal['rollout']} rollout
  */
 export function allowanceOf(views, { maxSurge, maxUnavailable }) {
   if (views.some((view) => view.current && !isUp(view.current))) return 0;
@@ -83,12 +83,12 @@ export function allowanceOf(views, { maxSurge, maxUnavailable }) {
 /** On the way up. @type {Set<State>} */
 export const COMING = new Set(['starting', 'soaking', 'entering']);
 
-/** @param {SeatFact} seat */
+/** @param {SeatView} seat */
 export function isUp(seat) {
   return seat.state === 'up';
 }
 
-/** @param {SeatFact} seat */
+/** @param {SeatView} seat */
 export function mayStop(seat) {
   return seat.state !== 'stopping' || seat.comesBack;
 }

@@ -99,15 +99,15 @@ export const EVENTS = /** @type {const} */ ([
  * @typedef {object} Context
  * @property {Policy} policy
  * @property {boolean} isWanted  The slot should be up, in this seat's generation.
- * @property {Trial} trial
+ * @property {Readiness} readiness
  * @property {number} nowMs
  */
 
 /**
  * How much a guarded rollout asks of an instance before connections come to it.
- * @typedef {object} Trial
- * @property {boolean} isOn  The first failure is final.
- * @property {'open' | 'gated' | 'canary'} door  canary: the instance has to live for a while and to
+ * @typedef {object} Readiness
+ * @property {boolean} isOnProbation  The first failure is final.
+ * @property {'open' | 'gated' | 'canary'} gate  canary: the instance has to live for a while and to
  *   answer before it is let in. gated: it is let in when it is ready.
  * @property {string | null} missing  What it has to do besides living. Null: nothing.
  * @property {boolean} isLoading  All that is missing is the end of its main module, which may have

@@ -7,7 +7,7 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { ask, describeSlot, explainSilence, findWorker, isBlocked } from './worker.js';
 
 /** @import { Client } from '../api/connection.js' */
-/** @import { Desk } from '../api/methods.js' */
+/** @import { ApiContext } from '../api/methods.js' */
 /** @import { Worker } from './worker.js' */
 
 /** Time limit for the begin of a profile, in ms: V8 walks through all functions. */
@@ -22,7 +22,7 @@ const SNAPSHOT_MS = 1_800_000;
 
 /**
  * Makes a worker profile itself into a file that exists and is empty.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {{ target: string, kind: string, durationMs: number, file: string }} question  The same
  *   question with the same file waits for the same profile.
  * @param {Pick<Client, 'signal'>} client  If it leaves, the profile is dropped and the file
@@ -30,12 +30,12 @@ const SNAPSHOT_MS = 1_800_000;
  * @returns {Promise<object>}  `bytes` is null if the event loop of the worker is blocked: then only
  *   a debugger can take the profile.
  */
-export async function takeProfile(desk, { target, kind, durationMs, file }, { signal }) {
-  const worker = findWorker(desk, target);
+export async function takeProfile(context, { target, kind, durationMs, file }, { signal }) {
+  const worker = findWorker(context, target);
   assertNoSnapshot(worker);
-  if (await isBlocked(desk, worker)) return { slot: describeSlot(worker), bytes: null };
+  if (await isBlocked(context, worker)) return { slot: describeSlot(worker), bytes: null };
   const askAgent = (/** @type {object} */ question, /** @type {number} */ timeoutMs) =>
-    ask(desk, worker, 'profile', { question: { ...question, file } }, timeoutMs);
+    ask(context, worker, 'profile', { question: { ...question, file } }, timeoutMs);
   const { instance } = worker;
   const gone = rejectWhenGone(signal);
   // While the worker takes a snapshot, its silence and its memory are not a fault of the app.
@@ -77,16 +77,16 @@ const EXTRA_MS = 10_000;
 
 /**
  * Asks a worker for the stack that it runs.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {{ target: string, durationMs: number }} question
  * @returns {Promise<object>}  `stack` is null if the event loop of the worker is blocked: then only
  *   a debugger sees the stack.
  */
-export async function sampleStack(desk, { target, durationMs }) {
-  const worker = findWorker(desk, target);
+export async function sampleStack(context, { target, durationMs }) {
+  const worker = findWorker(context, target);
   assertNoSnapshot(worker);
-  if (await isBlocked(desk, worker)) return { slot: describeSlot(worker), stack: null };
-  const asked = ask(desk, worker, 'profile', { question: { step: 'stack', durationMs } }, durationMs + EXTRA_MS);
+  if (await isBlocked(context, worker)) return { slot: describeSlot(worker), stack: null };
+  const asked = ask(context, worker, 'profile', { question: { step: 'stack', durationMs } }, durationMs + EXTRA_MS);
   const { stack } = unwrap(worker, await explainSilence(worker, asked));
   return { slot: describeSlot(worker), stack };
 }
@@ -95,27 +95,27 @@ export async function sampleStack(desk, { target, durationMs }) {
  * Opens the inspector of a worker whose event loop is blocked: Node handles SIGUSR1 in a thread of
  * its own, and listens on a free port of 127.0.0.1. The worker closes the inspector as soon as its
  * loop turns after the client has sent `isOver`, or has left.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {{ target: string, isOver: boolean, isLeftOpen: boolean }} question  `isLeftOpen`: the
  *   inspector was open before, and stays so.
  * @param {Pick<Client, 'subscriptions' | 'signal'>} client
  * @returns {Promise<object>}
  */
-export async function openInspector(desk, { target, isOver, isLeftOpen }, { subscriptions, signal }) {
-  const worker = findWorker(desk, target);
+export async function openInspector(context, { target, isOver, isLeftOpen }, { subscriptions, signal }) {
+  const worker = findWorker(context, target);
   const subscription = `break-in-${worker.id}`;
   // Fails if the keeper is being replaced; then control replaces the worker, too.
-  const shut = () => void ask(desk, worker, 'profile', { question: { step: 'shut' } }, 0).catch(() => {});
+  const shut = () => void ask(context, worker, 'profile', { question: { step: 'shut' } }, 0).catch(() => {});
   if (isOver || isLeftOpen) {
     subscriptions.delete(subscription);
     if (isOver) shut();
     return { slot: describeSlot(worker) };
   }
   assertCatchesSignal(worker);
-  await assertNoOwnHandler(desk, worker);
+  await assertNoOwnHandler(context, worker);
   if (signal.aborted) return { slot: describeSlot(worker) };
   subscriptions.set(subscription, shut);
-  await ask(desk, worker, 'signal', { signal: 'SIGUSR1' });
+  await ask(context, worker, 'signal', { signal: 'SIGUSR1' });
   return { slot: describeSlot(worker) };
 }
 
@@ -152,11 +152,11 @@ function statusOf(pid) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Worker} worker
  */
-async function assertNoOwnHandler(desk, worker) {
-  const { reports } = await ask(desk, worker, 'reports', {});
+async function assertNoOwnHandler(context, worker) {
+  const { reports } = await ask(context, worker, 'reports', {});
   if (!reports[worker.instance.instanceId]?.ownsUsr1) return;
   throw refusal(
     worker,

@@ -1,7 +1,7 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { askAbout, reachLiving } from '../app-channel/ask-process.js';
 
-/** @import { Desk } from '../api/methods.js' */
+/** @import { ApiContext } from '../api/methods.js' */
 
 /** @typedef {ReturnType<typeof reachLiving>[number]} Worker */
 
@@ -9,14 +9,14 @@ import { askAbout, reachLiving } from '../app-channel/ask-process.js';
 const PING_MS = 2_000;
 
 /**
- * @param {Pick<Desk, 'control'>} desk
+ * @param {Pick<ApiContext, 'control'>} context
  * @param {string} target
  * @returns {Worker}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
  *   ERR_NCLUST_BAD_SELECTOR for several processes, and ERR_NCLUST_NOT_REACHABLE if the process is
  *   not a Node program.
  */
 export function findWorker({ control }, target) {
-  const meant = reachLiving(control.world, [target]);
+  const meant = reachLiving(control.registry, [target]);
   const [one] = meant;
   if (meant.length > 1) {
     throw new NclustError(
@@ -35,7 +35,7 @@ export function findWorker({ control }, target) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Worker} about
  * @param {string} verb
  * @param {object} params
@@ -54,12 +54,12 @@ export function ask({ control, parts }, about, verb, params, timeoutMs) {
 
 /**
  * Whether the event loop of a worker is blocked.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Worker} worker
  */
-export async function isBlocked(desk, worker) {
+export async function isBlocked(context, worker) {
   try {
-    await ask(desk, worker, 'ask', {}, PING_MS);
+    await ask(context, worker, 'ask', {}, PING_MS);
     return false;
   } catch (error) {
     if (error instanceof NclustError && error.code === 'ERR_NCLUST_NO_REPLY') return true;

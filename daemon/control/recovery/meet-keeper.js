@@ -2,48 +2,48 @@ import { tell } from '../keeper-link/tell.js';
 import { noteKey, readNote, slotOfNote } from '../state/slot-history.js';
 import { takeOverOrphans } from './take-over-orphans.js';
 
-/** @import { ChildFact, Snapshot } from '../keeper-link/link.js' */
-/** @import { Core } from '../keeper-link/tell.js' */
+/** @import { ChildSnapshot, Snapshot } from '../keeper-link/link.js' */
+/** @import { LoopContext } from '../keeper-link/tell.js' */
 
 /**
  * The first conversation with a keeper: what does it know, and what does it have to be told. The
  * records are empty afterwards, but for the past of the slots.
- * @param {Core} core  Its link leads to the keeper.
- * @returns {Promise<{ snapshot: Snapshot, orphans: ChildFact[] }>}  Rejects with KeeperLost.
+ * @param {LoopContext} context  Its link leads to the keeper.
+ * @returns {Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>}  Rejects with KeeperLost.
  */
-export async function introduce(core) {
-  const known = new Map(core.world.instances);
-  const snapshot = /** @type {Snapshot} */ (await core.link?.request('snapshot', {}));
-  exchangeNotes(core, snapshot.notes);
-  const orphans = await takeOverOrphans(core, { notes: snapshot.notes, children: snapshot.children, known });
-  dropRecords(core, new Set([...snapshot.children, ...orphans].map((fact) => fact.instanceId)));
+export async function introduce(context) {
+  const known = new Map(context.registry.instances);
+  const snapshot = /** @type {Snapshot} */ (await context.link?.request('snapshot', {}));
+  exchangeNotes(context, snapshot.notes);
+  const orphans = await takeOverOrphans(context, { notes: snapshot.notes, children: snapshot.children, known });
+  dropRecords(context, new Set([...snapshot.children, ...orphans].map((fact) => fact.instanceId)));
   return { snapshot, orphans };
 }
 
 /**
  * A keeper that has notes knows the past of the slots; one that has none is told.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Record<string, unknown>} notes
  */
-function exchangeNotes(core, notes) {
-  const { memories } = core.world;
+function exchangeNotes(context, notes) {
+  const { histories } = context.registry;
   for (const [key, note] of Object.entries(notes)) {
     const id = slotOfNote(key);
-    if (id !== null) memories.set(id, readNote(note));
+    if (id !== null) histories.set(id, readNote(note));
   }
-  for (const [id, memory] of memories)
-    if (!(noteKey(id) in notes)) tell(core, 'note', { key: noteKey(id), value: memory });
+  for (const [id, history] of histories)
+    if (!(noteKey(id) in notes)) tell(context, 'note', { key: noteKey(id), value: history });
 }
 
 /**
  * Empties the records before they are made anew from facts. Pipes of what lives on stay open.
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {Set<string>} alive  Instance ids.
  */
-function dropRecords({ parts, world }, alive) {
-  for (const seat of world.seats.values()) seat.cancelTimer();
-  for (const instanceId of world.instances.keys()) if (!alive.has(instanceId)) parts.logs.detach(instanceId);
-  world.pulses.clear();
-  world.seats.clear();
-  world.instances.clear();
+function dropRecords({ parts, registry }, alive) {
+  for (const seat of registry.seats.values()) seat.cancelTimer();
+  for (const instanceId of registry.instances.keys()) if (!alive.has(instanceId)) parts.logs.detach(instanceId);
+  registry.samples.clear();
+  registry.seats.clear();
+  registry.instances.clear();
 }

@@ -5,10 +5,10 @@ import { renew } from '../state/changes.js';
 import { labelFor } from '../spawn/params.js';
 import { findSlot } from '../state/registry.js';
 
-/** @import { ChildFact } from '../keeper-link/link.js' */
-/** @import { Core } from '../keeper-link/tell.js' */
-/** @import { AppWish } from '../state/desired.js' */
-/** @import { Instance, Label, World } from '../state/registry.js' */
+/** @import { ChildSnapshot } from '../keeper-link/link.js' */
+/** @import { LoopContext } from '../keeper-link/tell.js' */
+/** @import { DesiredApp } from '../state/desired.js' */
+/** @import { Instance, Label, Registry } from '../state/registry.js' */
 /** @import { Orphan, UidsOf } from './find-orphans.js' */
 
 /** The note that says: this keeper's control has looked for orphans of an earlier one. */
@@ -18,57 +18,57 @@ const SOUGHT = 'orphans-sought';
  * Hands the processes that a dead keeper left behind to this one, once in its life, and marks their
  * apps for replacement. The wish is on disk before the first process changes hands: a control that
  * dies in between leaves a next one that does the rest.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {object} o
  * @param {Record<string, unknown>} o.notes  The keeper's.
- * @param {ChildFact[]} o.children  The keeper's own.
+ * @param {ChildSnapshot[]} o.children  The keeper's own.
  * @param {Map<string, Instance>} o.known  What this control knew before its keeper died.
- * @returns {Promise<ChildFact[]>}  Those that were taken over.
+ * @returns {Promise<ChildSnapshot[]>}  Those that were taken over.
  */
-export async function takeOverOrphans(core, { notes, children, known }) {
+export async function takeOverOrphans(context, { notes, children, known }) {
   if (notes[SOUGHT]) return [];
   const held = new Set(children.map((child) => child.instanceId));
-  const orphans = core.parts
-    .findOrphans((id) => uidsOf(findSlot(core.world, id)?.app))
+  const orphans = context.parts
+    .findOrphans((id) => uidsOf(findSlot(context.registry, id)?.app))
     .filter((orphan) => !held.has(orphan.instanceId));
   const labelled = orphans.map((orphan, nth) => ({
     orphan,
-    label: labelOf(core, orphan, known.get(orphan.instanceId), nth),
+    label: labelOf(context, orphan, known.get(orphan.instanceId), nth),
   }));
   if (orphans.length > 0)
-    core.parts.journal('orphans-found', { count: orphans.length, pids: orphans.map(({ pid }) => pid) });
+    context.parts.managerLog('orphans-found', { count: orphans.length, pids: orphans.map(({ pid }) => pid) });
   replaceLater(
-    core,
+    context,
     labelled.map(({ label }) => label.id),
   );
   const taken = await Promise.all(
-    labelled.map(({ orphan, label }) => take(core, orphan, label, known.get(orphan.instanceId))),
+    labelled.map(({ orphan, label }) => take(context, orphan, label, known.get(orphan.instanceId))),
   );
-  await core.link?.request('note', { key: SOUGHT, value: true });
+  await context.link?.request('note', { key: SOUGHT, value: true });
   return taken.flatMap((fact) => fact ?? []);
 }
 
-/** @param {AppWish | undefined} app */
+/** @param {DesiredApp | undefined} app */
 function uidsOf(app) {
   return app ? [app, ...(app.previous ?? [])].map(({ spec }) => spec.uid) : null;
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {Orphan} orphan
  * @param {Instance | undefined} known
  * @param {number} nth
  * @returns {Label}
  */
-function labelOf({ parts, world }, orphan, known, nth) {
+function labelOf({ parts, registry }, orphan, known, nth) {
   if (known) return known.label;
-  const found = findSlot(world, orphan.id);
+  const found = findSlot(registry, orphan.id);
   // Older than any generation, and different for each: two orphans of one slot are two seats.
   const generation = -nth;
   if (found && isOf(found.app, orphan))
     return labelFor(
       found.app.spec,
-      { ...found.wish, generation },
+      { ...found.slot, generation },
       { spawns: 0, logs: parts.logsFolder, scope: found.app.scope },
     );
   return {
@@ -87,7 +87,7 @@ function labelOf({ parts, world }, orphan, known, nth) {
 /**
  * An id may have been another app's, where the list was lost. One that was renamed has had any name
  * since it began.
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {Orphan} orphan
  */
 function isOf({ spec, scope, createdAtMs }, { name, startedAtMs }) {
@@ -95,54 +95,54 @@ function isOf({ spec, scope, createdAtMs }, { name, startedAtMs }) {
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} core
  * @param {number[]} ids  Of the slots that have an orphan.
  */
-function replaceLater({ parts, world }, ids) {
-  const apps = world.desired.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
+function replaceLater({ parts, registry }, ids) {
+  const apps = registry.desired.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
   const slots = apps.flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => slot.id));
   if (slots.length === 0) return;
   for (const app of apps)
-    world.desired = renewed(
-      world,
+    registry.desired = renewed(
+      registry,
       app,
       slots.filter((id) => app.slots.some((slot) => slot.id === id)),
     );
   try {
-    parts.store.save(world.desired);
+    parts.store.save(registry.desired);
   } catch (error) {
-    parts.journal('state-write-failed', { message: /** @type {Error} */ (error).message });
+    parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
   }
 }
 
 /**
  * A reload that was under way is begun again, guarded as it was: its new code may be bad.
- * @param {World} world
- * @param {AppWish} app
+ * @param {Registry} registry
+ * @param {DesiredApp} app
  * @param {number[]} ids
  */
-function renewed(world, app, ids) {
-  if (!app.rollout.isGuarded) return renew(world.desired, ids, app.by, 'orphan').desired;
-  return reload(world.desired, ids, app.by, {
+function renewed(registry, app, ids) {
+  if (!app.rollout.isGuarded) return renew(registry.desired, ids, app.by, 'orphan').desired;
+  return reload(registry.desired, ids, app.by, {
     change: (spec) => spec,
     // With a rollback window it is still on trial what has come up of it: what the slots were
     // before is wanted again, should the next ones fail.
-    isUp: (id, generation) => !app.rollout.windowMs && isUp(world, id, generation),
+    isUp: (id, generation) => !app.rollout.windowMs && isUp(registry, id, generation),
     isBeside: ({ spec }) => spec.kind === 'node',
   }).desired;
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Orphan} orphan
  * @param {Label} label
  * @param {Instance | undefined} known
- * @returns {Promise<ChildFact | null>}  Null when it has died meanwhile.
+ * @returns {Promise<ChildSnapshot | null>}  Null when it has died meanwhile.
  */
-async function take(core, orphan, label, known) {
+async function take(context, orphan, label, known) {
   const { instanceId, pid, startTicks, startedAtMs, outPipe, errPipe } = orphan;
-  const spec = findSlot(core.world, label.id)?.app.spec;
-  /** @type {ChildFact['mode']} */
+  const spec = findSlot(context.registry, label.id)?.app.spec;
+  /** @type {ChildSnapshot['mode']} */
   const mode = spec?.kind === 'node' ? spec.mode : 'exec';
   const shared = {
     instanceId,
@@ -155,10 +155,10 @@ async function take(core, orphan, label, known) {
     errPipe,
   };
   try {
-    await core.link?.request('adopt', { ...shared, uid: spec?.uid ?? undefined, scope: label.scope, startTicks });
+    await context.link?.request('adopt', { ...shared, uid: spec?.uid ?? undefined, scope: label.scope, startTicks });
   } catch (error) {
     if (!(error instanceof KeeperRefusal)) throw error;
-    core.parts.journal('adoption-refused', { instanceId, pid, message: error.message });
+    context.parts.managerLog('adoption-refused', { instanceId, pid, message: error.message });
     return null;
   }
   return {

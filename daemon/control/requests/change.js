@@ -9,10 +9,10 @@ import { select } from '../state/selectors.js';
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Control } from '../control.js' */
 /** @import { Parts } from '../keeper-link/tell.js' */
-/** @import { Ground } from '../rollout/changes.js' */
-/** @import { Fresh } from '../spawn/environment.js' */
-/** @import { AppWish, Change, Desired } from '../state/desired.js' */
-/** @import { World } from '../state/registry.js' */
+/** @import { RolloutFacts } from '../rollout/changes.js' */
+/** @import { SpawnInputs } from '../spawn/environment.js' */
+/** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
 /** @import { Receipt } from './outcome.js' */
 
 // Steps that every request for a change is made of: which slots and apps it is about, what new
@@ -32,7 +32,7 @@ import { select } from '../state/selectors.js';
  * @returns {number[]}  Ids of slots. Throws like select().
  */
 export function selectIds(desired, targets) {
-  return select(desired, targets).map(({ wish }) => wish.id);
+  return select(desired, targets).map(({ slot }) => slot.id);
 }
 
 /**
@@ -55,20 +55,20 @@ export function specsOf({ apps }, ids) {
 
 /**
  * Whether an app may be serving, so that its replacement has to be guarded.
- * @param {Pick<Control, 'world' | 'keeper'>} control
- * @param {AppWish} app
+ * @param {Pick<Control, 'registry' | 'keeper'>} control
+ * @param {DesiredApp} app
  */
-export function mayServe({ world, keeper }, app) {
+export function mayServe({ registry, keeper }, app) {
   // Until control has connected to a keeper, it cannot know which instances are serving.
-  return keeper === null || isServing(world, app);
+  return keeper === null || isServing(registry, app);
 }
 
 /**
- * @param {World} world
- * @returns {Ground}
+ * @param {Registry} registry
+ * @returns {RolloutFacts}
  */
-export function rolloutFacts(world) {
-  return { isUp: (id, generation) => isUp(world, id, generation), isBeside: (app) => isBeside(world, app) };
+export function rolloutFacts(registry) {
+  return { isUp: (id, generation) => isUp(registry, id, generation), isBeside: (app) => isBeside(registry, app) };
 }
 
 /**
@@ -77,11 +77,11 @@ export function rolloutFacts(world) {
  * @param {ChangeContext} context
  * @param {string} token
  * @param {(desired: Desired) => AppSpec[]} choose
- * @returns {Promise<Fresh>}  Rejects as Environment.read does; then nothing was changed.
+ * @returns {Promise<SpawnInputs>}  Rejects as Environment.read does; then nothing was changed.
  */
 export async function readSpawnInputs({ control, parts }, token, choose) {
   if (control.hasSeen(token)) return NOTHING_FRESH;
-  const specs = choose(control.world.desired);
+  const specs = choose(control.registry.desired);
   const [fresh, inCheckout] = await Promise.all([parts.environment.read(specs), readCheckouts(specs, parts.clock)]);
   return { ...fresh, fill: (spec) => inCheckout(fresh.fill(spec)) };
 }
@@ -91,8 +91,8 @@ export async function readSpawnInputs({ control, parts }, token, choose) {
  * @param {string} what  "Start": how the message begins.
  * @param {Change} change  Throws ERR_NCLUST_PREFLIGHT if the system has no room for its processes.
  */
-export function assertCapacity({ control: { world, keeper }, parts }, what, change) {
-  assertFits(change, { what, world, limits: parts.systemLimits(keeper?.pid ?? 0) });
+export function assertCapacity({ control: { registry, keeper }, parts }, what, change) {
+  assertFits(change, { what, registry, limits: parts.systemLimits(keeper?.pid ?? 0) });
 }
 
 /**

@@ -4,11 +4,11 @@
 import { adviceOn, describeDeath } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
-import { findSlot, hasProcess, memoryOf, occupiedSlots, seatsOfSlot } from '../state/registry.js';
+import { findSlot, hasProcess, slotHistoryOf, occupiedSlots, seatsOfSlot } from '../state/registry.js';
 
 /** @import { NotUp, PlanItem } from '../../../lib/shared/wire/protocol.js' */
-/** @import { AppWish, SlotWish } from '../state/desired.js' */
-/** @import { World } from '../state/registry.js' */
+/** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
 
 /**
  * What a mutation has promised. It is written into the state file with the change itself, so that a
@@ -27,7 +27,7 @@ import { findSlot, hasProcess, memoryOf, occupiedSlots, seatsOfSlot } from '../s
  * `failure` when a rollout did not come about.
  * @typedef {{ state: 'pending' }
  *   | { state: 'done' }
- *   | { state: 'failed', notUp: NotUp[], failed?: AppWish }} Outcome
+ *   | { state: 'failed', notUp: NotUp[], failed?: DesiredApp }} Outcome
  */
 
 /** Receipts kept. A client sends again within seconds. */
@@ -39,24 +39,24 @@ const GIVEN_BACK = 'was given its old code back, and another command came since'
 
 /**
  * How far a mutation has come. Level-triggered: it looks at what is, not at what happened since.
- * @param {World} world
+ * @param {Registry} registry
  * @param {Receipt} receipt
  * @returns {Outcome}
  */
-export function outcomeOf(world, { up, gone, method, about }) {
-  const halted = up.map(({ id, generation }) => haltedApp(world, id, generation)).find((app) => app !== null);
+export function outcomeOf(registry, { up, gone, method, about }) {
+  const halted = up.map(({ id, generation }) => haltedApp(registry, id, generation)).find((app) => app !== null);
   if (halted)
-    return isAtRest(world, halted)
+    return isAtRest(registry, halted)
       ? { state: 'failed', notUp: halted.rollout.failure?.slots ?? [], failed: halted }
       : { state: 'pending' };
-  const outcomes = up.map(({ id, generation }) => slotOutcome(world, id, generation, method));
+  const outcomes = up.map(({ id, generation }) => slotOutcome(registry, id, generation, method));
   const notUp = outcomes.flatMap((outcome) =>
     outcome.state === 'failed' ? outcome.notUp.map((one) => asAsked(one, about)) : [],
   );
   if (notUp.length > 0) return { state: 'failed', notUp };
-  const occupied = gone.length > 0 ? occupiedSlots(world) : null;
+  const occupied = gone.length > 0 ? occupiedSlots(registry) : null;
   // A slot that should be gone and has been started again by somebody else is not waited for.
-  const isStillThere = (/** @type {number} */ id) => occupied?.has(id) && findSlot(world, id)?.wish.want !== 'up';
+  const isStillThere = (/** @type {number} */ id) => occupied?.has(id) && findSlot(registry, id)?.slot.want !== 'up';
   const isPending = outcomes.some((outcome) => outcome.state === 'pending') || gone.some(isStillThere);
   return { state: isPending ? 'pending' : 'done' };
 }
@@ -73,25 +73,25 @@ function asAsked(notUp, about) {
 
 /**
  * The app of a slot that has been given back an older generation than was asked for.
- * @param {World} world
+ * @param {Registry} registry
  * @param {number} id
  * @param {number} generation
  */
-function haltedApp(world, id, generation) {
-  const found = findSlot(world, id);
-  return found && found.wish.generation < generation && found.app.rollout.failure ? found.app : null;
+function haltedApp(registry, id, generation) {
+  const found = findSlot(registry, id);
+  return found && found.slot.generation < generation && found.app.rollout.failure ? found.app : null;
 }
 
 /**
  * Whether all that should serve does again, or cannot: until then it cannot be said what runs.
- * @param {World} world
- * @param {AppWish} app
+ * @param {Registry} registry
+ * @param {DesiredApp} app
  */
-function isAtRest(world, { slots }) {
+function isAtRest(registry, { slots }) {
   return slots
     .filter((slot) => slot.want === 'up')
     .every((slot) => {
-      const life = standing(world, slot)?.life;
+      const life = standing(registry, slot)?.life;
       return life !== undefined && (life.state === 'up' || life.state === 'failed' || life.hasFailed);
     });
 }
@@ -99,75 +99,75 @@ function isAtRest(world, { slots }) {
 /**
  * The seat that is wanted, or the one before it: where a restart has failed in another slot, this
  * one has not been begun, and goes on as it was.
- * @param {World} world
- * @param {SlotWish} wish
+ * @param {Registry} registry
+ * @param {DesiredSlot} slot
  */
-function standing(world, { id, generation }) {
-  return seatsOfSlot(world, id)
+function standing(registry, { id, generation }) {
+  return seatsOfSlot(registry, id)
     .filter((seat) => seat.generation <= generation)
     .at(-1);
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {number} id
  * @param {number} generation  At least.
  * @param {string} method
  * @returns {Outcome}
  */
-function slotOutcome(world, id, generation, method) {
-  const found = findSlot(world, id);
-  if (!found) return failure(world, id, DELETED);
-  const { ended } = memoryOf(world, id);
+function slotOutcome(registry, id, generation, method) {
+  const found = findSlot(registry, id);
+  if (!found) return failure(registry, id, DELETED);
+  const { ended } = slotHistoryOf(registry, id);
   if (ended && ended.generation >= generation) {
-    if (!ended.isOk) return failure(world, id, lastDeath(world, id));
+    if (!ended.isOk) return failure(registry, id, lastDeath(registry, id));
     // What somebody has started again since is not waited for.
-    return { state: found.wish.generation <= ended.generation && hasProcess(world, id) ? 'pending' : 'done' };
+    return { state: found.slot.generation <= ended.generation && hasProcess(registry, id) ? 'pending' : 'done' };
   }
-  if (found.wish.want === 'down') return failure(world, id, 'was stopped by another command');
-  if (found.wish.generation < generation) return failure(world, id, GIVEN_BACK);
-  const seat = standing(world, found.wish);
+  if (found.slot.want === 'down') return failure(registry, id, 'was stopped by another command');
+  if (found.slot.generation < generation) return failure(registry, id, GIVEN_BACK);
+  const seat = standing(registry, found.slot);
   const life = seat && seat.generation >= generation ? seat.life : undefined;
-  if (life?.state === 'up') return { state: isReplacing(world, found.wish, method) ? 'pending' : 'done' };
+  if (life?.state === 'up') return { state: isReplacing(registry, found.slot, method) ? 'pending' : 'done' };
   const hasFailed = life && (life.hasFailed || life.state === 'backoff' || life.state === 'failed');
-  return hasFailed ? failure(world, id, lastDeath(world, id)) : { state: 'pending' };
+  return hasFailed ? failure(registry, id, lastDeath(registry, id)) : { state: 'pending' };
 }
 
 /**
  * A reload is over when the old ones are gone: parked until the rollback window closes, or with
  * their last clients. An update of the manager replaces only the processes of a keeper that made
  * way.
- * @param {World} world
- * @param {SlotWish} wish
+ * @param {Registry} registry
+ * @param {DesiredSlot} slot
  * @param {string} method
  */
-function isReplacing(world, { id, former }, method) {
-  if (method === 'reload' || method === 'apply') return Boolean(former) || seatsOfSlot(world, id).length > 1;
+function isReplacing(registry, { id, former }, method) {
+  if (method === 'reload' || method === 'apply') return Boolean(former) || seatsOfSlot(registry, id).length > 1;
   return (
     method === 'update' &&
-    [...world.instances.values()].some((instance) => instance.label.id === id && instance.isOrphan)
+    [...registry.instances.values()].some((instance) => instance.label.id === id && instance.isOrphan)
   );
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {number} id
  */
-function lastDeath(world, id) {
-  const death = memoryOf(world, id).deaths.at(-1);
-  return death ? describeDeath(death, findSlot(world, id)?.app.spec ?? null) : 'did not get up';
+function lastDeath(registry, id) {
+  const death = slotHistoryOf(registry, id).deaths.at(-1);
+  return death ? describeDeath(death, findSlot(registry, id)?.app.spec ?? null) : 'did not get up';
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {number} id
  * @param {string} reason
  * @returns {Outcome}
  */
-function failure(world, id, reason) {
-  const found = findSlot(world, id);
-  const { lastLines = [], listenFailure } = memoryOf(world, id).deaths.at(-1) ?? {};
-  const place = { id, name: found?.app.spec.name ?? '', slot: found?.wish.slot ?? 0 };
+function failure(registry, id, reason) {
+  const found = findSlot(registry, id);
+  const { lastLines = [], listenFailure } = slotHistoryOf(registry, id).deaths.at(-1) ?? {};
+  const place = { id, name: found?.app.spec.name ?? '', slot: found?.slot.slot ?? 0 };
   return { state: 'failed', notUp: [{ ...place, reason, lastLines, ...(listenFailure ? { listenFailure } : {}) }] };
 }
 

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { trialOf } from '../rollout/readiness.js';
+import { readinessOf } from '../rollout/readiness.js';
 import { findSlot, occupiedSlots, seatsOfSlot } from '../state/registry.js';
 import { outcomeOf } from './outcome.js';
 
 /** @import { Progress, Waiting, WaitingPhase } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Cancel } from '../host/clock.js' */
 /** @import { State } from '../policy/seat.js' */
-/** @import { Seat, World } from '../state/registry.js' */
+/** @import { Seat, Registry } from '../state/registry.js' */
 /** @import { ChangeContext } from './change.js' */
 /** @import { Receipt } from './outcome.js' */
 
@@ -66,7 +66,7 @@ function createReporter({ control, parts }, receipt, client) {
   let hasNews = false;
 
   function report() {
-    const now = progressOf(control.world, receipt, parts.clock.nowMs());
+    const now = progressOf(control.registry, receipt, parts.clock.nowMs());
     if (reported && isSame(reported, now)) return;
     reported = now;
     client.notify('progress', now);
@@ -110,35 +110,37 @@ const PHASES = {
 
 /**
  * How far a request has come: how many slots are as it wants them, and what the others wait for.
- * @param {World} world
+ * @param {Registry} registry
  * @param {Receipt} receipt
  * @param {number} nowMs
  * @returns {Progress}
  */
-function progressOf(world, receipt, nowMs) {
+function progressOf(registry, receipt, nowMs) {
   const { up, gone, token } = receipt;
-  const occupied = gone.length > 0 ? occupiedSlots(world) : new Set();
+  const occupied = gone.length > 0 ? occupiedSlots(registry) : new Set();
   const pending = [
     ...up
-      .filter((one) => outcomeOf(world, { ...receipt, up: [one], gone: [] }).state === 'pending')
+      .filter((one) => outcomeOf(registry, { ...receipt, up: [one], gone: [] }).state === 'pending')
       .map(({ id }) => id),
     ...gone.filter((id) => occupied.has(id)),
   ];
-  const waiting = pending.flatMap((id) => seatsOfSlot(world, id).flatMap((seat) => waitOf(world, seat, nowMs) ?? []));
+  const waiting = pending.flatMap((id) =>
+    seatsOfSlot(registry, id).flatMap((seat) => waitOf(registry, seat, nowMs) ?? []),
+  );
   return { token, done: up.length + gone.length - pending.length, total: up.length + gone.length, waiting };
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {Seat} seat
  * @param {number} nowMs
  * @returns {Waiting | null}  Null if the seat waits for nothing.
  */
-function waitOf(world, seat, nowMs) {
+function waitOf(registry, seat, nowMs) {
   const phase = PHASES[seat.life.state];
   if (!phase) return null;
   const { id, name, slot } = seat;
-  const endsAtMs = phase === 'parked' ? (findSlot(world, id)?.app.rollout.windowEndsAtMs ?? null) : seat.untilMs;
+  const endsAtMs = phase === 'parked' ? (findSlot(registry, id)?.app.rollout.windowEndsAtMs ?? null) : seat.untilMs;
   return {
     id,
     name,
@@ -146,6 +148,6 @@ function waitOf(world, seat, nowMs) {
     phase,
     forMs: Math.max(0, nowMs - seat.sinceMs),
     leftMs: endsAtMs === null ? null : Math.max(0, endsAtMs - nowMs),
-    detail: seat.life.state === 'starting' ? trialOf(world, seat).missing : null,
+    detail: seat.life.state === 'starting' ? readinessOf(registry, seat).missing : null,
   };
 }

@@ -26,7 +26,7 @@ export async function beginReload(context, { token, by, choose, change, name }) 
   const changedSpecs = (/** @type {Desired} */ desired) => specsOf(desired, choose(desired)).map(change);
   const fresh = await readSpawnInputs(context, token, changedSpecs);
   // A request that is sent again has passed the preflight already.
-  if (!control.hasSeen(token)) await parts.preflight(changedSpecs(control.world.desired).map(fresh.fill));
+  if (!control.hasSeen(token)) await parts.preflight(changedSpecs(control.registry.desired).map(fresh.fill));
   return control.mutate('reload', token, (desired) => {
     const ids = choose(desired);
     const rename = renameApp(desired, ids, name);
@@ -53,6 +53,6 @@ function replaceSlots(control, desired, ids, { change, by }) {
   const idle = ids.filter((id) => !guardedIds.has(id));
   const serving = ids.filter((id) => guardedIds.has(id));
   const started = renew(changeSpecs(desired, idle, change), idle, by, 'reload');
-  const guarded = reload(started.desired, serving, by, { change, ...rolloutFacts(control.world) });
+  const guarded = reload(started.desired, serving, by, { change, ...rolloutFacts(control.registry) });
   return merge(started, guarded);
 }

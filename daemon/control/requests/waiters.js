@@ -2,7 +2,7 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { reloadError } from '../rollout/reload-error.js';
 import { notUpError, outcomeOf } from './outcome.js';
 
-/** @import { World } from '../state/registry.js' */
+/** @import { Registry } from '../state/registry.js' */
 /** @import { Receipt } from './outcome.js' */
 
 /**
@@ -23,25 +23,25 @@ import { notUpError, outcomeOf } from './outcome.js';
  */
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @returns {Waiters}
  */
-export function createWaiters(world) {
+export function createWaiters(registry) {
   /** @type {Set<Waiter>} */
   const waiters = new Set();
 
   /** @param {Waiter} waiter */
   function answerOne(waiter) {
     const { receipt, resolve, reject } = waiter;
-    const outcome = outcomeOf(world, receipt);
-    const isCutShort = outcome.state === 'pending' && world.ending !== null && receipt.up.length > 0;
+    const outcome = outcomeOf(registry, receipt);
+    const isCutShort = outcome.state === 'pending' && registry.ending !== null && receipt.up.length > 0;
     if (outcome.state === 'pending' && !isCutShort) return waiter.onLook();
     waiters.delete(waiter);
     if (isCutShort) reject(new NclustError('ERR_NCLUST_SHUTTING_DOWN', 'The manager is being ended.'));
     else if (outcome.state === 'failed')
       reject(
         outcome.failed
-          ? reloadError(world, outcome.failed, receipt.up)
+          ? reloadError(registry, outcome.failed, receipt.up)
           : notUpError(outcome.notUp, { wanted: receipt.up.length, method: receipt.method }),
       );
     else resolve();

@@ -2,17 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { changeApps, withoutFormer, specOf, withSlots } from '../state/desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { AppWish, Change, Desired, Failure, Former, Rollout } from '../state/desired.js' */
-/** @import { SlotWish } from '../state/desired.js' */
+/** @import { DesiredApp, Change, Desired, Failure, Former, Rollout } from '../state/desired.js' */
+/** @import { DesiredSlot } from '../state/desired.js' */
 
 // The wishes of a guarded rollout. Slots get a new generation and keep a note of what they were;
 // when an instance fails, the note is what is wanted again.
 
 /**
  * What the facts say about an app when its reload begins.
- * @typedef {object} Ground
+ * @typedef {object} RolloutFacts
  * @property {(id: number, generation: number) => boolean} isUp
- * @property {(app: AppWish) => boolean} isBeside  Whether a new instance can run beside the one it
+ * @property {(app: DesiredApp) => boolean} isBeside  Whether a new instance can run beside the one it
  *   replaces.
  */
 
@@ -22,7 +22,7 @@ import { changeApps, withoutFormer, specOf, withSlots } from '../state/desired.j
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by
- * @param {Ground & { change: (spec: AppSpec) => AppSpec }} o
+ * @param {RolloutFacts & { change: (spec: AppSpec) => AppSpec }} o
  * @returns {Change}
  */
 export function reload(desired, ids, by, { change, isUp, isBeside }) {
@@ -48,10 +48,10 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
 
 /**
  * The rollout stops where it is: what is up stays, everything else becomes what it was.
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {Failure} failure
- * @param {Ground['isUp']} isUp
- * @returns {AppWish}
+ * @param {RolloutFacts['isUp']} isUp
+ * @returns {DesiredApp}
  */
 export function haltRollout(app, failure, isUp) {
   const slots = app.slots.map((slot) => (isUp(slot.id, slot.generation) ? withoutFormer(slot) : asBefore(slot)));
@@ -61,9 +61,9 @@ export function haltRollout(app, failure, isUp) {
 /**
  * Everything becomes what it was. Parked instances are there at once; in their slots the new ones
  * serve until then.
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {Failure} failure
- * @returns {AppWish}
+ * @returns {DesiredApp}
  */
 export function rollBack(app, failure) {
   const rollout = {
@@ -79,8 +79,8 @@ export function rollBack(app, failure) {
 
 /**
  * It has come about.
- * @param {AppWish} app
- * @returns {AppWish}
+ * @param {DesiredApp} app
+ * @returns {DesiredApp}
  */
 export function finishRollout(app) {
   return withSlots(
@@ -90,8 +90,8 @@ export function finishRollout(app) {
 }
 
 /**
- * @param {SlotWish} slot
- * @param {Ground['isUp']} isUp
+ * @param {DesiredSlot} slot
+ * @param {RolloutFacts['isUp']} isUp
  */
 function formerOf(slot, isUp) {
   return slot.former && !isUp(slot.id, slot.generation)
@@ -100,8 +100,8 @@ function formerOf(slot, isUp) {
 }
 
 /**
- * @param {SlotWish} slot
- * @returns {SlotWish}
+ * @param {DesiredSlot} slot
+ * @returns {DesiredSlot}
  */
 function asBefore(slot) {
   if (!slot.former) return slot;

@@ -2,9 +2,9 @@ import { tell } from '../keeper-link/tell.js';
 import { findApp } from '../state/desired.js';
 import { seatsOf } from '../state/registry.js';
 
-/** @import { Core } from '../keeper-link/tell.js' */
-/** @import { AppWish } from '../state/desired.js' */
-/** @import { Instance, World } from '../state/registry.js' */
+/** @import { LoopContext } from '../keeper-link/tell.js' */
+/** @import { DesiredApp } from '../state/desired.js' */
+/** @import { Instance, Registry } from '../state/registry.js' */
 
 /**
  * What an instance reports of a span of time.
@@ -17,7 +17,7 @@ import { seatsOf } from '../state/registry.js';
 
 /**
  * An instance in a rollout with a rollback window. No other instance is watched.
- * @typedef {object} Pulse
+ * @typedef {object} Sample
  * @property {string} name  Of the app.
  * @property {number} slot
  * @property {number} generation
@@ -70,24 +70,24 @@ const SILENT_MS = 3_000;
 
 /**
  * Watches exactly those instances of an app whose figures are needed.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {string} name
  */
-export function watchInstances(core, name) {
-  const { world } = core;
-  const rollout = findApp(world.desired, name)?.rollout;
-  const isNeeded = Boolean(rollout?.isGuarded && rollout.windowMs && !world.ending);
-  if (!isNeeded && ![...world.pulses.values()].some((pulse) => pulse.name === name)) return;
+export function watchInstances(context, name) {
+  const { registry } = context;
+  const rollout = findApp(registry.desired, name)?.rollout;
+  const isNeeded = Boolean(rollout?.isGuarded && rollout.windowMs && !registry.ending);
+  if (!isNeeded && ![...registry.samples.values()].some((sample) => sample.name === name)) return;
   const serving = new Map(
     isNeeded
-      ? seatsOf(world, name)
+      ? seatsOf(registry, name)
           .filter((seat) => seat.life.state === 'up')
           .map((seat) => [seat.instanceId ?? '', seat])
       : [],
   );
   for (const [instanceId, { slot, generation }] of serving) {
-    if (world.pulses.has(instanceId)) continue;
-    world.pulses.set(instanceId, {
+    if (registry.samples.has(instanceId)) continue;
+    registry.samples.set(instanceId, {
       name,
       slot,
       generation,
@@ -96,49 +96,49 @@ export function watchInstances(core, name) {
       isSilent: false,
       spans: [],
     });
-    tell(core, 'watch', { instanceId, everyMs: REPORT_EVERY_MS });
+    tell(context, 'watch', { instanceId, everyMs: REPORT_EVERY_MS });
   }
-  for (const [instanceId, pulse] of world.pulses) {
-    if (pulse.name !== name || serving.has(instanceId)) continue;
-    if (pulse.isWatched) unwatch(core, instanceId);
-    pulse.isWatched = false;
+  for (const [instanceId, sample] of registry.samples) {
+    if (sample.name !== name || serving.has(instanceId)) continue;
+    if (sample.isWatched) unwatch(context, instanceId);
+    sample.isWatched = false;
     // The figures of the old ones are the measure until the end.
-    if (!isNeeded) world.pulses.delete(instanceId);
+    if (!isNeeded) registry.samples.delete(instanceId);
   }
 }
 
 /**
  * Takes the report of a watched instance.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {Instance} instance
  * @param {Omit<Span, 'atMs'>} data
  */
-export function recordSample(core, { instanceId }, { responses, errors, delayP99Ms }) {
-  const pulse = core.world.pulses.get(instanceId);
+export function recordSample(context, { instanceId }, { responses, errors, delayP99Ms }) {
+  const sample = context.registry.samples.get(instanceId);
   // A control that died has asked for it, for a rollout that is over.
-  if (!pulse?.isWatched) return unwatch(core, instanceId);
-  const span = { responses, errors, delayP99Ms, atMs: core.parts.clock.nowMs() };
-  pulse.spans = [...pulse.spans, span].slice(-SPANS_KEPT);
+  if (!sample?.isWatched) return unwatch(context, instanceId);
+  const span = { responses, errors, delayP99Ms, atMs: context.parts.clock.nowMs() };
+  sample.spans = [...sample.spans, span].slice(-SPANS_KEPT);
   return undefined;
 }
 
 /**
  * Asks all watched instances of an app whether their event loops turn.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {string} name
  */
-export function pingInstances(core, name) {
-  for (const [instanceId, pulse] of core.world.pulses) {
-    const standsStill = () => Boolean(core.world.instances.get(instanceId)?.snapshots);
-    if (pulse.name !== name || !pulse.isWatched || pulse.isAsked || standsStill()) continue;
-    pulse.isAsked = true;
+export function pingInstances(context, name) {
+  for (const [instanceId, sample] of context.registry.samples) {
+    const standsStill = () => Boolean(context.registry.instances.get(instanceId)?.snapshots);
+    if (sample.name !== name || !sample.isWatched || sample.isAsked || standsStill()) continue;
+    sample.isAsked = true;
     const onAnswer = (/** @type {boolean} */ isLate) => {
       const isSilent = isLate && !standsStill();
-      Object.assign(pulse, { isAsked: false, isSilent });
-      if (isSilent) core.dispatch({ type: 'changed', names: [name] });
+      Object.assign(sample, { isAsked: false, isSilent });
+      if (isSilent) context.dispatch({ type: 'changed', names: [name] });
     };
     // Any other refusal means that the instance has exited, which the keeper reports by itself.
-    core.link?.request('ask', { instanceId, timeoutMs: SILENT_MS }).then(
+    context.link?.request('ask', { instanceId, timeoutMs: SILENT_MS }).then(
       () => onAnswer(false),
       (error) => onAnswer(error.code === 'ETIMEDOUT'),
     );
@@ -146,43 +146,43 @@ export function pingInstances(core, name) {
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {string} instanceId
  */
-function unwatch(core, instanceId) {
-  const instance = core.world.instances.get(instanceId);
-  if (instance && !instance.exit) tell(core, 'watch', { instanceId, everyMs: 0 });
+function unwatch(context, instanceId) {
+  const instance = context.registry.instances.get(instanceId);
+  if (instance && !instance.exit) tell(context, 'watch', { instanceId, everyMs: 0 });
 }
 
 /**
  * The figure in which the new instances of an app are worse than the old ones, in words; null when
  * there is none.
- * @param {World} world
- * @param {AppWish} app
+ * @param {Registry} registry
+ * @param {DesiredApp} app
  * @param {number} nowMs
  */
-export function findComplaint(world, app, nowMs) {
+export function findComplaint(registry, app, nowMs) {
   const generations = new Set(app.slots.flatMap((slot) => (slot.former ? slot.generation : [])));
-  const mine = [...world.pulses.values()].filter((pulse) => pulse.name === app.spec.name);
-  const old = mine.filter((pulse) => !generations.has(pulse.generation));
-  const renewed = mine.filter((pulse) => generations.has(pulse.generation));
+  const mine = [...registry.samples.values()].filter((sample) => sample.name === app.spec.name);
+  const old = mine.filter((sample) => !generations.has(sample.generation));
+  const renewed = mine.filter((sample) => generations.has(sample.generation));
   return findSilence(renewed) ?? findErrors(renewed, old, nowMs) ?? findDelay(renewed, old);
 }
 
-/** @param {Pulse[]} renewed */
+/** @param {Sample[]} renewed */
 function findSilence(renewed) {
-  const silent = renewed.find((pulse) => pulse.isWatched && pulse.isSilent);
+  const silent = renewed.find((sample) => sample.isWatched && sample.isSilent);
   return silent ? `the event loop of instance ${silent.slot} has not answered for ${SILENT_MS / 1_000}s` : null;
 }
 
 /**
- * @param {Pulse[]} renewed
- * @param {Pulse[]} old
+ * @param {Sample[]} renewed
+ * @param {Sample[]} old
  * @param {number} nowMs
  */
 function findErrors(renewed, old, nowMs) {
-  const recent = sum(renewed.flatMap((pulse) => pulse.spans.filter((span) => span.atMs > nowMs - RECENT_MS)));
-  const before = sum(old.flatMap((pulse) => pulse.spans));
+  const recent = sum(renewed.flatMap((sample) => sample.spans.filter((span) => span.atMs > nowMs - RECENT_MS)));
+  const before = sum(old.flatMap((sample) => sample.spans));
   const share = shareOf(recent);
   const oldShare = shareOf(before);
   if (share === null || share <= errorLimit(oldShare)) return null;
@@ -210,16 +210,16 @@ function errorLimit(oldShare) {
 }
 
 /**
- * @param {Pulse[]} renewed
- * @param {Pulse[]} old
+ * @param {Sample[]} renewed
+ * @param {Sample[]} old
  */
 function findDelay(renewed, old) {
-  const spans = old.flatMap((pulse) => pulse.spans);
+  const spans = old.flatMap((sample) => sample.spans);
   const before = spans.length > 0 ? spans.reduce((total, span) => total + span.delayP99Ms, 0) / spans.length : 0;
   const limitMs = Math.max(DELAY_MIN_MS, FACTOR * before);
   const slow = renewed.find(
-    (pulse) =>
-      pulse.spans.length >= DELAY_SPANS && pulse.spans.slice(-DELAY_SPANS).every((span) => span.delayP99Ms > limitMs),
+    (sample) =>
+      sample.spans.length >= DELAY_SPANS && sample.spans.slice(-DELAY_SPANS).every((span) => span.delayP99Ms > limitMs),
   );
   if (!slow) return null;
   const worst = Math.max(...slow.spans.slice(-DELAY_SPANS).map((span) => span.delayP99Ms));

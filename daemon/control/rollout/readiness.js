@@ -3,24 +3,24 @@ import { COMING } from '../policy/replace.js';
 import { findSlot, isWanted, seatOfInstance, seatsOf } from '../state/registry.js';
 
 /** @import { Address } from '../keeper-link/link.js' */
-/** @import { Trial } from '../policy/seat.js' */
-/** @import { Instance, Seat, World } from '../state/registry.js' */
+/** @import { Readiness } from '../policy/seat.js' */
+/** @import { Instance, Seat, Registry } from '../state/registry.js' */
 
 /**
  * What a seat has to show before connections come to it. Looks only at what is, so a control that
  * starts in the middle asks the same.
- * @param {World} world
+ * @param {Registry} registry
  * @param {Seat} seat
- * @returns {Trial}
+ * @returns {Readiness}
  */
-export function trialOf(world, seat) {
-  const instance = world.instances.get(seat.instanceId ?? '') ?? null;
-  const isOn = isOnTrial(world, seat);
+export function readinessOf(registry, seat) {
+  const instance = registry.instances.get(seat.instanceId ?? '') ?? null;
+  const isProbationary = isOnProbation(registry, seat);
   const { startedAtMs = null } = instance ?? {};
   return {
-    isOn,
-    door: doorOf(world, seat, isOn, instance),
-    ...missingOf(world, seat, isOn, instance),
+    isOnProbation: isProbationary,
+    gate: gateOf(registry, seat, isProbationary, instance),
+    ...missingOf(registry, seat, isProbationary, instance),
     startedAtMs,
     bootedAtMs: bootedAtOf(seat, instance),
   };
@@ -29,68 +29,68 @@ export function trialOf(world, seat) {
 /**
  * Whether a guarded rollout is putting this seat in the place of an older one. What fails here is
  * not tried again.
- * @param {World} world
+ * @param {Registry} registry
  * @param {Pick<Seat, 'id' | 'generation'>} seat
  */
-export function isOnTrial(world, { id, generation }) {
-  const found = findSlot(world, id);
+export function isOnProbation(registry, { id, generation }) {
+  const found = findSlot(registry, id);
   return Boolean(
     found?.app.rollout.isGuarded &&
-    found.wish.former &&
-    found.wish.want === 'up' &&
-    found.wish.generation === generation,
+    found.slot.former &&
+    found.slot.want === 'up' &&
+    found.slot.generation === generation,
   );
 }
 
 /**
  * Whether an instance of a reload has not been let in (yet).
- * @param {World} world
+ * @param {Registry} registry
  * @param {Instance} instance
  */
-export function isKeptOut(world, { instanceId, label, isGated }) {
+export function isKeptOut(registry, { instanceId, label, isGated }) {
   if (isGated || label.isGated) return isGated;
   // What has no gate is let in when it is up.
-  const seat = seatOfInstance(world, instanceId);
+  const seat = seatOfInstance(registry, instanceId);
   return (
     seat !== null &&
-    isOnTrial(world, seat) &&
+    isOnProbation(registry, seat) &&
     (COMING.has(seat.life.state) || seat.life.asked?.cause === 'boot-timeout')
   );
 }
 
 /**
- * Whether an instance has done what `trialOf` was missing.
- * @param {World} world
+ * Whether an instance has done what `readinessOf` was missing.
+ * @param {Registry} registry
  * @param {Seat} seat
  */
-export function hasShownUp(world, seat) {
-  const instance = world.instances.get(seat.instanceId ?? '');
+export function hasShownUp(registry, seat) {
+  const instance = registry.instances.get(seat.instanceId ?? '');
   if (!instance) return false;
   // With nothing else to wait for, a listening socket is as good as the age.
-  return trialOf(world, seat).missing === null && (seat.spec?.waitReady || instance.addresses.length > 0);
+  return readinessOf(registry, seat).missing === null && (seat.spec?.waitReady || instance.addresses.length > 0);
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {Seat} seat
- * @param {boolean} isOn
+ * @param {boolean} isProbationary
  * @param {Instance | null} instance
- * @returns {Trial['door']}
+ * @returns {Readiness['gate']}
  */
-function doorOf(world, seat, isOn, instance) {
-  if (isOn) return isProven(world, seat) ? 'gated' : 'canary';
+function gateOf(registry, seat, isProbationary, instance) {
+  if (isProbationary) return isProven(registry, seat) ? 'gated' : 'canary';
   if (!instance?.isGated) return 'open';
   // Of a generation that was overtaken: it stays out until the plan ends it.
-  return isWanted(world, seat) ? 'gated' : 'canary';
+  return isWanted(registry, seat) ? 'gated' : 'canary';
 }
 
 /**
  * Whether another instance of this generation has passed.
- * @param {World} world
+ * @param {Registry} registry
  * @param {Seat} seat
  */
-function isProven(world, seat) {
-  return seatsOf(world, seat.name).some(
+function isProven(registry, seat) {
+  return seatsOf(registry, seat.name).some(
     (other) => other.generation === seat.generation && other.id !== seat.id && other.life.state === 'up',
   );
 }
@@ -116,13 +116,13 @@ function bootedAtOf({ spec }, instance) {
 const REFUSALS = ['EADDRINUSE', 'EACCES'];
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {Seat} seat
- * @param {boolean} isOn
+ * @param {boolean} isProbationary
  * @param {Instance | null} instance
- * @returns {Pick<Trial, 'missing' | 'isLoading' | 'isUnheard' | 'isRefused'>}
+ * @returns {Pick<Readiness, 'missing' | 'isLoading' | 'isUnheard' | 'isRefused'>}
  */
-function missingOf(world, seat, isOn, instance) {
+function missingOf(registry, seat, isProbationary, instance) {
   const isLoading = instance !== null && instance.startedAtMs !== null && bootedAtOf(seat, instance) === null;
   // Who says that it is ready knows best.
   const word = seat.spec?.waitReady
@@ -134,7 +134,7 @@ function missingOf(world, seat, isOn, instance) {
       : null;
   const failure = instance?.addresses.length === 0 ? instance.listenFailure : null;
   const isUnheard = failure !== null && seat.spec?.mode === 'cluster' && !seat.spec.waitReady;
-  const lacking = isOn ? placeMissing(world, seat, instance) : null;
+  const lacking = isProbationary ? placeMissing(registry, seat, instance) : null;
   const place = failure && (isUnheard || lacking !== null) ? `it ${describeListenFailure(failure)}` : lacking;
   return {
     missing: word ?? place,
@@ -145,17 +145,17 @@ function missingOf(world, seat, isOn, instance) {
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {Seat} seat
  * @param {Instance | null} instance
  * @returns {string | null}  Where it has to listen, and does not.
  */
-function placeMissing(world, seat, instance) {
+function placeMissing(registry, seat, instance) {
   const here = instance?.addresses ?? [];
-  const expected = expectedOf(world, seat);
+  const expected = expectedOf(registry, seat);
   const lacking = expected.filter((one) => !here.some((other) => isSame(one, other)));
   if (lacking.length === 0) return null;
-  if (findSlot(world, seat.id)?.app.rollout.isStrict === false)
+  if (findSlot(registry, seat.id)?.app.rollout.isStrict === false)
     return here.length > 0 ? null : 'it did not listen anywhere';
   const elsewhere = here.filter((one) => !expected.some((other) => isSame(one, other)));
   return (
@@ -167,17 +167,17 @@ function placeMissing(world, seat, instance) {
 /**
  * Where the older instances listen that serve the same clients: all of them, or in fork mode the
  * one in the same slot.
- * @param {World} world
+ * @param {Registry} registry
  * @param {Seat} seat
  */
-function expectedOf(world, seat) {
-  const older = seatsOf(world, seat.name).filter(
+function expectedOf(registry, seat) {
+  const older = seatsOf(registry, seat.name).filter(
     (other) =>
       other.generation < seat.generation &&
       (other.life.state === 'up' || other.life.state === 'parked') &&
       (seat.spec?.mode === 'cluster' || other.id === seat.id),
   );
-  const [first = [], ...others] = older.map((other) => world.instances.get(other.instanceId ?? '')?.addresses ?? []);
+  const [first = [], ...others] = older.map((other) => registry.instances.get(other.instanceId ?? '')?.addresses ?? []);
   return first.filter((address) => others.every((addresses) => addresses.some((other) => isSame(address, other))));
 }
 

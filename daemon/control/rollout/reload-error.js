@@ -4,8 +4,8 @@ import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { seatsOfSlot } from '../state/registry.js';
 
 /** @import { Receipt } from '../requests/outcome.js' */
-/** @import { AppWish, Failure, SlotWish } from '../state/desired.js' */
-/** @import { World } from '../state/registry.js' */
+/** @import { DesiredApp, Failure, DesiredSlot } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
 
 /**
  * One that serves in the place of those that failed.
@@ -18,15 +18,15 @@ import { seatsOfSlot } from '../state/registry.js';
 
 /**
  * Why a reload did not come about, and what runs instead.
- * @param {World} world
- * @param {AppWish} app  With its failure.
+ * @param {Registry} registry
+ * @param {DesiredApp} app  With its failure.
  * @param {Receipt['up']} asked  What the request wanted. The generation that failed may be a later
  *   one.
  */
-export function reloadError(world, app, asked) {
+export function reloadError(registry, app, asked) {
   const { name } = app.spec;
   const { kind, reason, slots } = /** @type {Failure} */ (app.rollout.failure);
-  const serving = app.slots.flatMap((slot) => servingIn(world, app, slot, asked));
+  const serving = app.slots.flatMap((slot) => servingIn(registry, app, slot, asked));
   const running = serving.map(({ slot, generation }) => ({ slot, generation }));
   const missing = app.slots.filter(({ slot, want }) => want === 'up' && !serving.some((one) => one.slot === slot));
   const [failure] = slots.flatMap(({ listenFailure }) => listenFailure ?? []);
@@ -51,7 +51,7 @@ function alone(name) {
 }
 
 /**
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @returns {string | null}  One sentence for people, about an app that was rolled back last.
  */
 export function describeRollback({ spec, rollout: { failure } }) {
@@ -60,20 +60,20 @@ export function describeRollback({ spec, rollout: { failure } }) {
 }
 
 /**
- * @param {World} world
- * @param {AppWish} app
- * @param {SlotWish} wish
+ * @param {Registry} registry
+ * @param {DesiredApp} app
+ * @param {DesiredSlot} slot
  * @param {Receipt['up']} asked
  * @returns {Running[]}  One, or none.
  */
-function servingIn(world, { rollout }, { id, slot }, asked) {
+function servingIn(registry, { rollout }, { id, slot }, asked) {
   const { generation: failed, atMs } = /** @type {Failure} */ (rollout.failure);
   const newest = asked.find((one) => one.id === id)?.generation ?? failed;
-  const seats = seatsOfSlot(world, id)
+  const seats = seatsOfSlot(registry, id)
     .filter((seat) => seat.life.state === 'up')
     .slice(-1);
   return seats.map(({ generation, instanceId }) => {
-    const startedAtMs = world.instances.get(instanceId ?? '')?.startedAtMs ?? 0;
+    const startedAtMs = registry.instances.get(instanceId ?? '')?.startedAtMs ?? 0;
     return { slot, generation, isNew: generation >= newest, isAnew: startedAtMs >= atMs };
   });
 }

@@ -3,14 +3,14 @@
 // Start at: reload() in changes.js, then trialOf() in readiness.js and this file.
 import { describeDeath } from '../../../lib/shared/death-text.js';
 import { findApp, replaceApp, specOf } from '../state/desired.js';
-import { memoryOf, seatKey, seatsOfSlot } from '../state/registry.js';
+import { slotHistoryOf, seatKey, seatsOfSlot } from '../state/registry.js';
 import { finishRollout, haltRollout, rollBack } from './changes.js';
 import { pingInstances, findComplaint } from './compare.js';
 
 /** @import { Cancel } from '../host/clock.js' */
-/** @import { Core } from '../keeper-link/tell.js' */
-/** @import { AppWish, Failure, SlotWish } from '../state/desired.js' */
-/** @import { World } from '../state/registry.js' */
+/** @import { LoopContext } from '../keeper-link/tell.js' */
+/** @import { DesiredApp, Failure, DesiredSlot } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
 
 /** How often new instances are asked whether they still answer while a window is open, in ms. */
 const ASK_EVERY_MS = 1_000;
@@ -28,59 +28,59 @@ const ASK_EVERY_MS = 1_000;
  * when an instance has failed, or when all is done. It looks only at how things stand, so the next
  * control comes to the same conclusion; but for how the old instances did, which only the one that
  * watched them knows.
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {string} name
  */
-export function guard(core, name) {
-  const { world } = core;
-  const app = findApp(world.desired, name);
-  if (!app?.rollout.isGuarded || world.ending) return closeWindow(world, name);
+export function superviseRollout(context, name) {
+  const { registry } = context;
+  const app = findApp(registry.desired, name);
+  if (!app?.rollout.isGuarded || registry.ending) return closeWindow(registry, name);
   const slots = app.slots.filter((slot) => slot.former && slot.want === 'up');
-  const fault = faultOf(core, app, slots);
-  if (fault) return giveUp(core, app, slots, fault);
-  if (slots.some((slot) => !isUp(world, slot.id, slot.generation))) return undefined;
-  return isWindowOpen(core, app, slots) ? undefined : conclude(core, app, finishRollout(app), 'rollout-done');
+  const fault = faultOf(context, app, slots);
+  if (fault) return giveUp(context, app, slots, fault);
+  if (slots.some((slot) => !isUp(registry, slot.id, slot.generation))) return undefined;
+  return isWindowOpen(context, app, slots) ? undefined : conclude(context, app, finishRollout(app), 'rollout-done');
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {number} id
  * @param {number} generation
  */
-export function isUp(world, id, generation) {
-  return world.seats.get(seatKey(id, generation))?.life.state === 'up';
+export function isUp(registry, id, generation) {
+  return registry.seats.get(seatKey(id, generation))?.life.state === 'up';
 }
 
 /**
- * @param {Core} core
- * @param {AppWish} app
- * @param {SlotWish[]} slots
+ * @param {LoopContext} core
+ * @param {DesiredApp} app
+ * @param {DesiredSlot[]} slots
  * @returns {Pick<Failure, 'reason' | 'slots'> | null}
  */
-function faultOf({ world, parts }, app, slots) {
-  const failed = slots.filter((slot) => hasFailed(world, slot)).map((slot) => notUpOf(world, app, slot));
+function faultOf({ registry, parts }, app, slots) {
+  const failed = slots.filter((slot) => hasFailed(registry, slot)).map((slot) => notUpOf(registry, app, slot));
   if (failed.length > 0) return { reason: `instance ${failed[0].slot} ${failed[0].reason}`, slots: failed };
-  const complaint = findComplaint(world, app, parts.clock.nowMs());
+  const complaint = findComplaint(registry, app, parts.clock.nowMs());
   return complaint ? { reason: complaint, slots: [] } : null;
 }
 
 /**
- * @param {World} world
- * @param {SlotWish} slot
+ * @param {Registry} registry
+ * @param {DesiredSlot} slot
  */
-function hasFailed(world, { id, generation }) {
-  return world.seats.get(seatKey(id, generation))?.life.state === 'failed';
+function hasFailed(registry, { id, generation }) {
+  return registry.seats.get(seatKey(id, generation))?.life.state === 'failed';
 }
 
 /**
- * @param {Core} core
- * @param {AppWish} app
- * @param {SlotWish[]} slots
+ * @param {LoopContext} context
+ * @param {DesiredApp} app
+ * @param {DesiredSlot[]} slots
  * @param {Pick<Failure, 'reason' | 'slots'>} fault
  */
-function giveUp(core, app, slots, fault) {
-  const { world, parts } = core;
-  const isBackWanted = (app.rollout.windowMs ?? 0) > 0 && slots.some((slot) => hasReplaced(world, slot));
+function giveUp(context, app, slots, fault) {
+  const { registry, parts } = context;
+  const isBackWanted = (app.rollout.windowMs ?? 0) > 0 && slots.some((slot) => hasReplaced(registry, slot));
   /** @type {Failure} */
   const failure = {
     kind: isBackWanted ? 'rolled-back' : 'halted',
@@ -90,30 +90,30 @@ function giveUp(core, app, slots, fault) {
   };
   const next = isBackWanted
     ? rollBack(app, failure)
-    : haltRollout(app, failure, (id, generation) => isUp(world, id, generation));
-  conclude(core, app, next, isBackWanted ? 'rollout-rolled-back' : 'rollout-halted');
+    : haltRollout(app, failure, (id, generation) => isUp(registry, id, generation));
+  conclude(context, app, next, isBackWanted ? 'rollout-rolled-back' : 'rollout-halted');
 }
 
 /**
  * Whether a newer instance serves in the place of the one that was there: one of this rollout, or
  * of its beginning, when the keeper died since.
- * @param {World} world
- * @param {SlotWish} slot
+ * @param {Registry} registry
+ * @param {DesiredSlot} slot
  */
-function hasReplaced(world, { id, former }) {
-  return seatsOfSlot(world, id).some(
+function hasReplaced(registry, { id, former }) {
+  return seatsOfSlot(registry, id).some(
     (seat) => seat.life.state === 'up' && former !== undefined && seat.generation > former.generation,
   );
 }
 
 /**
- * @param {World} world
- * @param {AppWish} app
- * @param {SlotWish} slot
+ * @param {Registry} registry
+ * @param {DesiredApp} app
+ * @param {DesiredSlot} slot
  */
-function notUpOf(world, app, { id, slot, generation }) {
-  const { deaths } = memoryOf(world, id);
-  const instanceId = world.seats.get(seatKey(id, generation))?.instanceId;
+function notUpOf(registry, app, { id, slot, generation }) {
+  const { deaths } = slotHistoryOf(registry, id);
+  const instanceId = registry.seats.get(seatKey(id, generation))?.instanceId;
   const death = deaths.find((one) => one.instanceId === instanceId) ?? deaths.at(-1);
   const reason = death ? describeDeath(death, specOf(app, generation)) : 'did not get up';
   const { lastLines = [], listenFailure } = death ?? {};
@@ -121,36 +121,36 @@ function notUpOf(world, app, { id, slot, generation }) {
 }
 
 /**
- * @param {Core} core
- * @param {AppWish} app
- * @param {SlotWish[]} slots
+ * @param {LoopContext} context
+ * @param {DesiredApp} app
+ * @param {DesiredSlot[]} slots
  */
-function isWindowOpen(core, app, slots) {
-  const { world, parts } = core;
+function isWindowOpen(context, app, slots) {
+  const { registry, parts } = context;
   const { windowMs = 0, windowEndsAtMs = null } = app.rollout;
   if (windowMs === 0 || slots.length === 0) return false;
   const name = app.spec.name;
-  const open = world.windows.get(name);
+  const open = registry.windows.get(name);
   if (open && open.endsAtMs === windowEndsAtMs) return !open.isOver;
   const endsAtMs = windowEndsAtMs ?? parts.clock.nowMs() + windowMs;
   if (windowEndsAtMs === null)
-    conclude(core, app, { ...app, rollout: { ...app.rollout, windowEndsAtMs: endsAtMs } }, 'rollback-window-opened');
-  openWindow(core, name, endsAtMs, windowMs);
+    conclude(context, app, { ...app, rollout: { ...app.rollout, windowEndsAtMs: endsAtMs } }, 'rollback-window-opened');
+  openWindow(context, name, endsAtMs, windowMs);
   return true;
 }
 
 /**
- * @param {Core} core
+ * @param {LoopContext} context
  * @param {string} name
  * @param {number} endsAtMs
  * @param {number} windowMs
  */
-function openWindow(core, name, endsAtMs, windowMs) {
-  const { world, parts, dispatch } = core;
-  closeWindow(world, name);
+function openWindow(context, name, endsAtMs, windowMs) {
+  const { registry, parts, dispatch } = context;
+  closeWindow(registry, name);
   // No longer than it is, should the wall clock have been set back.
   const leftMs = Math.min(windowMs, Math.max(0, endsAtMs - parts.clock.nowMs()));
-  const cancelAsking = parts.clock.every(ASK_EVERY_MS, () => pingInstances(core, name));
+  const cancelAsking = parts.clock.every(ASK_EVERY_MS, () => pingInstances(context, name));
   const cancelEnd = parts.clock.after(leftMs, () => {
     window.isOver = true;
     dispatch({ type: 'changed', names: [name] });
@@ -160,11 +160,11 @@ function openWindow(core, name, endsAtMs, windowMs) {
     cancelEnd();
   };
   const window = { endsAtMs, isOver: false, cancel };
-  world.windows.set(name, window);
+  registry.windows.set(name, window);
 }
 
 /**
- * @param {World} world
+ * @param {Registry} world
  * @param {string} name
  */
 function closeWindow({ windows }, name) {
@@ -175,23 +175,23 @@ function closeWindow({ windows }, name) {
 /**
  * On disk before anything acts on it. When it cannot be written it counts all the same: the next
  * control would come to the same conclusion.
- * @param {Core} core
- * @param {AppWish} before
- * @param {AppWish} after
+ * @param {LoopContext} core
+ * @param {DesiredApp} before
+ * @param {DesiredApp} after
  * @param {string} event
  */
-function conclude({ world, parts }, before, after, event) {
+function conclude({ registry, parts }, before, after, event) {
   const { failure } = after.rollout;
-  world.desired = replaceApp(world.desired, after);
-  parts.journal(event, {
+  registry.desired = replaceApp(registry.desired, after);
+  parts.managerLog(event, {
     app: after.spec.name,
     generation: before.generation,
     by: before.by,
     ...(failure ? { reason: failure.reason } : {}),
   });
   try {
-    parts.store.save(world.desired);
+    parts.store.save(registry.desired);
   } catch (error) {
-    parts.journal('state-write-failed', { message: /** @type {Error} */ (error).message });
+    parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
   }
 }

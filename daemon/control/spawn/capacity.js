@@ -3,8 +3,8 @@ import { seatsOf } from '../state/registry.js';
 
 /** @import { SystemLimits } from '../../../lib/shared/host/system-limits.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { AppWish, Change } from '../state/desired.js' */
-/** @import { World } from '../state/registry.js' */
+/** @import { DesiredApp, Change } from '../state/desired.js' */
+/** @import { Registry } from '../state/registry.js' */
 
 /**
  * The least that anything needs, so that only what cannot come about is refused. Measured with Node
@@ -31,13 +31,13 @@ const MANAGER_TASKS = 2 * TASKS.node;
  * @param {C} change
  * @param {object} o
  * @param {string} o.what  "Start".
- * @param {World} o.world
+ * @param {Registry} o.registry
  * @param {SystemLimits} o.limits
  * @returns {C}  The same.
  */
-export function assertFits(change, { what, world, limits }) {
+export function assertFits(change, { what, registry, limits }) {
   const loads = change.desired.apps
-    .map((app) => ({ name: app.spec.name, spec: app.spec, count: countOf(app, change, world) }))
+    .map((app) => ({ name: app.spec.name, spec: app.spec, count: countOf(app, change, registry) }))
     .filter(({ count }) => count > 0);
   const changed = [
     ...new Set(
@@ -87,13 +87,13 @@ function faultOf(loads, limits) {
 /**
  * Instances that serve and are wanted, and those that the change starts. In a reload one is there
  * twice, or with a rollback window all are.
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {Change} change
- * @param {World} world
+ * @param {Registry} registry
  */
-function countOf({ spec, slots, rollout }, { up }, world) {
+function countOf({ spec, slots, rollout }, { up }, registry) {
   const serving = new Set(
-    seatsOf(world, spec.name)
+    seatsOf(registry, spec.name)
       .filter(({ life }) => life.state === 'up')
       .map(({ id }) => id),
   );

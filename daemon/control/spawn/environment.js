@@ -15,7 +15,7 @@ import { readWhole } from '../host/read-bounded.js';
 
 /**
  * What was read for a generation that is about to begin.
- * @typedef {object} Fresh
+ * @typedef {object} SpawnInputs
  * @property {(spec: AppSpec) => AppSpec} fill  With what its files hold now. Throws
  *   ERR_NCLUST_ENV_FILE for files that another command has named meanwhile.
  * @property {<T extends Change>(change: T) => T} keep  Gives the secrets to the generations that
@@ -26,7 +26,7 @@ import { readWhole } from '../host/read-bounded.js';
  * Where the values of an environment come from that are not in the spec: they belong to a
  * generation.
  * @typedef {object} Environment
- * @property {(specs: AppSpec[]) => Promise<Fresh>} read  Reads the files and secrets of apps that a
+ * @property {(specs: AppSpec[]) => Promise<SpawnInputs>} read  Reads the files and secrets of apps that a
  *   new generation is to begin of, before anything is touched. Rejects with ERR_NCLUST_ENV_FILE,
  *   ERR_NCLUST_SECRET, ERR_NCLUST_BAD_SPEC.
  * @property {Secrets} secrets
@@ -35,7 +35,7 @@ import { readWhole } from '../host/read-bounded.js';
 /** A file this big is none of variables. */
 const FILE_MAX_BYTES = 1024 * 1024;
 
-/** For requests that were taken already. @type {Fresh} */
+/** For requests that were taken already. @type {SpawnInputs} */
 export const NOTHING_FRESH = { fill: (spec) => spec, keep: (change) => change };
 
 /**

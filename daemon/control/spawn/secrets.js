@@ -3,7 +3,7 @@ import { NoSecret, readSecret } from './secret-source.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { AppWish, Desired } from '../state/desired.js' */
+/** @import { DesiredApp, Desired } from '../state/desired.js' */
 
 /**
  * By variable.
@@ -15,11 +15,11 @@ import { NoSecret, readSecret } from './secret-source.js';
  * nowhere else.
  * @typedef {object} Secrets
  * @property {(spec: AppSpec) => Promise<Values>} read  Anew. Rejects with ERR_NCLUST_SECRET.
- * @property {(app: AppWish, generation: number) => Values | null} known  Of what was read for this
+ * @property {(app: DesiredApp, generation: number) => Values | null} known  Of what was read for this
  *   generation.
- * @property {(app: AppWish, generation: number, spec: AppSpec) => Promise<Values>} need  Those, or
+ * @property {(app: DesiredApp, generation: number, spec: AppSpec) => Promise<Values>} need  Those, or
  *   read anew. Asked for several instances at once, they are read once.
- * @property {(desired: Desired, app: AppWish, values: Values) => void} keep  For the newest
+ * @property {(desired: Desired, app: DesiredApp, values: Values) => void} keep  For the newest
  *   generation of an app. What is kept of generations that are over is forgotten.
  */
 
@@ -72,7 +72,7 @@ export function createSecrets({ clock, readOne = readSecret }) {
 /**
  * An app that was deleted and started anew under its name is another one, and one that was renamed
  * is the same.
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {number} generation
  */
 function keyOf({ spec, createdAtMs, scope = spec.name }, generation) {

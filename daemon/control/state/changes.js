@@ -4,7 +4,7 @@ import { resolveInstances } from '../../../lib/shared/host/cpus.js';
 import { changeApps, findApp, hasSlot, merge, replaceApp, withoutFormer, withSlots } from './desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { AppWish, Change, Desired, Rollout, SlotWish } from './desired.js' */
+/** @import { DesiredApp, Change, Desired, Rollout, DesiredSlot } from './desired.js' */
 
 /**
  * Adds apps. One that is there and idle takes the new spec and starts; one that is there and runs
@@ -35,7 +35,7 @@ export function startSpecs(desired, specs, { isForced, isIdle, cpus, nowMs }) {
 
 /**
  * @param {Desired} desired
- * @param {AppWish | null} app
+ * @param {DesiredApp | null} app
  * @param {AppSpec & { instances: number }} spec
  * @param {{ isRunning: boolean, nowMs: number }} o
  */
@@ -68,7 +68,7 @@ function startOne(desired, app, spec, { isRunning, nowMs }) {
  * keeps apart.
  * @param {Desired} desired
  * @param {string} name
- * @returns {Pick<AppWish, 'scope'>}
+ * @returns {Pick<DesiredApp, 'scope'>}
  */
 function ownScope({ apps, nextId }, name) {
   return apps.some(({ scope }) => scope === name) ? { scope: `${name}\t#${nextId}` } : {};
@@ -150,8 +150,8 @@ export function finishSlot(desired, id) {
 
 /**
  * Should a rollout that is under way fail, it stays stopped.
- * @param {SlotWish} slot
- * @returns {SlotWish}
+ * @param {DesiredSlot} slot
+ * @returns {DesiredSlot}
  */
 function stopped({ isDone: _, ...slot }) {
   return { ...slot, want: 'down', ...(slot.former ? { former: { ...slot.former, want: 'down' } } : {}) };
@@ -176,7 +176,7 @@ export function remove(desired, ids) {
  * Changes the number of slots of an app: new ones take the lowest free indexes and new ids, the
  * highest indexes leave first. An app that is stopped as a whole stays stopped.
  * @param {Desired} desired
- * @param {AppWish} app  Already in the list, with or without changes, or new.
+ * @param {DesiredApp} app  Already in the list, with or without changes, or new.
  * @param {number} count
  * @returns {Change}
  */
@@ -186,7 +186,7 @@ export function resize(desired, app, count) {
   const want = ordered.length === 0 || ordered.some((slot) => slot.want === 'up') ? 'up' : 'down';
   const used = new Set(kept.map((slot) => slot.slot));
   const place = placeOfNew(app, want);
-  /** @type {SlotWish[]} */
+  /** @type {DesiredSlot[]} */
   const added = [];
   for (let index = 0; kept.length + added.length < count; index++) {
     if (!used.has(index)) added.push({ slot: index, id: desired.nextId + added.length, want, ...place });
@@ -206,9 +206,9 @@ export function resize(desired, app, count) {
 /**
  * A new slot begins in the newest generation there is, and while a guarded rollout is under way it
  * is part of that.
- * @param {AppWish} app
- * @param {SlotWish['want']} want
- * @returns {Pick<SlotWish, 'generation' | 'former'>}
+ * @param {DesiredApp} app
+ * @param {DesiredSlot['want']} want
+ * @returns {Pick<DesiredSlot, 'generation' | 'former'>}
  */
 function placeOfNew({ slots, generation, rollout }, want) {
   const formers = slots.flatMap((slot) => slot.former?.generation ?? []);
@@ -239,8 +239,8 @@ function restartAll(change, name, by) {
 /**
  * Orphans of kind node are replaced one beside the other, because they share their sockets; of
  * anything else the old one has to leave first.
- * @param {AppWish} app
- * @param {SlotWish[]} slots
+ * @param {DesiredApp} app
+ * @param {DesiredSlot[]} slots
  * @param {Rollout['cause']} cause
  */
 function rolloutFor(app, slots, cause) {
@@ -258,7 +258,7 @@ function restartRollout(count) {
   return { maxSurge: 0, maxUnavailable: Math.max(1, Math.ceil(count / 2)), cause: 'restart' };
 }
 
-/** @param {AppWish} app */
+/** @param {DesiredApp} app */
 function appExists(app) {
   const { name } = app.spec;
   return new NclustError('ERR_NCLUST_APP_EXISTS', `"${name}" is in the list already and runs.`, {
@@ -270,9 +270,9 @@ function appExists(app) {
 /**
  * Remembers what number an app had before somebody scaled it by hand: a config file that still says
  * that one has not been asked for another.
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {number} count  What it is scaled to.
- * @returns {AppWish}
+ * @returns {DesiredApp}
  */
 export function markManualScale(app, count) {
   const before = app.scaledFrom ?? app.slots.length;
@@ -281,8 +281,8 @@ export function markManualScale(app, count) {
 
 /**
  * It has the number that was declared.
- * @param {AppWish} app
- * @returns {AppWish}
+ * @param {DesiredApp} app
+ * @returns {DesiredApp}
  */
 export function clearManualScale(app) {
   if (app.scaledFrom === undefined) return app;
@@ -291,7 +291,7 @@ export function clearManualScale(app) {
 }
 
 /**
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {number} declared  By a file.
  * @returns {boolean}  Whether the number it was scaled to goes on to count.
  */

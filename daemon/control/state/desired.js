@@ -7,20 +7,20 @@
  * every change is a new Desired.
  * @typedef {object} Desired
  * @property {1} v
- * @property {AppWish[]} apps
+ * @property {DesiredApp[]} apps
  * @property {number} nextId
  * @property {Receipt[]} tokens  Of the last mutations, newest last.
  */
 
 /**
- * @typedef {object} AppWish
+ * @typedef {object} DesiredApp
  * @property {AppSpec} spec  Of the newest generation.
  * @property {PastSpec[]} [previous]  What older generations run with, oldest first. Missing: the
  *   same.
  * @property {number} generation  The highest one a slot has been given.
  * @property {Rollout} rollout  How seats of older generations are replaced.
  * @property {string} by  The last command that changed it.
- * @property {SlotWish[]} slots
+ * @property {DesiredSlot[]} slots
  * @property {number} createdAtMs
  * @property {string} [origin]  The file from which it was applied last.
  * @property {number} [scaledFrom]  The number of instances it had before it was scaled by hand.
@@ -61,7 +61,7 @@
  */
 
 /**
- * @typedef {object} SlotWish
+ * @typedef {object} DesiredSlot
  * @property {number} slot
  * @property {number} id
  * @property {'up' | 'down'} want
@@ -113,7 +113,7 @@ export function merge(first, second) {
 /**
  * @param {Desired} desired
  * @param {number[]} ids
- * @param {(app: AppWish) => AppWish} change
+ * @param {(app: DesiredApp) => DesiredApp} change
  * @returns {Desired}
  */
 export function changeApps(desired, ids, change) {
@@ -122,7 +122,7 @@ export function changeApps(desired, ids, change) {
 
 /**
  * @param {Desired} desired
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @returns {Desired}
  */
 export function replaceApp(desired, app) {
@@ -135,7 +135,7 @@ export function replaceApp(desired, app) {
 
 /**
  * What an instance of some generation is started with.
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {number} generation
  */
 export function specOf(app, generation) {
@@ -144,9 +144,9 @@ export function specOf(app, generation) {
 
 /**
  * Specs of generations that none of the slots is in any more, or may be in again, are dropped.
- * @param {AppWish} app
- * @param {SlotWish[]} slots
- * @returns {AppWish}
+ * @param {DesiredApp} app
+ * @param {DesiredSlot[]} slots
+ * @returns {DesiredApp}
  */
 export function withSlots(app, slots) {
   const used = slots.flatMap((slot) => [slot.generation, ...(slot.former ? [slot.former.generation] : [])]);
@@ -169,15 +169,15 @@ function neededOf(previous, used) {
 
 /**
  * As it is wanted once and for all.
- * @param {SlotWish} slot
- * @returns {SlotWish}
+ * @param {DesiredSlot} slot
+ * @returns {DesiredSlot}
  */
 export function withoutFormer({ former: _, ...slot }) {
   return slot;
 }
 
 /**
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {number} id
  */
 export function hasSlot(app, id) {

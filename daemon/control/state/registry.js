@@ -2,7 +2,7 @@
 // Must not: ask the keeper, wait, or decide what follows.
 // Start at: desired.js, then this file; store.js writes state.json, changes.js has the commands.
 import { COMING } from '../policy/replace.js';
-import { newMemory } from './slot-history.js';
+import { newSlotHistory } from './slot-history.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
@@ -10,10 +10,10 @@ import { newMemory } from './slot-history.js';
 /** @import { Cancel } from '../host/clock.js' */
 /** @import { Address, Exit } from '../keeper-link/link.js' */
 /** @import { Life } from '../policy/seat.js' */
-/** @import { Pulse } from '../rollout/compare.js' */
+/** @import { Sample } from '../rollout/compare.js' */
 /** @import { Window } from '../rollout/supervise.js' */
-/** @import { AppWish, Desired, SlotWish } from './desired.js' */
-/** @import { Memory } from './slot-history.js' */
+/** @import { DesiredApp, Desired, DesiredSlot } from './desired.js' */
+/** @import { SlotHistory } from './slot-history.js' */
 
 /**
  * A slot in one generation.
@@ -83,15 +83,15 @@ import { newMemory } from './slot-history.js';
 
 /**
  * Everything control knows: wishes (`desired`) and facts (the rest).
- * @typedef {object} World
+ * @typedef {object} Registry
  * @property {Desired} desired
  * @property {Map<string, Seat>} seats  By key. A seat that is down is not there.
  * @property {Map<string, Instance>} instances
- * @property {Map<number, Memory>} memories  By slot id.
+ * @property {Map<number, SlotHistory>} histories  By slot id.
  * @property {Map<string, Set<string>>} openScopes  Scopes whose listening sockets the keeper may
  *   hold, with the names the app has had.
  * @property {Map<string, Window>} windows  Rollback windows that are open, by the name of the app.
- * @property {Map<string, Pulse>} pulses  By instance: those that are watched, and the old ones they
+ * @property {Map<string, Sample>} samples  By instance: those that are watched, and the old ones they
  *   are measured by.
  * @property {Set<number>} touched  Slots to which something has happened in this turn.
  * @property {'kill' | 'shutdown' | null} ending  Nothing is wanted any more, whatever `desired`
@@ -101,17 +101,17 @@ import { newMemory } from './slot-history.js';
 
 /**
  * @param {Desired} desired
- * @returns {World}
+ * @returns {Registry}
  */
-export function newWorld(desired) {
+export function createRegistry(desired) {
   return {
     desired,
     seats: new Map(),
     instances: new Map(),
-    memories: new Map(),
+    histories: new Map(),
     openScopes: new Map(),
     windows: new Map(),
-    pulses: new Map(),
+    samples: new Map(),
     touched: new Set(),
     ending: null,
     notices: new Set(),
@@ -128,27 +128,27 @@ export function seatKey(id, generation) {
 
 /**
  * In an empty list ids begin at 0 again, when the past of the last slot is gone, too.
- * @param {World} world
+ * @param {Registry} registry
  */
-export function numberFromZero(world) {
-  const { desired, instances, seats, memories } = world;
-  const isEmpty = desired.apps.length + instances.size + seats.size + memories.size === 0;
-  if (isEmpty && desired.nextId > 0) world.desired = { ...desired, nextId: 0 };
+export function numberFromZero(registry) {
+  const { desired, instances, seats, histories } = registry;
+  const isEmpty = desired.apps.length + instances.size + seats.size + histories.size === 0;
+  if (isEmpty && desired.nextId > 0) registry.desired = { ...desired, nextId: 0 };
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {number} id
  */
-export function memoryOf(world, id) {
-  const known = world.memories.get(id);
+export function slotHistoryOf(registry, id) {
+  const known = registry.histories.get(id);
   if (known) return known;
-  const memory = newMemory();
-  world.memories.set(id, memory);
-  return memory;
+  const history = newSlotHistory();
+  registry.histories.set(id, history);
+  return history;
 }
 
-/** @typedef {{ app: AppWish, wish: SlotWish }} Found */
+/** @typedef {{ app: DesiredApp, slot: DesiredSlot }} Found */
 
 /**
  * A Desired is never changed in place, so an index of it stays true.
@@ -157,13 +157,13 @@ export function memoryOf(world, id) {
 const indexes = new WeakMap();
 
 /**
- * @param {World} world
+ * @param {Registry} world
  * @param {number} id
  */
 export function findSlot({ desired }, id) {
   let index = indexes.get(desired);
   if (!index) {
-    index = new Map(desired.apps.flatMap((app) => app.slots.map((wish) => [wish.id, { app, wish }])));
+    index = new Map(desired.apps.flatMap((app) => app.slots.map((slot) => [slot.id, { app, slot }])));
     indexes.set(desired, index);
   }
   return index.get(id) ?? null;
@@ -172,61 +172,61 @@ export function findSlot({ desired }, id) {
 /**
  * Whether the slot of a seat should be up in the seat's generation; or in the one before, as long
  * as a guarded rollout has not replaced it.
- * @param {World} world
+ * @param {Registry} registry
  * @param {Pick<Seat, 'id' | 'generation'>} seat
  */
-export function isWanted(world, seat) {
-  const wish = findSlot(world, seat.id)?.wish;
-  if (world.ending !== null || wish?.want !== 'up') return false;
-  if (wish.generation === seat.generation) return true;
+export function isWanted(registry, seat) {
+  const slot = findSlot(registry, seat.id)?.slot;
+  if (registry.ending !== null || slot?.want !== 'up') return false;
+  if (slot.generation === seat.generation) return true;
   return (
-    wish.former?.generation === seat.generation &&
-    world.seats.get(seatKey(seat.id, wish.generation))?.life.state !== 'up'
+    slot.former?.generation === seat.generation &&
+    registry.seats.get(seatKey(seat.id, slot.generation))?.life.state !== 'up'
   );
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {string} name
  */
-export function seatsOf(world, name) {
-  return [...world.seats.values()].filter((seat) => seat.name === name);
+export function seatsOf(registry, name) {
+  return [...registry.seats.values()].filter((seat) => seat.name === name);
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {number} id
  * @returns {Seat[]}  Oldest generation first.
  */
-export function seatsOfSlot(world, id) {
-  return [...world.seats.values()].filter((seat) => seat.id === id).sort((a, b) => a.generation - b.generation);
+export function seatsOfSlot(registry, id) {
+  return [...registry.seats.values()].filter((seat) => seat.id === id).sort((a, b) => a.generation - b.generation);
 }
 
 /**
  * The seat an instance is sitting in now, or null: it has been left behind, or is nobody's.
- * @param {World} world
+ * @param {Registry} registry
  * @param {string} instanceId
  */
-export function seatOfInstance(world, instanceId) {
-  const label = world.instances.get(instanceId)?.label;
-  const seat = label ? world.seats.get(seatKey(label.id, label.generation)) : undefined;
+export function seatOfInstance(registry, instanceId) {
+  const label = registry.instances.get(instanceId)?.label;
+  const seat = label ? registry.seats.get(seatKey(label.id, label.generation)) : undefined;
   return seat?.instanceId === instanceId ? seat : null;
 }
 
 /**
  * The slots that have a process, or the rest of one.
- * @param {World} world
+ * @param {Registry} registry
  */
-export function occupiedSlots(world) {
-  return new Set([...world.instances.values()].map((instance) => instance.label.id));
+export function occupiedSlots(registry) {
+  return new Set([...registry.instances.values()].map((instance) => instance.label.id));
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {number} id
  */
-export function hasProcess(world, id) {
-  return [...world.instances.values()].some((instance) => instance.label.id === id);
+export function hasProcess(registry, id) {
+  return [...registry.instances.values()].some((instance) => instance.label.id === id);
 }
 
 /**
@@ -242,14 +242,14 @@ export function scopeOf(spec, slot, base = spec.name) {
 
 /**
  * @param {string} scope
- * @param {AppWish} app
+ * @param {DesiredApp} app
  */
 export function isScopeOf(scope, { spec, scope: base = spec.name }) {
   return scope === base || (scope.startsWith(`${base}\t`) && /^\d+$/.test(scope.slice(base.length + 1)));
 }
 
 /**
- * @param {World} world
+ * @param {Registry} world
  * @param {string} scope
  * @param {string} name  Of the app, as the keeper knows it.
  */
@@ -259,11 +259,11 @@ export function openScope({ openScopes }, scope, name) {
 
 /**
  * Whether something of an app serves, or is about to: then its replacement has to be guarded.
- * @param {World} world
- * @param {AppWish} app
+ * @param {Registry} registry
+ * @param {DesiredApp} app
  */
-export function isServing(world, { spec }) {
-  return seatsOf(world, spec.name).some(
+export function isServing(registry, { spec }) {
+  return seatsOf(registry, spec.name).some(
     ({ life }) => life.state === 'up' || (COMING.has(life.state) && !life.hasFailed),
   );
 }
@@ -271,14 +271,14 @@ export function isServing(world, { spec }) {
 /**
  * Whether two instances of a slot can run at the same time: they share their sockets. A program in
  * fork mode that does not listen may be one that must not run twice.
- * @param {World} world
- * @param {AppWish} app
+ * @param {Registry} registry
+ * @param {DesiredApp} app
  */
-export function isBeside(world, { spec }) {
+export function isBeside(registry, { spec }) {
   if (spec.kind !== 'node') return false;
   return (
     spec.mode === 'cluster' ||
-    [...world.instances.values()].some(
+    [...registry.instances.values()].some(
       (instance) => instance.label.name === spec.name && !instance.exit && instance.addresses.length > 0,
     )
   );

@@ -3,8 +3,8 @@ import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { findApp, hasSlot } from './desired.js';
 import { findSlot } from './registry.js';
 
-/** @import { AppWish, Change, Desired } from './desired.js' */
-/** @import { World } from './registry.js' */
+/** @import { DesiredApp, Change, Desired } from './desired.js' */
+/** @import { Registry } from './registry.js' */
 
 /**
  * Gives an app another name, in all of its generations: a name is no part of what runs, so a
@@ -33,12 +33,12 @@ export function renameApp(desired, ids, name) {
 }
 
 /**
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {string} name
- * @returns {AppWish}
+ * @returns {DesiredApp}
  */
 function named(app, name) {
-  const withName = (/** @type {AppWish['spec']} */ spec) => ({ ...spec, name });
+  const withName = (/** @type {DesiredApp['spec']} */ spec) => ({ ...spec, name });
   return {
     ...app,
     scope: app.scope ?? app.spec.name,
@@ -49,24 +49,24 @@ function named(app, name) {
 
 /**
  * What runs goes by the name that its app has now.
- * @param {World} world
+ * @param {Registry} registry
  */
-export function takeNames(world) {
+export function takeNames(registry) {
   const nameOf = (/** @type {{ id: number, name: string }} */ { id, name }) =>
-    findSlot(world, id)?.app.spec.name ?? name;
-  for (const seat of world.seats.values()) seat.name = nameOf(seat);
-  for (const instance of world.instances.values()) {
+    findSlot(registry, id)?.app.spec.name ?? name;
+  for (const seat of registry.seats.values()) seat.name = nameOf(seat);
+  for (const instance of registry.instances.values()) {
     const { label, instanceId } = instance;
     const name = nameOf(label);
     if (instance.isStray || name === label.name) continue;
     instance.label = { ...label, name };
-    const pulse = world.pulses.get(instanceId);
-    if (pulse) pulse.name = name;
+    const sample = registry.samples.get(instanceId);
+    if (sample) sample.name = name;
   }
 }
 
 /**
- * @param {AppWish[]} apps
+ * @param {DesiredApp[]} apps
  * @param {string} name
  */
 function notOneApp(apps, name) {
@@ -80,7 +80,7 @@ function notOneApp(apps, name) {
 }
 
 /**
- * @param {AppWish} app
+ * @param {DesiredApp} app
  * @param {string} name
  */
 function taken({ spec }, name) {

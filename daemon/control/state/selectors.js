@@ -2,9 +2,9 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { nearWords } from '../../../lib/shared/did-you-mean.js';
 import { namePattern } from '../../../lib/shared/name-pattern.js';
 
-/** @import { AppWish, Desired, SlotWish } from './desired.js' */
+/** @import { DesiredApp, Desired, DesiredSlot } from './desired.js' */
 
-/** @typedef {{ app: AppWish, wish: SlotWish }} Selected */
+/** @typedef {{ app: DesiredApp, slot: DesiredSlot }} Selected */
 
 /**
  * The slots that targets name: all of them once, in the order of the list. Order of meaning: `all`;
@@ -15,9 +15,9 @@ import { namePattern } from '../../../lib/shared/name-pattern.js';
  *   ERR_NCLUST_BAD_SELECTOR for a pattern that is none.
  */
 export function select(desired, targets) {
-  const all = desired.apps.flatMap((app) => app.slots.map((wish) => ({ app, wish })));
-  const chosen = new Set(targets.flatMap((target) => selectOne(all, target).map(({ wish }) => wish.id)));
-  return all.filter(({ wish }) => chosen.has(wish.id));
+  const all = everySlot(desired);
+  const chosen = new Set(targets.flatMap((target) => selectOne(all, target).map(({ slot }) => slot.id)));
+  return all.filter(({ slot }) => chosen.has(slot.id));
 }
 
 /**
@@ -28,9 +28,17 @@ export function select(desired, targets) {
 export function matcher(targets) {
   return (desired, slot) => {
     if (targets.length === 0 || targets.includes('all') || targets.includes(slot.name)) return true;
-    const all = desired.apps.flatMap((app) => app.slots.map((wish) => ({ app, wish })));
-    return targets.some((target) => matches(all, target).some(({ wish }) => wish.id === slot.id));
+    const all = everySlot(desired);
+    return targets.some((target) => matches(all, target).some((one) => one.slot.id === slot.id));
   };
+}
+
+/**
+ * @param {Desired} desired
+ * @returns {Selected[]}
+ */
+function everySlot(desired) {
+  return desired.apps.flatMap((app) => app.slots.map((slot) => ({ app, slot })));
 }
 
 /**
@@ -56,7 +64,7 @@ function matches(all, target) {
   const meanings = /** @type {((one: Selected) => boolean)[]} */ ([
     ({ app }) => app.spec.name === target || app.spec.script === target,
     ({ app }) => app.spec.namespace === target,
-    ({ wish }) => String(wish.id) === target,
+    ({ slot }) => String(slot.id) === target,
   ]);
   const meant = meanings.find((meaning) => all.some(meaning));
   if (meant) return all.filter(meant);

@@ -8,12 +8,12 @@ const DEATHS_KEPT = 10;
 /**
  * What is known about the past of a slot. It lives in a note in the keeper, so that it survives
  * control.
- * @typedef {object} Memory
+ * @typedef {object} SlotHistory
  * @property {number} spawns  Ever, for this slot.
  * @property {number} resetAt  The value of `spawns` that counts as no restart yet. It grows with
  *   each instance of a reload that never served.
  * @property {RecordedDeath[]} deaths  Oldest first.
- * @property {SeatMemory | null} seat  The seat that was last changed without a living instance to
+ * @property {SeatHistory | null} seat  The seat that was last changed without a living instance to
  *   tell of it.
  * @property {{ generation: number, isOk: boolean } | null} ended  The generation whose program has
  *   done its work.
@@ -28,7 +28,7 @@ const DEATHS_KEPT = 10;
 /** @typedef {Death & { instanceId: string }} RecordedDeath */
 
 /**
- * @typedef {object} SeatMemory
+ * @typedef {object} SeatHistory
  * @property {number} generation
  * @property {Life['state']} state
  * @property {number} streak
@@ -37,8 +37,8 @@ const DEATHS_KEPT = 10;
  * @property {number | null} untilMs  When the back-off ends, wall clock.
  */
 
-/** @returns {Memory} */
-export function newMemory() {
+/** @returns {SlotHistory} */
+export function newSlotHistory() {
   return { spawns: 0, resetAt: 0, deaths: [], seat: null, ended: null, asked: {}, isStray: false };
 }
 
@@ -61,49 +61,49 @@ export function slotOfNote(key) {
  * @param {unknown} note
  */
 export function readNote(note) {
-  return typeof note === 'object' && note !== null ? { ...newMemory(), ...note } : newMemory();
+  return typeof note === 'object' && note !== null ? { ...newSlotHistory(), ...note } : newSlotHistory();
 }
 
 /**
- * @param {Memory} memory
+ * @param {SlotHistory} history
  * @param {RecordedDeath} death
  */
-export function recordDeath(memory, death) {
-  memory.deaths = [...memory.deaths, death].slice(-DEATHS_KEPT);
+export function recordDeath(history, death) {
+  history.deaths = [...history.deaths, death].slice(-DEATHS_KEPT);
 }
 
 /**
- * @param {Memory} memory
+ * @param {SlotHistory} history
  * @param {string} instanceId
  */
-export function hasRecorded(memory, instanceId) {
-  return memory.deaths.some((death) => death.instanceId === instanceId);
+export function hasRecorded(history, instanceId) {
+  return history.deaths.some((death) => death.instanceId === instanceId);
 }
 
 /**
  * What ended without ever having served was no restart: what served in its slot did so all along.
  * Called once for each instance.
- * @param {Memory} memory
+ * @param {SlotHistory} history
  * @param {number} spawns  As its label says: a counter that was reset since does not count it.
  */
-export function discount(memory, spawns) {
-  if (memory.resetAt < spawns) memory.resetAt = Math.max(1, memory.resetAt) + 1;
+export function discount(history, spawns) {
+  if (history.resetAt < spawns) history.resetAt = Math.max(1, history.resetAt) + 1;
 }
 
 /**
  * Restarts, by the policy or by command, since the slot was made or reset.
- * @param {Memory} memory
+ * @param {SlotHistory} history
  * @param {number} keptOut  Instances that run and do not serve yet, beside what they may replace.
  */
-export function restartsOf(memory, keptOut) {
-  return Math.max(0, memory.spawns - Math.max(1, memory.resetAt) - keptOut);
+export function restartsOf(history, keptOut) {
+  return Math.max(0, history.spawns - Math.max(1, history.resetAt) - keptOut);
 }
 
 /**
- * @param {Memory} memory
+ * @param {SlotHistory} history
  * @param {string} instanceId
  */
-export function forgetAsked(memory, instanceId) {
-  const { [instanceId]: _, ...rest } = memory.asked;
-  memory.asked = rest;
+export function forgetAsked(history, instanceId) {
+  const { [instanceId]: _, ...rest } = history.asked;
+  history.asked = rest;
 }

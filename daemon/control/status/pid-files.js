@@ -13,8 +13,8 @@ import { seatsOfSlot } from '../state/registry.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-/** @import { Journal } from '../logs/manager-log.js' */
-/** @import { World } from '../state/registry.js' */
+/** @import { ManagerLog } from '../logs/manager-log.js' */
+/** @import { Registry } from '../state/registry.js' */
 
 /** A pid with some white space around it. */
 const PID_FILE_MAX_BYTES = 64;
@@ -51,11 +51,11 @@ export function pidFileOf({ name, cwd, mode, instancesGiven, pidFile }, id, pids
 }
 
 /**
- * @param {World} world
- * @param {{ pids: string, journal: Journal }} o
+ * @param {Registry} registry
+ * @param {{ pids: string, managerLog: ManagerLog }} o
  * @returns {PidFiles}
  */
-export function createPidFiles(world, { pids, journal }) {
+export function createPidFiles(registry, { pids, managerLog }) {
   /** What was written, by slot. @type {Map<number, PidFile & { pid: number }>} */
   const written = new Map();
   /** Paths whose fault was told. @type {Set<string>} */
@@ -84,13 +84,13 @@ export function createPidFiles(world, { pids, journal }) {
 
   /** @param {number} id */
   function placeOf(id) {
-    const seats = seatsOfSlot(world, id).filter((seat) => pidOf(world, seat.instanceId) > 0);
+    const seats = seatsOfSlot(registry, id).filter((seat) => pidOf(registry, seat.instanceId) > 0);
     const seat =
       seats.findLast(({ life }) => life.state === 'up') ??
       seats.find(({ life }) => life.state !== 'stopping') ??
       seats[0];
     if (!seat?.spec) return null;
-    return { ...fileOf(seat.spec, id), pid: pidOf(world, seat.instanceId) };
+    return { ...fileOf(seat.spec, id), pid: pidOf(registry, seat.instanceId) };
   }
 
   /** @param {PidFile & { pid: number }} place */
@@ -108,7 +108,7 @@ export function createPidFiles(world, { pids, journal }) {
       return true;
     } catch (error) {
       // Tried again whenever something happens in the slot.
-      if (!told.has(path)) journal('pid-file-failed', { path, message: messageOf(error, user) });
+      if (!told.has(path)) managerLog('pid-file-failed', { path, message: messageOf(error, user) });
       told.add(path);
       return false;
     }
@@ -119,7 +119,7 @@ export function createPidFiles(world, { pids, journal }) {
     try {
       removeAsUser(user, path);
     } catch (error) {
-      journal('pid-file-failed', { path, message: messageOf(error, user) });
+      managerLog('pid-file-failed', { path, message: messageOf(error, user) });
     }
   }
 
@@ -128,7 +128,7 @@ export function createPidFiles(world, { pids, journal }) {
     const used = new Set([...written.values()].map(({ path }) => path));
     for (const name of namesIn(pids))
       if (name.endsWith('.pid') && !used.has(join(pids, name))) remove({ path: join(pids, name), user: null });
-    for (const app of world.desired.apps) {
+    for (const app of registry.desired.apps) {
       for (const { id } of app.slots) {
         const file = fileOf(app.spec, id);
         if (app.spec.pidFile !== '' && !used.has(file.path) && isStale(file)) remove(file);
@@ -138,7 +138,7 @@ export function createPidFiles(world, { pids, journal }) {
 
   return {
     look() {
-      const ids = isFirst ? [...new Set([...world.seats.values()].map((seat) => seat.id))] : world.touched;
+      const ids = isFirst ? [...new Set([...registry.seats.values()].map((seat) => seat.id))] : registry.touched;
       for (const id of ids) tend(id);
       if (isFirst) sweep();
       isFirst = false;
@@ -147,7 +147,7 @@ export function createPidFiles(world, { pids, journal }) {
 }
 
 /**
- * @param {World} world
+ * @param {Registry} world
  * @param {string | null} instanceId
  */
 function pidOf({ instances }, instanceId) {

@@ -3,18 +3,18 @@
 // Start at: slotStatus(), with SHOWN from state to word.
 import { restartsOf } from '../state/slot-history.js';
 import { instanceEnv, logFiles } from '../spawn/params.js';
-import { isKeptOut, trialOf } from '../rollout/readiness.js';
+import { isKeptOut, readinessOf } from '../rollout/readiness.js';
 import { pidFileOf } from './pid-files.js';
 import { isWatched } from '../../../lib/shared/spec/triggers.js';
-import { memoryOf, occupiedSlots } from '../state/registry.js';
+import { slotHistoryOf, occupiedSlots } from '../state/registry.js';
 
 /** @import { BriefStatus, Death, ShownStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Told } from '../app-channel/messages.js' */
-/** @import { LogKeeper } from '../logs/app-logs.js' */
+/** @import { AppLogs } from '../logs/app-logs.js' */
 /** @import { State } from '../policy/seat.js' */
-/** @import { AppWish, SlotWish } from '../state/desired.js' */
-/** @import { Seat, World } from '../state/registry.js' */
+/** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
+/** @import { Seat, Registry } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
 /** @import { Triggers } from '../triggers/triggers.js' */
 
@@ -55,7 +55,7 @@ const NOTHING_TOLD = { actions: [], monitor: {}, options: {} };
  * @property {Triggers['shown']} triggersOf
  * @property {number} nowMs
  * @property {UsageOf} usageOf
- * @property {LogKeeper['shown']} logsOf
+ * @property {AppLogs['shown']} logsOf
  * @property {Map<string, Told>} told  By instance.
  * @property {Overview} overview  Of now.
  */
@@ -63,13 +63,13 @@ const NOTHING_TOLD = { actions: [], monitor: {}, options: {} };
 /**
  * What is found out once for a list of slots. Looked for again for each, it was most of the time
  * that 500 of them take.
- * @param {World} world
+ * @param {Registry} registry
  * @returns {Overview}
  */
-export function overviewOf(world) {
+export function overviewOf(registry) {
   /** @type {Overview['seats']} */
   const seats = new Map();
-  for (const seat of world.seats.values()) {
+  for (const seat of registry.seats.values()) {
     const other = seats.get(seat.id);
     if (
       !other ||
@@ -80,57 +80,57 @@ export function overviewOf(world) {
   }
   /** @type {Overview['keptOut']} */
   const keptOut = new Map();
-  for (const instance of world.instances.values())
-    if (!instance.exit && isKeptOut(world, instance))
+  for (const instance of registry.instances.values())
+    if (!instance.exit && isKeptOut(registry, instance))
       keptOut.set(instance.label.id, (keptOut.get(instance.label.id) ?? 0) + 1);
-  return { seats, withProcess: occupiedSlots(world), keptOut };
+  return { seats, withProcess: occupiedSlots(registry), keptOut };
 }
 
 /**
  * One slot as clients see it.
- * @param {World} world
- * @param {AppWish} app
- * @param {SlotWish} wish
+ * @param {Registry} registry
+ * @param {DesiredApp} app
+ * @param {DesiredSlot} slot
  * @param {ShowOptions} o
  * @returns {SlotStatus}
  */
-export function slotStatus(world, app, wish, o) {
+export function slotStatus(registry, app, slot, o) {
   const { spec } = app;
-  const memory = memoryOf(world, wish.id);
-  const seat = o.overview.seats.get(wish.id);
-  const instance = livingInstance(world, seat);
+  const history = slotHistoryOf(registry, slot.id);
+  const seat = o.overview.seats.get(slot.id);
+  const instance = livingInstance(registry, seat);
   return {
     // Not the spread first: Node 20 takes 12 ms for 500 objects that begin with one, and 0.4 for
     // these.
-    slot: wish.slot,
-    ...briefStatus(world, app, wish, o),
+    slot: slot.slot,
+    ...briefStatus(registry, app, slot, o),
     instanceId: instance?.instanceId ?? null,
-    generation: seat?.generation ?? wish.generation,
-    unstableRestarts: seat?.life.unstableAtMs.length ?? memory.seat?.unstableAtMs.length ?? 0,
+    generation: seat?.generation ?? slot.generation,
+    unstableRestarts: seat?.life.unstableAtMs.length ?? history.seat?.unstableAtMs.length ?? 0,
     createdAtMs: app.createdAtMs,
     script: spec.script,
     args: spec.args,
     interpreter: spec.interpreter,
     interpreterArgs: spec.interpreterArgs,
     cwd: spec.cwd,
-    ...logFiles(spec, wish.id, o.logsFolder),
-    pidFile: pidFileOf(spec, wish.id, o.pidsFolder),
+    ...logFiles(spec, slot.id, o.logsFolder),
+    pidFile: pidFileOf(spec, slot.id, o.pidsFolder),
     nodeVersion: spec.nodeVersion,
     addresses: instance?.addresses ?? [],
-    waitingFor: world.instances.get(seat?.instanceId ?? '')?.isAwaitingSecrets
+    waitingFor: registry.instances.get(seat?.instanceId ?? '')?.isAwaitingSecrets
       ? 'the values of its secrets'
-      : waitingFor(seat, wish, { nowMs: o.nowMs, isUnheard: seat ? trialOf(world, seat).isUnheard : false }),
+      : waitingFor(seat, slot, { nowMs: o.nowMs, isUnheard: seat ? readinessOf(registry, seat).isUnheard : false }),
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
-    lastDeath: memory.deaths.length > 0 ? shownDeath(memory.deaths[memory.deaths.length - 1]) : null,
+    lastDeath: history.deaths.length > 0 ? shownDeath(history.deaths[history.deaths.length - 1]) : null,
     ...(o.isDetailed
       ? {
-          triggers: o.triggersOf(spec.name, wish.id),
+          triggers: o.triggersOf(spec.name, slot.id),
           ...o.logsOf(instance?.instanceId ?? '', spec.name),
-          deaths: memory.deaths.map(shownDeath),
+          deaths: history.deaths.map(shownDeath),
           axm: o.told.get(instance?.instanceId ?? '') ?? NOTHING_TOLD,
           spec,
-          effectiveEnv: instanceEnv(seat?.spec ?? spec, wish, o.home),
+          effectiveEnv: instanceEnv(seat?.spec ?? spec, slot, o.home),
         }
       : {}),
   };
@@ -138,74 +138,74 @@ export function slotStatus(world, app, wish, o) {
 
 /**
  * The same for a table of many.
- * @param {World} world
- * @param {AppWish} app
- * @param {SlotWish} wish
+ * @param {Registry} registry
+ * @param {DesiredApp} app
+ * @param {DesiredSlot} slot
  * @param {Pick<ShowOptions, 'overview' | 'usageOf'>} o
  * @returns {BriefStatus}
  */
-export function briefStatus(world, { spec }, wish, { overview, usageOf }) {
-  const seat = overview.seats.get(wish.id);
-  const instance = livingInstance(world, seat);
+export function briefStatus(registry, { spec }, slot, { overview, usageOf }) {
+  const seat = overview.seats.get(slot.id);
+  const instance = livingInstance(registry, seat);
   const usage = instance ? usageOf(instance.pid) : null;
   return {
-    id: wish.id,
+    id: slot.id,
     name: spec.name,
     namespace: spec.namespace,
     version: spec.version,
     mode: spec.mode,
     pid: instance?.pid ?? 0,
-    status: seat ? SHOWN[seat.life.state] : withoutSeat(world, wish, overview),
-    restarts: restartsOf(memoryOf(world, wish.id), overview.keptOut.get(wish.id) ?? 0),
+    status: seat ? SHOWN[seat.life.state] : withoutSeat(registry, slot, overview),
+    restarts: restartsOf(slotHistoryOf(registry, slot.id), overview.keptOut.get(slot.id) ?? 0),
     startedAtMs: instance?.startedAtMs ?? null,
     cpu: usage?.cpu ?? 0,
     memoryBytes: usage?.memoryBytes ?? 0,
     user: spec.user,
-    watching: isWatched(spec) && wish.want === 'up',
-    listenFailure: listenFailureOf(world, wish, seat),
+    watching: isWatched(spec) && slot.want === 'up',
+    listenFailure: listenFailureOf(registry, slot, seat),
   };
 }
 
 /**
  * Between two attempts it is that of the last one.
- * @param {World} world
- * @param {SlotWish} wish
+ * @param {Registry} registry
+ * @param {DesiredSlot} slot
  * @param {Seat | undefined} seat
  */
-function listenFailureOf(world, { id, want }, seat) {
-  const now = livingInstance(world, seat)?.listenFailure;
+function listenFailureOf(registry, { id, want }, seat) {
+  const now = livingInstance(registry, seat)?.listenFailure;
   if (now || want === 'down' || seat?.life.state === 'up') return now ?? null;
-  return memoryOf(world, id).deaths.at(-1)?.listenFailure ?? null;
+  return slotHistoryOf(registry, id).deaths.at(-1)?.listenFailure ?? null;
 }
 
 /**
- * @param {World} world
+ * @param {Registry} registry
  * @param {Seat | undefined} seat
  */
-function livingInstance(world, seat) {
-  const instance = world.instances.get(seat?.instanceId ?? '');
+function livingInstance(registry, seat) {
+  const instance = registry.instances.get(seat?.instanceId ?? '');
   return instance && instance.pid > 0 && !instance.exit ? instance : undefined;
 }
 
 /**
  * Its process is over, but perhaps not the whole tree of it; or its turn to start has not come.
- * @param {World} world
- * @param {SlotWish} wish
+ * @param {Registry} registry
+ * @param {DesiredSlot} slot
  * @param {Overview} overview
  * @returns {ShownStatus}
  */
-function withoutSeat(world, wish, { withProcess }) {
-  if (withProcess.has(wish.id)) return 'stopping';
-  return wish.want === 'up' && !world.ending ? 'launching' : 'stopped';
+function withoutSeat(registry, slot, { withProcess }) {
+  if (withProcess.has(slot.id)) return 'stopping';
+  return slot.want === 'up' && !registry.ending ? 'launching' : 'stopped';
 }
 
 /**
  * @param {Seat | undefined} seat
- * @param {SlotWish} wish
+ * @param {DesiredSlot} slot
  * @param {{ nowMs: number, isUnheard: boolean }} o
  */
-function waitingFor(seat, wish, { nowMs, isUnheard }) {
-  if (!seat) return wish.want === 'up' ? 'its turn to start' : null;
+function waitingFor(seat, slot, { nowMs, isUnheard }) {
+  if (!seat) return slot.want === 'up' ? 'its turn to start' : null;
   const left = seat.untilMs === null ? '' : `${(Math.max(0, seat.untilMs - nowMs) / 1000).toFixed(1)}s`;
   if (seat.life.state === 'backoff') return `the next attempt in ${left}`;
   if (seat.life.state === 'stopping') return 'the end of its last process';

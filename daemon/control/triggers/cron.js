@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { NclustError } from '../../../lib/shared/errors.js';
 
 /** @import { Cancel, Clock } from '../host/clock.js' */
-/** @import { Journal } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../logs/manager-log.js' */
 
 /**
  * The longest sleep, in ms: by then control notices that the wall clock was corrected. If the clock
@@ -29,11 +29,11 @@ const NAP_MS = 30_000;
  * @param {object} o
  * @param {Clock} o.clock
  * @param {NextRun} [o.nextRun]
- * @param {Journal} o.journal
+ * @param {ManagerLog} o.managerLog
  * @param {(name: string, pattern: string) => void} o.onDue
  * @returns {Crons}
  */
-export function createCrons({ clock, nextRun = cronerNextRun, journal, onDue }) {
+export function createCrons({ clock, nextRun = cronerNextRun, managerLog, onDue }) {
   /** @type {Map<string, { pattern: string, atMs: number | null, cancel: Cancel }>} */
   const entries = new Map();
 
@@ -73,7 +73,7 @@ export function createCrons({ clock, nextRun = cronerNextRun, journal, onDue }) 
       return nextRun(pattern, clock.nowMs());
     } catch (error) {
       // It was looked at when the app was started: the list is of another version.
-      journal('cron-pattern-bad', { app: name, pattern, message: /** @type {Error} */ (error).message });
+      managerLog('cron-pattern-bad', { app: name, pattern, message: /** @type {Error} */ (error).message });
       return null;
     }
   }

@@ -1,6 +1,6 @@
 /** @import { Cancel, Clock } from '../host/clock.js' */
 /** @import { ReadTrees } from '../host/processes.js' */
-/** @import { Journal } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../logs/manager-log.js' */
 
 /** How often memory is looked at, in ms. */
 const TICK_MS = 1_000;
@@ -52,11 +52,11 @@ const MB = 1024 ** 2;
  * @param {(pids: number[]) => number | null} o.sharedBytes
  * @param {() => Limited[]} o.limited  Those to look at now: an app that is being replaced is left
  *   alone.
- * @param {Journal} o.journal
+ * @param {ManagerLog} o.managerLog
  * @param {(one: Limited, reason: string) => void} o.onAbove
  * @returns {MemoryWatch}
  */
-export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, journal, onAbove }) {
+export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, managerLog, onAbove }) {
   /** @type {Map<number, Shown>} */
   const slots = new Map();
   /** @type {Cancel | null} */
@@ -71,7 +71,7 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, jour
     try {
       judge(await readTrees(before.map(({ pid }) => pid)), before);
     } catch (error) {
-      journal('memory-unreadable', { message: /** @type {Error} */ (error).message });
+      managerLog('memory-unreadable', { message: /** @type {Error} */ (error).message });
     } finally {
       isReading = false;
     }

@@ -1,5 +1,5 @@
-/** @import { Journal } from '../logs/manager-log.js' */
-/** @import { AppWish } from '../state/desired.js' */
+/** @import { ManagerLog } from '../logs/manager-log.js' */
+/** @import { DesiredApp } from '../state/desired.js' */
 
 /**
  * Apps that are replaced at a time. A checkout, or three o'clock, is the turn of all of them, and a
@@ -14,7 +14,7 @@ const APPS_AT_ONCE = 8;
  * @typedef {object} Due
  * @property {Trigger} trigger
  * @property {string} by  Trigger and reason: "watch: src/a.js changed".
- * @property {(app: AppWish) => number[]} choose  The slots, as things stand when its turn comes.
+ * @property {(app: DesiredApp) => number[]} choose  The slots, as things stand when its turn comes.
  */
 
 /**
@@ -25,7 +25,7 @@ const APPS_AT_ONCE = 8;
 /**
  * Replaces each app one reload at a time, and a few apps: what becomes due meanwhile is done once
  * afterwards, however often it was.
- * @typedef {object} Turns
+ * @typedef {object} ReloadQueue
  * @property {(name: string, due: Due) => void} ask
  * @property {(name: string) => boolean} isBusy
  * @property {(name: string) => LastTurn | null} last
@@ -37,10 +37,10 @@ const APPS_AT_ONCE = 8;
  * @param {(name: string, due: Due) => Promise<boolean>} o.reload  Resolves when it has come about;
  *   false: there was nothing to do.
  * @param {() => number} o.nowMs
- * @param {Journal} o.journal
- * @returns {Turns}
+ * @param {ManagerLog} o.managerLog
+ * @returns {ReloadQueue}
  */
-export function createTurns({ reload, nowMs, journal }) {
+export function createReloadQueue({ reload, nowMs, managerLog }) {
   /** @type {Set<string>} */
   const busy = new Set();
   /** @type {Map<string, Due>} */
@@ -76,12 +76,12 @@ export function createTurns({ reload, nowMs, journal }) {
    */
   async function take(name, due) {
     const turn = { atMs: nowMs(), by: due.by, problem: null };
-    journal('triggered', { app: name, by: due.by });
+    managerLog('triggered', { app: name, by: due.by });
     try {
       if (await reload(name, due)) lasts.set(name, turn);
     } catch (error) {
       const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
-      journal('trigger-failed', { app: name, by: due.by, code, message });
+      managerLog('trigger-failed', { app: name, by: due.by, code, message });
       lasts.set(name, { ...turn, problem: message });
     }
   }

@@ -8,13 +8,13 @@ import { findApp } from '../state/desired.js';
 import { seatKey } from '../state/registry.js';
 import { createCrons } from './cron.js';
 import { createMemoryWatch } from './memory-limit.js';
-import { createTurns } from './reload-queue.js';
+import { createReloadQueue } from './reload-queue.js';
 import { createWatches } from './watch.js';
 
 /** @import { SlotTriggers } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Desk } from '../api/methods.js' */
+/** @import { ApiContext } from '../api/methods.js' */
 /** @import { ReadTrees } from '../host/processes.js' */
-/** @import { AppWish, Desired } from '../state/desired.js' */
+/** @import { DesiredApp, Desired } from '../state/desired.js' */
 /** @import { Identify } from './app-watch.js' */
 /** @import { NextRun } from './cron.js' */
 /** @import { Limited } from './memory-limit.js' */
@@ -23,7 +23,7 @@ import { createWatches } from './watch.js';
 
 /**
  * What the triggers touch the machine with.
- * @typedef {object} Senses
+ * @typedef {object} TriggerInputs
  * @property {OpenWatcher} openWatcher
  * @property {Identify} [identify]
  * @property {NextRun} [nextRun]
@@ -44,15 +44,15 @@ import { createWatches } from './watch.js';
 const REASON_MAX = 200;
 
 /**
- * @param {Omit<Desk, 'triggers'>} desk
- * @param {Senses} senses
+ * @param {Omit<ApiContext, 'triggers'>} context
+ * @param {TriggerInputs} senses
  */
-export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees, sharedBytes }) {
-  const { control, parts } = desk;
-  const { clock, journal } = parts;
-  const turns = createTurns({ reload, nowMs: clock.nowMs, journal });
+export function createTriggers(context, { openWatcher, identify, nextRun, readTrees, sharedBytes }) {
+  const { control, parts } = context;
+  const { clock, managerLog } = parts;
+  const reloadQueue = createReloadQueue({ reload, nowMs: clock.nowMs, managerLog });
   const watches = createWatches({
-    desk,
+    context,
     openWatcher,
     identify,
     onSettled: (name, reason) => ask(name, 'watch', reason, wanted),
@@ -60,7 +60,7 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
   const crons = createCrons({
     clock,
     nextRun,
-    journal,
+    managerLog,
     onDue: (name, pattern) => ask(name, 'cron', pattern, wantedOrDone),
   });
   const memory = createMemoryWatch({
@@ -68,7 +68,7 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
     readTrees,
     sharedBytes,
     limited,
-    journal,
+    managerLog,
     onAbove: ({ name, id }, reason) => ask(name, 'memory', reason, (app) => wanted(app).filter((one) => one === id)),
   });
   /** @type {Desired | null} */
@@ -81,7 +81,7 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
    * @param {Due['choose']} choose
    */
   function ask(name, trigger, reason, choose) {
-    turns.ask(name, { trigger, by: `${trigger}: ${oneLine(reason)}`, choose });
+    reloadQueue.ask(name, { trigger, by: `${trigger}: ${oneLine(reason)}`, choose });
   }
 
   /**
@@ -94,8 +94,8 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
       const app = findApp(desired, name);
       return app ? due.choose(app) : [];
     };
-    if (control.world.ending || choose(control.world.desired).length === 0) return false;
-    const receipt = await beginReload(desk, { token: randomUUID(), by: due.by, choose, change: (spec) => spec });
+    if (control.registry.ending || choose(control.registry.desired).length === 0) return false;
+    const receipt = await beginReload(context, { token: randomUUID(), by: due.by, choose, change: (spec) => spec });
     await control.settled(receipt);
     return true;
   }
@@ -105,7 +105,7 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
    * @param {string} name
    */
   async function rolloutOver(name) {
-    const app = findApp(control.world.desired, name);
+    const app = findApp(control.registry.desired, name);
     if (!app?.rollout.isGuarded) return;
     const up = app.slots.filter((slot) => slot.want === 'up').map(({ id, generation }) => ({ id, generation }));
     // How it ended is told to those who asked for it.
@@ -114,9 +114,9 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
 
   /** @returns {Limited[]} */
   function limited() {
-    const { desired, seats, instances } = control.world;
+    const { desired, seats, instances } = control.registry;
     return desired.apps
-      .filter((app) => app.spec.maxMemoryBytes > 0 && !app.rollout.isGuarded && !turns.isBusy(app.spec.name))
+      .filter((app) => app.spec.maxMemoryBytes > 0 && !app.rollout.isGuarded && !reloadQueue.isBusy(app.spec.name))
       .flatMap(({ spec, slots }) =>
         slots.flatMap(({ id, generation }) => {
           const seat = seats.get(seatKey(id, generation));
@@ -141,7 +141,7 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
   /** @type {Triggers} */
   const self = {
     look() {
-      const { desired, ending } = control.world;
+      const { desired, ending } = control.registry;
       if (seen === desired && !ending) return;
       seen = desired;
       const apps = ending ? [] : desired.apps;
@@ -152,13 +152,13 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
       memory.sync(
         new Set(apps.flatMap(({ spec, slots }) => (spec.maxMemoryBytes > 0 ? slots.map(({ id }) => id) : []))),
       );
-      turns.forget((name) => findApp(desired, name) !== null);
+      reloadQueue.forget((name) => findApp(desired, name) !== null);
     },
     shown: (name, id) => ({
       watch: watches.shown(name),
       nextRunMs: crons.nextRunMs(name),
       memory: memory.shown(id),
-      last: turns.last(name),
+      last: reloadQueue.last(name),
     }),
     close() {
       watches.close();
@@ -169,7 +169,7 @@ export function createTriggers(desk, { openWatcher, identify, nextRun, readTrees
   return self;
 }
 
-/** @param {AppWish} app */
+/** @param {DesiredApp} app */
 function wanted({ slots }) {
   return slots.filter((slot) => slot.want === 'up').map(({ id }) => id);
 }
@@ -177,7 +177,7 @@ function wanted({ slots }) {
 /**
  * What was stopped stays stopped. What has ended by itself is a job that is done until its next
  * time.
- * @param {AppWish} app
+ * @param {DesiredApp} app
  */
 function wantedOrDone({ slots }) {
   return slots.filter((slot) => slot.want === 'up' || slot.isDone).map(({ id }) => id);

@@ -7,7 +7,7 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
 
 /**
  * @typedef {Pick<AppSpec, 'cwd' | 'watch' | 'ignoreWatch' | 'watchExtensions' | 'watchOptions'>}
- *   WatchWishes
+ *   WatchOptions
  */
 
 /**
@@ -28,7 +28,7 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
  */
 
 /**
- * @param {WatchWishes} wishes
+ * @param {WatchOptions} wishes
  * @param {object} o
  * @param {Globs} o.globs
  * @param {string[]} o.ownFolders  Of the manager: nothing in them counts.

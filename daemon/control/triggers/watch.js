@@ -6,8 +6,8 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { WatchShown } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Desk } from '../api/methods.js' */
-/** @import { AppWish } from '../state/desired.js' */
+/** @import { ApiContext } from '../api/methods.js' */
+/** @import { DesiredApp } from '../state/desired.js' */
 /** @import { AppWatch, Identify } from './app-watch.js' */
 /** @import { WatchScope } from './watch-scope.js' */
 /** @import { OpenWatcher, WatcherOptions } from './watcher.js' */
@@ -15,7 +15,7 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
 /**
  * The watching of all apps.
  * @typedef {object} Watches
- * @property {(apps: AppWish[]) => void} sync  Those to watch for from now on; the others are not
+ * @property {(apps: DesiredApp[]) => void} sync  Those to watch for from now on; the others are not
  *   any more.
  * @property {(name: string) => WatchShown | null} shown
  * @property {() => void} close
@@ -23,19 +23,19 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
 
 /**
  * @param {object} o
- * @param {Pick<Desk, 'parts' | 'paths'>} o.desk
+ * @param {Pick<ApiContext, 'parts' | 'paths'>} o.context
  * @param {OpenWatcher} o.openWatcher
  * @param {Identify} [o.identify]
  * @param {(name: string, reason: string) => void} o.onSettled
  * @returns {Watches}
  */
-export function createWatches({ desk: { parts, paths }, openWatcher, identify, onSettled }) {
+export function createWatches({ context: { parts, paths }, openWatcher, identify, onSettled }) {
   /** @type {Map<string, { key: string, watch: AppWatch }>} */
   const entries = new Map();
   const share = createSharedWatchers(openWatcher);
 
   /**
-   * @param {AppWish} app
+   * @param {DesiredApp} app
    * @returns {AppWatch}
    */
   function begin(app) {
@@ -44,12 +44,12 @@ export function createWatches({ desk: { parts, paths }, openWatcher, identify, o
     } catch (error) {
       // It must not take along what else follows from a change: the home could never be used again.
       const { message } = /** @type {Error} */ (error);
-      parts.journal('watch-failed', { app: app.spec.name, message });
+      parts.managerLog('watch-failed', { app: app.spec.name, message });
       return { paths: () => app.spec.watch, isReady: () => false, problem: () => message, close() {} };
     }
   }
 
-  /** @param {AppWish} app */
+  /** @param {DesiredApp} app */
   function open({ spec, slots }) {
     const files = slots.flatMap(({ id }) => [
       ...Object.values(logFiles(spec, id, paths.logs)),
@@ -96,7 +96,7 @@ export function createWatches({ desk: { parts, paths }, openWatcher, identify, o
 
 /**
  * When it changes, what is watched does.
- * @param {AppWish} app
+ * @param {DesiredApp} app
  */
 function keyOf({ spec, slots }) {
   const { cwd, watch, ignoreWatch, watchExtensions, watchDelayMs, watchOptions, outFile, errorFile, logFile, pidFile } =
@@ -118,7 +118,7 @@ function keyOf({ spec, slots }) {
 
 /**
  * Whoever has the same sees the same changes.
- * @param {AppWish['spec']} spec
+ * @param {DesiredApp['spec']} spec
  * @param {WatchScope} scope
  * @param {WatcherOptions} o
  */
@@ -128,7 +128,7 @@ function sameFor({ cwd, watch, ignoreWatch, watchExtensions, watchOptions }, { o
 
 /**
  * Where an app runs in the home itself, what the manager writes there is told apart by its name.
- * @param {Desk['paths']} paths
+ * @param {ApiContext['paths']} paths
  */
 function homeFiles({ home: _, ...others }) {
   return Object.values(others);

@@ -1,6 +1,6 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 
-/** @import { Desk } from '../api/methods.js' */
+/** @import { ApiContext } from '../api/methods.js' */
 /** @import { Wanted } from '../api/update.js' */
 /** @import { Snapshot } from '../keeper-link/link.js' */
 
@@ -22,22 +22,22 @@ export function describeRefusal(root, why) {
 /**
  * A control that was asked before, and still is not the one that was asked for: was that one tried,
  * and did not run?
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Wanted} wanted
  */
-export function refuseWhatWasTakenBack(desk, { root, token }) {
-  if (!desk.control.hasSeen(token)) return;
-  const { refusedRoot, refusedWhy } = desk.control.keeper ?? {};
-  if (refusedRoot === root) throw updateError(desk, describeRefusal(root, refusedWhy));
+export function refuseWhatWasTakenBack(context, { root, token }) {
+  if (!context.control.hasSeen(token)) return;
+  const { refusedRoot, refusedWhy } = context.control.keeper ?? {};
+  if (refusedRoot === root) throw updateError(context, describeRefusal(root, refusedWhy));
 }
 
 /**
  * Two updates that each undo what the other has done would never end: the last one counts.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Wanted} wanted
  */
 export function refuseWhenOvertaken({ control }, { root, token }) {
-  const { tokens } = control.world.desired;
+  const { tokens } = control.registry.desired;
   const later = tokens.slice(tokens.findIndex((receipt) => receipt.token === token) + 1);
   const last = later.findLast((receipt) => receipt.root !== undefined);
   if (last && last.root !== root) throw busyError(`Another update, to "${last.root}", came after this one.`);
@@ -51,19 +51,19 @@ export function busyError(message) {
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {Error} error
  */
-export function noKeeperError(desk, error) {
+export function noKeeperError(context, error) {
   return updateError(
-    desk,
+    context,
     `The keeper is gone, and no other could be started yet (${error.message}); the apps go on, and control ` +
       `goes on trying.`,
   );
 }
 
 /**
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {string} message
  */
 export function updateError({ paths }, message) {

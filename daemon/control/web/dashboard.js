@@ -13,9 +13,9 @@ import {
 import { webError, isServedAt, isTooFar, reachableHost, readListen, reasonOf, remoteAddressError } from './address.js';
 
 /** @import { Unserved, WebAddress } from '../../../lib/shared/settings/listen-address.js' */
-/** @import { Desk } from '../api/methods.js' */
+/** @import { ApiContext } from '../api/methods.js' */
 /** @import { Clock } from '../host/clock.js' */
-/** @import { Journal } from '../logs/manager-log.js' */
+/** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { Settings } from '../settings.js' */
 /** @import { Dashboard } from './server.js' */
 
@@ -24,7 +24,7 @@ const PORTS_TRIED = 20;
 
 /**
  * What is asked of it; what is left out stays as it is.
- * @typedef {object} WebWish
+ * @typedef {object} WebOptions
  * @property {string} [listen]
  * @property {boolean} [mayAct]
  * @property {boolean} [allowRemote]
@@ -45,7 +45,7 @@ const PORTS_TRIED = 20;
 /**
  * The dashboard, where the settings say so. Without that nothing of it is even loaded.
  * @typedef {object} Web
- * @property {(wish: WebWish) => Promise<WebShown>} begin  In the settings when it resolves. Rejects
+ * @property {(slot: WebOptions) => Promise<WebShown>} begin  In the settings when it resolves. Rejects
  *   with ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE; then what was
  *   served is served.
  * @property {() => Promise<{ wasOn: boolean }>} end  Nobody gets in with the old token any more.
@@ -60,14 +60,14 @@ const PORTS_TRIED = 20;
  * @param {object} o
  * @param {Settings} o.settings
  * @param {string} o.tokenFile
- * @param {() => Desk} o.desk
+ * @param {() => ApiContext} o.context
  * @param {(listener: () => void) => () => void} o.onTick
  * @param {Clock} o.clock
- * @param {Journal} o.journal
+ * @param {ManagerLog} o.managerLog
  * @param {string} [o.folder]  Of the page.
  * @returns {Web}
  */
-export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, folder }) {
+export function createWeb({ settings, tokenFile, context: context, onTick, clock, managerLog, folder }) {
   /** @type {{ dashboard: Dashboard, token: string, mayAct: boolean } | null} */
   let open = null;
   /** Why its address could not be had. @type {string | null} */
@@ -95,14 +95,14 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
     ]);
     const token = loadToken(tokenFile);
     const dashboard = await serveDashboard(address, {
-      desk: desk(),
+      context: context(),
       clock,
       isRight: tokenCheck(token),
       mayAct: () => settings.web().mayAct,
       onFault: tellFailure,
       folder,
     });
-    journal('web-served', dashboard.address);
+    managerLog('web-served', dashboard.address);
     return { dashboard, token, mayAct: settings.web().mayAct };
   }
 
@@ -125,7 +125,7 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
     const was = open;
     open = null;
     await was?.dashboard.close();
-    if (was) journal('web-ended', was.dashboard.address);
+    if (was) managerLog('web-ended', was.dashboard.address);
   }
 
   /** @type {Web['begin']} */
@@ -225,12 +225,12 @@ export function createWeb({ settings, tokenFile, desk, onTick, clock, journal, f
 
   /** @param {unknown} error */
   function tellFailure(error) {
-    journal('web-failed', { message: reasonOf(error) });
+    managerLog('web-failed', { message: reasonOf(error) });
   }
 
   const stop = onTick(() => void look());
   return {
-    begin: (wish) => inTurn(() => begin(wish)),
+    begin: (options) => inTurn(() => begin(options)),
     end: () => inTurn(end),
     look,
     lookNow,

@@ -31,7 +31,7 @@ export function eventLog({ parts, paths }, params, client) {
   const events = lines === 0 ? [] : readLastEvents(paths.events, READ_BYTES).filter(isMeant).slice(-lines);
   if (!follow) return { events };
   client.subscriptions.get(subscription)?.();
-  const end = parts.chronicle.follow((event) => isMeant(event) && client.notifyEvent(subscription, event));
+  const end = parts.eventLog.follow((event) => isMeant(event) && client.notifyEvent(subscription, event));
   if (client.signal.aborted) end();
   else client.subscriptions.set(subscription, end);
   return { events, subscription };

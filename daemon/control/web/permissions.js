@@ -5,7 +5,7 @@ import { eventLog } from './events.js';
 
 /** @import { Shipped } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Answer, Client } from '../api/connection.js' */
-/** @import { Desk } from '../api/methods.js' */
+/** @import { ApiContext } from '../api/methods.js' */
 /** @import { Control } from '../control.js' */
 
 /** Who asks, in the log of events. */
@@ -54,12 +54,12 @@ const FIXED = { events: { types: ['process:event'] } };
 
 /**
  * The methods of control for pages: some of them, and without what nobody has to see.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {() => boolean} mayAct
  * @returns {Answer}  Rejects with ERR_NCLUST_WEB_REFUSED for what is not allowed.
  */
-export function createPageAnswer(desk, mayAct) {
-  const own = { ...desk, control: askedBy(desk.control, WHO) };
+export function createPageAnswer(context, mayAct) {
+  const own = { ...context, control: askedBy(context.control, WHO) };
   const answer = createAnswer(own);
   return async (method, params, client) => {
     const kept = parametersOf(method, mayAct());
@@ -67,7 +67,7 @@ export function createPageAnswer(desk, mayAct) {
       ...Object.fromEntries(kept.flatMap((key) => (Object.hasOwn(params, key) ? [[key, params[key]]] : []))),
       ...FIXED[method],
     };
-    checkTargets(desk, [given.targets ?? [], given.target ?? []].flat());
+    checkTargets(context, [given.targets ?? [], given.target ?? []].flat());
     if (typeof given.token === 'string' && given.token.length > TOKEN_MAX_CHARS)
       throw refused(`The token of a request has at most ${TOKEN_MAX_CHARS} characters.`);
     const { subscription } = given;
@@ -83,16 +83,16 @@ export function createPageAnswer(desk, mayAct) {
 /**
  * Regular expressions have no end that anybody can foresee, and one would hold up all of control:
  * pages name what they mean.
- * @param {Desk} desk
+ * @param {ApiContext} context
  * @param {unknown[]} targets
  */
-function checkTargets({ control: { world } }, targets) {
+function checkTargets({ control: { registry } }, targets) {
   if (targets.length > TARGETS_MAX) throw refused(`A page may name ${TARGETS_MAX} targets at once.`);
   const pattern = targets.find(
     (target) =>
       typeof target === 'string' &&
       PATTERN.test(target) &&
-      !world.desired.apps.some(({ spec }) => spec.name === target),
+      !registry.desired.apps.some(({ spec }) => spec.name === target),
   );
   if (pattern !== undefined) throw refused('A page cannot choose apps by a pattern.');
 }

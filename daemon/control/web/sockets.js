@@ -8,7 +8,7 @@ import { createPageAnswer } from './permissions.js';
 
 /** @import { IncomingMessage } from 'node:http' */
 /** @import { RawData, WebSocket } from 'ws' */
-/** @import { Desk } from '../api/methods.js' */
+/** @import { ApiContext } from '../api/methods.js' */
 /** @import { Clock } from '../host/clock.js' */
 
 const MESSAGE_MAX_BYTES = 64 * 1024;
@@ -32,20 +32,20 @@ const FAREWELL_MS = 1_000;
 
 /**
  * @param {object} o
- * @param {Desk} o.desk
+ * @param {ApiContext} o.context
  * @param {Clock} o.clock
  * @param {(given: unknown) => boolean} o.isRight  The token.
  * @param {() => boolean} o.mayAct
  * @returns {Pages}
  */
-export function createPages({ desk, clock, isRight: isRightNow, mayAct }) {
+export function createPages({ context: context, clock, isRight: isRightNow, mayAct }) {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     maxPayload: MESSAGE_MAX_BYTES,
     perMessageDeflate: false,
   });
-  const answer = createPageAnswer(desk, mayAct);
+  const answer = createPageAnswer(context, mayAct);
   /** @type {Set<WebSocket>} */
   const strangers = new Set();
   /** @type {Set<WebSocket>} */
@@ -79,8 +79,8 @@ export function createPages({ desk, clock, isRight: isRightNow, mayAct }) {
     serveConnection(stream, { answer, clock });
     stream.write(
       resultLine(id, {
-        version: desk.version,
-        home: desk.paths.home,
+        version: context.version,
+        home: context.paths.home,
         host: hostname(),
         mayAct: mayAct(),
         pollMs: TICK_MS,

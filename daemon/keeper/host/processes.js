@@ -9,7 +9,7 @@ const MARKER = 'NCLUST_INSTANCE=';
 const PS_MS = 2_000;
 
 /**
- * @typedef {object} ProcessFact
+ * @typedef {object} ProcessEntry
  * @property {number} pid
  * @property {number} ppid
  * @property {number} pgid  Process group.
@@ -27,16 +27,16 @@ const PS_MS = 2_000;
  * Any user can give a process the marker. So the marker counts only for processes of the keeper's
  * user, of the user of the instance, of users that known processes have changed to, and in the
  * process group of the instance, which a stranger cannot enter. A cluster worker has no own group.
- * @param {ProcessFact[]} table
+ * @param {ProcessEntry[]} table
  * @param {{ instanceId: string, pid: number, owner: { uid: number } | null }} instance  owner: null
  *   if it runs as the keeper's user.
- * @param {ProcessFact[]} known  Found earlier. A pid with another start time does not count.
+ * @param {ProcessEntry[]} known  Found earlier. A pid with another start time does not count.
  */
 export function relativesOf(table, { instanceId, pid: leader, owner }, known) {
   const before = new Map(known.map(({ pid, startTicks }) => [pid, startTicks]));
-  const isKnown = (/** @type {ProcessFact} */ one) => before.has(one.pid) && before.get(one.pid) === one.startTicks;
+  const isKnown = (/** @type {ProcessEntry} */ one) => before.has(one.pid) && before.get(one.pid) === one.startTicks;
   const uids = new Set([process.getuid?.(), owner?.uid, ...known.map((one) => one.uid)]);
-  const isMarked = (/** @type {ProcessFact} */ one) =>
+  const isMarked = (/** @type {ProcessEntry} */ one) =>
     one.instanceId === instanceId && ((one.uid !== null && uids.has(one.uid)) || one.pgid === leader);
   const family = new Set(table.filter((one) => isMarked(one) || isKnown(one)).map(({ pid }) => pid));
   for (let size = -1; size !== family.size;) {
@@ -46,9 +46,9 @@ export function relativesOf(table, { instanceId, pid: leader, owner }, known) {
   return table.filter(({ pid }) => family.has(pid));
 }
 
-/** @returns {() => Promise<ProcessFact[]>}  Calls within a turn of the event loop share one scan. */
+/** @returns {() => Promise<ProcessEntry[]>}  Calls within a turn of the event loop share one scan. */
 export function createProcessTable() {
-  /** @type {Promise<ProcessFact[]> | null} */
+  /** @type {Promise<ProcessEntry[]> | null} */
   let next = null;
   return () => {
     next ??= new Promise((resolve) => setImmediate(resolve)).then(() => {
@@ -59,9 +59,9 @@ export function createProcessTable() {
   };
 }
 
-/** @returns {ProcessFact[]} */
+/** @returns {ProcessEntry[]} */
 function fromProc() {
-  const facts = [];
+  const entries = [];
   for (const entry of readdirSync('/proc')) {
     const pid = Number(entry);
     if (!Number.isInteger(pid)) continue;
@@ -69,9 +69,9 @@ function fromProc() {
     if (!stat || stat.state === 'Z') continue;
     const instanceId = readMarker(pid);
     const uid = instanceId === null ? null : readUid(pid);
-    facts.push({ pid, ppid: stat.ppid, pgid: stat.pgid, startTicks: stat.startTicks, instanceId, uid });
+    entries.push({ pid, ppid: stat.ppid, pgid: stat.pgid, startTicks: stat.startTicks, instanceId, uid });
   }
-  return facts;
+  return entries;
 }
 
 /**
@@ -130,7 +130,7 @@ function readProc(pid, file) {
   }
 }
 
-/** @returns {Promise<ProcessFact[]>} */
+/** @returns {Promise<ProcessEntry[]>} */
 async function fromPs() {
   // -E appends the environment to the command line, for processes of the keeper's user only.
   const { stdout } = await promisify(execFile)('ps', ['-axwwE', '-o', 'pid=,ppid=,pgid=,ruid=,stat=,command='], {

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
-import { createGuard } from '../../../daemon/agent/isolation.cjs';
+import { createIsolation } from '../../../daemon/agent/isolation.cjs';
 
 test('the first thing that is thrown is told, and nothing that is guarded is called any more', () => {
   const onFault = vi.fn();
-  const guard = createGuard(onFault);
+  const guard = createIsolation(onFault);
   const error = new Error('no clock');
   const broken = guard(() => {
     throw error;
@@ -20,7 +20,7 @@ test('the first thing that is thrown is told, and nothing that is guarded is cal
 });
 
 test('who cannot even be told does not throw either', () => {
-  const guard = createGuard(() => {
+  const guard = createIsolation(() => {
     throw new Error('no channel');
   });
   expect(() =>

@@ -145,7 +145,7 @@ test('a reload that was halted is answered, though another command came before a
     label.generation === 2 ? { exitsAfterMs: 5, code: 3 } : { listensAfterMs: 3_000, stopsAfterMs: 40 };
   const reload = watch(rig.call('reload', { targets: ['api'], spec: { maxSurge: 0, maxUnavailable: 1 } }));
   await rig.turn(1_000);
-  expect([reload.state, rig.control.world.desired.apps[0].rollout.failure?.kind]).toEqual(['pending', 'halted']);
+  expect([reload.state, rig.control.registry.desired.apps[0].rollout.failure?.kind]).toEqual(['pending', 'halted']);
   void rig.call('restart', { targets: ['1'] });
   await rig.turn(60_000);
   expect(reload.error).toMatchObject({ code: 'ERR_NCLUST_NOT_UP', exitStatus: 1 });

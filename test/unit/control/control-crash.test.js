@@ -189,12 +189,12 @@ test.each(Object.entries(RELOADS))(
           .sort((a, b) => a.label.slot - b.label.slot)
           .map(({ env }) => env.V),
       ]).toEqual([step, scene.versions]);
-      expect([step, rig.keeper.alive.length, rig.control.world.seats.size]).toEqual([step, 3, 3]);
+      expect([step, rig.keeper.alive.length, rig.control.registry.seats.size]).toEqual([step, 3, 3]);
       expect([step, (await rig.list()).map(({ status }) => status)]).toEqual([step, Array(3).fill('online')]);
       expect([
         step,
-        rig.control.world.desired.apps[0].rollout.isGuarded,
-        rig.control.world.desired.apps[0].spec.env.V,
+        rig.control.registry.desired.apps[0].rollout.isGuarded,
+        rig.control.registry.desired.apps[0].spec.env.V,
       ]).toEqual([step, false, scene.versions[0]]);
       expect([step, seen.fewest >= (scene.fewest ?? 3)]).toEqual([step, true]);
       expect([step, rig.events.filter(({ event }) => event === 'impossible' || event === 'keeper-refused')]).toEqual([

@@ -123,7 +123,7 @@ test.each(Array.from({ length: 6 }, (_, seed) => seed))(
       if (step % 50 !== 49) continue;
       await calmDown(rig);
       expect([step, rig.running()]).toEqual([step, rig.wanted()]);
-      expect([step, rig.keeper.alive.length, rig.control.world.seats.size]).toEqual([
+      expect([step, rig.keeper.alive.length, rig.control.registry.seats.size]).toEqual([
         step,
         rig.wanted().length,
         rig.wanted().length,
@@ -131,7 +131,7 @@ test.each(Array.from({ length: 6 }, (_, seed) => seed))(
       expect([step, rig.keeper.alive.filter(({ isGated, isParked }) => isGated || isParked)]).toEqual([step, []]);
       expect([
         step,
-        rig.control.world.desired.apps.filter(
+        rig.control.registry.desired.apps.filter(
           ({ rollout, previous = [], slots }) =>
             rollout.isGuarded || previous.length >= slots.length || slots.some((slot) => slot.former),
         ),

@@ -102,7 +102,7 @@ export function createRig({ seed = 0 } = {}) {
     isDoomed: false,
     token: () => `token-${seed}-${nextToken++}`,
     /** The log of events, for each control. */
-    chronicle: () => ({
+    eventLog: () => ({
       note: (event) => void rig.noted.push({ at: clock.nowMs(), ...event }),
       sinceMs: clock.nowMs(),
       generationOf: () => null,
@@ -131,8 +131,8 @@ export function createRig({ seed = 0 } = {}) {
         },
         settings: rig.settings,
         ownLog: { reopen: () => void rig.reopened.push('own') },
-        journal: (event, fields) => void events.push({ event, ...fields }),
-        chronicle: rig.chronicle(),
+        managerLog: (event, fields) => void events.push({ event, ...fields }),
+        eventLog: rig.eventLog(),
         oom: { hasGrown: () => rig.oomKilled, refresh: () => {} },
         findHolder: () => null,
         environment: createEnvironment({
@@ -184,12 +184,12 @@ export function createRig({ seed = 0 } = {}) {
       rig.metrics = metrics;
       const exports = { notices: () => [], close: async () => {} };
       const web = { notices: () => [] };
-      const desk = { control: rig.control, parts, metrics, exports, web, paths, version: '0.0.0' };
+      const context = { control: rig.control, parts, metrics, exports, web, paths, version: '0.0.0' };
       rig.triggers?.close();
-      rig.triggers = createTriggers(desk, rig.senses);
+      rig.triggers = createTriggers(context, rig.senses);
       rig.control.follow(rig.triggers.look);
-      rig.desk = { ...desk, triggers: rig.triggers };
-      rig.answer = createAnswer(rig.desk);
+      rig.context = { ...context, triggers: rig.triggers };
+      rig.answer = createAnswer(rig.context);
       const meeting = rig.control.meet(rig.keeper.connect({ mayPass }));
       meeting.catch(() => {});
       await settle();
@@ -238,7 +238,7 @@ export function createRig({ seed = 0 } = {}) {
 
     /** What should run. */
     wanted: () =>
-      rig.control.world.desired.apps
+      rig.control.registry.desired.apps
         .flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => `${app.spec.name}/${slot.slot}`))
         .sort(),
 

@@ -27,7 +27,7 @@ test('an instance that is gone while control looks again at what there is does n
 
   expect(rig.events).toContainEqual({ event: 'unknown-instance', said: 'exited', instanceId: 'stranger' });
   expect(rig.keeper.children.has(instanceId)).toBe(false);
-  expect([...rig.control.world.instances.keys()].sort()).toEqual([...rig.keeper.children.keys()].sort());
+  expect([...rig.control.registry.instances.keys()].sort()).toEqual([...rig.keeper.children.keys()].sort());
 });
 
 test.each([
@@ -42,12 +42,12 @@ test.each([
   void rig.start();
   await rig.turn();
   const [{ instanceId, label }] = rig.keeper.alive;
-  const before = structuredClone(rig.control.world.instances.get(instanceId));
+  const before = structuredClone(rig.control.registry.instances.get(instanceId));
   rig.keeper.passOn(event, { instanceId, ...data });
   await rig.turn();
 
   expect(rig.events).toContainEqual(
     expect.objectContaining({ event: 'fact-failed', app: label.name, instanceId, fact: event }),
   );
-  expect(rig.control.world.instances.get(instanceId)).toEqual(before);
+  expect(rig.control.registry.instances.get(instanceId)).toEqual(before);
 });

@@ -85,7 +85,7 @@ test.each([
 test('the saved list brings it back as well, and that it was scaled by hand', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-dump-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  Object.assign(rig.desk.paths, { dump: join(folder, 'dump.json'), reserve: join(folder, 'reserve') });
+  Object.assign(rig.context.paths, { dump: join(folder, 'dump.json'), reserve: join(folder, 'reserve') });
   await done('scale', { target: 'api', instances: '3' });
   for (const [method, params] of [
     ['save', {}],

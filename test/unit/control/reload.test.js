@@ -125,12 +125,12 @@ describe('reload', () => {
     await rig.turn(2_000);
     expect(request.state).toBe('done');
     expect(rig.keeper.alive.map(({ env }) => [env.A, env.B])).toEqual(Array(4).fill(['2', '1']));
-    expect(rig.control.world.desired.apps[0]).toMatchObject({
+    expect(rig.control.registry.desired.apps[0]).toMatchObject({
       previous: [],
       rollout: { isGuarded: false },
       slots: [{ generation: 2 }, {}, {}, {}],
     });
-    expect(rig.control.world.desired.apps[0].slots.some((slot) => 'former' in slot)).toBe(false);
+    expect(rig.control.registry.desired.apps[0].slots.some((slot) => 'former' in slot)).toBe(false);
   });
 
   test('of one instance leaves the others alone', async () => {
@@ -155,7 +155,7 @@ describe('reload', () => {
     await rig.turn(3_000);
     expect([
       request.state,
-      rig.control.world.desired.apps.map(({ spec }) => [spec.name, spec.maxSurge, spec.nodeVersion]),
+      rig.control.registry.desired.apps.map(({ spec }) => [spec.name, spec.maxSurge, spec.nodeVersion]),
     ]).toEqual([
       'done',
       [
@@ -284,8 +284,8 @@ describe('a bad deploy', () => {
     expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual(old);
     expect(rig.spawned()).toHaveLength(5);
     expect([await statuses(), await generations()]).toEqual([Array(4).fill('online'), Array(4).fill(1)]);
-    expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], spec: { killTimeoutMs: 10_000 } });
-    expect(rig.control.world.seats.size).toBe(4);
+    expect(rig.control.registry.desired.apps[0]).toMatchObject({ previous: [], spec: { killTimeoutMs: 10_000 } });
+    expect(rig.control.registry.seats.size).toBe(4);
   });
 
   test.each(BAD)('that %s changes nothing where three are tried at once, either', async (_what, behaviour, reason) => {
@@ -368,7 +368,7 @@ describe('a bad deploy', () => {
     const second = reload();
     await rig.turn(3_000);
     expect([second.state, await generations()]).toEqual(['done', [3, 3, 3, 3]]);
-    expect(rig.control.world.desired.apps[0]).toMatchObject({ previous: [], spec: { shellEnv: { NEW: '1' } } });
+    expect(rig.control.registry.desired.apps[0]).toMatchObject({ previous: [], spec: { shellEnv: { NEW: '1' } } });
   });
 
   test('that crashes after it was let in, while others are being replaced, stops there too', async () => {
@@ -420,7 +420,7 @@ describe('a bad deploy', () => {
     void rig.call('stop', { targets: ['3'] });
     await rig.turn(3_000);
     expect([request.state, await statuses()]).toEqual(['failed', ['online', 'online', 'online', 'stopped']]);
-    expect(rig.control.world.desired.apps[0].slots.map(({ generation }) => generation)).toEqual([1, 1, 1, 1]);
+    expect(rig.control.registry.desired.apps[0].slots.map(({ generation }) => generation)).toEqual([1, 1, 1, 1]);
   });
 
   test('is guarded against while one instance is restarted', async () => {
@@ -612,7 +612,7 @@ describe('while a reload is under way', () => {
     const second = reload({ env: { V: '3' } });
     await rig.turn(3_000);
     expect([first.state, second.state, await generations()]).toEqual(['failed', 'failed', [1, 1, 1, 1]]);
-    expect(rig.control.world.desired.apps[0].spec.env.V).toBe('1');
+    expect(rig.control.registry.desired.apps[0].spec.env.V).toBe('1');
   });
 
   test('a second one in the middle of the first goes back to what was up', async () => {
@@ -734,7 +734,7 @@ describe('when the keeper dies while a reload is under way', () => {
       pids,
     ]);
     expect(rig.keeper.alive.map(({ instanceId }) => instanceId)).toEqual(['i0-0', 'i0-1']);
-    expect(rig.control.world.desired.apps[0].spec.env.V).toBe('1');
+    expect(rig.control.registry.desired.apps[0].spec.env.V).toBe('1');
   });
 
   test("a deadline that passes while there is no keeper is nobody's", async () => {

@@ -15,7 +15,7 @@ const renew = (specs, more = {}) =>
   watch(rig.call('renew', { specs: specs.map((fields) => makeSpec(fields)), file: FILE, ...more }));
 const alive = (name = 'api') => rig.keeper.alive.filter((child) => child.label.name === name && !child.isRetiring);
 const pids = (name = 'api') => alive(name).map(({ pid }) => pid);
-const appOf = (name = 'api') => rig.control.world.desired.apps.find((app) => app.spec.name === name);
+const appOf = (name = 'api') => rig.control.registry.desired.apps.find((app) => app.spec.name === name);
 
 /**
  * @param {string} target
@@ -180,6 +180,6 @@ describe('the apps of a file', () => {
     await rig.turn();
     expect(request.state).toBe('failed');
     expect(request.error.message).toMatch(/"api" is there twice/);
-    expect(rig.control.world.desired.apps).toEqual([]);
+    expect(rig.control.registry.desired.apps).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { journalEvent } from '../../../daemon/control/events/manager-events.js';
+import { managerEvent } from '../../../daemon/control/events/manager-events.js';
 import { createRig, watch } from './control-rig.js';
 
 let rig;
@@ -38,7 +38,7 @@ test('a reload parks old instances at cut-over, retires them after the window, a
   expect([request.state, of('1').length, asked('retire').length]).toEqual(['pending', 2, 0]);
   await live(1_000, healthy);
   expect([request.state, rig.keeper.alive.map(({ env }) => env.V)]).toEqual(['done', ['2', '2']]);
-  expect(rig.control.world.desired.apps[0]).toMatchObject({
+  expect(rig.control.registry.desired.apps[0]).toMatchObject({
     previous: [],
     rollout: { isGuarded: false, failure: null },
   });
@@ -69,7 +69,7 @@ test('nobody is watched before a reload with a window, nor after it, nor once pa
   await live(31_000, healthy);
   expect(request.state).toBe('done');
   expect(rig.keeper.alive.map(({ instanceId }) => rig.keeper.watched.get(instanceId))).toEqual([0, 0]);
-  expect(rig.control.world.pulses.size).toBe(0);
+  expect(rig.control.registry.samples.size).toBe(0);
 });
 
 test('parked instances take the traffic back and new ones go when a new one crashes inside the window', async () => {
@@ -108,10 +108,10 @@ test('parked instances take the traffic back and new ones go when a new one cras
     [1, 'online'],
     [1, 'online'],
   ]);
-  expect(rig.control.world.desired.apps[0].spec.env.V).toBe('1');
+  expect(rig.control.registry.desired.apps[0].spec.env.V).toBe('1');
   // It is in the log of events, once, and nothing there says that the reload came about.
   const ends = rig.events
-    .flatMap(({ event, ...fields }) => journalEvent(event, fields) ?? [])
+    .flatMap(({ event, ...fields }) => managerEvent(event, fields) ?? [])
     .filter(({ type }) => /^rollout:(done|halted|rolled-back)$/.test(type));
   expect(ends).toEqual([
     {
@@ -383,7 +383,7 @@ describe('when the keeper dies inside the window', () => {
         ['1', false],
       ]);
       expect((await rig.call('list')).notices).toEqual([expect.stringContaining('was rolled back')]);
-      expect(rig.control.world.desired.apps[0]).toMatchObject({
+      expect(rig.control.registry.desired.apps[0]).toMatchObject({
         spec: { env: { V: '1' } },
         previous: [],
         rollout: { isGuarded: false },

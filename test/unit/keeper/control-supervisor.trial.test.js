@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { watchTrial } from '../../../daemon/keeper/control-supervisor.js';
+import { watchProbation } from '../../../daemon/keeper/control-supervisor.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -9,15 +9,15 @@ function watched(doesAnswer) {
   /** @type {string[]} */
   const said = [];
   let asked = 0;
-  const trial = watchTrial({
+  const probation = watchProbation({
     ask: () => {
       asked += 1;
-      if (doesAnswer(asked)) trial.answered();
+      if (doesAnswer(asked)) probation.answered();
     },
     onProven: () => said.push('proven'),
     onSilent: () => said.push('silent'),
   });
-  return { said, trial };
+  return { said, trial: probation };
 }
 
 test('a control that answers is proven after 10 s, and is asked no more', () => {
@@ -46,16 +46,16 @@ test.each([
 );
 
 test('one that answers late is there', () => {
-  const { said, trial } = watched((nth) => nth > 4);
+  const { said, trial: probation } = watched((nth) => nth > 4);
   vi.advanceTimersByTime(4_900);
-  trial.answered();
+  probation.answered();
   vi.advanceTimersByTime(60_000);
   expect(said).toEqual(['proven']);
 });
 
 test('ended, nothing is said', () => {
-  const { said, trial } = watched(() => false);
-  trial.end();
+  const { said, trial: probation } = watched(() => false);
+  probation.end();
   vi.advanceTimersByTime(60_000);
   expect(said).toEqual([]);
 });

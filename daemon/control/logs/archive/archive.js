@@ -13,8 +13,8 @@ import { parseSegmentName, SUFFIX, sizeOf, UNFINISHED } from './segments.js';
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Clock } from '../../host/clock.js' */
 /** @import { GivenLimits, LogLimits } from '../../settings.js' */
-/** @import { Journal } from '../manager-log.js' */
-/** @import { Stocked } from './inventory.js' */
+/** @import { ManagerLog } from '../manager-log.js' */
+/** @import { LogFiles } from './inventory.js' */
 /** @import { OwnedFile, Segment } from './segments.js' */
 
 /**
@@ -59,13 +59,13 @@ const HOME_SLACK = 1 / 64;
 /**
  * @param {object} o
  * @param {Clock} o.clock
- * @param {Journal} o.journal
+ * @param {ManagerLog} o.managerLog
  * @param {(given: GivenLimits | null) => LogLimits} o.limitsOf
  * @param {string} o.logsFolder  Of the home: what nobody holds there is looked after too.
  * @param {string} o.timesFolder  A segment that goes takes its times with it.
  * @returns {Archive}
  */
-export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolder }) {
+export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFolder }) {
   const stock = createStock(logsFolder);
   /** What could not be compressed; after the next look it is tried again. @type {Set<string>} */
   const failed = new Set();
@@ -108,7 +108,7 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     looks += 1;
     looking = looking
       .then(lookNow)
-      .catch((error) => journal('log-look-failed', { message: error.message }))
+      .catch((error) => managerLog('log-look-failed', { message: error.message }))
       .finally(() => {
         looks -= 1;
       });
@@ -125,7 +125,7 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
     compressNext();
   }
 
-  /** @param {Stocked[]} files */
+  /** @param {LogFiles[]} files */
   function enforce(files) {
     const homeMaxBytes = limitsOf(null).homeMaxTotalBytes;
     const isHomeFull = stock.homeBytes() > homeMaxBytes;
@@ -167,7 +167,7 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
   function reportKept(path, kept, error) {
     if (reported.has(path)) return;
     reported.add(path);
-    journal('log-segment-kept', { path: kept, code: /** @type {NodeJS.ErrnoException} */ (error).code });
+    managerLog('log-segment-kept', { path: kept, code: /** @type {NodeJS.ErrnoException} */ (error).code });
   }
 
   /** The newest first: in a flood the oldest are gone before they are compressed. */
@@ -202,7 +202,7 @@ export function createArchive({ clock, journal, limitsOf, logsFolder, timesFolde
       failed.add(plainPath);
       // Who removes a segment by hand is not news.
       if (!controller.signal.aborted && sizeOf(plainPath, user) !== null)
-        journal('log-compression-failed', { path: plainPath, message: /** @type {Error} */ (error).message });
+        managerLog('log-compression-failed', { path: plainPath, message: /** @type {Error} */ (error).message });
     }
     compressing = null;
     compressNext();

@@ -8,7 +8,7 @@ import { namesIn, namesOf, parseSegmentName, readSizes, sizeOf, UNFINISHED } fro
 
 /**
  * One log file and its segments, as they were last seen.
- * @typedef {object} Stocked
+ * @typedef {object} LogFiles
  * @property {string} path  Of the active file.
  * @property {string} app  Whose limit on the total it counts for.
  * @property {User | null} user  Of the app.
@@ -22,7 +22,7 @@ import { namesIn, namesOf, parseSegmentName, readSizes, sizeOf, UNFINISHED } fro
 /**
  * What is on the disk, remembered: a home can hold thousands of files, and a flood rotates ten
  * times a second.
- * @typedef {ReturnType<typeof createStock>} Stock
+ * @typedef {ReturnType<typeof createStock>} Inventory
  */
 
 /**
@@ -34,7 +34,7 @@ const FORMS = [null, 'gzip', 'zstd'];
 
 /** @param {string} logsFolder  Of the home. */
 export function createStock(logsFolder) {
-  /** @type {Map<string, Stocked>} */
+  /** @type {Map<string, LogFiles>} */
   const files = new Map();
   /** @type {Map<string, number>} */
   const appBytes = new Map();
@@ -42,7 +42,7 @@ export function createStock(logsFolder) {
   let segmentCount = 0;
 
   /**
-   * @param {Stocked} file
+   * @param {LogFiles} file
    * @param {number} bytes  More; negative: less.
    */
   function count(file, bytes) {
@@ -54,7 +54,7 @@ export function createStock(logsFolder) {
   function at(path) {
     const known = files.get(path);
     if (known) return known;
-    /** @type {Stocked} */
+    /** @type {LogFiles} */
     const file = {
       path,
       app: path,
@@ -156,7 +156,7 @@ export function createStock(logsFolder) {
   };
 }
 
-/** @param {Stocked} file */
+/** @param {LogFiles} file */
 function bytesOf({ activeBytes, segments }) {
   return [...segments.values()].reduce((sum, { sizeBytes }) => sum + sizeBytes, activeBytes);
 }
@@ -181,7 +181,7 @@ const FILES_AT_ONCE = 4;
 /**
  * Looks at every log file and segment there is, a few in each turn, and remembers what is there.
  * What a death left unfinished is removed.
- * @param {Stock} stock
+ * @param {Inventory} stock
  * @param {string} logsFolder  Everything in it counts; elsewhere, what belongs to files that are
  *   remembered.
  * @param {object} o

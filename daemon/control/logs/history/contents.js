@@ -22,7 +22,7 @@ import { readStartedAt, timesFileOf } from '../times/format.js';
 
 /**
  * How history asks about files.
- * @typedef {object} Shelf
+ * @typedef {object} HistorySource
  * @property {string} timesFolder
  * @property {(path: string) => Position | null} positionOf  Where the next byte of a file will be.
  *   Null when control does not write to it.
@@ -49,14 +49,14 @@ export const UNKNOWN = 0;
  * The content that a position is in.
  * @param {string} path
  * @param {Position} position
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  * @returns {{ content: Content | null, isGap: boolean }}  If that content is gone: a gap, and the
  *   content after it. Null: there is none.
  */
-export function findContent(path, { startedAtMs, offset }, shelf) {
-  const active = activeContent(path, shelf);
+export function findContent(path, { startedAtMs, offset }, source) {
+  const active = activeContent(path, source);
   if (active?.startedAtMs === startedAtMs) return { content: active, isGap: false };
-  const older = segmentContents(path, shelf);
+  const older = segmentContents(path, source);
   const found = older.find((one) => one.startedAtMs === startedAtMs);
   if (found) return { content: found, isGap: false };
   // The path was empty, or has got its times since.
@@ -67,13 +67,13 @@ export function findContent(path, { startedAtMs, offset }, shelf) {
 /**
  * @param {string} path
  * @param {number} startedAtMs
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  * @returns {{ content: Content | null, isGap: boolean }}  Null: this is the last content.
  */
-export function contentAfter(path, startedAtMs, shelf) {
-  const active = activeContent(path, shelf);
+export function contentAfter(path, startedAtMs, source) {
+  const active = activeContent(path, source);
   if (active?.startedAtMs === startedAtMs) return { content: null, isGap: false };
-  const older = segmentContents(path, shelf);
+  const older = segmentContents(path, source);
   const at = older.findIndex((one) => one.startedAtMs === startedAtMs);
   if (at !== -1) return { content: older[at + 1] ?? active, isGap: false };
   const content = firstAfter(older, startedAtMs) ?? active;
@@ -83,31 +83,31 @@ export function contentAfter(path, startedAtMs, shelf) {
 /**
  * All contents of a path, newest first.
  * @param {string} path
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  * @param {(path: string) => Segment[]} segmentsOf  Called only when the active file is not enough:
  *   most clients want the last lines.
  * @returns {Generator<Content, void, void>}
  */
-export function* newestFirst(path, shelf, segmentsOf) {
-  const active = activeContent(path, shelf);
+export function* newestFirst(path, source, segmentsOf) {
+  const active = activeContent(path, source);
   if (active) yield active;
-  yield* segmentContents(path, shelf, segmentsOf(path)).reverse();
+  yield* segmentContents(path, source, segmentsOf(path)).reverse();
 }
 
 /**
  * Where a path ends now.
  * @param {string} path
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  * @returns {Position}
  */
-export function fileSize(path, shelf) {
-  const position = shelf.positionOf(path);
+export function fileSize(path, source) {
+  const position = source.positionOf(path);
   if (position) return { ...position };
-  const active = activeContent(path, shelf);
+  const active = activeContent(path, source);
   const sizeBytes = active ? (statOf(path, active.user)?.size ?? 0) : 0;
   if (active && (sizeBytes > 0 || active.startedAtMs !== UNKNOWN))
     return { startedAtMs: active.startedAtMs, offset: sizeBytes };
-  const last = segmentContents(path, shelf).at(-1);
+  const last = segmentContents(path, source).at(-1);
   return last
     ? { startedAtMs: last.startedAtMs, offset: Number.MAX_SAFE_INTEGER }
     : { startedAtMs: UNKNOWN, offset: 0 };
@@ -117,7 +117,7 @@ export function fileSize(path, shelf) {
  * Lists segments at the first call, and those of all paths together: a folder with a thousand files
  * is slow to read.
  * @param {string[]} paths
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  * @returns {(path: string) => Segment[]}
  */
 export function createSegmentList(paths, { userOf }) {
@@ -131,7 +131,7 @@ export function createSegmentList(paths, { userOf }) {
 
 /**
  * @param {string} path
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  * @returns {Content | null}  Null when there is no such file, or no regular one.
  */
 function activeContent(path, { timesFolder, positionOf, userOf }) {
@@ -144,7 +144,7 @@ function activeContent(path, { timesFolder, positionOf, userOf }) {
 /**
  * The segments of a path. The identity of a segment without times is its end, as a negative number.
  * @param {string} path
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  * @param {Segment[]} [segments]  If the caller has listed them.
  * @returns {Content[]}  Oldest first.
  */

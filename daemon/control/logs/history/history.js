@@ -7,7 +7,7 @@ import { createReaderTable } from './start-positions.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { UnfinishedLine } from '../hand-over.js' */
-/** @import { Cursor, Shelf } from './contents.js' */
+/** @import { Cursor, HistorySource } from './contents.js' */
 /** @import { Wanted } from './last-lines.js' */
 /** @import { ReadLine } from './line-queue.js' */
 /** @import { KeptFile, PathReader } from './path-reader.js' */
@@ -35,7 +35,7 @@ const NEW_MAX_BYTES = 16 * 1024 * 1024;
  * @typedef {object} HistoryParts
  * @property {() => KeptFile[]} files  As they are now: apps come and go.
  * @property {Query} query
- * @property {Shelf} shelf
+ * @property {HistorySource} source
  * @property {() => Set<string>} heldPaths  Files that an instance writes to now: the rest of a line
  *   may come.
  * @property {number} nowMs

@@ -21,7 +21,7 @@ import { LineQueue } from './line-queue.js';
 /** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Position } from '../write/open-file.js' */
 /** @import { ContentReader, WrittenAt } from './content-reader.js' */
-/** @import { Content, Shelf } from './contents.js' */
+/** @import { Content, HistorySource } from './contents.js' */
 /** @import { ReadLine } from './line-queue.js' */
 
 /**
@@ -49,7 +49,7 @@ const TO_THE_END = { startedAtMs: UNKNOWN, offset: Infinity };
  * the file is rotated, compressed or removed while it is read.
  */
 export class PathReader {
-  #shelf;
+  #source;
   #blockBytes;
   #lines;
   /** @type {'reading' | 'exhausted' | 'stopped'} */
@@ -67,12 +67,12 @@ export class PathReader {
   /**
    * @param {KeptFile} file
    * @param {Position} from
-   * @param {Shelf} shelf
+   * @param {HistorySource} source
    * @param {number} blockBytes
    */
-  constructor(file, from, shelf, blockBytes) {
+  constructor(file, from, source, blockBytes) {
     this.file = file;
-    this.#shelf = shelf;
+    this.#source = source;
     this.#blockBytes = blockBytes;
     this.#lines = new LineQueue(from);
   }
@@ -178,7 +178,7 @@ export class PathReader {
   /** @returns {OpenContent | null}  Null: there is nothing to read. */
   #openForReading() {
     if (this.#isAtLimit()) return null;
-    if (this.#open && hasNewIdentity(this.#open, this.#shelf)) this.closeFile();
+    if (this.#open && hasNewIdentity(this.#open, this.#source)) this.closeFile();
     // The second try finds a content that was compressed or removed before it could be opened.
     if (!this.#open && !this.#openAtPosition()) this.#openAtPosition();
     return this.#open;
@@ -186,7 +186,7 @@ export class PathReader {
 
   /** @returns {boolean} */
   #openAtPosition() {
-    const { content, isGap } = findContent(this.file.path, this.#lines.position, this.#shelf);
+    const { content, isGap } = findContent(this.file.path, this.#lines.position, this.#source);
     if (isGap) this.#skipTo(content);
     if (!content) return false;
     if (this.#lines.position.startedAtMs === UNKNOWN) this.#lines.identify(content.startedAtMs);
@@ -195,14 +195,14 @@ export class PathReader {
     if (!reader) return false;
     if (!this.#wasOpened && isInsideLine(reader, offset)) this.#lines.startInsideLine();
     this.#wasOpened = true;
-    this.#open = { content, reader, writtenAt: readLineTimes(content, reader, this.#shelf.timesFolder) };
+    this.#open = { content, reader, writtenAt: readLineTimes(content, reader, this.#source.timesFolder) };
     return true;
   }
 
   /** @returns {boolean}  Whether there is a next content before the limit. */
   #advance() {
     if (this.#isAtLimit()) return false;
-    const { content, isGap } = contentAfter(this.file.path, this.#lines.position.startedAtMs, this.#shelf);
+    const { content, isGap } = contentAfter(this.file.path, this.#lines.position.startedAtMs, this.#source);
     if (!content) return false;
     const isTorn = this.#open?.reader.isTorn() ?? false;
     this.closeFile();
@@ -232,7 +232,7 @@ export class PathReader {
  * Whether the active file was cut to nothing since it was opened, or has got its times: it is
  * another content now, under the same name.
  * @param {OpenContent} open
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  */
 function hasNewIdentity({ content: { file, user, startedAtMs, endedAtMs }, reader }, { positionOf }) {
   if (endedAtMs !== null) return false;

@@ -7,7 +7,7 @@ import { PathReader } from './path-reader.js';
 /** @import { Segment } from '../archive/segments.js' */
 /** @import { UnfinishedLine } from '../hand-over.js' */
 /** @import { Position } from '../write/open-file.js' */
-/** @import { Content, Cursor, Shelf } from './contents.js' */
+/** @import { Content, Cursor, HistorySource } from './contents.js' */
 /** @import { HistoryParts } from './history.js' */
 /** @import { Start, Wanted } from './last-lines.js' */
 /** @import { KeptFile } from './path-reader.js' */
@@ -19,25 +19,25 @@ import { PathReader } from './path-reader.js';
  * `isWanted`, `count` of all paths together.
  * @param {string[]} paths
  * @param {Wanted} wanted
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  * @param {AbortSignal} signal
  * @param {Map<string, Position>} [ends]  Where each path ended when the client asked: lines written
  *   since then do not count.
  */
-async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
+async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
   /** @type {Map<string, Position>} */
   const starts = new Map();
   /** The newest of all paths so far, newest first. @type {{ path: string, start: Start }[]} */
   let newest = [];
-  const segmentsOf = createSegmentList(paths, shelf);
+  const segmentsOf = createSegmentList(paths, source);
   for (const path of paths) {
-    const end = ends.get(path) ?? fileSize(path, shelf);
+    const end = ends.get(path) ?? fileSize(path, source);
     starts.set(path, end);
     if (wanted.count === 0) continue;
     const isFull = wanted.isWanted !== null && newest.length >= wanted.count;
     // Lines that are older than the oldest of them cannot be among the last.
     const sinceMs = isFull ? Math.max(wanted.sinceMs, newest[wanted.count - 1].start.sortMs) : wanted.sinceMs;
-    const found = await lastOfPath(path, { ...wanted, sinceMs }, { shelf, signal, segmentsOf, end });
+    const found = await lastOfPath(path, { ...wanted, sinceMs }, { source, signal, segmentsOf, end });
     if (wanted.isWanted === null && found.length > 0) starts.set(path, found[found.length - 1].at);
     if (wanted.isWanted !== null)
       newest = [...newest, ...found.map((start) => ({ path, start }))]
@@ -53,14 +53,14 @@ async function startsOfLast(paths, wanted, shelf, signal, ends = new Map()) {
  * From where each path has to be read to get all lines since a moment.
  * @param {string[]} paths
  * @param {number} sinceMs
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  */
-async function startsSince(paths, sinceMs, shelf) {
+async function startsSince(paths, sinceMs, source) {
   /** @type {Map<string, Position>} */
   const starts = new Map();
-  const segmentsOf = createSegmentList(paths, shelf);
+  const segmentsOf = createSegmentList(paths, source);
   for (const path of paths) {
-    starts.set(path, await startSince(path, sinceMs, { shelf, segmentsOf }));
+    starts.set(path, await startSince(path, sinceMs, { source, segmentsOf }));
     await breathe();
   }
   return starts;
@@ -69,23 +69,23 @@ async function startsSince(paths, sinceMs, shelf) {
 /**
  * @param {string} path
  * @param {number} sinceMs
- * @param {{ shelf: Shelf, segmentsOf: SegmentsOf }} o
+ * @param {{ source: HistorySource, segmentsOf: SegmentsOf }} o
  * @returns {Promise<Position>}
  */
-async function startSince(path, sinceMs, { shelf, segmentsOf }) {
+async function startSince(path, sinceMs, { source, segmentsOf }) {
   /** @type {Content | null} */
   let first = null;
-  for (const content of newestFirst(path, shelf, segmentsOf)) {
+  for (const content of newestFirst(path, source, segmentsOf)) {
     if (content.endedAtMs !== null && content.endedAtMs < sinceMs) break;
     first = content;
   }
-  if (!first) return fileSize(path, shelf);
+  if (!first) return fileSize(path, source);
   const { startedAtMs, plainPath } = first;
-  const times = readTimes(shelf.timesFolder, plainPath);
+  const times = readTimes(source.timesFolder, plainPath);
   // Without times, history.js judges each line by the last change of its file.
   if (times?.startedAtMs !== startedAtMs) return { startedAtMs, offset: 0 };
   const offset = times.offsetOf(sinceMs);
-  if (offset === null) return { startedAtMs, offset: afterLastMoment(first, path, shelf) };
+  if (offset === null) return { startedAtMs, offset: afterLastMoment(first, path, source) };
   return { startedAtMs, offset: await lineFrom(first, offset) };
 }
 
@@ -93,32 +93,32 @@ async function startSince(path, sinceMs, { shelf, segmentsOf }) {
  * No later line is known: the end of the content.
  * @param {Content} content
  * @param {string} path
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  */
-function afterLastMoment({ startedAtMs, endedAtMs }, path, shelf) {
-  const end = fileSize(path, shelf);
+function afterLastMoment({ startedAtMs, endedAtMs }, path, source) {
+  const end = fileSize(path, source);
   return endedAtMs === null && end.startedAtMs === startedAtMs ? end.offset : Number.MAX_SAFE_INTEGER;
 }
 
 /**
  * @param {string} path
  * @param {Wanted} wanted
- * @param {{ shelf: Shelf, signal: AbortSignal, segmentsOf: SegmentsOf, end: Position }} o
+ * @param {{ source: HistorySource, signal: AbortSignal, segmentsOf: SegmentsOf, end: Position }} o
  * @returns {Promise<Start[]>}  Newest first.
  */
-async function lastOfPath(path, wanted, { shelf, signal, segmentsOf, end }) {
+async function lastOfPath(path, wanted, { source, signal, segmentsOf, end }) {
   /** @type {Start[]} */
   let found = [];
-  for (const content of newestFirst(path, shelf, segmentsOf)) {
+  for (const content of newestFirst(path, source, segmentsOf)) {
     if (signal.aborted || found.length >= wanted.count) break;
     if (content.endedAtMs !== null && content.endedAtMs < wanted.sinceMs) break;
     const isLast = content.startedAtMs === end.startedAtMs;
     // The file was begun after the client asked.
     if (content.endedAtMs === null && end.startedAtMs !== UNKNOWN && !isLast) continue;
     const search = { ...wanted, count: wanted.count - found.length };
-    const o = { timesFolder: shelf.timesFolder, signal, endBytes: isLast ? end.offset : Infinity };
+    const o = { timesFolder: source.timesFolder, signal, endBytes: isLast ? end.offset : Infinity };
     found = found.concat(
-      (await lastStarts(content, search, o)) ?? (await lastStarts(findAgain(path, content, shelf), search, o)) ?? [],
+      (await lastStarts(content, search, o)) ?? (await lastStarts(findAgain(path, content, source), search, o)) ?? [],
     );
   }
   return found;
@@ -128,10 +128,10 @@ async function lastOfPath(path, wanted, { shelf, signal, segmentsOf, end }) {
  * Where a content is now, if it was compressed since it was listed.
  * @param {string} path
  * @param {Content} content
- * @param {Shelf} shelf
+ * @param {HistorySource} source
  */
-function findAgain(path, content, shelf) {
-  const now = findContent(path, { startedAtMs: content.startedAtMs, offset: 0 }, shelf);
+function findAgain(path, content, source) {
+  const now = findContent(path, { startedAtMs: content.startedAtMs, offset: 0 }, source);
   return now.isGap || !now.content ? content : now.content;
 }
 
@@ -144,9 +144,9 @@ const BLOCK_MAX_BYTES = 64 * 1024;
 
 /**
  * The readers of one history, one for each path.
- * @param {Pick<HistoryParts, 'query' | 'shelf' | 'heldPaths' | 'attach' | 'nowMs' | 'signal'>} o
+ * @param {Pick<HistoryParts, 'query' | 'source' | 'heldPaths' | 'attach' | 'nowMs' | 'signal'>} o
  */
-export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, signal }) {
+export function createReaderTable({ query, source, heldPaths, attach, nowMs, signal }) {
   /** @type {Map<string, PathReader>} */
   const readers = new Map();
   /**
@@ -161,18 +161,18 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
    */
   function add(files, startOf) {
     const blockBytes = Math.min(BLOCK_MAX_BYTES, Math.max(BLOCK_MIN_BYTES, Math.floor(BLOCKS_BYTES / files.length)));
-    for (const file of files) readers.set(file.path, new PathReader(file, startOf(file.path), shelf, blockBytes));
+    for (const file of files) readers.set(file.path, new PathReader(file, startOf(file.path), source, blockBytes));
   }
 
   /** @param {KeptFile[]} files */
   async function startsOf(files) {
     const paths = files.map(({ path }) => path);
     if (query.cursor) return startsAfter(paths, query.cursor);
-    if (query.lines === null) return startsSince(paths, query.sinceMs, shelf);
+    if (query.lines === null) return startsSince(paths, query.sinceMs, source);
     return startsOfLast(
       paths,
       { count: query.lines, sinceMs: query.sinceMs, untilMs: query.untilMs, isWanted: query.isWanted },
-      shelf,
+      source,
       signal,
       ends,
     );
@@ -187,7 +187,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
     const starts = await startsSince(
       paths.filter((path) => !Object.hasOwn(cursor, path)),
       cursor[MADE_AT]?.startedAtMs ?? 0,
-      shelf,
+      source,
     );
     for (const path of paths) if (Object.hasOwn(cursor, path)) starts.set(path, cursor[path]);
     return starts;
@@ -197,7 +197,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
     all: () => [...readers.values()],
     /** @param {KeptFile[]} files */
     async begin(files) {
-      if (attach === null) for (const { path } of files) ends.set(path, fileSize(path, shelf));
+      if (attach === null) for (const { path } of files) ends.set(path, fileSize(path, source));
       const starts = await startsOf(files);
       add(files, (path) => /** @type {Position} */ (starts.get(path)));
     },
@@ -211,7 +211,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
       const starts = await startsSince(
         fresh.map(({ path }) => path),
         nowMs,
-        shelf,
+        source,
       );
       add(fresh, (path) => /** @type {Position} */ (starts.get(path)));
     },
@@ -223,7 +223,7 @@ export function createReaderTable({ query, shelf, heldPaths, attach, nowMs, sign
       const held = heldPaths();
       let bytes = 0;
       for (const [path, reader] of readers) {
-        reader.readUntil(ends.get(path) ?? fileSize(path, shelf), attach === null || !held.has(path));
+        reader.readUntil(ends.get(path) ?? fileSize(path, source), attach === null || !held.has(path));
         bytes += reader.leftBytes;
       }
       return bytes;

@@ -8,7 +8,7 @@ import { PARTING_MS, reasonOf } from './transports.js';
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { LogStream, Shipped } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Clock } from '../../host/clock.js' */
-/** @import { Journal } from '../manager-log.js' */
+/** @import { ManagerLog } from '../manager-log.js' */
 /** @import { ShippedLine } from './backlog.js' */
 /** @import { Connect } from './links.js' */
 /** @import { Link } from './transports.js' */
@@ -47,7 +47,7 @@ const GOOD_MS = 10_000;
  * @param {number} o.id  Of its first slot.
  * @param {() => User | null} [o.userNow]  Of the app, for the next connection.
  * @param {Clock} o.clock
- * @param {Journal} o.journal
+ * @param {ManagerLog} o.managerLog
  * @param {Connect} [o.connect]
  * @param {Tally} [o.tally]
  * @returns {Shipper}
@@ -59,7 +59,7 @@ export function createShipper(
     id: ownId,
     userNow = () => null,
     clock,
-    journal,
+    managerLog,
     connect = connectorTo(target, name, userNow),
     tally = createTally(target, name, clock.nowMs),
   },
@@ -106,7 +106,7 @@ export function createShipper(
   function onDown(reason) {
     failures = isOpen && clock.nowMs() - openedAtMs >= GOOD_MS ? 1 : failures + 1;
     // Once: UDP, and a command that ends at once, come and go all the time.
-    if (failures === 1) journal('shipping-failed', { app: name, target: shortTarget(target), reason });
+    if (failures === 1) managerLog('shipping-failed', { app: name, target: shortTarget(target), reason });
     isOpen = false;
     link = null;
     // Again, to the next link: some of it may arrive twice, which is better than not at all.

@@ -9,7 +9,7 @@ import { createLogFile } from './log-file.js';
 
 /**
  * What one holder of a file wants of it.
- * @typedef {object} FileWishes
+ * @typedef {object} FileOptions
  * @property {string} name  Of the app.
  * @property {User | null} user  Of the app.
  * @property {GivenLimits} limits
@@ -30,26 +30,26 @@ import { createLogFile } from './log-file.js';
  */
 export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = () => {} }) {
   const disk = createDisk();
-  /** @typedef {{ file: LogFile, holders: number, wishes: FileWishes }} Entry */
+  /** @typedef {{ file: LogFile, holders: number, wishes: FileOptions }} Entry */
   /** @type {Map<string, Entry>} */
   const table = new Map();
 
   /**
    * @param {string} path
-   * @param {FileWishes} wishes
+   * @param {FileOptions} wishes
    * @returns {Entry}
    */
   function entryFor(path, wishes) {
-    const wished = () => table.get(path)?.wishes ?? wishes;
+    const goal = () => table.get(path)?.wishes ?? wishes;
     const file = createLogFile({
       disk,
-      isDropping: () => wished().overflow === 'drop',
-      onLost: (reason) => onLost(wished().name, reason),
+      isDropping: () => goal().overflow === 'drop',
+      onLost: (reason) => onLost(goal().name, reason),
       place: {
         path,
-        user: () => wished().user,
+        user: () => goal().user,
         nowMs,
-        limits: () => limitsOf(wished().limits),
+        limits: () => limitsOf(goal().limits),
         openTimes: () => openTimes(path),
         onRotated: archive.rotated,
       },
@@ -69,7 +69,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
   return {
     /**
      * @param {string} path
-     * @param {FileWishes} wishes
+     * @param {FileOptions} wishes
      */
     hold(path, wishes) {
       if (path === '') return;

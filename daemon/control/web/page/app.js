@@ -9,18 +9,18 @@ import { forgetToken, writeFragment, takePlace } from './route.js';
 import { createOverview } from './overview.js';
 import { appKey, workerKey } from './rows.js';
 import { createTable } from './table.js';
-import { emptyWorld, managerTime, withEvents, withSample } from './store.js';
+import { emptyStore, managerTime, withEvents, withSample } from './store.js';
 import { SPARK_POINTS } from './sparkline.js';
 
 /** @import { Phase, Welcome } from './connection.js' */
 /** @import { Place } from './route.js' */
-/** @import { World } from './store.js' */
+/** @import { Store } from './store.js' */
 
 /** The list is asked for again after this much quiet, in ms. */
 const SETTLED_MS = 200;
 
-/** @type {World} */
-let world = emptyWorld();
+/** @type {Store} */
+let store = emptyStore();
 /** @type {Place} */
 let place = {};
 /** @type {ReturnType<typeof createConnection> | null} */
@@ -66,7 +66,7 @@ function arrive() {
 /** @param {string} token */
 function connect(token) {
   connection?.close();
-  world = emptyWorld();
+  store = emptyStore();
   findElement('gate').hidden = true;
   document.body.classList.remove('is-shut');
   const own = (connection = createConnection({
@@ -92,11 +92,11 @@ function connect(token) {
     method: 'eventLog',
     params: () => ({ lines: 1_000, follow: true }),
     onAnswer: ({ events }) => {
-      world = withEvents({ ...world, events: [] }, events);
+      store = withEvents({ ...store, events: [] }, events);
       draw();
     },
     onNews: ({ events }) => {
-      world = withEvents(world, events);
+      store = withEvents(store, events);
       draw();
     },
   });
@@ -107,10 +107,10 @@ function connect(token) {
  * @param {Welcome | null} welcome
  */
 function turn(phase, welcome) {
-  const isOther = welcome !== null && world.welcome !== null && world.welcome.version !== welcome.version;
+  const isOther = welcome !== null && store.welcome !== null && store.welcome.version !== welcome.version;
   // The page of a manager that was updated is another one.
   if (isOther) return location.reload();
-  world = { ...world, phase, welcome: welcome ?? world.welcome };
+  store = { ...store, phase, welcome: welcome ?? store.welcome };
   if (phase === 'refused') {
     forgetToken(sessionStorage);
     showGate('wrong-token');
@@ -125,7 +125,7 @@ function turn(phase, welcome) {
 
 /** @param {any} news */
 function sampled({ subscription: _, tickMs: _tick, ...sample }) {
-  world = withSample(world, sample, performance.now());
+  store = withSample(store, sample, performance.now());
   draw();
 }
 
@@ -136,7 +136,7 @@ function list() {
     connection
       ?.request('list')
       .then(({ slots, notices }) => {
-        world = { ...world, slots, notices };
+        store = { ...store, slots, notices };
         draw();
       })
       .catch(() => {}); // Asked for again with the next connection.
@@ -167,7 +167,7 @@ function go(wanted) {
 }
 
 function draw() {
-  if (document.hidden) overview.showTitle(world, managerTime(world, performance.now()));
+  if (document.hidden) overview.showTitle(store, managerTime(store, performance.now()));
   if (!isDrawn) return;
   isDrawn = false;
   requestAnimationFrame(() => {
@@ -178,18 +178,18 @@ function draw() {
 
 function drawNow() {
   const now = performance.now();
-  const times = { now, nowMs: managerTime(world, now) };
-  overview.update(world, times);
-  if (detail) detail.update(world, times);
-  else if (world.sample) {
-    const { sample, sparks } = world;
+  const times = { now, nowMs: managerTime(store, now) };
+  overview.update(store, times);
+  if (detail) detail.update(store, times);
+  else if (store.sample) {
+    const { sample, sparks } = store;
     const rows = table.update(sample, { filter: filter.value, sparks, nowMs: times.nowMs });
     findElement('no-apps').hidden = sample.apps.length > 0;
     findElement('no-rows').hidden = rows > 0 || sample.apps.length === 0;
     table.node.hidden = rows === 0;
   }
-  findElement('loading').hidden = world.sample !== null || world.phase === 'refused' || !connection;
-  findElement('tools').hidden = !world.sample?.apps.length;
+  findElement('loading').hidden = store.sample !== null || store.phase === 'refused' || !connection;
+  findElement('tools').hidden = !store.sample?.apps.length;
 }
 
 /** @param {'no-token' | 'wrong-token'} why */

@@ -14,7 +14,7 @@ import { createTable, showState } from './table.js';
 /** @import { Action } from './actions.js' */
 /** @import { createConnection } from './connection.js' */
 /** @import { Place } from './route.js' */
-/** @import { World } from './store.js' */
+/** @import { Store } from './store.js' */
 
 /** In one answer of the manager. */
 const VALUES_MAX = 1_000_000;
@@ -43,7 +43,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   let slots = [];
   let range = RANGES[0].stepMs;
   let trend = emptyTrend(range);
-  /** @type {World | null} */
+  /** @type {Store | null} */
   let last = null;
   let stamp = '';
   let factsShown = '';
@@ -133,20 +133,20 @@ export function createDetail({ place, connection, onGo, onAct }) {
   };
 
   /**
-   * @param {World} world
+   * @param {Store} store
    * @param {{ nowMs: number }} times
    */
-  function update(world, { nowMs }) {
-    const isNew = world.sample !== last?.sample;
-    last = world;
-    const { sample } = world;
+  function update(store, { nowMs }) {
+    const isNew = store.sample !== last?.sample;
+    last = store;
+    const { sample } = store;
     if (!sample) return;
     const own = ownOf(sample);
     const mine = sample.workers.filter(({ id, name }) => (isApp ? name === target : id === place.worker));
     showState(state, { workers: mine });
     state.hidden = mine.length === 0;
     showTitle(mine[0]);
-    showActions(world, sample);
+    showActions(store, sample);
     if (!own) {
       say(
         answer,
@@ -162,8 +162,8 @@ export function createDetail({ place, connection, onGo, onAct }) {
       trend = withSample(trend, sample.atMs, own);
       charts.show(trend);
     }
-    showWorkers(world, nowMs);
-    showStory(world, own, nowMs);
+    showWorkers(store, nowMs);
+    showStory(store, own, nowMs);
   }
 
   /**
@@ -183,7 +183,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   }
 
   /**
-   * @param {World} world
+   * @param {Store} world
    * @param {MetricsSample} sample
    */
   function showActions({ welcome, phase }, sample) {
@@ -210,7 +210,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   }
 
   /**
-   * @param {World} world
+   * @param {Store} world
    * @param {number} nowMs
    */
   function showWorkers({ sample, sparks }, nowMs) {
@@ -221,7 +221,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   }
 
   /**
-   * @param {World} world
+   * @param {Store} world
    * @param {AppSample | WorkerSample} own
    * @param {number} nowMs
    */

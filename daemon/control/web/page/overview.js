@@ -7,7 +7,7 @@ import { createSpark } from './sparkline.js';
 import { staleForMs } from './store.js';
 
 /** @import { Concern } from './attention.js' */
-/** @import { World } from './store.js' */
+/** @import { Store } from './store.js' */
 
 /** Of what needs attention; the rest is counted. */
 const SHOWN = 5;
@@ -27,12 +27,12 @@ export function createOverview() {
   return { update, showTitle };
 
   /**
-   * @param {World} world
+   * @param {Store} store
    * @param {{ now: number, nowMs: number }} times
    */
-  function update(world, { now, nowMs }) {
-    showConnection(world, now);
-    const { sample, welcome } = world;
+  function update(store, { now, nowMs }) {
+    showConnection(store, now);
+    const { sample, welcome } = store;
     if (welcome) {
       say(findElement('host'), welcome.host);
       say(findElement('version'), `nclust ${welcome.version}`);
@@ -55,15 +55,15 @@ export function createOverview() {
     const failing = sum(apps, 'errorsPerS');
     say(findElement('f-errors'), failing > 0 ? `${rate(failing)} failed` : 'none failed');
     findElement('f-errors').classList.toggle('errors', failing > 0);
-    spark.draw(world.sparks.get('host') ?? []);
-    const concerns = findConcerns({ ...world, sample, nowMs });
-    entitle(concerns, world);
+    spark.draw(store.sparks.get('host') ?? []);
+    const concerns = findConcerns({ ...store, sample, nowMs });
+    entitle(concerns, store);
     showConcerns(concerns);
   }
 
   /**
    * For a tab that nobody looks at.
-   * @param {World} world
+   * @param {Store} world
    * @param {number} nowMs
    */
   function showTitle(world, nowMs) {
@@ -89,7 +89,7 @@ export function createOverview() {
 
 /**
  * @param {Concern[]} concerns
- * @param {World} world
+ * @param {Store} world
  */
 function entitle(concerns, { welcome }) {
   const bad = concerns.filter(({ level }) => level === 'bad').length;
@@ -98,7 +98,7 @@ function entitle(concerns, { welcome }) {
 
 /**
  * Old figures never look like new ones.
- * @param {World} world
+ * @param {Store} world
  * @param {number} now
  */
 function showConnection(world, now) {
@@ -121,7 +121,7 @@ function showConnection(world, now) {
 }
 
 /**
- * @param {NonNullable<World['sample']>['apps']} apps
+ * @param {NonNullable<Store['sample']>['apps']} apps
  * @param {'requestsPerS' | 'errorsPerS'} field
  */
 function sum(apps, field) {

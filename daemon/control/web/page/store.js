@@ -9,7 +9,7 @@ import { appKey, workerKey } from './rows.js';
 
 /**
  * All that the page knows.
- * @typedef {object} World
+ * @typedef {object} Store
  * @property {Phase} phase
  * @property {Welcome | null} welcome  Of the last manager.
  * @property {MetricsSample | null} sample
@@ -22,8 +22,8 @@ import { appKey, workerKey } from './rows.js';
 
 const EVENTS_MAX = 1_000;
 
-/** @returns {World} */
-export function emptyWorld() {
+/** @returns {Store} */
+export function emptyStore() {
   return {
     phase: 'connecting',
     welcome: null,
@@ -37,18 +37,18 @@ export function emptyWorld() {
 }
 
 /**
- * @param {World} world
+ * @param {Store} store
  * @param {MetricsSample & { history?: MetricsHistory }} news
  * @param {number} heardAt
- * @returns {World}
+ * @returns {Store}
  */
-export function withSample(world, { history, ...sample }, heardAt) {
-  const seconds = world.sample ? Math.round((sample.atMs - world.sample.atMs) / 1_000) : 1;
+export function withSample(store, { history, ...sample }, heardAt) {
+  const seconds = store.sample ? Math.round((sample.atMs - store.sample.atMs) / 1_000) : 1;
   const told = history ? sparksOf(history) : null;
   const sparks =
     told ??
     addToSparks(
-      world.sparks,
+      store.sparks,
       [
         ...sample.apps.map(({ name, cpu }) => ({ key: appKey(name), cpu })),
         ...sample.workers.map(({ id, cpu }) => ({ key: workerKey(id), cpu })),
@@ -56,20 +56,20 @@ export function withSample(world, { history, ...sample }, heardAt) {
       ],
       Math.max(0, seconds - 1),
     );
-  return { ...world, sample, heardAt, sparks };
+  return { ...store, sample, heardAt, sparks };
 }
 
 /**
- * @param {World} world
+ * @param {Store} store
  * @param {LoggedEvent[]} events
  */
-export function withEvents(world, events) {
-  return { ...world, events: [...world.events, ...events].slice(-EVENTS_MAX) };
+export function withEvents(store, events) {
+  return { ...store, events: [...store.events, ...events].slice(-EVENTS_MAX) };
 }
 
 /**
  * The time of the manager's machine: the clock of this one may be another.
- * @param {World} world
+ * @param {Store} world
  * @param {number} now
  */
 export function managerTime({ sample, heardAt }, now) {
@@ -78,7 +78,7 @@ export function managerTime({ sample, heardAt }, now) {
 
 /**
  * Ticks come every second; what is older is not how things stand.
- * @param {World} world
+ * @param {Store} world
  * @param {number} now
  * @returns {number | null}  In ms; null: it is fresh.
  */

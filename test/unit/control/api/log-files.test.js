@@ -65,7 +65,7 @@ test("reloadLogs opens every file anew, and the manager's own", async () => {
 
 test('the file of both streams is flushed too, also that of processes of an earlier spec', async () => {
   put('api-all.log', '12345');
-  const { label } = [...rig.control.world.instances.values()].find((one) => one.label.name === 'api');
+  const { label } = [...rig.control.registry.instances.values()].find((one) => one.label.name === 'api');
   label.logFile = join(logs, 'api-all.log');
   expect(await rig.call('flush', { targets: ['api'] })).toEqual({
     files: [{ path: join(logs, 'api-all.log'), bytes: 5 }],

@@ -9,7 +9,7 @@ import { createFakeClock } from '../../../helpers/fake-clock.js';
 import { makeSpec } from '../make-spec.js';
 
 let home;
-let world;
+let registry;
 let followers;
 let answer;
 let client;
@@ -21,9 +21,9 @@ beforeEach(() => {
   mkdirSync(paths.logs);
   const clock = createFakeClock(Date.now());
   followers = createFollowers(clock.nowMs);
-  world = { desired: { apps: [] }, instances: new Map() };
+  registry = { desired: { apps: [] }, instances: new Map() };
   const logs = { follow: followers.add, positionOf: () => null };
-  answer = createAnswer({ control: { world }, parts: { clock, logs }, paths });
+  answer = createAnswer({ control: { registry }, parts: { clock, logs }, paths });
   told = [];
   const tell = (subscription, page) => void told.push({ subscription, ...page });
   client = {
@@ -42,7 +42,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 /** An app of one slot that is up. */
 function app(name, id, fields = {}) {
-  world.desired.apps.push({
+  registry.desired.apps.push({
     spec: makeSpec({ name, mode: 'fork', script: `/srv/${name}.js`, ...fields }),
     slots: [{ id, slot: 0 }],
   });
@@ -140,7 +140,7 @@ test('an app that writes nothing but the file of both streams is read there', as
 
 test('an instance of an earlier spec writes elsewhere: that is read too', async () => {
   writeFileSync(join(home, 'before.log'), 'still here\n');
-  world.instances.set('i', { label: { id: 1, name: 'web', outFile: join(home, 'before.log'), errorFile: '' } });
+  registry.instances.set('i', { label: { id: 1, name: 'web', outFile: join(home, 'before.log'), errorFile: '' } });
   await logs({ targets: ['web'] });
   expect(lines()).toEqual(['web out still here', 'web out web says one']);
 });
@@ -210,7 +210,7 @@ test.each([
   const path = join(home, 'logs/web-out.log');
   const text = Buffer.from(record(level, 'half', 200_000));
   write('web', 'out', text.subarray(0, 150_000));
-  world.instances.set('i', { label: { id: 1, name: 'web', outFile: path, errorFile: '' } });
+  registry.instances.set('i', { label: { id: 1, name: 'web', outFile: path, errorFile: '' } });
   await logs({ targets: ['web'], streams: ['out'], level: 'warn', follow: true });
   followers.push(source('web', 1, 'out'), text.subarray(150_000), {
     path,

@@ -37,7 +37,7 @@ beforeEach(async () => {
   mkdirSync(join(folder, 'run'));
   sock = join(folder, 'nclust.sock');
   clock = createFakeClock();
-  server = new ApiServer({ answer, clock, journal: () => {} });
+  server = new ApiServer({ answer, clock, managerLog: () => {} });
   await server.listen({ sock, run: join(folder, 'run') });
 });
 afterEach(async () => {
@@ -59,7 +59,7 @@ test('only the owner may connect', () => {
 test('the socket takes the place of a stale one, and is gone after close', async () => {
   await server.close();
   writeFileSync(sock, '');
-  server = new ApiServer({ answer, clock, journal: () => {} });
+  server = new ApiServer({ answer, clock, managerLog: () => {} });
   await server.listen({ sock, run: join(folder, 'run') });
   expect(await (await open()).request('echo', { a: 1 })).toEqual({ a: 1 });
   wires.pop().close();
@@ -68,7 +68,7 @@ test('the socket takes the place of a stale one, and is gone after close', async
 });
 
 test('a server that closes late leaves the socket of its successor alone', async () => {
-  const next = new ApiServer({ answer, clock, journal: () => {} });
+  const next = new ApiServer({ answer, clock, managerLog: () => {} });
   mkdirSync(join(folder, 'run2'));
   await next.listen({ sock, run: join(folder, 'run2') });
   await server.close();

@@ -19,7 +19,7 @@ const dry = async (specs, more = {}) =>
 const actions = ({ plan }) => plan.map(({ name, action }) => `${name}: ${action}`);
 const pids = (name = 'api') =>
   rig.keeper.alive.filter((child) => child.label.name === name && !child.isRetiring).map(({ pid }) => pid);
-const appOf = (name = 'api') => rig.control.world.desired.apps.find((app) => app.spec.name === name);
+const appOf = (name = 'api') => rig.control.registry.desired.apps.find((app) => app.spec.name === name);
 const asked = (verb) => rig.keeper.requests.filter((request) => request.verb === verb).map(({ params }) => params);
 
 async function applied(specs, more = {}) {
@@ -48,7 +48,7 @@ describe('apply', () => {
   test('with dryRun says what it would do, and does nothing', async () => {
     const plan = await dry([{}]);
     expect(plan).toEqual({ plan: [{ name: 'api', action: 'start', changes: [] }], left: [], slots: [] });
-    expect([rig.control.world.desired.apps, rig.control.world.desired.tokens]).toEqual([[], []]);
+    expect([rig.control.registry.desired.apps, rig.control.registry.desired.tokens]).toEqual([[], []]);
   });
 
   test('changes limits of what runs without touching it', async () => {

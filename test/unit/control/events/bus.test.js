@@ -58,14 +58,14 @@ test.each([
     {},
     [{ event: 'restart overlimit', manually: false }],
   ],
-  ['a bad deploy', 'starting', null, 'failed', { type: 'exited', code: 1, uptimeMs: 1 }, { isOnTrial: true }, []],
+  ['a bad deploy', 'starting', null, 'failed', { type: 'exited', code: 1, uptimeMs: 1 }, { isOnProbation: true }, []],
 ])('%s is told in the words of PM2', (_what, from, why, to, event, more, words) => {
   expect(
     wordsOf(
       { state: /** @type {any} */ (from), asked: why },
       { state: /** @type {any} */ (to) },
       /** @type {any} */ (event),
-      { begunBy: null, isOnTrial: false, .../** @type {any} */ (more) },
+      { begunBy: null, isOnProbation: false, .../** @type {any} */ (more) },
     ),
   ).toEqual(words);
 });

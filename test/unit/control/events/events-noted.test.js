@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createChronicle } from '../../../../daemon/control/events/log.js';
-import { journalEvent } from '../../../../daemon/control/events/manager-events.js';
+import { createEventLog } from '../../../../daemon/control/events/log.js';
+import { managerEvent } from '../../../../daemon/control/events/manager-events.js';
 import { emptyDesired } from '../../../../daemon/control/state/desired.js';
 import { lastWords } from '../../../../daemon/control/events/process-events.js';
 import { readEvents } from '../../../../lib/shared/event-log.js';
@@ -171,7 +171,7 @@ test('a guarded rollout is told step by step, with who asked for it', async () =
   rig.call('reload', { targets: ['api'] }).catch(() => {});
   await rig.turn(30_000);
   const halted = rig.events.find(({ event }) => event === 'rollout-halted');
-  expect(journalEvent('rollout-halted', halted)).toMatchObject({
+  expect(managerEvent('rollout-halted', halted)).toMatchObject({
     type: 'rollout:halted',
     app: 'api',
     by: 'reload',
@@ -198,12 +198,12 @@ test.each(
     ],
   ]),
 )('the manager\'s "%s" %j is an event', (event, fields, expected) => {
-  expect(journalEvent(event, fields)).toMatchObject(expected);
+  expect(managerEvent(event, fields)).toMatchObject(expected);
 });
 
 test('what concerns the manager alone is no event', () => {
-  expect(journalEvent('impossible', { app: 'api' })).toBeNull();
-  expect(journalEvent('constructor')).toBeNull();
+  expect(managerEvent('impossible', { app: 'api' })).toBeNull();
+  expect(managerEvent('constructor')).toBeNull();
 });
 
 test('the line that says why is found among the last ones', () => {
@@ -221,12 +221,12 @@ function onDisk() {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'events.log');
   const rig = createRig();
-  rig.chronicle = () => {
-    const chronicle = createChronicle({ path, nowMs: rig.clock.nowMs, journal: () => {} });
-    onTestFinished(chronicle.close);
+  rig.eventLog = () => {
+    const eventLog = createEventLog({ path, nowMs: rig.clock.nowMs, managerLog: () => {} });
+    onTestFinished(eventLog.close);
     // As "control-ready" does: the log is never empty.
-    chronicle.note({ type: 'manager:ready' });
-    return /** @type {any} */ (chronicle);
+    eventLog.note({ type: 'manager:ready' });
+    return /** @type {any} */ (eventLog);
   };
   const lines = () =>
     readEvents(path)
@@ -271,9 +271,9 @@ test('wherever control dies in a crash loop, each death is told once', async () 
     const all = lines();
     expect(new Set(all).size).toBe(all.length);
     const spawns = rig.spawned().length;
-    if (rig.control.world.desired.apps.length > 0)
+    if (rig.control.registry.desired.apps.length > 0)
       expect(all.filter((line) => line.startsWith('died')).length).toBe(
-        rig.control.world.memories.get(0)?.spawns ?? spawns,
+        rig.control.registry.histories.get(0)?.spawns ?? spawns,
       );
   }
 });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createChronicle } from '../../../../daemon/control/events/log.js';
+import { createEventLog } from '../../../../daemon/control/events/log.js';
 import { eventSegments, readEvents } from '../../../../lib/shared/event-log.js';
 
 function place() {
@@ -19,14 +19,14 @@ function open(path, limits) {
   /** @type {any[]} */
   const journaled = [];
   let now = 1_000;
-  const chronicle = createChronicle({
+  const eventLog = createEventLog({
     path,
     nowMs: () => now++,
-    journal: (event, fields) => void journaled.push({ event, ...fields }),
+    managerLog: (event, fields) => void journaled.push({ event, ...fields }),
     ...(limits ? { limits: /** @type {any} */ (limits) } : {}),
   });
-  onTestFinished(chronicle.close);
-  return { ...chronicle, journaled };
+  onTestFinished(eventLog.close);
+  return { ...eventLog, journaled };
 }
 
 const died = (/** @type {string} */ instanceId) => ({ type: 'died', app: 'api', id: 0, instanceId, code: 1 });
@@ -57,27 +57,27 @@ test('a log that is cut at any byte loads, and the next event is whole', () => {
 
 test('a log that was cut while it was written goes on with whole lines', () => {
   const path = place();
-  const chronicle = open(path);
-  chronicle.note({ type: 'added', app: 'one' });
+  const eventLog = open(path);
+  eventLog.note({ type: 'added', app: 'one' });
   truncateSync(path, statSync(path).size - 3);
   // The same control: it does not know. Its next line is lost with the torn one, and no more.
-  chronicle.note({ type: 'added', app: 'two' });
-  chronicle.note({ type: 'added', app: 'three' });
+  eventLog.note({ type: 'added', app: 'two' });
+  eventLog.note({ type: 'added', app: 'three' });
   expect(readEvents(path).at(-1)).toMatchObject({ app: 'three' });
 });
 
 test('a log is rotated before it is too large, and the oldest events are dropped', () => {
   const path = place();
   const limits = { segmentBytes: 1_000, segments: 3 };
-  const chronicle = open(path, limits);
-  for (let number = 0; number < 200; number++) chronicle.note({ type: 'added', app: `app-${number}` });
+  const eventLog = open(path, limits);
+  for (let number = 0; number < 200; number++) eventLog.note({ type: 'added', app: `app-${number}` });
   const segments = eventSegments(path);
   expect(segments.map((segment) => segment.slice(path.length))).toEqual(['', '.1', '.2']);
   for (const segment of segments) expect(statSync(segment).size).toBeLessThanOrEqual(1_000);
   const numbers = readEvents(path).map(({ app }) => Number(app?.slice(4)));
   expect(numbers.at(-1)).toBe(199);
   expect(numbers).toEqual(numbers.map((_, at) => 200 - numbers.length + at));
-  expect(chronicle.journaled).toEqual([]);
+  expect(eventLog.journaled).toEqual([]);
 });
 
 test('what is in the log is not written again by the next control', () => {
@@ -108,20 +108,20 @@ test('events that cannot be written are counted, and told as soon as one can be'
   expect(full.journaled).toEqual([{ event: 'events-lost', reason: 'ENOSPC' }]);
 
   const missing = join(place(), 'in', 'events.log');
-  const chronicle = open(missing);
-  chronicle.note(died('i-1'));
-  chronicle.note(died('i-2'));
-  expect(chronicle.journaled).toHaveLength(1);
+  const eventLog = open(missing);
+  eventLog.note(died('i-1'));
+  eventLog.note(died('i-2'));
+  expect(eventLog.journaled).toHaveLength(1);
 });
 
 test('a log whose folder comes back says how many events it lacks', () => {
   const folder = join(place(), '..', 'home');
   const path = join(folder, 'events.log');
-  const chronicle = open(path);
-  chronicle.note(died('i-1'));
-  chronicle.note(died('i-2'));
+  const eventLog = open(path);
+  eventLog.note(died('i-1'));
+  eventLog.note(died('i-2'));
   mkdirSync(folder);
-  chronicle.note(died('i-3'));
+  eventLog.note(died('i-3'));
   expect(readEvents(path)).toMatchObject([
     { type: 'lost', count: 2, reason: 'ENOENT' },
     { type: 'died', instanceId: 'i-3' },
@@ -130,10 +130,10 @@ test('a log whose folder comes back says how many events it lacks', () => {
 
 test('who removes the log gets a new one', () => {
   const path = place();
-  const chronicle = open(path);
-  chronicle.note(died('i-1'));
+  const eventLog = open(path);
+  eventLog.note(died('i-1'));
   rmSync(path);
-  chronicle.note(died('i-2'));
+  eventLog.note(died('i-2'));
   expect(readEvents(path)).toMatchObject([{ instanceId: 'i-2' }]);
 });
 

@@ -11,11 +11,11 @@ function open() {
   /** @type {string[]} */
   const seen = [];
   const launch = { error: /** @type {Error | null} */ (null), keepers: /** @type {FakeKeeper[]} */ ([]) };
-  const core = /** @type {any} */ ({
+  const context = /** @type {any} */ ({
     link: null,
     parts: {
       clock,
-      journal: (/** @type {string} */ event) => void seen.push(event),
+      managerLog: (/** @type {string} */ event) => void seen.push(event),
       async launchKeeper() {
         if (launch.error) throw launch.error;
         launch.keepers.push(new FakeKeeper(clock));
@@ -23,8 +23,8 @@ function open() {
       },
     },
   });
-  const session = new KeeperSession(core, {
-    introduce: async () => ({ snapshot: await core.link.request('snapshot', {}), orphans: [] }),
+  const session = new KeeperSession(context, {
+    introduce: async () => ({ snapshot: await context.link.request('snapshot', {}), orphans: [] }),
     onMet: () => void seen.push('met'),
     onLost: () => void seen.push('lost'),
     onEvent: (event) => void seen.push(`event: ${event}`),

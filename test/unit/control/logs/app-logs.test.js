@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
-import { createLogKeeper } from '../../../../daemon/control/logs/app-logs.js';
+import { createAppLogs } from '../../../../daemon/control/logs/app-logs.js';
 
 let folder;
 let place;
@@ -66,14 +66,20 @@ beforeEach(() => {
     flushed: [],
     flush: (files) => archive.flushed.push(...files.map((file) => file.path)),
   };
-  const fleet = {
+  const shippers = {
     take: ({ id, ship }, stream, chunk) => shipped.push(`${id} ${stream} ${chunk}${ship.length > 1 ? ship : ''}`),
     retarget: ({ ship }) => retargeted.push(ship),
     letGo() {},
     countersOf: () => [],
     notices: () => [],
   };
-  keeper = createLogKeeper({ clock, archive, limitsOf: () => limits, timesFolder: join(folder, 'times'), fleet });
+  keeper = createAppLogs({
+    clock,
+    archive,
+    limitsOf: () => limits,
+    timesFolder: join(folder, 'times'),
+    shippers,
+  });
 });
 afterEach(() => {
   keeper.detach('i');

@@ -26,7 +26,7 @@ export function createLogRig() {
     followers: createFollowers(() => rig.nowMs),
     files: new Map(),
     sources: new Map(),
-    shelf: { timesFolder, positionOf: (path) => rig.files.get(path)?.position() ?? null, userOf: () => null },
+    source: { timesFolder, positionOf: (path) => rig.files.get(path)?.position() ?? null, userOf: () => null },
 
     path: (name) => join(folder, `${name}.log`),
     kept: (name) => ({ path: rig.path(name), user: null, id: 0, name, stream: 'out' }),
@@ -94,7 +94,7 @@ export function createLogRig() {
           const told = await tellHistory({
             files: () => names.map(rig.kept),
             query: { ...EVERYTHING, ...query, cursor: client.cursor && JSON.parse(JSON.stringify(client.cursor)) },
-            shelf: rig.shelf,
+            source: rig.source,
             heldPaths: () => new Set(names.map(rig.path)),
             nowMs: rig.nowMs,
             signal: stop.signal,

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createJournal, openOwnLog } from '../../../../daemon/control/logs/manager-log.js';
+import { createManagerLog, openOwnLog } from '../../../../daemon/control/logs/manager-log.js';
 import { readSegments } from '../../../../daemon/control/logs/archive/segments.js';
 
 let folder;
@@ -33,7 +33,7 @@ afterEach(() => {
 });
 
 test('lines are in the file, for its owner only', () => {
-  createJournal(log, () => 0)('began', { pid: 5 });
+  createManagerLog(log, () => 0)('began', { pid: 5 });
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
     at: '1970-01-01T00:00:00.000Z',
     from: 'control',
@@ -67,7 +67,7 @@ test.each([
 
 test('a home that is gone loses its log and not the manager', () => {
   rmSync(folder, { recursive: true });
-  const journal = createJournal(log, () => 0);
-  for (let at = 0; at < 50; at++) journal('event', { text: 'x'.repeat(100) });
+  const managerLog = createManagerLog(log, () => 0);
+  for (let at = 0; at < 50; at++) managerLog('event', { text: 'x'.repeat(100) });
   expect(() => readdirSync(folder)).toThrow('ENOENT');
 });

@@ -115,9 +115,9 @@ describe.runIf(isRoot)('the log folder of another user', () => {
   test('a log whose folder its user closes meanwhile is read on as far as it is open', async () => {
     const path = folders.plant('logs/out.log', (log) => writeFileSync(log, 'one\ntwo\n'));
     let startedAtMs = 1;
-    const shelf = { timesFolder: logs, userOf: () => NOBODY, positionOf: () => ({ startedAtMs, offset: 8 }) };
+    const source = { timesFolder: logs, userOf: () => NOBODY, positionOf: () => ({ startedAtMs, offset: 8 }) };
     const kept = { path, user: NOBODY, id: 0, name: 'api', stream: /** @type {const} */ ('out') };
-    const reader = new PathReader(kept, { startedAtMs, offset: 0 }, shelf, 4);
+    const reader = new PathReader(kept, { startedAtMs, offset: 0 }, source, 4);
     onTestFinished(() => reader.closeFile());
     const lines = [];
     while (await reader.fill()) {

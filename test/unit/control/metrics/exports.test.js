@@ -25,7 +25,7 @@ beforeEach(async () => {
     metrics: rig.metrics,
     settings: () => settings,
     clock: rig.clock,
-    journal: (event, fields) => void events.push({ event, ...fields }),
+    managerLog: (event, fields) => void events.push({ event, ...fields }),
     version: '1.2.3',
   });
 });

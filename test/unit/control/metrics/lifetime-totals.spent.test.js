@@ -1,37 +1,37 @@
 import { expect, test } from 'vitest';
 import { keepSpent, spentBySlot } from '../../../../daemon/control/metrics/lifetime-totals.js';
-import { newMemory } from '../../../../daemon/control/state/slot-history.js';
+import { newSlotHistory } from '../../../../daemon/control/state/slot-history.js';
 
 /**
  * A slot with id 3 in the list.
- * @param {object} [memory]
+ * @param {object} [history]
  * @param {object[]} instances
  */
-function world(memory = {}, ...instances) {
+function registryOf(history = {}, ...instances) {
   return /** @type {any} */ ({
     desired: { apps: [{ slots: [{ id: 3 }] }] },
-    memories: new Map([[3, { ...newMemory(), ...memory }]]),
+    histories: new Map([[3, { ...newSlotHistory(), ...history }]]),
     instances: new Map(instances.map((instance, at) => [String(at), { label: { id: 3 }, pid: 10 + at, ...instance }])),
   });
 }
 
 test('what an instance used stays with its slot, once, and as its agent knew it when that is more', () => {
-  const memory = newMemory();
-  keepSpent(memory, { instanceId: 'a', cpuMs: 100 }, null);
-  keepSpent(memory, { instanceId: 'a', cpuMs: 100 }, null);
-  expect(memory.spent?.ms).toBe(100);
-  keepSpent(memory, { instanceId: 'b', cpuMs: 40 }, { cpuMs: 47 });
+  const history = newSlotHistory();
+  keepSpent(history, { instanceId: 'a', cpuMs: 100 }, null);
+  keepSpent(history, { instanceId: 'a', cpuMs: 100 }, null);
+  expect(history.spent?.ms).toBe(100);
+  keepSpent(history, { instanceId: 'b', cpuMs: 40 }, { cpuMs: 47 });
   // Nobody looked at it: control had died.
-  keepSpent(memory, { instanceId: 'c' }, { cpuMs: 3 });
-  keepSpent(memory, { instanceId: 'd' }, { cpuMs: 'much' });
-  expect(memory.spent?.ms).toBe(150);
+  keepSpent(history, { instanceId: 'c' }, { cpuMs: 3 });
+  keepSpent(history, { instanceId: 'd' }, { cpuMs: 'much' });
+  expect(history.spent?.ms).toBe(150);
 });
 
 test('a slot has used what is gone, what ends and what runs; an unread process makes that unknown', () => {
   const spent = { from: [], ms: 1_000 };
-  expect(spentBySlot(world({ spent }))).toEqual(new Map([[3, 1_000]]));
-  expect(spentBySlot(world({ spent }, { cpuMs: 20, exit: {} }, { cpuMs: 300 }, { pid: 0 }))).toEqual(
+  expect(spentBySlot(registry({ spent }))).toEqual(new Map([[3, 1_000]]));
+  expect(spentBySlot(registry({ spent }, { cpuMs: 20, exit: {} }, { cpuMs: 300 }, { pid: 0 }))).toEqual(
     new Map([[3, 1_320]]),
   );
-  expect(spentBySlot(world({ spent }, { cpuMs: 20 }, {}))).toEqual(new Map());
+  expect(spentBySlot(registry({ spent }, { cpuMs: 20 }, {}))).toEqual(new Map());
 });

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { endOf, LATENCY_STEPS, noLatencies, percentiles } from '../../../../daemon/control/metrics/latency.js';
 import { createReports, gaugesOf, ratesOf, recentLatencies } from '../../../../daemon/control/metrics/reports.js';
 import { keepServed, sumOf } from '../../../../daemon/control/metrics/lifetime-totals.js';
-import { newMemory } from '../../../../daemon/control/state/slot-history.js';
+import { newSlotHistory } from '../../../../daemon/control/state/slot-history.js';
 
 const http = (more = {}) => ({
   requests: 10,
@@ -26,7 +26,7 @@ const report = (seq, more = {}) => ({
 });
 
 test('what an instance has answered stays when it is gone, once however often that is told', () => {
-  const memory = newMemory();
+  const memory = newSlotHistory();
   keepServed(memory, 'one', report(1));
   keepServed(memory, 'one', report(1));
   keepServed(memory, 'two', report(1));
@@ -42,13 +42,13 @@ test('what an instance has answered stays when it is gone, once however often th
 });
 
 test('one that served nothing, or had no agent, leaves no trace', () => {
-  const memory = newMemory();
+  const memory = newSlotHistory();
   for (const none of [null, undefined, { seq: 1 }, { http: null }]) keepServed(memory, 'one', none);
   expect('served' in memory).toBe(false);
 });
 
 test('whatever a process says, sums are numbers', () => {
-  const memory = newMemory();
+  const memory = newSlotHistory();
   keepServed(memory, 'one', {
     http: { requests: 'many', responses: [1, null, {}], latency: [999, 5, -1, 2, 'x'], durationMs: NaN },
   });
@@ -59,7 +59,7 @@ test('whatever a process says, sums are numbers', () => {
 });
 
 test('counts are whole, not negative, and stay in the 64 bits of OTLP over any number of restarts', () => {
-  const memory = newMemory();
+  const memory = newSlotHistory();
   const huge = Number.MAX_SAFE_INTEGER;
   const counts = { requests: -5, active: -1, aborted: 0.5, upgrades: 1e300 };
   const latency = Array.from({ length: 2 * LATENCY_STEPS }, (_, at) => (at % 2 === 0 ? 4 : huge));

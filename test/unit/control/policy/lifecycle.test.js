@@ -24,19 +24,26 @@ const EXAMPLES = {
   takeBack: { type: 'takeBack' },
 };
 
-const open = { isOn: false, door: 'open', missing: null, isLoading: false, startedAtMs: 1_000, bootedAtMs: 1_000 };
+const open = {
+  isOnProbation: false,
+  gate: 'open',
+  missing: null,
+  isLoading: false,
+  startedAtMs: 1_000,
+  bootedAtMs: 1_000,
+};
 const late = { ...open, missing: 'it did not send "ready"', startedAtMs: -10_000 };
-const canary = { isOn: true, door: 'canary', missing: null, startedAtMs: 1_000, bootedAtMs: 1_000 };
+const canary = { isOnProbation: true, gate: 'canary', missing: null, startedAtMs: 1_000, bootedAtMs: 1_000 };
 
 const unheard = { ...open, missing: 'it could not listen on port 80', isUnheard: true, isRefused: true };
 
-const trials = [open, late, unheard, canary, { ...canary, door: 'gated' }, { ...canary, missing: 'it did not listen' }];
+const trials = [open, late, unheard, canary, { ...canary, gate: 'gated' }, { ...canary, missing: 'it did not listen' }];
 
 const contexts = [true, false].flatMap((isWanted) =>
   [true, false].flatMap((autorestart) =>
-    trials.map((trial) => ({
+    trials.map((readiness) => ({
       isWanted,
-      trial,
+      trial: readiness,
       nowMs: 5_000,
       policy: makeSpec({ autorestart }),
     })),
@@ -130,17 +137,17 @@ test('without waitReady a process counts as up at the age of minUptime, whenever
 });
 
 describe('behind a door', () => {
-  const context = (trial, more = {}) => ({
+  const context = (readiness, more = {}) => ({
     isWanted: true,
     nowMs: 5_000,
-    trial,
+    readiness,
     policy: makeSpec({ minUptimeMs: 8_000 }),
     ...more,
   });
   const through =
     (state, ...events) =>
-    (trial) =>
-      events.reduce((at, event) => next(at.life, EXAMPLES[event], context(trial)), {
+    (readiness) =>
+      events.reduce((at, event) => next(at.life, EXAMPLES[event], context(readiness)), {
         life: lifeIn(state),
         effects: [],
       });
@@ -162,7 +169,7 @@ describe('behind a door', () => {
   });
 
   test('the others are let in when they are ready', () => {
-    expect(through('starting', 'ready')({ ...canary, door: 'gated' })).toMatchObject({
+    expect(through('starting', 'ready')({ ...canary, gate: 'gated' })).toMatchObject({
       life: { state: 'entering' },
       effects: [{ type: 'setTimer' }, { type: 'admit' }],
     });
@@ -185,7 +192,7 @@ describe('behind a door', () => {
         life: { state: 'failed', hasFailed: true },
         effects: [{ type: 'clearTimer' }],
       });
-      expect(through(state, 'exited')({ ...canary, isOn: false }).life.state).toBe('backoff');
+      expect(through(state, 'exited')({ ...canary, isOnProbation: false }).life.state).toBe('backoff');
     },
   );
 
@@ -218,7 +225,12 @@ describe('behind a door', () => {
 
 describe('a worker that cannot listen', () => {
   const policy = makeSpec({ minUptimeMs: 1_000, listenTimeoutMs: 3_000 });
-  const at = (/** @type {number} */ nowMs, trial = unheard) => ({ isWanted: true, trial, nowMs, policy });
+  const at = (/** @type {number} */ nowMs, readiness = unheard) => ({
+    isWanted: true,
+    trial: readiness,
+    nowMs,
+    policy,
+  });
 
   test('is not ready at min_uptime, whatever listen_timeout is', () => {
     const hurried = next(lifeIn('starting'), { type: 'listenFailed' }, at(1_300));

@@ -47,53 +47,53 @@ test('a restart takes half of the instances down at a time, and hands their clie
 });
 
 test('a restart of a single instance stops first and starts when the old one is gone', () => {
-  const wished = { slots: slots(1, 2), rollout: stopFirst(1) };
-  expect(plan(wished, [seat(0, 1, 'up')])).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'finish' }]);
-  expect(plan(wished, [seat(0, 1, 'stopping')])).toEqual([]);
-  expect(plan(wished, [])).toEqual([{ do: 'start', id: 0, generation: 2 }]);
+  const goal = { slots: slots(1, 2), rollout: stopFirst(1) };
+  expect(plan(goal, [seat(0, 1, 'up')])).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'finish' }]);
+  expect(plan(goal, [seat(0, 1, 'stopping')])).toEqual([]);
+  expect(plan(goal, [])).toEqual([{ do: 'start', id: 0, generation: 2 }]);
 });
 
 test('nothing more is taken down while a new one is not up', () => {
-  const wished = { slots: slots(4, 2), rollout: stopFirst(4) };
+  const goal = { slots: slots(4, 2), rollout: stopFirst(4) };
   for (const state of ['starting', 'backoff', 'failed']) {
-    expect(plan(wished, [seat(0, 2, 'up'), seat(1, 2, state), seat(2, 1, 'up'), seat(3, 1, 'up')])).toEqual([]);
+    expect(plan(goal, [seat(0, 2, 'up'), seat(1, 2, state), seat(2, 1, 'up'), seat(3, 1, 'up')])).toEqual([]);
   }
 });
 
 test.each(['backoff', 'failed'])(
   'a slot that is restarted alone does not wait for another one of which nothing is wanted anew, and which is in %s',
   (state) => {
-    const wished = (rollout) => ({ slots: [...slots(1, 1), { id: 1, want: 'up', generation: 2 }], rollout });
+    const goal = (rollout) => ({ slots: [...slots(1, 1), { id: 1, want: 'up', generation: 2 }], rollout });
     const broken = seat(0, 1, state, { hasFailed: true });
-    expect(plan(wished(stopFirst(2)), [broken, seat(1, 1, 'up')])).toEqual([
+    expect(plan(goal(stopFirst(2)), [broken, seat(1, 1, 'up')])).toEqual([
       { do: 'stop', id: 1, generation: 1, drain: 'finish' },
     ]);
-    expect(plan(wished(besides), [broken, seat(1, 1, 'up')])).toEqual([{ do: 'start', id: 1, generation: 2 }]);
+    expect(plan(goal(besides), [broken, seat(1, 1, 'up')])).toEqual([{ do: 'start', id: 1, generation: 2 }]);
     // One that is about to be up is waited for.
-    expect(plan(wished(stopFirst(2)), [seat(0, 1, 'starting'), seat(1, 1, 'up')])).toEqual([]);
+    expect(plan(goal(stopFirst(2)), [seat(0, 1, 'starting'), seat(1, 1, 'up')])).toEqual([]);
   },
 );
 
 test('a replacement is started beside the old one, which leaves when the new one is up', () => {
-  const wished = { slots: slots(2, 2), rollout: besides };
+  const goal = { slots: slots(2, 2), rollout: besides };
   const old = [seat(0, 1, 'up'), seat(1, 1, 'up')];
-  expect(plan(wished, old)).toEqual([{ do: 'start', id: 0, generation: 2 }]);
-  expect(plan(wished, [...old, seat(0, 2, 'starting')])).toEqual([]);
-  expect(plan(wished, [...old, seat(0, 2, 'up')])).toEqual([
+  expect(plan(goal, old)).toEqual([{ do: 'start', id: 0, generation: 2 }]);
+  expect(plan(goal, [...old, seat(0, 2, 'starting')])).toEqual([]);
+  expect(plan(goal, [...old, seat(0, 2, 'up')])).toEqual([
     { do: 'stop', id: 0, generation: 1, drain: 'handover' },
     { do: 'start', id: 1, generation: 2 },
   ]);
 });
 
 test('a replacement that fails stops the rollout and leaves the old ones serving', () => {
-  const wished = { slots: slots(2, 2), rollout: besides };
+  const goal = { slots: slots(2, 2), rollout: besides };
   const old = [seat(0, 1, 'up'), seat(1, 1, 'up')];
   for (const failing of [
     seat(0, 2, 'backoff', { hasFailed: true }),
     seat(0, 2, 'failed'),
     seat(0, 2, 'starting', { hasFailed: true }),
   ])
-    expect(plan(wished, [...old, failing])).toEqual([]);
+    expect(plan(goal, [...old, failing])).toEqual([]);
 });
 
 test('old seats that serve nobody are replaced at no charge', () => {
@@ -116,13 +116,13 @@ const below = (random, limit) => Math.floor(random() * limit);
  * A world in which actions take effect, seats get up or fail, and now and then something crashes.
  */
 function simulate(random, { count, rollout, failsAlways = false, crashes = true }) {
-  const wished = { slots: slots(count, 2), rollout };
-  let seats = wished.slots.map(({ id }) => seat(id, 1, 'up'));
+  const goal = { slots: slots(count, 2), rollout };
+  let seats = goal.slots.map(({ id }) => seat(id, 1, 'up'));
   const upSlots = () => new Set(seats.filter(({ state }) => state === 'up').map(({ id }) => id)).size;
   let fewest = count;
   let most = count;
   for (let round = 0; round < 400; round++) {
-    for (const action of plan(wished, seats)) {
+    for (const action of plan(goal, seats)) {
       const found = seats.find(({ id, generation }) => id === action.id && generation === action.generation);
       if (action.do === 'start') {
         expect(found).toBeUndefined();
@@ -148,12 +148,12 @@ function simulate(random, { count, rollout, failsAlways = false, crashes = true 
 }
 
 test('a plan that keeps old and new apart stops all old ones at once, and starts none before all are gone', () => {
-  const wished = { slots: [...slots(3, 2)], rollout: { maxSurge: 0, maxUnavailable: 1, isClearedFirst: true } };
-  expect(ids(plan(wished, [seat(0, 1, 'up'), seat(1, 1, 'backoff')]), 'stop')).toEqual([0, 1]);
-  expect(plan(wished, [seat(0, 1, 'stopping')])).toEqual([]);
-  expect(plan(wished, [seat(9, 1, 'stopping')])).toEqual([]);
-  expect(ids(plan(wished, []), 'start')).toEqual([0, 1, 2]);
-  expect(ids(plan(wished, [seat(0, 2, 'up')]), 'start')).toEqual([1, 2]);
+  const goal = { slots: [...slots(3, 2)], rollout: { maxSurge: 0, maxUnavailable: 1, isClearedFirst: true } };
+  expect(ids(plan(goal, [seat(0, 1, 'up'), seat(1, 1, 'backoff')]), 'stop')).toEqual([0, 1]);
+  expect(plan(goal, [seat(0, 1, 'stopping')])).toEqual([]);
+  expect(plan(goal, [seat(9, 1, 'stopping')])).toEqual([]);
+  expect(ids(plan(goal, []), 'start')).toEqual([0, 1, 2]);
+  expect(ids(plan(goal, [seat(0, 2, 'up')]), 'start')).toEqual([1, 2]);
 });
 
 test.each(Array.from({ length: 60 }, (_, seed) => seed))(
@@ -268,20 +268,20 @@ describe('a guarded rollout', () => {
   });
 
   test('that was rolled back takes back what is parked before the new ones go', () => {
-    const wished = { slots: slots(2, 1), rollout: { ...besides, maxSurge: 2 } };
+    const goal = { slots: slots(2, 1), rollout: { ...besides, maxSurge: 2 } };
     const renewedSeats = [seat(0, 2, 'up'), seat(1, 2, 'up')];
-    expect(plan(wished, [seat(0, 1, 'parked'), seat(1, 1, 'parked'), ...renewedSeats])).toEqual([
+    expect(plan(goal, [seat(0, 1, 'parked'), seat(1, 1, 'parked'), ...renewedSeats])).toEqual([
       { do: 'takeBack', id: 0, generation: 1 },
       { do: 'takeBack', id: 1, generation: 1 },
     ]);
-    expect(plan(wished, [seat(0, 1, 'entering'), seat(1, 1, 'entering'), ...renewedSeats])).toEqual([]);
-    expect(ids(plan(wished, [seat(0, 1, 'up'), seat(1, 1, 'entering'), ...renewedSeats]), 'stop')).toEqual([0]);
+    expect(plan(goal, [seat(0, 1, 'entering'), seat(1, 1, 'entering'), ...renewedSeats])).toEqual([]);
+    expect(ids(plan(goal, [seat(0, 1, 'up'), seat(1, 1, 'entering'), ...renewedSeats]), 'stop')).toEqual([0]);
   });
 
   test('that was given up leaves nothing of itself behind that is not up', () => {
-    const wished = { slots: slots(1, 1), rollout: besides };
+    const goal = { slots: slots(1, 1), rollout: besides };
     for (const state of ['starting', 'soaking', 'entering'])
-      expect(plan(wished, [seat(0, 1, 'starting'), seat(0, 2, state)])).toEqual([
+      expect(plan(goal, [seat(0, 1, 'starting'), seat(0, 2, state)])).toEqual([
         { do: 'stop', id: 0, generation: 2, drain: 'finish' },
       ]);
   });

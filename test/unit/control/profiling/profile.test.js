@@ -12,7 +12,7 @@ async function running(spec) {
   const take = (/** @type {object} */ more = {}) =>
     watch(
       takeProfile(
-        rig.desk,
+        rig.context,
         { target: '0', kind: 'cpu', durationMs: 1_000, file: '/tmp/a.cpuprofile', ...more },
         client,
       ),
@@ -36,7 +36,7 @@ test('a profile is begun by the worker itself, and answered when it is written',
 test('a worker whose loop is held up is not asked: the question would wait for it', async () => {
   const { rig, take, steps, child } = await running();
   child.behaviour.isHung = true;
-  const [profile, stack] = [take(), watch(sampleStack(rig.desk, { target: '0', durationMs: 200 }))];
+  const [profile, stack] = [take(), watch(sampleStack(rig.context, { target: '0', durationMs: 200 }))];
   await rig.turn(2_100);
   expect([profile.result, stack.result]).toMatchObject([
     { slot: { id: 0 }, bytes: null },
@@ -70,7 +70,7 @@ test('what is no single Node program is refused with a way on', async () => {
   const several = await running({ instances: 2, mode: 'cluster' });
   const profile = several.take({ target: 'api' });
   const exec = await running({ kind: 'exec', mode: 'fork', file: '/bin/sh' });
-  const stack = watch(sampleStack(exec.rig.desk, { target: 'api', durationMs: 200 }));
+  const stack = watch(sampleStack(exec.rig.context, { target: 'api', durationMs: 200 }));
   await several.rig.turn(1);
   expect(profile.error).toMatchObject({ code: 'ERR_NCLUST_BAD_SELECTOR', hint: 'Give one of the ids 0, 1.' });
   expect(stack.error).toMatchObject({
@@ -104,7 +104,7 @@ test('control neither rolls back nor reloads a worker that stands still and grow
   const [child] = rig.keeper.alive;
   const { signal } = new AbortController();
   const snapshot = watch(
-    takeProfile(rig.desk, { target: '0', kind: 'heap', durationMs: 0, file: '/tmp/a' }, { signal }),
+    takeProfile(rig.context, { target: '0', kind: 'heap', durationMs: 0, file: '/tmp/a' }, { signal }),
   );
   await rig.turn(1);
   bytes = 1024 ** 3;
@@ -121,7 +121,7 @@ test('while a snapshot of the heap is taken nobody breaks in: the worker is not 
   const snapshot = take({ kind: 'heap' });
   await rig.turn(1);
   child.behaviour.isHung = true;
-  const others = [take({ file: '/tmp/b' }), watch(sampleStack(rig.desk, { target: '0', durationMs: 200 }))];
+  const others = [take({ file: '/tmp/b' }), watch(sampleStack(rig.context, { target: '0', durationMs: 200 }))];
   await rig.turn(1);
   expect(others.map(({ error }) => error?.code)).toEqual(['ERR_NCLUST_PROFILE_BUSY', 'ERR_NCLUST_PROFILE_BUSY']);
   expect([snapshot.state, steps()]).toEqual(['pending', ['begin', 'end']]);
@@ -139,7 +139,7 @@ test('a snapshot of a new instance in a rollback window does not take the traffi
   const [renewed] = rig.keeper.alive.filter(({ label }) => label.generation > 1);
   const snapshot = watch(
     takeProfile(
-      rig.desk,
+      rig.context,
       { target: String(renewed.label.id), kind: 'heap', durationMs: 0, file: '/tmp/a' },
       { signal: new AbortController().signal },
     ),
@@ -156,7 +156,7 @@ test('a snapshot of a new instance in a rollback window does not take the traffi
 test('control does not send the signal for a debugger to a process that dies of it or takes it itself', async () => {
   const { rig, client } = await running();
   const [child] = rig.keeper.alive;
-  const attempt = () => watch(openInspector(rig.desk, { target: '0', isOver: false, isLeftOpen: false }, client));
+  const attempt = () => watch(openInspector(rig.context, { target: '0', isOver: false, isLeftOpen: false }, client));
   const ended = attempt();
   await rig.turn(1);
   expect(ended.error).toMatchObject({
@@ -164,7 +164,7 @@ test('control does not send the signal for a debugger to a process that dies of 
     message: expect.stringMatching('--disable-sigusr1|only on Linux'),
   });
   // A Node that catches it.
-  rig.control.world.instances.get(child.instanceId).pid = process.pid;
+  rig.control.registry.instances.get(child.instanceId).pid = process.pid;
   rig.keeper.reports.set(child.instanceId, { ownsUsr1: true });
   const own = attempt();
   await rig.turn(1);
@@ -181,13 +181,13 @@ test.each([
   ['goes', null, ['shut']],
 ])('the inspector that the signal has opened: the client %s', async (_what, more, asked) => {
   const { rig, client, child } = await running();
-  rig.control.world.instances.get(child.instanceId).pid = process.pid;
+  rig.control.registry.instances.get(child.instanceId).pid = process.pid;
   const told = [];
   // In place of a process that ends of every signal.
   rig.control.askKeeper = async (verb, { signal, question }) =>
     verb === 'reports' ? { reports: {} } : (told.push(signal ?? question.step), {});
   const call = (/** @type {object} */ how) =>
-    openInspector(rig.desk, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);
+    openInspector(rig.context, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);
   await call({});
   if (more) await call(more);
   for (const end of client.subscriptions.values()) end();

@@ -54,7 +54,7 @@ const VERSIONING = {
   prev_rev: null,
   update_time: '2026-01-01T00:00:00.000Z',
 };
-const versioning = () => rig.control.world.desired.apps[0].spec.versioning;
+const versioning = () => rig.control.registry.desired.apps[0].spec.versioning;
 
 /**
  * Real files are read, and that takes no time of the clock: it goes on when they have been.

@@ -34,7 +34,7 @@ async function failed(method, params) {
 
 const start = (...specs) => done('start', { specs: specs.map((fields) => makeSpec(fields)) });
 const alive = (name) => rig.keeper.alive.filter((child) => child.label.name === name && !child.isRetiring);
-const names = () => rig.control.world.desired.apps.map(({ spec }) => spec.name);
+const names = () => rig.control.registry.desired.apps.map(({ spec }) => spec.name);
 
 describe.each([['restart'], ['reload']])('%s with another name', (method) => {
   test('new instances have it, in the same slots, with log files of that name; nothing else is touched', async () => {

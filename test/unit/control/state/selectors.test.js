@@ -27,7 +27,7 @@ test.each([
     [0, 2],
   ],
 ])('%j selects the ids %j', (targets, ids) => {
-  expect(select(desired, targets).map(({ wish }) => wish.id)).toEqual(ids);
+  expect(select(desired, targets).map(({ slot }) => slot.id)).toEqual(ids);
 });
 
 test('a target that names nothing is refused with the names that are near', () => {

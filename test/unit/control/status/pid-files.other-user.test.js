@@ -23,9 +23,9 @@ let events;
 
 async function boot() {
   await rig.boot();
-  const files = createPidFiles(rig.control.world, {
+  const files = createPidFiles(rig.control.registry, {
     pids: join(folders.open, 'pids'),
-    journal: (event, fields) => events.push({ event, ...fields }),
+    managerLog: (event, fields) => events.push({ event, ...fields }),
   });
   files.look();
   rig.control.follow(files.look);

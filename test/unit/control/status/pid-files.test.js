@@ -34,9 +34,9 @@ beforeEach(async () => {
 
 async function boot() {
   await rig.boot();
-  const files = createPidFiles(rig.control.world, {
+  const files = createPidFiles(rig.control.registry, {
     pids,
-    journal: (event, fields) => events.push({ event, ...fields }),
+    managerLog: (event, fields) => events.push({ event, ...fields }),
   });
   files.look();
   rig.control.follow(files.look);

@@ -22,7 +22,7 @@ beforeEach(() => {
           : null
         : (Math.floor(afterMs / MINUTE) + 1) * MINUTE;
     },
-    journal: (event, fields) => events.push({ event, ...fields }),
+    managerLog: (event, fields) => events.push({ event, ...fields }),
     onDue: (name) => calls.push([name, clock.nowMs()]),
   });
 });

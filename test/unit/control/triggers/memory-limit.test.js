@@ -27,7 +27,7 @@ beforeEach(() => {
     },
     sharedBytes: () => shared,
     limited: () => limited,
-    journal: () => {},
+    managerLog: () => {},
     onAbove: (one, reason) => calls.push([one.id, reason]),
   });
   memory.sync(new Set([0]));

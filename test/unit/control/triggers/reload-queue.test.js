@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createTurns } from '../../../../daemon/control/triggers/reload-queue.js';
+import { createReloadQueue } from '../../../../daemon/control/triggers/reload-queue.js';
 import { settle } from '../../../helpers/fake-keeper.js';
 
 const app = { slots: [] };
@@ -10,11 +10,11 @@ let turns;
 beforeEach(() => {
   begun = [];
   events = [];
-  turns = createTurns({
+  turns = createReloadQueue({
     reload: (name, due) =>
       new Promise((resolve, reject) => begun.push({ name, by: due.by, ids: due.choose(app), resolve, reject })),
     nowMs: () => 7,
-    journal: (event, fields) => events.push({ event, ...fields }),
+    managerLog: (event, fields) => events.push({ event, ...fields }),
   });
 });
 

@@ -197,7 +197,7 @@ describe('watch', () => {
     await rig.turn(200);
     change();
     await rig.turn(700);
-    expect([rig.control.world.desired.apps[0].generation, triggered().length]).toEqual([2, 1]);
+    expect([rig.control.registry.desired.apps[0].generation, triggered().length]).toEqual([2, 1]);
     await rig.turn(20 * SECOND);
     expect([command.state, await generations()]).toEqual(['done', [3, 3, 3, 3]]);
   });

@@ -22,10 +22,10 @@ function open() {
   return createWeb({
     settings,
     tokenFile: join(folder, 'web.token'),
-    desk: () => rig.desk,
+    context: () => rig.context,
     onTick: (listener) => ((tick = listener), () => {}),
     clock: systemClock(),
-    journal: (event, fields) => void events.push({ event, ...fields }),
+    managerLog: (event, fields) => void events.push({ event, ...fields }),
   });
 }
 

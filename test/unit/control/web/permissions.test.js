@@ -24,7 +24,7 @@ beforeEach(async () => {
   await rig.turn(2_000);
   await started;
   mayAct = true;
-  const answer = createPageAnswer(rig.desk, () => mayAct);
+  const answer = createPageAnswer(rig.context, () => mayAct);
   const client = {
     signal: new AbortController().signal,
     notify: () => {},
@@ -84,14 +84,14 @@ test('no action can bring a program, a variable or another spec', async () => {
     wait: false,
   });
   await rig.turn();
-  const [app] = rig.control.world.desired.apps;
-  expect(JSON.stringify(rig.control.world.desired)).not.toMatch(/evil|EVIL/);
+  const [app] = rig.control.registry.desired.apps;
+  expect(JSON.stringify(rig.control.registry.desired)).not.toMatch(/evil|EVIL/);
   expect(app.generation).toBe(3);
 });
 
 test('of events a page gets those of processes, whatever it asks for', async () => {
   const told = [];
-  const answer = createPageAnswer(rig.desk, () => true);
+  const answer = createPageAnswer(rig.context, () => true);
   await answer(
     'events',
     { types: ['*'], subscription: 's' },
@@ -132,11 +132,11 @@ test('what a page has asked for is put down to the dashboard; what others ask fo
 test('the same token does nothing twice', async () => {
   await ask('restart', { targets: ['api'], wait: false, token: 'one' });
   await ask('restart', { targets: ['api'], wait: false, token: 'one' });
-  expect(rig.control.world.desired.apps[0].generation).toBe(2);
+  expect(rig.control.registry.desired.apps[0].generation).toBe(2);
   await expect(ask('restart', { targets: ['api'], wait: false, token: 'x'.repeat(201) })).rejects.toMatchObject({
     code: 'ERR_NCLUST_WEB_REFUSED',
   });
-  expect(rig.control.world.desired.apps[0].generation).toBe(2);
+  expect(rig.control.registry.desired.apps[0].generation).toBe(2);
 });
 
 test('pages name what they mean: a pattern may never end, and many targets take long', async () => {
@@ -165,12 +165,12 @@ test('a page follows only so many things, also when it asks for all at once', as
   };
   const ended = [];
   const metrics = {
-    ...rig.desk.metrics,
+    ...rig.context.metrics,
     lookAtNew: async () => {},
     now: () => ({ workers: [] }),
     onTick: () => () => void ended.push('metrics'),
   };
-  const answer = createPageAnswer({ ...rig.desk, metrics }, () => false);
+  const answer = createPageAnswer({ ...rig.context, metrics }, () => false);
   const asked = await Promise.allSettled(
     Array.from({ length: 60 }, (_, at) =>
       answer(['metrics', 'events'][at % 2], { follow: true, subscription: `s${at}` }, client),
@@ -197,8 +197,8 @@ test('notices tell a page no command and no part of an address that may be a pas
     `Metrics do not arrive at "https://me:${SECRET}@otlp.example:4318/v1/metrics": fetch failed.`,
     `In the settings "settings.json" "metrics.otlp" cannot be "HTTPS://otlp.example/?key=${SECRET}".`,
   ];
-  rig.desk.web = { ...rig.desk.web, notices: () => told };
-  const { notices } = await createPageAnswer(rig.desk, () => false)('list', {}, { subscriptions: new Map() });
+  rig.context.web = { ...rig.context.web, notices: () => told };
+  const { notices } = await createPageAnswer(rig.context, () => false)('list', {}, { subscriptions: new Map() });
   expect(notices).toEqual([
     '3 lines of "api" could not be sent to "exec" (it was too slow) and are lost there.',
     'Metrics do not arrive at "https://otlp.example:4318": fetch failed.',

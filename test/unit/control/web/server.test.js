@@ -28,7 +28,7 @@ beforeEach(async () => {
   dashboard = await serveDashboard(
     { host: '127.0.0.1', port: 0 },
     {
-      desk: rig.desk,
+      context: rig.context,
       clock: { ...systemClock(), after: clock.after },
       isRight: tokenCheck(TOKEN),
       mayAct: () => mayAct,
@@ -266,7 +266,7 @@ test('who asks for files and does not read them is let go', async () => {
   const own = await serveDashboard(
     { host: '127.0.0.1', port: 0 },
     {
-      desk: rig.desk,
+      context: rig.context,
       clock: systemClock(),
       isRight: () => true,
       mayAct: () => false,

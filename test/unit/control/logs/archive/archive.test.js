@@ -66,7 +66,7 @@ function open() {
   };
   archive = createArchive({
     clock,
-    journal: (event, fields) => events.push({ event, ...fields }),
+    managerLog: (event, fields) => events.push({ event, ...fields }),
     limitsOf,
     logsFolder: logs,
     timesFolder: join(logs, '.times'),

@@ -368,7 +368,7 @@ test('who leaves while a new app comes is not told what it writes', async () => 
   await tellHistory({
     files,
     query,
-    shelf: rig.shelf,
+    source: rig.source,
     heldPaths: () => new Set(),
     nowMs: rig.nowMs,
     signal: stop.signal,

@@ -10,7 +10,7 @@ function rig() {
   /** @type {(LinkEvents & { written: string[][], isClosed: boolean })[]} */
   const links = [];
   /** @type {string[]} */
-  const journal = [];
+  const managerLog = [];
   const connect = (/** @type {{ events: LinkEvents }} */ { events }) => {
     const link = { ...events, written: /** @type {string[][]} */ ([]), isClosed: false };
     links.push(link);
@@ -25,11 +25,11 @@ function rig() {
     name: 'api',
     id: 0,
     clock,
-    journal: (event) => void journal.push(event),
+    managerLog: (event) => void managerLog.push(event),
     connect,
   });
   const take = (/** @type {string[]} */ ...lines) => shipper.take('out', lines, 0);
-  return { clock, links, journal, shipper, take };
+  return { clock, links, managerLog, shipper, take };
 }
 
 /** @param {ReturnType<typeof rig>['shipper']} shipper */
@@ -77,7 +77,7 @@ test('what was not taken goes to the next link, before what came since', () => {
 });
 
 test('a target that is away is tried again ever more seldom, and told once', () => {
-  const { clock, links, journal } = rig();
+  const { clock, links, managerLog } = rig();
   const pauses = [];
   for (let at = 0; at < 8; at++) {
     links[at].onDown('ECONNREFUSED');
@@ -85,11 +85,11 @@ test('a target that is away is tried again ever more seldom, and told once', () 
     clock.advance(clock.untilNextMs());
   }
   expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
-  expect(journal).toEqual(['shipping-failed']);
+  expect(managerLog).toEqual(['shipping-failed']);
 });
 
 test('one that was there for long is tried again at once, one that ends at once is not', () => {
-  const { clock, links, journal } = rig();
+  const { clock, links, managerLog } = rig();
   const pauseAfter = (/** @type {number} */ ms) => {
     const link = links[links.length - 1];
     link.onOpen();
@@ -102,7 +102,7 @@ test('one that was there for long is tried again at once, one that ends at once 
   expect([pauseAfter(10), pauseAfter(10), pauseAfter(10), pauseAfter(10_000), pauseAfter(10)]).toEqual([
     500, 1_000, 2_000, 500, 1_000,
   ]);
-  expect(journal).toEqual(['shipping-failed', 'shipping-failed']);
+  expect(managerLog).toEqual(['shipping-failed', 'shipping-failed']);
 });
 
 test('the shipper keeps the newest MiB of waiting lines, counts the rest, and tells of it for an hour', () => {
@@ -134,7 +134,7 @@ test('a link that cannot even be begun is tried again', () => {
     name: 'api',
     id: 0,
     clock,
-    journal: () => {},
+    managerLog: () => {},
     connect: () => {
       attempts += 1;
       throw Object.assign(new Error('spawn'), { code: 'EAGAIN' });

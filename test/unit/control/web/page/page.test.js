@@ -7,7 +7,7 @@ import { bytes, delay, formatPercent, rate, uptime } from '../../../../../daemon
 import { LINES_MAX, logQuery, lineText, createQueue } from '../../../../../daemon/control/web/page/logs.js';
 import { writeFragment, readFragment, takePlace } from '../../../../../daemon/control/web/page/route.js';
 import { sparkPath } from '../../../../../daemon/control/web/page/sparkline.js';
-import { emptyWorld, managerTime, staleForMs, withSample } from '../../../../../daemon/control/web/page/store.js';
+import { emptyStore, managerTime, staleForMs, withSample } from '../../../../../daemon/control/web/page/store.js';
 import { readPageFiles } from '../../../../../daemon/control/web/server.js';
 import { sample, worker } from './samples.js';
 
@@ -163,7 +163,7 @@ describe('actions', () => {
       request: { method: 'scale', params: { target: 'api', instances: '+1' } },
     });
     expect(fewer).toMatchObject({
-      effect: expect.stringContaining('1 instance in place of 2'),
+      effect: expect.stringContaining('1 instance will be left'),
       request: { params: { instances: '-1' } },
     });
   });
@@ -250,21 +250,21 @@ test('a spark has a gap where nothing is known', () => {
 
 describe('what the page knows', () => {
   test('seconds that were missed are gaps in the sparks, and what is gone takes its own along', () => {
-    let world = withSample(emptyWorld(), sample([worker(), worker({ id: 1, name: 'b' })], 1_000), 0);
-    world = withSample(world, sample([worker({ cpu: 7 })], 4_000), 3_000);
-    expect(world.sparks.get('app api')).toEqual([1, null, null, 7]);
-    expect(world.sparks.has('app b')).toBe(false);
+    let store = withSample(emptyStore(), sample([worker(), worker({ id: 1, name: 'b' })], 1_000), 0);
+    store = withSample(store, sample([worker({ cpu: 7 })], 4_000), 3_000);
+    expect(store.sparks.get('app api')).toEqual([1, null, null, 7]);
+    expect(store.sparks.has('app b')).toBe(false);
   });
 
   test('figures are old when the connection is lost, or nothing comes', () => {
-    const world = {
-      ...withSample(emptyWorld(), sample([worker()], 500_000), 1_000),
+    const store = {
+      ...withSample(emptyStore(), sample([worker()], 500_000), 1_000),
       phase: /** @type {const} */ ('live'),
     };
-    expect(staleForMs(world, 4_000)).toBeNull();
-    expect(staleForMs(world, 6_000)).toBe(5_000);
-    expect(staleForMs({ ...world, phase: 'lost' }, 1_500)).toBe(500);
-    expect(managerTime(world, 3_000)).toBe(502_000);
+    expect(staleForMs(store, 4_000)).toBeNull();
+    expect(staleForMs(store, 6_000)).toBe(5_000);
+    expect(staleForMs({ ...store, phase: 'lost' }, 1_500)).toBe(500);
+    expect(managerTime(store, 3_000)).toBe(502_000);
   });
 });
 

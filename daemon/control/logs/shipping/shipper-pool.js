@@ -1,6 +1,6 @@
 // Knows: log lines on their way to syslog, HTTP or a command, and what was lost there.
 // Must not: let an app or a log file wait for a target.
-// Start at: createFleet(), then shipper.js; transports.js has the connections.
+// Start at: createShipperPool(), then shipper.js; transports.js has the connections.
 import { createLineSplitter } from '../lines.js';
 import { createShipper, createTally } from './shipper.js';
 import { PARTING_MS } from './transports.js';
@@ -10,7 +10,7 @@ import { PARTING_MS } from './transports.js';
 /** @import { Clock } from '../../host/clock.js' */
 /** @import { LogPlace } from '../app-logs.js' */
 /** @import { LineSplitter } from '../lines.js' */
-/** @import { Journal } from '../manager-log.js' */
+/** @import { ManagerLog } from '../manager-log.js' */
 /** @import { Connect } from './links.js' */
 /** @import { Shipper, Tally } from './shipper.js' */
 
@@ -22,7 +22,7 @@ const DRAIN_MS = 30_000;
 
 /**
  * `user`: that of the instance that wrote last. `cancelEnd`: an instance writes there again.
- * @typedef {object} Berth
+ * @typedef {object} Lease
  * @property {User | null} user
  * @property {Shipper} shipper
  * @property {Set<string>} holders
@@ -31,7 +31,7 @@ const DRAIN_MS = 30_000;
 
 /**
  * All shippers: one for each app and target, whatever the number of its instances.
- * @typedef {object} Fleet
+ * @typedef {object} ShipperPool
  * @property {(place: LogPlace, stream: LogStream, chunk: Buffer) => void} take
  * @property {(place: LogPlace) => void} retarget  An instance writes under other settings from now
  *   on.
@@ -45,14 +45,14 @@ const DRAIN_MS = 30_000;
 /**
  * @param {object} o
  * @param {Clock} o.clock
- * @param {Journal} o.journal
+ * @param {ManagerLog} o.managerLog
  * @param {(name: string) => string[]} [o.targetsOf]  Where an app's lines are to go now, whether it
  *   runs or not.
  * @param {(target: string, name: string) => Connect} [o.connectorTo]
- * @returns {Fleet}
+ * @returns {ShipperPool}
  */
-export function createFleet({ clock, journal, targetsOf = () => [], connectorTo }) {
-  /** @type {Map<string, Berth>} */
+export function createShipperPool({ clock, managerLog, targetsOf = () => [], connectorTo }) {
+  /** @type {Map<string, Lease>} */
   const berths = new Map();
   /** @type {Map<string, { place: LogPlace, splitters: Map<LogStream, LineSplitter> }>} */
   const senders = new Map();
@@ -84,7 +84,7 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
   function newBerth(key, { name, id, user, target }) {
     const { tally } = tallies.get(key) ?? { tally: createTally(target, name, clock.nowMs) };
     tallies.set(key, { tally, name, target });
-    /** @type {Berth} */
+    /** @type {Lease} */
     const berth = {
       user,
       shipper: createShipper(target, {
@@ -92,7 +92,7 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
         id,
         userNow: () => berth.user,
         clock,
-        journal,
+        managerLog,
         tally,
         connect: connectorTo?.(target, name),
       }),
@@ -132,7 +132,7 @@ export function createFleet({ clock, journal, targetsOf = () => [], connectorTo 
 
   /**
    * @param {string} key
-   * @param {Berth} berth
+   * @param {Lease} berth
    * @param {number} leftMs
    */
   function end(key, berth, leftMs) {

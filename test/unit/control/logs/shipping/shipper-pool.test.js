@@ -1,13 +1,13 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createFleet } from '../../../../../daemon/control/logs/shipping/fleet.js';
+import { createShipperPool } from '../../../../../daemon/control/logs/shipping/shipper-pool.js';
 import { createFakeClock } from '../../../../helpers/fake-clock.js';
 
 const [A, B] = ['syslog+unix:///tmp/nobody-a', 'exec:b'];
 
 /** @type {ReturnType<typeof createFakeClock>} */
 let clock;
-/** @type {ReturnType<typeof createFleet>} */
-let fleet;
+/** @type {ReturnType<typeof createShipperPool>} */
+let shippers;
 /**
  * What links have been told, newest last.
  * @type
@@ -21,18 +21,18 @@ let wishes;
 
 const place = (/** @type {string} */ instanceId, /** @type {string[]} */ ship, name = 'api') =>
   /** @type {any} */ ({ instanceId, id: 1, name, ship });
-const take = (/** @type {any} */ from, /** @type {string} */ text) => fleet.take(from, 'out', Buffer.from(text));
-const targets = (name = 'api') => fleet.countersOf(name).map(({ target }) => target);
-const counts = (name = 'api') => fleet.countersOf(name).map(({ sent, dropped }) => ({ sent, dropped }));
+const take = (/** @type {any} */ from, /** @type {string} */ text) => shippers.take(from, 'out', Buffer.from(text));
+const targets = (name = 'api') => shippers.countersOf(name).map(({ target }) => target);
+const counts = (name = 'api') => shippers.countersOf(name).map(({ sent, dropped }) => ({ sent, dropped }));
 
 beforeEach(() => {
   clock = createFakeClock();
   links = [];
   isQuick = true;
   wishes = {};
-  fleet = createFleet({
+  shippers = createShipperPool({
     clock,
-    journal: () => {},
+    managerLog: () => {},
     targetsOf: (name) => wishes[name] ?? [],
     connectorTo:
       (target) =>
@@ -77,16 +77,16 @@ test('a target that nobody writes to any more is left, and the others stay as th
   take(place('j', [A]), 'x\nbe');
   await opened();
   expect(targets()).toEqual([A, B]);
-  fleet.retarget(place('i', [A]));
+  shippers.retarget(place('i', [A]));
   expect(targets()).toEqual([A]);
-  fleet.retarget(place('j', [B]));
+  shippers.retarget(place('j', [B]));
   expect(targets()).toEqual([A]);
   take(place('j', [B]), 'gun\n');
   await opened();
   expect(targets()).toEqual([A, B]);
-  fleet.letGo('i');
+  shippers.letGo('i');
   expect(targets()).toEqual([B]);
-  fleet.letGo('j');
+  shippers.letGo('j');
   expect(targets()).toEqual([]);
   expect(links.map(({ target, lines }) => [target, lines])).toEqual([
     [A, ['x', 'x']],
@@ -95,13 +95,13 @@ test('a target that nobody writes to any more is left, and the others stay as th
   ]);
 });
 
-test('the fleet sends what waits for half a minute after the last instance, and then counts it as lost', async () => {
+test('the pool sends what waits for half a minute after the last instance, and then counts it as lost', async () => {
   wishes.api = [B];
   isQuick = false;
   take(place('i', [B]), 'one\n');
   await opened();
   take(place('i', [B]), 'two\nthree\nno end');
-  fleet.letGo('i');
+  shippers.letGo('i');
   clock.advance(29_000);
   expect([links[0].lines, links[0].graces, counts()]).toEqual([['one'], [], [{ sent: 0, dropped: 0 }]]);
   links[0].taken();
@@ -109,7 +109,7 @@ test('the fleet sends what waits for half a minute after the last instance, and 
   clock.advance(2_000);
   await opened();
   expect([links[0].graces, counts()]).toEqual([[1_000], [{ sent: 1, dropped: 3 }]]);
-  expect(fleet.notices()).toEqual([
+  expect(shippers.notices()).toEqual([
     `3 lines of "api" could not be sent to "${B}" (it was too slow) and are lost there.`,
   ]);
 });
@@ -118,7 +118,7 @@ test('when all of it is sent the target has the rest of that time to end', async
   isQuick = false;
   take(place('i', [B]), 'one\n');
   await opened();
-  fleet.letGo('i');
+  shippers.letGo('i');
   clock.advance(10_000);
   links[0].taken();
   await opened();
@@ -129,13 +129,13 @@ test('an instance that follows soon goes on where the last one was, with the sam
   isQuick = false;
   take(place('i', [B]), 'one\n');
   await opened();
-  fleet.letGo('i');
+  shippers.letGo('i');
   clock.advance(20_000);
   take(place('j', [B]), 'two\n');
   clock.advance(60_000);
   links[0].taken();
   expect([links.length, links[0].lines, counts()]).toEqual([1, ['one', 'two'], [{ sent: 1, dropped: 0 }]]);
-  fleet.letGo('j');
+  shippers.letGo('j');
   links[0].taken();
   await opened();
   expect(links[0].graces).toEqual([30_000]);
@@ -146,7 +146,7 @@ test('what an app has sent and lost is counted over its restarts, also while it 
   for (const instanceId of ['i', 'j']) {
     take(place(instanceId, [B]), 'x\ny\n');
     await opened();
-    fleet.letGo(instanceId);
+    shippers.letGo(instanceId);
     await opened();
   }
   expect([links.length, counts()]).toEqual([2, [{ sent: 4, dropped: 0 }]]);
@@ -158,12 +158,12 @@ test('a loss of an app that is deleted is told for an hour', async () => {
   isQuick = false;
   take(place('i', [B]), 'x\n');
   await opened();
-  fleet.letGo('i');
+  shippers.letGo('i');
   clock.advance(31_000);
   await opened();
-  expect(fleet.notices()).toHaveLength(1);
+  expect(shippers.notices()).toHaveLength(1);
   clock.advance(3_600_001);
-  expect([fleet.notices(), fleet.countersOf('api')]).toEqual([[], []]);
+  expect([shippers.notices(), shippers.countersOf('api')]).toEqual([[], []]);
 });
 
 test('when control ends nobody is waited for longer than a second', async () => {
@@ -171,12 +171,12 @@ test('when control ends nobody is waited for longer than a second', async () => 
   take(place('i', [A]), 'x\n');
   take(place('j', [B]), 'x\n');
   await opened();
-  fleet.letGo('i');
+  shippers.letGo('i');
   links[0].taken();
-  fleet.letGo('j');
+  shippers.letGo('j');
   await opened();
   expect(links.map(({ graces }) => graces)).toEqual([[30_000], []]);
-  const closed = fleet.close();
+  const closed = shippers.close();
   clock.advance(1_000);
   await opened();
   expect(links.map(({ graces }) => graces)).toEqual([[30_000, 1_000], [1_000]]);
