@@ -58,16 +58,16 @@ function loader() {
  * @param {typeof import('./loader.cjs').later} later
  * @param {boolean} isMeasured
  * @returns
- *   {{ of: () => ReturnType<typeof import('./report.cjs').createVitals>, report: () => void }}
+ *   {{ of: () => ReturnType<typeof import('./report.cjs').createSampler>, report: () => void }}
  */
 function beginVitals(channel, { servers }, later, isMeasured) {
-  /** @type {ReturnType<typeof import('./report.cjs').createVitals> | undefined} */
+  /** @type {ReturnType<typeof import('./report.cjs').createSampler> | undefined} */
   let known;
   const onFault = (/** @type {unknown} */ error) =>
     void channel.say({ act: 'fault', part: 'metrics', message: String(error).slice(0, 300) });
   const vitals = {
     of: () =>
-      (known ??= /** @type {typeof import('./report.cjs')} */ (later('./report.cjs')).createVitals(servers, onFault)),
+      (known ??= /** @type {typeof import('./report.cjs')} */ (later('./report.cjs')).createSampler(servers, onFault)),
     report: () => known?.report(),
   };
   if (!isMeasured) return vitals;

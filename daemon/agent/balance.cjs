@@ -50,8 +50,8 @@ class Balance {
     this.#sockets = sockets;
     this.#isSticky = scheduling === 'sticky';
     channel.on('share', ({ share }) => this.#setShare(share));
-    channel.on('placed', ({ seq }) => this.#settle(seq, true));
-    channel.on('connection', ({ seq, claim }, handle) => this.#take(seq, claim, handle));
+    channel.on('placed', ({ seq }) => this.#finish(seq, true));
+    channel.on('connection', ({ seq, claim }, handle) => this.#accept(seq, claim, handle));
   }
 
   get isPassing() {
@@ -60,7 +60,7 @@ class Balance {
 
   /** Called when the keeper has died. This process keeps the connections that were not placed. */
   lost() {
-    for (const seq of [...this.#passing.keys()]) this.#settle(seq, false);
+    for (const seq of [...this.#passing.keys()]) this.#finish(seq, false);
   }
 
   /**
@@ -121,7 +121,7 @@ class Balance {
     this.#passing.set(seq, { client, keep });
     const { open } = this.#sockets.servers;
     this.#channel.say({ act: 'overflow', seq, claim, open }, client, (error) => {
-      if (error) this.#settle(seq, false);
+      if (error) this.#finish(seq, false);
     });
   }
 
@@ -129,7 +129,7 @@ class Balance {
    * @param {number} seq
    * @param {boolean} isPlaced
    */
-  #settle(seq, isPlaced) {
+  #finish(seq, isPlaced) {
     const { client, keep } = this.#passing.get(seq) ?? {};
     this.#passing.delete(seq);
     // Node.js does not close a raw handle that it has sent, and the client waits while a copy is
@@ -143,7 +143,7 @@ class Balance {
    * @param {Claim} claim
    * @param {any} client
    */
-  #take(seq, claim, client) {
+  #accept(seq, claim, client) {
     const listening = this.#sockets.findHandle(claim);
     this.#channel.say({ act: listening ? 'took' : 'declined', seq });
     if (!listening) return client?.close();

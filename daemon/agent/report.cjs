@@ -74,7 +74,7 @@ const DELAYS_MAX = 256;
  * @param {Servers} servers
  * @param {(error: unknown) => void} onFault  Called when the measuring has failed and ended.
  */
-function createVitals(servers, onFault) {
+function createSampler(servers, onFault) {
   const isolate = createIsolation((error) => {
     tryTo(() => loop.end());
     tryTo(() => counts.set(false));
@@ -280,4 +280,4 @@ function round(ms) {
   return Math.round(ms * 100) / 100;
 }
 
-module.exports = { createVitals };
+module.exports = { createSampler };

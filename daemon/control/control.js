@@ -171,12 +171,12 @@ export class Control {
    * Waits for the outcome of a mutation.
    * @param {Receipt} receipt
    * @param {AbortSignal} [signal]  Ends the waiting: resolves then.
-   * @param {() => void} [onLook]  Called whenever something may have changed.
+   * @param {() => void} [onCheck]  Called whenever something may have changed.
    * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely
    *   failed.
    */
-  settled(receipt, signal, onLook) {
-    const outcome = this.#waiters.add(receipt, signal, onLook);
+  waitFor(receipt, signal, onCheck) {
+    const outcome = this.#waiters.add(receipt, signal, onCheck);
     if (!this.#isHeld) this.#waiters.answer();
     return outcome;
   }

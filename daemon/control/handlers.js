@@ -8,7 +8,7 @@ import { step } from './loop/step.js';
 import { adopt } from './recovery/adopt.js';
 import { findApp, specOf } from './state/desired.js';
 import { findSlot, openScope, seatOfInstance, seatsOf } from './state/registry.js';
-import { takeNames } from './state/rename.js';
+import { renameRunning } from './state/rename.js';
 
 /** @import { Snapshot } from './keeper-link/link.js' */
 /** @import { ControlEvent, LoopContext } from './keeper-link/tell.js' */
@@ -39,8 +39,8 @@ const CHANGES_NO_PLAN = new Set(['booted']);
  */
 function onKeeperEvent(context, { event, data }) {
   const instance = context.registry.instances.get(data.instanceId);
-  if (!instance) return lookAgain(context, event, data.instanceId);
-  const fact = checked(context, instance, event, data);
+  if (!instance) return adoptUnknown(context, event, data.instanceId);
+  const fact = readEvent(context, instance, event, data);
   if (!fact) return;
   keeperEventHandlers[event](context, instance, fact);
   if (!CHANGES_NO_PLAN.has(event)) reconcile(context, instance.label.name);
@@ -53,7 +53,7 @@ function onKeeperEvent(context, { event, data }) {
  * @param {object} data
  * @returns {object | null}  Null: the process stated nonsense. The log has it, and control goes on.
  */
-function checked(context, { instanceId, label }, event, data) {
+function readEvent(context, { instanceId, label }, event, data) {
   try {
     return readKeeperEvent(event, data);
   } catch (error) {
@@ -69,7 +69,7 @@ function checked(context, { instanceId, label }, event, data) {
  */
 function onSpawned(context, event) {
   const instance = context.registry.instances.get(event.instanceId);
-  if (!instance) return lookAgain(context, 'spawned', event.instanceId);
+  if (!instance) return adoptUnknown(context, 'spawned', event.instanceId);
   // Sets a timer and no more: there is nothing to plan. With five hundred instances that halves the
   // work of their start.
   markSpawned(context, instance, event);
@@ -117,8 +117,8 @@ function onTimer(context, { seat }) {
  * @param {Extract<ControlEvent, { type: 'changed' }>} event
  */
 function onDesiredChanged(context, { names }) {
-  takeNames(context.registry);
-  for (const name of names) takeLive(context, name);
+  renameRunning(context.registry);
+  for (const name of names) applyLiveFields(context, name);
   onChanged(context, { names });
 }
 
@@ -158,12 +158,12 @@ function onAdopted(context, { children, listeners }) {
  * @param {string} event
  * @param {string} instanceId
  */
-function lookAgain(context, event, instanceId) {
+function adoptUnknown(context, event, instanceId) {
   context.parts.managerLog('unknown-instance', { said: event, instanceId });
   if (event === 'gone') return;
   // In its place: what is gone since would be taken for something that is there, and nobody would
   // ever say again that it is not.
-  context.link?.ask('snapshot', {}, (/** @type {Snapshot} */ { children, listeners }) =>
+  context.link?.requestInOrder('snapshot', {}, (/** @type {Snapshot} */ { children, listeners }) =>
     context.dispatch({ type: 'adopted', children, listeners }),
   );
 }
@@ -183,7 +183,7 @@ export function allAppNames(registry) {
  * @param {LoopContext} context
  * @param {string} name
  */
-function takeLive(context, name) {
+function applyLiveFields(context, name) {
   const { registry } = context;
   const app = findApp(registry.desired, name);
   if (!app) return;

@@ -21,7 +21,7 @@ import { Control } from './control.js';
 import { createEventLog } from './events/log.js';
 import { withEventLog } from './events/manager-events.js';
 import { systemClock } from './host/clock.js';
-import { createTidy } from './host/idle-gc.js';
+import { createIdleGc } from './host/idle-gc.js';
 import { watchOomKills } from './host/oom-kills.js';
 import { createHolderFinder } from './host/socket-holder.js';
 import { createTreeReader, sharedBytes } from './host/processes.js';
@@ -113,11 +113,11 @@ async function boot() {
   for (const notice of control.registry.notices) managerLog('state-lost', { notice });
   const context = createApiContext(control, parts);
   const pidFiles = createPidFiles(control.registry, { pids: paths.pids, managerLog });
-  const tidy = createTidy(clock);
+  const collectWhenIdle = createIdleGc(clock);
   control.follow(() => {
-    tidy();
-    pidFiles.look();
-    context.triggers.look();
+    collectWhenIdle();
+    pidFiles.sync();
+    context.triggers.sync();
   });
   const api = new ApiServer({ answer: createAnswer(context), clock, managerLog });
   const closeAll = () =>
@@ -129,7 +129,7 @@ async function boot() {
   await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process)));
   await api.listen(paths);
   control.announceReady();
-  void context.web.look();
+  void context.web.sync();
   managerLog('control-ready', {
     pid: process.pid,
     keeperPid: control.keeper?.pid,

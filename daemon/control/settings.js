@@ -53,7 +53,7 @@ const LOOK_EVERY_MS = 1_000;
 /**
  * What holds for the whole home: settings.json, which belongs to its user.
  * @typedef {object} Settings
- * @property {() => Record<string, string>} given  As it was written.
+ * @property {() => Record<string, string>} entries  As it was written.
  * @property {(key: string, text: string) => void} set  On disk when it returns. Throws
  *   ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  * @property {(key: string) => boolean} unset  Whether it was set. Throws the same.
@@ -117,7 +117,7 @@ export function createSettings(file, nowMs) {
   }
 
   return {
-    given: () => look().given,
+    entries: () => look().given,
     set(key, text) {
       checkSetting(key, text);
       if (key === 'logs.compress') checkCompression(text);

@@ -18,7 +18,7 @@ export class Agents {
   #onDropped;
   #balancer;
   #sockets;
-  #look = createEdge();
+  #check = createEdge();
 
   /** @type {Record<Act, (child: Child, message: AgentMessage, handle: Handle) => void>} */
   #acts = {
@@ -28,7 +28,7 @@ export class Agents {
     reached: (child, { seq, address, port }) =>
       void child.tell({ act: 'reached', seq, isOwn: this.#sockets.isRefusedTo(child, { address, port }) }),
     bound: (child, message, handle) => this.#sockets.takeCopy(child, message.claim, handle),
-    taken: (child, { claim }) => this.#sockets.take(child, claim),
+    taken: (child, { claim }) => this.#sockets.hold(child, claim),
     listening: (child, message) => this.#listening(child, message),
     closed: (child, { claim }) => this.#sockets.closed(child, claim),
     listenFailed: (child, { claim, code, isUdp }) => this.#sockets.failToListen(child, claim, code, isUdp === true),
@@ -73,7 +73,7 @@ export class Agents {
    * @param {Handle} [handle]  Closed here, unless the act takes it.
    */
   receive(child, message, handle) {
-    const { act, fault } = this.#look(child, message, handle);
+    const { act, fault } = this.#check(child, message, handle);
     if (fault !== null) this.#onDropped(child, fault);
     // The keeper may read messages of a process after its exit. The connections that the process
     // passed on still need a worker.

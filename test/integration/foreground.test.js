@@ -50,12 +50,12 @@ async function foreground({ isReading = true } = {}) {
 
 test('without a foreground run nobody waits and nothing is lost', async () => {
   expect(await findForeground(runFolder(), { clock: systemClock(), onGone() {} })).toBe(NO_FOREGROUND);
-  expect(NO_FOREGROUND.take(PLACE, 'out', BIG)).toBeNull();
+  expect(NO_FOREGROUND.write(PLACE, 'out', BIG)).toBeNull();
 });
 
 test('output arrives with whose it is, and its end is told', async () => {
   const { link, received } = await foreground();
-  expect(link.take(PLACE, 'err', Buffer.from('oops\n'))).toBeNull();
+  expect(link.write(PLACE, 'err', Buffer.from('oops\n'))).toBeNull();
   link.end(PLACE, 'err');
   await waitFor('two frames', () => received.heads.length === 2);
   expect(received.text).toBe('oops\n');
@@ -67,19 +67,19 @@ test('output arrives with whose it is, and its end is told', async () => {
 
 test('of an app that is muted nothing is told', async () => {
   const { link, received } = await foreground();
-  link.take({ ...PLACE, isMuted: true }, 'out', Buffer.from('secret\n'));
-  link.take(PLACE, 'out', Buffer.from('open\n'));
+  link.write({ ...PLACE, isMuted: true }, 'out', Buffer.from('secret\n'));
+  link.write(PLACE, 'out', Buffer.from('open\n'));
   await waitFor('the open line', () => received.text === 'open\n');
 });
 
 test('who writes more than is read has to wait, and everything arrives when it is read', async () => {
   const { link, received, read } = await foreground({ isReading: false });
   let hasMoved = false;
-  const sent = link.take(PLACE, 'out', BIG)?.then(() => {
+  const sent = link.write(PLACE, 'out', BIG)?.then(() => {
     hasMoved = true;
   });
   expect(sent).toBeInstanceOf(Promise);
-  const next = link.take(PLACE, 'out', Buffer.from('last\n'));
+  const next = link.write(PLACE, 'out', Buffer.from('last\n'));
   expect(hasMoved).toBe(false);
   read();
   await Promise.all([sent, next]);
@@ -90,24 +90,24 @@ test('who writes more than is read has to wait, and everything arrives when it i
 test('who does not want to wait loses lines, which are counted', async () => {
   const { link } = await foreground({ isReading: false });
   const dropping = { ...PLACE, overflow: /** @type {const} */ ('drop') };
-  for (let at = 0; at < 8; at++) expect(link.take(dropping, 'out', BIG)).toBeNull();
-  expect(link.take(dropping, 'out', Buffer.from('one\ntwo\n'))).toBeNull();
-  expect(link.lossesOf('api')?.told()).toMatchObject({ lines: 2 });
+  for (let at = 0; at < 8; at++) expect(link.write(dropping, 'out', BIG)).toBeNull();
+  expect(link.write(dropping, 'out', Buffer.from('one\ntwo\n'))).toBeNull();
+  expect(link.lossesOf('api')?.recent()).toMatchObject({ lines: 2 });
   expect(link.notices()).toEqual([expect.stringContaining('"api" could not be shown')]);
 });
 
 test('its end is told, and whoever waits is let go', async () => {
   const { link, onGone, die } = await foreground({ isReading: false });
-  const sent = link.take(PLACE, 'out', BIG);
+  const sent = link.write(PLACE, 'out', BIG);
   die();
   await sent;
   await waitFor('the word', () => onGone.mock.calls.length === 1);
-  expect(link.take(PLACE, 'out', BIG)).toBeNull();
+  expect(link.write(PLACE, 'out', BIG)).toBeNull();
 });
 
 test('closing waits until everything is handed over, and is no loss', async () => {
   const { link, received, onGone, read } = await foreground({ isReading: false });
-  void link.take(PLACE, 'out', BIG);
+  void link.write(PLACE, 'out', BIG);
   const closed = link.close();
   read();
   await closed;
@@ -117,7 +117,7 @@ test('closing waits until everything is handed over, and is no loss', async () =
 
 test('a process that ends at once hands over what the kernel takes, and does not hang', async () => {
   const { link, received, read } = await foreground({ isReading: false });
-  void link.take(PLACE, 'out', BIG);
+  void link.write(PLACE, 'out', BIG);
   const startedMono = performance.now();
   link.finish();
   expect(performance.now() - startedMono).toBeGreaterThan(900);

@@ -105,8 +105,8 @@ describe('over TCP', () => {
   test('each line arrives as a message of RFC 5424 with its length', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
-    shipper.take('out', ['one', 'zwölf €'], atMs);
-    shipper.take('err', ['', 'oh'], atMs);
+    shipper.send('out', ['one', 'zwölf €'], atMs);
+    shipper.send('err', ['', 'oh'], atMs);
     await waitFor('four lines to be sent', () => shipper.counters().sent === 4);
     const expected = [message('one'), message('zwölf €'), message('', 'err'), message('oh', 'err')];
     await waitFor('four messages', () => octetCounted(server.received[0]).length === 4);
@@ -116,7 +116,7 @@ describe('over TCP', () => {
   test('what is written before the receiver is there arrives when it is', async () => {
     const port = await takePort();
     const shipper = ship(`syslog+tcp://127.0.0.1:${port}`);
-    shipper.take('out', numbered(100), atMs);
+    shipper.send('out', numbered(100), atMs);
     await waitFor('the refusal', () => shipper.counters().problem === 'ECONNREFUSED');
     const server = await listen(port);
     await waitFor('all lines', () => server.received[0] && octetCounted(server.received[0]).length === 100);
@@ -127,11 +127,11 @@ describe('over TCP', () => {
   test('a receiver that ends is connected to again', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
-    shipper.take('out', ['one'], atMs);
+    shipper.send('out', ['one'], atMs);
     await waitFor('the first', () => server.received[0]?.includes('one'));
     server.sockets[0].end();
     await waitFor('the end to be noticed', () => shipper.counters().problem);
-    shipper.take('out', ['two'], atMs);
+    shipper.send('out', ['two'], atMs);
     await waitFor('the second', () => server.received[1]?.includes('two'));
     expect(octetCounted(server.received[1])).toEqual([message('two')]);
     expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0 });
@@ -146,7 +146,7 @@ describe('over TCP', () => {
     let taken = 0;
     // The system keeps some MB by itself.
     await waitFor('lines to be dropped', () => {
-      for (let at = 0; at < 2_000; at++, taken++) shipper.take('out', [`${line}${taken}`], atMs);
+      for (let at = 0; at < 2_000; at++, taken++) shipper.send('out', [`${line}${taken}`], atMs);
       return shipper.counters().dropped > 5_000;
     });
     const { dropped } = shipper.counters();
@@ -160,7 +160,7 @@ describe('over TCP', () => {
   test('what waits when it is closed is sent', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
-    shipper.take('out', numbered(5_000), atMs);
+    shipper.send('out', numbered(5_000), atMs);
     await shipper.close();
     await waitFor('the last line', () => server.received[0].endsWith('line 4999'));
     expect(octetCounted(server.received[0])).toHaveLength(5_000);
@@ -184,7 +184,7 @@ describe('over UDP', () => {
   test('each line is a datagram, and a long one several', async () => {
     const { port, received } = await bind();
     const shipper = ship(`syslog+udp://127.0.0.1:${port}?facility=local0`);
-    shipper.take('err', ['one', '𝄞'.repeat(1_500), 'end'], atMs);
+    shipper.send('err', ['one', '𝄞'.repeat(1_500), 'end'], atMs);
     await waitFor('the last one', () => received.at(-1)?.endsWith('- end'));
     const texts = received.map((text) => text.slice(text.indexOf(' - ') + 3));
     expect(texts).toEqual(['one', '𝄞'.repeat(1_000), '𝄞'.repeat(500), 'end']);
@@ -197,10 +197,10 @@ describe('over UDP', () => {
     endings.pop()?.();
     const shipper = ship(`syslog+udp://127.0.0.1:${port}`);
     await waitFor('the refusal', () => {
-      shipper.take('out', ['lost'], atMs);
+      shipper.send('out', ['lost'], atMs);
       return shipper.counters().problem === 'ECONNREFUSED';
     });
-    shipper.take('out', ['kept'], atMs);
+    shipper.send('out', ['kept'], atMs);
     const second = await bind(port);
     await waitFor('the line that waited', () => second.received.some((text) => text.endsWith('kept')));
     expect(received).toEqual([]);
@@ -217,7 +217,7 @@ describe('over a Unix socket', () => {
     const path = join(folder, 'log.sock');
     const server = await listen(path);
     const shipper = ship(`syslog+unix://${path}`);
-    shipper.take('out', ['one', 'two'], atMs);
+    shipper.send('out', ['one', 'two'], atMs);
     await waitFor('both', () => server.received[0] === `${message('one')}\n${message('two')}\n`);
     expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0 });
   });
@@ -225,7 +225,7 @@ describe('over a Unix socket', () => {
   test('that is not there is waited for', async () => {
     const path = join(folder, 'later.sock');
     const shipper = ship(`syslog+unix://${path}`);
-    shipper.take('out', ['one'], atMs);
+    shipper.send('out', ['one'], atMs);
     await waitFor('the reason', () => shipper.counters().problem === 'ENOENT');
     const server = await listen(path);
     await waitFor('the line', () => server.received[0] === `${message('one')}\n`);
@@ -254,8 +254,8 @@ describe('over a Unix socket', () => {
     const path = join(folder, 'dgram.sock');
     const { printed } = await datagramsAt(path);
     const shipper = ship(`syslog+unix://${path}?facility=local0`);
-    shipper.take('out', ['one'], atMs);
-    shipper.take('err', ['x'.repeat(5_000)], atMs);
+    shipper.send('out', ['one'], atMs);
+    shipper.send('err', ['x'.repeat(5_000)], atMs);
     await waitFor('both', () => printed().split('\n').length === 4);
     const [, first, second] = printed().split('\n');
     expect(first).toMatch(/^<134>.* api: one$/);
@@ -270,9 +270,9 @@ describe('over a Unix socket', () => {
       chmodSync(join(own, 'log.sock'), 0o666);
       plant('inwards', (path) => symlinkSync(join(closed, 'log.sock'), path));
       const refused = ship(`syslog+unix://${own}/inwards`, NOBODY);
-      refused.take('out', ['refused'], atMs);
+      refused.send('out', ['refused'], atMs);
       await waitFor('the reason', () => refused.counters().problem === 'EACCES');
-      for (const folder of [own, closed]) ship(`syslog+unix://${folder}/log.sock`, NOBODY).take('out', ['one'], atMs);
+      for (const folder of [own, closed]) ship(`syslog+unix://${folder}/log.sock`, NOBODY).send('out', ['one'], atMs);
       for (const { received } of sockets) await waitFor('the line', () => received[0] === `${message('one')}\n`);
       expect(sockets.map(({ received }) => received.length)).toEqual([1, 1]);
     });
@@ -282,7 +282,7 @@ describe('over a Unix socket', () => {
       const { received } = await listen(join(own, 'log.sock'));
       chmodSync(join(own, 'log.sock'), 0o600);
       const shipper = ship(`syslog+unix://${own}/log.sock`, NOBODY);
-      shipper.take('out', ['one'], atMs);
+      shipper.send('out', ['one'], atMs);
       await waitFor('the reason', () => shipper.counters().problem === 'EACCES');
       expect(received).toEqual([]);
     });
@@ -294,7 +294,7 @@ describe('over a Unix socket', () => {
       endings.push(() => shippers.close());
       const place = { id: 7, name: 'api', ship: [target] };
       for (const user of [null, NOBODY])
-        shippers.take(/** @type {any} */ ({ ...place, instanceId: String(user), user }), 'out', Buffer.from('one\n'));
+        shippers.send(/** @type {any} */ ({ ...place, instanceId: String(user), user }), 'out', Buffer.from('one\n'));
       const { received } = await listen(join(own, 'log.sock'));
       chmodSync(join(own, 'log.sock'), 0o600);
       await waitFor('the reason', () => shippers.countersOf('api')[0].problem === 'EACCES');
@@ -307,7 +307,7 @@ describe('over a Unix socket', () => {
       const { printed } = await datagramsAt(path);
       chmodSync(path, 0o666);
       const shipper = ship(`syslog+unix://${path}`, NOBODY);
-      shipper.take('out', ['one'], atMs);
+      shipper.send('out', ['one'], atMs);
       await waitFor('the line', () => / api: one$/m.test(printed()));
       const loggers = execFileSync('ps', ['-eo', 'pid=,uid=,args='], { encoding: 'utf8' })
         .split('\n')
@@ -324,8 +324,8 @@ describe('into a command', () => {
   test('lines come as they are, in order, and it ends with its input', async () => {
     const file = join(folder, 'out.txt');
     const shipper = ship(`exec:cat > ${file}; echo "end of $name" >> ${file}`);
-    shipper.take('out', numbered(10_000), atMs);
-    shipper.take('err', ['', '"€"'], atMs);
+    shipper.send('out', numbered(10_000), atMs);
+    shipper.send('err', ['', '"€"'], atMs);
     await waitFor('all to be taken', () => shipper.counters().sent === 10_002);
     await shipper.close();
     expect(readFileSync(file, 'utf8')).toBe(`${numbered(10_000).join('\n')}\n\n"€"\nend of api\n`);
@@ -334,17 +334,17 @@ describe('into a command', () => {
   test('one that ends is started again, and its exit code is told', async () => {
     const file = join(folder, 'out.txt');
     const shipper = ship(`exec:head -n 1 >> ${file}; exit 3`);
-    shipper.take('out', ['one'], atMs);
+    shipper.send('out', ['one'], atMs);
     await waitFor('its end', () => shipper.counters().problem === 'the command ended with code 3');
     await waitFor('the next to live', () => shipper.counters().problem === null);
-    shipper.take('out', ['two'], atMs);
+    shipper.send('out', ['two'], atMs);
     await waitFor('the second line', () => readFileSync(file, 'utf8') === 'one\ntwo\n');
   });
 
   test('one that goes on without its input ends with all that its shell runs', async () => {
     const pidFile = join(folder, 'pid');
     const shipper = ship(`exec:sleep 1000 & echo $! > ${pidFile}; wait; true`);
-    shipper.take('out', ['one'], atMs);
+    shipper.send('out', ['one'], atMs);
     await waitFor('it to run', () => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
     await shipper.close();
     const status = `/proc/${readFileSync(pidFile, 'utf8').trim()}/stat`;
@@ -357,7 +357,7 @@ describe('into a command', () => {
     endings.push(() => execFileSync('kill', readFileSync(pidFile, 'utf8').trim().split('\n')));
     const line = 'x'.repeat(1_000);
     await waitFor('lines to be dropped', () => {
-      for (let at = 0; at < 500; at++) shipper.take('out', [line], atMs);
+      for (let at = 0; at < 500; at++) shipper.send('out', [line], atMs);
       return shipper.counters().dropped > 1_000;
     });
     expect(shipper.counters().sent).toBeLessThan(200);
@@ -372,7 +372,7 @@ test('a command that is slow to read gets all of it, also when the app that wrot
   const shippers = createShipperPool({ clock: systemClock(), managerLog: () => {}, targetsOf: () => [target] });
   endings.push(() => shippers.close());
   const lines = numbered(8_000, 'a line of the app that has stopped');
-  shippers.take(
+  shippers.send(
     /** @type {any} */ ({ instanceId: 'i', id: 7, name: 'api', ship: [target] }),
     'out',
     Buffer.from(`${lines.join('\n')}\n`),

@@ -83,7 +83,7 @@ async function fillFromFiles({ parts }, specs) {
  * @param {ApplyRequest} applied
  */
 function planOf({ control, parts }, desired, applied) {
-  return planApply(desired, applied, { cpus: parts.cpus(), standingOf: (app) => standingOf(control, app) });
+  return planApply(desired, applied, { cpus: parts.cpus(), standingOf: (app) => readProgress(control, app) });
 }
 
 /**
@@ -91,7 +91,7 @@ function planOf({ control, parts }, desired, applied) {
  * @param {DesiredApp} app
  * @returns {Standing}
  */
-function standingOf({ registry, keeper }, app) {
+function readProgress({ registry, keeper }, app) {
   const slots = new Map(app.slots.map((slot) => [slot.id, slot]));
   return {
     // Until control has connected to a keeper, it cannot know which instances are serving.
@@ -135,7 +135,7 @@ function carryOut(context, desired, steps, file) {
   });
   const names = steps.map(({ item }) => item.name);
   const apps = names.flatMap((name) => findApp(change.desired, name) ?? []);
-  const awaited = { ...change, up: [...change.up, ...underWay(context, apps, change)] };
+  const awaited = { ...change, up: [...change.up, ...pendingSlots(context, apps, change)] };
   assertCapacity(context, 'Apply', awaited);
   const changed = affectedSlots(change.desired, findSlotIds(change.desired, names));
   const removed = affectedSlots(desired, change.gone);
@@ -149,7 +149,7 @@ function carryOut(context, desired, steps, file) {
  * @param {DesiredApp[]} apps
  * @param {Change} change
  */
-function underWay({ control: { registry } }, apps, { up }) {
+function pendingSlots({ control: { registry } }, apps, { up }) {
   const begun = new Set(up.map(({ id }) => id));
   const coming = new Set(
     apps.flatMap((app) =>

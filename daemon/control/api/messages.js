@@ -3,12 +3,12 @@ import { NclustError } from '../../../lib/shared/errors.js';
 import { INSPECTOR_URL } from '../../../lib/shared/wire/protocol.js';
 import { trigger } from '../app-channel/trigger.js';
 import { askAbout, reachLiving } from '../app-channel/ask-process.js';
-import { readTold } from '../app-channel/messages.js';
+import { readAppMetadata } from '../app-channel/messages.js';
 import { KeeperRefusal } from '../keeper-link/link.js';
 import { subscriptionName } from './logs.js';
 import { BadParams, flag, optional, readParams, text, texts, wholeUpTo, withDefault } from './params.js';
 
-/** @import { Told } from '../app-channel/messages.js' */
+/** @import { AppMetadata } from '../app-channel/messages.js' */
 /** @import { BusEvent } from '../events/bus.js' */
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
@@ -37,7 +37,7 @@ export const messages = {
     const hearsApps = !types || types.some((type) => type !== 'process:event');
     const unfollow = control.bus.follow({
       wants: wanted(types, hearsApps),
-      take: (event) => client.notifyEvent(subscription, event),
+      deliver: (event) => client.notifyEvent(subscription, event),
     });
     const appMessages = hearsApps ? control.appMessages.begin() : null;
     const end = () => {
@@ -120,13 +120,13 @@ function isInspectorUrl(address) {
 /**
  * What apps tell of themselves, by instance.
  * @param {Pick<ApiContext, 'control' | 'parts'>} context
- * @returns {Promise<Map<string, Told>>}  Empty when the keeper cannot say: a list is answered
+ * @returns {Promise<Map<string, AppMetadata>>}  Empty when the keeper cannot say: a list is answered
  *   whatever happens to it.
  */
 export async function readAppMetadataOf({ control, parts }) {
   try {
     const { told } = await askAbout({ control, clock: parts.clock, verb: 'told', params: {} });
-    return new Map(Object.entries(told).map(([instanceId, kept]) => [instanceId, readTold(kept)]));
+    return new Map(Object.entries(told).map(([instanceId, kept]) => [instanceId, readAppMetadata(kept)]));
   } catch (error) {
     if (error instanceof NclustError) return new Map();
     throw error;

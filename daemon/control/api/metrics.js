@@ -44,7 +44,7 @@ export const metrics = {
     } = readParams(shape, params);
     const asked = history && readHistory(history);
     const idsNow = () => targets && selectIds(context.control.registry.desired, targets);
-    await context.metrics.lookAtNew();
+    await context.metrics.measureNew();
     const ids = idsNow();
     if (asked) checkSize(asked, ids?.length ?? allSlotIds(context).length);
     const sample = trimmed(context.metrics.now({ ids, detail }), hasWorkers);

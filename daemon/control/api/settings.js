@@ -10,7 +10,7 @@ import { flag, optional, readParams, text, withDefault } from './params.js';
 export const settings = {
   /** @type {MethodBody} */
   settings(context) {
-    return { settings: describeSettings(context.parts.settings.given()) };
+    return { settings: describeSettings(context.parts.settings.entries()) };
   },
 
   /** @type {MethodBody} */
@@ -19,17 +19,17 @@ export const settings = {
     context.parts.settings.set(key, value);
     const unserved =
       key === 'metrics.listen'
-        ? await context.exports.lookNow()
+        ? await context.exports.applyNow()
         : key === 'web.listen'
-          ? await context.web.lookNow()
+          ? await context.web.syncNow()
           : null;
-    return { settings: describeSettings(context.parts.settings.given()), unserved };
+    return { settings: describeSettings(context.parts.settings.entries()), unserved };
   },
 
   /** @type {MethodBody} */
   unset(context, params) {
     const { key } = readParams({ key: text }, params);
-    return { wasSet: context.parts.settings.unset(key), settings: describeSettings(context.parts.settings.given()) };
+    return { wasSet: context.parts.settings.unset(key), settings: describeSettings(context.parts.settings.entries()) };
   },
 };
 

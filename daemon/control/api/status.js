@@ -6,7 +6,7 @@ import { selectIds } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
 import { isScopeOf } from '../state/registry.js';
 import { describeRollback } from '../rollout/reload-error.js';
-import { briefStatus, overviewOf, slotStatus } from '../status/slot-status.js';
+import { briefStatus, createOverview, slotStatus } from '../status/slot-status.js';
 import { describeRefusal } from '../update/refusals.js';
 import { readAppMetadataOf } from './messages.js';
 import { flag, optional, readParams, text, texts, withDefault } from './params.js';
@@ -43,7 +43,7 @@ export const readings = {
       { targets: optional(texts), brief: withDefault(flag, false), detail: withDefault(flag, false) },
       params,
     );
-    await context.metrics.lookAtNew();
+    await context.metrics.measureNew();
     const ids = targets ? selectIds(context.control.registry.desired, targets) : allSlotIds(context);
     const slots =
       brief && !detail
@@ -164,13 +164,13 @@ export function statuses(
     isDetailed,
     home: paths.home,
     pidsFolder: paths.pids,
-    triggersOf: triggers.shown,
+    triggersOf: triggers.describe,
     logsFolder: paths.logs,
     nowMs: parts.clock.nowMs(),
     usageOf: metrics.usageOf,
-    logsOf: parts.logs.shown,
-    told,
-    overview: overviewOf(registry),
+    logsOf: parts.logs.describe,
+    metadata: told,
+    overview: createOverview(registry),
   };
   return selectSlots(registry, ids).map(({ app, slot }) => slotStatus(registry, app, slot, shown));
 }
@@ -182,7 +182,7 @@ export function statuses(
  */
 function briefStatuses({ control, metrics }, ids) {
   const { registry } = control;
-  const shown = { usageOf: metrics.usageOf, overview: overviewOf(registry) };
+  const shown = { usageOf: metrics.usageOf, overview: createOverview(registry) };
   return selectSlots(registry, ids).map(({ app, slot }) => briefStatus(registry, app, slot, shown));
 }
 

@@ -56,7 +56,7 @@ export const updating = {
     refuseWhatWasTakenBack(context, wanted);
     refuseBesideAnother(context, wanted);
     const receipt = context.control.mutate('update', wanted.token, (desired) => ({
-      ...whatIsUp(context.control.registry, desired),
+      ...runningSlots(context.control.registry, desired),
       root: wanted.root,
     }));
     await inTurn(context, wanted);
@@ -88,7 +88,7 @@ async function replace(context, wanted) {
   const { control, parts } = context;
   for (;;) {
     const told = await parts.probe(wanted);
-    const stale = whatIsStale(context, wanted, told);
+    const stale = staleSlots(context, wanted, told);
     if (stale === 'none') return;
     refuseWhenOvertaken(context, wanted);
     parts.managerLog('update-begun', { version: told.control.version, root: wanted.root, replaces: stale });
@@ -114,7 +114,7 @@ async function replace(context, wanted) {
  *   installed there.
  * @returns {Stale}
  */
-function whatIsStale({ control, parts }, { root, node, nodeVersion }, told) {
+function staleSlots({ control, parts }, { root, node, nodeVersion }, told) {
   const isOtherNode = nodeVersion !== process.version || (node !== parts.own.node && !existsSync(parts.own.node));
   if (isOtherNode || told.keeper.digest !== control.keeper?.digest) return 'keeper';
   return told.control.digest !== parts.own.digest || root !== parts.own.root ? 'control' : 'none';
@@ -163,7 +163,7 @@ async function nextKeeper(context) {
  * @param {Desired} desired
  * @returns {Change & { about: Receipt['about'] }}  Changes nothing; it is the promise that counts.
  */
-function whatIsUp(registry, desired) {
+function runningSlots(registry, desired) {
   const found = desired.apps.flatMap((app) => app.slots.map((slot) => ({ name: app.spec.name, ...slot })));
   const up = found.filter(
     (slot) => slot.want === 'up' && seatsOfSlot(registry, slot.id).some((seat) => seat.life.state === 'up'),

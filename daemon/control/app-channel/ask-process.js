@@ -4,7 +4,7 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { KeeperLost } from '../keeper-link/link.js';
 import { select } from '../state/selectors.js';
-import { overviewOf } from '../status/slot-status.js';
+import { createOverview } from '../status/slot-status.js';
 
 /** @import { ErrorCode } from '../../../lib/shared/errors.js' */
 /** @import { Control } from '../control.js' */
@@ -30,7 +30,7 @@ const KEEPER_MS = 3_000;
  * @returns {TargetProcess[]}  In the order of the list. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export function reach(registry, targets) {
-  const { seats } = overviewOf(registry);
+  const { seats } = createOverview(registry);
   return select(registry.desired, targets).map(({ app, slot }) => {
     const instance = registry.instances.get(seats.get(slot.id)?.instanceId ?? '');
     const isLiving = instance !== undefined && instance.pid > 0 && !instance.exit;

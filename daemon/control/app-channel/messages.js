@@ -23,7 +23,7 @@
 
 /**
  * What an app tells of itself: custom actions, metrics and options.
- * @typedef {object} Told
+ * @typedef {object} AppMetadata
  * @property {{ action_name: string, action_type: string, arity: number, opts?: unknown }[]} actions
  * @property {Record<string, unknown>} monitor
  * @property {Record<string, unknown>} options
@@ -63,11 +63,11 @@ export function publishAppMessage({ bus, registry, parts }, { instanceId, text, 
   if (message) bus.publish({ ...message, isFromApp: true, process, at });
 }
 
-/** @param {[type: string, name: string, text: string][]} kept  As the keeper tells it. */
-export function readTold(kept) {
-  /** @type {Told} */
+/** @param {[type: string, name: string, text: string][]} metadata  As the keeper tells it. */
+export function readAppMetadata(metadata) {
+  /** @type {AppMetadata} */
   const told = { actions: [], monitor: {}, options: {} };
-  for (const [type, name, text] of kept) {
+  for (const [type, name, text] of metadata) {
     const part = /** @type {any} */ (parse(text));
     if (part === undefined) continue;
     if (type === 'axm:action')

@@ -1,6 +1,6 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { askAbout, reach } from './ask-process.js';
-import { readTold } from './messages.js';
+import { readAppMetadata } from './messages.js';
 
 /** @import { TriggerReply } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Control } from '../control.js' */
@@ -41,7 +41,7 @@ export async function trigger({ control, clock, targets, action, params, token, 
   async function call(one, kept) {
     const { id, name, slot, mode, instance } = one;
     const place = { id, name, slot };
-    const actions = readTold(kept).actions.map((known) => known.action_name);
+    const actions = readAppMetadata(kept).actions.map((known) => known.action_name);
     if (!instance) return { ...place, outcome: 'no-process' };
     if (mode === 'exec') return { ...place, outcome: 'no-node' };
     if (!actions.includes(action)) return { ...place, outcome: 'no-action', actions };
@@ -92,7 +92,7 @@ function replyOf({ bus }, clock, { instanceId, action, timeoutMs, signal }) {
   const unfollow = bus.follow({
     wants: ({ type, process }) =>
       process.instanceId === instanceId && (type === 'axm:reply' || type === 'process:event'),
-    take(event) {
+    deliver(event) {
       if ('event' in event) return event.event === 'exit' ? settle({ outcome: 'exited' }) : undefined;
       const { data } = /** @type {{ data?: { action_name?: unknown, return?: unknown } }} */ (event);
       if (data?.action_name === action) settle({ outcome: 'replied', reply: data.return ?? null });

@@ -20,7 +20,7 @@ import { withProgress } from '../requests/progress.js';
 export async function waitForApps(context, receipt, client, { progress, isFromFile = true }) {
   const names = [...new Set(receipt.about.map(({ name }) => name))];
   const outcomes = await withProgress(context, receipt, client, progress, (onLook) =>
-    Promise.allSettled(names.map((name) => context.control.settled(receiptOf(receipt, name), client.signal, onLook))),
+    Promise.allSettled(names.map((name) => context.control.waitFor(receiptOf(receipt, name), client.signal, onLook))),
   );
   const failed = outcomes.flatMap((outcome, at) =>
     outcome.status === 'rejected' ? [{ name: names[at], error: outcome.reason }] : [],

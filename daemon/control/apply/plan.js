@@ -55,7 +55,7 @@ export function planApply(desired, applied, { standingOf, cpus }) {
     const app = findApp(desired, spec.name);
     const counted = { ...spec, instances: resolveInstances(spec.instances, cpus) };
     return app
-      ? stepFor(app, asItRuns(app.spec, counted, applied.isShellNew), {
+      ? stepFor(app, withRunningValues(app.spec, counted, applied.isShellNew), {
           ...standingOf(app),
           isShellNew: applied.isShellNew,
         })
@@ -217,7 +217,7 @@ const OF_VERSION = /^--experimental-(strip|transform)-types$/;
  * @param {boolean} isShellNew  The shell of this command is to decide anew.
  * @returns {Spec}
  */
-function asItRuns(spec, wanted, isShellNew) {
+function withRunningValues(spec, wanted, isShellNew) {
   const kept = { ...laterFields(spec), ...wanted };
   if (isShellNew) return kept;
   return { ...kept, shellEnv: spec.shellEnv, ...(isSameWord(spec, wanted) ? interpreterOf(spec, wanted) : {}) };

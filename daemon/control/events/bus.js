@@ -18,7 +18,7 @@ import { SHOWN } from '../status/slot-status.js';
 /**
  * @typedef {object} Follower
  * @property {(event: BusEvent) => boolean} wants
- * @property {(event: BusEvent) => void} take  Must not throw.
+ * @property {(event: BusEvent) => void} deliver  Must not throw.
  */
 
 /** @typedef {Pick<ProcessEvent, 'event' | 'manually'>} Word  In PM2's words. */
@@ -59,7 +59,7 @@ export function createEventBus(eventLog = NO_CHRONICLE) {
     },
     /** @param {BusEvent} event */
     publish(event) {
-      for (const follower of followers) if (follower.wants(event)) follower.take(event);
+      for (const follower of followers) if (follower.wants(event)) follower.deliver(event);
     },
     /**
      * Makes records of what has been there all the time: that is no news.

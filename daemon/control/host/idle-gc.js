@@ -12,7 +12,7 @@ const REST_MS = 2_000;
  * @param {() => void} [collect]
  * @returns {() => void}  To be called when something has been done.
  */
-export function createTidy(clock, collect = collectNow) {
+export function createIdleGc(clock, collect = collectNow) {
   let isPlanned = false;
   let isAtWork = false;
 

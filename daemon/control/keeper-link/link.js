@@ -74,7 +74,7 @@
  *   params: object,
  *   onAnswer: (answer: any) => void,
  *   onRefused?: (refusal: KeeperRefusal) => void,
- * ) => void} ask  The same, where the answer must keep its place among the events: a promise comes
+ * ) => void} requestInOrder  The same, where the answer must keep its place among the events: a promise comes
  *   after those that arrived with it. Silent when the keeper is gone.
  * @property {(event: string, data: object) => void} announce
  * @property {() => void} close  Stops listening. Open requests stay unanswered.
@@ -160,7 +160,7 @@ export function createKeeperLink(port, { onEvent, onLost }) {
       if (isLost) return Promise.reject(new KeeperLost());
       return new Promise((resolve, reject) => send(verb, params, { resolve, reject }, handle));
     },
-    ask(verb, params, onAnswer, onRefused = () => {}) {
+    requestInOrder(verb, params, onAnswer, onRefused = () => {}) {
       const reject = (/** @type {Error} */ error) => void (error instanceof KeeperRefusal && onRefused(error));
       if (!isLost) send(verb, params, { resolve: onAnswer, reject });
     },

@@ -50,7 +50,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  */
 
 /**
- * @typedef {object} ShownLogs
+ * @typedef {object} LogState
  * @property {{ lines: number, bytes: number, reason: string } | null} logLost
  * @property {Shipped[]} shipping
  */
@@ -72,7 +72,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {() => void} close  Nothing is read any more, and what is in hand is written before it
  *   returns: half lines, too. Idempotent.
  * @property {() => void} reopen  Opens all files by their names again.
- * @property {(instanceId: string, name: string) => ShownLogs} shown  What an instance has lost in
+ * @property {(instanceId: string, name: string) => LogState} describe  What an instance has lost in
  *   the last hour, and what of its app went where.
  * @property {() => string[]} notices
  */
@@ -128,7 +128,7 @@ export function createAppLogs({
    * @param {LogStream} [before]
    */
   function streamOf(one, name, before) {
-    const ship = (/** @type {Buffer} */ chunk) => shippers.take(one.place, name, chunk);
+    const ship = (/** @type {Buffer} */ chunk) => shippers.send(one.place, name, chunk);
     const stream = createLogStream(one.place, name, { files, followers, nowMs, ship, foreground, onLost, before });
     for (const path of stream.files) files.hold(path, one.place);
     return stream;
@@ -165,7 +165,7 @@ export function createAppLogs({
     if (pipe === null || tap.reader?.isOpen() || !attached.get(instanceId)?.taps.includes(tap)) return;
     tap.isWaiting = false;
     try {
-      tap.reader = openPipe(pipe, (chunk) => tap.stream.take(chunk));
+      tap.reader = openPipe(pipe, (chunk) => tap.stream.write(chunk));
     } catch (error) {
       // Its keeper is gone and nobody writes there.
       if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return;
@@ -221,7 +221,7 @@ export function createAppLogs({
       foreground.finish();
     },
     reopen: files.reopen,
-    shown(instanceId, name) {
+    describe(instanceId, name) {
       const streams = attached.get(instanceId)?.taps.map(({ stream }) => stream) ?? [];
       const paths = new Set(streams.flatMap((stream) => stream.files));
       const losses = [
@@ -229,7 +229,7 @@ export function createAppLogs({
         ...streams.map((stream) => stream.refused()),
         foreground.lossesOf(name),
       ];
-      return { logLost: together(losses.flatMap((one) => one?.told() ?? [])), shipping: shippers.countersOf(name) };
+      return { logLost: together(losses.flatMap((one) => one?.recent() ?? [])), shipping: shippers.countersOf(name) };
     },
     notices() {
       const taps = [...attached.values()].flatMap(({ place, taps: own }) =>
@@ -259,7 +259,7 @@ function shapeOf({ limits: _, ship: __, ...shape }) {
 function rateNotices(taps) {
   const names = [...new Set(taps.map(({ name }) => name))];
   return names.flatMap((name) => {
-    const lost = taps.filter((one) => one.name === name).flatMap(({ tap }) => tap.stream.refused()?.told() ?? []);
+    const lost = taps.filter((one) => one.name === name).flatMap(({ tap }) => tap.stream.refused()?.recent() ?? []);
     const all = together(lost);
     return all
       ? [`${all.lines} lines (${all.bytes} bytes) of "${name}" were above its log rate limit and are lost.`]

@@ -28,7 +28,7 @@ const LAST_MOMENT_MS = 1_000;
  * The foreground run that has started this manager, if one has. Unlike the targets of shipping it
  * gets everything: who writes more than it takes has to wait. Its end is ours.
  * @typedef {object} Foreground
- * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void> | null} take  Null:
+ * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void> | null} write  Null:
  *   the kernel has it. A promise: it will have, and there should be no more before. Never throws,
  *   never rejects.
  * @property {(place: Sender, stream: LogStream) => void} end  Nothing comes any more.
@@ -41,7 +41,7 @@ const LAST_MOMENT_MS = 1_000;
 
 /** Nobody has started this manager in the foreground. @type {Foreground} */
 export const NO_FOREGROUND = {
-  take: () => null,
+  write: () => null,
   end() {},
   lossesOf: () => null,
   notices: () => [],
@@ -164,7 +164,7 @@ function createForeground(socket, { clock, onGone }) {
   }
 
   return {
-    take(place, stream, chunk) {
+    write(place, stream, chunk) {
       if (place.isMuted || chunk.length === 0) return null;
       const isDropping = place.overflow === 'drop';
       if (isDropping && pendingBytes > PENDING_MAX_BYTES) {
@@ -180,7 +180,7 @@ function createForeground(socket, { clock, onGone }) {
     lossesOf: (name) => losses.get(name) ?? null,
     notices: () =>
       [...losses].flatMap(([name, lost]) => {
-        const told = lost.told();
+        const told = lost.recent();
         return told
           ? [
               `${told.lines} lines (${told.bytes} bytes) of "${name}" could not be shown (${told.reason}) ` +

@@ -41,14 +41,14 @@ export function logPlaceOf(registry, { instanceId, label, outPipe, errPipe }, lo
   const { id, name, outFile, errorFile, logFile = '' } = label;
   const user = spec ? userOf(spec) : (label.user ?? null);
   const files = spec ? logFiles(spec, id, logsFolder) : { outFile, errorFile, logFile };
-  return { ...(spec ? keptAs(spec) : PLAIN), instanceId, id, name, user, outPipe, errPipe, ...files };
+  return { ...(spec ? logFields(spec) : PLAIN), instanceId, id, name, user, outPipe, errPipe, ...files };
 }
 
 /**
  * @param {AppSpec} spec
  * @returns {typeof PLAIN}
  */
-function keptAs(spec) {
+function logFields(spec) {
   return {
     logType: spec.logType,
     logDateFormat: spec.logDateFormat,

@@ -14,7 +14,7 @@ import { createLosses } from './write/log-file.js';
  * @typedef {object} LogStream
  * @property {string | null} pipe
  * @property {string[]} files
- * @property {(chunk: Buffer) => Promise<void> | null} take  What is returned is to be waited for
+ * @property {(chunk: Buffer) => Promise<void> | null} write  What is returned is to be waited for
  *   before the next chunk.
  * @property {() => string[]} lastLines  Of stderr; empty for stdout.
  * @property {() => Losses | null} refused  What was above the rate limit.
@@ -81,7 +81,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
   return {
     pipe: name === 'out' ? place.outPipe : place.errPipe,
     files: [path, combined],
-    take(chunk) {
+    write(chunk) {
       const { passed, refused: above } = limit ? limit.admit(chunk) : { passed: chunk, refused: null };
       if (above && above.length > 0) refused?.add(above, 'the rate limit');
       if (passed.length === 0) return null;
@@ -91,7 +91,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
       else waits.push(write(passed), combine(whole ? whole.push(passed, nowMs()) : passed));
       lastLines?.push(passed);
       ship(passed);
-      return together(...waits, foreground.take(place, name, passed));
+      return together(...waits, foreground.write(place, name, passed));
     },
     lastLines: () => lastLines?.lines() ?? [],
     refused: () => refused,

@@ -55,7 +55,7 @@ function spawn(context, seat) {
  * @param {ReturnType<typeof spawnParams>} params
  */
 function askForProcess(context, instanceId, params) {
-  context.link?.ask(
+  context.link?.requestInOrder(
     'spawn',
     params,
     (fact) => context.dispatch({ type: 'spawned', instanceId, ...fact }),

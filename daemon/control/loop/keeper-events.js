@@ -5,9 +5,9 @@ import { tellExit } from '../events/bus.js';
 import { logPlaceOf } from '../logs/place.js';
 import { tell, writeNote } from '../keeper-link/tell.js';
 import { keepServed, keepSpent } from '../metrics/lifetime-totals.js';
-import { discount, forgetAsked, hasRecorded, recordDeath } from '../state/slot-history.js';
+import { excludeSpawn, forgetAsked, hasRecorded, recordDeath } from '../state/slot-history.js';
 import { step } from './step.js';
-import { hasShownUp, isKeptOut } from '../rollout/readiness.js';
+import { isReady, isAwaitingAdmission } from '../rollout/readiness.js';
 import { recordSample } from '../rollout/compare.js';
 import { slotHistoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
 
@@ -70,7 +70,7 @@ function listening(context, instance, { address, port, family }) {
   if (isPlaceOf(instance.listenFailure, { address, port, family })) instance.listenFailure = null;
   instance.bootedAtMs ??= context.parts.clock.nowMs();
   const seat = seatOfInstance(context.registry, instance.instanceId);
-  if (seat && hasShownUp(context.registry, seat)) step(context, seat, { type: 'ready' });
+  if (seat && isReady(context.registry, seat)) step(context, seat, { type: 'ready' });
 }
 
 /**
@@ -104,7 +104,7 @@ function listenFailed(context, instance, { address, port, family, code, app, isU
 function ready(context, instance) {
   instance.isReady = true;
   const seat = seatOfInstance(context.registry, instance.instanceId);
-  if (seat && hasShownUp(context.registry, seat)) step(context, seat, { type: 'ready' });
+  if (seat && isReady(context.registry, seat)) step(context, seat, { type: 'ready' });
 }
 
 /**
@@ -148,8 +148,8 @@ export function onSpawnRefused(context, instance, message) {
   };
   recordDeath(slotHistoryOf(context.registry, instance.label.id), death);
   noteDied(context, instance.label, death);
-  if (isKeptOut(context.registry, instance))
-    discount(slotHistoryOf(context.registry, instance.label.id), instance.label.spawns);
+  if (isAwaitingAdmission(context.registry, instance))
+    excludeSpawn(slotHistoryOf(context.registry, instance.label.id), instance.label.spawns);
   context.registry.instances.delete(instance.instanceId);
   context.parts.managerLog('spawn-failed', { app: instance.label.name, slot: instance.label.slot, message });
   if (seat) step(context, seat, { type: 'refused' });
@@ -217,7 +217,7 @@ function noteDeath(context, instance, seat, lastLines, uptimeMs) {
   };
   recordDeath(history, death);
   noteDied(context, label, death);
-  if (isKeptOut(registry, instance)) discount(history, label.spawns);
+  if (isAwaitingAdmission(registry, instance)) excludeSpawn(history, label.spawns);
   // Only unplanned deaths are logged: a stop of five hundred processes is not news. The last lines
   // of the process are in the log of events only, because people send this log to strangers, and
   // the lines may hold a password.

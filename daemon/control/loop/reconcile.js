@@ -49,7 +49,7 @@ export function reconcile(context, name) {
  */
 function goalOf(registry, app) {
   if (!app) return { slots: [], rollout: { maxSurge: 0, maxUnavailable: 1 } };
-  return { slots: app.slots.map((slot) => asWanted(registry, slot)), rollout: app.rollout };
+  return { slots: app.slots.map((slot) => goalSlot(registry, slot)), rollout: app.rollout };
 }
 
 /**
@@ -66,7 +66,7 @@ function carryOut(context, app, action) {
   /** @type {LifeEvent} */
   const event =
     action.do === 'stop'
-      ? { type: 'stop', asked: askedFor(registry, app, seat), drain: action.drain }
+      ? { type: 'stop', asked: stopReason(registry, app, seat), drain: action.drain }
       : { type: action.do };
   step(context, seat, event);
 }
@@ -76,7 +76,7 @@ function carryOut(context, app, action) {
  * @param {DesiredSlot} slot
  * @returns {DesiredSlot}
  */
-function asWanted(registry, slot) {
+function goalSlot(registry, slot) {
   return registry.ending ? { ...slot, want: 'down' } : slot;
 }
 
@@ -148,7 +148,7 @@ export function addSeat(registry, place) {
  * @param {Seat} seat
  * @returns {Asked}
  */
-function askedFor(registry, app, seat) {
+function stopReason(registry, app, seat) {
   if (registry.ending) return { cause: 'stop', by: registry.ending };
   if (!app) return { cause: 'delete', by: registry.desired.tokens.at(-1)?.method === 'kill' ? 'kill' : 'delete' };
   const slot = app.slots.find((slot) => slot.id === seat.id);
@@ -180,7 +180,7 @@ function releaseSockets(context, name) {
     ? new Set()
     : new Set(
         app?.slots
-          .filter((slot) => asWanted(registry, slot).want === 'up' && !hasFailed(slot))
+          .filter((slot) => goalSlot(registry, slot).want === 'up' && !hasFailed(slot))
           .map((slot) => scopeOf(app.spec, slot.slot, app.scope)),
       );
   for (const [scope, names] of owned) {

@@ -16,7 +16,7 @@ const RETRY_TICKS = 5;
 /**
  * Metrics for other programs, where the settings say so. Without that nothing of it is even loaded.
  * @typedef {object} Exports
- * @property {() => Promise<Unserved | null>} lookNow  Serves /metrics as the settings say, without
+ * @property {() => Promise<Unserved | null>} applyNow  Serves /metrics as the settings say, without
  *   waiting for the next tick. Null: it is served, or is not to be. Never rejects.
  * @property {() => string[]} notices  For people: what does not work.
  * @property {() => Promise<void>} close
@@ -117,7 +117,7 @@ export function createExports({ metrics, settings, clock, managerLog, version })
     }
   }
 
-  async function lookNow() {
+  async function applyNow() {
     await inTurn(() => {
       if (server) server.retryIn = 0;
       return settleServer();
@@ -132,7 +132,7 @@ export function createExports({ metrics, settings, clock, managerLog, version })
 
   const end = metrics.onTick(() => void look());
   return {
-    lookNow,
+    applyNow,
     notices() {
       const problem = sender?.problem();
       return [

@@ -12,7 +12,7 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
 
 /** @import { HostSample, MetricsHistory, MetricsSample } from '../../../lib/shared/metrics.js' */
 /** @import { SeriesName, WorkerSample } from '../../../lib/shared/metrics.js' */
-/** @import { Told } from '../app-channel/messages.js' */
+/** @import { AppMetadata } from '../app-channel/messages.js' */
 /** @import { Control } from '../control.js' */
 /** @import { Clock } from '../host/clock.js' */
 /** @import { ManagerLog } from '../logs/manager-log.js' */
@@ -43,7 +43,7 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
  * What everything uses and does, now and before.
  * @typedef {object} Metrics
  * @property {(pid: number) => Usage} usageOf  As of the last tick.
- * @property {() => Promise<void>} lookAtNew  Reads what no tick has seen yet. Never rejects.
+ * @property {() => Promise<void>} measureNew  Reads what no tick has seen yet. Never rejects.
  * @property {(o?: NowOptions) => MetricsSample} now
  * @property {(o: HistoryOptions) => MetricsHistory} history
  * @property {(listener: () => void) => () => void} onTick  What it returns ends it. The listener
@@ -59,7 +59,7 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
  * @param {ReadUsage} o.read
  * @param {() => HostSample} o.readHost
  * @param {ReadPrivateMemory} o.privateMemory
- * @param {() => Promise<Map<string, Told>>} o.told  What apps tell of themselves, by instance.
+ * @param {() => Promise<Map<string, AppMetadata>>} o.told  What apps tell of themselves, by instance.
  * @param {ManagerLog} o.managerLog
  * @param {() => void} o.onTick
  * @returns {Metrics}
@@ -87,7 +87,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
 
   async function tick() {
     onTick();
-    await sampler.look();
+    await sampler.measure();
     await askAgents();
     remember();
     for (const listener of listeners) listener();
@@ -174,7 +174,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
   const cancel = clock.every(TICK_MS, tickSafely);
   return {
     usageOf: sampler.usageOf,
-    lookAtNew: sampler.lookAtNew,
+    measureNew: sampler.measureNew,
     now,
     history: (o) => historyOf({ registry: control.registry, slots, machine }, o),
     onTick(listener) {

@@ -1,5 +1,5 @@
 import { slotHistoryOf } from '../state/registry.js';
-import { briefStatus, overviewOf } from '../status/slot-status.js';
+import { briefStatus, createOverview } from '../status/slot-status.js';
 import { percentiles } from './latency.js';
 import { gaugesOf, ratesOf, recentLatencies } from './reports.js';
 import { spentBySlot, sumOf, totalsOf } from './lifetime-totals.js';
@@ -63,7 +63,7 @@ export function tracksBySlot(registry, trackOf) {
  * @returns {{ workers: WorkerSample[], apps: AppSample[] }}
  */
 export function samplesOf(registry, isMeant, sources) {
-  const overview = overviewOf(registry);
+  const overview = createOverview(registry);
   const tracks = tracksBySlot(registry, sources.trackOf);
   const spent = spentBySlot(registry);
   /** @type {WorkerSample[]} */
@@ -91,7 +91,7 @@ export function samplesOf(registry, isMeant, sources) {
  * @param {Registry} registry
  * @param {DesiredApp} app
  * @param {DesiredSlot} slot
- * @param {ReturnType<typeof overviewOf>} overview
+ * @param {ReturnType<typeof createOverview>} overview
  * @param {Standing} standing
  * @param {Sources} sources
  * @returns {Omit<WorkerSample, 'cpuMs'>}

@@ -102,8 +102,8 @@ function percent(cpuMs, ms) {
  * Knows what each process uses.
  * @typedef {object} Sampler
  * @property {(pid: number) => Usage} usageOf  As of the last tick.
- * @property {() => Promise<void>} lookAtNew  Reads what no tick has seen yet. Never rejects.
- * @property {() => Promise<void>} look  To be called once a tick. Never rejects.
+ * @property {() => Promise<void>} measureNew  Reads what no tick has seen yet. Never rejects.
+ * @property {() => Promise<void>} measure  To be called once a tick. Never rejects.
  */
 
 /** @type {Usage} */
@@ -132,12 +132,12 @@ export function createSampler({ read, wanted }) {
 
   return {
     usageOf: (pid) => latest.get(pid) ?? NOTHING,
-    lookAtNew: () =>
+    measureNew: () =>
       inTurn(async () => {
         const fresh = await read(wanted().filter(({ pid }) => !latest.has(pid)));
         for (const [pid, usage] of fresh) latest.set(pid, usage);
       }),
-    async look() {
+    async measure() {
       if (isReading) return; // A machine so slow that it has not finished the last one.
       isReading = true;
       await inTurn(async () => {

@@ -27,16 +27,16 @@ import { judgeExit } from './restart-policy.js';
 export const TABLE = {
   down:     { start: spawn, stop: stay,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
               exited: bug,     gone: bug,    timer: bug,     listenFailed: bug,   ...gateEvents(bug) },
-  starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: setAgeTimer, refused: crashed, ready: letIn,
-              exited: crashed, gone: bug,    timer: overdue, listenFailed: hurry, ...gateEvents(bug),
-              answered: turns, silent: hangs },
+  starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: setAgeTimer, refused: crashed, ready: admitOrWait,
+              exited: crashed, gone: bug,    timer: onTimeout, listenFailed: limitRetries, ...gateEvents(bug),
+              answered: onAnswer, silent: hangs },
   soaking:  { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: ask,     listenFailed: stay,  ...gateEvents(bug),
-              answered: enter, silent: expel },
+              exited: crashed, gone: bug,    timer: pingOldEnough,     listenFailed: stay,  ...gateEvents(bug),
+              answered: enter, silent: retireUnready },
   entering: { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: expel,   listenFailed: stay,  ...gateEvents(stay), admitted: beUp },
+              exited: crashed, gone: bug,    timer: retireUnready,   listenFailed: stay,  ...gateEvents(stay), admitted: beUp },
   up:       { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: bug,     listenFailed: doubt, ...gateEvents(stay), park },
+              exited: crashed, gone: bug,    timer: bug,     listenFailed: returnToStarting, ...gateEvents(stay), park },
   parked:   { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
               exited: rest,    gone: bug,    timer: bug,     listenFailed: stay,  ...gateEvents(stay), takeBack },
   stopping: { start: stay,  stop: overrule, spawned: retireAtLast, booted: stay,        refused: finish,  ready: stay,
@@ -106,7 +106,7 @@ function allowedMs({ policy, readiness }) {
  * A cluster worker that cannot listen has this long to try again, or elsewhere.
  * @type {Cell}
  */
-function hurry(life, event, context) {
+function limitRetries(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (!readiness.isRefused) return stay(life, event, context);
   return {
@@ -119,7 +119,7 @@ function hurry(life, event, context) {
  * It counted as up by its age, before it tried to listen.
  * @type {Cell}
  */
-function doubt(life, event, context) {
+function returnToStarting(life, event, context) {
   const { policy, readiness } = context;
   if (!readiness.isUnheard || readiness.isOnProbation) return stay(life, event, context);
   return { life: { ...life, state: 'starting' }, effects: [{ type: 'setTimer', ms: policy.minUptimeMs }] };
@@ -150,7 +150,7 @@ function leftOf(totalMs, sinceMs, nowMs) {
 }
 
 /** Ready, or old enough to count as ready. @type {Cell} */
-function letIn(life, event, context) {
+function admitOrWait(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (readiness.gate === 'open') return beUp(life, event, context);
   if (readiness.gate === 'gated') return enter(life, event, context);
@@ -165,7 +165,7 @@ function letIn(life, event, context) {
 }
 
 /** The instance has lived long enough. @type {Cell} */
-function ask(life, _event, { policy }) {
+function pingOldEnough(life, _event, { policy }) {
   return { life, effects: [{ type: 'ask', ms: policy.listenTimeoutMs }] };
 }
 
@@ -196,14 +196,16 @@ function takeBack(life, _event, { policy }) {
 }
 
 /** @type {Cell} */
-function overdue(life, event, context) {
+function onTimeout(life, event, context) {
   const { readiness, nowMs } = context;
-  if (readiness.missing === null) return letIn(life, event, context);
+  if (readiness.missing === null) return admitOrWait(life, event, context);
   // The older instances may have begun to listen since, and then this one has to listen too.
   const ageMs = nowMs - (readiness.startedAtMs ?? 0);
   const leftMs = ageMs < 0 ? 0 : allowedMs(context) - ageMs;
   if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };
-  return readiness.isLoading ? { life, effects: [{ type: 'ask', ms: ANSWER_MS }] } : expel(life, event, context);
+  return readiness.isLoading
+    ? { life, effects: [{ type: 'ask', ms: ANSWER_MS }] }
+    : retireUnready(life, event, context);
 }
 
 /**
@@ -211,17 +213,17 @@ function overdue(life, event, context) {
  * that never ends. Or the module has been loaded since.
  * @type {Cell}
  */
-function turns(life, event, context) {
-  return context.readiness.isLoading ? letIn(life, event, context) : stay(life, event, context);
+function onAnswer(life, event, context) {
+  return context.readiness.isLoading ? admitOrWait(life, event, context) : stay(life, event, context);
 }
 
 /** @type {Cell} */
 function hangs(life, event, context) {
-  return context.readiness.isLoading ? expel(life, event, context) : stay(life, event, context);
+  return context.readiness.isLoading ? retireUnready(life, event, context) : stay(life, event, context);
 }
 
 /** @type {Cell} */
-function expel(life, _event, { readiness }) {
+function retireUnready(life, _event, { readiness }) {
   const asked = /** @type {Asked} */ ({
     cause: 'boot-timeout',
     by: life.state === 'starting' ? readiness.missing : 'its event loop did not answer',
@@ -266,7 +268,7 @@ function retireAtLast(life) {
 /** The last process of the tree is gone. @type {Cell} */
 function finish(life, event, context) {
   if (life.asked?.cause !== 'boot-timeout' || !context.isWanted) return rest(life, event, context);
-  return judge({ ...life, asked: null }, { code: null, isUnstable: true, wasUp: false }, context);
+  return decideRestart({ ...life, asked: null }, { code: null, isUnstable: true, wasUp: false }, context);
 }
 
 /** @type {Cell} */
@@ -274,7 +276,7 @@ function crashed(life, event, context) {
   const wasUp = life.state === 'up';
   const code = event.type === 'exited' ? event.code : null;
   const isUnstable = !wasUp || event.uptimeMs < context.policy.minUptimeMs;
-  return context.isWanted ? judge(life, { code, isUnstable, wasUp }, context) : rest(life, event, context);
+  return context.isWanted ? decideRestart(life, { code, isUnstable, wasUp }, context) : rest(life, event, context);
 }
 
 /**
@@ -283,7 +285,7 @@ function crashed(life, event, context) {
  * @param {Context} context
  * @returns {Step}
  */
-function judge(life, exit, { policy, readiness, nowMs }) {
+function decideRestart(life, exit, { policy, readiness, nowMs }) {
   const verdict = judgeExit(policy, life, exit, nowMs);
   const isOk = exit.wasUp || exit.code === 0 || (exit.code !== null && policy.stopExitCodes.includes(exit.code));
   const isDone = verdict.what === 'done' && (isOk || !readiness.isOnProbation);

@@ -8,7 +8,7 @@ import { addSeat } from '../loop/reconcile.js';
 import { isAddress } from '../loop/said-by-apps.js';
 import { step } from '../loop/step.js';
 import { BACKOFF_MAX_MS } from '../policy/restart-policy.js';
-import { hasShownUp } from '../rollout/readiness.js';
+import { isReady } from '../rollout/readiness.js';
 import { specOf } from '../state/desired.js';
 import { findSlot, isWanted, slotHistoryOf, openScope, seatKey } from '../state/registry.js';
 import { forgetAsked, hasRecorded } from '../state/slot-history.js';
@@ -35,7 +35,7 @@ export function adopt(context, children) {
   const seated = known.flatMap(({ instance, fact }) => seatInstance(context, instance, fact) ?? []);
   // What a new instance has to show is measured by the old ones, so these come first.
   seated.sort((a, b) => a.seat.generation - b.seat.generation);
-  for (const one of seated) settleIn(context, one);
+  for (const one of seated) resume(context, one);
   restore(context);
   for (const id of [...context.registry.histories.keys()]) forgetSlot(context, id);
   return {
@@ -107,7 +107,7 @@ function isLost(context, id) {
 function seatInstance(context, instance, fact) {
   const { registry } = context;
   const history = slotHistoryOf(registry, instance.label.id);
-  const asked = askedOf(history, fact);
+  const asked = endReason(history, fact);
   if (!asked) forgetAsked(history, instance.instanceId);
   // It died, and that was dealt with: the seat has moved on without it.
   if (fact.exit && !asked && hasRecorded(history, instance.instanceId)) return null;
@@ -125,7 +125,7 @@ function seatInstance(context, instance, fact) {
   }
   const seat = addSeat(registry, { id, generation, slot, name, spec: specFor(registry, id, generation) });
   seat.instanceId = instance.instanceId;
-  const state = standingOf(instance, fact);
+  const state = initialState(instance, fact);
   seat.life = { ...seat.life, state };
   instance.wasUp = state !== 'starting' || wasOldEnough(seat, fact, context.parts.clock.nowMs());
   return { seat, instance, fact, asked };
@@ -137,7 +137,7 @@ function seatInstance(context, instance, fact) {
  * @param {SlotHistory} history
  * @param {ChildSnapshot} fact
  */
-function askedOf(history, { instanceId, exit, isRetiring }) {
+function endReason(history, { instanceId, exit, isRetiring }) {
   return exit || isRetiring ? (history.asked[instanceId] ?? null) : null;
 }
 
@@ -165,14 +165,14 @@ function specFor(registry, id, generation) {
  * @param {LoopContext} context
  * @param {Seated} seated
  */
-function settleIn(context, { seat, instance, fact, asked }) {
+function resume(context, { seat, instance, fact, asked }) {
   if (asked || fact.isRetiring) {
     seat.life = { ...seat.life, state: 'stopping', asked: asked ?? { cause: 'stop', by: null } };
     return;
   }
   if (seat.life.state !== 'starting') return;
   // An orphan was serving before its keeper died; it will not say it again.
-  if (hasShownUp(context.registry, seat) || fact.isAdopted || (fact.exit && instance.wasUp))
+  if (isReady(context.registry, seat) || fact.isAdopted || (fact.exit && instance.wasUp))
     step(context, seat, { type: 'ready' });
   else step(context, seat, { type: 'spawned', startedAtMs: fact.startedAtMs });
 }
@@ -183,7 +183,7 @@ function settleIn(context, { seat, instance, fact, asked }) {
  * @param {ChildSnapshot} fact
  * @returns {'starting' | 'up' | 'parked'}
  */
-function standingOf({ label }, { isParked, isGated }) {
+function initialState({ label }, { isParked, isGated }) {
   if (isParked) return 'parked';
   return label.isGated && isGated === false ? 'up' : 'starting';
 }

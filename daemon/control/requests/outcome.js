@@ -51,7 +51,7 @@ export function outcomeOf(registry, { up, gone, method, about }) {
       : { state: 'pending' };
   const outcomes = up.map(({ id, generation }) => slotOutcome(registry, id, generation, method));
   const notUp = outcomes.flatMap((outcome) =>
-    outcome.state === 'failed' ? outcome.notUp.map((one) => asAsked(one, about)) : [],
+    outcome.state === 'failed' ? outcome.notUp.map((one) => withRequestedName(one, about)) : [],
   );
   if (notUp.length > 0) return { state: 'failed', notUp };
   const occupied = gone.length > 0 ? occupiedSlots(registry) : null;
@@ -66,7 +66,7 @@ export function outcomeOf(registry, { up, gone, method, about }) {
  * @param {NotUp} notUp
  * @param {Receipt['about']} about
  */
-function asAsked(notUp, about) {
+function withRequestedName(notUp, about) {
   const place = about.find(({ id }) => id === notUp.id);
   return notUp.name === '' && place ? { ...notUp, name: place.name, slot: place.slot } : notUp;
 }
@@ -91,7 +91,7 @@ function isAtRest(registry, { slots }) {
   return slots
     .filter((slot) => slot.want === 'up')
     .every((slot) => {
-      const life = standing(registry, slot)?.life;
+      const life = servingSeat(registry, slot)?.life;
       return life !== undefined && (life.state === 'up' || life.state === 'failed' || life.hasFailed);
     });
 }
@@ -102,7 +102,7 @@ function isAtRest(registry, { slots }) {
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  */
-function standing(registry, { id, generation }) {
+function servingSeat(registry, { id, generation }) {
   return seatsOfSlot(registry, id)
     .filter((seat) => seat.generation <= generation)
     .at(-1);
@@ -126,7 +126,7 @@ function slotOutcome(registry, id, generation, method) {
   }
   if (found.slot.want === 'down') return failure(registry, id, 'was stopped by another command');
   if (found.slot.generation < generation) return failure(registry, id, GIVEN_BACK);
-  const seat = standing(registry, found.slot);
+  const seat = servingSeat(registry, found.slot);
   const life = seat && seat.generation >= generation ? seat.life : undefined;
   if (life?.state === 'up') return { state: isReplacing(registry, found.slot, method) ? 'pending' : 'done' };
   const hasFailed = life && (life.hasFailed || life.state === 'backoff' || life.state === 'failed');

@@ -23,11 +23,11 @@ import { outcomeOf } from './outcome.js';
  * @param {Receipt} receipt
  * @param {WaitingClient} client
  * @param {boolean} isReported
- * @returns {Promise<void>}  Rejects as Control.settled() does.
+ * @returns {Promise<void>}  Rejects as Control.waitFor() does.
  */
 export function waitFor(context, receipt, client, isReported) {
   return withProgress(context, receipt, client, isReported, (onLook) =>
-    context.control.settled(receipt, client.signal, onLook),
+    context.control.waitFor(receipt, client.signal, onLook),
   );
 }
 

@@ -8,7 +8,7 @@ import { notUpError, outcomeOf } from './outcome.js';
 /**
  * @typedef {object} Waiter
  * @property {Receipt} receipt
- * @property {() => void} onLook
+ * @property {() => void} onCheck
  * @property {() => void} resolve
  * @property {(error: Error) => void} reject
  */
@@ -35,7 +35,7 @@ export function createWaiters(registry) {
     const { receipt, resolve, reject } = waiter;
     const outcome = outcomeOf(registry, receipt);
     const isCutShort = outcome.state === 'pending' && registry.ending !== null && receipt.up.length > 0;
-    if (outcome.state === 'pending' && !isCutShort) return waiter.onLook();
+    if (outcome.state === 'pending' && !isCutShort) return waiter.onCheck();
     waiters.delete(waiter);
     if (isCutShort) reject(new NclustError('ERR_NCLUST_SHUTTING_DOWN', 'The manager is being ended.'));
     else if (outcome.state === 'failed')
@@ -48,10 +48,10 @@ export function createWaiters(registry) {
   }
 
   return {
-    add(receipt, signal, onLook = () => {}) {
+    add(receipt, signal, onCheck = () => {}) {
       return new Promise((resolve, reject) => {
         /** @type {Waiter} */
-        const waiter = { receipt, onLook, resolve, reject };
+        const waiter = { receipt, onCheck, resolve, reject };
         waiters.add(waiter);
         signal?.addEventListener('abort', () => waiters.delete(waiter) && resolve(), { once: true });
       });

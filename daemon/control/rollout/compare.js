@@ -22,7 +22,7 @@ import { seatsOf } from '../state/registry.js';
  * @property {number} slot
  * @property {number} generation
  * @property {boolean} isWatched
- * @property {boolean} isAsked  Whether its event loop turns; it has not answered yet.
+ * @property {boolean} isPinged  Whether its event loop turns; it has not answered yet.
  * @property {boolean} isSilent  It has not answered in time.
  * @property {Span[]} spans
  */
@@ -92,7 +92,7 @@ export function watchInstances(context, name) {
       slot,
       generation,
       isWatched: true,
-      isAsked: false,
+      isPinged: false,
       isSilent: false,
       spans: [],
     });
@@ -130,8 +130,8 @@ export function recordSample(context, { instanceId }, { responses, errors, delay
 export function pingInstances(context, name) {
   for (const [instanceId, sample] of context.registry.samples) {
     const standsStill = () => Boolean(context.registry.instances.get(instanceId)?.snapshots);
-    if (sample.name !== name || !sample.isWatched || sample.isAsked || standsStill()) continue;
-    sample.isAsked = true;
+    if (sample.name !== name || !sample.isWatched || sample.isPinged || standsStill()) continue;
+    sample.isPinged = true;
     const onAnswer = (/** @type {boolean} */ isLate) => {
       const isSilent = isLate && !standsStill();
       Object.assign(sample, { isAsked: false, isSilent });

@@ -47,7 +47,7 @@ export function isOnProbation(registry, { id, generation }) {
  * @param {Registry} registry
  * @param {Instance} instance
  */
-export function isKeptOut(registry, { instanceId, label, isGated }) {
+export function isAwaitingAdmission(registry, { instanceId, label, isGated }) {
   if (isGated || label.isGated) return isGated;
   // What has no gate is let in when it is up.
   const seat = seatOfInstance(registry, instanceId);
@@ -63,7 +63,7 @@ export function isKeptOut(registry, { instanceId, label, isGated }) {
  * @param {Registry} registry
  * @param {Seat} seat
  */
-export function hasShownUp(registry, seat) {
+export function isReady(registry, seat) {
   const instance = registry.instances.get(seat.instanceId ?? '');
   if (!instance) return false;
   // With nothing else to wait for, a listening socket is as good as the age.
@@ -160,7 +160,7 @@ function placeMissing(registry, seat, instance) {
   const elsewhere = here.filter((one) => !expected.some((other) => isSame(one, other)));
   return (
     `it did not listen on ` +
-    `${lacking.map(shown).join(' and ')}${elsewhere.length > 0 ? `, but on ${elsewhere.map(shown).join(' and ')}` : ''}`
+    `${lacking.map(formatAddress).join(' and ')}${elsewhere.length > 0 ? `, but on ${elsewhere.map(formatAddress).join(' and ')}` : ''}`
   );
 }
 
@@ -190,7 +190,7 @@ function isSame(one, other) {
 }
 
 /** @param {Address} address */
-function shown({ address, port, family }) {
+function formatAddress({ address, port, family }) {
   if (family === 'pipe') return `"${address}"`;
   return family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`;
 }

@@ -28,7 +28,7 @@ export async function readCheckouts(specs, clock) {
     specs.filter(({ vizion, versioning }) => vizion && versioning).map((spec) => [keyOf(spec), spec]),
   );
   if (wanted.size === 0) return (spec) => spec;
-  const found = await lookAt(wanted, clock);
+  const found = await readAll(wanted, clock);
   return (spec) => {
     const key = keyOf(spec);
     if (!spec.versioning || !wanted.has(key)) return spec;
@@ -63,7 +63,7 @@ function keyOf({ uid, gid, versioning }) {
  * @param {Clock} clock
  * @returns {Promise<Map<string, GitFolder | null>>}  Without those that were not read in time.
  */
-async function lookAt(wanted, clock) {
+async function readAll(wanted, clock) {
   /** @type {Map<string, GitFolder | null>} */
   const found = new Map();
   if (isOverdue) return found;

@@ -22,12 +22,12 @@ export function renameApp(desired, ids, name) {
   const [app] = apps;
   if (!app || (apps.length === 1 && app.spec.name === name)) return asIs;
   if (apps.length > 1 || app.slots.some(({ id }) => !ids.includes(id))) throw notOneApp(apps, name);
-  if (findApp(desired, name)) throw taken(app, name);
+  if (findApp(desired, name)) throw nameTakenError(app, name);
   return (change) => ({
     ...change,
     desired: {
       ...change.desired,
-      apps: change.desired.apps.map((one) => (one.spec.name === app.spec.name ? named(one, name) : one)),
+      apps: change.desired.apps.map((one) => (one.spec.name === app.spec.name ? withName(one, name) : one)),
     },
   });
 }
@@ -37,7 +37,7 @@ export function renameApp(desired, ids, name) {
  * @param {string} name
  * @returns {DesiredApp}
  */
-function named(app, name) {
+function withName(app, name) {
   const withName = (/** @type {DesiredApp['spec']} */ spec) => ({ ...spec, name });
   return {
     ...app,
@@ -51,7 +51,7 @@ function named(app, name) {
  * What runs goes by the name that its app has now.
  * @param {Registry} registry
  */
-export function takeNames(registry) {
+export function renameRunning(registry) {
   const nameOf = (/** @type {{ id: number, name: string }} */ { id, name }) =>
     findSlot(registry, id)?.app.spec.name ?? name;
   for (const seat of registry.seats.values()) seat.name = nameOf(seat);
@@ -83,7 +83,7 @@ function notOneApp(apps, name) {
  * @param {DesiredApp} app
  * @param {string} name
  */
-function taken({ spec }, name) {
+function nameTakenError({ spec }, name) {
   return new NclustError(
     'ERR_NCLUST_APP_EXISTS',
     `"${spec.name}" cannot be renamed to "${name}": another app has that name. Nothing was touched.`,

@@ -86,7 +86,7 @@ export function hasRecorded(history, instanceId) {
  * @param {SlotHistory} history
  * @param {number} spawns  As its label says: a counter that was reset since does not count it.
  */
-export function discount(history, spawns) {
+export function excludeSpawn(history, spawns) {
   if (history.resetAt < spawns) history.resetAt = Math.max(1, history.resetAt) + 1;
 }
 

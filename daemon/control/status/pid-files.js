@@ -31,7 +31,7 @@ const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
  * Keeps in a file for each slot the pid of the instance that serves in it; without one there is no
  * file.
  * @typedef {object} PidFiles
- * @property {() => void} look  At the slots that were touched in this turn. The first time at all
+ * @property {() => void} sync  At the slots that were touched in this turn. The first time at all
  *   of them.
  */
 
@@ -137,7 +137,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
   }
 
   return {
-    look() {
+    sync() {
       const ids = isFirst ? [...new Set([...registry.seats.values()].map((seat) => seat.id))] : registry.touched;
       for (const id of ids) tend(id);
       if (isFirst) sweep();

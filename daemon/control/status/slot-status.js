@@ -3,14 +3,14 @@
 // Start at: slotStatus(), with SHOWN from state to word.
 import { restartsOf } from '../state/slot-history.js';
 import { instanceEnv, logFiles } from '../spawn/params.js';
-import { isKeptOut, readinessOf } from '../rollout/readiness.js';
+import { isAwaitingAdmission, readinessOf } from '../rollout/readiness.js';
 import { pidFileOf } from './pid-files.js';
 import { isWatched } from '../../../lib/shared/spec/triggers.js';
 import { slotHistoryOf, occupiedSlots } from '../state/registry.js';
 
 /** @import { BriefStatus, Death, ShownStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */
-/** @import { Told } from '../app-channel/messages.js' */
+/** @import { AppMetadata } from '../app-channel/messages.js' */
 /** @import { AppLogs } from '../logs/app-logs.js' */
 /** @import { State } from '../policy/seat.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
@@ -34,7 +34,7 @@ export const SHOWN = {
 /** Of two seats in a slot the one that serves is shown. */
 const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 3, parked: 2, stopping: 1, down: 0 };
 
-/** @type {Told} */
+/** @type {AppMetadata} */
 const NOTHING_TOLD = { actions: [], monitor: {}, options: {} };
 
 /** @typedef {(pid: number) => { cpu: number, memoryBytes: number }} UsageOf */
@@ -52,11 +52,11 @@ const NOTHING_TOLD = { actions: [], monitor: {}, options: {} };
  * @property {string} home
  * @property {string} logsFolder
  * @property {string} pidsFolder
- * @property {Triggers['shown']} triggersOf
+ * @property {Triggers['describe']} triggersOf
  * @property {number} nowMs
  * @property {UsageOf} usageOf
- * @property {AppLogs['shown']} logsOf
- * @property {Map<string, Told>} told  By instance.
+ * @property {AppLogs['describe']} logsOf
+ * @property {Map<string, AppMetadata>} metadata  By instance.
  * @property {Overview} overview  Of now.
  */
 
@@ -66,7 +66,7 @@ const NOTHING_TOLD = { actions: [], monitor: {}, options: {} };
  * @param {Registry} registry
  * @returns {Overview}
  */
-export function overviewOf(registry) {
+export function createOverview(registry) {
   /** @type {Overview['seats']} */
   const seats = new Map();
   for (const seat of registry.seats.values()) {
@@ -81,7 +81,7 @@ export function overviewOf(registry) {
   /** @type {Overview['keptOut']} */
   const keptOut = new Map();
   for (const instance of registry.instances.values())
-    if (!instance.exit && isKeptOut(registry, instance))
+    if (!instance.exit && isAwaitingAdmission(registry, instance))
       keptOut.set(instance.label.id, (keptOut.get(instance.label.id) ?? 0) + 1);
   return { seats, withProcess: occupiedSlots(registry), keptOut };
 }
@@ -122,13 +122,13 @@ export function slotStatus(registry, app, slot, o) {
       : waitingFor(seat, slot, { nowMs: o.nowMs, isUnheard: seat ? readinessOf(registry, seat).isUnheard : false }),
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
-    lastDeath: history.deaths.length > 0 ? shownDeath(history.deaths[history.deaths.length - 1]) : null,
+    lastDeath: history.deaths.length > 0 ? deathRecord(history.deaths[history.deaths.length - 1]) : null,
     ...(o.isDetailed
       ? {
           triggers: o.triggersOf(spec.name, slot.id),
           ...o.logsOf(instance?.instanceId ?? '', spec.name),
-          deaths: history.deaths.map(shownDeath),
-          axm: o.told.get(instance?.instanceId ?? '') ?? NOTHING_TOLD,
+          deaths: history.deaths.map(deathRecord),
+          axm: o.metadata.get(instance?.instanceId ?? '') ?? NOTHING_TOLD,
           spec,
           effectiveEnv: instanceEnv(seat?.spec ?? spec, slot, o.home),
         }
@@ -224,7 +224,7 @@ function waitingFor(seat, slot, { nowMs, isUnheard }) {
  * @param {RecordedDeath} death
  * @returns {Death}
  */
-function shownDeath({ instanceId: _, ...death }) {
+function deathRecord({ instanceId: _, ...death }) {
   return death;
 }
 

@@ -39,7 +39,7 @@ const LOOKS_UNTIL_AGAIN = 60;
  * @returns {AppWatch}
  */
 export function watchForApp(scope, { clock, open, identify = identityOf, options, delayMs, onSettled }) {
-  const settler = createSettler({ clock, delayMs, onSettled });
+  const settler = createDebounce({ clock, delayMs, onSettled });
   /** @type {Map<string, string | null> | null} */
   let known = null;
   /** @type {{ close: () => void } | null} */
@@ -210,7 +210,7 @@ const RESTLESS_MS = 10_000;
  * @param {(changes: Changes) => void} o.onSettled
  * @returns {Settler}
  */
-export function createSettler({ clock, delayMs, onSettled }) {
+export function createDebounce({ clock, delayMs, onSettled }) {
   let count = 0;
   let file = '';
   let firstMs = 0;

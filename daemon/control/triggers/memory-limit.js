@@ -31,7 +31,7 @@ const MB = 1024 ** 2;
  */
 
 /**
- * @typedef {{ bytes: number, misses: number }} Shown  `misses`: how many instances in a row were
+ * @typedef {{ bytes: number, misses: number }} MemoryState  `misses`: how many instances in a row were
  *   above the limit as soon as they were judged.
  */
 
@@ -39,7 +39,7 @@ const MB = 1024 ** 2;
  * @typedef {object} MemoryWatch
  * @property {(ids: Set<number>) => void} sync  The slots that have a limit; without one nothing is
  *   read.
- * @property {(id: number) => Shown | null} shown
+ * @property {(id: number) => MemoryState | null} describe
  * @property {() => void} close
  */
 
@@ -57,7 +57,7 @@ const MB = 1024 ** 2;
  * @returns {MemoryWatch}
  */
 export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, managerLog, onAbove }) {
-  /** @type {Map<number, Shown>} */
+  /** @type {Map<number, MemoryState>} */
   const slots = new Map();
   /** @type {Cancel | null} */
   let cancel = null;
@@ -96,7 +96,7 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, mana
       if (isHigher && ageOf(one) >= pauseMs(one, misses)) worst.set(one.name, { one, bytes });
     }
     for (const { one, bytes } of worst.values()) {
-      const { misses } = /** @type {Shown} */ (slots.get(one.id));
+      const { misses } = /** @type {MemoryState} */ (slots.get(one.id));
       slots.set(one.id, { bytes, misses: ageOf(one) < pauseMs(one, misses) + AT_ONCE_MS ? misses + 1 : 0 });
       onAbove(one, `${megabytes(bytes)} above ${megabytes(one.limitBytes)}`);
     }
@@ -115,7 +115,7 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, mana
       cancel?.();
       cancel = ids.size > 0 ? clock.every(TICK_MS, () => void tick()) : null;
     },
-    shown: (id) => slots.get(id) ?? null,
+    describe: (id) => slots.get(id) ?? null,
     close: () => cancel?.(),
   };
 }

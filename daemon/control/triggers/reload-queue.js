@@ -26,7 +26,7 @@ const APPS_AT_ONCE = 8;
  * Replaces each app one reload at a time, and a few apps: what becomes due meanwhile is done once
  * afterwards, however often it was.
  * @typedef {object} ReloadQueue
- * @property {(name: string, due: Due) => void} ask
+ * @property {(name: string, due: Due) => void} enqueue
  * @property {(name: string) => boolean} isBusy
  * @property {(name: string) => LastTurn | null} last
  * @property {(isListed: (name: string) => boolean) => void} forget  What is known of the others.
@@ -103,7 +103,7 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
   }
 
   return {
-    ask(name, due) {
+    enqueue(name, due) {
       if (busy.has(name)) pending.set(name, both(pending.get(name), due));
       else void begin(name, due); // Never rejects: take() keeps what went wrong.
     },

@@ -34,9 +34,9 @@ import { createWatches } from './watch.js';
 /**
  * Replaces apps when their files change, by the clock, and when they take too much memory.
  * @typedef {object} Triggers
- * @property {() => void} look  To be called whenever what is wanted may have changed. Costs nothing
+ * @property {() => void} sync  To be called whenever what is wanted may have changed. Costs nothing
  *   when it has not.
- * @property {(name: string, id: number) => SlotTriggers} shown
+ * @property {(name: string, id: number) => SlotTriggers} describe
  * @property {() => void} close
  */
 
@@ -81,7 +81,7 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
    * @param {Due['choose']} choose
    */
   function ask(name, trigger, reason, choose) {
-    reloadQueue.ask(name, { trigger, by: `${trigger}: ${oneLine(reason)}`, choose });
+    reloadQueue.enqueue(name, { trigger, by: `${trigger}: ${oneLine(reason)}`, choose });
   }
 
   /**
@@ -96,7 +96,7 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
     };
     if (control.registry.ending || choose(control.registry.desired).length === 0) return false;
     const receipt = await beginReload(context, { token: randomUUID(), by: due.by, choose, change: (spec) => spec });
-    await control.settled(receipt);
+    await control.waitFor(receipt);
     return true;
   }
 
@@ -109,7 +109,7 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
     if (!app?.rollout.isGuarded) return;
     const up = app.slots.filter((slot) => slot.want === 'up').map(({ id, generation }) => ({ id, generation }));
     // How it ended is told to those who asked for it.
-    await control.settled({ token: '', method: 'reload', up, gone: [], about: [] }).catch(() => {});
+    await control.waitFor({ token: '', method: 'reload', up, gone: [], about: [] }).catch(() => {});
   }
 
   /** @returns {Limited[]} */
@@ -140,7 +140,7 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
 
   /** @type {Triggers} */
   const self = {
-    look() {
+    sync() {
       const { desired, ending } = control.registry;
       if (seen === desired && !ending) return;
       seen = desired;
@@ -154,10 +154,10 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
       );
       reloadQueue.forget((name) => findApp(desired, name) !== null);
     },
-    shown: (name, id) => ({
-      watch: watches.shown(name),
+    describe: (name, id) => ({
+      watch: watches.describe(name),
       nextRunMs: crons.nextRunMs(name),
-      memory: memory.shown(id),
+      memory: memory.describe(id),
       last: reloadQueue.last(name),
     }),
     close() {

@@ -17,7 +17,7 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
  * @typedef {object} Watches
  * @property {(apps: DesiredApp[]) => void} sync  Those to watch for from now on; the others are not
  *   any more.
- * @property {(name: string) => WatchShown | null} shown
+ * @property {(name: string) => WatchShown | null} describe
  * @property {() => void} close
  */
 
@@ -83,7 +83,7 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
       for (const [name, app] of wanted)
         if (!entries.has(name)) entries.set(name, { key: keyOf(app), watch: begin(app) });
     },
-    shown(name) {
+    describe(name) {
       const watch = entries.get(name)?.watch;
       return watch ? { paths: watch.paths(), isReady: watch.isReady(), problem: watch.problem() } : null;
     },

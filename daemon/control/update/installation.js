@@ -40,7 +40,7 @@ export const PROBE = '--probe';
  */
 
 /**
- * @typedef {{ version: string, digest: string }} Told  What one process of the manager says about
+ * @typedef {{ version: string, digest: string }} VersionReport  What one process of the manager says about
  *   its code.
  */
 
@@ -64,7 +64,7 @@ export function controlDigest(root) {
  * Has both processes of another installation read their modules and say what they are: code that
  * does not even come so far replaces nothing.
  * @param {Installation} installation
- * @returns {Promise<{ keeper: Told, control: Told }>}  Rejects with ERR_NCLUST_UPDATE_FAILED.
+ * @returns {Promise<{ keeper: VersionReport, control: VersionReport }>}  Rejects with ERR_NCLUST_UPDATE_FAILED.
  */
 export async function probe(installation) {
   const [keeper, control] = await Promise.all(['keeper', 'control'].map((name) => probeOne(installation, name)));
@@ -74,7 +74,7 @@ export async function probe(installation) {
 /**
  * @param {Installation} installation
  * @param {string} name
- * @returns {Promise<Told>}
+ * @returns {Promise<VersionReport>}
  */
 function probeOne({ root, node }, name) {
   const main = join(root, 'daemon', name, 'main.js');

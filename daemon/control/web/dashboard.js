@@ -32,7 +32,7 @@ const PORTS_TRIED = 20;
  */
 
 /**
- * @typedef {object} WebShown  `url` has the token in it.
+ * @typedef {object} WebState  `url` has the token in it.
  * @property {true} isOn
  * @property {string} url
  * @property {string} host
@@ -45,12 +45,12 @@ const PORTS_TRIED = 20;
 /**
  * The dashboard, where the settings say so. Without that nothing of it is even loaded.
  * @typedef {object} Web
- * @property {(slot: WebOptions) => Promise<WebShown>} begin  In the settings when it resolves. Rejects
+ * @property {(slot: WebOptions) => Promise<WebState>} begin  In the settings when it resolves. Rejects
  *   with ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE; then what was
  *   served is served.
  * @property {() => Promise<{ wasOn: boolean }>} end  Nobody gets in with the old token any more.
- * @property {() => Promise<void>} look  Does what the settings say. Never rejects.
- * @property {() => Promise<Unserved | null>} lookNow  The same after what is under way; null: it is
+ * @property {() => Promise<void>} sync  Does what the settings say. Never rejects.
+ * @property {() => Promise<Unserved | null>} syncNow  The same after what is under way; null: it is
  *   served, or is not to be. Never rejects.
  * @property {() => string[]} notices  For people: what does not work.
  * @property {() => Promise<void>} close  Leaves the settings alone.
@@ -72,7 +72,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
   let open = null;
   /** Why its address could not be had. @type {string | null} */
   let problem = null;
-  let isLooking = false;
+  let isSyncing = false;
   /** @type {Promise<unknown>} */
   let last = Promise.resolve();
 
@@ -137,7 +137,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     if (isRemote && !(allowRemote ?? wasRemote)) throw remoteAddressError(wanted);
     let takenPorts = /** @type {number[]} */ ([]);
     if (!open || (wanted && !isServedAt(open.dashboard.address, wanted))) {
-      // The same port of another address may be ours. Should the new one fail, the next look opens
+      // The same port of another address may be ours. Should the new one fail, the next sync opens
       // the old one.
       if (open && wanted?.port === open.dashboard.address.port) await shut();
       const next = await serveSomewhere(wanted);
@@ -209,16 +209,16 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     return undefined;
   }
 
-  /** @type {Web['look']} */
-  async function look() {
-    if (isLooking || (settings.web().listen.kind === 'none' && open === null && problem === null)) return;
-    isLooking = true;
+  /** @type {Web['sync']} */
+  async function sync() {
+    if (isSyncing || (settings.web().listen.kind === 'none' && open === null && problem === null)) return;
+    isSyncing = true;
     await inTurn(settle).catch(tellFailure);
-    isLooking = false;
+    isSyncing = false;
   }
 
-  /** @type {Web['lookNow']} */
-  async function lookNow() {
+  /** @type {Web['syncNow']} */
+  async function syncNow() {
     await inTurn(settle).catch(tellFailure);
     return problem === null ? null : { reason: problem, retryMs: TICK_MS };
   }
@@ -228,12 +228,12 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     managerLog('web-failed', { message: reasonOf(error) });
   }
 
-  const stop = onTick(() => void look());
+  const stop = onTick(() => void sync());
   return {
     begin: (options) => inTurn(() => begin(options)),
     end: () => inTurn(end),
-    look,
-    lookNow,
+    sync,
+    syncNow,
     notices() {
       const { listen, allowRemote } = settings.web();
       if (listen.kind === 'none') return [];
@@ -263,7 +263,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
   /**
    * @param {NonNullable<typeof open>} served
    * @param {number[]} takenPorts
-   * @returns {WebShown}
+   * @returns {WebState}
    */
   function shown({ dashboard: { address }, token, mayAct }, takenPorts) {
     const { host, port } = address;

@@ -247,7 +247,7 @@ export class HeldSockets {
    * @param {Child} child
    * @param {Claim} claim
    */
-  take(child, claim) {
+  hold(child, claim) {
     const listener = this.#listeners.get(child.scope, claim);
     listener?.users.add(child.instanceId);
     if (listener) listener.owner = child.owner;

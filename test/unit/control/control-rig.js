@@ -61,7 +61,7 @@ export function createRig({ seed = 0 } = {}) {
     flushed: [],
     /** Those that were opened anew. */
     reopened: [],
-    settings: { given: () => ({}), set: () => {}, unset: () => false, limitsOf: () => ({}), notices: () => [] },
+    settings: { entries: () => ({}), set: () => {}, unset: () => false, limitsOf: () => ({}), notices: () => [] },
     preflight: () => {},
     checkPresent: () => {},
     /** What env files hold, by path. */
@@ -178,7 +178,7 @@ export function createRig({ seed = 0 } = {}) {
       rig.metrics?.close?.();
       const metrics = rig.makeMetrics?.(rig.control) ?? {
         usageOf: () => ({ cpu: 0, memoryBytes: 0, processes: 0, fds: null }),
-        lookAtNew: async () => {},
+        measureNew: async () => {},
         onTick: () => () => {},
       };
       rig.metrics = metrics;

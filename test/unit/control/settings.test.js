@@ -37,7 +37,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 test('without a file the defaults count', () => {
   expect(settings.limitsOf(null)).toEqual(DEFAULTS);
   expect(settings.limitsOf({})).toEqual(DEFAULTS);
-  expect([settings.given(), settings.notices()]).toEqual([{}, []]);
+  expect([settings.entries(), settings.notices()]).toEqual([{}, []]);
 });
 
 test('what is set counts at once, is kept as it was written, and is closed to others', () => {

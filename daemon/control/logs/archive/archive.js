@@ -49,7 +49,7 @@ const HOME_SLACK = 1 / 64;
  * @property {(path: string, bytes: number) => void} grew  Cheap.
  * @property {(files: OwnedFile[]) => void} flush  Removes all segments of these files. That the files
  *   themselves are empty is somebody else's work.
- * @property {() => Promise<void>} look  Looks at everything on the disk now; by itself it does so
+ * @property {() => Promise<void>} scan  Looks at everything on the disk now; by itself it does so
  *   every ten minutes.
  * @property {() => Promise<void>} idle  Resolves when nothing is being compressed and nothing waits
  *   for it.
@@ -99,12 +99,12 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   function lookInBackground() {
     isLookDue = false;
     if (looks === 0)
-      void look(); // It never rejects.
+      void scan(); // It never rejects.
     else lookSoon();
   }
 
   /** One after the other. */
-  function look() {
+  function scan() {
     looks += 1;
     looking = looking
       .then(lookNow)
@@ -268,7 +268,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
         stock.setActive(path, 0);
       }
     },
-    look,
+    scan,
     async idle() {
       await looking;
       while (compressing) await working;

@@ -5,7 +5,7 @@ import { compareAge } from './segments.js';
 
 /**
  * A log file and what is left of it, as retention sees it.
- * @typedef {object} Kept
+ * @typedef {object} RetainedFile
  * @property {string} app  Whose limit on the total it counts for.
  * @property {number} activeBytes
  * @property {boolean} isInHome  Whether it counts for the limit of the home.
@@ -21,7 +21,7 @@ import { compareAge } from './segments.js';
 
 /**
  * Which segments have to go. Active files never do.
- * @param {Kept[]} files
+ * @param {RetainedFile[]} files
  * @param {{ homeMaxTotalBytes: number, nowMs: number }} o
  */
 export function planRetention(files, { homeMaxTotalBytes, nowMs }) {
@@ -51,12 +51,12 @@ function surplus(segments, { maxFiles, maxAgeMs }, nowMs) {
 }
 
 /**
- * @param {Kept[]} files
- * @returns {[number, Kept[]][]}  The files of each app with its limit: the strictest, should they
+ * @param {RetainedFile[]} files
+ * @returns {[number, RetainedFile[]][]}  The files of each app with its limit: the strictest, should they
  *   differ.
  */
 function byApp(files) {
-  /** @type {Map<string, Kept[]>} */
+  /** @type {Map<string, RetainedFile[]>} */
   const apps = new Map();
   for (const file of files) {
     if (!file.limits) continue;
@@ -71,7 +71,7 @@ function byApp(files) {
 }
 
 /**
- * @param {Kept[]} files
+ * @param {RetainedFile[]} files
  * @param {number} limitBytes
  * @param {Set<Segment>} going  These count no more.
  * @returns {Segment[]}  The oldest, until the rest and the active files are within the limit.

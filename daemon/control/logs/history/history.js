@@ -208,5 +208,5 @@ function missedIn(missedOf) {
  * @returns {Cursor}
  */
 function cursorOf(readers) {
-  return Object.fromEntries([...readers].map(({ file, takenTo }) => [file.path, takenTo]));
+  return Object.fromEntries([...readers].map(({ file, readTo }) => [file.path, readTo]));
 }

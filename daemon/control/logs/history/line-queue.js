@@ -48,7 +48,7 @@ export class LineQueue {
   }
 
   /** Where a client goes on: behind the last line taken, or where the content after it begins. */
-  get takenTo() {
+  get readTo() {
     return this.#takenTo;
   }
 
@@ -58,7 +58,7 @@ export class LineQueue {
   }
 
   /** @returns {ReadLine} */
-  take() {
+  shift() {
     const line = this.#lines[this.#nextAt++];
     this.#takenTo = line.to;
     return line;
@@ -133,7 +133,7 @@ export class LineQueue {
   identify(startedAtMs) {
     this.#position = { ...this.position, startedAtMs };
     if (this.#heldFrom.startedAtMs === UNKNOWN) this.#heldFrom = { ...this.#heldFrom, startedAtMs };
-    if (this.takenTo.startedAtMs === UNKNOWN) this.#takenTo = { ...this.takenTo, startedAtMs };
+    if (this.readTo.startedAtMs === UNKNOWN) this.#takenTo = { ...this.readTo, startedAtMs };
   }
 
   /** @returns {(Omit<UnfinishedLine, 'path' | 'entry'> & { atMs: number | null }) | null} */

@@ -31,7 +31,7 @@ export async function mergeLines(readers, take, signal) {
     await breathe();
   }
   for (let reader = heap.first(); reader && !signal.aborted; reader = heap.first()) {
-    const wait = take(reader, reader.takeLine());
+    const wait = take(reader, reader.shiftLine());
     if (wait) await wait;
     if (!reader.nextLine) {
       await breathe();
@@ -52,7 +52,7 @@ export function mergeLinesNow(readers, take) {
   const heap = createHeap();
   for (const reader of readers) if (reader.fillNow()) heap.push(reader);
   for (let reader = heap.first(); reader; reader = heap.first()) {
-    take(reader, reader.takeLine());
+    take(reader, reader.shiftLine());
     if (!reader.nextLine && !reader.fillNow()) heap.pop();
     heap.settle();
   }

@@ -145,13 +145,13 @@ export class PathReader {
   }
 
   /** @returns {ReadLine}  Only when there is a next line. */
-  takeLine() {
-    return this.#lines.take();
+  shiftLine() {
+    return this.#lines.shift();
   }
 
   /** Where a client goes on: behind the last line taken, or where the content after it begins. */
-  get takenTo() {
-    return this.#lines.takenTo;
+  get readTo() {
+    return this.#lines.readTo;
   }
 
   /**

@@ -14,7 +14,7 @@ const LINE_BYTES = 64;
  * @typedef {object} Backlog
  * @property {(stream: LogStream, lines: string[], atMs: number, id: number) => number} add  Returns
  *   how many lines it has dropped for them.
- * @property {(maxBytes: number) => ShippedLine[]} take  The oldest; at least one, if there is one.
+ * @property {(maxBytes: number) => ShippedLine[]} shift  The oldest; at least one, if there is one.
  * @property {(lines: ShippedLine[]) => void} putBack  Those that were taken last.
  * @property {() => number} clear  Returns how many lines it had.
  * @property {() => boolean} isEmpty
@@ -54,7 +54,7 @@ export function createBacklog(maxBytes) {
       for (; bytes > maxBytes && !isEmpty(); dropped++) shift();
       return dropped;
     },
-    take(maxTaken) {
+    shift(maxTaken) {
       /** @type {ShippedLine[]} */
       const taken = [];
       for (let size = 0; !isEmpty();) {

@@ -32,7 +32,7 @@ const DRAIN_MS = 30_000;
 /**
  * All shippers: one for each app and target, whatever the number of its instances.
  * @typedef {object} ShipperPool
- * @property {(place: LogPlace, stream: LogStream, chunk: Buffer) => void} take
+ * @property {(place: LogPlace, stream: LogStream, chunk: Buffer) => void} send
  * @property {(place: LogPlace) => void} retarget  An instance writes under other settings from now
  *   on.
  * @property {(instanceId: string) => void} letGo  It will not write any more. What waits is sent in
@@ -110,7 +110,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
    */
   function send(place, stream, lines) {
     if (lines.length === 0) return;
-    for (const target of place.ship) berthOf(place, target).shipper.take(stream, lines, clock.nowMs(), place.id);
+    for (const target of place.ship) berthOf(place, target).shipper.send(stream, lines, clock.nowMs(), place.id);
   }
 
   /**
@@ -163,7 +163,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
   }
 
   return {
-    take(place, stream, chunk) {
+    send(place, stream, chunk) {
       if (place.ship.length === 0) return;
       const sender = senders.get(place.instanceId) ?? { place, splitters: new Map() };
       senders.set(place.instanceId, sender);

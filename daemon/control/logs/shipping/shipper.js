@@ -29,7 +29,7 @@ const GOOD_MS = 10_000;
  * Sends the lines of an app to one target, and never makes anybody wait: what the target does not
  * take is dropped, oldest first, and counted.
  * @typedef {object} Shipper
- * @property {(stream: LogStream, lines: string[], atMs: number, id?: number) => void} take  Lines
+ * @property {(stream: LogStream, lines: string[], atMs: number, id?: number) => void} send  Lines
  *   without their ends. `id`: of the slot, if it is not the shipper's.
  * @property {Tally['counters']} counters
  * @property {Tally['notice']} notice
@@ -124,7 +124,7 @@ export function createShipper(
 
   function pump() {
     if (!isOpen || written.length > 0) return;
-    written = backlog.take(BATCH_BYTES);
+    written = backlog.shift(BATCH_BYTES);
     takenOfWritten = 0;
     if (written.length > 0) link?.write(written);
     else onIdle();
@@ -153,7 +153,7 @@ export function createShipper(
 
   open();
   return {
-    take(stream, lines, atMs, id = ownId) {
+    send(stream, lines, atMs, id = ownId) {
       if (closing) return tally.lost(lines.length);
       tally.lost(backlog.add(stream, lines, atMs, id));
       pump();

@@ -5,7 +5,7 @@ import { createLogFile } from './log-file.js';
 /** @import { GivenLimits, LogLimits } from '../../settings.js' */
 /** @import { Archive } from '../archive/archive.js' */
 /** @import { Times } from '../times/times.js' */
-/** @import { LogFile, Told } from './log-file.js' */
+/** @import { LogFile, OnWritten } from './log-file.js' */
 
 /**
  * What one holder of a file wants of it.
@@ -93,7 +93,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
     /**
      * @param {string} path
      * @param {Buffer} chunk
-     * @param {Told} told
+     * @param {OnWritten} told
      */
     append(path, chunk, told) {
       const entry = table.get(path);

@@ -18,7 +18,7 @@ const LINE_END = Buffer.from('\n');
  * @typedef {object} LogFile
  * @property {() => void} prepare  Opens the file if it is there: what is read from a pipe should
  *   not have to wait for that. Never throws.
- * @property {(chunk: Buffer, told: Told) => Promise<void> | null} append  Null: it is written. A
+ * @property {(chunk: Buffer, told: OnWritten) => Promise<void> | null} append  Null: it is written. A
  *   promise: it will be, and there should be no more before. Never throws, never rejects.
  * @property {() => Position | null} position  Where the next byte will be. Null before the first
  *   one, and when the file is no regular one.
@@ -34,10 +34,10 @@ const LINE_END = Buffer.from('\n');
 
 /**
  * Where a part of a chunk has come to lie. Null: nowhere, it is lost.
- * @typedef {(part: Buffer, at: Position | null) => void} Told
+ * @typedef {(part: Buffer, at: Position | null) => void} OnWritten
  */
 
-/** @typedef {{ chunk: Buffer, told: Told }} Pending */
+/** @typedef {{ chunk: Buffer, onWritten: OnWritten }} Pending */
 
 /**
  * @param {object} o
@@ -68,7 +68,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
 
   /**
    * @param {Buffer} chunk
-   * @param {Told} told
+   * @param {OnWritten} told
    */
   function writeNow(chunk, told) {
     let from = 0;
@@ -85,19 +85,19 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
   /**
    * The same for a slow disk.
    * @param {Buffer} chunk
-   * @param {Told} told
+   * @param {OnWritten} onWritten
    */
-  async function writeSlowly(chunk, told) {
+  async function writeSlowly(chunk, onWritten) {
     let from = 0;
     try {
       const cut = begin(chunk);
       while (from < chunk.length) {
-        writing = { chunk, told, from };
-        from = took(chunk, from, await disk.writeLater(file.ready(), rest(chunk, from, cut)), cut, told);
+        writing = { chunk, onWritten, from };
+        from = took(chunk, from, await disk.writeLater(file.ready(), rest(chunk, from, cut)), cut, onWritten);
       }
       losses.recovered();
     } catch (error) {
-      lose(chunk, from, error, told);
+      lose(chunk, from, error, onWritten);
     } finally {
       writing = null;
     }
@@ -120,7 +120,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
    * @param {number} from
    * @param {number} written
    * @param {number} cut
-   * @param {Told} told
+   * @param {OnWritten} told
    * @returns {number}  What to go on from.
    */
   function took(chunk, from, written, cut, told) {
@@ -134,7 +134,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
    * @param {Buffer} chunk
    * @param {number} from
    * @param {unknown} error
-   * @param {Told} told
+   * @param {OnWritten} told
    */
   function lose(chunk, from, error, told) {
     const lost = chunk.subarray(from);
@@ -145,15 +145,15 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
 
   /**
    * @param {Buffer} chunk
-   * @param {Told} told
+   * @param {OnWritten} onWritten
    */
-  function queue(chunk, told) {
+  function queue(chunk, onWritten) {
     if (pendingBytes > PENDING_MAX_BYTES && isDropping()) {
       losses.add(chunk, 'the disk is slow');
-      told(chunk, null);
+      onWritten(chunk, null);
       return null;
     }
-    pending.push({ chunk: Buffer.from(chunk), told });
+    pending.push({ chunk: Buffer.from(chunk), onWritten });
     pendingBytes += chunk.length;
     pumping ??= pump();
     return isDropping() ? null : pumping;
@@ -161,7 +161,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
 
   async function pump() {
     for (let next = pending.shift(); next; next = pending.shift()) {
-      await writeSlowly(next.chunk, next.told);
+      await writeSlowly(next.chunk, next.onWritten);
       pendingBytes -= next.chunk.length;
       for (const act of inBetween.splice(0)) act();
     }
@@ -205,11 +205,14 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     finish() {
       // The other thread may have been quicker.
       if (writing)
-        writeNow(writing.chunk.subarray(Math.min(writing.chunk.length, writing.from + file.catchUp())), writing.told);
-      for (const { chunk, told } of pending.splice(0)) writeNow(chunk, told);
+        writeNow(
+          writing.chunk.subarray(Math.min(writing.chunk.length, writing.from + file.catchUp())),
+          writing.onWritten,
+        );
+      for (const { chunk, onWritten } of pending.splice(0)) writeNow(chunk, onWritten);
     },
     notice() {
-      const lost = losses.told();
+      const lost = losses.recent();
       if (!lost) return file.problem();
       const said =
         `${lost.lines} lines (${lost.bytes} bytes) could not be written to the log file ` +
@@ -234,14 +237,14 @@ function rest(chunk, from, cut) {
 }
 
 /** How long a loss is told about after the last of it, in ms: every command shows it. */
-const TOLD_MS = 3_600_000;
+const REPORTED_MS = 3_600_000;
 
 /**
  * What could not be kept of a log, and why.
  * @typedef {object} Losses
  * @property {(bytes: Buffer, reason: string) => void} add
  * @property {() => void} recovered  Writing works again.
- * @property {() => { lines: number, bytes: number, reason: string, atMs: number } | null} told
+ * @property {() => { lines: number, bytes: number, reason: string, atMs: number } | null} recent
  *   Null when there was none in the last hour.
  * @property {() => boolean} isLosing  Whether the last write failed.
  */
@@ -257,7 +260,7 @@ export function createLosses(nowMs, onFirst = () => {}) {
   return {
     add(bytes, reason) {
       isLosing = true;
-      if (nowMs() - sum.atMs > TOLD_MS) Object.assign(sum, { lines: 0, bytes: 0 });
+      if (nowMs() - sum.atMs > REPORTED_MS) Object.assign(sum, { lines: 0, bytes: 0 });
       if (sum.bytes === 0) onFirst(reason);
       sum.lines += countLines(bytes);
       sum.bytes += bytes.length;
@@ -267,7 +270,7 @@ export function createLosses(nowMs, onFirst = () => {}) {
     recovered() {
       isLosing = false;
     },
-    told: () => (sum.bytes === 0 || nowMs() - sum.atMs > TOLD_MS ? null : { ...sum }),
+    recent: () => (sum.bytes === 0 || nowMs() - sum.atMs > REPORTED_MS ? null : { ...sum }),
     isLosing: () => isLosing,
   };
 }

@@ -1,4 +1,4 @@
-import { findElement, el, plain, say } from './dom.js';
+import { findElement, el, plain, setText } from './dom.js';
 import { formatCount } from './format.js';
 import { groupByApp } from './rows.js';
 
@@ -197,8 +197,8 @@ export function createActionDialog(request) {
   /** @param {Action} action */
   function ask(action) {
     turn += 1;
-    say(title, action.question);
-    say(text, action.effect);
+    setText(title, action.question);
+    setText(text, action.effect);
     state.replaceChildren();
     state.className = '';
     const yes = el(
@@ -219,7 +219,7 @@ export function createActionDialog(request) {
   async function carryOut({ request: { method, params }, doing, done }) {
     const own = turn;
     const isShown = () => own === turn && dialog.open;
-    say(title, `${doing}…`);
+    setText(title, `${doing}…`);
     state.className = 'busy';
     const hide = closing('Hide');
     buttons.replaceChildren(hide);
@@ -244,8 +244,8 @@ export function createActionDialog(request) {
      */
     function end(kind, words, more) {
       if (!isShown()) return announce([words, ...more].join(' '));
-      say(title, words);
-      say(text, '');
+      setText(title, words);
+      setText(text, '');
       state.className = kind;
       show(more);
       const close = closing('Close');

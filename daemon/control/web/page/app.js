@@ -4,8 +4,8 @@
 import { createActionDialog } from './actions.js';
 import { createConnection } from './connection.js';
 import { createDetail } from './detail.js';
-import { findElement, say, startTheme } from './dom.js';
-import { forgetToken, writeFragment, takePlace } from './route.js';
+import { findElement, setText, startTheme } from './dom.js';
+import { forgetToken, writeFragment, openRoute } from './route.js';
 import { createOverview } from './overview.js';
 import { appKey, workerKey } from './rows.js';
 import { createTable } from './table.js';
@@ -57,7 +57,7 @@ arrive();
 
 /** Reads the address. */
 function arrive() {
-  const { token, isNewToken, place: wanted } = takePlace(window);
+  const { token, isNewToken, place: wanted } = openRoute(window);
   if (token && (isNewToken || !connection)) connect(token);
   else if (!token) showGate('no-token');
   show(wanted);
@@ -197,11 +197,11 @@ function showGate(why) {
   const gate = findElement('gate');
   gate.hidden = false;
   document.body.classList.add('is-shut');
-  say(
+  setText(
     findElement('gate-title'),
     why === 'no-token' ? 'This page needs its whole address' : 'This address is not valid any more',
   );
-  say(
+  setText(
     findElement('gate-text'),
     why === 'no-token'
       ? 'The address of the dashboard ends in a token, and the one that led here does not.'

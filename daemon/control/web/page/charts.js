@@ -1,6 +1,6 @@
 import uPlot from '/uplot.js';
 import { clockTime } from '../../../../lib/render/time.js';
-import { attribute, el, say } from './dom.js';
+import { attribute, el, setText } from './dom.js';
 import { bytes, delay, formatPercent, rate } from './format.js';
 import { POINTS } from './sparkline.js';
 
@@ -147,8 +147,8 @@ function createChart({ name, title, least, text }) {
   function showValue() {
     if (!trend) return;
     const at = plot?.cursor.idx ?? null;
-    say(value, text(trend.series[name].at(at ?? -1)));
-    say(when, at === null ? '' : clockTime(trend.times[at], Date.now()));
+    setText(value, text(trend.series[name].at(at ?? -1)));
+    setText(when, at === null ? '' : clockTime(trend.times[at], Date.now()));
   }
 
   return {

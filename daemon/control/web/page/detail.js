@@ -3,7 +3,7 @@ import { actionsFor } from './actions.js';
 import { eventsAbout, latestStamp, timelineOf } from './attention.js';
 import { createCharts } from './charts.js';
 import { detailRows, lastWords } from './describe.js';
-import { el, say } from './dom.js';
+import { el, setText } from './dom.js';
 import { createLogs } from './logs.js';
 import { writeFragment } from './route.js';
 import { emptyTrend, NAMES, POINTS, withHistory, withSample } from './sparkline.js';
@@ -119,7 +119,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
       el('section', { 'aria-label': 'Facts' }, el('h2', {}, 'How it runs'), facts),
     ),
   );
-  say(title, isApp ? target : '…');
+  setText(title, isApp ? target : '…');
   return {
     node,
     update,
@@ -148,7 +148,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
     showTitle(mine[0]);
     showActions(store, sample);
     if (!own) {
-      say(
+      setText(
         answer,
         isApp ? `“${target}” is not in the list any more.` : `There is no instance with id ${target} any more.`,
       );
@@ -177,7 +177,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   /** @param {WorkerSample | undefined} worker */
   function showTitle(worker) {
     if (isApp || !worker) return;
-    say(title, `${worker.name}, instance ${worker.slot}`);
+    setText(title, `${worker.name}, instance ${worker.slot}`);
     if (above.childElementCount === 0)
       above.append(' / ', el('a', { href: writeFragment({ app: worker.name }) }, worker.name));
   }
@@ -189,7 +189,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   function showActions({ welcome, phase }, sample) {
     const { actions, why } = actionsFor(sample, place);
     const mayAct = welcome?.mayAct ?? false;
-    say(
+    setText(
       rights,
       mayAct
         ? (why ?? '')
@@ -233,7 +233,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
       history.replaceChildren(timelineOf(about, nowMs));
     }
     if (slots.length === 0) return;
-    say(answer, `${explain({ name, slots, events: about }, { isRunning: true, nowMs }).text}.`);
+    setText(answer, `${explain({ name, slots, events: about }, { isRunning: true, nowMs }).text}.`);
     const all = detailRows(slots, nowMs);
     const dead = lastWords(slots);
     const stampOfFacts = JSON.stringify([all, dead]);

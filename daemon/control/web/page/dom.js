@@ -37,7 +37,7 @@ export function svg(name, attributes) {
  * @param {Element} node
  * @param {string} text
  */
-export function say(node, text) {
+export function setText(node, text) {
   const shown = plain(text);
   if (node.textContent !== shown) node.textContent = shown;
 }

@@ -1,6 +1,6 @@
 import { plainText } from '../../../../lib/render/log-text.js';
 import { clockTime } from '../../../../lib/render/time.js';
-import { el, say } from './dom.js';
+import { el, setText } from './dom.js';
 import { formatCount } from './format.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
@@ -67,7 +67,7 @@ export function createLogs({ target, slotOf, follow }) {
     cursor = {};
     isPaused = false;
     pause.setAttribute('aria-pressed', 'false');
-    say(pause, 'Pause');
+    setText(pause, 'Pause');
     list.replaceChildren();
     list.classList.add('is-asking');
     showNote('');
@@ -94,7 +94,7 @@ export function createLogs({ target, slotOf, follow }) {
 
   function draw() {
     if (isPaused)
-      return void say(
+      return void setText(
         pause,
         waiting.length > 0 ? `Go on (${waiting.length >= LINES_MAX ? 'many' : waiting.length} new)` : 'Go on',
       );
@@ -133,7 +133,7 @@ export function createLogs({ target, slotOf, follow }) {
   function hold(is) {
     isPaused = is;
     pause.setAttribute('aria-pressed', String(is));
-    say(pause, 'Pause');
+    setText(pause, 'Pause');
     draw();
     if (!is) list.scrollTop = list.scrollHeight;
   }
@@ -154,7 +154,7 @@ export function createLogs({ target, slotOf, follow }) {
 
   /** @param {string} words */
   function showNote(words) {
-    say(note, words);
+    setText(note, words);
   }
 
   function close() {

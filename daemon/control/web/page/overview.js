@@ -1,6 +1,6 @@
 import { formatCoarse } from '../../../../lib/render/time.js';
 import { findConcerns } from './attention.js';
-import { attribute, findElement, el, say } from './dom.js';
+import { attribute, findElement, el, setText } from './dom.js';
 import { bytes, formatCount, formatPercent, rate } from './format.js';
 import { writeFragment } from './route.js';
 import { createSpark } from './sparkline.js';
@@ -34,26 +34,26 @@ export function createOverview() {
     showConnection(store, now);
     const { sample, welcome } = store;
     if (welcome) {
-      say(findElement('host'), welcome.host);
-      say(findElement('version'), `nclust ${welcome.version}`);
-      say(findElement('rights'), welcome.mayAct ? '' : 'Read-only');
+      setText(findElement('host'), welcome.host);
+      setText(findElement('version'), `nclust ${welcome.version}`);
+      setText(findElement('rights'), welcome.mayAct ? '' : 'Read-only');
     }
     if (!sample) return;
     const { host, apps, workers } = sample;
-    say(findElement('f-apps'), String(apps.length));
+    setText(findElement('f-apps'), String(apps.length));
     const online = workers.filter(({ status }) => status === 'online').length;
-    say(findElement('f-workers'), `${online} of ${formatCount(workers.length, 'worker')} online`);
-    say(findElement('f-cpu'), formatPercent(host.cpu));
-    say(findElement('f-cores'), `of ${formatCount(host.cores, 'core')}`);
-    say(findElement('f-memory'), bytes(host.memoryUsedBytes));
-    say(findElement('f-total'), `of ${bytes(host.memoryTotalBytes)}`);
+    setText(findElement('f-workers'), `${online} of ${formatCount(workers.length, 'worker')} online`);
+    setText(findElement('f-cpu'), formatPercent(host.cpu));
+    setText(findElement('f-cores'), `of ${formatCount(host.cores, 'core')}`);
+    setText(findElement('f-memory'), bytes(host.memoryUsedBytes));
+    setText(findElement('f-total'), `of ${bytes(host.memoryTotalBytes)}`);
     findElement('bar').style.width =
       `${Math.min(100, (host.memoryUsedBytes / host.memoryTotalBytes) * 100).toFixed(1)}%`;
-    say(findElement('f-load'), host.load1.toFixed(2));
-    say(findElement('f-loads'), `${host.load5.toFixed(2)}  ${host.load15.toFixed(2)}`);
-    say(findElement('f-requests'), rate(sum(apps, 'requestsPerS')));
+    setText(findElement('f-load'), host.load1.toFixed(2));
+    setText(findElement('f-loads'), `${host.load5.toFixed(2)}  ${host.load15.toFixed(2)}`);
+    setText(findElement('f-requests'), rate(sum(apps, 'requestsPerS')));
     const failing = sum(apps, 'errorsPerS');
-    say(findElement('f-errors'), failing > 0 ? `${rate(failing)} failed` : 'none failed');
+    setText(findElement('f-errors'), failing > 0 ? `${rate(failing)} failed` : 'none failed');
     findElement('f-errors').classList.toggle('errors', failing > 0);
     spark.draw(store.sparks.get('host') ?? []);
     const concerns = findConcerns({ ...store, sample, nowMs });
@@ -74,7 +74,7 @@ export function createOverview() {
   function showConcerns(concerns) {
     const visible = isAll ? concerns : concerns.slice(0, SHOWN);
     all.hidden = visible.length === concerns.length;
-    say(all, `${concerns.length - visible.length} more`);
+    setText(all, `${concerns.length - visible.length} more`);
     const now = JSON.stringify(visible);
     if (now === shown) return;
     shown = now;
@@ -114,9 +114,9 @@ function showConnection(world, now) {
         ? 'Connecting…'
         : 'Reconnecting…';
   attribute(node, 'data-phase', world.phase === 'live' && staleMs === null ? 'live' : 'lost');
-  say(/** @type {Element} */ (node.firstElementChild), words);
+  setText(/** @type {Element} */ (node.firstElementChild), words);
   // Out of the live region: nobody wants to hear the seconds.
-  say(/** @type {Element} */ (node.lastElementChild), age);
+  setText(/** @type {Element} */ (node.lastElementChild), age);
   document.body.classList.toggle('is-stale', staleMs !== null);
 }
 

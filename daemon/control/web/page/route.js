@@ -27,7 +27,7 @@ export function writeFragment({ app, worker }) {
  * Reads the address, and takes the token out of it and out of the history.
  * @param {{ location: Location, history: History, sessionStorage: Storage }} window
  */
-export function takePlace({ location, history, sessionStorage }) {
+export function openRoute({ location, history, sessionStorage }) {
   const { token, place } = readFragment(location.hash);
   if (token) {
     sessionStorage.setItem(KEPT, token);

@@ -1,4 +1,4 @@
-import { arrange, attribute, el, say } from './dom.js';
+import { arrange, attribute, el, setText } from './dom.js';
 import { bytes, delay, formatPercent, rate, uptime } from './format.js';
 import { writeFragment } from './route.js';
 import { isLively, oldestStart, rowsOf, statusOf, workerRows } from './rows.js';
@@ -215,12 +215,12 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
       attribute(tr, 'aria-expanded', now.isExpanded === null ? null : String(now.isExpanded));
       more.hidden = now.isExpanded === null;
       const { namespace } = of(now);
-      say(aside, isWorker ? `id ${now.worker?.id}` : namespace === 'default' ? '' : namespace);
+      setText(aside, isWorker ? `id ${now.worker?.id}` : namespace === 'default' ? '' : namespace);
       showState(state, now);
       for (const [at, { text }] of FIGURES.entries())
-        say(/** @type {Element} */ (figures[at].firstElementChild), text(now, nowMs));
+        setText(/** @type {Element} */ (figures[at].firstElementChild), text(now, nowMs));
       const failing = of(now).http?.errorsPerS ?? 0;
-      say(errors, failing > 0 ? `${rate(failing)} failed` : '');
+      setText(errors, failing > 0 ? `${rate(failing)} failed` : '');
       spark.draw(sparks.get(now.key) ?? []);
     }
   }
@@ -274,7 +274,7 @@ export function showState(node, { workers }) {
   const status = statusOf(workers);
   const online = workers.filter((worker) => worker.status === 'online').length;
   attribute(node, 'data-status', status);
-  say(node, workers.length > 1 ? `${status} ${online}/${workers.length}` : status);
+  setText(node, workers.length > 1 ? `${status} ${online}/${workers.length}` : status);
 }
 
 /**

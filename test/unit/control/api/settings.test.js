@@ -39,8 +39,8 @@ test('set and unset answer with what counts then', async () => {
 
 test('set tells where an address could not be had', async () => {
   const unserved = { reason: 'EADDRINUSE', retryMs: 5_000 };
-  Object.assign(rig.context.exports, { lookNow: async () => unserved });
-  Object.assign(rig.context.web, { lookNow: async () => null });
+  Object.assign(rig.context.exports, { applyNow: async () => unserved });
+  Object.assign(rig.context.web, { syncNow: async () => null });
   expect((await rig.call('set', { key: 'metrics.listen', value: '127.0.0.1:9615' })).unserved).toEqual(unserved);
   expect((await rig.call('set', { key: 'web.listen', value: '127.0.0.1:9616' })).unserved).toBe(null);
   expect((await rig.call('set', { key: 'logs.max_files', value: '3' })).unserved).toBe(null);

@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest';
-import { createTidy } from '../../../../daemon/control/host/idle-gc.js';
+import { createIdleGc } from '../../../../daemon/control/host/idle-gc.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
 
 test('what was left behind is collected once, when nothing more has been done for a while', () => {
   const clock = createFakeClock();
   const collect = vi.fn();
-  const touch = createTidy(clock, collect);
+  const touch = createIdleGc(clock, collect);
   for (let at = 0; at < 20; at += 1) {
     touch();
     clock.advance(1_000);
@@ -20,7 +20,7 @@ test('what was left behind is collected once, when nothing more has been done fo
 
 test('without a way to collect nothing happens', () => {
   const clock = createFakeClock();
-  createTidy(clock)();
+  createIdleGc(clock)();
   clock.advance(60_000);
   expect(clock.pending()).toBe(0);
 });

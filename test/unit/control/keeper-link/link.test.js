@@ -28,8 +28,8 @@ test('a request is answered by the message with its id', async () => {
 
 test('an answer can be had in its place among the events', async () => {
   const { port, seen, link } = open();
-  link.ask('snapshot', {}, (answer) => seen.events.push(answer));
-  link.ask(
+  link.requestInOrder('snapshot', {}, (answer) => seen.events.push(answer));
+  link.requestInOrder(
     'snapshot',
     {},
     () => seen.events.push('refused'),
@@ -42,7 +42,7 @@ test('an answer can be had in its place among the events', async () => {
   await Promise.resolve();
   expect(seen.events).toEqual([{ children: [] }, 'EFAILED', ['gone', {}, undefined], 'a promise']);
   port.emit('disconnect');
-  link.ask('snapshot', {}, () => seen.events.push('lost'));
+  link.requestInOrder('snapshot', {}, () => seen.events.push('lost'));
   expect(port.send).toHaveBeenCalledTimes(3);
 });
 

@@ -20,7 +20,7 @@ import { createAppLogs } from '../../../../daemon/control/logs/app-logs.js';
 let folder;
 let place;
 let clock;
-let keeper;
+let appLogs;
 let archive;
 let limits;
 let shipped;
@@ -73,7 +73,7 @@ beforeEach(() => {
     countersOf: () => [],
     notices: () => [],
   };
-  keeper = createAppLogs({
+  appLogs = createAppLogs({
     clock,
     archive,
     limitsOf: () => limits,
@@ -82,7 +82,7 @@ beforeEach(() => {
   });
 });
 afterEach(() => {
-  keeper.detach('i');
+  appLogs.detach('i');
   closeSync(out);
   closeSync(err);
   rmSync(folder, { recursive: true, force: true });
@@ -91,10 +91,10 @@ afterEach(() => {
 const outText = () => readFileSync(place.outFile, 'utf8');
 
 test('what is in the pipes at the end of an instance is in the files, byte for byte, for the owner only', () => {
-  keeper.attach(place);
+  appLogs.attach(place);
   const bytes = Buffer.from([0xff, 0x00, 0x1b, 0x0a, 0xc3]);
   writeSync(out, bytes);
-  keeper.detach('i');
+  appLogs.detach('i');
   expect(readFileSync(place.outFile)).toEqual(bytes);
   expect(statSync(place.outFile).mode & 0o777).toBe(0o600);
   expect(statSync(join(folder, 'logs')).mode & 0o777).toBe(0o700);
@@ -102,16 +102,16 @@ test('what is in the pipes at the end of an instance is in the files, byte for b
 
 test('what was written before control came is read too', () => {
   writeSync(out, 'early\n');
-  keeper.attach(place);
-  keeper.drain('i');
+  appLogs.attach(place);
+  appLogs.drain('i');
   expect(outText()).toBe('early\n');
 });
 
 test('lines arrive by themselves and go to those who follow, cut at line ends and not inside characters', async () => {
-  keeper.attach(place);
+  appLogs.attach(place);
   const entries = [];
   const arrived = new Promise((resolve) => {
-    keeper.follow({
+    appLogs.follow({
       wants: (slot, stream) => slot.name === 'api' && stream === 'out',
       take: (more) => entries.push(...more) > 2 && resolve(),
     });
@@ -119,7 +119,7 @@ test('lines arrive by themselves and go to those who follow, cut at line ends an
   writeSync(err, 'not wanted\n');
   for (const part of [Buffer.from('one\r\ntw'), Buffer.from('ö\nthr').subarray(0, 1)]) {
     writeSync(out, part);
-    keeper.drain('i');
+    appLogs.drain('i');
   }
   writeSync(out, Buffer.concat([Buffer.from('ö\nthr').subarray(1), Buffer.from('ee\n')]));
   await arrived;
@@ -129,41 +129,41 @@ test('lines arrive by themselves and go to those who follow, cut at line ends an
 });
 
 test('a line without an end is told when the instance is gone', () => {
-  keeper.attach(place);
+  appLogs.attach(place);
   const lines = [];
-  keeper.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
+  appLogs.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
   writeSync(out, 'no end');
-  keeper.detach('i');
+  appLogs.detach('i');
   expect(lines).toEqual(['no end']);
 });
 
 test('who has stopped following gets nothing', () => {
-  keeper.attach(place);
+  appLogs.attach(place);
   const lines = [];
-  const end = keeper.follow({ wants: () => true, take: (more) => lines.push(...more) });
+  const end = appLogs.follow({ wants: () => true, take: (more) => lines.push(...more) });
   end();
   writeSync(out, 'x\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   expect(lines).toEqual([]);
 });
 
 test('drain returns the last lines of stderr: at most 20, of at most 4 KiB', () => {
-  keeper.attach(place);
+  appLogs.attach(place);
   writeSync(err, Array.from({ length: 30 }, (_, at) => `line ${at}\n`).join(''));
-  expect(keeper.drain('i')).toEqual(Array.from({ length: 20 }, (_, at) => `line ${at + 10}`));
+  expect(appLogs.drain('i')).toEqual(Array.from({ length: 20 }, (_, at) => `line ${at + 10}`));
   writeSync(err, `${'x'.repeat(5_000)}\nlast`);
-  const lines = keeper.drain('i');
+  const lines = appLogs.drain('i');
   expect(lines).toEqual(['last']);
 });
 
 test('two instances can share a file', () => {
-  keeper.attach(place);
-  keeper.attach({ ...place, instanceId: 'j', outPipe: place.errPipe, errPipe: null });
+  appLogs.attach(place);
+  appLogs.attach({ ...place, instanceId: 'j', outPipe: place.errPipe, errPipe: null });
   writeSync(out, 'a\n');
-  keeper.drain('i');
-  keeper.detach('i');
+  appLogs.drain('i');
+  appLogs.detach('i');
   writeSync(err, 'b\n');
-  keeper.detach('j');
+  appLogs.detach('j');
   expect(outText()).toContain('a\n');
   expect(outText()).toContain('b\n');
 });
@@ -171,42 +171,42 @@ test('two instances can share a file', () => {
 test('what cannot be written is lost, counted and told, and writing goes on by itself', () => {
   const blocked = join(folder, 'blocked');
   writeFileAsFolder(blocked);
-  keeper.attach({ ...place, outFile: blocked });
+  appLogs.attach({ ...place, outFile: blocked });
   writeSync(out, 'one\ntwo\n');
-  keeper.drain('i');
-  expect(keeper.notices()).toEqual([expect.stringMatching(/2 lines \(8 bytes\).*EISDIR.*goes on as soon as it can/)]);
+  appLogs.drain('i');
+  expect(appLogs.notices()).toEqual([expect.stringMatching(/2 lines \(8 bytes\).*EISDIR.*goes on as soon as it can/)]);
   rmSync(blocked, { recursive: true });
   clock.advance(1_001);
   writeSync(out, 'three\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   expect(readFileSync(blocked, 'utf8')).toBe('three\n');
-  expect(keeper.notices()).toEqual([expect.stringContaining('is being written again')]);
+  expect(appLogs.notices()).toEqual([expect.stringContaining('is being written again')]);
 });
 
 test('what was lost is told for an hour, and not as if it went on when the instance is gone', () => {
   const blocked = join(folder, 'blocked');
   writeFileAsFolder(blocked);
-  keeper.attach({ ...place, outFile: blocked });
+  appLogs.attach({ ...place, outFile: blocked });
   writeSync(out, 'one\n');
-  keeper.detach('i');
-  expect(keeper.notices()).toEqual([expect.stringMatching(/1 lines \(4 bytes\).*are lost\.$/)]);
+  appLogs.detach('i');
+  expect(appLogs.notices()).toEqual([expect.stringMatching(/1 lines \(4 bytes\).*are lost\.$/)]);
   clock.advance(3_600_001);
-  expect(keeper.notices()).toEqual([]);
+  expect(appLogs.notices()).toEqual([]);
 });
 
 test('a full device costs lines and nothing else', () => {
-  keeper.attach({ ...place, outFile: '/dev/full' });
+  appLogs.attach({ ...place, outFile: '/dev/full' });
   writeSync(out, 'one\n');
-  expect(keeper.drain('i')).toEqual([]);
-  expect(keeper.notices()[0]).toContain('ENOSPC');
+  expect(appLogs.drain('i')).toEqual([]);
+  expect(appLogs.notices()[0]).toContain('ENOSPC');
 });
 
 test('an app without a log file is read all the same, or it would wait', () => {
-  keeper.attach({ ...place, outFile: '' });
+  appLogs.attach({ ...place, outFile: '' });
   const lines = [];
-  keeper.follow({ wants: () => true, take: (more) => lines.push(...more) });
+  appLogs.follow({ wants: () => true, take: (more) => lines.push(...more) });
   writeSync(out, 'x\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   expect(lines).toHaveLength(1);
 });
 
@@ -214,13 +214,13 @@ test('a pipe that cannot be opened is tried again until it can', () => {
   const late = join(folder, 'loop/late');
   // A part of the path is no folder: ENOTDIR, as good as EMFILE for this purpose.
   closeSync(openSync(join(folder, 'loop'), 'w'));
-  keeper.attach({ ...place, outPipe: late });
-  expect(keeper.notices()).toEqual([expect.stringContaining('cannot be opened')]);
+  appLogs.attach({ ...place, outPipe: late });
+  expect(appLogs.notices()).toEqual([expect.stringContaining('cannot be opened')]);
   rmSync(join(folder, 'loop'));
   mkdirSync(join(folder, 'loop'));
   execFileSync('mkfifo', [late]);
   clock.advance(600);
-  expect(keeper.notices()).toEqual([]);
+  expect(appLogs.notices()).toEqual([]);
 });
 
 function writeFileAsFolder(path) {
@@ -228,13 +228,13 @@ function writeFileAsFolder(path) {
 }
 
 test('the combined file has whole lines of both streams', () => {
-  keeper.attach({ ...place, logFile: join(folder, 'logs/api.log') });
+  appLogs.attach({ ...place, logFile: join(folder, 'logs/api.log') });
   writeSync(out, 'half of ');
-  keeper.drain('i');
+  appLogs.drain('i');
   writeSync(err, 'an error\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   writeSync(out, 'a line\nno end');
-  keeper.detach('i');
+  appLogs.detach('i');
   expect(readFileSync(join(folder, 'logs/api.log'), 'utf8')).toBe('an error\nhalf of a line\nno end\n');
   expect(outText()).toBe('half of a line\nno end');
 });
@@ -243,20 +243,20 @@ test('where the combined file is the only one, who follows gets its lines with t
   const logFile = join(folder, 'logs/api.log');
   const lines = [];
   const marks = [];
-  keeper.follow({
+  appLogs.follow({
     wants: () => true,
     take: (more, mark) => (
       lines.push(...more.map(({ stream, line }) => `${stream} ${line}`)),
       marks.push([mark?.path, mark?.offset])
     ),
   });
-  keeper.attach({ ...place, outFile: '', errorFile: '', logFile });
+  appLogs.attach({ ...place, outFile: '', errorFile: '', logFile });
   writeSync(out, 'one\nhalf ');
-  keeper.drain('i');
+  appLogs.drain('i');
   writeSync(err, 'an error\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   writeSync(out, 'a line\nno end');
-  keeper.detach('i');
+  appLogs.detach('i');
   expect(lines).toEqual(['out one', 'err an error', 'out half a line', 'out no end']);
   expect(marks).toEqual([4, 13, 25, 32].map((offset) => [logFile, offset]));
   expect(readFileSync(logFile, 'utf8')).toHaveLength(32);
@@ -265,12 +265,12 @@ test('where the combined file is the only one, who follows gets its lines with t
 test('the log dates lines or makes records as the app wants, and followers get both with their places', () => {
   const lines = [];
   const marks = [];
-  keeper.follow({
+  appLogs.follow({
     wants: () => true,
     take: (more, mark) => (lines.push(...more.map(({ line }) => line)), marks.push(mark)),
   });
-  keeper.attach({ ...place, logDateFormat: 'YYYY' });
-  keeper.attach({
+  appLogs.attach({ ...place, logDateFormat: 'YYYY' });
+  appLogs.attach({
     ...place,
     instanceId: 'j',
     outPipe: place.errPipe,
@@ -279,9 +279,9 @@ test('the log dates lines or makes records as the app wants, and followers get b
     logType: 'json',
   });
   writeSync(out, 'dated\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   writeSync(err, 'record\n');
-  keeper.drain('j');
+  appLogs.drain('j');
   expect(outText()).toMatch(/^\d{4}: dated\n$/);
   expect(JSON.parse(readFileSync(join(folder, 'logs/json.log'), 'utf8'))).toMatchObject({
     message: 'record',
@@ -294,11 +294,11 @@ test('the log dates lines or makes records as the app wants, and followers get b
 });
 
 test('when control ends the half line that waits for its end is written', () => {
-  keeper.attach({ ...place, logType: 'json', logFile: join(folder, 'logs/api.log') });
+  appLogs.attach({ ...place, logType: 'json', logFile: join(folder, 'logs/api.log') });
   writeSync(out, 'half');
-  keeper.drain('i');
-  keeper.close();
-  keeper.close();
+  appLogs.drain('i');
+  appLogs.close();
+  appLogs.close();
   expect([
     JSON.parse(outText()).message,
     readFileSync(join(folder, 'logs/api.log'), 'utf8').split('\n').length,
@@ -307,63 +307,63 @@ test('when control ends the half line that waits for its end is written', () => 
 
 test('what is muted is read, and nobody gets it', () => {
   const lines = [];
-  keeper.follow({ wants: () => true, take: (more) => lines.push(...more) });
-  keeper.attach({ ...place, outFile: '', errorFile: '', isMuted: true });
+  appLogs.follow({ wants: () => true, take: (more) => lines.push(...more) });
+  appLogs.attach({ ...place, outFile: '', errorFile: '', isMuted: true });
   writeSync(out, 'x\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   expect(lines).toEqual([]);
 });
 
 test('lines above the rate limit are lost, counted and told', () => {
-  keeper.attach({ ...place, rateLimitBytes: 1024 });
+  appLogs.attach({ ...place, rateLimitBytes: 1024 });
   writeSync(out, `${'x'.repeat(1_000)}\ntoo much, too much, too much\n`);
-  keeper.drain('i');
+  appLogs.drain('i');
   expect(outText()).toBe(`${'x'.repeat(1_000)}\n`);
-  expect([keeper.shown('i', 'api'), keeper.notices()]).toEqual([
+  expect([appLogs.describe('i', 'api'), appLogs.notices()]).toEqual([
     { logLost: { lines: 1, bytes: 29, reason: 'the rate limit' }, shipping: [] },
     ['1 lines (29 bytes) of "api" were above its log rate limit and are lost.'],
   ]);
 });
 
 test('every chunk goes to those who ship it', () => {
-  keeper.attach({ ...place, ship: ['exec:cat'] });
+  appLogs.attach({ ...place, ship: ['exec:cat'] });
   writeSync(out, 'x\n');
   writeSync(err, 'y\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   expect(shipped).toEqual(['3 out x\n', '3 err y\n']);
 });
 
 test('a file that is there is open before anything is read: what has been read is to be written at once', () => {
   mkdirSync(join(folder, 'logs'));
   writeFileSync(place.outFile, 'old\n');
-  keeper.attach(place);
-  expect([keeper.positionOf(place.outFile)?.offset, keeper.positionOf(place.errorFile)]).toEqual([4, null]);
+  appLogs.attach(place);
+  expect([appLogs.positionOf(place.outFile)?.offset, appLogs.positionOf(place.errorFile)]).toEqual([4, null]);
 });
 
 test('a file that is full is rotated, and the archive hears of it', () => {
   limits.maxSizeBytes = 8;
-  keeper.attach({ ...place, limits: { maxFiles: 2 } });
+  appLogs.attach({ ...place, limits: { maxFiles: 2 } });
   expect(archive.held.get(place.outFile)).toEqual({ given: { maxFiles: 2 }, app: 'api' });
   writeSync(out, 'one\ntwo\nthree\n');
-  keeper.drain('i');
-  expect([archive.rotations, keeper.positionOf(place.outFile)?.offset, keeper.positionOf(place.errorFile)]).toEqual([
+  appLogs.drain('i');
+  expect([archive.rotations, appLogs.positionOf(place.outFile)?.offset, appLogs.positionOf(place.errorFile)]).toEqual([
     1,
     0,
     null,
   ]);
-  keeper.detach('i');
+  appLogs.detach('i');
   expect(archive.held.size).toBe(0);
 });
 
 test('flush empties files, also those that nobody writes to, and the archive removes what they were', async () => {
   const other = join(folder, 'logs/other.log');
-  keeper.attach(place);
+  appLogs.attach(place);
   writeSync(out, 'old\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   writeFileSync(other, 'old');
-  await keeper.flush([place.outFile, other, join(folder, 'logs/none.log')].map(owned));
+  await appLogs.flush([place.outFile, other, join(folder, 'logs/none.log')].map(owned));
   writeSync(out, 'new\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   expect([outText(), readFileSync(other, 'utf8'), archive.flushed]).toEqual([
     'new\n',
     '',
@@ -372,37 +372,37 @@ test('flush empties files, also those that nobody writes to, and the archive rem
 });
 
 test('a new instance changes how the file they share is kept', () => {
-  keeper.attach(place);
-  keeper.attach({ ...place, instanceId: 'j', outPipe: null, errPipe: null, limits: { maxFiles: 1 } });
-  keeper.detach('j');
+  appLogs.attach(place);
+  appLogs.attach({ ...place, instanceId: 'j', outPipe: null, errPipe: null, limits: { maxFiles: 1 } });
+  appLogs.detach('j');
   expect(archive.held.get(place.outFile)).toEqual({ given: { maxFiles: 1 }, app: 'api' });
 });
 
 test('another place takes effect on what is written from then on, to the byte', () => {
   const moved = { ...place, outFile: join(folder, 'logs/moved.log') };
-  keeper.attach(place);
+  appLogs.attach(place);
   writeSync(out, 'one\n');
-  keeper.attach(moved);
+  appLogs.attach(moved);
   writeSync(out, 'two\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   expect([outText(), readFileSync(moved.outFile, 'utf8')]).toEqual(['one\n', 'two\n']);
   expect([...archive.held.keys()].sort()).toEqual([place.errorFile, moved.outFile].sort());
-  keeper.attach(place);
+  appLogs.attach(place);
   writeSync(out, 'three\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   expect(outText()).toBe('one\nthree\n');
-  keeper.detach('i');
+  appLogs.detach('i');
   expect(archive.held.size).toBe(0);
 });
 
 test('other limits change how the files are kept, and nothing about the lines', () => {
   const lines = [];
-  keeper.attach({ ...place, limits: { maxFiles: 2 } });
-  keeper.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
+  appLogs.attach({ ...place, limits: { maxFiles: 2 } });
+  appLogs.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
   writeSync(out, 'be');
-  keeper.attach({ ...place, limits: { maxFiles: 1 }, ship: ['exec:cat', 'exec:tee'] });
+  appLogs.attach({ ...place, limits: { maxFiles: 1 }, ship: ['exec:cat', 'exec:tee'] });
   writeSync(out, 'gun\n');
-  keeper.drain('i');
+  appLogs.drain('i');
   expect([lines, outText(), archive.held.get(place.outFile)]).toEqual([
     ['begun'],
     'begun\n',
@@ -412,23 +412,23 @@ test('other limits change how the files are kept, and nothing about the lines', 
 });
 
 test('another format begins with a line of its own, and the end of stderr is still remembered', () => {
-  keeper.attach({ ...place, logType: 'json' });
+  appLogs.attach({ ...place, logType: 'json' });
   writeSync(out, 'half');
   writeSync(err, 'last words\n');
-  keeper.attach({ ...place, rateLimitBytes: 1024 });
+  appLogs.attach({ ...place, rateLimitBytes: 1024 });
   writeSync(out, 'other half\n');
-  expect(keeper.drain('i')).toEqual(['last words']);
+  expect(appLogs.drain('i')).toEqual(['last words']);
   const [first, second] = outText().split('\n');
   expect([JSON.parse(first).message, second]).toEqual(['half', 'other half']);
 });
 
 test('what was lost to a rate limit is told when there is none any more', () => {
-  keeper.attach({ ...place, rateLimitBytes: 1024 });
+  appLogs.attach({ ...place, rateLimitBytes: 1024 });
   writeSync(out, `${'x'.repeat(1_000)}\ntoo much, too much, too much\n`);
-  keeper.attach(place);
+  appLogs.attach(place);
   writeSync(out, `${'y'.repeat(5_000)}\n`);
-  keeper.drain('i');
-  expect([outText().length, keeper.shown('i', 'api').logLost]).toEqual([
+  appLogs.drain('i');
+  expect([outText().length, appLogs.describe('i', 'api').logLost]).toEqual([
     1_001 + 5_001,
     { lines: 1, bytes: 29, reason: 'the rate limit' },
   ]);
@@ -437,10 +437,10 @@ test('what was lost to a rate limit is told when there is none any more', () => 
 test('one file that cannot be emptied does not keep the others from it', async () => {
   const blocked = join(folder, 'blocked');
   writeFileAsFolder(blocked);
-  keeper.attach(place);
+  appLogs.attach(place);
   writeSync(out, 'one\n');
-  keeper.drain('i');
-  await expect(keeper.flush([blocked, place.outFile].map(owned))).rejects.toMatchObject({ code: 'EISDIR' });
+  appLogs.drain('i');
+  await expect(appLogs.flush([blocked, place.outFile].map(owned))).rejects.toMatchObject({ code: 'EISDIR' });
   expect([outText(), archive.flushed]).toEqual(['', [place.outFile]]);
 });
 

@@ -174,14 +174,14 @@ test('who has changed the setting learns at once whether it is served', async ()
   const port = await takePort();
   const other = createServer().listen(port, '127.0.0.1');
   await once(other, 'listening');
-  expect(await exports.lookNow()).toBe(null);
+  expect(await exports.applyNow()).toBe(null);
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
-  expect(await exports.lookNow()).toEqual({ reason: 'EADDRINUSE', retryMs: 5_000 });
+  expect(await exports.applyNow()).toEqual({ reason: 'EADDRINUSE', retryMs: 5_000 });
   // A look that had begun before saw the setting as it was.
   const next = await takePort();
   const before = rig.turn(1_000);
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port: next } };
-  expect(await exports.lookNow()).toBe(null);
+  expect(await exports.applyNow()).toBe(null);
   await before;
   expect((await ask({ port: next, host: '127.0.0.1' })).status).toBe(200);
   await new Promise((resolve) => other.close(resolve));

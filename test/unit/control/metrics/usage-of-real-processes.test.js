@@ -134,11 +134,11 @@ test('looks that come at once leave one descriptor of each process, and none whe
   const pids = processes.map(({ pid }) => pid);
   const sampler = createSampler({ read, wanted: () => alone(process.pid, ...pids) });
   const count = () => pids.map(descriptorsOf);
-  await Promise.all(Array.from({ length: 50 }, (_, at) => (at % 2 ? sampler.look() : sampler.lookAtNew())));
+  await Promise.all(Array.from({ length: 50 }, (_, at) => (at % 2 ? sampler.measure() : sampler.measureNew())));
   expect(count()).toEqual([1, 1, 1]);
   for (const pid of pids) expect(sampler.usageOf(pid).memoryBytes).toBeGreaterThan(64 * MB);
   await Promise.all(processes.map(end));
-  await sampler.look();
+  await sampler.measure();
   for (const pid of pids) expect(sampler.usageOf(pid).processes).toBe(0);
   await waitFor('no descriptor', () => count().every((left) => left === 0));
 });

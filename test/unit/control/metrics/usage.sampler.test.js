@@ -22,24 +22,24 @@ beforeEach(() => {
 });
 
 test('all processes are read in one call per tick, and asking costs nothing', async () => {
-  await Promise.all([sampler.look(), sampler.look()]);
+  await Promise.all([sampler.measure(), sampler.measure()]);
   expect(reads).toEqual([[1, 2]]); // The second tick came while the first was still being read.
   expect(sampler.usageOf(2)).toMatchObject({ cpu: 12.3, memoryBytes: 2_000 });
-  await sampler.lookAtNew();
+  await sampler.measureNew();
   expect(reads[1]).toEqual([]);
 });
 
 test('what belongs to a process that has died is forgotten at the next tick', async () => {
-  await sampler.look();
+  await sampler.measure();
   running = [1];
-  await sampler.look();
+  await sampler.measure();
   expect(sampler.usageOf(2)).toEqual({ cpu: 0, memoryBytes: 0, processes: 0, fds: null });
 });
 
 test('a process no tick has seen is read when somebody looks', async () => {
-  await sampler.look();
+  await sampler.measure();
   running = [2, 3];
-  await sampler.lookAtNew();
+  await sampler.measureNew();
   expect(reads).toEqual([[1, 2], [3]]);
   expect(sampler.usageOf(3).memoryBytes).toBe(3_000);
 });
@@ -48,7 +48,7 @@ test('a process that ends while it is read does no harm', async () => {
   answer = async () => {
     throw new Error('No matching pid found');
   };
-  await sampler.look();
-  await sampler.lookAtNew();
+  await sampler.measure();
+  await sampler.measureNew();
   expect(sampler.usageOf(1)).toEqual({ cpu: 0, memoryBytes: 0, processes: 0, fds: null });
 });

@@ -27,7 +27,7 @@ async function boot() {
     pids: join(folders.open, 'pids'),
     managerLog: (event, fields) => events.push({ event, ...fields }),
   });
-  files.look();
+  files.sync();
   rig.control.follow(files.look);
 }
 

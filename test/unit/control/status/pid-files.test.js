@@ -38,7 +38,7 @@ async function boot() {
     pids,
     managerLog: (event, fields) => events.push({ event, ...fields }),
   });
-  files.look();
+  files.sync();
   rig.control.follow(files.look);
 }
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createSettler } from '../../../../daemon/control/triggers/app-watch.js';
+import { createDebounce } from '../../../../daemon/control/triggers/app-watch.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
 
 let clock;
@@ -10,7 +10,7 @@ beforeEach(() => {
   calls = [];
 });
 
-const make = (delayMs = 0) => createSettler({ clock, delayMs, onSettled: (changes) => calls.push(changes) });
+const make = (delayMs = 0) => createDebounce({ clock, delayMs, onSettled: (changes) => calls.push(changes) });
 
 test('a thousand changes are one call, when there have been none for a while', () => {
   const settler = make();

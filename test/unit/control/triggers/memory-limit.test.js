@@ -53,7 +53,7 @@ async function turn(seconds) {
 
 test('looks every second, and says so when a tree is above its limit', async () => {
   await turn(10);
-  expect([calls, reads, memory.shown(0)]).toEqual([[], 10, { bytes: 200 * MB, misses: 0 }]);
+  expect([calls, reads, memory.describe(0)]).toEqual([[], 10, { bytes: 200 * MB, misses: 0 }]);
   trees.get(100).bytes = 312 * MB;
   await turn(1);
   expect(calls).toEqual([[0, '312 MB above 300 MB']]);
@@ -82,7 +82,7 @@ test('forks that share their pages are counted once', async () => {
   trees.get(100).pids = [100, 101, 102];
   shared = 290 * MB;
   await turn(1);
-  expect([calls, memory.shown(0)?.bytes]).toEqual([[], 290 * MB]);
+  expect([calls, memory.describe(0)?.bytes]).toEqual([[], 290 * MB]);
   shared = 310 * MB;
   await turn(1);
   expect(calls).toEqual([[0, '310 MB above 300 MB']]);
@@ -113,14 +113,14 @@ describe('an app that needs more than its limit', () => {
     expect(gaps.slice(0, 6)).toEqual([3, 3, 3, 3, 3, 4]);
     expect(gaps.at(-1)).toBeGreaterThan(100);
     expect(fired.length).toBeLessThan(15);
-    expect(memory.shown(0)?.misses).toBe(fired.length);
+    expect(memory.describe(0)?.misses).toBe(fired.length);
   });
 
   test('one that took a while to get there is judged as soon as any other', async () => {
     await turn(60);
     trees.get(100).bytes = 400 * MB;
     await turn(1);
-    expect([calls.length, memory.shown(0)?.misses]).toEqual([1, 0]);
+    expect([calls.length, memory.describe(0)?.misses]).toEqual([1, 0]);
   });
 
   test('waits for ten minutes at most', () => {

@@ -59,7 +59,7 @@ test('the dashboard serves where it is asked to, and the next control keeps the 
   await web.close();
   expect(await isServed(first)).toBe(false);
   web = open();
-  await web.look();
+  await web.sync();
   expect(await web.begin({})).toEqual(first);
   expect(await isServed(first)).toBe(true);
 });
@@ -71,7 +71,7 @@ test('the token is in a file for its owner, and in nothing else', async () => {
   expect(statSync(join(folder, 'web.token')).mode & 0o777).toBe(0o600);
   expect(readFileSync(join(folder, 'settings.json'), 'utf8')).not.toContain(token);
   expect(
-    JSON.stringify([events, await rig.call('list', { detail: true }), settings.given(), web.notices()]),
+    JSON.stringify([events, await rig.call('list', { detail: true }), settings.entries(), web.notices()]),
   ).not.toContain(token);
 });
 
@@ -82,7 +82,7 @@ test('its end closes the port, ends every page, and makes the token worthless', 
   await page.closed;
   expect(await isServed(first)).toBe(false);
   expect(existsSync(join(folder, 'web.token'))).toBe(false);
-  expect(settings.given()).toEqual({});
+  expect(settings.entries()).toEqual({});
   expect(await web.end()).toEqual({ wasOn: false });
   const second = await web.begin({ listen: `127.0.0.1:${first.port}` });
   expect(second).toMatchObject({ port: first.port, mayAct: false });
@@ -135,14 +135,14 @@ test('an address that is taken is refused, and what was served is served on', as
   expect(await web.begin({})).toEqual(first);
   // Another program had it first when this control began: the list says so, and it is tried again.
   settings.set('web.listen', `127.0.0.1:${port}`);
-  await web.look();
+  await web.sync();
   expect(web.notices()).toEqual([
     `The dashboard is not served on "127.0.0.1:${port}": another program has this address (EADDRINUSE). It ` +
       `is tried again; another one: nclust web --listen 127.0.0.1:0`,
   ]);
-  expect(await web.lookNow()).toEqual({ reason: 'EADDRINUSE', retryMs: 1_000 });
+  expect(await web.syncNow()).toEqual({ reason: 'EADDRINUSE', retryMs: 1_000 });
   await new Promise((resolve) => other.close(resolve));
-  expect(await web.lookNow()).toBe(null);
+  expect(await web.syncNow()).toBe(null);
   expect(web.notices()).toEqual([]);
   expect((await web.begin({})).port).toBe(port);
 });
@@ -163,11 +163,11 @@ test('an address that others can reach needs a word, also in the settings', asyn
       hint: expect.stringContaining('--allow-remote'),
     });
   expect(() => settings.set('web.listen', `0.0.0.0:${port}`)).toThrow('not encrypted');
-  expect(settings.given()).toEqual({});
+  expect(settings.entries()).toEqual({});
   writeFileSync(join(folder, 'settings.json'), JSON.stringify({ 'web.listen': `0.0.0.0:${port}` }));
   settings = createSettings(join(folder, 'settings.json'), Date.now);
   web = open();
-  await web.look();
+  await web.sync();
   expect(web.notices()[0]).toContain('web.allow_remote');
   await expect(fetchRaw(`http://127.0.0.1:${port}/`, '/')).rejects.toThrow('ECONNREFUSED');
 });
@@ -188,7 +188,7 @@ test('settings that cannot be written leave everything as it was', async () => {
 });
 
 test('without a setting nothing listens, and nothing is said', async () => {
-  await web.look();
+  await web.sync();
   expect(events).toEqual([]);
   expect(existsSync(join(folder, 'web.token'))).toBe(false);
 });

@@ -166,7 +166,7 @@ test('a page follows only so many things, also when it asks for all at once', as
   const ended = [];
   const metrics = {
     ...rig.context.metrics,
-    lookAtNew: async () => {},
+    measureNew: async () => {},
     now: () => ({ workers: [] }),
     onTick: () => () => void ended.push('metrics'),
   };

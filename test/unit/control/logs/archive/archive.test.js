@@ -163,9 +163,9 @@ test('close leaves a segment that is being compressed as it was; the next one co
   await closed;
   await archive.close();
   expect(readSegments(path())).toMatchObject([{ path: segment, sizeBytes: 300_000 }]);
-  await open().look();
+  await open().scan();
   archive.hold(path(), { ...NONE, compress: 'gzip' });
-  await archive.look();
+  await archive.scan();
   await archive.idle();
   expect(readSegments(path())).toMatchObject([{ path: `${segment}.gz` }]);
 });
@@ -179,7 +179,7 @@ test.each([
   leave(segment);
   expect(readSegments(path())).toMatchObject([{ path: segment, sizeBytes: 500 }]);
   open().hold(path(), { ...NONE, compress: 'gzip' });
-  await archive.look();
+  await archive.scan();
   await archive.idle();
   expect(readSegments(path())).toMatchObject([{ path: `${segment}.gz` }]);
   expect(zlib.gunzipSync(readFileSync(`${segment}.gz`)).toString()).toBe('x'.repeat(500));
@@ -192,7 +192,7 @@ test('the limit of the home counts what apps that are gone have left, and takes 
   writeFileSync(path('gone-out.log'), 'x'.repeat(50));
   homeMaxTotalBytes = 350;
   open().hold(path(), NONE);
-  await archive.look();
+  await archive.scan();
   expect(kept('gone-out.log')).toHaveLength(3);
   rotate(path(), 60);
   expect(kept('gone-out.log')).toHaveLength(2);
@@ -206,7 +206,7 @@ test('the archive makes no plan per chunk of a file above its limit, and removes
   open().hold(path(), NONE);
   rotate(path());
   archive.hold(path('big.log'), { ...NONE, maxTotalBytes: 500 }, 'big');
-  await archive.look();
+  await archive.scan();
   archive.grew(path('big.log'), 1_000);
   const before = plans;
   for (let chunk = 0; chunk < 100; chunk++) archive.grew(path('big.log'), 10);
@@ -221,7 +221,7 @@ test('the archive plans a home full of growing files once for all apps, and agai
   open().hold(outside, NONE, 'elsewhere');
   rotate(outside);
   for (let app = 0; app < 20; app++) archive.hold(path(`app-${app}.log`), NONE, `app-${app}`);
-  await archive.look();
+  await archive.scan();
   homeMaxTotalBytes = 1_000;
   const plansOf = (/** @type {() => void} */ act) => {
     const before = plans;
@@ -255,12 +255,12 @@ test('in a flood the disk never holds more than the limit and one file', async (
 test('what is too old goes by itself, though nothing is rotated', async () => {
   open().hold(path(), { ...NONE, maxAgeMs: 3_600_000 });
   rotate(path());
-  await archive.look();
+  await archive.scan();
   clock.advance(3_000_000);
-  await archive.look();
+  await archive.scan();
   expect(kept()).toHaveLength(1);
   clock.advance(1_200_000);
-  await archive.look();
+  await archive.scan();
   expect(kept()).toEqual([]);
 });
 
@@ -272,12 +272,12 @@ test('files outside of the home are looked after while they are held, and strang
   writeFileSync(`${segmentName(other, 9)}.gz.tmp`, 'x');
   homeMaxTotalBytes = 1;
   open().hold(mine, { ...NONE, maxFiles: 1 });
-  await archive.look();
+  await archive.scan();
   expect([readSegments(mine).length, readSegments(other).length]).toEqual([1, 3]);
   expect(readdirSync(elsewhere).some((name) => name.endsWith('.tmp'))).toBe(true);
   archive.letGo(mine);
   writeFileSync(segmentName(mine, 5), 'x');
-  await archive.look();
+  await archive.scan();
   expect(readSegments(mine)).toHaveLength(2);
 });
 
@@ -286,7 +286,7 @@ test('segments that somebody else has removed are forgotten before more are', as
   open().hold(path(), NONE);
   const segments = [rotate(path(), 40), rotate(path(), 40)];
   rmSync(segments[0]);
-  await archive.look();
+  await archive.scan();
   rotate(path(), 40);
   expect(kept()).toHaveLength(2);
 });
@@ -309,7 +309,7 @@ test('a segment that cannot be compressed stays, is told once, and tried again a
   const segment = join(logs, 'api-out__2023-11-14T22-13-20-000Z.log');
   writeFileSync(segment, 'content');
   mkdirSync(`${segment}.gz.tmp/x`, { recursive: true });
-  await open().look();
+  await open().scan();
   archive.hold(path(), { ...NONE, compress: 'gzip' });
   archive.rotated(path(), segment);
   await archive.idle();
@@ -318,13 +318,13 @@ test('a segment that cannot be compressed stays, is told once, and tried again a
   expect(events.filter(({ event }) => event === 'log-compression-failed')).toHaveLength(1);
   expect(readFileSync(segment, 'utf8')).toBe('content');
   rmSync(`${segment}.gz.tmp`, { recursive: true });
-  await archive.look();
+  await archive.scan();
   await archive.idle();
   expect(readSegments(path())).toMatchObject([{ compression: 'gzip' }]);
 });
 
 test('unfinished segments that cannot be removed are reported once, and other files are looked at', async () => {
-  await open().look();
+  await open().scan();
   archive.hold(path('a-out.log'), NONE, 'a');
   archive.hold(path('b-out.log'), { ...NONE, maxAgeMs: 1_000 }, 'b');
   for (const ms of ['000', '001']) mkdirSync(join(logs, `a-out__2023-11-14T22-13-20-${ms}Z.log.gz.tmp`));
@@ -337,9 +337,9 @@ test('unfinished segments that cannot be removed are reported once, and other fi
 
 test('a folder of logs that is not there, or a link that leads nowhere, is no fault', async () => {
   symlinkSync(join(folder, 'nowhere'), path('link.log'));
-  await open().look();
+  await open().scan();
   rmSync(logs, { recursive: true });
-  await archive.look();
+  await archive.scan();
   archive.hold(path(), NONE);
   archive.rotated(path(), segmentName(path(), 1));
   expect(events).toEqual([]);

@@ -10,7 +10,7 @@ test('lines come out in the order they went in, with what belongs to them', () =
   const backlog = createBacklog(10_000);
   expect(backlog.isEmpty()).toBe(true);
   expect(backlog.add('out', ['a', 'b'], 5, 3) + backlog.add('err', ['c'], 6, 4)).toBe(0);
-  expect(backlog.take(10_000)).toEqual([
+  expect(backlog.shift(10_000)).toEqual([
     { line: 'a', stream: 'out', atMs: 5, id: 3 },
     { line: 'b', stream: 'out', atMs: 5, id: 3 },
     { line: 'c', stream: 'err', atMs: 6, id: 4 },
@@ -22,7 +22,7 @@ test('so much is taken at once, and a line that is longer by itself', () => {
   const backlog = createBacklog(10_000);
   backlog.add('out', ['x'.repeat(500), 'y'.repeat(36), 'z'.repeat(36), '!'], 0, 0);
   expect(
-    [backlog.take(200), backlog.take(200), backlog.take(200)].map((lines) => texts(lines).map((line) => line[0])),
+    [backlog.shift(200), backlog.shift(200), backlog.shift(200)].map((lines) => texts(lines).map((line) => line[0])),
   ).toEqual([['x'], ['y', 'z'], ['!']]);
 });
 
@@ -36,7 +36,7 @@ test('when it is full the oldest go, and are counted', () => {
       0,
     ),
   ).toBe(10);
-  expect(texts(backlog.take(10_000)).map(Number)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
+  expect(texts(backlog.shift(10_000)).map(Number)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
 });
 
 test('empty lines fill it, too', () => {
@@ -47,19 +47,19 @@ test('empty lines fill it, too', () => {
 test('what is put back comes out first, and counts', () => {
   const backlog = createBacklog(200);
   backlog.add('out', ['a', 'b'], 0, 0);
-  const taken = backlog.take(1);
+  const taken = backlog.shift(1);
   backlog.add('out', ['c'], 0, 0);
   backlog.putBack(taken);
   expect(backlog.add('out', ['d'], 0, 0)).toBe(1);
-  expect(texts(backlog.take(1_000))).toEqual(['b', 'c', 'd']);
+  expect(texts(backlog.shift(1_000))).toEqual(['b', 'c', 'd']);
 });
 
 test('over a long time nothing is kept of what is gone', () => {
   const backlog = createBacklog(100_000);
   for (let at = 0; at < 10_000; at++) {
     backlog.add('out', [`${at}`, `${at}b`], 0, 0);
-    if (at >= 100) expect(texts(backlog.take(1)).length + texts(backlog.take(1)).length).toBe(2);
+    if (at >= 100) expect(texts(backlog.shift(1)).length + texts(backlog.shift(1)).length).toBe(2);
   }
-  expect(texts(backlog.take(1))).toEqual(['9900']);
+  expect(texts(backlog.shift(1))).toEqual(['9900']);
   expect([backlog.clear(), backlog.clear(), backlog.isEmpty()]).toEqual([199, 0, true]);
 });

@@ -21,7 +21,7 @@ let wishes;
 
 const place = (/** @type {string} */ instanceId, /** @type {string[]} */ ship, name = 'api') =>
   /** @type {any} */ ({ instanceId, id: 1, name, ship });
-const take = (/** @type {any} */ from, /** @type {string} */ text) => shippers.take(from, 'out', Buffer.from(text));
+const take = (/** @type {any} */ from, /** @type {string} */ text) => shippers.send(from, 'out', Buffer.from(text));
 const targets = (name = 'api') => shippers.countersOf(name).map(({ target }) => target);
 const counts = (name = 'api') => shippers.countersOf(name).map(({ sent, dropped }) => ({ sent, dropped }));
 

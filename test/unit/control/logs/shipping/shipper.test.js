@@ -28,7 +28,7 @@ function rig() {
     managerLog: (event) => void managerLog.push(event),
     connect,
   });
-  const take = (/** @type {string[]} */ ...lines) => shipper.take('out', lines, 0);
+  const take = (/** @type {string[]} */ ...lines) => shipper.send('out', lines, 0);
   return { clock, links, managerLog, shipper, take };
 }
 
@@ -112,7 +112,7 @@ test('the shipper keeps the newest MiB of waiting lines, counts the rest, and te
     shipper,
   } = rig();
   const line = 'x'.repeat(960);
-  for (let at = 0; at < 3_000; at++) shipper.take('out', [`${line}${at}`], 0);
+  for (let at = 0; at < 3_000; at++) shipper.send('out', [`${line}${at}`], 0);
   const { dropped } = shipper.counters();
   expect(dropped).toBeGreaterThan(2_000);
   link.onOpen();

@@ -7,11 +7,11 @@ test('what was lost long before is not counted with what is lost now', () => {
   losses.add(Buffer.from('one\ntwo\n'), 'ENOSPC');
   nowMs += 3_600_000;
   losses.add(Buffer.from('three\n'), 'ENOSPC');
-  expect(losses.told()).toMatchObject({ lines: 3, bytes: 14 });
+  expect(losses.recent()).toMatchObject({ lines: 3, bytes: 14 });
   nowMs += 3_600_001;
-  expect(losses.told()).toBe(null);
+  expect(losses.recent()).toBe(null);
   losses.add(Buffer.from('four\n'), 'EROFS');
-  expect(losses.told()).toMatchObject({ lines: 1, bytes: 5, reason: 'EROFS' });
+  expect(losses.recent()).toMatchObject({ lines: 1, bytes: 5, reason: 'EROFS' });
 });
 
 test('the first loss is told to whoever wants to know, and again after an hour without', () => {

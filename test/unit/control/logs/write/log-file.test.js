@@ -231,7 +231,7 @@ test('truncate empties the file', async () => {
 test('what cannot be written is lost, counted and told; what comes later begins a line of its own', () => {
   mkdirSync(path);
   expect(append('one\ntwo\n').told).toEqual([['one\ntwo\n', null]]);
-  expect([file.losses.told(), file.notice()]).toMatchObject([
+  expect([file.losses.recent(), file.notice()]).toMatchObject([
     { lines: 2, bytes: 8, reason: 'EISDIR' },
     expect.stringMatching(/^2 lines \(8 bytes\).*EISDIR.*goes on as soon as it can/),
   ]);
@@ -239,7 +239,7 @@ test('what cannot be written is lost, counted and told; what comes later begins 
   append('not yet\n');
   nowMs += 1_001;
   append('three\n');
-  expect([active(), file.losses.told()?.lines, file.notice()]).toEqual([
+  expect([active(), file.losses.recent()?.lines, file.notice()]).toEqual([
     'three\n',
     3,
     expect.stringContaining('is being written again'),
@@ -277,12 +277,12 @@ test('the log breaks the line that a full disk has cut off, and puts nothing fir
 test('a FIFO that nobody reads costs lines and does not wait', () => {
   execFileSync('mkfifo', [path]);
   append('nobody\n');
-  expect(file.losses.told()).toMatchObject({ lines: 1, reason: 'ENXIO' });
+  expect(file.losses.recent()).toMatchObject({ lines: 1, reason: 'ENXIO' });
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     nowMs += 1_001;
     append(`${'x'.repeat(200_000)}\n`);
-    expect(file.losses.told()).toMatchObject({ lines: 2, reason: 'EAGAIN' });
+    expect(file.losses.recent()).toMatchObject({ lines: 2, reason: 'EAGAIN' });
   } finally {
     closeSync(reader);
   }
@@ -307,7 +307,7 @@ describe('while the disk is slow', () => {
     limits.maxSizeBytes = 10_000_000;
     const big = `${'x'.repeat(1024 * 1024)}\n`;
     expect([append(big).waits, append('kept\n').waits ?? null, append('lost\n').waits]).toEqual([null, null, null]);
-    expect(file.losses.told()).toMatchObject({ lines: 2, reason: 'the disk is slow' });
+    expect(file.losses.recent()).toMatchObject({ lines: 2, reason: 'the disk is slow' });
     writes[0].end();
     await expect.poll(() => file.position().offset).toBe(big.length);
   });
@@ -353,6 +353,6 @@ describe('while the disk is slow', () => {
     const { waits, told } = append('one\n');
     writes[0].fail(Object.assign(new Error('gone'), { code: 'EIO' }));
     await waits;
-    expect([told, file.losses.told()]).toMatchObject([[['one\n', null]], { lines: 1, reason: 'EIO' }]);
+    expect([told, file.losses.recent()]).toMatchObject([[['one\n', null]], { lines: 1, reason: 'EIO' }]);
   });
 });

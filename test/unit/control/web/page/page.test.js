@@ -5,7 +5,7 @@ import { plain } from '../../../../../daemon/control/web/page/dom.js';
 import { detailRows, lastWords } from '../../../../../daemon/control/web/page/describe.js';
 import { bytes, delay, formatPercent, rate, uptime } from '../../../../../daemon/control/web/page/format.js';
 import { LINES_MAX, logQuery, lineText, createQueue } from '../../../../../daemon/control/web/page/logs.js';
-import { writeFragment, readFragment, takePlace } from '../../../../../daemon/control/web/page/route.js';
+import { writeFragment, readFragment, openRoute } from '../../../../../daemon/control/web/page/route.js';
 import { sparkPath } from '../../../../../daemon/control/web/page/sparkline.js';
 import { emptyStore, managerTime, staleForMs, withSample } from '../../../../../daemon/control/web/page/store.js';
 import { readPageFiles } from '../../../../../daemon/control/web/server.js';
@@ -64,9 +64,9 @@ describe('the address', () => {
         },
         sessionStorage,
       });
-    expect(takePlace(window('#token=abc&app=api'))).toEqual({ token: 'abc', isNewToken: true, place: { app: 'api' } });
+    expect(openRoute(window('#token=abc&app=api'))).toEqual({ token: 'abc', isNewToken: true, place: { app: 'api' } });
     expect(replaced).toEqual(['#app=api']);
-    expect(takePlace(window('#app=api'))).toEqual({ token: 'abc', isNewToken: false, place: { app: 'api' } });
+    expect(openRoute(window('#app=api'))).toEqual({ token: 'abc', isNewToken: false, place: { app: 'api' } });
     expect(replaced).toHaveLength(1);
   });
 });
