@@ -74,8 +74,8 @@
  *   params: object,
  *   onAnswer: (answer: any) => void,
  *   onRefused?: (refusal: KeeperRefusal) => void,
- * ) => void} requestInOrder  The same, where the answer must keep its place among the events: a promise comes
- *   after those that arrived with it. Silent when the keeper is gone.
+ * ) => void} requestInOrder  Like request(), but calls back synchronously, because a promise would
+ *   resolve after events that arrived in the same message. Does nothing if the keeper is gone.
  * @property {(event: string, data: object) => void} announce
  * @property {() => void} close  Stops listening. Open requests stay unanswered.
  */

@@ -26,25 +26,25 @@ import { judgeExit } from './restart-policy.js';
 // prettier-ignore
 export const TABLE = {
   down:     { start: spawn, stop: stay,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
-              exited: bug,     gone: bug,    timer: bug,     listenFailed: bug,   ...gateEvents(bug) },
-  starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: setAgeTimer, refused: crashed, ready: admitOrWait,
-              exited: crashed, gone: bug,    timer: onTimeout, listenFailed: limitRetries, ...gateEvents(bug),
-              answered: onAnswer, silent: hangs },
+              exited: bug,     gone: bug,    timer: bug,     listenFailed: bug,     ...gateEvents(bug) },
+  starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: setAgeTimer, refused: crashed, ready: admit,
+              exited: crashed, gone: bug,    timer: overdue, listenFailed: hurry,   ...gateEvents(bug),
+              answered, silent: hangs },
   soaking:  { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: pingOldEnough,     listenFailed: stay,  ...gateEvents(bug),
-              answered: enter, silent: retireUnready },
+              exited: crashed, gone: bug,    timer: probe,   listenFailed: stay,    ...gateEvents(bug),
+              answered: enter, silent: expel },
   entering: { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: retireUnready,   listenFailed: stay,  ...gateEvents(stay), admitted: beUp },
+              exited: crashed, gone: bug,    timer: expel,   listenFailed: stay,    ...gateEvents(stay), admitted: beUp },
   up:       { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: bug,     listenFailed: returnToStarting, ...gateEvents(stay), park },
+              exited: crashed, gone: bug,    timer: bug,     listenFailed: recheck, ...gateEvents(stay), park },
   parked:   { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: rest,    gone: bug,    timer: bug,     listenFailed: stay,  ...gateEvents(stay), takeBack },
+              exited: rest,    gone: bug,    timer: bug,     listenFailed: stay,    ...gateEvents(stay), takeBack },
   stopping: { start: stay,  stop: overrule, spawned: retireAtLast, booted: stay,        refused: finish,  ready: stay,
-              exited: stay,    gone: finish, timer: bug,     listenFailed: stay,  ...gateEvents(stay) },
+              exited: stay,    gone: finish, timer: bug,     listenFailed: stay,    ...gateEvents(stay) },
   backoff:  { start: stay,  stop: rest,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
-              exited: bug,     gone: bug,    timer: spawn,   listenFailed: bug,   ...gateEvents(bug) },
+              exited: bug,     gone: bug,    timer: spawn,   listenFailed: bug,     ...gateEvents(bug) },
   failed:   { start: spawn, stop: rest,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
-              exited: bug,     gone: bug,    timer: bug,     listenFailed: bug,   ...gateEvents(bug) },
+              exited: bug,     gone: bug,    timer: bug,     listenFailed: bug,     ...gateEvents(bug) },
 };
 
 /**
@@ -106,7 +106,7 @@ function allowedMs({ policy, readiness }) {
  * A cluster worker that cannot listen has this long to try again, or elsewhere.
  * @type {Cell}
  */
-function limitRetries(life, event, context) {
+function hurry(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (!readiness.isRefused) return stay(life, event, context);
   return {
@@ -119,7 +119,7 @@ function limitRetries(life, event, context) {
  * It counted as up by its age, before it tried to listen.
  * @type {Cell}
  */
-function returnToStarting(life, event, context) {
+function recheck(life, event, context) {
   const { policy, readiness } = context;
   if (!readiness.isUnheard || readiness.isOnProbation) return stay(life, event, context);
   return { life: { ...life, state: 'starting' }, effects: [{ type: 'setTimer', ms: policy.minUptimeMs }] };
@@ -150,7 +150,7 @@ function leftOf(totalMs, sinceMs, nowMs) {
 }
 
 /** Ready, or old enough to count as ready. @type {Cell} */
-function admitOrWait(life, event, context) {
+function admit(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (readiness.gate === 'open') return beUp(life, event, context);
   if (readiness.gate === 'gated') return enter(life, event, context);
@@ -165,7 +165,7 @@ function admitOrWait(life, event, context) {
 }
 
 /** The instance has lived long enough. @type {Cell} */
-function pingOldEnough(life, _event, { policy }) {
+function probe(life, _event, { policy }) {
   return { life, effects: [{ type: 'ask', ms: policy.listenTimeoutMs }] };
 }
 
@@ -196,16 +196,14 @@ function takeBack(life, _event, { policy }) {
 }
 
 /** @type {Cell} */
-function onTimeout(life, event, context) {
+function overdue(life, event, context) {
   const { readiness, nowMs } = context;
-  if (readiness.missing === null) return admitOrWait(life, event, context);
+  if (readiness.missing === null) return admit(life, event, context);
   // The older instances may have begun to listen since, and then this one has to listen too.
   const ageMs = nowMs - (readiness.startedAtMs ?? 0);
   const leftMs = ageMs < 0 ? 0 : allowedMs(context) - ageMs;
   if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };
-  return readiness.isLoading
-    ? { life, effects: [{ type: 'ask', ms: ANSWER_MS }] }
-    : retireUnready(life, event, context);
+  return readiness.isLoading ? { life, effects: [{ type: 'ask', ms: ANSWER_MS }] } : expel(life, event, context);
 }
 
 /**
@@ -213,17 +211,17 @@ function onTimeout(life, event, context) {
  * that never ends. Or the module has been loaded since.
  * @type {Cell}
  */
-function onAnswer(life, event, context) {
-  return context.readiness.isLoading ? admitOrWait(life, event, context) : stay(life, event, context);
+function answered(life, event, context) {
+  return context.readiness.isLoading ? admit(life, event, context) : stay(life, event, context);
 }
 
 /** @type {Cell} */
 function hangs(life, event, context) {
-  return context.readiness.isLoading ? retireUnready(life, event, context) : stay(life, event, context);
+  return context.readiness.isLoading ? expel(life, event, context) : stay(life, event, context);
 }
 
 /** @type {Cell} */
-function retireUnready(life, _event, { readiness }) {
+function expel(life, _event, { readiness }) {
   const asked = /** @type {Asked} */ ({
     cause: 'boot-timeout',
     by: life.state === 'starting' ? readiness.missing : 'its event loop did not answer',

@@ -134,7 +134,7 @@ export function pingInstances(context, name) {
     sample.isPinged = true;
     const onAnswer = (/** @type {boolean} */ isLate) => {
       const isSilent = isLate && !standsStill();
-      Object.assign(sample, { isAsked: false, isSilent });
+      Object.assign(sample, { isPinged: false, isSilent });
       if (isSilent) context.dispatch({ type: 'changed', names: [name] });
     };
     // Any other refusal means that the instance has exited, which the keeper reports by itself.

@@ -158,10 +158,8 @@ function placeMissing(registry, seat, instance) {
   if (findSlot(registry, seat.id)?.app.rollout.isStrict === false)
     return here.length > 0 ? null : 'it did not listen anywhere';
   const elsewhere = here.filter((one) => !expected.some((other) => isSame(one, other)));
-  return (
-    `it did not listen on ` +
-    `${lacking.map(formatAddress).join(' and ')}${elsewhere.length > 0 ? `, but on ${elsewhere.map(formatAddress).join(' and ')}` : ''}`
-  );
+  const list = (/** @type {Address[]} */ addresses) => addresses.map(formatAddress).join(' and ');
+  return `it did not listen on ${list(lacking)}${elsewhere.length > 0 ? `, but on ${list(elsewhere)}` : ''}`;
 }
 
 /**

@@ -11,7 +11,7 @@ let nowMs = 0;
 let workedMs = 0;
 let timers = new Set();
 
-const { createLoopSampler, createVitals } = withFakes(() => ({
+const { createLoopSampler, createSampler } = withFakes(() => ({
   ...require('../../../daemon/agent/event-loop.cjs'),
   ...require('../../../daemon/agent/report.cjs'),
 }));
@@ -166,7 +166,7 @@ describe('a report', () => {
   /** A process that is measured. */
   function measured() {
     const reports = [];
-    const vitals = createVitals({ open: 0, upgrades: 0 }, (error) => {
+    const vitals = createSampler({ open: 0, upgrades: 0 }, (error) => {
       throw error;
     });
     vitals.measure((report) => reports.push(report));

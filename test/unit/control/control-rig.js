@@ -125,7 +125,7 @@ export function createRig({ seed = 0 } = {}) {
           detach: (id) => void rig.detached.push(id),
           follow: () => () => {},
           notices: () => [],
-          shown: () => ({ logLost: null, shipping: [] }),
+          describe: () => ({ logLost: null, shipping: [] }),
           flush: async (files) => void rig.flushed.push(...files.map(({ path }) => path)),
           reopen: () => void rig.reopened.push('apps'),
         },
@@ -187,7 +187,7 @@ export function createRig({ seed = 0 } = {}) {
       const context = { control: rig.control, parts, metrics, exports, web, paths, version: '0.0.0' };
       rig.triggers?.close();
       rig.triggers = createTriggers(context, rig.senses);
-      rig.control.follow(rig.triggers.look);
+      rig.control.follow(rig.triggers.sync);
       rig.context = { ...context, triggers: rig.triggers };
       rig.answer = createAnswer(rig.context);
       const meeting = rig.control.meet(rig.keeper.connect({ mayPass }));

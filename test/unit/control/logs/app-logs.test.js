@@ -67,7 +67,7 @@ beforeEach(() => {
     flush: (files) => archive.flushed.push(...files.map((file) => file.path)),
   };
   const shippers = {
-    take: ({ id, ship }, stream, chunk) => shipped.push(`${id} ${stream} ${chunk}${ship.length > 1 ? ship : ''}`),
+    send: ({ id, ship }, stream, chunk) => shipped.push(`${id} ${stream} ${chunk}${ship.length > 1 ? ship : ''}`),
     retarget: ({ ship }) => retargeted.push(ship),
     letGo() {},
     countersOf: () => [],

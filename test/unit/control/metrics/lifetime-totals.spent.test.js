@@ -29,9 +29,9 @@ test('what an instance used stays with its slot, once, and as its agent knew it 
 
 test('a slot has used what is gone, what ends and what runs; an unread process makes that unknown', () => {
   const spent = { from: [], ms: 1_000 };
-  expect(spentBySlot(registry({ spent }))).toEqual(new Map([[3, 1_000]]));
-  expect(spentBySlot(registry({ spent }, { cpuMs: 20, exit: {} }, { cpuMs: 300 }, { pid: 0 }))).toEqual(
+  expect(spentBySlot(registryOf({ spent }))).toEqual(new Map([[3, 1_000]]));
+  expect(spentBySlot(registryOf({ spent }, { cpuMs: 20, exit: {} }, { cpuMs: 300 }, { pid: 0 }))).toEqual(
     new Map([[3, 1_320]]),
   );
-  expect(spentBySlot(registry({ spent }, { cpuMs: 20 }, {}))).toEqual(new Map());
+  expect(spentBySlot(registryOf({ spent }, { cpuMs: 20 }, {}))).toEqual(new Map());
 });

@@ -43,7 +43,7 @@ const contexts = [true, false].flatMap((isWanted) =>
   [true, false].flatMap((autorestart) =>
     trials.map((readiness) => ({
       isWanted,
-      trial: readiness,
+      readiness: readiness,
       nowMs: 5_000,
       policy: makeSpec({ autorestart }),
     })),
@@ -110,7 +110,7 @@ test.each(STATES)('stop reaches down from %s in at most three events, whatever t
 });
 
 test('a seat that stops for good stays down, and one that missed its boot deadline gets another try', () => {
-  const context = { isWanted: true, trial: late, nowMs: 5_000, policy: makeSpec() };
+  const context = { isWanted: true, readiness: late, nowMs: 5_000, policy: makeSpec() };
   const expelled = next(lifeIn('starting'), { type: 'timer' }, context);
   expect(expelled.life).toMatchObject({ state: 'stopping', asked: { cause: 'boot-timeout' } });
   expect(next(expelled.life, { type: 'gone' }, context)).toMatchObject({
@@ -121,7 +121,7 @@ test('a seat that stops for good stays down, and one that missed its boot deadli
 });
 
 test('one that still has to do something when it is old enough to count as up gets the rest of its time', () => {
-  const context = { isWanted: true, trial: { ...late, startedAtMs: 4_000 }, nowMs: 5_000, policy: makeSpec() };
+  const context = { isWanted: true, readiness: { ...late, startedAtMs: 4_000 }, nowMs: 5_000, policy: makeSpec() };
   expect(next(lifeIn('starting'), EXAMPLES.timer, context)).toMatchObject({
     life: { state: 'starting' },
     effects: [{ type: 'setTimer', ms: 9_000 }],
@@ -131,7 +131,7 @@ test('one that still has to do something when it is old enough to count as up ge
 });
 
 test('without waitReady a process counts as up at the age of minUptime, whenever control learnt of it', () => {
-  const context = { isWanted: true, nowMs: 1_400, trial: open, policy: makeSpec({ minUptimeMs: 1_000 }) };
+  const context = { isWanted: true, nowMs: 1_400, readiness: open, policy: makeSpec({ minUptimeMs: 1_000 }) };
   expect(next(lifeIn('starting'), EXAMPLES.spawned, context).effects).toEqual([{ type: 'setTimer', ms: 600 }]);
   expect(next(lifeIn('starting'), EXAMPLES.timer, context).life.state).toBe('up');
 });
@@ -227,7 +227,7 @@ describe('a worker that cannot listen', () => {
   const policy = makeSpec({ minUptimeMs: 1_000, listenTimeoutMs: 3_000 });
   const at = (/** @type {number} */ nowMs, readiness = unheard) => ({
     isWanted: true,
-    trial: readiness,
+    readiness: readiness,
     nowMs,
     policy,
   });

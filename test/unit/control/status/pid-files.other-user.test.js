@@ -28,7 +28,7 @@ async function boot() {
     managerLog: (event, fields) => events.push({ event, ...fields }),
   });
   files.sync();
-  rig.control.follow(files.look);
+  rig.control.follow(files.sync);
 }
 
 async function running(pidFile) {

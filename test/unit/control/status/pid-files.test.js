@@ -39,7 +39,7 @@ async function boot() {
     managerLog: (event, fields) => events.push({ event, ...fields }),
   });
   files.sync();
-  rig.control.follow(files.look);
+  rig.control.follow(files.sync);
 }
 
 /** What is in each file. */

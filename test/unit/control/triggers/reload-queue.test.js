@@ -5,12 +5,12 @@ import { settle } from '../../../helpers/fake-keeper.js';
 const app = { slots: [] };
 let begun;
 let events;
-let turns;
+let queue;
 
 beforeEach(() => {
   begun = [];
   events = [];
-  turns = createReloadQueue({
+  queue = createReloadQueue({
     reload: (name, due) =>
       new Promise((resolve, reject) => begun.push({ name, by: due.by, ids: due.choose(app), resolve, reject })),
     nowMs: () => 7,
@@ -18,7 +18,7 @@ beforeEach(() => {
   });
 });
 
-const ask = (name, by, ids = [1]) => turns.ask(name, { trigger: 'watch', by, choose: () => ids });
+const ask = (name, by, ids = [1]) => queue.enqueue(name, { trigger: 'watch', by, choose: () => ids });
 
 test('one at a time for each app; what comes meanwhile is one more, for all the slots it was about', async () => {
   ask('api', 'first');
@@ -34,12 +34,12 @@ test('one at a time for each app; what comes meanwhile is one more, for all the 
   expect(begun.slice(2)).toMatchObject([{ name: 'api', by: 'second', ids: [1, 2, 3] }]);
   begun[2].resolve(true);
   await settle();
-  expect([begun.length, turns.isBusy('api'), turns.isBusy('web')]).toEqual([3, false, true]);
+  expect([begun.length, queue.isBusy('api'), queue.isBusy('web')]).toEqual([3, false, true]);
 });
 
 test('a few apps at a time, and who takes too much memory is the next', async () => {
   for (let n = 0; n < 20; n += 1) ask(`app-${n}`, 'all of them');
-  turns.ask('leak', { trigger: 'memory', by: 'too much', choose: () => [1] });
+  queue.enqueue('leak', { trigger: 'memory', by: 'too much', choose: () => [1] });
   expect(begun.map(({ name }) => name)).toEqual(Array.from({ length: 8 }, (_, n) => `app-${n}`));
   begun[3].resolve(true);
   await settle();
@@ -61,7 +61,7 @@ test('one that fails is told, and the next one follows all the same', async () =
   ask('api', 'second');
   begun[0].reject(Object.assign(new Error('does not parse'), { code: 'ERR_NCLUST_PREFLIGHT' }));
   await settle();
-  expect(turns.last('api')).toEqual({ atMs: 7, by: 'first', problem: 'does not parse' });
+  expect(queue.last('api')).toEqual({ atMs: 7, by: 'first', problem: 'does not parse' });
   expect(events).toContainEqual({
     event: 'trigger-failed',
     app: 'api',
@@ -71,20 +71,20 @@ test('one that fails is told, and the next one follows all the same', async () =
   });
   begun[1].resolve(true);
   await settle();
-  expect(turns.last('api')).toEqual({ atMs: 7, by: 'second', problem: null });
+  expect(queue.last('api')).toEqual({ atMs: 7, by: 'second', problem: null });
 });
 
 test('where there was nothing to do, the last one is the one before', async () => {
   ask('api', 'first');
   begun[0].resolve(false);
   await settle();
-  expect(turns.last('api')).toBeNull();
+  expect(queue.last('api')).toBeNull();
 });
 
 test('what is deleted is forgotten', async () => {
   ask('api', 'first');
   begun[0].resolve(true);
   await settle();
-  turns.forget((name) => name !== 'api');
-  expect(turns.last('api')).toBeNull();
+  queue.forget((name) => name !== 'api');
+  expect(queue.last('api')).toBeNull();
 });
