@@ -34,7 +34,7 @@ export const TABLE = {
               exited: crashed, gone: bug,    timer: probe,   listenFailed: stay,    ...gateEvents(bug),
               answered: enter, silent: expel },
   entering: { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: expel,   listenFailed: stay,    ...gateEvents(stay), admitted: beUp },
+              exited: crashed, gone: bug,    timer: expel,   listenFailed: stay, ...gateEvents(stay), admitted: beUp },
   up:       { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
               exited: crashed, gone: bug,    timer: bug,     listenFailed: recheck, ...gateEvents(stay), park },
   parked:   { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,

@@ -43,7 +43,7 @@ const contexts = [true, false].flatMap((isWanted) =>
   [true, false].flatMap((autorestart) =>
     trials.map((readiness) => ({
       isWanted,
-      readiness: readiness,
+      readiness,
       nowMs: 5_000,
       policy: makeSpec({ autorestart }),
     })),
@@ -227,7 +227,7 @@ describe('a worker that cannot listen', () => {
   const policy = makeSpec({ minUptimeMs: 1_000, listenTimeoutMs: 3_000 });
   const at = (/** @type {number} */ nowMs, readiness = unheard) => ({
     isWanted: true,
-    readiness: readiness,
+    readiness,
     nowMs,
     policy,
   });
