@@ -109,8 +109,8 @@ function obey(channel, sockets, later, vitals) {
     sockets.admit();
     channel.say({ act: 'answer', seq });
   });
-  channel.on('ask', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));
-  channel.on('watch', ({ everyMs }) =>
+  channel.on('ping', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));
+  channel.on('sample', ({ everyMs }) =>
     vitals
       .of()
       .watch(everyMs, (/** @type {object} */ news) =>
@@ -125,8 +125,8 @@ function obey(channel, sockets, later, vitals) {
       channel.say({ act: 'answer', seq, ...said }),
     ),
   );
-  channel.on('unlisten', () => {
-    sockets.closeListening({ isForGood: true }, () => channel.say({ act: 'unlistened' }));
+  channel.on('close-listeners', () => {
+    sockets.closeListening({ isForGood: true }, () => channel.say({ act: 'listeners-closed' }));
   });
 }
 

@@ -145,7 +145,7 @@ class Balance {
    */
   #accept(seq, claim, client) {
     const listening = this.#sockets.findHandle(claim);
-    this.#channel.say({ act: listening ? 'took' : 'declined', seq });
+    this.#channel.say({ act: listening ? 'connection-accepted' : 'connection-declined', seq });
     if (!listening) return client?.close();
     // An error that the app throws must end the app, as for a connection that it has accepted
     // itself.

@@ -98,7 +98,7 @@ class SocketSource {
       onHandle(handle);
       this.#channel.say({ act: 'bound', claim }, handle);
     } else if (inherited) {
-      this.#channel.say({ act: 'taken', claim });
+      this.#channel.say({ act: 'socket-used', claim });
       onHandle(inherited);
     }
     return Boolean(handle ?? inherited);

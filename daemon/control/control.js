@@ -32,7 +32,7 @@ export class Control {
   #context;
   #session;
   #waiters;
-  #appMessages = createAppMessageSubscription((isOn) => this.askKeeper('hear', { isOn }));
+  #appMessages = createAppMessageSubscription((isOn) => this.askKeeper('subscribe-messages', { isOn }));
   /** @type {ControlEvent[]} */
   #queue = [];
   #isBusy = false;
@@ -314,7 +314,7 @@ export class Control {
    * @param {any} data
    */
   #onKeeperEvent(event, data) {
-    if (event === 'said' || event === 'missed') publishAppMessage(this.#context, data);
+    if (event === 'app-message' || event === 'app-messages-dropped') publishAppMessage(this.#context, data);
     else if (event === 'terminating')
       void this.end('shutdown'); // Leaving is what follows.
     else if (Object.hasOwn(keeperEventHandlers, event)) this.dispatch({ type: 'fact', event, data });

@@ -190,7 +190,7 @@ function createApiContext(control, parts) {
     read: createUsageReader(),
     readHost: createHostReader(paths.home),
     privateMemory: createPrivateMemory(clock.nowMs),
-    told: () => readAppMetadataOf({ control, parts }),
+    readAppMetadata: () => readAppMetadataOf({ control, parts }),
     managerLog,
     onTick: parts.oom.refresh,
   });

@@ -101,7 +101,7 @@ const ACTS = {
   listen: { fields: { seq: whole, claim: CLAIM, isMeant: maybe(boolean) }, perS: BY_SOCKET },
   reached: { fields: { seq: whole, address: host, port }, perS: BY_SOCKET },
   bound: { fields: { claim: CLAIM }, perS: BY_SOCKET, bringsSocket: true },
-  taken: { fields: { claim: CLAIM }, perS: BY_SOCKET },
+  'socket-used': { fields: { claim: CLAIM }, perS: BY_SOCKET },
   listening: { fields: { address: text(PATH_MAX_CHARS), port, family: text(WORD_MAX_CHARS) }, perS: BY_SOCKET },
   closed: { fields: { claim: CLAIM }, perS: BY_SOCKET },
   listenFailed: {
@@ -124,14 +124,14 @@ const ACTS = {
     perS: BY_CONNECTION,
   },
   overflow: { fields: { seq: whole, claim: CLAIM, open: integer }, perS: BY_CONNECTION, bringsSocket: true },
-  took: { fields: { seq: whole }, perS: BY_CONNECTION },
-  declined: { fields: { seq: whole }, perS: BY_CONNECTION },
+  'connection-accepted': { fields: { seq: whole }, perS: BY_CONNECTION },
+  'connection-declined': { fields: { seq: whole }, perS: BY_CONNECTION },
   // The number of connections may be below 0, because a server counts only the end of a connection
   // that another process of the app sent it.
   vitals: { fields: { responses: whole, errors: whole, delayP99Ms: notNegative, connections: integer }, perS: SELDOM },
   report: { fields: { report: json(REPORT_MAX_CHARS) }, perS: SELDOM },
   fault: { fields: { part: text(WORD_MAX_CHARS), message: text(TEXT_MAX_CHARS) }, perS: SELDOM, ever: FAULTS_EVER },
-  unlistened: { fields: {}, perS: SELDOM },
+  'listeners-closed': { fields: {}, perS: SELDOM },
 };
 
 /** @typedef {keyof typeof ACTS} Act */

@@ -20,12 +20,12 @@ const INPUT_MAX_BYTES = 64 * 1024;
 export function createAppVerbs({ findChild, children, messages }) {
   const deliveries = createDeliveries();
   return {
-    hear({ isOn }) {
+    'subscribe-messages'({ isOn }) {
       messages.hear(isOn === true);
     },
-    told() {
+    'app-metadata'() {
       return {
-        told: Object.fromEntries(
+        metadata: Object.fromEntries(
           [...children()]
             .map((child) => [child.instanceId, messages.keptOf(child)])
             .filter(([, kept]) => kept.length > 0),
@@ -115,11 +115,11 @@ export function createRotationVerbs({ findChild, onChanged }) {
       child.isParked = false;
       onChanged(child);
     },
-    async ask({ instanceId, timeoutMs }) {
-      await answered(await living(instanceId), { act: 'ask' }, timeoutMs);
+    async ping({ instanceId, timeoutMs }) {
+      await answered(await living(instanceId), { act: 'ping' }, timeoutMs);
     },
-    async watch({ instanceId, everyMs }) {
-      (await living(instanceId)).tell({ act: 'watch', everyMs });
+    async sample({ instanceId, everyMs }) {
+      (await living(instanceId)).tell({ act: 'sample', everyMs });
     },
   };
 }

@@ -9,7 +9,7 @@ import { ADDRESSES_MAX } from './child.js';
 /** @import { Handle } from './sockets/listeners.js' */
 
 /** Acts that still matter when the process that sent them has exited. */
-const AFTER_EXIT = new Set(['overflow', 'took', 'report']);
+const AFTER_EXIT = new Set(['overflow', 'connection-accepted', 'report']);
 
 /** @typedef {{ act?: string, [key: string]: any }} AgentMessage */
 
@@ -28,7 +28,7 @@ export class Agents {
     reached: (child, { seq, address, port }) =>
       void child.tell({ act: 'reached', seq, isOwn: this.#sockets.isRefusedTo(child, { address, port }) }),
     bound: (child, message, handle) => this.#sockets.takeCopy(child, message.claim, handle),
-    taken: (child, { claim }) => this.#sockets.hold(child, claim),
+    'socket-used': (child, { claim }) => this.#sockets.hold(child, claim),
     listening: (child, message) => this.#listening(child, message),
     closed: (child, { claim }) => this.#sockets.closed(child, claim),
     listenFailed: (child, { claim, code, isUdp }) => this.#sockets.failToListen(child, claim, code, isUdp === true),
@@ -38,15 +38,15 @@ export class Agents {
     overflow: (child, message, handle) =>
       this.#balancer.onOverflow(child, /** @type {any} */ (message), handle) ||
       this.#onDropped(child, 'more connections than may wait for a worker'),
-    took: (child, { seq }) => this.#balancer.onAccepted(child, seq),
-    declined: (child, { seq }) => this.#balancer.onDeclined(child, seq),
+    'connection-accepted': (child, { seq }) => this.#balancer.onAccepted(child, seq),
+    'connection-declined': (child, { seq }) => this.#balancer.onDeclined(child, seq),
     vitals: ({ instanceId }, { responses, errors, delayP99Ms, connections }) =>
       this.#emit('vitals', { instanceId, responses, errors, delayP99Ms, connections }),
     report: (child, { report }) => {
       child.report = report;
     },
     fault: ({ instanceId }, { part, message }) => this.#emit('agent-failed', { instanceId, part, message }),
-    unlistened: (child) => {
+    'listeners-closed': (child) => {
       child.hasUnlistened = true;
       this.retryWaiting();
     },

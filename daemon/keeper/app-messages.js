@@ -67,7 +67,7 @@ export function createAppMessages(emit) {
     // One report for all messages of this second.
     traffic.timer ??= setTimeout(() => {
       traffic.timer = null;
-      if (isHeard) emit('missed', { instanceId, count: traffic.dropped }, () => {});
+      if (isHeard) emit('app-messages-dropped', { instanceId, count: traffic.dropped }, () => {});
       traffic.dropped = 0;
     }, WINDOW_MS).unref();
   };
@@ -80,7 +80,7 @@ export function createAppMessages(emit) {
   const passOn = (child, traffic, text) => {
     const { own } = flight;
     if (flight.chars >= FLIGHT_MAX_CHARS || (own.get(child) ?? 0) >= OWN_FLIGHT_MAX_CHARS) return drop(child, traffic);
-    emit('said', { instanceId: child.instanceId, text }, load(flight, child, text.length));
+    emit('app-message', { instanceId: child.instanceId, text }, load(flight, child, text.length));
   };
 
   return {

@@ -198,7 +198,7 @@ export class Balancer {
   #askForLoad(child) {
     if (child.askedMono !== null) return performance.now() - child.askedMono < BLOCKED_MS;
     child.askedMono = performance.now();
-    return child.ask({ act: 'ask' }, () => {
+    return child.ask({ act: 'ping' }, () => {
       child.askedMono = null;
       const round = this.#rounds.get(child.scope);
       round?.answered.add(child);

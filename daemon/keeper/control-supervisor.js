@@ -53,10 +53,10 @@ const TRIES = 3;
  * @param {() => void} o.onEnded
  * @param {(root: string) => void} o.onMoved  Control is now started from this root. It has the same
  *   agent.
- * @param {() => void} o.ask  Sends a ping to control.
+ * @param {() => void} o.ping  Sends a ping to control.
  * @param {Log} o.log
  */
-export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved, ask, log }) {
+export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved, ping, log }) {
   /** @type {Probation | null} */
   let probation = null;
   /** @type {ReturnType<typeof watchProbation> | null} */
@@ -185,7 +185,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
       probation.wasReady = true;
       watch?.end();
       watch = watchProbation({
-        ask: () => (isAnswering ? ask() : watch?.answered()),
+        ping: () => (isAnswering ? ping() : watch?.answered()),
         onProven: () => {
           probation = null;
         },
@@ -260,11 +260,11 @@ const UNANSWERED = 5;
 
 /**
  * Pings a control of another installation, because one that became ready may still hang.
- * @param {{ ask: () => void, onProven: () => void, onSilent: () => void }} o
+ * @param {{ ping: () => void, onProven: () => void, onSilent: () => void }} o
  * @returns {{ answered: () => void, end: () => void }}  onProven or onSilent is called once, unless
  *   the watch is ended before.
  */
-export function watchProbation({ ask, onProven, onSilent }) {
+export function watchProbation({ ping, onProven, onSilent }) {
   let asked = 0;
   let unanswered = 0;
   const look = () => {
@@ -274,7 +274,7 @@ export function watchProbation({ ask, onProven, onSilent }) {
     }
     asked += 1;
     unanswered += 1;
-    ask();
+    ping();
   };
   const timer = setInterval(look, ASK_MS);
   const end = () => clearInterval(timer);

@@ -80,7 +80,7 @@ function keep({ env, isInherited, claim, run, digest }) {
       keeperSocket.onControlEnded();
     },
     onMoved: takeAgentFrom,
-    ask: () => link.event('ask', {}),
+    ping: () => link.event('ping', {}),
   });
   const ending = createShutdown({ keeper, link, supervisor, pipes, claim });
   link.serve({
@@ -93,8 +93,8 @@ function keep({ env, isInherited, claim, run, digest }) {
         keeperSocket.onControlReady(link.pid ?? 0);
         answerLauncher({ ok: true });
       },
-      answer: () => supervisor.answered(),
-      move: ({ root, before }) => supervisor.move(root, before),
+      pong: () => supervisor.answered(),
+      'use-installation': ({ root, before }) => supervisor.move(root, before),
       leave: () => keeper.leave(() => void ending.leave()),
       abdicate: () => ending.abdicate(),
     },
@@ -110,7 +110,7 @@ function keep({ env, isInherited, claim, run, digest }) {
   log('keeper-started', { pid: process.pid, epoch: claim.epoch, version, node: process.version, isInherited });
   if (!isInherited) return supervisor.start();
   supervisor.followParent();
-  link.event('here', {});
+  link.event('keeper-listening', {});
 }
 
 /**

@@ -48,7 +48,7 @@ async function renewGiven(ask, how, what, { onWarning, ...choice }) {
     throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `${file === null ? 'The object' : `"${file}"`} holds no apps.`, {
       hint: 'Put some into its list "apps"; docs/config.md has an example.',
     });
-  return (await ask('renew', { specs, how, ...(file === null ? {} : { file }) })).slots;
+  return (await ask('restartFromFile', { specs, how, ...(file === null ? {} : { file }) })).slots;
 }
 
 /**

@@ -42,16 +42,16 @@ export async function openInspector({ onInterrupt, talk }, client, worker, look)
   const target = String(worker.id);
   try {
     const before = listeningPorts(worker.pid);
-    await client.request('breakIn', { target });
+    await client.request('openInspector', { target });
     const { url, wasOpen } = await findInspector(worker, before, interrupt.signal);
-    if (wasOpen) await client.request('breakIn', { target, isLeftOpen: true });
+    if (wasOpen) await client.request('openInspector', { target, isLeftOpen: true });
     const inside = await openDebugger(url);
     try {
       return await orGone(inside, interrupt.signal, look);
     } finally {
       if (wasOpen) inside.leave();
       else await inside.shut();
-      if (!wasOpen) await client.request('breakIn', { target, isOver: true });
+      if (!wasOpen) await client.request('openInspector', { target, isOver: true });
     }
   } catch (error) {
     throw explain(error, worker);

@@ -14,7 +14,8 @@ const AGENT_SAYS = `const say_ = (act, more) => process.send({ cmd: 'NODE_NCLUST
 const BAD_WORDS = `
   ${AGENT_SAYS}
   const no = ${NO_TEXT};
-  const acts = ['fault', 'listening', 'vitals', 'report', 'bound', 'listen', 'closed', 'answer', 'took', 'drained'];
+  const acts = ['fault', 'listening', 'vitals', 'report', 'bound', 'listen', 'closed', 'answer'];
+  acts.push('connection-accepted', 'drained');
   for (const act of acts)
     for (const value of [no, null, [], 'text', -1])
       say_(act, { part: value, message: value, address: value, port: value, family: value, claim: value, seq: value,

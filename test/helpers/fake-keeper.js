@@ -63,7 +63,7 @@ export class FakeKeeper {
    * What apps have told of themselves, by instance.
    * @type {Map<string, [type: string, name: string, text: string][]>}
    */
-  told = new Map();
+  metadata = new Map();
   /** What agents last told of what they count, by instance. @type {Map<string, object>} */
   reports = new Map();
   /**
@@ -240,7 +240,7 @@ export class FakeKeeper {
    * @param {unknown} message
    */
   say(instanceId, message) {
-    if (this.isHeard) this.#emit('said', { instanceId, text: JSON.stringify(message) });
+    if (this.isHeard) this.#emit('app-message', { instanceId, text: JSON.stringify(message) });
   }
 
   /**
@@ -248,12 +248,12 @@ export class FakeKeeper {
    * @param {number} count  Messages that were too many.
    */
   miss(instanceId, count) {
-    if (this.isHeard) this.#emit('missed', { instanceId, count });
+    if (this.isHeard) this.#emit('app-messages-dropped', { instanceId, count });
   }
 
   /** Asks control whether it is there. */
   ask() {
-    this.#emit('ask', {});
+    this.#emit('ping', {});
   }
 
   /** The keeper got SIGTERM. */
@@ -272,7 +272,7 @@ export class FakeKeeper {
     if (verb === this.diesAt) return this.die();
     if (verb === 'snapshot' && this.#spawning > 0)
       return void this.#afterSpawning.push(() => this.#respond(message, port));
-    const heldUpMs = verb === 'ask' ? this.#heldUpMs(params.instanceId) : 0;
+    const heldUpMs = verb === 'ping' ? this.#heldUpMs(params.instanceId) : 0;
     if (heldUpMs > params.timeoutMs)
       return void this.#clock.after(params.timeoutMs, () => this.#refuse(message, port, 'ETIMEDOUT'));
     if (heldUpMs > 0) return void this.#clock.after(heldUpMs, () => this.#respond(message, port));
@@ -375,7 +375,7 @@ export class FakeKeeper {
       case 'leave':
         this.hasLeft = true;
         return {};
-      case 'ask':
+      case 'ping':
         return void this.#living(params.instanceId);
       case 'admit':
         return void (this.#living(params.instanceId).isGated = false);
@@ -383,13 +383,13 @@ export class FakeKeeper {
         return void (this.#living(params.instanceId).isParked = true);
       case 'unpark':
         return void (this.#living(params.instanceId).isParked = false);
-      case 'watch':
+      case 'sample':
         return void this.watched.set(this.#living(params.instanceId).instanceId, params.everyMs);
-      case 'hear':
+      case 'subscribe-messages':
         this.isHeard = params.isOn;
         return {};
-      case 'told':
-        return { told: Object.fromEntries(this.told) };
+      case 'app-metadata':
+        return { metadata: Object.fromEntries(this.metadata) };
       case 'reports':
         return { reports: Object.fromEntries(this.reports) };
       case 'send-message':
@@ -400,14 +400,14 @@ export class FakeKeeper {
       case 'inspect':
         this.#living(params.instanceId);
         return { url: params.isOn ? 'ws://127.0.0.1:1/x' : null, was: null };
-      case 'move':
+      case 'use-installation':
         this.root = params.root;
         this.refusedRoot = null;
         return {};
       case 'abdicate':
         return this.die();
       case 'control-ready':
-      case 'answer':
+      case 'pong':
       case 'inherit':
         return {};
       default:

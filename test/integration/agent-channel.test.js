@@ -85,7 +85,7 @@ test('a message of more than 1 MiB is left out, and the channel goes on', async 
       for (const text of ['€'.repeat(2e6), 'x'.repeat(64e6), 'short']) process.send(text);
       agentSays('fault', { part: 'after', message: '' });
     });`);
-  await keeper.call('hear', { isOn: true });
+  await keeper.call('subscribe-messages', { isOn: true });
   const before = residentBytes(keeper.pid);
   const descriptors = countDescriptors(keeper.pid);
   await begin();
@@ -93,7 +93,7 @@ test('a message of more than 1 MiB is left out, and the channel goes on', async 
   await isUnharmed();
   expect(countDescriptors(keeper.pid)).toBeLessThanOrEqual(descriptors);
   expect(dropped()).toMatchObject([{ count: 1, what: 'a line of more than 1 MiB' }]);
-  expect(keeper.events.filter(({ event }) => event === 'said')).toMatchObject([{ data: { text: '"short"' } }]);
+  expect(keeper.events.filter(({ event }) => event === 'app-message')).toMatchObject([{ data: { text: '"short"' } }]);
   expect(residentBytes(keeper.pid) - before).toBeLessThan(40 * 2 ** 20);
 });
 
@@ -171,7 +171,10 @@ test('messages that are not taken are in the log once, however many they are', a
 
 test('an app that floods is read a second later, and nothing of another one waits', async () => {
   const { keeper, port, begin } = await hostile(`
-    const flood = () => { for (let at = 0; at < 60_000; at += 1) agentSays('took', { seq: at }); say('has sent'); };
+    const flood = () => {
+      for (let at = 0; at < 60_000; at += 1) agentSays('connection-accepted', { seq: at });
+      say('has sent');
+    };
     flood();`);
   await begin();
   await keeper.says('bad', 'has sent');
@@ -186,13 +189,13 @@ test('a listen() that the keeper does not take is refused, and a question is ans
     // Before its agent does.
     process.prependListener('internalMessage', (message) => {
       if (message.act === 'refused') say('refused', message.seq, message.code);
-      if (message.act === 'ask') agentSays('answer', { seq: message.seq, open: 'many' });
+      if (message.act === 'ping') agentSays('answer', { seq: message.seq, open: 'many' });
     });
     const address = '/' + 'x'.repeat(5_000);
     agentSays('listen', { seq: 7_000, claim: { address, port: 0, family: 0, flags: 0, index: 0 } });`);
   await begin();
   await keeper.says('bad', 'refused 7000 EINVAL');
-  await expect(keeper.call('ask', { instanceId: 'bad', timeoutMs: 5_000 })).rejects.toMatchObject({ code: 'EBADMSG' });
+  await expect(keeper.call('ping', { instanceId: 'bad', timeoutMs: 5_000 })).rejects.toMatchObject({ code: 'EBADMSG' });
 });
 
 test('no other app can answer for a connection that is given to a worker', async () => {
@@ -209,7 +212,8 @@ test('no other app can answer for a connection that is given to a worker', async
     app: 'bad',
     env: {
       CODE: `${TOOLS} setInterval(() => {
-        for (let seq = 1; seq < 200; seq += 1) for (const act of ['declined', 'took']) agentSays(act, { seq });
+        const acts = ['connection-declined', 'connection-accepted'];
+        for (let seq = 1; seq < 200; seq += 1) for (const act of acts) agentSays(act, { seq });
       }, 1);`,
     },
   });

@@ -138,7 +138,7 @@ test.each([
 test('an app whose timers return numbers, and that nothing measures, is watched in a reload', async () => {
   const app = worker(`${NUMBERS}${STAYS} console.log('runs');`);
   await app.says('runs');
-  app.tell('watch', { everyMs: 10 });
+  app.tell('sample', { everyMs: 10 });
   expect(await app.hears('vitals')).toMatchObject({ responses: 0 });
 });
 

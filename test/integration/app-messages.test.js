@@ -16,14 +16,15 @@ const STAYS = 'setInterval(() => {}, 1 << 30);';
  */
 async function running(code, params = {}) {
   const keeper = await realKeeper();
-  await keeper.call('hear', { isOn: true });
+  await keeper.call('subscribe-messages', { isOn: true });
   const { pid } = await keeper.spawnNode('one', 'runs-code', {
     mode: 'fork',
     ...params,
     env: { CODE: `${code};${STAYS} say('runs');` },
   });
   await keeper.says('one', 'runs');
-  const said = () => keeper.events.filter(({ event }) => event === 'said').map(({ data }) => JSON.parse(data.text));
+  const said = () =>
+    keeper.events.filter(({ event }) => event === 'app-message').map(({ data }) => JSON.parse(data.text));
   const refusal = (/** @type {string} */ verb, /** @type {object} */ more) =>
     keeper.call(verb, { instanceId: 'one', ...more }).then(
       () => null,
@@ -76,17 +77,20 @@ test('an app that floods costs the keeper neither memory nor its other work', as
     "const fill = () => { for (let at = 0; at < 500; at++) process.send({ type: 'flood', data: " +
       "'x'.repeat(200) }); setImmediate(fill); }; fill();",
   );
-  await keeper.event('missed', 'one');
+  await keeper.event('app-messages-dropped', 'one');
   const before = memoryOf(keeper.pid);
   for (let round = 0; round < 3; round++) {
-    const seen = keeper.events.filter(({ event }) => event === 'missed').length;
-    await waitFor('another second of it', () => keeper.events.filter(({ event }) => event === 'missed').length > seen);
+    const seen = keeper.events.filter(({ event }) => event === 'app-messages-dropped').length;
+    await waitFor(
+      'another second of it',
+      () => keeper.events.filter(({ event }) => event === 'app-messages-dropped').length > seen,
+    );
     await keeper.call('snapshot');
   }
   expect(memoryOf(keeper.pid) - before).toBeLessThan(40 * 1024);
   const {
     data: { count },
-  } = keeper.events.filter(({ event }) => event === 'missed')[1];
+  } = keeper.events.filter(({ event }) => event === 'app-messages-dropped')[1];
   expect(count).toBeGreaterThan(1_000);
 });
 

@@ -149,13 +149,13 @@ test('a worker that drains finishes what it has, and is given nothing more, thou
   const own = pids[IDS.indexOf(draining)];
   const others = pids.filter((pid) => pid !== own);
   await keeper.retire(draining, { drain: 'handover', killTimeoutMs: 60_000 });
-  await keeper.call('ask', { instanceId: draining, timeoutMs: 5_000 }); // It has begun to drain.
+  await keeper.call('ping', { instanceId: draining, timeoutMs: 5_000 }); // It has begun to drain.
   for (const pid of others) process.kill(pid, 'SIGSTOP');
   const sockets = Array.from({ length: 20 }, () => connect(port));
   const answers = sockets.map((socket) => text(socket));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   // Twice through its event loop: who listens has accepted by then.
-  for (let nth = 0; nth < 2; nth += 1) await keeper.call('ask', { instanceId: draining, timeoutMs: 5_000 });
+  for (let nth = 0; nth < 2; nth += 1) await keeper.call('ping', { instanceId: draining, timeoutMs: 5_000 });
   for (const pid of others) process.kill(pid, 'SIGCONT');
   // Silent until then, so that each of the others has more than its share and passes some on, to
   // whom the keeper likes.

@@ -68,7 +68,7 @@ test.each(Object.entries(PROGRAMS))('%s has booted when it has been loaded', asy
   await keeper.says('one', 'loads');
   // One that does not block has said what it had to say by then.
   if (!Object.values(program.files).includes(BLOCKS) && !program.files['app.cjs'])
-    await keeper.call('ask', { instanceId: 'one', timeoutMs: 10_000 });
+    await keeper.call('ping', { instanceId: 'one', timeoutMs: 10_000 });
   expect([isSaid(), (await fact()).bootedAtMs]).toEqual([false, null]);
   open();
   await keeper.event('booted', 'one');

@@ -200,13 +200,13 @@ test('ask is answered by an event loop that turns, and by no other', async () =>
   await keeper.spawnNode('turns', 'keeps-alive');
   await keeper.spawnNode('hangs', 'runs-code', { env: { CODE: 'say("hangs"); for (;;);' } });
   await keeper.says('hangs', 'hangs');
-  expect(await keeper.call('ask', { instanceId: 'turns', timeoutMs: 5_000 })).toEqual({});
-  await expect(keeper.call('ask', { instanceId: 'hangs', timeoutMs: 100 })).rejects.toMatchObject({
+  expect(await keeper.call('ping', { instanceId: 'turns', timeoutMs: 5_000 })).toEqual({});
+  await expect(keeper.call('ping', { instanceId: 'hangs', timeoutMs: 100 })).rejects.toMatchObject({
     code: 'ETIMEDOUT',
   });
   await keeper.retire('hangs', { killTimeoutMs: 0 });
   await keeper.event('gone', 'hangs');
-  await expect(keeper.call('ask', { instanceId: 'hangs', timeoutMs: 100 })).rejects.toMatchObject({ code: 'ESRCH' });
+  await expect(keeper.call('ping', { instanceId: 'hangs', timeoutMs: 100 })).rejects.toMatchObject({ code: 'ESRCH' });
 });
 
 test('vitals count responses and errors while they are watched, and the delay of the event loop', async () => {
@@ -223,17 +223,17 @@ test('vitals count responses and errors while they are watched, and the delay of
     },
   });
   await keeper.says('one', 'listens');
-  await keeper.call('watch', { instanceId: 'one', everyMs: 50 });
+  await keeper.call('sample', { instanceId: 'one', everyMs: 50 });
   for (const path of ['/', '/bad', '/bad', '/block']) await ask({ port, path });
   const told = () => keeper.events.filter(({ event }) => event === 'vitals').map(({ data }) => data);
   await waitFor('all four', () => told().reduce((sum, { responses }) => sum + responses, 0) === 4);
   expect(told().reduce((sum, { errors }) => sum + errors, 0)).toBe(2);
   await waitFor('the block', () => told().some(({ delayP99Ms }) => delayP99Ms > 200));
 
-  await keeper.call('watch', { instanceId: 'one', everyMs: 0 });
-  await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 });
+  await keeper.call('sample', { instanceId: 'one', everyMs: 0 });
+  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 });
   const before = told().length;
   await ask({ port, path: '/block' });
-  await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 });
+  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 });
   expect(told()).toHaveLength(before);
 });

@@ -106,14 +106,14 @@ async function converse({ call, events }) {
   await hear('booted', 'announcer');
   await hear('ready', 'announcer');
   transcript.push(await facts());
-  await ask('hear', { isOn: true });
-  await ask('told');
+  await ask('subscribe-messages', { isOn: true });
+  await ask('app-metadata');
   await ask('send-message', { instanceId: 'server', message: { any: 'thing' } });
   await ask('send-message', { instanceId: 'nobody', message: 1 });
   await ask('write', { instanceId: 'server', text: 'a line\n' });
   await ask('inspect', { instanceId: 'server', isOn: true, timeoutMs: 5_000 });
   await ask('inspect', { instanceId: 'server', isOn: false, timeoutMs: 5_000 });
-  await ask('hear', { isOn: false });
+  await ask('subscribe-messages', { isOn: false });
   await ask('forget', { instanceId: 'server' });
   await ask('signal', { instanceId: 'announcer', signal: 'SIGKILL' });
   await hear('exited', 'announcer');

@@ -157,7 +157,7 @@ test.each(['cluster', 'fork'])('%s: an app that lets go of its channel can be ke
   );
   const pid = await start('one', { isGated: true });
   await keeper.says('one', 'listens');
-  await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 });
+  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 });
   await keeper.call('admit', { instanceId: 'one' });
   expect(await ask({ port })).toMatchObject({ pid });
 });

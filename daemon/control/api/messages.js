@@ -125,8 +125,8 @@ function isInspectorUrl(address) {
  */
 export async function readAppMetadataOf({ control, parts }) {
   try {
-    const { told } = await askAbout({ control, clock: parts.clock, verb: 'told', params: {} });
-    return new Map(Object.entries(told).map(([instanceId, kept]) => [instanceId, readAppMetadata(kept)]));
+    const { metadata } = await askAbout({ control, clock: parts.clock, verb: 'app-metadata', params: {} });
+    return new Map(Object.entries(metadata).map(([instanceId, kept]) => [instanceId, readAppMetadata(kept)]));
   } catch (error) {
     if (error instanceof NclustError) return new Map();
     throw error;

@@ -34,7 +34,7 @@ export const profiling = {
   },
 
   /** @type {MethodBody} */
-  async breakIn(context, params, client) {
+  async openInspector(context, params, client) {
     const question = readParams(
       { target: text, isOver: withDefault(flag, false), isLeftOpen: withDefault(flag, false) },
       params,

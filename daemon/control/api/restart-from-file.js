@@ -39,7 +39,7 @@ const way = (value, path) => someOf(/** @type {const} */ (['start', 'restart', '
  */
 export const renewing = {
   /** @type {MethodBody} */
-  async renew(context, params, client) {
+  async restartFromFile(context, params, client) {
     const given = readParams(
       {
         ...CHANGE_PARAMS,

@@ -48,7 +48,10 @@ export const readings = {
     const slots =
       brief && !detail
         ? briefStatuses(context, ids)
-        : statuses(context, ids, { isDetailed: detail, told: detail ? await readAppMetadataOf(context) : undefined });
+        : statuses(context, ids, {
+            isDetailed: detail,
+            metadata: detail ? await readAppMetadataOf(context) : undefined,
+          });
     return {
       slots,
       notices: [
@@ -151,13 +154,13 @@ export function affectedStatuses(context, { about }) {
 /**
  * @param {ApiContext} context
  * @param {number[]} ids
- * @param {{ isDetailed?: boolean, told?: Awaited<ReturnType<typeof readAppMetadataOf>> }} [o]
+ * @param {{ isDetailed?: boolean, metadata?: Awaited<ReturnType<typeof readAppMetadataOf>> }} [o]
  * @returns {SlotStatus[]}  In the order of their ids.
  */
 export function statuses(
   { control, parts, paths, metrics, triggers },
   ids,
-  { isDetailed = false, told = new Map() } = {},
+  { isDetailed = false, metadata = new Map() } = {},
 ) {
   const { registry } = control;
   const shown = {
@@ -169,7 +172,7 @@ export function statuses(
     nowMs: parts.clock.nowMs(),
     usageOf: metrics.usageOf,
     logsOf: parts.logs.describe,
-    metadata: told,
+    metadata,
     overview: createOverview(registry),
   };
   return selectSlots(registry, ids).map(({ app, slot }) => slotStatus(registry, app, slot, shown));

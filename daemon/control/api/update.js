@@ -95,7 +95,10 @@ async function replace(context, wanted) {
     try {
       if (stale === 'keeper') await replaceKeeper(context, wanted, told.keeper.digest);
       // With a new keeper this is only about what to go back to.
-      await control.askKeeper('move', { root: wanted.root, ...(stale === 'keeper' ? { before: parts.own.root } : {}) });
+      await control.askKeeper('use-installation', {
+        root: wanted.root,
+        ...(stale === 'keeper' ? { before: parts.own.root } : {}),
+      });
       parts.makeWay();
       return await new Promise(() => {});
     } catch (error) {

@@ -63,24 +63,24 @@ export function publishAppMessage({ bus, registry, parts }, { instanceId, text, 
   if (message) bus.publish({ ...message, isFromApp: true, process, at });
 }
 
-/** @param {[type: string, name: string, text: string][]} metadata  As the keeper tells it. */
-export function readAppMetadata(metadata) {
+/** @param {[type: string, name: string, text: string][]} entries  As the keeper tells it. */
+export function readAppMetadata(entries) {
   /** @type {AppMetadata} */
-  const told = { actions: [], monitor: {}, options: {} };
-  for (const [type, name, text] of metadata) {
+  const metadata = { actions: [], monitor: {}, options: {} };
+  for (const [type, name, text] of entries) {
     const part = /** @type {any} */ (parse(text));
     if (part === undefined) continue;
     if (type === 'axm:action')
-      told.actions.push({
+      metadata.actions.push({
         action_name: name,
         action_type: typeof part?.action_type === 'string' ? part.action_type : 'custom',
         arity: typeof part?.arity === 'number' ? part.arity : 0,
         ...(part?.opts === undefined ? {} : { opts: part.opts }),
       });
-    else if (type === 'axm:monitor') told.monitor[name] = part;
-    else told.options[name] = part;
+    else if (type === 'axm:monitor') metadata.monitor[name] = part;
+    else metadata.options[name] = part;
   }
-  return told;
+  return metadata;
 }
 
 /**

@@ -23,12 +23,12 @@ import { readAppMetadata } from './messages.js';
  */
 export async function trigger({ control, clock, targets, action, params, token, timeoutMs, signal }) {
   const reached = reach(control.registry, targets);
-  const { told } = await askAbout({ control, clock, verb: 'told', params: {} });
+  const { metadata } = await askAbout({ control, clock, verb: 'app-metadata', params: {} });
   const appMessages = control.appMessages.begin();
   // What goes wrong with hearing goes wrong with the question before it or with the one after.
   appMessages.isHeard.catch(() => {});
   try {
-    return await Promise.all(reached.map((one) => call(one, told[one.instance?.instanceId ?? ''] ?? [])));
+    return await Promise.all(reached.map((one) => call(one, metadata[one.instance?.instanceId ?? ''] ?? [])));
   } finally {
     appMessages.end();
   }

@@ -66,12 +66,12 @@ export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
 function endWhenItHangs(child) {
   const kill = () => child.kill('SIGKILL');
   let timer = setTimeout(kill, HANGS_MS);
-  const onHere = () => {
+  const onListening = () => {
     clearTimeout(timer);
     timer = setTimeout(kill, HANGS_MS);
     child.once('message', () => clearTimeout(timer));
   };
-  child.once('message', onHere).once('exit', () => clearTimeout(timer));
+  child.once('message', onListening).once('exit', () => clearTimeout(timer));
 }
 
 /**

@@ -173,7 +173,7 @@ export class KeeperSession {
   #onEvent(event, data, handle) {
     if (event === 'listener') this.#listenerCopies.keep(data, handle);
     else if (event === 'released') this.#listenerCopies.drop(data.key);
-    else if (event === 'ask') tell(this.#context, 'answer', {});
+    else if (event === 'ping') tell(this.#context, 'pong', {});
     else this.#loop.onEvent(event, data);
   }
 

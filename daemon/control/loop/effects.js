@@ -17,7 +17,7 @@ import { findSlot, slotHistoryOf, openScope, seatOfInstance } from '../state/reg
  * How each effect of the lifecycle table is brought about.
  * @type {{ [T in Effect['type']]: (core: LoopContext, seat: Seat, effect: any) => void }}
  */
-export const EFFECTS = { spawn, retire, setTimer, clearTimer, ask, admit, park, unpark, ended, bug };
+export const EFFECTS = { spawn, retire, setTimer, clearTimer, ping, admit, park, unpark, ended, bug };
 
 /**
  * @param {LoopContext} context
@@ -200,10 +200,10 @@ function bug({ parts }, seat, { state, event }) {
  * Whether its event loop runs.
  * @param {LoopContext} context
  * @param {Seat} seat
- * @param {Extract<Effect, { type: 'ask' }>} effect
+ * @param {Extract<Effect, { type: 'ping' }>} effect
  */
-function ask(context, seat, { ms }) {
-  request(context, seat, 'ask', { timeoutMs: ms }, 'answered');
+function ping(context, seat, { ms }) {
+  request(context, seat, 'ping', { timeoutMs: ms }, 'answered');
 }
 
 /**
@@ -241,7 +241,7 @@ function unpark(context, seat) {
  * instance that has ended says so by itself.
  * @param {LoopContext} core
  * @param {Seat} seat
- * @param {'ask' | 'admit' | 'unpark'} verb
+ * @param {'ping' | 'admit' | 'unpark'} verb
  * @param {object} more
  * @param {'answered' | 'admitted'} done
  */

@@ -59,12 +59,12 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
  * @param {ReadUsage} o.read
  * @param {() => HostSample} o.readHost
  * @param {ReadPrivateMemory} o.privateMemory
- * @param {() => Promise<Map<string, AppMetadata>>} o.told  What apps tell of themselves, by instance.
+ * @param {() => Promise<Map<string, AppMetadata>>} o.readAppMetadata  By instance.
  * @param {ManagerLog} o.managerLog
  * @param {() => void} o.onTick
  * @returns {Metrics}
  */
-export function createMetrics({ control, clock, read, readHost, privateMemory, told, managerLog, onTick }) {
+export function createMetrics({ control, clock, read, readHost, privateMemory, readAppMetadata, managerLog, onTick }) {
   const reports = createReports();
   const worst = Object.values(SERIES).map((series) => series.worst);
   const slots = /** @type {ReturnType<typeof createHistory<string>>} */ (createHistory(worst));
@@ -182,7 +182,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, t
       return () => void listeners.delete(listener);
     },
     async exported() {
-      const apps = await told();
+      const apps = await readAppMetadata();
       const { workers, ...rest } = now();
       const sample = {
         ...rest,

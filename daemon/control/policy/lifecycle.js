@@ -160,13 +160,13 @@ function admit(life, event, context) {
     effects:
       leftMs > 0
         ? [{ type: 'setTimer', ms: leftMs }]
-        : [{ type: 'clearTimer' }, { type: 'ask', ms: policy.listenTimeoutMs }],
+        : [{ type: 'clearTimer' }, { type: 'ping', ms: policy.listenTimeoutMs }],
   };
 }
 
 /** The instance has lived long enough. @type {Cell} */
 function probe(life, _event, { policy }) {
-  return { life, effects: [{ type: 'ask', ms: policy.listenTimeoutMs }] };
+  return { life, effects: [{ type: 'ping', ms: policy.listenTimeoutMs }] };
 }
 
 /** @type {Cell} */
@@ -203,7 +203,7 @@ function overdue(life, event, context) {
   const ageMs = nowMs - (readiness.startedAtMs ?? 0);
   const leftMs = ageMs < 0 ? 0 : allowedMs(context) - ageMs;
   if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };
-  return readiness.isLoading ? { life, effects: [{ type: 'ask', ms: ANSWER_MS }] } : expel(life, event, context);
+  return readiness.isLoading ? { life, effects: [{ type: 'ping', ms: ANSWER_MS }] } : expel(life, event, context);
 }
 
 /**

@@ -83,7 +83,7 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'retire', asked: Asked, drain: 'handover'|'finish'}
  *   | {type: 'setTimer', ms: number}
  *   | {type: 'clearTimer'}
- *   | {type: 'ask', ms: number}
+ *   | {type: 'ping', ms: number}
  *   | {type: 'admit'}
  *   | {type: 'park'}
  *   | {type: 'unpark'}

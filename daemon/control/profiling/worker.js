@@ -59,7 +59,7 @@ export function ask({ control, parts }, about, verb, params, timeoutMs) {
  */
 export async function isBlocked(context, worker) {
   try {
-    await ask(context, worker, 'ask', {}, PING_MS);
+    await ask(context, worker, 'ping', {}, PING_MS);
     return false;
   } catch (error) {
     if (error instanceof NclustError && error.code === 'ERR_NCLUST_NO_REPLY') return true;

@@ -96,7 +96,7 @@ export function watchInstances(context, name) {
       isSilent: false,
       spans: [],
     });
-    tell(context, 'watch', { instanceId, everyMs: REPORT_EVERY_MS });
+    tell(context, 'sample', { instanceId, everyMs: REPORT_EVERY_MS });
   }
   for (const [instanceId, sample] of registry.samples) {
     if (sample.name !== name || serving.has(instanceId)) continue;
@@ -138,7 +138,7 @@ export function pingInstances(context, name) {
       if (isSilent) context.dispatch({ type: 'changed', names: [name] });
     };
     // Any other refusal means that the instance has exited, which the keeper reports by itself.
-    context.link?.request('ask', { instanceId, timeoutMs: SILENT_MS }).then(
+    context.link?.request('ping', { instanceId, timeoutMs: SILENT_MS }).then(
       () => onAnswer(false),
       (error) => onAnswer(error.code === 'ETIMEDOUT'),
     );
@@ -151,7 +151,7 @@ export function pingInstances(context, name) {
  */
 function unwatch(context, instanceId) {
   const instance = context.registry.instances.get(instanceId);
-  if (instance && !instance.exit) tell(context, 'watch', { instanceId, everyMs: 0 });
+  if (instance && !instance.exit) tell(context, 'sample', { instanceId, everyMs: 0 });
 }
 
 /**

@@ -23,7 +23,7 @@ export function createOrphanQueue(children) {
     ask(child) {
       const orphans = of(child).filter((orphan) => !orphan.hasUnlistened);
       for (const orphan of orphans)
-        if (!orphan.isAskedToUnlisten) orphan.isAskedToUnlisten = orphan.tell({ act: 'unlisten' });
+        if (!orphan.isAskedToUnlisten) orphan.isAskedToUnlisten = orphan.tell({ act: 'close-listeners' });
       return orphans.length > 0;
     },
     /**

@@ -64,7 +64,7 @@ export async function renewFromFile(context, how, file, options, read) {
   };
   const names = config.specs.map(({ name }) => name).join(', ');
   /** @type {{ slots: SlotStatus[], plan?: PlanItem[] }} */
-  const { slots, plan = [] } = await carryOut(context, client, 'renew', request, `${DOING[how]} ${names}`);
+  const { slots, plan = [] } = await carryOut(context, client, 'restartFromFile', request, `${DOING[how]} ${names}`);
   if (!json && !isCounted) for (const sentence of plan.flatMap(explainInstances)) context.talk(sentence);
   return outcome(context, client, slots, { done: wait ? DONE[how] : DOING[how], json });
 }

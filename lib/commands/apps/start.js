@@ -199,7 +199,7 @@ async function startChanged(context, client, targets, { read: { name: _, ...read
     token: newToken(),
   };
   const names = specs.map((spec) => spec.name).join(', ');
-  return (await carryOut(context, client, 'renew', request, `Starting ${names}`)).slots;
+  return (await carryOut(context, client, 'restartFromFile', request, `Starting ${names}`)).slots;
 }
 
 /**

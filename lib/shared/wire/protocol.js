@@ -36,7 +36,7 @@ export const METHODS = /** @type {const} */ ([
   'reset',
   'signal',
   'reload',
-  'renew',
+  'restartFromFile',
   'apply',
   'save',
   'resurrect',
@@ -57,7 +57,7 @@ export const METHODS = /** @type {const} */ ([
   'inspect',
   'profile',
   'stack',
-  'breakIn',
+  'openInspector',
   'metrics',
   'web',
 ]);

@@ -15,7 +15,7 @@ test('handover: an idle client of plain TCP sees the end before the app gets its
   await keeper.retire('one', { drain: 'handover', killTimeoutMs: 600_000 });
   await once(socket, 'end');
   // An instance that has ended does not answer.
-  await keeper.call('ask', { instanceId: 'one', timeoutMs: 5_000 });
+  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 });
   socket.end();
   expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: null, signal: 'SIGINT' });
 });

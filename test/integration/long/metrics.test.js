@@ -272,7 +272,7 @@ test.each([
 
 test('an app that is not to be measured tells nothing, and can be watched all the same', async () => {
   const { keeper, port, report } = await service({ params: { metrics: false } });
-  await keeper.call('watch', { instanceId: 'one', everyMs: 50 });
+  await keeper.call('sample', { instanceId: 'one', everyMs: 50 });
   await ask(port, '/?status=500');
   await waitFor('vitals', () => keeper.events.some(({ event, data }) => event === 'vitals' && data.errors === 1));
   expect(await report()).toBe(null);
@@ -300,7 +300,7 @@ test.each(Object.entries(POISONS))('an app lives that has replaced or frozen %s'
   const { keeper, port } = await service({ code });
   for (let at = 0; at < 5; at += 1) expect(await ask(port, '/')).toBe(200);
   // What watches is a timer, what counts is a channel, what tells is both.
-  await keeper.call('watch', { instanceId: 'one', everyMs: 50 });
+  await keeper.call('sample', { instanceId: 'one', everyMs: 50 });
   const seen = () => keeper.events.find(({ event }) => event === 'agent-failed' || event === 'vitals');
   await waitFor('a word of the agent', seen);
   for (let at = 0; at < 5; at += 1) expect(await ask(port, '/')).toBe(200);

@@ -220,7 +220,7 @@ describe('being given one', () => {
     const client = { close: () => {} };
     rig.hear({ act: 'connection', seq: 7, claim: CLAIM }, client);
     await new Promise((resolve) => process.nextTick(resolve));
-    expect([rig.accepted.at(-1), rig.said]).toMatchObject([client, [{ act: 'took', seq: 7 }]]);
+    expect([rig.accepted.at(-1), rig.said]).toMatchObject([client, [{ act: 'connection-accepted', seq: 7 }]]);
   });
 
   test('who does not listen there any more declines, and closes its copy', () => {
@@ -235,6 +235,6 @@ describe('being given one', () => {
         },
       },
     );
-    expect([isClosed, rig.accepted, rig.said]).toMatchObject([true, [], [{ act: 'declined', seq: 7 }]]);
+    expect([isClosed, rig.accepted, rig.said]).toMatchObject([true, [], [{ act: 'connection-declined', seq: 7 }]]);
   });
 });

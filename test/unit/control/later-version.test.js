@@ -71,8 +71,14 @@ test.each([
   ['another name', ['restart', { targets: ['api'], spec: { name: 'web' } }]],
   ['apply of a live change', ['apply', { specs: [makeSpec({ instances: 2, killTimeoutMs: 1_000 })], file: FILE }]],
   ['apply of a rollout', ['apply', { specs: [makeSpec({ instances: 2, args: ['x'] })], file: FILE, updateEnv: true }]],
-  ['reload of a file', ['renew', { specs: [makeSpec({ instances: 2, args: ['x'] })], file: FILE, how: 'reload' }]],
-  ['restart of a file', ['renew', { specs: [makeSpec({ instances: 2, args: ['x'] })], file: FILE, how: 'restart' }]],
+  [
+    'reload of a file',
+    ['restartFromFile', { specs: [makeSpec({ instances: 2, args: ['x'] })], file: FILE, how: 'reload' }],
+  ],
+  [
+    'restart of a file',
+    ['restartFromFile', { specs: [makeSpec({ instances: 2, args: ['x'] })], file: FILE, how: 'restart' }],
+  ],
 ])('what a later version has written is there for it after %s', async (what, ...requests) => {
   for (const [method, params] of requests) await done(method, params);
   await rig.boot();

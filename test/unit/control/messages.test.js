@@ -12,7 +12,7 @@ async function running(spec) {
    * @param {string} instanceId
    */
   const register = (name, instanceId = ids[0]) =>
-    rig.keeper.told.set(instanceId, [
+    rig.keeper.metadata.set(instanceId, [
       ['axm:action', name, JSON.stringify({ action_name: name, action_type: 'custom', arity: 1 })],
     ]);
   return { rig, ids, register };
@@ -109,7 +109,7 @@ test('trigger says of each process why there is no reply', async () => {
 
 test('control does not repeat an action from before its manager died, and the answer gives the reason', async () => {
   const { rig, ids } = await running();
-  rig.keeper.told.set(ids[0], [['axm:action', 'ping', '{"action_name":"ping"}']]);
+  rig.keeper.metadata.set(ids[0], [['axm:action', 'ping', '{"action_name":"ping"}']]);
   rig.keeper.sent.push({ instanceId: ids[0], message: 'ping', token: 'one' });
   const seen = watch(rig.call('trigger', { targets: ['api'], action: 'ping', token: 'one', timeoutMs: 1_000 }));
   await rig.turn(1_000);
@@ -156,7 +156,8 @@ test.each([
 
 test('each method names an outdated keeper, and a list and the process events come all the same', async () => {
   const { rig } = await running();
-  for (const verb of ['hear', 'told', 'send-message', 'write', 'inspect']) rig.keeper.lacks.add(verb);
+  for (const verb of ['subscribe-messages', 'app-metadata', 'send-message', 'write', 'inspect'])
+    rig.keeper.lacks.add(verb);
   const outdated = { code: 'ERR_NCLUST_KEEPER_OUTDATED', hint: 'Replace it with: nclust update' };
   expect(await failure(rig.call('trigger', { targets: ['api'], action: 'ping' }))).toEqual(outdated);
   expect(await failure(rig.call('sendMessage', { targets: ['api'], message: 1 }))).toEqual(outdated);
@@ -197,7 +198,7 @@ test('a list with details shows what an app tells of itself, and no other does',
     rig,
     ids: [id],
   } = await running();
-  rig.keeper.told.set(id, [
+  rig.keeper.metadata.set(id, [
     ['axm:action', 'ping', '{"action_name":"ping","arity":2,"opts":{"a":1}}'],
     ['axm:monitor', 'hits', '{"value":3}'],
     ['axm:option:configuration', 'error', 'true'],

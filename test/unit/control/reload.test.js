@@ -34,9 +34,9 @@ describe('reload', () => {
       ...old.map((pid) => [pid, false]),
       [1004, true],
     ]);
-    expect(asked('ask')).toEqual([]);
+    expect(asked('ping')).toEqual([]);
     await rig.turn(1);
-    expect([asked('ask').length, rig.keeper.children.get('i0-4').isGated]).toEqual([1, false]);
+    expect([asked('ping').length, rig.keeper.children.get('i0-4').isGated]).toEqual([1, false]);
     await rig.turn(100);
     expect(request.result.slots).toMatchObject([
       { generation: 2, status: 'online', restarts: 1 },
@@ -234,7 +234,7 @@ test('an instance in fork mode has to listen where the one of its own slot does'
 
 test('a keeper of an earlier version, which knows of no gate, is worked with as far as it goes', async () => {
   await running();
-  rig.keeper.lacks = new Set(['ask', 'admit', 'watch']);
+  rig.keeper.lacks = new Set(['ping', 'admit', 'sample']);
   const request = reload();
   await rig.turn(3_000);
   expect([request.state, await generations()]).toEqual(['done', [2, 2, 2, 2]]);

@@ -12,7 +12,7 @@ const HONEST = [
   { act: 'listen', seq: 1, claim: CLAIM },
   { act: 'listen', seq: 1, claim: { ...CLAIM, address: null, family: 6, flags: 1 } },
   { act: 'bound', claim: { ...CLAIM, address: '/run/app.sock', port: 0, family: 0 } },
-  { act: 'taken', claim: CLAIM },
+  { act: 'socket-used', claim: CLAIM },
   { act: 'listening', address: '::', port: 65_535, family: 'IPv6' },
   { act: 'closed', claim: CLAIM },
   { act: 'draining', caught: [] },
@@ -25,12 +25,12 @@ const HONEST = [
   { act: 'answer', seq: 3, url: 'ws://127.0.0.1:9229/x' },
   { act: 'answer', seq: 3, bytes: 5, stack: { resources: [] } },
   { act: 'overflow', seq: 1, claim: CLAIM, open: 9 },
-  { act: 'took', seq: 1 },
-  { act: 'declined', seq: 1 },
+  { act: 'connection-accepted', seq: 1 },
+  { act: 'connection-declined', seq: 1 },
   { act: 'vitals', responses: 1, errors: 0, delayP99Ms: 0.5, connections: -3 },
   { act: 'report', report: { seq: 1, http: { latency: [3, 1] } } },
   { act: 'fault', part: 'metrics', message: 'TypeError: x' },
-  { act: 'unlistened' },
+  { act: 'listeners-closed' },
 ];
 
 /** Values that no field takes. */
@@ -80,15 +80,18 @@ test.each([
   ['an act of Object', { act: 'toString' }],
   ['an act that is no text', { act: ['hello'] }],
   ['an unknown act', { act: 'listens' }],
-  ['a claim that is a text', { act: 'taken', claim: 'x' }],
-  ['a claim without a port', { act: 'taken', claim: { ...CLAIM, port: undefined } }],
-  ['a claim on a name', { act: 'taken', claim: { ...CLAIM, address: 'localhost' } }],
-  ['a claim of TCP on a path', { act: 'taken', claim: { ...CLAIM, address: '/run/app.sock' } }],
-  ['a claim with flags of libuv', { act: 'taken', claim: { ...CLAIM, flags: 4 } }],
-  ['a path without a path', { act: 'taken', claim: { ...CLAIM, family: 0, address: null } }],
-  ['a relative path', { act: 'taken', claim: { ...CLAIM, family: 0, address: 'app.sock' } }],
-  ['a path with a NUL', { act: 'taken', claim: { ...CLAIM, family: 0, address: '/run/a\0b' } }],
-  ['a path of 5,000 characters', { act: 'taken', claim: { ...CLAIM, family: 0, address: `/${'x'.repeat(5_000)}` } }],
+  ['a claim that is a text', { act: 'socket-used', claim: 'x' }],
+  ['a claim without a port', { act: 'socket-used', claim: { ...CLAIM, port: undefined } }],
+  ['a claim on a name', { act: 'socket-used', claim: { ...CLAIM, address: 'localhost' } }],
+  ['a claim of TCP on a path', { act: 'socket-used', claim: { ...CLAIM, address: '/run/app.sock' } }],
+  ['a claim with flags of libuv', { act: 'socket-used', claim: { ...CLAIM, flags: 4 } }],
+  ['a path without a path', { act: 'socket-used', claim: { ...CLAIM, family: 0, address: null } }],
+  ['a relative path', { act: 'socket-used', claim: { ...CLAIM, family: 0, address: 'app.sock' } }],
+  ['a path with a NUL', { act: 'socket-used', claim: { ...CLAIM, family: 0, address: '/run/a\0b' } }],
+  [
+    'a path of 5,000 characters',
+    { act: 'socket-used', claim: { ...CLAIM, family: 0, address: `/${'x'.repeat(5_000)}` } },
+  ],
   ['a report of 20 KB', { act: 'report', report: { text: 'x'.repeat(20_000) } }],
   ['a report nested too deeply', { act: 'report', report: deep() }],
   ['a report that is a number', { act: 'report', report: 1 }],
@@ -140,6 +143,6 @@ describe('how often', () => {
     const child = {};
     const heard = (/** @type {string} */ act) =>
       Array.from({ length: 50_000 }, () => look(child, messageOf(act)).fault).filter((fault) => fault === null).length;
-    expect([heard('took'), heard('fault')]).toEqual([50_000, 20]);
+    expect([heard('connection-accepted'), heard('fault')]).toEqual([50_000, 20]);
   });
 });

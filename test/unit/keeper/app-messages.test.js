@@ -31,7 +31,7 @@ test('nothing is passed on before control wants to hear it, and nothing after it
   messages.receive(one, { type: 'b', data: 1 });
   messages.hush();
   messages.receive(one, { type: 'c', data: 1 });
-  expect(said).toEqual([{ event: 'said', instanceId: 'one', text: '{"type":"b","data":1}' }]);
+  expect(said).toEqual([{ event: 'app-message', instanceId: 'one', text: '{"type":"b","data":1}' }]);
 });
 
 test('the last of each metric, action and option is kept, heard or not, and passed on to nobody', () => {
@@ -59,12 +59,12 @@ test('the keeper cuts a flood at 1,000 messages a second, tells once how many it
   for (let count = 0; count < 50_000; count++) messages.receive(flood, count);
   read();
   messages.receive(other, 'here');
-  expect(said.filter(({ event, instanceId }) => event === 'said' && instanceId === 'flood')).toHaveLength(1_000);
+  expect(said.filter(({ event, instanceId }) => event === 'app-message' && instanceId === 'flood')).toHaveLength(1_000);
   expect(said.at(-1)).toMatchObject({ instanceId: 'other' });
   vi.advanceTimersByTime(1_000);
-  expect(said.at(-1)).toEqual({ event: 'missed', instanceId: 'flood', count: 49_000 });
+  expect(said.at(-1)).toEqual({ event: 'app-messages-dropped', instanceId: 'flood', count: 49_000 });
   messages.receive(flood, 'again');
-  expect(said.at(-1)).toMatchObject({ event: 'said', text: '"again"' });
+  expect(said.at(-1)).toMatchObject({ event: 'app-message', text: '"again"' });
 });
 
 test('the keeper holds 1 MiB for a control that does not read, 1/4 per app, and the next begins anew', () => {
@@ -73,7 +73,7 @@ test('the keeper holds 1 MiB for a control that does not read, 1/4 per app, and 
   const large = 'x'.repeat(100_000);
   messages.hear(true);
   for (const app of apps) for (let count = 0; count < 10; count++) messages.receive(app, large);
-  const waiting = said.filter(({ event }) => event === 'said');
+  const waiting = said.filter(({ event }) => event === 'app-message');
   expect(waiting.filter(({ instanceId }) => instanceId === 'app-0')).toHaveLength(3);
   expect(waiting.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThan(1.2 * 1024 * 1024);
   messages.hush();
@@ -92,7 +92,7 @@ test.each([
   messages.hear(true);
   messages.receive(child('one'), message);
   vi.advanceTimersByTime(1_000);
-  expect(said).toEqual([{ event: 'missed', instanceId: 'one', count: 1 }]);
+  expect(said).toEqual([{ event: 'app-messages-dropped', instanceId: 'one', count: 1 }]);
 });
 
 test('what is kept of an app is bounded, whatever it registers', () => {

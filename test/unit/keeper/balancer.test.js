@@ -79,7 +79,7 @@ function createRig(open, params = {}) {
     acts: (/** @type {string} */ id) => rig.said[id].map(({ act }) => act).filter((act) => act !== 'share'),
     lastOf: (/** @type {string} */ id, /** @type {string} */ act) => rig.said[id].findLast((one) => one.act === act),
     answer: (/** @type {string} */ id, /** @type {number} */ has) =>
-      rig.child(id).answered({ seq: rig.lastOf(id, 'ask').seq, open: has }),
+      rig.child(id).answered({ seq: rig.lastOf(id, 'ping').seq, open: has }),
     took: (/** @type {string} */ id) => balancer.onAccepted(rig.child(id), rig.lastOf(id, 'connection').seq),
     /**
      * @param {string} id
@@ -129,10 +129,10 @@ test('as long as nobody has too much nothing is asked', () => {
 test('a connection goes to the first that answers and has less than the mean, without waiting for the others', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   const handle = rig.overflow('a', 9);
-  expect([rig.acts('a'), rig.acts('b'), rig.acts('c')]).toEqual([[], ['ask'], ['ask']]);
+  expect([rig.acts('a'), rig.acts('b'), rig.acts('c')]).toEqual([[], ['ping'], ['ping']]);
   rig.answer('c', 1);
   expect(rig.lastOf('c', 'connection')).toMatchObject({ claim: CLAIM, handle });
-  expect(rig.acts('b')).toEqual(['ask']);
+  expect(rig.acts('b')).toEqual(['ping']);
 });
 
 test('a worker that answers for a connection of another one changes nothing', () => {
@@ -179,18 +179,18 @@ test('who answers and has more than the mean is given nothing as long as another
   const rig = createRig({ a: 0, b: 0, c: 0 });
   rig.overflow('a', 9);
   rig.answer('b', 8);
-  expect(rig.acts('b')).toEqual(['ask']);
+  expect(rig.acts('b')).toEqual(['ping']);
   rig.answer('c', 2);
-  expect([rig.acts('b'), rig.acts('c')]).toEqual([['ask'], ['ask', 'connection']]);
+  expect([rig.acts('b'), rig.acts('c')]).toEqual([['ping'], ['ping', 'connection']]);
 });
 
 test('connections that come during a round are answered by it, and what is on its way counts', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   for (let nth = 0; nth < 4; nth += 1) rig.overflow('a', 9);
   rig.answer('b', 3); // The mean is 16 / 3.
-  expect(rig.acts('b')).toEqual(['ask', 'connection', 'connection', 'connection']);
+  expect(rig.acts('b')).toEqual(['ping', 'connection', 'connection', 'connection']);
   rig.answer('c', 2);
-  expect(rig.acts('c')).toEqual(['ask', 'connection']);
+  expect(rig.acts('c')).toEqual(['ping', 'connection']);
   expect(rig.acts('a')).toEqual([]);
 });
 
@@ -211,28 +211,28 @@ test('a blocked worker is waited for once, for 50 ms, and gets nothing until it 
   rig.overflow('a', 5);
   rig.answer('b', 5);
   vi.advanceTimersByTime(BLOCKED_MS - 1);
-  expect(rig.acts('b')).toEqual(['ask']);
+  expect(rig.acts('b')).toEqual(['ping']);
   vi.advanceTimersByTime(1);
   expect([rig.acts('b').concat(rig.acts('a')), rig.acts('c')]).toEqual([
     expect.arrayContaining(['connection']),
-    ['ask'],
+    ['ping'],
   ]);
 
   rig.overflow('a', 9);
   rig.answer('b', 6);
-  expect([rig.acts('b').at(-1), rig.acts('c')]).toEqual(['connection', ['ask']]);
+  expect([rig.acts('b').at(-1), rig.acts('c')]).toEqual(['connection', ['ping']]);
 
   rig.answer('c', 0);
   rig.overflow('a', 9);
   rig.answer('c', 0);
-  expect(rig.acts('c')).toEqual(['ask', 'ask', 'connection']);
+  expect(rig.acts('c')).toEqual(['ping', 'ping', 'connection']);
 });
 
 test('when all others are blocked the connection goes back to where it came from', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   const handle = rig.overflow('a', 9);
   vi.advanceTimersByTime(BLOCKED_MS);
-  expect([rig.acts('b'), rig.acts('c')]).toEqual([['ask'], ['ask']]);
+  expect([rig.acts('b'), rig.acts('c')]).toEqual([['ping'], ['ping']]);
   expect(rig.lastOf('a', 'connection')).toMatchObject({ handle });
 });
 
@@ -265,12 +265,12 @@ test('what a worker said before it died is read first: a connection that it took
   rig.answer('b', 0);
   rig.end('b', { isRead: false });
   vi.advanceTimersByTime(CHANNEL_LOOK_MS);
-  expect(rig.acts('c')).toEqual(['ask']);
+  expect(rig.acts('c')).toEqual(['ping']);
   rig.took('b');
   rig.close('b');
   vi.advanceTimersByTime(CHANNEL_LOOK_MS);
   rig.answer('c', 0);
-  expect([rig.acts('c'), handle.isClosed]).toEqual([['ask'], true]);
+  expect([rig.acts('c'), handle.isClosed]).toEqual([['ping'], true]);
 });
 
 test('a worker that dies instead of answering is not waited for', () => {
@@ -330,7 +330,7 @@ test('one that listens elsewhere answers and is given nothing', () => {
   const handle = rig.overflow('a', 9);
   rig.answer('b', 0);
   rig.answer('c', 8);
-  expect([rig.acts('b'), rig.lastOf('c', 'connection').handle]).toEqual([['ask'], handle]);
+  expect([rig.acts('b'), rig.lastOf('c', 'connection').handle]).toEqual([['ping'], handle]);
 });
 
 test('connections to a socket that was released are closed, and the sender lets go of them', () => {
@@ -387,7 +387,7 @@ test('sticky: nobody is asked, a client comes to the same slot, and the clients 
   const ids = clients.map((client) => idOf(client));
   expect(clients.map((client) => idOf(`::ffff:${client}`))).toEqual(ids);
   expect(new Set(ids).size).toBe(4);
-  expect(Object.keys(rig.said).flatMap(rig.acts)).not.toContain('ask');
+  expect(Object.keys(rig.said).flatMap(rig.acts)).not.toContain('ping');
 });
 
 test('sticky spreads IPv6 clients, and brings each to the same slot whichever worker accepts it', () => {

@@ -46,7 +46,7 @@ test('an update of control alone tells the keeper the new root, and the next con
   const token = rig.token();
   const first = update(rig, '/next', token);
   await rig.turn();
-  expect([first.state, rig.hasMadeWay, asked(rig, 'move')]).toEqual(['pending', true, [{ root: '/next' }]]);
+  expect([first.state, rig.hasMadeWay, asked(rig, 'use-installation')]).toEqual(['pending', true, [{ root: '/next' }]]);
 
   await bootNext(rig);
   const again = update(rig, '/next', token);
@@ -60,7 +60,7 @@ test('an update of control alone tells the keeper the new root, and the next con
     ],
   ]);
   expect(again.result.manager).toMatchObject({ controlPid: process.pid, keeperPid: 1 });
-  expect([rig.spawned().length, rig.launched, asked(rig, 'move').length]).toEqual([2, [], 1]);
+  expect([rig.spawned().length, rig.launched, asked(rig, 'use-installation').length]).toEqual([2, [], 1]);
 });
 
 test('keeper too: it makes way for one of the new installation, which learns what to go back to', async () => {
@@ -71,7 +71,7 @@ test('keeper too: it makes way for one of the new installation, which learns wha
 
   expect(old.requests.at(-1)).toEqual({ verb: 'abdicate', params: {} });
   expect([rig.launched, first.state, rig.hasMadeWay]).toEqual([['/new'], 'pending', true]);
-  expect(asked(rig, 'move')).toEqual([{ root: '/new', before: '/fake' }]);
+  expect(asked(rig, 'use-installation')).toEqual([{ root: '/new', before: '/fake' }]);
 });
 
 test('nothing new: it answers at once, and asks the keeper for nothing', async () => {
@@ -87,7 +87,11 @@ test('an installation that cannot be run replaces nothing', async () => {
   rig.installed['/next'] = new NclustError('ERR_NCLUST_UPDATE_FAILED', 'half an installation');
   const only = update(rig, '/next');
   await rig.turn();
-  expect([only.error?.code, asked(rig, 'move'), rig.hasMadeWay]).toEqual(['ERR_NCLUST_UPDATE_FAILED', [], false]);
+  expect([only.error?.code, asked(rig, 'use-installation'), rig.hasMadeWay]).toEqual([
+    'ERR_NCLUST_UPDATE_FAILED',
+    [],
+    false,
+  ]);
 });
 
 test('a keeper that does not make way: nothing is replaced, and control goes on with it', async () => {
@@ -137,7 +141,7 @@ test('when no keeper can be started at all the command is told, and does not wai
 });
 
 test.each([
-  ['move', '/next', [null]],
+  ['use-installation', '/next', [null]],
   ['abdicate', '/new', ['/new']],
 ])('a keeper that dies when it is asked to %s: the next one is asked, or is the one', async (verb, root, launched) => {
   const rig = await updatable();
@@ -202,7 +206,7 @@ test.each(['/next', '/new'])('two updates to %s at once are one, and both are an
   const tokens = [rig.token(), rig.token()];
   const both = tokens.map((token) => update(rig, root, token));
   await rig.turn();
-  expect([asked(rig, 'move').length, rig.launched.length, both.map(({ error }) => error)]).toEqual([
+  expect([asked(rig, 'use-installation').length, rig.launched.length, both.map(({ error }) => error)]).toEqual([
     1,
     root === '/new' ? 1 : 0,
     [null, null],
@@ -277,7 +281,7 @@ test.each([
 
   update(rig, '/next');
   await rig.turn();
-  expect([asked(rig, 'move').length, rig.hasMadeWay]).toEqual([2, true]);
+  expect([asked(rig, 'use-installation').length, rig.hasMadeWay]).toEqual([2, true]);
   await bootNext(rig);
   expect((await rig.call('list')).notices).toEqual([]);
 });
@@ -287,5 +291,5 @@ test('control says that it can be asked whether it is there, and answers', async
   rig.control.announceReady();
   rig.keeper.ask();
   await rig.turn();
-  expect([asked(rig, 'control-ready').at(-1), asked(rig, 'answer')]).toEqual([{ isAnswering: true }, [{}]]);
+  expect([asked(rig, 'control-ready').at(-1), asked(rig, 'pong')]).toEqual([{ isAnswering: true }, [{}]]);
 });

@@ -30,7 +30,7 @@ export async function createMetricsRig() {
       },
       readHost: () => HOST,
       privateMemory: (pids) => new Map(pids.map((pid) => [pid, { pssBytes: 1, privateBytes: 2 }])),
-      told: async () => new Map(),
+      readAppMetadata: async () => new Map(),
       managerLog: (event, fields) => void rig.events.push({ event, ...fields }),
       onTick: () => {},
     });

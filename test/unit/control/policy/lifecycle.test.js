@@ -74,7 +74,7 @@ test.each(cells)(
           'retire',
           'setTimer',
           'clearTimer',
-          'ask',
+          'ping',
           'admit',
           'park',
           'unpark',
@@ -159,7 +159,7 @@ describe('behind a door', () => {
     });
     expect(through('starting', 'ready', 'timer')(canary)).toMatchObject({
       life: { state: 'soaking' },
-      effects: [{ type: 'ask' }],
+      effects: [{ type: 'ping' }],
     });
     expect(through('starting', 'ready', 'timer', 'answered')(canary)).toMatchObject({
       life: { state: 'entering' },

@@ -159,10 +159,9 @@ export const ANSWERS = {
   }),
   settings: () => ({ settings: [{ key: 'web.listen', value: evil('x'), isSet: true, help: evil('y') }] }),
   ...Object.fromEntries(
-    ['start', 'stop', 'restart', 'reload', 'delete', 'renew', 'scale', 'reset', 'signal', 'resurrect'].map((name) => [
-      name,
-      changed,
-    ]),
+    ['start', 'stop', 'restart', 'reload', 'delete', 'restartFromFile', 'scale', 'reset', 'signal', 'resurrect'].map(
+      (name) => [name, changed],
+    ),
   ),
 };
 

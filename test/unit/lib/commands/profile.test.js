@@ -18,7 +18,7 @@ function contextWith({ profiles, worker = {} }) {
   const answers = /** @type {Record<string, () => object>} */ ({
     list: () => ({ slots: [slotStatus({ pid: process.pid, ...worker })] }),
     profile: () => (profiles.shift() ?? refuse)(),
-    breakIn: () => {
+    openInspector: () => {
       throw new NclustError('ERR_NCLUST_NO_REPLY', 'No debugger gets in.');
     },
   });

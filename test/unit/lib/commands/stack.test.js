@@ -21,7 +21,7 @@ function blocked({ looks, slots = [slotStatus({ pid: slot.pid })] }) {
   const answers = /** @type {Record<string, () => object>} */ ({
     list: () => ({ slots }),
     stack: () => ({ slot, stack: looks.shift() }),
-    breakIn: () => {
+    openInspector: () => {
       throw new NclustError('ERR_NCLUST_NO_REPLY', 'No debugger gets in.');
     },
   });
@@ -51,7 +51,7 @@ test('a worker that answers after a debugger could not get in was held up, and i
     resources: { PipeWrap: 1 },
   });
   expect(said).toEqual([expect.stringMatching(/^"api" \(id 0\) does not answer: .* A debugger goes in/)]);
-  expect(asked).toEqual(['list', 'stack', 'breakIn', 'stack']);
+  expect(asked).toEqual(['list', 'stack', 'openInspector', 'stack']);
 });
 
 test('one that still does not answer is asked no third time', async () => {

@@ -56,6 +56,6 @@ test('keeper and control start each process at the usual score', () => {
     /from 'node:child_process'/.test(code),
   );
   expect(starters.length).toBeGreaterThan(Object.keys(KEEP).length);
-  const others = starters.filter(({ path, code }) => !(path in KEEP) && !code.includes('atUsualOomScore(() =>'));
+  const others = starters.filter(({ path, code }) => !(path in KEEP) && !code.includes('withDefaultOomScore(() =>'));
   expect(others.map(({ path }) => path)).toEqual([]);
 });

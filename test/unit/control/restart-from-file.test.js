@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 
 const renew = (specs, more = {}) =>
-  watch(rig.call('renew', { specs: specs.map((fields) => makeSpec(fields)), file: FILE, ...more }));
+  watch(rig.call('restartFromFile', { specs: specs.map((fields) => makeSpec(fields)), file: FILE, ...more }));
 const alive = (name = 'api') => rig.keeper.alive.filter((child) => child.label.name === name && !child.isRetiring);
 const pids = (name = 'api') => alive(name).map(({ pid }) => pid);
 const appOf = (name = 'api') => rig.control.registry.desired.apps.find((app) => app.spec.name === name);

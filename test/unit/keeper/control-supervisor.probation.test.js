@@ -10,7 +10,7 @@ function watched(doesAnswer) {
   const said = [];
   let asked = 0;
   const probation = watchProbation({
-    ask: () => {
+    ping: () => {
       asked += 1;
       if (doesAnswer(asked)) probation.answered();
     },
@@ -20,7 +20,7 @@ function watched(doesAnswer) {
   return { said, trial: probation };
 }
 
-test('a control that answers is proven after 10 s, and is asked no more', () => {
+test('a control that answers is proven after 10 s, and gets no more pings', () => {
   const { said } = watched(() => true);
   vi.advanceTimersByTime(9_900);
   expect(said).toEqual([]);
@@ -34,7 +34,7 @@ test.each([
   [3, 9_000],
   [9, 15_000],
 ])(
-  'one that does not answer any more after %d questions hangs: five more are asked, and then it is silent',
+  'one that does not answer any more after %d pings hangs: it gets five more pings, and then it is reported as silent',
   (answered, silentAtMs) => {
     const { said } = watched((nth) => nth <= answered);
     vi.advanceTimersByTime(silentAtMs - 100);
