@@ -15,7 +15,7 @@ import { renameRunning } from './state/rename.js';
 /** @import { Instance, Registry } from './state/registry.js' */
 
 /**
- * What each event of the owner loop does: change the records, then plan.
+ * The handler of each event of the owner loop: it changes the records, then plans.
  * @type {{ [T in ControlEvent['type']]: (core: LoopContext, event: any) => void }}
  */
 export const EVENTS = {
@@ -30,7 +30,7 @@ export const EVENTS = {
   adopted: onAdopted,
 };
 
-/** As with a spawn, at most a timer is set. */
+/** These events set a timer at most. */
 const CHANGES_NO_PLAN = new Set(['booted']);
 
 /**
@@ -51,7 +51,7 @@ function onKeeperEvent(context, { event, data }) {
  * @param {Instance} instance
  * @param {string} event
  * @param {object} data
- * @returns {object | null}  Null: the process stated nonsense. The log has it, and control goes on.
+ * @returns {object | null}  Null: the process reported invalid data. The log has the reason.
  */
 function readEvent(context, { instanceId, label }, event, data) {
   try {
@@ -70,8 +70,8 @@ function readEvent(context, { instanceId, label }, event, data) {
 function onSpawned(context, event) {
   const instance = context.registry.instances.get(event.instanceId);
   if (!instance) return adoptUnknown(context, 'spawned', event.instanceId);
-  // Sets a timer and no more: there is nothing to plan. With five hundred instances that halves the
-  // work of their start.
+  // A spawned process needs no plan, only a timer. With five hundred instances this halves the work
+  // of their start.
   markSpawned(context, instance, event);
 }
 
@@ -105,7 +105,7 @@ function onGate(context, { type, instanceId }) {
  * @param {Extract<ControlEvent, { type: 'timer' }>} event
  */
 function onTimer(context, { seat }) {
-  // It may have been made anew from the facts of the next keeper since.
+  // The next keeper's snapshot may have replaced this seat since.
   if (context.registry.seats.get(seat.key) !== seat) return;
   seat.untilMs = null;
   step(context, seat, { type: 'timer' });
@@ -152,8 +152,8 @@ function onAdopted(context, { children, listeners }) {
 }
 
 /**
- * An instance nobody here has asked for: the last act of a control that died. It is adopted, and
- * the plan says what becomes of it.
+ * Adopts an instance that this control did not ask for: a control that died had just started it.
+ * The plan decides whether it stays.
  * @param {LoopContext} context
  * @param {string} event
  * @param {string} instanceId
@@ -161,15 +161,15 @@ function onAdopted(context, { children, listeners }) {
 function adoptUnknown(context, event, instanceId) {
   context.parts.managerLog('unknown-instance', { said: event, instanceId });
   if (event === 'gone') return;
-  // In its place: what is gone since would be taken for something that is there, and nobody would
-  // ever say again that it is not.
+  // Asked in order with the events: otherwise a `gone` that came first would be followed by a
+  // snapshot that still holds the instance, and nothing would ever remove it.
   context.link?.requestInOrder('snapshot', {}, (/** @type {Snapshot} */ { children, listeners }) =>
     context.dispatch({ type: 'adopted', children, listeners }),
   );
 }
 
 /**
- * The apps there is anything to do about, in the list or not.
+ * Names of all apps that may need a plan, also those that are not in the list any more.
  * @param {Registry} registry
  */
 export function allAppNames(registry) {
@@ -179,7 +179,7 @@ export function allAppNames(registry) {
 }
 
 /**
- * What runs of an app goes by what is wanted now, as far as that needs no new process.
+ * Applies changed settings to running instances, where that does not need a new process.
  * @param {LoopContext} context
  * @param {string} name
  */

@@ -1,9 +1,9 @@
-// Knows: how control is put together: its parts, its signals, its boot.
-// Must not: hold policy; each part has a folder.
-// Start at: boot(), then makeParts().
+// Knows: how the parts of control are put together, its signals, its boot. Must not: hold policy;
+// each part has a folder. Start at: boot(), then makeParts().
 //
-// Control's entry: the keeper starts this file, and talks to it over the IPC channel. Each part is
-// built after those that it needs; of two that need each other, the first is handed a function.
+// The keeper starts this file and talks to it over the IPC channel. Each part is built after the
+// parts it needs. If two parts need each other, the first one gets a function that returns the
+// other.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ import { createWeb } from './web/dashboard.js';
 /** @import { Parts } from './keeper-link/tell.js' */
 
 const own = { ...ownInstallation(), digest: controlDigest(ownInstallation().root) };
-// A manager of another version asks this one what it is, before it makes way.
+// A manager of another version asks this one for its version before it makes way.
 if (process.argv[2] === PROBE) {
   writeSync(1, `${JSON.stringify({ version: readVersion(), digest: own.digest })}\n`);
   process.exit(0);
@@ -85,7 +85,7 @@ await boot().catch(async (error) => {
   fail('control-boot-failed', error);
 });
 
-/** Before anything in the home is opened: a link may be in the place of each file. */
+/** Runs before any file of the home is opened, because each of them could be a link. */
 async function refuseExposed() {
   const fault = faultOfHome(paths.home);
   if (!fault) return;
@@ -96,7 +96,7 @@ async function refuseExposed() {
 
 /**
  * @param {Error & { code?: string, hint?: string | null }} error
- * @returns {Promise<void>}  Resolves when the keeper has been notified.
+ * @returns {Promise<void>}  Resolves when the keeper has the message.
  */
 async function tellFatal({ code = 'ERR_NCLUST_INTERNAL', message, hint = null }) {
   const { send } = process;
@@ -122,10 +122,11 @@ async function boot() {
   const api = new ApiServer({ answer: createAnswer(context), clock, managerLog });
   const closeAll = () =>
     Promise.all([context.exports, context.web, api, shippers, foreground].map((part) => part.close()));
-  // Users of PM2 send it after they have rotated log files.
+  // Users of PM2 send SIGUSR2 after they have rotated log files.
   process.on('SIGUSR2', () => reopenLogs(parts));
-  // Only a control that has met a keeper may take the client socket. If ours has died, the home may
-  // have another keeper by now, whose control owns the socket. This one exits when it learns that.
+  // Only a control that has met a keeper may take the client socket. If our keeper has died,
+  // another keeper may own the home by now, and its control owns the socket. This control exits
+  // when it learns that.
   await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process)));
   await api.listen(paths);
   control.announceReady();
@@ -139,7 +140,7 @@ async function boot() {
   });
 }
 
-/** @param {() => Control} control  For later: it needs the logs. */
+/** @param {() => Control} control  Called later, because control needs the logs first. */
 async function openAppLogs(control) {
   const shippers = createShipperPool({
     clock,
@@ -150,7 +151,7 @@ async function openAppLogs(control) {
     clock,
     onGone() {
       managerLog('foreground-gone');
-      void control().end('shutdown'); // Leaving is what follows.
+      void control().end('shutdown'); // This control leaves when all processes have ended.
     },
   });
   const logs = createAppLogs({
@@ -168,13 +169,14 @@ async function openAppLogs(control) {
 /** @param {Parts['logs']} logs */
 function handleProcessEvents(logs) {
   process.title = `nclust control (${paths.home})`;
-  // The next control finds everything in the keeper and in the state file; this one would carry the
-  // fault along.
+  // The next control reads everything from the keeper and the state file. To go on in this process
+  // would keep the fault.
   process.on('uncaughtException', (error) => fail('control-crashed', error));
   process.on('unhandledRejection', (error) => fail('control-crashed', error));
-  // The kernel closes what is open; clients connect again and send their requests again.
+  // The kernel closes the sockets. Clients connect again and repeat their requests.
   process.on('SIGTERM', () => process.exit(0));
-  // Output that was read is in no pipe any more. A compression that is cut off leaves no file.
+  // Output that control has read is not in the pipe any more, so it is written now. A compression
+  // that is cut off leaves no file.
   process.on('exit', () => {
     logs.close();
     void archive.close();

@@ -3,17 +3,17 @@
 // Start at: systemClock(), then processes.js, which reads /proc.
 
 /**
- * Where time comes from. Policy code never calls setTimeout: tests hand in a clock they turn by
+ * The source of time. Policy code never calls setTimeout(): tests pass in a clock that they turn by
  * hand.
  * @typedef {object} Clock
  * @property {() => number} nowMs  Wall clock, in ms.
  * @property {(ms: number, onTime: () => void) => Cancel} after  Calls once.
- * @property {(ms: number, onTime: () => void) => Cancel} every  Calls again and again. Does not
- *   keep the process alive.
+ * @property {(ms: number, onTime: () => void) => Cancel} every  Calls repeatedly. Does not keep the
+ *   process alive.
  */
 
 /**
- * Stops a timer; harmless when it has fired.
+ * Stops a timer. Does nothing if the timer has fired.
  * @typedef {() => void} Cancel
  */
 

@@ -2,15 +2,15 @@ import { setFlagsFromString } from 'node:v8';
 
 /** @import { Clock } from './clock.js' */
 
-/** After a turn that nothing followed for so long, in ms. */
+/** Collect after this long without a turn, in ms. */
 const REST_MS = 2_000;
 
 /**
- * What was allocated to start thirty apps is garbage when they run, and a process at rest collects
- * nothing by itself for minutes: 2 MB of control.
+ * Collects garbage when control is at rest. An idle process does not collect for minutes: after a
+ * start of thirty apps that is 2 MB.
  * @param {Clock} clock
  * @param {() => void} [collect]
- * @returns {() => void}  To be called when something has been done.
+ * @returns {() => void}  To be called after each turn.
  */
 export function createIdleGc(clock, collect = collectNow) {
   let isPlanned = false;
@@ -32,11 +32,11 @@ export function createIdleGc(clock, collect = collectNow) {
 }
 
 /**
- * Takes 10 ms. What is left in half empty pages is moved together: not always, because to read logs
- * would then take a tenth more CPU.
+ * Takes 10 ms. Compacts the heap too, but not on every collection, because reading logs would then
+ * use 10 % more CPU.
  */
 function collectNow() {
-  // A keeper of an earlier version starts control without it.
+  // A keeper of an earlier version starts control without --expose-gc.
   if (!globalThis.gc) return;
   setFlagsFromString('--compact-on-every-full-gc');
   globalThis.gc();

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Watches how often the kernel has killed a process for memory.
+ * Counts the processes that the kernel has killed for memory.
  * @typedef {object} OomWatch
- * @property {() => boolean} hasGrown  Since it was last asked or refreshed.
+ * @property {() => boolean} hasGrown  Since the last call or refresh.
  * @property {() => void} refresh
  */
 

@@ -1,26 +1,25 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * The kernel walks through all mappings of the process for it, and holds them meanwhile: half a
- * millisecond and more.
+ * The kernel walks through all mappings of a process and locks them for half a millisecond or more.
  */
 const EVERY_MS = 10_000;
 
-/** Of so many processes in one look. */
+/** Processes that one call reads. */
 const READS_MAX = 8;
 
 /** @typedef {{ pssBytes: number | null, privateBytes: number | null }} PrivateMemory */
 
 /**
- * @typedef {(pids: number[]) => Map<number, PrivateMemory>} ReadPrivateMemory  As far as it is
- *   known; who asks again knows more.
+ * @typedef {(pids: number[]) => Map<number, PrivateMemory>} ReadPrivateMemory  The values known so
+ *   far. Further calls read more processes.
  */
 
 /** @type {PrivateMemory} */
 const UNKNOWN = { pssBytes: null, privateBytes: null };
 
 /**
- * What is a process's own, for those that somebody looks at.
+ * Reads the private memory of processes that a client looks at.
  * @param {() => number} nowMs
  * @param {(pid: number) => PrivateMemory} [read]
  * @returns {ReadPrivateMemory}
@@ -50,6 +49,6 @@ export function readRollup(pid) {
       [...text.matchAll(pattern)].reduce((total, [, kb]) => total + Number(kb) * 1024, 0);
     return { pssBytes: sum(/^Pss:\s+(\d+) kB/gm), privateBytes: sum(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm) };
   } catch {
-    return UNKNOWN; // It ended meanwhile, is another user's, or the system does not tell.
+    return UNKNOWN; // The process has exited, belongs to another user, or the system does not report it.
   }
 }

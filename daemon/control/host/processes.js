@@ -7,31 +7,31 @@ import { readRollup } from './private-memory.js';
 /** @import { Reading } from '../metrics/usage.js' */
 
 /**
- * One process.
+ * A row of the process table.
  * @typedef {object} ProcRow
  * @property {number} pid
  * @property {number} ppid
  * @property {number} rssBytes
- * @property {string} start  With the pid it is an identity.
+ * @property {string} start  Together with the pid it identifies the process.
  * @property {number} ownTicks  CPU, in hundredths of a second.
- * @property {number} waitedTicks  Of the children that have ended.
+ * @property {number} waitedTicks  CPU of children that have exited.
  */
 
-/** USER_HZ is 100 on every Linux that Node runs on. */
+/** USER_HZ is 100 on every Linux that Node.js runs on. */
 const TICK_OF_CPU_MS = 10;
 
 /** Longer than any line of /proc/PID/stat. */
 const buffer = Buffer.allocUnsafe(2_048);
 
 /**
- * Into one buffer, and without a stat of the file before: a third of what readFileSync() takes.
+ * Reads into one buffer, without a stat() before: a third of the time of readFileSync().
  * @param {number | 'self'} pid
- * @returns {ProcRow | null}  Null when it has ended.
+ * @returns {ProcRow | null}  Null if the process has exited.
  */
 export function readProcRow(pid) {
   const text = readLine(`/proc/${pid}/stat`);
   if (text === null) return null;
-  // The name in parentheses may itself hold spaces and parentheses: proc(5).
+  // The name in parentheses may contain spaces and parentheses: proc(5).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ', 22);
   return {
     pid: Number(pid),
@@ -43,19 +43,19 @@ export function readProcRow(pid) {
   };
 }
 
-/** @returns {ProcRow[]}  Of everything that runs. */
+/** @returns {ProcRow[]}  All processes. */
 function readProcTable() {
   return readdirSync('/proc').flatMap((entry) => (isPid(entry) ? (readProcRow(Number(entry)) ?? []) : []));
 }
 
 /**
- * Open descriptors of a process.
+ * Counts the open descriptors of a process.
  * @param {number} pid
- * @returns {number | null}  Null when it has ended, or is another user's.
+ * @returns {number | null}  Null if it has exited or belongs to another user.
  */
 export function countFds(pid) {
   try {
-    // Linux 6.2 tells their number as the size of the folder.
+    // Since Linux 6.2 the size of the folder is their number.
     return statSync(`/proc/${pid}/fd`).size || readdirSync(`/proc/${pid}/fd`).length;
   } catch {
     return null;
@@ -69,7 +69,7 @@ function readLine(path) {
     fd = openSync(path, 'r');
     return buffer.toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, 0));
   } catch {
-    return null; // It ended meanwhile, or it is not ours to read.
+    return null; // The process has exited, or we may not read it.
   } finally {
     if (fd !== -1) closeSync(fd);
   }
@@ -83,7 +83,9 @@ function isPid(entry) {
 
 let knownPageBytes = 0;
 
-/** Of this machine: Node does not tell, but it tells in bytes what the system tells in pages. */
+/**
+ * Node.js does not report the page size, but it reports in bytes what the system reports in pages.
+ */
 function pageBytes() {
   if (knownPageBytes === 0) {
     const text = readLine('/proc/self/statm') ?? '0 1';
@@ -93,26 +95,25 @@ function pageBytes() {
 }
 
 /**
- * @typedef {{ pid: number, ppid: number, rssBytes: number, start: string }} Row  `start` and the
- *   pid are an identity; empty where the system does not tell.
+ * @typedef {{ pid: number, ppid: number, rssBytes: number, start: string }} Row  `start` and pid
+ *   identify the process; empty if the system does not report it.
  */
 
 /** @typedef {{ bytes: number, pids: number[] }} Tree */
 
 /**
- * How much the processes below each of these pids take together, themselves included. One that is
- * gone is missing.
+ * Sums up the memory of each process and its descendants. A process that has exited is missing.
  * @typedef {(pids: number[]) => Promise<Map<number, Tree>>} ReadTrees
  */
 
 /**
- * Reads the whole process table at once, however many trees are asked for. What left its family by
- * a double fork is still counted when it was seen in it before.
+ * Reads the whole process table once for all trees. A process that left its tree by a double fork
+ * still counts if an earlier call saw it there.
  * @returns {ReadTrees}
  */
 export function createTreeReader() {
   /**
-   * By root: who was seen below it, with their identities.
+   * By root: the processes seen below it, with their identities.
    * @type {Map<number, Map<number, string>>}
    */
   let seen = new Map();
@@ -130,10 +131,10 @@ export function createTreeReader() {
 }
 
 /**
- * What processes take that share their pages: forks of one another are counted for less than the
- * sum of them. Costs a walk through all their mappings.
+ * Memory of processes that share pages. Forks of one another count for less than the sum of their
+ * RSS. Walks through all their mappings.
  * @param {number[]} pids
- * @returns {number | null}  In bytes. Null where the system does not tell.
+ * @returns {number | null}  In bytes. Null if the system does not report it.
  */
 export function sharedBytes(pids) {
   let sum = 0;
@@ -155,13 +156,13 @@ async function fromPs() {
 }
 
 /**
- * The whole process table is read for at most this part of the time: on a machine with ten thousand
- * processes not every second.
+ * Share of time spent on reading the whole process table: on a machine with ten thousand processes
+ * it is not read every second.
  */
 const SCAN_SHARE = 0.01;
 
 /**
- * Reads processes with everything below them; one that is gone is missing.
+ * Reads processes together with their descendants. A process that has exited is missing.
  * @param {object} [o]
  * @param {(pid: number) => ProcRow | null} [o.readRow]
  * @param {() => ProcRow[]} [o.readTable]
@@ -173,19 +174,18 @@ export function createProcTreeReader({
   readTable = readProcTable,
   nowMono = () => performance.now(),
 } = {}) {
-  /** By root: who was seen below it. @type {Map<number, Map<number, string>>} */
+  /** By root: the processes seen below it. @type {Map<number, Map<number, string>>} */
   let families = new Map();
   let nextScanMono = -Infinity;
 
   /**
-   * Scans known trees as well: lookAtNew() asks for new roots alone, and the known ones must stay
-   * known.
+   * Scans known trees as well, because measureNew() asks for new roots only.
    * @param {number[]} roots
    */
   function scan(roots) {
     const beganMono = nowMono();
     const table = readTable();
-    // A pid that is used again is another process.
+    // A pid that is in use again is another process.
     const known = table.flatMap(({ pid, start }) => (families.get(pid)?.get(pid) === start ? pid : []));
     const trees = treesOf(table, [...new Set([...known, ...roots])], families);
     nextScanMono = nowMono() + (nowMono() - beganMono) / SCAN_SHARE;
@@ -198,7 +198,7 @@ export function createProcTreeReader({
 
   /**
    * @param {number} root
-   * @returns {ProcRow[]}  Those that were there at the last scan.
+   * @returns {ProcRow[]}  Members at the last scan that still run.
    */
   function familyOf(root) {
     const members = [...(families.get(root) ?? [])].flatMap(([pid, start]) => {
@@ -258,7 +258,7 @@ export function treesOf(rows, pids, seen) {
         byPid.get(known)?.start === start ? (byPid.get(known) ?? []) : [],
       );
       const members = new Set([root, ...strays]);
-      // A set that grows while it is walked is walked to its new end.
+      // A loop over a set also visits what is added during the loop.
       for (const member of members) for (const child of children.get(member.pid) ?? []) members.add(child);
       return [[pid, [...members]]];
     }),

@@ -3,11 +3,11 @@ import { readRegular, Unfit } from '../../../lib/shared/host/read-regular.js';
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { Clock } from './clock.js' */
 
-/** On a disk that hangs, in ms. */
+/** Limit for a disk that hangs, in ms. */
 const READ_MS = 5_000;
 
 /**
- * For a file that is read with the rights of the user of an app, by the code of the error.
+ * Hints by error code, for a file that is read with the rights of an app's user.
  * @type {Record<string, string>}
  */
 const HINTS = {
@@ -20,12 +20,13 @@ const HINTS = {
 };
 
 /**
- * Reads a file that somebody else looks after, off the thread of control.
+ * Reads a file that somebody else may change, off the main thread.
  * @param {string} file
  * @param {{ maxBytes: number, clock: Clock, user: User | null }} o
  * @returns {Promise<
  *   { bytes: Buffer, fault: null } | { bytes: null, fault: string, hint: string | null }
- * >}  The fault in words that follow the path. The hint: what to do, if it is clear. Never rejects.
+ * >}  `fault` follows the path in a sentence. `hint` says what to do, if that is clear. Never
+ *   rejects.
  */
 export async function readWhole(file, { maxBytes, clock, user }) {
   /** @type {() => void} */

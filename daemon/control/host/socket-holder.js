@@ -2,20 +2,20 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 
-/** A look reads a link for each descriptor of each process: 5,000 descriptors took 17 ms. */
+/** A search reads a link for each descriptor of each process: 5,000 descriptors took 17 ms. */
 const LOOK_MAX_MS = 50;
-/** Any app can make control look, so control looks at most this often. */
+/** Any app can cause a search, so control searches at most this often. */
 const LOOK_EVERY_MS = 1_000;
 
-/** Tables of the kernel, and the state there of a socket that holds its port. */
+/** Tables of the kernel, and the state of a socket that holds its port. */
 const TCP = { tables: ['tcp', 'tcp6'], state: '0A' };
 const UDP = { tables: ['udp', 'udp6'], state: '07' };
 
 /** @typedef {(failure: ListenFailure) => { pid: number, command: string } | null} FindHolder */
 
 /**
- * Finds the process that holds an address that an app could not have. Linux only. Control cannot
- * see the descriptors of other users unless it is root.
+ * Finds the process that holds the address of a failed listen(). Linux only. Unless control is
+ * root, it cannot see the descriptors of other users.
  * @param {{ nowMs: () => number }} clock
  * @returns {FindHolder}
  */
@@ -70,7 +70,7 @@ function holdersOf(port, table, wanted) {
 /**
  * @template T
  * @param {() => T} look
- * @param {T} otherwise  It has ended since, or is another user's.
+ * @param {T} otherwise  Used if the process has exited or belongs to another user.
  */
 function read(look, otherwise) {
   try {

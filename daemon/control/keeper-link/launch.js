@@ -10,21 +10,22 @@ import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../../../lib/shared/host/daem
 const REPORT_FD = 3;
 
 /**
- * From its start until it listens, and from there until it answers: each takes a fifth of a second,
- * and a slow disk may take its time.
+ * Limit from its start until it listens, and again until it answers. Each takes 0.2 s on a fast
+ * disk.
  */
 const HANGS_MS = 10_000;
 
 /**
- * Starts the next keeper when the one before died under control.
+ * Starts the next keeper when the previous one died.
  * @param {object} o
  * @param {Installation} o.from
  * @param {Record<string, string>} o.env  The whole environment.
  * @param {number} o.logFd  nclust.log, open for appending.
- * @param {() => void} o.onHeld  Another keeper owns the home.
- * @param {(error: unknown) => void} o.onFailed  It could not take the home; its channel closes too.
- * @returns {Promise<Port>}  Resolves when it owns the home and listens to us. Rejects when the
- *   process could not be created, ended before, or hung and was ended.
+ * @param {() => void} o.onHeld  Called if another keeper owns the home.
+ * @param {(error: unknown) => void} o.onFailed  Called if the new keeper could not take the home.
+ *   Its channel closes too.
+ * @returns {Promise<Port>}  Resolves when the keeper owns the home and reads its channel. Rejects
+ *   if the process could not be created, exited, or hung and was killed.
  */
 export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
   const child = spawn(from.node, [...DAEMON_NODE_ARGS, join(from.root, 'daemon/keeper/main.js')], {
@@ -45,22 +46,22 @@ export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
       if (held) onHeld();
       else if (error) onFailed(error);
     });
-  // A channel that closes while a handle waits to be acknowledged never says 'disconnect' (Node 20
-  // to 26). The exit is the same news.
+  // If a channel closes while a handle waits for its acknowledgement, 'disconnect' is never emitted
+  // (Node.js 20 to 26). The exit means the same.
   child.once('exit', () => child.emit('disconnect'));
   endWhenItHangs(child);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => reject(new Error(`The keeper ended at once (${signal ?? code}).`)));
-    // Not before it says so: Node reads a channel while modules are still being loaded. Should we
-    // be killed then, a socket that was sent would be open in that keeper and belong to nobody, and
-    // its address could not be bound again.
+    // Resolves only after the keeper's first message. Node.js reads a channel while modules still
+    // load: a socket sent that early would stay open in the keeper if we were killed, and its
+    // address could not be bound again.
     child.once('message', () => resolve(/** @type {Port} */ (/** @type {unknown} */ (child))));
   });
 }
 
 /**
- * Nobody else would ever look at it, and the next one can be started only when it is gone.
+ * No one else would end a keeper that hangs, and the next one can start only when it is gone.
  * @param {ChildProcess} child
  */
 function endWhenItHangs(child) {

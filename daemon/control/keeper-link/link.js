@@ -1,8 +1,8 @@
-// Knows: the conversation with the keeper: requests, events, how the next keeper is launched.
-// Must not: import anything of the keeper, or decide what to ask it.
-// Start at: createKeeperLink(), then session.js, which outlives a keeper; tell.js asks it.
+// Knows: the conversation with the keeper: requests, events, how the next keeper is launched. Must
+// not: import anything of the keeper, or decide what to ask it. Start at: createKeeperLink(), then
+// session.js, which outlives a keeper; tell.js asks it.
 //
-// So the shapes of daemon/keeper/protocol.js stand here a second time.
+// Because of that, this file repeats the shapes of daemon/keeper/protocol.js.
 
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 
@@ -21,7 +21,7 @@
  */
 
 /**
- * What the keeper knows about a process.
+ * The state of a process, as the keeper reports it.
  * @typedef {object} ChildSnapshot
  * @property {string} instanceId
  * @property {string} app
@@ -29,8 +29,8 @@
  * @property {number} pid
  * @property {'cluster' | 'fork' | 'exec'} mode
  * @property {number} startedAtMs
- * @property {number | null} [bootedAtMs]  Null: not yet. Missing: an earlier version of the keeper,
- *   which does not know.
+ * @property {number | null} [bootedAtMs]  Null: not booted yet. Missing: an earlier keeper, which
+ *   does not report it.
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {Address[]} addresses
@@ -38,11 +38,11 @@
  * @property {boolean} isReady
  * @property {boolean} isRetiring
  * @property {boolean} isAdopted
- * @property {boolean} [isGated]  Missing: an earlier version of the keeper, which has no gate.
+ * @property {boolean} [isGated]  Missing: an earlier keeper, which has no gate.
  * @property {boolean} [isParked]
  * @property {Exit | null} exit
  * @property {boolean} isGone
- * @property {unknown} [report]  The last one of its agent, when it is gone.
+ * @property {unknown} [report]  Last report of its agent, once the process is gone.
  */
 
 /** @typedef {{ address: string, port: number, family: string }} Address */
@@ -58,17 +58,16 @@
  * @property {{ app: string, scope?: string }[]} listeners
  * @property {Record<string, unknown>} notes
  * @property {boolean} [isTerminating]
- * @property {string} [digest]  Of its code.
+ * @property {string} [digest]  Of the keeper's code.
  * @property {string} [root]  The installation that control is started from.
- * @property {string | null} [refusedRoot]  One that control was to be started from, and did not
- *   run.
+ * @property {string | null} [refusedRoot]  An installation whose control did not run.
  * @property {'unready' | 'crashed' | 'silent' | null} [refusedWhy]
  */
 
 /**
  * @typedef {object} KeeperLink
  * @property {(verb: string, params: object, handle?: unknown) => Promise<any>} request  Rejects
- *   with a KeeperRefusal or, when the keeper is gone, a KeeperLost.
+ *   with a KeeperRefusal, or with a KeeperLost if the keeper is gone.
  * @property {(
  *   verb: string,
  *   params: object,
@@ -80,7 +79,7 @@
  * @property {() => void} close  Stops listening. Open requests stay unanswered.
  */
 
-/** The keeper said no. */
+/** The keeper refused the request. */
 export class KeeperRefusal extends Error {
   /** @param {{ code?: string, message?: string }} error */
   constructor({ code = 'EUNKNOWN', message = 'the keeper gave no reason' }) {
@@ -90,7 +89,7 @@ export class KeeperRefusal extends Error {
   }
 }
 
-/** The keeper died before it answered. */
+/** The keeper exited before it answered. */
 export class KeeperLost extends Error {
   constructor() {
     super('The keeper is gone.');
@@ -101,11 +100,11 @@ export class KeeperLost extends Error {
 const VERSION = 1;
 
 /**
- * Requests and events over an IPC channel, whichever side started the other.
+ * Sends requests and receives events over an IPC channel, in either direction.
  * @param {Port} port
  * @param {object} o
  * @param {(event: string, data: any, handle: unknown) => void} o.onEvent
- * @param {() => void} o.onLost  Once, after all open requests were rejected.
+ * @param {() => void} o.onLost  Called once, after all open requests were rejected.
  * @returns {KeeperLink}
  */
 export function createKeeperLink(port, { onEvent, onLost }) {
@@ -136,7 +135,7 @@ export function createKeeperLink(port, { onEvent, onLost }) {
     onLost();
   }
 
-  /** A failed send means the channel is closed; 'disconnect' says so too and is what acts. */
+  /** If a send fails, the channel is closed, and the 'disconnect' handler deals with that. */
   const ignoreSendError = () => {};
 
   /**
@@ -153,7 +152,8 @@ export function createKeeperLink(port, { onEvent, onLost }) {
 
   port.on('message', onMessage);
   port.on('disconnect', onDisconnect);
-  // It died before we met: the event is past. What is asked in this turn is rejected with the rest.
+  // The keeper exited before this link existed, so 'disconnect' will not come. Requests made in
+  // this turn are rejected with the others.
   if (port.connected === false) queueMicrotask(onDisconnect);
   return {
     request(verb, params, handle) {

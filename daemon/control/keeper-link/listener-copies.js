@@ -1,13 +1,13 @@
 /** @import { Port } from './link.js' */
 
 /**
- * Keeps a copy of every listening socket the keeper holds. Control never accepts on them: as long
- * as it has them, the sockets outlive the keeper.
+ * Keeps a copy of every listening socket of the keeper, so that the sockets outlive the keeper.
+ * Control never accepts on them.
  * @typedef {object} ListenerCopies
- * @property {(data: { key: string }, handle: any) => void} keep  Closes the copy it had.
+ * @property {(data: { key: string }, handle: any) => void} keep  Closes an earlier copy.
  * @property {(key: string) => void} drop
- * @property {(port: Port) => Promise<void>} handOver  Gives them all to a new keeper; resolves when
- *   it has them, or is gone.
+ * @property {(port: Port) => Promise<void>} handOver  Sends all copies to a new keeper. Resolves
+ *   when it has them or is gone.
  */
 
 /** @returns {ListenerCopies} */
@@ -32,8 +32,7 @@ export function createListenerCopies() {
       const given = [...kept.values()].map(({ data, handle }, at) =>
         send(port, { v: 1, id: -1 - at, verb: 'inherit', params: data }, handle),
       );
-      // Handles that wait for the one before to be acknowledged are dropped without a word when the
-      // channel closes.
+      // When the channel closes, Node.js silently drops handles that wait for an acknowledgement.
       const gone = new Promise((resolve) => void port.on('disconnect', () => resolve(undefined)));
       if (port.connected !== false) await Promise.race([Promise.all(given), gone]);
     },
@@ -48,7 +47,7 @@ export function createListenerCopies() {
  */
 function send(port, message, handle) {
   return new Promise((resolve) => {
-    // A failure means that this keeper is gone as well, which the link will notice.
+    // If this fails, the keeper is gone, which the link will notice.
     port.send(message, handle, {}, () => resolve());
   });
 }

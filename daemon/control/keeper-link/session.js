@@ -6,23 +6,25 @@ import { tell } from './tell.js';
 /** @import { ChildSnapshot, Port, Snapshot } from './link.js' */
 /** @import { LoopContext } from './tell.js' */
 
-/** How long after a failed launch of a keeper the session tries again, in ms. */
+/** Pause before a failed launch of a keeper is retried, in ms. */
 const RELAUNCH_MS = 1_000;
 
 /**
- * The owner loop, as far as the session knows it.
+ * The part of the owner loop that the session uses.
  * @typedef {object} Loop
- * @property {() => Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>} introduce  Has the first
- *   conversation with a keeper, over the link of the core. Rejects with KeeperLost.
- * @property {(snapshot: Snapshot, orphans: ChildSnapshot[]) => void} onMet  Adopts what runs.
- * @property {() => void} onLost  Forgets what the keeper reported, and holds.
- * @property {(event: string, data: any) => void} onEvent  Of the keeper, except for its listeners.
+ * @property {() => Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>} introduce  Exchanges
+ *   state with a keeper over the link of the context. Rejects with KeeperLost.
+ * @property {(snapshot: Snapshot, orphans: ChildSnapshot[]) => void} onMet  Adopts the running
+ *   processes.
+ * @property {() => void} onLost  Drops events of the old keeper, and holds.
+ * @property {(event: string, data: any) => void} onEvent  Called for all events of the keeper
+ *   except those about listeners.
  * @property {() => void} hold  Lets events wait.
  * @property {() => void} resume  Handles the events that wait.
  */
 
 /**
- * Control's relation to its keeper. It outlives each keeper, and decides nothing about apps.
+ * Control's connection to its keeper. It outlives each keeper and decides nothing about apps.
  *
  *     meet -----> link -> introduce -> onMet
  *                                        |  the keeper dies
@@ -36,9 +38,9 @@ export class KeeperSession {
   #listenerCopies = createListenerCopies();
   /** @type {Snapshot | null} */
   #snapshot = null;
-  /** Clients can connect, which the next keeper has to know too. */
+  /** Clients can connect. The next keeper has to know that too. */
   #isReady = false;
-  /** No further keeper is launched. */
+  /** Do not launch another keeper. */
   #isOver = false;
   /**
    * The installation that the next keeper is started from. Null: our own.
@@ -47,7 +49,7 @@ export class KeeperSession {
   #successor = null;
   /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
   #waitingForNext = [];
-  /** One at a time. @type {Promise<void> | null} */
+  /** At most one runs at a time. @type {Promise<void> | null} */
   #exchange = null;
 
   /**
@@ -59,15 +61,15 @@ export class KeeperSession {
     this.#loop = loop;
   }
 
-  /** The keeper as it was when the session met it. */
+  /** The keeper's state when the session met it. */
   get snapshot() {
     return this.#snapshot;
   }
 
   /**
    * @param {Port} port  To the first keeper.
-   * @returns {Promise<void>}  Resolves when this keeper or, if it dies before that, a later one is
-   *   met.
+   * @returns {Promise<void>}  Resolves when control has met this keeper or, if it dies, a later
+   *   one.
    */
   async meet(port) {
     try {
@@ -75,7 +77,7 @@ export class KeeperSession {
     } catch (error) {
       if (!(error instanceof KeeperLost)) throw error;
     }
-    // The session goes on trying to start one, and has logged why it could not.
+    // The session keeps trying to start a keeper, and has logged why it failed.
     for (let isMet = false; !isMet;)
       isMet = await this.waitForNext().then(
         () => true,
@@ -83,7 +85,7 @@ export class KeeperSession {
       );
   }
 
-  /** Reports to this keeper, and to each that follows, that clients can connect. */
+  /** Reports to this keeper and to all later ones that clients can connect. */
   announceReady() {
     this.#isReady = true;
     tell(this.#context, 'control-ready', { isAnswering: true });
@@ -100,8 +102,8 @@ export class KeeperSession {
   }
 
   /**
-   * @returns {Promise<void>}  Resolves when the next keeper is met. Rejects when none can be
-   *   started from our own installation; the session goes on trying.
+   * @returns {Promise<void>}  Resolves when control has met the next keeper. Rejects if none can be
+   *   started from our own installation; the session keeps trying.
    */
   waitForNext() {
     return new Promise((resolve, reject) => {
@@ -111,8 +113,8 @@ export class KeeperSession {
 
   /**
    * @param {Installation} successor
-   * @returns {Promise<void>}  As waitForNext(). Rejects with a KeeperRefusal when this keeper does
-   *   not make way, with a KeeperLost when there is none at the moment.
+   * @returns {Promise<void>}  Like waitForNext(). Rejects with a KeeperRefusal if this keeper does
+   *   not make way, with a KeeperLost if there is no keeper at the moment.
    */
   exchange(successor) {
     this.#exchange ??= this.#abdicate(successor).finally(() => {
@@ -121,7 +123,7 @@ export class KeeperSession {
     return this.#exchange;
   }
 
-  /** Has the keeper exit too: this session is over. */
+  /** Makes the keeper exit too, and ends this session. */
   leave() {
     this.#isOver = true;
     return this.#context.link?.request('leave', {});
@@ -135,8 +137,8 @@ export class KeeperSession {
 
   /**
    * @param {Port} port
-   * @returns {Promise<void>}  Rejects with KeeperLost when this keeper dies before the introduction
-   *   is over; #meetNext() has begun then.
+   * @returns {Promise<void>}  Rejects with KeeperLost if the keeper dies during the introduction;
+   *   #meetNext() is running then.
    */
   async #meet(port) {
     this.#context.link = createKeeperLink(port, {
@@ -153,7 +155,7 @@ export class KeeperSession {
     const { link } = this.#context;
     if (!link) throw new KeeperLost();
     this.#successor = successor;
-    this.#loop.hold(); // A keeper that is about to leave loses what it is asked for.
+    this.#loop.hold(); // A keeper that is about to leave would lose the requests.
     try {
       await link.request('abdicate', {});
     } catch (error) {
@@ -178,8 +180,8 @@ export class KeeperSession {
   }
 
   /**
-   * The keeper died; its children live on. The next one gets the sockets before anything else, so
-   * that no connection is refused.
+   * Called when the keeper died; its children live on. Sends the sockets to the next keeper first,
+   * so that no connection is refused.
    */
   async #meetNext() {
     const { parts } = this.#context;
@@ -197,7 +199,7 @@ export class KeeperSession {
       if (this.#isReady) this.announceReady();
       for (const { resolve } of this.#waitingForNext.splice(0)) resolve();
     } catch (error) {
-      if (error instanceof KeeperLost) return; // Its own loss has started the next attempt.
+      if (error instanceof KeeperLost) return; // The loss of that keeper has already started the next attempt.
       parts.managerLog('keeper-launch-failed', { message: /** @type {Error} */ (error).message });
       parts.clock.after(RELAUNCH_MS, () => void this.#meetNext());
       if (!successor) for (const { reject } of this.#waitingForNext.splice(0)) reject(error);

@@ -20,7 +20,7 @@ import { slotHistoryOf } from '../state/registry.js';
 /** @import { ChildSnapshot, KeeperLink, Port } from './link.js' */
 
 /**
- * What control is built from. Everything that touches the machine comes in here.
+ * The parts control is built from. Everything that touches the machine is among them.
  * @typedef {object} Parts
  * @property {string} home
  * @property {string} logsFolder
@@ -38,26 +38,26 @@ import { slotHistoryOf } from '../state/registry.js';
  * @property {() => number} cpus
  * @property {(uidsOf: UidsOf) => Orphan[]} findOrphans
  * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: from our own
- *   installation. Rejects when the process could not be created.
+ *   installation. Rejects if the process could not be created.
  * @property {(spec: AppSpec) => AppSpec} withPresentNode  See spawn/preflight.js.
  * @property {(specs: AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
- * @property {(specs: AppSpec[]) => void} checkPresent  Throws it.
+ * @property {(specs: AppSpec[]) => void} checkPresent  Throws ERR_NCLUST_PREFLIGHT.
  * @property {(keeperPid: number) => SystemLimits} systemLimits
  * @property {(exitStatus: number) => void} leave  Ends this process.
- * @property {() => void} makeWay  Ends it at once; clients ask the next control what was not
- *   answered.
- * @property {Own} own  What this process runs from.
+ * @property {() => void} makeWay  Ends this process at once. Clients repeat unanswered requests to
+ *   the next control.
+ * @property {Own} own  The installation of this process.
  * @property {typeof import('../update/installation.js').probe} probe
  */
 
 /**
- * What the parts of the owner loop share.
+ * Shared by the parts of the owner loop.
  * @typedef {object} LoopContext
  * @property {Parts} parts
  * @property {Registry} registry
- * @property {boolean} isExact  False: the list may have lost its last changes, so what runs and is
- *   not in it is left alone.
- * @property {KeeperLink | null} link  Null while there is no keeper.
+ * @property {boolean} isExact  False: the list may have lost its last changes, so processes that
+ *   are not in it are left alone.
+ * @property {KeeperLink | null} link  Null: there is no keeper at the moment.
  * @property {(event: ControlEvent) => void} dispatch
  * @property {EventBus} bus
  */
@@ -75,7 +75,7 @@ import { slotHistoryOf } from '../state/registry.js';
  */
 
 /**
- * Asks the keeper for something whose answer changes nothing here.
+ * Sends a request whose answer changes no records.
  * @param {LoopContext} context
  * @param {string} verb
  * @param {object} params
@@ -83,14 +83,14 @@ import { slotHistoryOf } from '../state/registry.js';
 export function tell(context, verb, params) {
   context.link?.request(verb, params).catch((error) => {
     if (error instanceof KeeperLost) return;
-    // The value of a note holds the last lines of processes, which may hold a password.
+    // A note holds the last lines of processes, which may contain a password.
     const { value: _, ...about } = /** @type {{ value?: unknown }} */ (params);
     context.parts.managerLog('keeper-refused', { verb, params: about, message: error.message });
   });
 }
 
 /**
- * Puts what is remembered about a slot where the next control finds it.
+ * Stores the history of a slot in the keeper, for the next control.
  * @param {LoopContext} context
  * @param {number} id
  */

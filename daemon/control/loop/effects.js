@@ -14,7 +14,7 @@ import { findSlot, slotHistoryOf, openScope, seatOfInstance } from '../state/reg
 /** @import { Instance, Seat } from '../state/registry.js' */
 
 /**
- * How each effect of the lifecycle table is brought about.
+ * Carries out each effect of the lifecycle table.
  * @type {{ [T in Effect['type']]: (core: LoopContext, seat: Seat, effect: any) => void }}
  */
 export const EFFECTS = { spawn, retire, setTimer, clearTimer, ping, admit, park, unpark, ended, bug };
@@ -26,7 +26,7 @@ export const EFFECTS = { spawn, retire, setTimer, clearTimer, ping, admit, park,
 function spawn(context, seat) {
   const { parts, registry } = context;
   const app = findSlot(registry, seat.id)?.app;
-  if (!app) return; // The seat is not wanted any more: the next plan ends it.
+  if (!app) return; // The app was removed, so the next plan ends the seat.
   const history = slotHistoryOf(registry, seat.id);
   history.spawns += 1;
   const spec = parts.withPresentNode(specOf(app, seat.generation));
@@ -47,9 +47,9 @@ function spawn(context, seat) {
 }
 
 /**
- * A process may end as soon as it has begun. Its end must not be heard before the answer: its
- * output would not be read yet, and it would die without its last words. When the keeper is gone,
- * the next one is asked anew, from the wishes.
+ * Asks the keeper for a process. The answer is handled in order with the events, because a process
+ * may exit at once: its output must be read before its exit is handled. If the keeper is gone,
+ * control asks the next one again.
  * @param {LoopContext} context
  * @param {string} instanceId
  * @param {ReturnType<typeof spawnParams>} params
@@ -103,7 +103,7 @@ export function newInstance(instanceId, label) {
  */
 function retire(context, seat, { drain }) {
   const instance = context.registry.instances.get(seat.instanceId ?? '');
-  // One that is just being created is retired when the keeper has said its pid.
+  // A process that is being created is retired as soon as its pid is known.
   if (instance && instance.pid > 0) retireInstance(context, instance, drain);
   else if (instance?.isAwaitingSecrets)
     context.dispatch({
@@ -114,7 +114,7 @@ function retire(context, seat, { drain }) {
 }
 
 /**
- * The one place that asks the keeper to end something.
+ * The only place that asks the keeper to end a process.
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {'handover' | 'finish'} drain
@@ -124,7 +124,8 @@ export function retireInstance(context, { instanceId, label }, drain) {
 }
 
 /**
- * How it is to be ended, as its app says now. The label says how that was when it started.
+ * Returns how to end the process, as its app is configured now. The label has the values of its
+ * start.
  * @param {LoopContext['registry']} registry
  * @param {string} instanceId
  * @param {Instance['label']} label
@@ -165,7 +166,7 @@ function ended(context, seat) {
 }
 
 /**
- * The work of a slot is done: from now on it is not wanted, after a reboot neither.
+ * The program finished its work. Do not restart it, not even after a reboot.
  * @param {LoopContext} core
  * @param {number} id
  */
@@ -174,7 +175,7 @@ export function fulfil({ parts, registry }, id) {
   try {
     parts.store.save(registry.desired);
   } catch (error) {
-    // The note in the keeper says so too; the next change writes it.
+    // The note in the keeper says so too; the next change of the state file includes it.
     parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
   }
 }
@@ -194,10 +195,10 @@ function bug({ parts }, seat, { state, event }) {
   });
 }
 
-// The door through which connections come to an instance.
+// The gate: how connections reach an instance.
 
 /**
- * Whether its event loop runs.
+ * Asks whether the instance's event loop runs.
  * @param {LoopContext} context
  * @param {Seat} seat
  * @param {Extract<Effect, { type: 'ping' }>} effect
@@ -207,7 +208,7 @@ function ping(context, seat, { ms }) {
 }
 
 /**
- * From now on connections come to it.
+ * Opens the gate: connections reach the instance from now on.
  * @param {LoopContext} context
  * @param {Seat} seat
  */
@@ -216,7 +217,7 @@ function admit(context, seat) {
 }
 
 /**
- * No connection comes to it any more; it stays, so that it can be taken back.
+ * Takes the instance out of rotation. It stays alive, so that it can be taken back.
  * @param {LoopContext} context
  * @param {Seat} seat
  */
@@ -228,7 +229,7 @@ function park(context, seat) {
 }
 
 /**
- * It is taken back.
+ * Takes a parked instance back into rotation.
  * @param {LoopContext} context
  * @param {Seat} seat
  */
@@ -237,8 +238,8 @@ function unpark(context, seat) {
 }
 
 /**
- * Asks the keeper for something that an instance has to do, and tells the seat how it went. An
- * instance that has ended says so by itself.
+ * Asks the keeper for something the instance has to do, and reports the outcome to the seat. If the
+ * instance has exited, its own event reports that.
  * @param {LoopContext} core
  * @param {Seat} seat
  * @param {'ping' | 'admit' | 'unpark'} verb
@@ -251,7 +252,7 @@ function request({ link, parts, dispatch }, { instanceId }, verb, more, done) {
     () => dispatch({ type: done, instanceId }),
     (error) => {
       if (error instanceof KeeperLost || error.code === 'ESRCH') return;
-      // An earlier version of the keeper has no gates: there everything is let in that lives.
+      // An earlier keeper has no gates, so each instance that lives is already in rotation.
       if (error.code !== 'ENOSYS') return dispatch({ type: 'silent', instanceId });
       parts.managerLog('keeper-refused', { verb, params: { instanceId }, message: error.message });
       return dispatch({ type: done, instanceId });
@@ -260,11 +261,11 @@ function request({ link, parts, dispatch }, { instanceId }, verb, more, done) {
 }
 
 /**
- * Has an instance wait for its secrets, if there are any that are not at hand. One whose secrets
- * cannot be had is refused, as if the system had done it.
+ * Waits for the secrets of an instance, if they are not at hand. If a secret cannot be read, the
+ * instance is refused, as if the system had refused to create it.
  * @param {LoopContext} context
  * @param {{ app: DesiredApp, seat: Seat, spec: AppSpec, instance: Instance }} who
- * @param {(secrets: Values) => void} start  Called at once or later, or never.
+ * @param {(secrets: Values) => void} start  Called at once, later, or never.
  */
 function withSecrets(context, { app, seat, spec, instance }, start) {
   if (Object.keys(spec.secrets).length === 0) return start({});
@@ -274,7 +275,7 @@ function withSecrets(context, { app, seat, spec, instance }, start) {
   const { link } = context;
   const { instanceId } = instance;
   instance.isAwaitingSecrets = true;
-  // It may have been stopped meanwhile, or the keeper has died and everything was asked for anew.
+  // The instance may have been stopped, or the keeper died and control asked for the process again.
   const isAwaited = () => context.link === link && context.registry.instances.get(instanceId) === instance;
   secrets.need(app, seat.generation, spec).then(
     (values) => {

@@ -18,7 +18,7 @@ import { slotHistoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js
 /** @import { RecordedDeath } from '../state/slot-history.js' */
 
 /**
- * The function that takes each event from the keeper.
+ * The handler of each event that the keeper sends.
  * @type {Record<string, (core: LoopContext, instance: Instance, data: any) => void>}
  */
 export const keeperEventHandlers = {
@@ -44,10 +44,10 @@ function booted(context, instance, { atMs }) {
 }
 
 /**
- * A part of its agent is out of action, because something it builds on was replaced.
+ * A part of the agent is out of action, because the app replaced something it uses.
  * @param {LoopContext} context
  * @param {Instance} instance
- * @param {{ part: string, message: string }} data  Of the process.
+ * @param {{ part: string, message: string }} data  From the process.
  */
 function agentFailed(context, { label, instanceId }, { part, message }) {
   context.parts.managerLog('agent-failed', {
@@ -75,7 +75,7 @@ function listening(context, instance, { address, port, family }) {
 
 /**
  * @param {ListenFailure | null} failure
- * @param {Address} where  An instance listens there.
+ * @param {Address} where  The instance listens there now.
  */
 function isPlaceOf(failure, { address, port }) {
   return failure?.port === port && (port > 0 || failure.address === address);
@@ -125,7 +125,7 @@ export function markSpawned(context, instance, { pid, startedAtMs, bootedAtMs = 
 }
 
 /**
- * The process never existed: nothing to forget in the keeper.
+ * The process never existed, so there is nothing to forget in the keeper.
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {string} message
@@ -164,7 +164,7 @@ function exited(context, instance, { code, signal, atMs }) {
   if (instance.exit) return;
   instance.exit = { code, signal, atMs };
   const seat = seatOfInstance(context.registry, instance.instanceId);
-  // Read before the death is written down, so that it has the last words.
+  // Read before the death is recorded, because the record includes the last lines.
   const lastLines = context.parts.logs.drain(instance.instanceId);
   const uptimeMs = Math.max(0, atMs - (instance.startedAtMs ?? atMs));
   if (!hasRecorded(slotHistoryOf(context.registry, instance.label.id), instance.instanceId))
@@ -174,7 +174,7 @@ function exited(context, instance, { code, signal, atMs }) {
 }
 
 /**
- * The listen() that a death is about.
+ * The failed listen() that caused a death.
  * @param {Instance} instance
  */
 function failureOf({ listenFailure, addresses }) {
@@ -219,13 +219,13 @@ function noteDeath(context, instance, seat, lastLines, uptimeMs) {
   noteDied(context, label, death);
   if (isAwaitingAdmission(registry, instance)) excludeSpawn(history, label.spawns);
   // Only unplanned deaths are logged: a stop of five hundred processes is not news. The last lines
-  // of the process are in the log of events only, because people send this log to strangers, and
-  // the lines may hold a password.
+  // of the process are only in the event log, because people send the manager's log to strangers,
+  // and the lines may contain a password.
   if (!circumstances.asked) {
     const { lastLines: _, ...facts } = death;
     parts.managerLog('died', { app: label.name, slot: label.slot, ...facts });
   }
-  // For one that sits in a seat, the seat's step writes the note.
+  // If the instance has a seat, the seat's step writes the note.
   if (!seat) writeNote(context, label.id);
 }
 
@@ -235,7 +235,7 @@ function wasServing({ wasUp, isReady, addresses }) {
 }
 
 /**
- * The last process of the tree is gone: nobody can write to the pipes any more.
+ * The last process of the tree has exited, so nothing can write to the pipes any more.
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {{ report?: unknown }} data
@@ -249,7 +249,7 @@ function gone(context, instance, { report }) {
   registry.instances.delete(instanceId);
   keepServed(history, instanceId, report);
   keepSpent(history, instance, report);
-  // Before the step: its note has to go out before the spawn of a successor does.
+  // Before the step: the note must be sent before a successor is spawned.
   forgetAsked(history, instanceId);
   if (seat?.life.state === 'stopping') step(context, seat, { type: 'gone' });
   else writeNote(context, label.id);
@@ -258,7 +258,7 @@ function gone(context, instance, { report }) {
 }
 
 /**
- * Nothing is left of a slot that is not in the list: its past goes too.
+ * Drops the history of a slot that is not in the list and has no process.
  * @param {LoopContext} context
  * @param {number} id
  */
@@ -281,7 +281,7 @@ export function attachLogs({ parts, registry }, instance) {
 }
 
 /**
- * One process too many for its seat.
+ * Retires an instance whose seat already has another one.
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {'handover' | 'finish'} drain

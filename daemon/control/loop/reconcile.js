@@ -1,6 +1,6 @@
-// Knows: how a plan is carried out: event -> step of a seat -> effects -> the next plan.
-// Must not: hold rules of its own; policy/ has them.
-// Start at: reconcile(), then step.js and effects.js; keeper-events.js has what the keeper reports.
+// Knows: how a plan is carried out: event -> step of a seat -> effects -> the next plan. Must not:
+// hold rules of its own; policy/ has them. Start at: reconcile(), then step.js and effects.js;
+// keeper-events.js handles the keeper's reports.
 import { tell } from '../keeper-link/tell.js';
 import { newLife } from '../policy/seat.js';
 import { plan } from '../policy/plan.js';
@@ -17,22 +17,22 @@ import { step } from './step.js';
 /** @import { Seat, Registry } from '../state/registry.js' */
 
 /**
- * An action may free the next one: a seat that rests is down at once. A plan that needs more rounds
- * than this contradicts itself.
+ * An action may allow the next one: a seat that rests is down at once. A plan that needs more
+ * rounds contradicts itself.
  */
 const MAX_ROUNDS = 10;
 
 /**
- * Brings one app closer to what is wanted, as far as can be done now.
+ * Brings one app closer to its goal, as far as is possible now.
  * @param {LoopContext} context
  * @param {string} name
  */
 export function reconcile(context, name) {
   const { registry } = context;
-  // First: if this is the last act of this control, the next one still sees that it is due.
+  // First, because if this control dies here, the next one still sees that the sockets are due.
   if (isBeingCleared(registry, name)) releaseSockets(context, name);
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    superviseRollout(context, name); // May change what is wanted.
+    superviseRollout(context, name); // May change the desired state.
     const app = findApp(registry.desired, name);
     const actions = plan(goalOf(registry, app), seatsOf(registry, name).map(seatViewOf));
     if (actions.length === 0) break;
@@ -119,7 +119,7 @@ function openSeat(registry, app, id, generation) {
 /**
  * @param {Registry} registry
  * @param {Pick<Seat, 'id' | 'generation' | 'slot' | 'name' | 'spec'>} place
- * @returns {Seat}  Down, and not for long.
+ * @returns {Seat}  In the state `down`, which the caller changes.
  */
 export function addSeat(registry, place) {
   const key = seatKey(place.id, place.generation);
@@ -158,7 +158,7 @@ function stopReason(registry, app, seat) {
 }
 
 /**
- * Closes the listening sockets on which no instance will accept again. Without this, clients of a
+ * Closes the listening sockets on which no instance will accept again. Otherwise clients of a
  * stopped app would wait in the backlog instead of being refused.
  * @param {LoopContext} context
  * @param {string} name
@@ -166,8 +166,7 @@ function stopReason(registry, app, seat) {
 function releaseSockets(context, name) {
   const { registry } = context;
   const app = findApp(registry.desired, name);
-  // Of an app that is not in the list any more the name is known, and another may go on under what
-  // it listened on.
+  // A removed app is known only by name, and another app may use its scope by now.
   const isOwned = app
     ? (/** @type {string} */ scope) => isScopeOf(scope, app)
     : (/** @type {string} */ scope, /** @type {Set<string>} */ names) =>
@@ -191,7 +190,7 @@ function releaseSockets(context, name) {
 }
 
 /**
- * Whether older instances have to be gone before new ones may be there, and are not.
+ * Whether new instances have to wait until all older ones are gone.
  * @param {Registry} registry
  * @param {string} name
  */

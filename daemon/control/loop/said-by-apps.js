@@ -1,5 +1,5 @@
-// Facts that the keeper passes on as a process stated them. The keeper checks them, but a keeper of
-// an earlier version does not, and control meets one during an update.
+// Events whose data came from a process. The keeper checks them, but a keeper of an earlier version
+// does not, and control meets one during an update.
 
 /** @import { Address } from '../keeper-link/link.js' */
 
@@ -7,7 +7,7 @@
 const FAULT_MAX_CHARS = 300;
 
 /**
- * By event: checks its data and returns them. Each throws a TypeError.
+ * By event: checks the data and returns them. Each throws a TypeError.
  * @type {Record<string, (data: any) => object>}
  */
 const READERS = {
@@ -26,7 +26,7 @@ const READERS = {
 /**
  * @param {string} event
  * @param {object} data
- * @returns {object}  Throws a TypeError when a process stated data of another form.
+ * @returns {object}  Throws a TypeError if a process sent data of another form.
  */
 export function readKeeperEvent(event, data) {
   return Object.hasOwn(READERS, event) ? READERS[event](data) : data;

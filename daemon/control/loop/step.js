@@ -12,8 +12,8 @@ import { isWanted, slotHistoryOf } from '../state/registry.js';
 /** @import { Instance, Seat } from '../state/registry.js' */
 
 /**
- * Takes one seat one event further. What the next control would have to know is in the keeper
- * before the effects are.
+ * Applies one event to a seat. The keeper has the note for the next control before the effects
+ * begin.
  * @param {LoopContext} context
  * @param {Seat} seat
  * @param {LifeEvent} event
@@ -46,7 +46,7 @@ export function step(context, seat, event) {
  * @param {Seat} seat
  * @param {Life} before
  * @param {Effect[]} effects
- * @returns {boolean}  Whether there is anything new.
+ * @returns {boolean}  Whether anything changed.
  */
 function remember({ parts, registry }, seat, before, effects) {
   const history = slotHistoryOf(registry, seat.id);
@@ -69,7 +69,7 @@ function markUp(instance) {
   if (instance) instance.wasUp = true;
 }
 
-/** For what still runs of an app that is not in the list any more: the defaults. */
+/** Default policy, for instances of an app that is not in the list any more. */
 function leftBehindPolicy() {
   return checkSpec({ name: 'deleted', kind: 'exec', file: '/', script: '/', cwd: '/' });
 }
