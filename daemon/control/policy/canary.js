@@ -3,19 +3,19 @@ import { allowanceOf, COMING, isUp, mayStop, replace } from './replace.js';
 /** @import { Moves, SeatView, View, Goal } from './plan.js' */
 
 /**
- * The next steps of a guarded rollout: the first seat of a new generation proves it, and until then
- * nothing is taken away. With a higher maxSurge so many are tried at once, each gated and each on
- * its own merit: the first to pass is the canary.
- * @param {View[]} views  Of the slots it is about.
+ * Returns the next steps of a guarded rollout. The first seat of a new generation, the canary,
+ * proves the generation; no old seat stops before that. With a higher maxSurge that many seats are
+ * tried at once, each gated, and the first one that passes is the canary.
+ * @param {View[]} views  Of the slots that take part.
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
 export function replaceGuarded(views, rollout) {
-  // Of a generation that was overtaken before it was up.
+  // Seats of a generation that was superseded before it was up.
   const overtaken = views.flatMap((view) =>
     view.old.filter((seat) => seat.generation !== view.former?.generation && !isUp(seat) && mayStop(seat)),
   );
-  // A reload of some instances may have begun while one of all is under way: each has its own
+  // A reload of some instances may begin while a reload of all is in progress. Each has its own
   // canary.
   const generations = [...new Set(views.map((view) => view.generation))];
   const moves = generations.map((generation) =>
@@ -42,8 +42,7 @@ function movesOf(views, rollout) {
 }
 
 /**
- * The canaries: seats of the new generation, in as many slots as may be there beside others;
- * everything else stays, or comes back.
+ * Starts canaries in as many slots as may have a second seat. All other seats stay or come back.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
@@ -65,8 +64,8 @@ function tryFirst(views, rollout) {
 }
 
 /**
- * Beside a seat that serves; or, where there is no room for that, in a slot that nobody serves, and
- * if all do in the place of one.
+ * Picks a slot for the canary: beside a serving seat if there is room, else in a slot without a
+ * serving seat, else in place of a serving seat.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {{ starts: View[], stops: SeatView[] }}
@@ -78,14 +77,14 @@ function canaryIn(views, rollout) {
   const vacant = views.find((view) => view.old.length === 0);
   if (vacant) return { starts: [vacant], stops: [] };
   const resting = views.find((view) => view.old.every((seat) => seat.state === 'backoff' || seat.state === 'failed'));
-  // One at a time, whatever the numbers allow later.
+  // One at a time, even if the rollout may later stop more at once.
   const isOneLeaving = views.some((view) => view.old.some((seat) => seat.state === 'stopping') && !view.old.some(isUp));
   const taken = resting ?? (!isOneLeaving && allowanceOf(views, rollout) > 0 ? serving[0] : undefined);
   return { starts: [], stops: taken?.old.filter(mayStop) ?? [] };
 }
 
 /**
- * Slots in which one more is tried beside the one that serves.
+ * Returns the slots in which a canary runs beside the serving seat.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  */
@@ -96,8 +95,7 @@ function besideOthers(views, { maxSurge }) {
 }
 
 /**
- * With a rollback window, seats that were replaced while they served are parked. What is left of
- * earlier generations goes.
+ * Parks replaced seats if there is a rollback window. Stops seats that earlier generations left.
  * @param {Moves} moves
  * @param {View[]} views
  * @param {Goal['rollout']} rollout

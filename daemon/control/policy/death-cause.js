@@ -5,28 +5,28 @@
  * @typedef {object} Circumstances
  * @property {number | null} code
  * @property {string | null} signal
- * @property {Asked | null} asked  Who wanted it to end.
- * @property {string | null} signalledBy  The command that sent it a signal.
- * @property {boolean} isOrphan  Of a keeper that died: the next one cannot see how it ends.
+ * @property {Asked | null} asked  Who asked for the end.
+ * @property {string | null} signalledBy  The command that sent a signal to the process.
+ * @property {boolean} isOrphan  Its keeper died, so the next keeper cannot see its exit status.
  * @property {string[]} lastLines  Of stderr.
- * @property {() => boolean} hasOomKillGrown  Whether the kernel has killed something for memory
- *   lately. Asked only after a SIGKILL.
+ * @property {() => boolean} hasOomKillGrown  Whether the kernel has recently killed a process for
+ *   memory. Called only after a SIGKILL.
  */
 
-/** What a process does to itself, as opposed to what somebody sends. */
+/** Signals that a process causes itself, as opposed to signals that another process sends. */
 const OWN_FAULTS = new Set(['SIGSEGV', 'SIGABRT', 'SIGILL', 'SIGBUS', 'SIGFPE', 'SIGTRAP', 'SIGSYS']);
 
 /**
- * V8 prints it before it aborts: "FATAL ERROR: Reached heap limit Allocation failed - JavaScript
+ * V8 prints this before it aborts: "FATAL ERROR: Reached heap limit Allocation failed - JavaScript
  * heap out of memory".
  */
 const HEAP_LIMIT = /JavaScript heap out of memory|invalid (?:array|table) size Allocation failed/;
 
-/** 128 + SIGABRT: what a shell between nclust and node makes of the abort. */
+/** 128 + SIGABRT: a shell between nclust and Node.js reports the abort like this. */
 const ABORTED = 134;
 
 /**
- * Why an instance died.
+ * Returns why an instance died.
  * @param {Circumstances} c
  * @returns {{ cause: DeathCause, by: string | null }}
  */

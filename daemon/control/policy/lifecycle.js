@@ -5,8 +5,8 @@ import { judgeExit } from './restart-policy.js';
 
 /** @import { Asked, Cell, Context, Life, LifeEvent, State, Step } from './seat.js' */
 
-// The only place where the state of a seat changes. State says what is; `want` says what should be.
-// They are never merged.
+// The only place where the state of a seat changes. The state is what exists; `want` is what a user
+// asked for. They are never merged.
 //
 //            start             spawned, booted, ready or old enough
 //     down ---------> starting -----------------------------> up
@@ -48,8 +48,8 @@ export const TABLE = {
 };
 
 /**
- * The events of the gate, in a state that does not wait for them: an answer may come late, when the
- * seat has moved on.
+ * Returns the cells for events of the gate in a state that does not wait for them. An answer may
+ * come late, when the seat is in another state.
  * @param {Cell} late
  */
 function gateEvents(late) {
@@ -57,7 +57,7 @@ function gateEvents(late) {
 }
 
 /**
- * Takes a seat one event further. Pure. An event that cannot happen in a state does not change it
+ * Applies an event to a seat. Pure. An event that cannot happen in a state does not change the seat
  * and is reported as effect `bug`.
  * @param {Life} life
  * @param {LifeEvent} event
@@ -83,8 +83,7 @@ function spawn(life) {
 }
 
 /**
- * The first deadline of an instance: to be ready, or, when it need not say so, the age at which it
- * counts as up.
+ * Sets the first deadline of an instance: to be ready, or the age at which it counts as up.
  * @type {Cell}
  */
 function setBootTimer(life, event, context) {
@@ -94,7 +93,8 @@ function setBootTimer(life, event, context) {
 }
 
 /**
- * How long nothing more may be missing, in ms. An instance that is loading is asked then.
+ * Time after which nothing may be missing any more, in ms. An instance that is still loading is
+ * pinged then.
  * @param {Context} context
  */
 function allowedMs({ policy, readiness }) {
@@ -102,10 +102,7 @@ function allowedMs({ policy, readiness }) {
   return readiness.isLoading ? Math.max(policy.minUptimeMs, policy.listenTimeoutMs) : policy.listenTimeoutMs;
 }
 
-/**
- * A cluster worker that cannot listen has this long to try again, or elsewhere.
- * @type {Cell}
- */
+/** Sets the deadline by which a cluster worker that failed to listen has to listen. @type {Cell} */
 function hurry(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (!readiness.isRefused) return stay(life, event, context);
@@ -115,20 +112,17 @@ function hurry(life, event, context) {
   };
 }
 
-/**
- * It counted as up by its age, before it tried to listen.
- * @type {Cell}
- */
+/** The instance counted as up because of its age, before it tried to listen. @type {Cell} */
 function recheck(life, event, context) {
   const { policy, readiness } = context;
   if (!readiness.isUnheard || readiness.isOnProbation) return stay(life, event, context);
   return { life: { ...life, state: 'starting' }, effects: [{ type: 'setTimer', ms: policy.minUptimeMs }] };
 }
 
-/** An event loop that turns answers sooner. */
+/** An event loop that runs answers sooner. */
 const ANSWER_MS = 1_000;
 
-/** An instance that has nothing else to show is up at the age of minUptime. @type {Cell} */
+/** An instance that has nothing else to prove is up at the age of minUptime. @type {Cell} */
 function setAgeTimer(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (readiness.missing !== null) return stay(life, event, context);
@@ -139,8 +133,8 @@ function setAgeTimer(life, event, context) {
 }
 
 /**
- * The rest of a deadline, in ms. At most all of it: after the wall clock was set back, an adopted
- * instance would have its deadline in the far future.
+ * The rest of a deadline, in ms. At most the whole: if the wall clock was set back, an adopted
+ * instance would otherwise wait for a deadline in the far future.
  * @param {number} totalMs
  * @param {number} sinceMs
  * @param {number} nowMs
@@ -149,7 +143,7 @@ function leftOf(totalMs, sinceMs, nowMs) {
   return Math.min(totalMs, Math.max(0, sinceMs + totalMs - nowMs));
 }
 
-/** Ready, or old enough to count as ready. @type {Cell} */
+/** The instance is ready, or old enough to count as ready. @type {Cell} */
 function admit(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (readiness.gate === 'open') return beUp(life, event, context);
@@ -164,7 +158,7 @@ function admit(life, event, context) {
   };
 }
 
-/** The instance has lived long enough. @type {Cell} */
+/** The canary has lived long enough. @type {Cell} */
 function probe(life, _event, { policy }) {
   return { life, effects: [{ type: 'ping', ms: policy.listenTimeoutMs }] };
 }
@@ -199,7 +193,7 @@ function takeBack(life, _event, { policy }) {
 function overdue(life, event, context) {
   const { readiness, nowMs } = context;
   if (readiness.missing === null) return admit(life, event, context);
-  // The older instances may have begun to listen since, and then this one has to listen too.
+  // The older instances may have begun to listen since. Then this one has to listen too.
   const ageMs = nowMs - (readiness.startedAtMs ?? 0);
   const leftMs = ageMs < 0 ? 0 : allowedMs(context) - ageMs;
   if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };
@@ -207,8 +201,8 @@ function overdue(life, event, context) {
 }
 
 /**
- * An instance that still loads at its deadline, and answers, is up: its main module may be a loop
- * that never ends. Or the module has been loaded since.
+ * An instance that still loads at its deadline and answers is up: its main module may be a loop
+ * that never ends, or the module has finished loading since.
  * @type {Cell}
  */
 function answered(life, event, context) {
@@ -241,10 +235,7 @@ function retire(life, event) {
   };
 }
 
-/**
- * A stop takes the place of a boot timeout, after which the seat would be tried again.
- * @type {Cell}
- */
+/** A stop replaces a boot timeout, after which the seat would start again. @type {Cell} */
 function overrule(life, event, context) {
   return life.asked?.cause === 'boot-timeout' ? retire(life, event, context) : stay(life, event, context);
 }
@@ -254,16 +245,13 @@ function rest(life) {
   return { life: { ...life, state: 'down', asked: null }, effects: [{ type: 'clearTimer' }] };
 }
 
-/**
- * The stop came while the keeper was creating the process, and could not be asked to end it yet.
- * @type {Cell}
- */
+/** The stop came while the keeper was still creating the process. @type {Cell} */
 function retireAtLast(life) {
   const asked = /** @type {Asked} */ (life.asked);
   return { life, effects: [{ type: 'retire', asked, drain: 'finish' }] };
 }
 
-/** The last process of the tree is gone. @type {Cell} */
+/** @type {Cell} */
 function finish(life, event, context) {
   if (life.asked?.cause !== 'boot-timeout' || !context.isWanted) return rest(life, event, context);
   return decideRestart({ ...life, asked: null }, { code: null, isUnstable: true, wasUp: false }, context);
@@ -289,7 +277,7 @@ function decideRestart(life, exit, { policy, readiness, nowMs }) {
   const isDone = verdict.what === 'done' && (isOk || !readiness.isOnProbation);
   const after = { ...life, ...verdict.record, hasFailed: life.hasFailed || !exit.wasUp };
   if (isDone) return { life: { ...after, state: 'down' }, effects: [{ type: 'clearTimer' }, { type: 'ended', isOk }] };
-  // Nothing on trial is tried twice: the rollout decides what follows.
+  // The first failure on probation is final: the rollout decides what follows.
   if (verdict.what === 'failed' || readiness.isOnProbation)
     return { life: { ...after, state: 'failed' }, effects: [{ type: 'clearTimer' }] };
   if (verdict.delayMs === 0)

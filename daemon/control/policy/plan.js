@@ -13,7 +13,7 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * What is wanted of one app.
+ * The desired state of one app.
  * @typedef {object} Goal
  * @property {GoalSlot[]} slots
  * @property {RolloutPace} rollout
@@ -28,15 +28,15 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * What there is: every seat of the app that is not down.
+ * A seat of the app that is not down.
  * @typedef {object} SeatView
  * @property {number} id  Of its slot.
  * @property {number} generation
  * @property {Exclude<State, 'down'>} state
- * @property {boolean} hasFailed  It has crashed before it was up.
- * @property {boolean} isClosing  It is stopping and takes the app's listening sockets with it
- *   (stop, delete).
- * @property {boolean} comesBack  It is stopping only to be tried again (boot timeout).
+ * @property {boolean} hasFailed  It crashed before it was up.
+ * @property {boolean} isClosing  It is stopping, and its listening sockets close too (stop,
+ *   delete).
+ * @property {boolean} comesBack  It is stopping only to start again (boot timeout).
  */
 
 /**
@@ -47,7 +47,7 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * @typedef {object} View  One slot that should be up.
+ * @typedef {object} View  A slot that should be up, with its seats.
  * @property {number} id
  * @property {number} generation
  * @property {GoalSlot['former']} former
@@ -62,13 +62,14 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * The steps that bring what is closer to what is wanted. Pure and level-triggered: called again
- * after every change, it goes on from wherever things stand.
+ * Returns the next steps from the current state towards the goal. Pure and level-triggered: callers
+ * run it again after every change.
  *
  * A slot is available while one of its seats is up. A seat of an older generation that is up is
- * taken down first (maxUnavailable) or replaced first (maxSurge), within these numbers, and never
- * while a seat of the new generation is not up. Seats that serve nobody are replaced at no charge.
- * A guarded rollout touches nothing before the first seat of the new generation, its canary, is up.
+ * stopped first (maxUnavailable) or replaced first (maxSurge), within these numbers, and never
+ * while a seat of the new generation is not up. Seats that do not serve are replaced without
+ * counting. A guarded rollout stops nothing before the first seat of the new generation, its
+ * canary, is up.
  * @param {Goal} goal
  * @param {SeatView[]} seats
  * @returns {Action[]}
@@ -81,7 +82,7 @@ export function plan(goal, seats) {
   const moves = movesFor(views, goal.rollout);
   const parks = moves.parks ?? [];
   const stops = [...unwanted, ...moves.stops];
-  // A new instance that asks for a socket which a leaving one still holds would get EADDRINUSE.
+  // If a leaving instance still holds a socket, a new one would get EADDRINUSE for it.
   const isInTheWay = (/** @type {SeatView} */ seat) =>
     seat.isClosing || (goal.rollout.isClearedFirst === true && slots.get(seat.id)?.generation !== seat.generation);
   const starts = seats.some(isInTheWay) ? [] : moves.starts;

@@ -2,8 +2,7 @@
 /** @import { Moves, SeatView, View, Goal } from './plan.js' */
 
 /**
- * The next steps in replacing older seats by those of the generation that is wanted, within the
- * numbers of the rollout.
+ * Returns the next steps that replace older seats, within the limits of the rollout.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
@@ -12,8 +11,7 @@ export function replace(views, rollout) {
   const free = views.filter((view) => !view.current && !view.old.some(isUp));
   const serving = views.filter((view) => !view.current && view.old.some(isUp));
   const idle = free.flatMap((view) => view.old.filter(mayStop));
-  // What is not up beside one that is wanted serves nobody: the rest of a rollout that was given
-  // up.
+  // A seat that is not up beside a wanted one does not serve: an abandoned rollout left it.
   const useless = views
     .filter((view) => view.current && !view.former && !isUp(view.current))
     .flatMap((view) => view.old.filter((seat) => COMING.has(seat.state)));
@@ -26,15 +24,15 @@ export function replace(views, rollout) {
     .slice(surge.length)
     .slice(0, allowanceOf(counted, rollout))
     .flatMap((view) => view.old.filter(mayStop));
-  // A slot whose older seats are still ending waits for them: stop first means that the old one is
+  // A slot waits until its older seats have ended, because "stop first" means that the old one is
   // gone.
   const vacant = free.filter((view) => view.old.every((seat) => seat.state === 'backoff' || seat.state === 'failed'));
   return { stops: [...idle, ...useless, ...relieved, ...taken], starts: [...vacant, ...surge] };
 }
 
 /**
- * The same where nothing of the new generation may be there together with anything older: all of
- * that goes at once. The plan holds back the starts until then.
+ * Stops all older seats at once, for an app whose generations must not run together. The plan holds
+ * back the starts until they are gone.
  * @param {View[]} views
  * @returns {Moves}
  */
@@ -43,8 +41,8 @@ export function clearFirst(views) {
 }
 
 /**
- * Whether a slot is broken, and nothing is wanted anew of it: who restarts another one by its id
- * does not wait for it.
+ * Whether a slot is broken and not part of this change. A restart of another slot does not wait for
+ * it.
  * @param {View} view
  * @param {View[]} views
  */
@@ -56,7 +54,7 @@ function isBystander({ generation, current }, views) {
 }
 
 /**
- * How many replacements may be started beside a serving seat.
+ * The number of replacements that may start beside a serving seat.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  */
@@ -68,19 +66,19 @@ function surgeLeft(views, { maxSurge }) {
 }
 
 /**
- * How many serving seats may be taken down before their replacement is there.
+ * The number of serving seats that may stop before their replacement is up.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  */
 export function allowanceOf(views, { maxSurge, maxUnavailable }) {
   if (views.some((view) => view.current && !isUp(view.current))) return 0;
   const unavailable = views.filter((view) => !(view.current && isUp(view.current)) && !view.old.some(isUp)).length;
-  // With neither surge nor absence allowed nothing could ever be replaced.
+  // With both numbers at 0, no seat could ever be replaced.
   const allowed = maxSurge === 0 ? Math.max(1, maxUnavailable) : maxUnavailable;
   return Math.max(0, allowed - unavailable);
 }
 
-/** On the way up. @type {Set<State>} */
+/** States on the way up. @type {Set<State>} */
 export const COMING = new Set(['starting', 'soaking', 'entering']);
 
 /** @param {SeatView} seat */

@@ -1,16 +1,16 @@
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
-/** The first pause after an unstable exit, where none was chosen, in ms. */
+/** Default for the first pause after an unstable exit, in ms. */
 const BACKOFF_MS = 100;
 
 /** The longest pause between two attempts, in ms. */
 export const BACKOFF_MAX_MS = 15_000;
 
-/** Unstable exits are counted inside this sliding window, in ms. */
+/** Unstable exits count within this sliding window, in ms. */
 const BUDGET_WINDOW_MS = 10 * 60_000;
 
 /**
- * The part of a spec that decides what follows an exit.
+ * The fields of a spec that decide what follows an exit.
  * @typedef {Pick<
  *   AppSpec,
  *   | 'autorestart' | 'maxRestarts' | 'restartDelayMs' | 'backoffMs' | 'minUptimeMs'
@@ -22,7 +22,7 @@ const BUDGET_WINDOW_MS = 10 * 60_000;
  * What the restart policy remembers about a seat.
  * @typedef {object} Record
  * @property {number} streak  Unstable exits in a row.
- * @property {number[]} unstableAtMs  When the unstable exits inside the window were.
+ * @property {number[]} unstableAtMs  Times of the unstable exits within the window.
  */
 
 /**
@@ -36,14 +36,14 @@ const BUDGET_WINDOW_MS = 10 * 60_000;
  * The pause before attempt n + 1 after n unstable exits in a row: the base, doubling, at most 15 s.
  * @param {number} n  From 1.
  * @param {number} baseMs  0 switches the pause off.
- * @returns {number} ms
+ * @returns {number}  In ms.
  */
 export function backoffMs(n, baseMs) {
   return Math.min(BACKOFF_MAX_MS, baseMs * 2 ** (n - 1));
 }
 
 /**
- * What follows the end of an instance nobody asked to end.
+ * Decides what follows when an instance has exited without a request.
  * @param {Policy} policy
  * @param {Record} record
  * @param {{ isUnstable: boolean, code: number | null }} exit  `code` is null after a signal, which
@@ -61,7 +61,7 @@ export function judgeExit(policy, record, { isUnstable, code }, nowMs) {
 }
 
 /**
- * A restart delay without a back-off of the user's own turns the default back-off off.
+ * A restart delay switches the default back-off off, unless the user has set a back-off.
  * @param {Policy} policy
  */
 function firstPauseMs({ backoffMs: given, restartDelayMs }) {

@@ -1,7 +1,6 @@
 /** @import { Policy } from './restart-policy.js' */
 
-// The words of the lifecycle table: what a seat remembers, which events it gets, and which effects
-// follow.
+// The types of the lifecycle table: the memory of a seat, its events, and its effects.
 
 export const STATES = /** @type {const} */ ([
   'down',
@@ -21,7 +20,7 @@ export const STATES = /** @type {const} */ ([
  * Why a seat is being retired, and who asked.
  * @typedef {object} Asked
  * @property {'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'orphan' | 'boot-timeout'} cause
- * @property {string | null} by  Of a boot timeout: what was missing.
+ * @property {string | null} by  For a boot timeout: what was missing.
  */
 
 /**
@@ -34,7 +33,7 @@ export const STATES = /** @type {const} */ ([
  *   waiting `start` reports it.
  */
 
-/** @returns {Life}  Of a seat before its first event. */
+/** @returns {Life}  The life of a seat before its first event. */
 export function newLife() {
   return { state: 'down', asked: null, streak: 0, unstableAtMs: [], hasFailed: false };
 }
@@ -72,10 +71,8 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'exited', code: number|null, uptimeMs: number}
  *   | {type: 'gone'}
  *   | {type: 'timer'}
- *   | {type: 'listenFailed'}} LifeEvent
- *
- * booted: the instance has evaluated its main module. answered, silent: its event loop did or did
- * not answer when it was asked. admitted: connections come to the instance.
+ *   | {type: 'listenFailed'}} LifeEvent  booted: the instance has evaluated its main module.
+ *   answered, silent: its event loop did or did not answer a ping. admitted: the gate is open.
  */
 
 /**
@@ -88,11 +85,10 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'park'}
  *   | {type: 'unpark'}
  *   | {type: 'ended', isOk: boolean}
- *   | {type: 'bug', state: State, event: string}} Effect
- *
- * spawn: ask the keeper for an instance. ask: whether its event loop answers within `ms`. ended:
- * the program has done its work, or may not be tried again; the slot is not wanted any more. There
- * is no effect for the children of an instance that exited by itself: the keeper ends them unasked.
+ *   | {type: 'bug', state: State, event: string}} Effect  spawn: ask the keeper for an instance.
+ *   ping: ask whether its event loop answers within `ms`. ended: the program has finished its work,
+ *   or must not restart; the slot is not wanted any more. No effect ends the children of an
+ *   instance that exited: the keeper ends them without a request.
  */
 
 /**
@@ -104,20 +100,20 @@ export const EVENTS = /** @type {const} */ ([
  */
 
 /**
- * How much a guarded rollout asks of an instance before connections come to it.
+ * What an instance has to do before connections reach it.
  * @typedef {object} Readiness
  * @property {boolean} isOnProbation  The first failure is final.
- * @property {'open' | 'gated' | 'canary'} gate  canary: the instance has to live for a while and to
- *   answer before it is let in. gated: it is let in when it is ready.
+ * @property {'open' | 'gated' | 'canary'} gate  canary: the instance is admitted after it has lived
+ *   for a while and answered. gated: it is admitted when it is ready.
  * @property {string | null} missing  What it has to do besides living. Null: nothing.
- * @property {boolean} isLoading  All that is missing is the end of its main module, which may have
- *   none: a loop at the top level of an ES module.
- * @property {boolean} isUnheard  A cluster worker that has tried to listen, failed, and listens
- *   nowhere.
- * @property {boolean} isRefused  It has, and another process has the address or only root may use
- *   it: no fault of an address that this machine does not have, as programs meet that try each one.
+ * @property {boolean} isLoading  Only the end of its main module is missing. That may never come,
+ *   with a loop at the top level of an ES module.
+ * @property {boolean} isUnheard  A cluster worker whose listen() failed and that does not listen
+ *   anywhere.
+ * @property {boolean} isRefused  Another process has the address, or only root may use it. False if
+ *   this machine does not have the address, because some programs try several addresses.
  * @property {number | null} startedAtMs
- * @property {number | null} bootedAtMs  Since when its age counts.
+ * @property {number | null} bootedAtMs  Its age counts from here.
  */
 
 /** @typedef {{ life: Life, effects: Effect[] }} Step */

@@ -1,6 +1,6 @@
-// Knows: what a control that starts finds: its keeper, running processes, orphans.
-// Must not: start what is not wanted, or end what may be wanted.
-// Start at: introduce() in meet-keeper.js, then adopt().
+// Knows: how control takes over what exists when it starts: its keeper, processes, orphans. Must
+// not: start what is not wanted, or end what may be wanted. Start at: introduce() in
+// meet-keeper.js, then adopt().
 import { writeNote } from '../keeper-link/tell.js';
 import { EFFECTS, fulfil, newInstance } from '../loop/effects.js';
 import { attachLogs, forgetSlot, retireSurplus } from '../loop/keeper-events.js';
@@ -22,9 +22,9 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 /** @typedef {{ event: 'exited' | 'gone', instanceId: string, data: object }} News */
 
 /**
- * Makes records of what runs already, as if control had been there all the time: called when
- * control starts, and when a new keeper has taken over the orphans of a dead one. What has happened
- * meanwhile is then told as events, in `news`.
+ * Makes records of the running processes, as if control had always been there. Called when control
+ * starts, and when a new keeper has taken over the orphans of a dead one. `news` holds events for
+ * what happened in between.
  * @param {LoopContext} context
  * @param {ChildSnapshot[]} children
  * @returns {{ news: News[], names: Set<string> }}
@@ -33,7 +33,7 @@ export function adopt(context, children) {
   const known = children.flatMap((fact) => instanceOf(context, fact) ?? []);
   known.sort((a, b) => a.instance.label.spawns - b.instance.label.spawns || a.fact.startedAtMs - b.fact.startedAtMs);
   const seated = known.flatMap(({ instance, fact }) => seatInstance(context, instance, fact) ?? []);
-  // What a new instance has to show is measured by the old ones, so these come first.
+  // The readiness of a new instance depends on the old ones, so these come first.
   seated.sort((a, b) => a.seat.generation - b.seat.generation);
   for (const one of seated) resume(context, one);
   restore(context);
@@ -52,7 +52,7 @@ export function adopt(context, children) {
 function instanceOf(context, fact) {
   const written = /** @type {Label | null} */ (fact.label);
   if (context.registry.instances.has(fact.instanceId) || typeof written?.id !== 'number') return null;
-  // It may have been written before the app was renamed.
+  // The label may be older than the last rename of the app.
   const label = { ...written, name: findSlot(context.registry, written.id)?.app.spec.name ?? written.name };
   const { pid, startedAtMs, addresses, isReady, isAdopted, outPipe, errPipe } = fact;
   const isStray = isLost(context, label.id);
@@ -81,8 +81,8 @@ function instanceOf(context, fact) {
 }
 
 /**
- * Whether the list may have lost the slot of something that runs. Nothing new may get its id then,
- * or two apps would share one past.
+ * Whether the list may have lost the slot of a running process. Then its id must stay unused, or
+ * two apps would share one history.
  * @param {LoopContext} context
  * @param {number} id
  */
@@ -102,19 +102,19 @@ function isLost(context, id) {
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {ChildSnapshot} fact
- * @returns {Seated | null}  Null when it sits nowhere.
+ * @returns {Seated | null}  Null if it gets no seat.
  */
 function seatInstance(context, instance, fact) {
   const { registry } = context;
   const history = slotHistoryOf(registry, instance.label.id);
   const asked = endReason(history, fact);
   if (!asked) forgetAsked(history, instance.instanceId);
-  // It died, and that was dealt with: the seat has moved on without it.
+  // The exit was handled before: the seat has moved on.
   if (fact.exit && !asked && hasRecorded(history, instance.instanceId)) return null;
   if (instance.isStray) return null;
   if (asked?.cause === 'orphan' && !isOld(context, instance)) return null;
   if (fact.isAdopted && instance.isParked && !fact.exit && !asked) {
-    // It cannot be taken back: no socket can be passed to an orphan.
+    // It cannot be taken back, because no socket can be passed to an orphan.
     retireSurplus(context, instance, 'handover');
     return null;
   }
@@ -132,7 +132,7 @@ function seatInstance(context, instance, fact) {
 }
 
 /**
- * Why an instance is being retired. A note without a retirement is the last act of a control that
+ * Returns why an instance is being retired. A note without a retirement comes from a control that
  * died between the two.
  * @param {SlotHistory} history
  * @param {ChildSnapshot} fact
@@ -142,8 +142,7 @@ function endReason(history, { instanceId, exit, isRetiring }) {
 }
 
 /**
- * Whether a newer generation takes its place, so that "orphan" is the reason of a rollout and not
- * of a process too many.
+ * Whether a newer generation replaces the instance. If not, it is a surplus process.
  * @param {LoopContext} core
  * @param {Instance} instance
  */
@@ -171,14 +170,14 @@ function resume(context, { seat, instance, fact, asked }) {
     return;
   }
   if (seat.life.state !== 'starting') return;
-  // An orphan was serving before its keeper died; it will not say it again.
+  // An orphan was serving before its keeper died, and will not report that again.
   if (isReady(context.registry, seat) || fact.isAdopted || (fact.exit && instance.wasUp))
     step(context, seat, { type: 'ready' });
   else step(context, seat, { type: 'spawned', startedAtMs: fact.startedAtMs });
 }
 
 /**
- * One that was started behind a gate and is not there any more has been let in: it has passed.
+ * An instance that was started behind a gate and is not gated any more has passed its probation.
  * @param {Instance} instance
  * @param {ChildSnapshot} fact
  * @returns {'starting' | 'up' | 'parked'}
@@ -211,8 +210,8 @@ function newsOf({ instanceId, exit, isGone, report }) {
 }
 
 /**
- * Seats that have no process: those in back-off go on waiting, those that failed stay so, and work
- * that is done stays done.
+ * Restores seats without a process: a seat in back-off goes on waiting, a failed one stays failed,
+ * and finished work stays finished.
  * @param {LoopContext} context
  */
 function restore(context) {
@@ -247,7 +246,7 @@ function restore(context) {
  * @param {number} leftMs
  */
 function wait(context, seat, leftMs) {
-  // No longer than the policy could have asked for, should the wall clock have been set back.
+  // If the wall clock was set back, the wait is still at most what the policy allows.
   const ms = Math.min(Math.max(0, leftMs), Math.max(BACKOFF_MAX_MS, seat.spec?.restartDelayMs ?? 0));
   EFFECTS.setTimer(context, seat, { type: 'setTimer', ms });
 }

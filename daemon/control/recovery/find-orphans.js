@@ -3,18 +3,19 @@ import { join, sep } from 'node:path';
 
 /** @import { Stats } from 'node:fs' */
 
-/** Of the kernel's process times; fixed at 100 on every architecture Node runs on. */
+/** Unit of process times in /proc: 100 on every architecture that Node.js runs on. */
 const TICKS_PER_SECOND = 100;
 
 /** The set-uid bit of a mode: the program runs as its owner. */
 const SET_UID = 0o4000;
 
 /**
- * A process that a keeper which is dead had started.
+ * A process that a dead keeper had started.
  * @typedef {object} Orphan
  * @property {string} instanceId
  * @property {number} pid
- * @property {string} startTicks  Field 22 of /proc/PID/stat: with the pid it is an identity.
+ * @property {string} startTicks  Field 22 of /proc/PID/stat: with the pid it identifies the
+ *   process.
  * @property {number} startedAtMs
  * @property {string} name  Of its app.
  * @property {number} id  Of its slot.
@@ -27,22 +28,22 @@ const SET_UID = 0o4000;
  */
 
 /**
- * The users that a slot runs as, in any generation; an entry null: the manager's own. Null: there
- * is no such slot.
+ * The users that a slot runs as, in any generation. An entry null: the manager's own user. Null:
+ * there is no such slot.
  * @typedef {(id: number) => (number | null)[] | null} UidsOf
  */
 
 /**
- * Finds them by the marker every instance and all its children carry in their environment; a pid
- * alone is no identity. The main process of an instance is the one whose parent does not carry the
- * marker too. Any user of the machine can give a process the marker, so see isOurs().
+ * Finds orphans by the marker that every instance and all its children carry in their environment,
+ * because a pid alone does not identify a process. The main process of an instance is the one whose
+ * parent has no marker. Any user of the machine can set the marker, so see isOurs().
  * @param {object} o
  * @param {string} o.home
  * @param {string} o.run  The folder of the keeper's pipes.
  * @param {UidsOf} o.uidsOf
  * @param {number} [o.ownUid]
  * @param {string} [o.proc]
- * @returns {Orphan[]}  Empty where there is no /proc.
+ * @returns {Orphan[]}  Empty if there is no /proc.
  */
 export function findOrphans({ home, run, uidsOf, ownUid = process.getuid?.() ?? 0, proc = '/proc' }) {
   const marked = list(proc)
@@ -56,20 +57,20 @@ export function findOrphans({ home, run, uidsOf, ownUid = process.getuid?.() ?? 
   const orphans = new Map();
   for (const process of mains.sort((a, b) => Number(a.startTicks) - Number(b.startTicks))) {
     const instanceId = marker(process) ?? '';
-    // Children whose parent has died are mains too; the keeper finds them by the marker when the
-    // first one is retired.
+    // A child whose parent has died also looks like a main process. The keeper finds such children
+    // by the marker when it retires the first one.
     if (!orphans.has(instanceId)) orphans.set(instanceId, describe(process, { instanceId, bootMs, run, proc }));
   }
   return [...orphans.values()];
 }
 
 /**
- * Whether a keeper of this home started the process, or one of its ancestors. A process that has a
- * pipe of the keeper proves it, because only the keeper can open its pipes: such a process may have
- * changed its user since. The keeper gives each pipe to the user of its app, so the owner of the
- * pipe shows whether the slot in the marker can be right: an app must not pass for one of another
- * user. Without a pipe the user of the process decides. A set-uid program does not count then,
- * because a stranger can run sudo, which runs as root while it asks for the password.
+ * Whether a keeper of this home started the process or one of its ancestors. A pipe of the keeper
+ * proves it, because only the keeper can open its pipes; the process may have changed its user
+ * since. The keeper gives each pipe to the user of its app. So the pipe's owner shows whether the
+ * slot in the marker can be right: an app must not pass for an app of another user. Without a pipe
+ * the user of the process decides. A set-uid program does not count then, because any user can run
+ * sudo, which runs as root while it asks for the password.
  * @param {Process} process
  * @param {{ uids: ReturnType<UidsOf>, ownUid: number, run: string, proc: string }} o
  */
@@ -81,7 +82,7 @@ function isOurs({ pid }, { uids, ownUid, run, proc }) {
     const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(join(proc, String(pid), 'status'), 'utf8'))?.[1];
     return isOfSlot(Number(uid)) && (statSync(join(proc, String(pid), 'exe')).mode & SET_UID) === 0;
   } catch {
-    return false; // It has ended, or it is not ours to look at.
+    return false; // It has exited, or we may not read it.
   }
 }
 
@@ -124,15 +125,15 @@ function list(proc) {
  * @param {string} proc
  * @param {number} pid
  * @param {string} home
- * @returns {Process | null}  Null when it carries no marker of this home, is a zombie, or is not
- *   ours to look at.
+ * @returns {Process | null}  Null if it has no marker of this home, is a zombie, or may not be
+ *   read.
  */
 function readMarked(proc, pid, home) {
   try {
     const env = parseEnv(readFileSync(join(proc, String(pid), 'environ'), 'utf8'));
     if (!env.has('NCLUST_INSTANCE') || env.get('NCLUST_HOME') !== home) return null;
     const stat = readFileSync(join(proc, String(pid), 'stat'), 'utf8');
-    // The name in parentheses may hold spaces and parentheses itself.
+    // The name in parentheses may contain spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? null : { pid, ppid: Number(fields[1]), startTicks: fields[19], env };
   } catch {
@@ -172,7 +173,7 @@ function findPipe(proc, pid, fd, run) {
 }
 
 /**
- * In a mount namespace of its own a process can have another file at the same path.
+ * In its own mount namespace a process can have another file at the same path.
  * @param {Stats} one
  * @param {Stats} other
  */

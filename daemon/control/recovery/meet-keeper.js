@@ -6,8 +6,7 @@ import { takeOverOrphans } from './take-over-orphans.js';
 /** @import { LoopContext } from '../keeper-link/tell.js' */
 
 /**
- * The first conversation with a keeper: what does it know, and what does it have to be told. The
- * records are empty afterwards, but for the past of the slots.
+ * Exchanges state with a keeper. Afterwards the records are empty, except for the history of slots.
  * @param {LoopContext} context  Its link leads to the keeper.
  * @returns {Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>}  Rejects with KeeperLost.
  */
@@ -21,7 +20,7 @@ export async function introduce(context) {
 }
 
 /**
- * A keeper that has notes knows the past of the slots; one that has none is told.
+ * Takes the history of slots from a keeper that has notes, or sends it to one that has none.
  * @param {LoopContext} context
  * @param {Record<string, unknown>} notes
  */
@@ -36,7 +35,7 @@ function exchangeNotes(context, notes) {
 }
 
 /**
- * Empties the records before they are made anew from facts. Pipes of what lives on stay open.
+ * Empties the records before they are filled again. Pipes of living instances stay open.
  * @param {LoopContext} core
  * @param {Set<string>} alive  Instance ids.
  */

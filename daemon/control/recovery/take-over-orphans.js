@@ -11,19 +11,19 @@ import { findSlot } from '../state/registry.js';
 /** @import { Instance, Label, Registry } from '../state/registry.js' */
 /** @import { Orphan, UidsOf } from './find-orphans.js' */
 
-/** The note that says: this keeper's control has looked for orphans of an earlier one. */
+/** The key of the note that control has looked for orphans of an earlier keeper. */
 const SOUGHT = 'orphans-sought';
 
 /**
- * Hands the processes that a dead keeper left behind to this one, once in its life, and marks their
- * apps for replacement. The wish is on disk before the first process changes hands: a control that
- * dies in between leaves a next one that does the rest.
+ * Hands the processes of a dead keeper over to this keeper, once in its life, and marks their apps
+ * for replacement. The mark is on disk before the first process changes hands: if this control dies
+ * in between, the next one does the rest.
  * @param {LoopContext} context
  * @param {object} o
  * @param {Record<string, unknown>} o.notes  The keeper's.
  * @param {ChildSnapshot[]} o.children  The keeper's own.
  * @param {Map<string, Instance>} o.known  What this control knew before its keeper died.
- * @returns {Promise<ChildSnapshot[]>}  Those that were taken over.
+ * @returns {Promise<ChildSnapshot[]>}  The processes that were taken over.
  */
 export async function takeOverOrphans(context, { notes, children, known }) {
   if (notes[SOUGHT]) return [];
@@ -63,7 +63,7 @@ function uidsOf(app) {
 function labelOf({ parts, registry }, orphan, known, nth) {
   if (known) return known.label;
   const found = findSlot(registry, orphan.id);
-  // Older than any generation, and different for each: two orphans of one slot are two seats.
+  // Older than any generation, and different for each one: two orphans of one slot need two seats.
   const generation = -nth;
   if (found && isOf(found.app, orphan))
     return labelFor(
@@ -74,7 +74,7 @@ function labelOf({ parts, registry }, orphan, known, nth) {
   return {
     name: orphan.name,
     slot: 0,
-    id: -1 - nth, // No slot's.
+    id: -1 - nth, // Not the id of a slot.
     generation,
     spawns: 0,
     scope: orphan.name,
@@ -85,8 +85,8 @@ function labelOf({ parts, registry }, orphan, known, nth) {
 }
 
 /**
- * An id may have been another app's, where the list was lost. One that was renamed has had any name
- * since it began.
+ * Whether an orphan belongs to an app. If the list was lost, the id may have belonged to another
+ * app. An app that was renamed may have had any name since it started.
  * @param {DesiredApp} app
  * @param {Orphan} orphan
  */
@@ -116,7 +116,7 @@ function replaceLater({ parts, registry }, ids) {
 }
 
 /**
- * A reload that was under way is begun again, guarded as it was: its new code may be bad.
+ * Starts a reload again that was in progress, guarded as before, because its new code may be bad.
  * @param {Registry} registry
  * @param {DesiredApp} app
  * @param {number[]} ids
@@ -125,8 +125,8 @@ function renewed(registry, app, ids) {
   if (!app.rollout.isGuarded) return renew(registry.desired, ids, app.by, 'orphan').desired;
   return reload(registry.desired, ids, app.by, {
     change: (spec) => spec,
-    // With a rollback window it is still on trial what has come up of it: what the slots were
-    // before is wanted again, should the next ones fail.
+    // During a rollback window the new instances are still on probation: if the next ones fail, the
+    // slots go back to the previous generation.
     isUp: (id, generation) => !app.rollout.windowMs && isUp(registry, id, generation),
     isBeside: ({ spec }) => spec.kind === 'node',
   }).desired;
@@ -137,7 +137,7 @@ function renewed(registry, app, ids) {
  * @param {Orphan} orphan
  * @param {Label} label
  * @param {Instance | undefined} known
- * @returns {Promise<ChildSnapshot | null>}  Null when it has died meanwhile.
+ * @returns {Promise<ChildSnapshot | null>}  Null if it has exited.
  */
 async function take(context, orphan, label, known) {
   const { instanceId, pid, startTicks, startedAtMs, outPipe, errPipe } = orphan;

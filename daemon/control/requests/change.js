@@ -15,12 +15,12 @@ import { select } from '../state/selectors.js';
 /** @import { Registry } from '../state/registry.js' */
 /** @import { Receipt } from './outcome.js' */
 
-// Steps that every request for a change is made of: which slots and apps it is about, what new
-// processes need, whether the system can run them, and what the receipt lists. Methods and triggers
-// build on this folder, so it imports neither.
+// The steps of every request for a change: which slots and apps it affects, what new processes
+// need, whether the system can run them, and what the receipt lists. Methods and triggers use this
+// folder, so it imports neither.
 
 /**
- * What a request needs to work out its change.
+ * The parts that a request uses to work out its change.
  * @typedef {object} ChangeContext
  * @property {Control} control
  * @property {Parts} parts
@@ -38,7 +38,7 @@ export function selectIds(desired, targets) {
 /**
  * @param {Desired} desired
  * @param {string[]} names
- * @returns {number[]}  Ids of all slots of these apps. Names that are not in the list are left out.
+ * @returns {number[]}  Ids of all slots of these apps. Skips names that are not in the list.
  */
 export function findSlotIds(desired, names) {
   return names.flatMap((name) => findApp(desired, name)?.slots.map(({ id }) => id) ?? []);
@@ -47,7 +47,7 @@ export function findSlotIds(desired, names) {
 /**
  * @param {Pick<Desired, 'apps'>} desired
  * @param {number[]} ids
- * @returns {AppSpec[]}  Of the apps that have at least one of these slots.
+ * @returns {AppSpec[]}  Specs of the apps that have at least one of these slots.
  */
 export function specsOf({ apps }, ids) {
   return apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id))).map((app) => app.spec);
@@ -72,12 +72,12 @@ export function rolloutFacts(registry) {
 }
 
 /**
- * Reads env files, secrets and git checkouts of apps that are about to begin a new generation.
- * Reads nothing for a request that is sent again, because its first copy has read everything.
+ * Reads env files, secrets and git checkouts of apps that are about to start a new generation.
+ * Reads nothing for a repeated request, because its first copy has read everything.
  * @param {ChangeContext} context
  * @param {string} token
  * @param {(desired: Desired) => AppSpec[]} choose
- * @returns {Promise<SpawnInputs>}  Rejects as Environment.read does; then nothing was changed.
+ * @returns {Promise<SpawnInputs>}  Rejects like Environment.read(); then nothing was changed.
  */
 export async function readSpawnInputs({ control, parts }, token, choose) {
   if (control.hasSeen(token)) return NOTHING_FRESH;
@@ -88,7 +88,7 @@ export async function readSpawnInputs({ control, parts }, token, choose) {
 
 /**
  * @param {ChangeContext} context
- * @param {string} what  "Start": how the message begins.
+ * @param {string} what  How the message begins, e.g. "Start".
  * @param {Change} change  Throws ERR_NCLUST_PREFLIGHT if the system has no room for its processes.
  */
 export function assertCapacity({ control: { registry, keeper }, parts }, what, change) {

@@ -1,6 +1,6 @@
-// Knows: what a request promised: receipt, progress, outcome; the start of a reload.
-// Must not: remember what happened: it looks at how things stand.
-// Start at: outcomeOf(), then waiters.js; reload.js begins a reload for users and triggers.
+// Knows: what a request promised: receipt, progress, outcome; the start of a reload. Must not:
+// remember what happened: it looks at the current state only. Start at: outcomeOf(), then
+// waiters.js; reload.js begins a reload for users and triggers.
 import { adviceOn, describeDeath } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
@@ -11,8 +11,9 @@ import { findSlot, hasProcess, slotHistoryOf, occupiedSlots, seatsOfSlot } from 
 /** @import { Registry } from '../state/registry.js' */
 
 /**
- * What a mutation has promised. It is written into the state file with the change itself, so that a
- * request that is sent again, to this control or to the next one, is waited for and not done twice.
+ * What a mutation has promised. The state file holds it together with the change itself. So if the
+ * same request comes again, to this control or the next one, control waits for it and does not do
+ * it twice.
  * @typedef {object} Receipt
  * @property {string} token
  * @property {string} method
@@ -20,25 +21,27 @@ import { findSlot, hasProcess, slotHistoryOf, occupiedSlots, seatsOfSlot } from 
  * @property {number[]} gone
  * @property {{ id: number, name: string, slot: number }[]} about  The slots to show in the answer.
  * @property {string} [root]  Of an update: the installation that was asked for.
- * @property {PlanItem[]} [plan]  Of an apply: what it set out to do.
+ * @property {PlanItem[]} [plan]  Of an apply: its steps.
  */
 
 /**
  * `failure` when a rollout did not come about.
  * @typedef {{ state: 'pending' }
  *   | { state: 'done' }
- *   | { state: 'failed', notUp: NotUp[], failed?: DesiredApp }} Outcome
+ *   | { state: 'failed', notUp: NotUp[], failed?: DesiredApp }} Outcome  `failure`: why a rollout
+ *   failed.
  */
 
-/** Receipts kept. A client sends again within seconds. */
+/** Receipts kept. A client repeats a request within seconds. */
 export const RECEIPTS_KEPT = 200;
 
 const DELETED = 'was deleted by another command';
-/** Why is not known any more: the rollout that was halted has been followed by another. */
+/** The reason is not known any more, because another rollout followed the halted one. */
 const GIVEN_BACK = 'was given its old code back, and another command came since';
 
 /**
- * How far a mutation has come. Level-triggered: it looks at what is, not at what happened since.
+ * Returns how far a mutation has come. Level-triggered: it looks at the current state, not at
+ * events.
  * @param {Registry} registry
  * @param {Receipt} receipt
  * @returns {Outcome}
@@ -55,14 +58,14 @@ export function outcomeOf(registry, { up, gone, method, about }) {
   );
   if (notUp.length > 0) return { state: 'failed', notUp };
   const occupied = gone.length > 0 ? occupiedSlots(registry) : null;
-  // A slot that should be gone and has been started again by somebody else is not waited for.
+  // A slot that another command has started again is not waited for.
   const isStillThere = (/** @type {number} */ id) => occupied?.has(id) && findSlot(registry, id)?.slot.want !== 'up';
   const isPending = outcomes.some((outcome) => outcome.state === 'pending') || gone.some(isStillThere);
   return { state: isPending ? 'pending' : 'done' };
 }
 
 /**
- * A slot that is not in the list any more has the name it had.
+ * Gives a slot that is not in the list any more the name it had.
  * @param {NotUp} notUp
  * @param {Receipt['about']} about
  */
@@ -72,7 +75,7 @@ function withRequestedName(notUp, about) {
 }
 
 /**
- * The app of a slot that has been given back an older generation than was asked for.
+ * Returns the app of a slot that went back to an older generation than the requested one.
  * @param {Registry} registry
  * @param {number} id
  * @param {number} generation
@@ -83,7 +86,8 @@ function haltedApp(registry, id, generation) {
 }
 
 /**
- * Whether all that should serve does again, or cannot: until then it cannot be said what runs.
+ * Whether each slot that should serve does so or has failed. Until then the error cannot name what
+ * runs.
  * @param {Registry} registry
  * @param {DesiredApp} app
  */
@@ -97,8 +101,8 @@ function isAtRest(registry, { slots }) {
 }
 
 /**
- * The seat that is wanted, or the one before it: where a restart has failed in another slot, this
- * one has not been begun, and goes on as it was.
+ * Returns the wanted seat, or the one before it: if a restart failed in another slot, this one was
+ * not started and goes on serving.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  */
@@ -121,7 +125,7 @@ function slotOutcome(registry, id, generation, method) {
   const { ended } = slotHistoryOf(registry, id);
   if (ended && ended.generation >= generation) {
     if (!ended.isOk) return failure(registry, id, lastDeath(registry, id));
-    // What somebody has started again since is not waited for.
+    // A program that another command has started again is not waited for.
     return { state: found.slot.generation <= ended.generation && hasProcess(registry, id) ? 'pending' : 'done' };
   }
   if (found.slot.want === 'down') return failure(registry, id, 'was stopped by another command');
@@ -134,9 +138,9 @@ function slotOutcome(registry, id, generation, method) {
 }
 
 /**
- * A reload is over when the old ones are gone: parked until the rollback window closes, or with
- * their last clients. An update of the manager replaces only the processes of a keeper that made
- * way.
+ * A reload is complete when the old instances are gone. They stay parked until the rollback window
+ * closes, or until their last clients leave. An update of the manager replaces only the processes
+ * of the keeper that made way.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  * @param {string} method
@@ -174,7 +178,7 @@ function failure(registry, id, reason) {
 /**
  * @param {NotUp[]} notUp
  * @param {object} o
- * @param {number} o.wanted  How many slots the request is about.
+ * @param {number} o.wanted  The number of slots in the request.
  * @param {string} o.method
  */
 export function notUpError(notUp, { wanted, method }) {

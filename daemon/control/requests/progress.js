@@ -18,12 +18,12 @@ import { outcomeOf } from './outcome.js';
  */
 
 /**
- * Waits until a request has come about, and reports its progress if the client asked for it.
+ * Waits for the outcome of a request, and reports its progress if the client asked for it.
  * @param {ChangeContext} context
  * @param {Receipt} receipt
  * @param {WaitingClient} client
  * @param {boolean} isReported
- * @returns {Promise<void>}  Rejects as Control.waitFor() does.
+ * @returns {Promise<void>}  Rejects like Control.waitFor().
  */
 export function waitFor(context, receipt, client, isReported) {
   return withProgress(context, receipt, client, isReported, (onLook) =>
@@ -48,15 +48,15 @@ export async function withProgress(context, receipt, client, isReported, wait) {
   }
 }
 
-/** Least time between two reports to a client, in ms. */
+/** Shortest time between two reports to a client, in ms. */
 const EVERY_MS = 100;
 
 /**
  * @param {ChangeContext} context
  * @param {Receipt} receipt
  * @param {WaitingClient} client
- * @returns {{ look: () => void, close: () => void }}  look() reports at once, or when EVERY_MS have
- *   passed since the last report; only if the progress has changed.
+ * @returns {{ look: () => void, close: () => void }}  look() reports if the progress has changed:
+ *   at once, or EVERY_MS after the last report.
  */
 function createReporter({ control, parts }, receipt, client) {
   /** @type {Progress | null} */
@@ -109,7 +109,7 @@ const PHASES = {
 };
 
 /**
- * How far a request has come: how many slots are as it wants them, and what the others wait for.
+ * Returns the number of slots that are done, and what the others wait for.
  * @param {Registry} registry
  * @param {Receipt} receipt
  * @param {number} nowMs

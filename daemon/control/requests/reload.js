@@ -14,24 +14,24 @@ import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, specsOf, withA
  * @param {ChangeContext} context
  * @param {object} o
  * @param {string} o.token
- * @param {string} o.by  The cause that the deaths of the old instances name.
- * @param {(desired: Desired) => number[]} o.choose  The slots.
+ * @param {string} o.by  The cause in the death records of the old instances.
+ * @param {(desired: Desired) => number[]} o.choose  Picks the slots.
  * @param {(spec: AppSpec) => AppSpec} o.change
  * @param {string} [o.name]  The new name of the app; then all slots belong to one app.
- * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT, and with what `choose` and
- *   `change` throw; then nothing was changed.
+ * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT, and with errors of `choose` and
+ *   `change`; then nothing was changed.
  */
 export async function beginReload(context, { token, by, choose, change, name }) {
   const { control, parts } = context;
   const changedSpecs = (/** @type {Desired} */ desired) => specsOf(desired, choose(desired)).map(change);
   const fresh = await readSpawnInputs(context, token, changedSpecs);
-  // A request that is sent again has passed the preflight already.
+  // A repeated request has passed the preflight before.
   if (!control.hasSeen(token)) await parts.preflight(changedSpecs(control.registry.desired).map(fresh.fill));
   return control.mutate('reload', token, (desired) => {
     const ids = choose(desired);
     const rename = renameApp(desired, ids, name);
     const replaced = replaceSlots(control, desired, ids, { change: (spec) => fresh.fill(change(spec)), by });
-    // Secrets are kept by the old name, so before the app is renamed.
+    // Before the rename, because secrets are stored under the old name.
     const renamed = rename(fresh.keep(replaced));
     assertCapacity(context, 'Reload', renamed);
     return withAffectedSlots(renamed);
@@ -39,8 +39,8 @@ export async function beginReload(context, { token, by, choose, change, name }) 
 }
 
 /**
- * Replaces apps that may be serving under guard, and starts the others: without a serving instance
- * there is nothing to guard, and nothing to wait for.
+ * Replaces apps that may be serving under guard, and starts the others, which have no serving
+ * instance to guard.
  * @param {ChangeContext['control']} control
  * @param {Desired} desired
  * @param {number[]} ids

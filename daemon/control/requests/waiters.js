@@ -14,12 +14,12 @@ import { notUpError, outcomeOf } from './outcome.js';
  */
 
 /**
- * Requests whose outcome is waited for.
+ * Requests that wait for their outcome.
  * @typedef {object} Waiters
- * @property {(receipt: Receipt, signal?: AbortSignal, onLook?: () => void) => Promise<void>} add
- *   Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely failed; resolves when the
- *   signal ends the waiting.
- * @property {() => void} answer  Looks at all of them; called whenever something has changed.
+ * @property {(receipt: Receipt, signal?: AbortSignal, onLook?: () => void) => Promise<void>} add  Rejects
+ *   with ERR_NCLUST_NOT_UP at the first slot that definitely failed. Resolves when the signal ends
+ *   the waiting.
+ * @property {() => void} answer  Checks all waiters. Called after every change.
  */
 
 /**

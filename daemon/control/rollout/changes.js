@@ -5,20 +5,20 @@ import { changeApps, withoutFormer, specOf, withSlots } from '../state/desired.j
 /** @import { DesiredApp, Change, Desired, Failure, Former, Rollout } from '../state/desired.js' */
 /** @import { DesiredSlot } from '../state/desired.js' */
 
-// The wishes of a guarded rollout. Slots get a new generation and keep a note of what they were;
-// when an instance fails, the note is what is wanted again.
+// The desired state of a guarded rollout. Slots get a new generation and keep a note of the old
+// one; if an instance fails, the slots go back to the note.
 
 /**
- * What the facts say about an app when its reload begins.
+ * The facts about an app when its reload begins.
  * @typedef {object} RolloutFacts
  * @property {(id: number, generation: number) => boolean} isUp
- * @property {(app: DesiredApp) => boolean} isBeside  Whether a new instance can run beside the one it
- *   replaces.
+ * @property {(app: DesiredApp) => boolean} isBeside  Whether a new instance can run beside the one
+ *   it replaces.
  */
 
 /**
- * Gives slots a new generation, guarded. A reload that is under way is overtaken: what has not come
- * up of it is given up.
+ * Gives slots a new generation, guarded. It supersedes a reload in progress, whose instances that
+ * are not up are abandoned.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by
@@ -47,7 +47,7 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
 }
 
 /**
- * The rollout stops where it is: what is up stays, everything else becomes what it was.
+ * Stops the rollout: instances that are up stay, the other slots go back.
  * @param {DesiredApp} app
  * @param {Failure} failure
  * @param {RolloutFacts['isUp']} isUp
@@ -59,8 +59,8 @@ export function haltRollout(app, failure, isUp) {
 }
 
 /**
- * Everything becomes what it was. Parked instances are there at once; in their slots the new ones
- * serve until then.
+ * Takes the whole rollout back. Parked instances serve again at once. In slots without one, the new
+ * instances serve until the old generation has started.
  * @param {DesiredApp} app
  * @param {Failure} failure
  * @returns {DesiredApp}
@@ -78,7 +78,6 @@ export function rollBack(app, failure) {
 }
 
 /**
- * It has come about.
  * @param {DesiredApp} app
  * @returns {DesiredApp}
  */
@@ -131,7 +130,7 @@ function numbersFor({ maxSurge, maxUnavailable, rollbackWindowMs }, isBeside) {
   };
 }
 
-/** What a program decides by where it listens. */
+/** Fields that can change where a program listens. */
 const TELLING = /** @type {const} */ ([
   'script',
   'args',
@@ -147,7 +146,7 @@ const TELLING = /** @type {const} */ ([
 ]);
 
 /**
- * Whether the same program is told the same: then it will listen where it did.
+ * Whether program and settings are the same: then it will listen on the same addresses.
  * @param {AppSpec} before
  * @param {AppSpec} after
  */

@@ -7,7 +7,7 @@ import { seatsOf } from '../state/registry.js';
 /** @import { Instance, Registry } from '../state/registry.js' */
 
 /**
- * What an instance reports of a span of time.
+ * The report of an instance about a span of time.
  * @typedef {object} Span
  * @property {number} responses
  * @property {number} errors  Responses with a status of 500 or more.
@@ -16,60 +16,60 @@ import { seatsOf } from '../state/registry.js';
  */
 
 /**
- * An instance in a rollout with a rollback window. No other instance is watched.
+ * An instance in a rollout with a rollback window. Others are not sampled.
  * @typedef {object} Sample
  * @property {string} name  Of the app.
  * @property {number} slot
  * @property {number} generation
  * @property {boolean} isWatched
- * @property {boolean} isPinged  Whether its event loop turns; it has not answered yet.
+ * @property {boolean} isPinged  A ping is waiting for its answer.
  * @property {boolean} isSilent  It has not answered in time.
  * @property {Span[]} spans
  */
 
-/** How often a watched instance reports, in ms. */
+/** Interval of the reports of a sampled instance, in ms. */
 const REPORT_EVERY_MS = 500;
 
-/** How many reports of an instance are kept: those of a minute. */
+/** Reports kept for each instance: those of one minute. */
 const SPANS_KEPT = 120;
 
 // The rule is the table in docs/reload.md, "The rollback window".
 
-/** A figure of the new instances is worse above this many times the figure of the old ones. */
+/** A value of the new instances is worse above this many times the value of the old ones. */
 const FACTOR = 3;
 
 /** Errors of the new instances count for this long, in ms. */
 const RECENT_MS = 5_000;
 
-/** A share of errors is known from this many responses on. */
+/** An error share needs at least this many responses. */
 const RESPONSES_MIN = 20;
 
-/** A share of errors up to this is not worse, however few errors the old instances had. */
+/** An error share up to this is not worse, however few errors the old instances had. */
 const ERROR_SHARE_MIN = 0.05;
 
 /**
- * A share of errors is worse beyond this part of the way from the old share to all responses. No
- * share is three times an old one of a half.
+ * With a high old share, the limit is this part of the way from the old share to 1, because three
+ * times an old share of 0.5 cannot be exceeded.
  */
 const WORSE_PART = 0.5;
 
-/** A share of errors above this is worse when the share of the old instances is not known. */
+/** The limit for the error share if the share of the old instances is not known. */
 const ERROR_SHARE_UNKNOWN = 0.5;
 
 /** A delay of the event loop up to this is not worse, in ms. */
 const DELAY_MIN_MS = 200;
 
-/** A delay is worse when it is above its limit in this many reports in a row. */
+/** A delay is worse if it is above its limit in this many reports in a row. */
 const DELAY_SPANS = 3;
 
 /**
- * How long the event loop of a new instance has for an answer, in ms. An instance whose loop stands
- * still reports nothing, so it has to be asked.
+ * Time limit for a ping, in ms. An instance whose event loop hangs does not report, so control
+ * pings it.
  */
 const SILENT_MS = 3_000;
 
 /**
- * Watches exactly those instances of an app whose figures are needed.
+ * Samples exactly the instances of an app whose values are needed.
  * @param {LoopContext} context
  * @param {string} name
  */
@@ -102,20 +102,20 @@ export function watchInstances(context, name) {
     if (sample.name !== name || serving.has(instanceId)) continue;
     if (sample.isWatched) unwatch(context, instanceId);
     sample.isWatched = false;
-    // The figures of the old ones are the measure until the end.
+    // The old instances remain the measure until the end.
     if (!isNeeded) registry.samples.delete(instanceId);
   }
 }
 
 /**
- * Takes the report of a watched instance.
+ * Stores the report of a sampled instance.
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {Omit<Span, 'atMs'>} data
  */
 export function recordSample(context, { instanceId }, { responses, errors, delayP99Ms }) {
   const sample = context.registry.samples.get(instanceId);
-  // A control that died has asked for it, for a rollout that is over.
+  // A control that died asked for these reports, for a rollout that is over.
   if (!sample?.isWatched) return unwatch(context, instanceId);
   const span = { responses, errors, delayP99Ms, atMs: context.parts.clock.nowMs() };
   sample.spans = [...sample.spans, span].slice(-SPANS_KEPT);
@@ -123,7 +123,7 @@ export function recordSample(context, { instanceId }, { responses, errors, delay
 }
 
 /**
- * Asks all watched instances of an app whether their event loops turn.
+ * Pings all sampled instances of an app.
  * @param {LoopContext} context
  * @param {string} name
  */
@@ -137,7 +137,7 @@ export function pingInstances(context, name) {
       Object.assign(sample, { isPinged: false, isSilent });
       if (isSilent) context.dispatch({ type: 'changed', names: [name] });
     };
-    // Any other refusal means that the instance has exited, which the keeper reports by itself.
+    // Any other refusal means that the instance has exited, which the keeper reports on its own.
     context.link?.request('ping', { instanceId, timeoutMs: SILENT_MS }).then(
       () => onAnswer(false),
       (error) => onAnswer(error.code === 'ETIMEDOUT'),
@@ -155,8 +155,8 @@ function unwatch(context, instanceId) {
 }
 
 /**
- * The figure in which the new instances of an app are worse than the old ones, in words; null when
- * there is none.
+ * Returns the value in which the new instances of an app are worse than the old ones, in words.
+ * Null if there is none.
  * @param {Registry} registry
  * @param {DesiredApp} app
  * @param {number} nowMs
@@ -201,7 +201,7 @@ function shareOf({ responses, errors }) {
 }
 
 /**
- * The share of errors above which the new instances are worse.
+ * Returns the error share above which the new instances are worse.
  * @param {number | null} oldShare
  */
 function errorLimit(oldShare) {

@@ -7,8 +7,8 @@ import { findSlot, isWanted, seatOfInstance, seatsOf } from '../state/registry.j
 /** @import { Instance, Seat, Registry } from '../state/registry.js' */
 
 /**
- * What a seat has to show before connections come to it. Looks only at what is, so a control that
- * starts in the middle asks the same.
+ * Returns what a seat has to do before connections reach it. Looks only at the current state, so a
+ * control that starts in the middle comes to the same answer.
  * @param {Registry} registry
  * @param {Seat} seat
  * @returns {Readiness}
@@ -27,8 +27,7 @@ export function readinessOf(registry, seat) {
 }
 
 /**
- * Whether a guarded rollout is putting this seat in the place of an older one. What fails here is
- * not tried again.
+ * Whether the seat is new in a guarded rollout. If it fails, it is not restarted.
  * @param {Registry} registry
  * @param {Pick<Seat, 'id' | 'generation'>} seat
  */
@@ -43,13 +42,13 @@ export function isOnProbation(registry, { id, generation }) {
 }
 
 /**
- * Whether an instance of a reload has not been let in (yet).
+ * Whether an instance of a reload has not been admitted (yet).
  * @param {Registry} registry
  * @param {Instance} instance
  */
 export function isAwaitingAdmission(registry, { instanceId, label, isGated }) {
   if (isGated || label.isGated) return isGated;
-  // What has no gate is let in when it is up.
+  // An instance without a gate is admitted when it is up.
   const seat = seatOfInstance(registry, instanceId);
   return (
     seat !== null &&
@@ -59,14 +58,14 @@ export function isAwaitingAdmission(registry, { instanceId, label, isGated }) {
 }
 
 /**
- * Whether an instance has done what `readinessOf` was missing.
+ * Whether an instance has done everything that `readinessOf` asks for.
  * @param {Registry} registry
  * @param {Seat} seat
  */
 export function isReady(registry, seat) {
   const instance = registry.instances.get(seat.instanceId ?? '');
   if (!instance) return false;
-  // With nothing else to wait for, a listening socket is as good as the age.
+  // If nothing else is missing, a listening socket counts as much as the age.
   return readinessOf(registry, seat).missing === null && (seat.spec?.waitReady || instance.addresses.length > 0);
 }
 
@@ -80,7 +79,7 @@ export function isReady(registry, seat) {
 function gateOf(registry, seat, isProbationary, instance) {
   if (isProbationary) return isProven(registry, seat) ? 'gated' : 'canary';
   if (!instance?.isGated) return 'open';
-  // Of a generation that was overtaken: it stays out until the plan ends it.
+  // Its generation was superseded: it stays gated until the plan ends it.
   return isWanted(registry, seat) ? 'gated' : 'canary';
 }
 
@@ -96,8 +95,8 @@ function isProven(registry, seat) {
 }
 
 /**
- * Options with which Node waits for a debugger before it loads anything, or loads the main module
- * in another process.
+ * Options with which Node.js waits for a debugger before it loads anything, or loads the main
+ * module in another process.
  */
 const ELSEWHERE = /(^|\s)--(inspect-brk|inspect-wait|watch|test|run)\b/;
 
@@ -124,7 +123,7 @@ const REFUSALS = ['EADDRINUSE', 'EACCES'];
  */
 function missingOf(registry, seat, isProbationary, instance) {
   const isLoading = instance !== null && instance.startedAtMs !== null && bootedAtOf(seat, instance) === null;
-  // Who says that it is ready knows best.
+  // A program that sends `ready` knows best.
   const word = seat.spec?.waitReady
     ? instance?.isReady
       ? null
@@ -148,7 +147,7 @@ function missingOf(registry, seat, isProbationary, instance) {
  * @param {Registry} registry
  * @param {Seat} seat
  * @param {Instance | null} instance
- * @returns {string | null}  Where it has to listen, and does not.
+ * @returns {string | null}  Addresses where it has to listen and does not.
  */
 function placeMissing(registry, seat, instance) {
   const here = instance?.addresses ?? [];
@@ -163,8 +162,8 @@ function placeMissing(registry, seat, instance) {
 }
 
 /**
- * Where the older instances listen that serve the same clients: all of them, or in fork mode the
- * one in the same slot.
+ * The addresses of the older instances that serve the same clients: all of them, or in fork mode
+ * the one in the same slot.
  * @param {Registry} registry
  * @param {Seat} seat
  */

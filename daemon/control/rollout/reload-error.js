@@ -8,16 +8,16 @@ import { seatsOfSlot } from '../state/registry.js';
 /** @import { Registry } from '../state/registry.js' */
 
 /**
- * One that serves in the place of those that failed.
+ * An instance that serves in place of those that failed.
  * @typedef {object} Running
  * @property {number} slot
  * @property {number} generation
- * @property {boolean} isNew  It runs what was asked for.
- * @property {boolean} isAnew  It was started when the reload had failed.
+ * @property {boolean} isNew  It runs the requested code.
+ * @property {boolean} isAnew  It was started after the reload failed.
  */
 
 /**
- * Why a reload did not come about, and what runs instead.
+ * Returns why a reload failed, and what runs instead.
  * @param {Registry} registry
  * @param {DesiredApp} app  With its failure.
  * @param {Receipt['up']} asked  What the request wanted. The generation that failed may be a later
@@ -43,7 +43,7 @@ export function reloadError(registry, app, asked) {
 }
 
 /**
- * In fork mode the manager knows of sockets, and not of a lock that the old instance holds.
+ * In fork mode the manager knows the sockets of the old instance, but not, for example, a lock.
  * @param {string} name
  */
 function alone(name) {
@@ -52,7 +52,7 @@ function alone(name) {
 
 /**
  * @param {DesiredApp} app
- * @returns {string | null}  One sentence for people, about an app that was rolled back last.
+ * @returns {string | null}  One sentence about the last rollback of an app.
  */
 export function describeRollback({ spec, rollout: { failure } }) {
   if (failure?.kind !== 'rolled-back') return null;
@@ -80,7 +80,7 @@ function servingIn(registry, { rollout }, { id, slot }, asked) {
 
 /**
  * @param {Running[]} serving
- * @param {{ slot: number }[]} missing  That should serve as well.
+ * @param {{ slot: number }[]} missing  Instances that should serve as well.
  * @param {Failure['kind']} kind
  */
 function describeRunning(serving, missing, kind) {
@@ -100,8 +100,8 @@ function describeRunning(serving, missing, kind) {
 }
 
 /**
- * An old instance may have died while it was parked or become an orphan, or was stopped first: what
- * serves in its place is another process.
+ * An old instance may have died while it was parked, become an orphan, or been stopped first. Then
+ * another process serves in its place.
  * @param {Running[]} old
  * @param {Failure['kind']} kind
  */

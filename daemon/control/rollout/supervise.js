@@ -1,6 +1,6 @@
-// Knows: a guarded reload: its wishes, what an instance must show, when it is halted or taken back.
-// Must not: start or stop a process; the plan does that.
-// Start at: reload() in changes.js, then trialOf() in readiness.js and this file.
+// Knows: a guarded reload: its desired state, its readiness, when it is halted or taken back. Must
+// not: start or stop a process; the plan does that. Start at: reload() in changes.js, then
+// readinessOf() in readiness.js and this file.
 import { describeDeath } from '../../../lib/shared/death-text.js';
 import { findApp, replaceApp, specOf } from '../state/desired.js';
 import { slotHistoryOf, seatKey, seatsOfSlot } from '../state/registry.js';
@@ -12,7 +12,7 @@ import { pingInstances, findComplaint } from './compare.js';
 /** @import { DesiredApp, Failure, DesiredSlot } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
 
-/** How often new instances are asked whether they still answer while a window is open, in ms. */
+/** Interval of the pings to new instances while a window is open, in ms. */
 const ASK_EVERY_MS = 1_000;
 
 /**
@@ -24,10 +24,10 @@ const ASK_EVERY_MS = 1_000;
  */
 
 /**
- * Watches over the guarded rollout of an app: called before every plan, it changes what is wanted
- * when an instance has failed, or when all is done. It looks only at how things stand, so the next
- * control comes to the same conclusion; but for how the old instances did, which only the one that
- * watched them knows.
+ * Supervises the guarded rollout of an app. Called before every plan, it changes the desired state
+ * when an instance has failed, or when all is done. It looks only at the current state, so the next
+ * control comes to the same conclusion, except for the old instances' baseline, which is lost when
+ * control restarts.
  * @param {LoopContext} context
  * @param {string} name
  */
@@ -95,8 +95,8 @@ function giveUp(context, app, slots, fault) {
 }
 
 /**
- * Whether a newer instance serves in the place of the one that was there: one of this rollout, or
- * of its beginning, when the keeper died since.
+ * Whether a newer instance serves in place of the former one: one of this rollout, or, if the
+ * keeper died since, one that was started with it.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  */
@@ -148,7 +148,7 @@ function isWindowOpen(context, app, slots) {
 function openWindow(context, name, endsAtMs, windowMs) {
   const { registry, parts, dispatch } = context;
   closeWindow(registry, name);
-  // No longer than it is, should the wall clock have been set back.
+  // If the wall clock was set back, the rest is still at most the whole window.
   const leftMs = Math.min(windowMs, Math.max(0, endsAtMs - parts.clock.nowMs()));
   const cancelAsking = parts.clock.every(ASK_EVERY_MS, () => pingInstances(context, name));
   const cancelEnd = parts.clock.after(leftMs, () => {
@@ -173,8 +173,8 @@ function closeWindow({ windows }, name) {
 }
 
 /**
- * On disk before anything acts on it. When it cannot be written it counts all the same: the next
- * control would come to the same conclusion.
+ * Saves the state before anything acts on it. A failed write does not stop the change, because the
+ * next control would come to the same conclusion.
  * @param {LoopContext} core
  * @param {DesiredApp} before
  * @param {DesiredApp} after
