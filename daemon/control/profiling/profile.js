@@ -92,9 +92,9 @@ export async function sampleStack(context, { target, durationMs }) {
 }
 
 /**
- * Opens the inspector of a worker whose event loop is blocked: Node handles SIGUSR1 in a thread of
- * its own, and listens on a free port of 127.0.0.1. The worker closes the inspector as soon as its
- * loop turns after the client has sent `isOver`, or has left.
+ * Opens the inspector of a worker whose event loop is blocked: Node.js handles SIGUSR1 in a thread
+ * of its own, and listens on a free port of 127.0.0.1. The worker closes the inspector when its
+ * loop runs again, after the client has sent `isOver` or has left.
  * @param {ApiContext} context
  * @param {{ target: string, isOver: boolean, isLeftOpen: boolean }} question  `isLeftOpen`: the
  *   inspector was open before, and stays so.
@@ -201,10 +201,10 @@ function assertNoSnapshot(worker) {
 /**
  * @template {{ failure: { code: string, message: string } | null }} T
  * @param {Pick<Worker, 'id' | 'name'>} about
- * @param {T} answer  Of an agent.
+ * @param {T} answer  From an agent.
  * @param {string} [file]
- * @returns {T}  Throws ERR_NCLUST_PROFILE_BUSY, ERR_NCLUST_FILE_UNWRITABLE and
- *   ERR_NCLUST_NOT_REACHABLE for what went wrong in the process.
+ * @returns {T}  Throws ERR_NCLUST_PROFILE_BUSY, ERR_NCLUST_FILE_UNWRITABLE or
+ *   ERR_NCLUST_NOT_REACHABLE if the agent failed.
  */
 function unwrap({ id, name }, answer, file) {
   if (!answer.failure) return answer;

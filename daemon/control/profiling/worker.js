@@ -13,7 +13,7 @@ const PING_MS = 2_000;
  * @param {string} target
  * @returns {Worker}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
  *   ERR_NCLUST_BAD_SELECTOR for several processes, and ERR_NCLUST_NOT_REACHABLE if the process is
- *   not a Node program.
+ *   not a Node.js program.
  */
 export function findWorker({ control }, target) {
   const meant = reachLiving(control.registry, [target]);

@@ -7,10 +7,10 @@ import { seatsOf } from '../state/registry.js';
 /** @import { Registry } from '../state/registry.js' */
 
 /**
- * The least that anything needs, so that only what cannot come about is refused. Measured with Node
- * 20 to 26: the keeper has 21 descriptors open when it keeps nothing, and for each instance two
- * pipes, of a Node program a channel, and in fork mode a third pipe. Node hangs before its first
- * line when it cannot have 6 threads, 4 of which are the pool of V8.
+ * Lower bounds, so that we refuse only what is certain to fail. Measured with Node.js 20 to 26: an
+ * idle keeper has 21 open descriptors. Each instance needs two pipes, a Node.js program also a
+ * channel, and fork mode a third pipe. Node.js hangs before its first line if it cannot have 6
+ * threads, 4 of which are V8's pool.
  */
 const KEEPER_FILES = 16;
 const FILES = { node: 3, exec: 2 };
@@ -21,19 +21,20 @@ const MANAGER_TASKS = 2 * TASKS.node;
 
 /**
  * Instances that run at once.
- * @typedef {{ name: string, spec: AppSpec, count: number }} Load
+ * @typedef {{ name: string, spec: AppSpec, count: number }} Load  The instances of an app that run
+ *   at the same time.
  */
 
 /**
- * Refuses a change for which the system has no room, whatever else happens. Throws
- * ERR_NCLUST_PREFLIGHT; nothing has been touched.
+ * Refuses a change whose processes the system cannot run in any case. Throws ERR_NCLUST_PREFLIGHT;
+ * nothing was changed.
  * @template {Change} C
  * @param {C} change
  * @param {object} o
  * @param {string} o.what  "Start".
  * @param {Registry} o.registry
  * @param {SystemLimits} o.limits
- * @returns {C}  The same.
+ * @returns {C}  The same change.
  */
 export function assertFits(change, { what, registry, limits }) {
   const loads = change.desired.apps
@@ -85,8 +86,8 @@ function faultOf(loads, limits) {
 }
 
 /**
- * Instances that serve and are wanted, and those that the change starts. In a reload one is there
- * twice, or with a rollback window all are.
+ * Counts instances that serve and are wanted, and those that the change starts. During a reload one
+ * instance exists twice, or with a rollback window all of them.
  * @param {DesiredApp} app
  * @param {Change} change
  * @param {Registry} registry
@@ -106,7 +107,7 @@ function countOf({ spec, slots, rollout }, { up }, registry) {
 }
 
 /**
- * A program may have been given another pool.
+ * The user may have set another size for the thread pool.
  * @param {AppSpec} spec
  */
 function tasksOf({ kind, interpreterArgs, env }) {

@@ -14,28 +14,27 @@ import { readWhole } from '../host/read-bounded.js';
 /** @import { Secrets } from './secrets.js' */
 
 /**
- * What was read for a generation that is about to begin.
+ * The values that were read for a generation that is about to start.
  * @typedef {object} SpawnInputs
- * @property {(spec: AppSpec) => AppSpec} fill  With what its files hold now. Throws
- *   ERR_NCLUST_ENV_FILE for files that another command has named meanwhile.
- * @property {<T extends Change>(change: T) => T} keep  Gives the secrets to the generations that
- *   the change begins; returns the change.
+ * @property {(spec: AppSpec) => AppSpec} fill  Adds the values of its files. Throws
+ *   ERR_NCLUST_ENV_FILE for files that another command has named since.
+ * @property {<T extends Change>(change: T) => T} keep  Stores the secrets for the generations that
+ *   the change starts; returns the change.
  */
 
 /**
- * Where the values of an environment come from that are not in the spec: they belong to a
- * generation.
+ * Reads the environment values that are not in the spec. They belong to a generation.
  * @typedef {object} Environment
- * @property {(specs: AppSpec[]) => Promise<SpawnInputs>} read  Reads the files and secrets of apps that a
- *   new generation is to begin of, before anything is touched. Rejects with ERR_NCLUST_ENV_FILE,
+ * @property {(specs: AppSpec[]) => Promise<SpawnInputs>} read  Reads files and secrets of apps that
+ *   are about to start a new generation, before anything changes. Rejects with ERR_NCLUST_ENV_FILE,
  *   ERR_NCLUST_SECRET, ERR_NCLUST_BAD_SPEC.
  * @property {Secrets} secrets
  */
 
-/** A file this big is none of variables. */
+/** Larger than any real env file. */
 const FILE_MAX_BYTES = 1024 * 1024;
 
-/** For requests that were taken already. @type {SpawnInputs} */
+/** For repeated requests, whose first copy has read everything. @type {SpawnInputs} */
 export const NOTHING_FRESH = { fill: (spec) => spec, keep: (change) => change };
 
 /**
@@ -89,7 +88,7 @@ function pathsOf({ envFiles, cwd }) {
 }
 
 /**
- * A user may not read what another one may.
+ * The key includes the user, because one user may not read the files of another.
  * @param {AppSpec} spec
  * @param {string} file
  */

@@ -4,22 +4,22 @@ import { userOf } from '../../../lib/shared/host/as-user.js';
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Clock } from '../host/clock.js' */
 
-/** How long a request waits for a disk that hangs, in ms: the answer only decorates the list. */
+/** Time limit for a disk that hangs, in ms. The revision is only shown in the list. */
 const READ_MS = 1_000;
 
 /**
- * The last look. A look waits for the one before, because looks at a disk that hangs would keep all
- * of the few threads of the process.
+ * The last read. The next one waits for it, because reads from a disk that hangs would otherwise
+ * occupy all threads of the pool.
  * @type {Promise<unknown>}
  */
 let turn = Promise.resolve();
-/** Whether the last look is late. Then no request waits for one, and no look begins. */
+/** Whether the last read is late. Then no request waits, and no other read begins. */
 let isOverdue = false;
 
 /**
- * Reads from the git folders which revisions are checked out now. Git itself was asked by the
- * command that started the apps: what only git knows is unknown of another revision.
- * @param {AppSpec[]} specs  A new generation is about to begin of them.
+ * Reads from the git folders which revisions are checked out now. The command that started the apps
+ * has run git itself; what only git can report is unknown for another revision.
+ * @param {AppSpec[]} specs  Apps that are about to start a new generation.
  * @param {Clock} clock
  * @returns {Promise<(spec: AppSpec) => AppSpec>}  Never rejects.
  */
@@ -51,7 +51,7 @@ export async function readCheckouts(specs, clock) {
 }
 
 /**
- * A checkout is read with the rights of the user of the app.
+ * The key includes the user, because a checkout is read with the rights of the app's user.
  * @param {AppSpec} spec
  */
 function keyOf({ uid, gid, versioning }) {
@@ -61,7 +61,7 @@ function keyOf({ uid, gid, versioning }) {
 /**
  * @param {Map<string, AppSpec>} wanted  By keyOf().
  * @param {Clock} clock
- * @returns {Promise<Map<string, GitFolder | null>>}  Without those that were not read in time.
+ * @returns {Promise<Map<string, GitFolder | null>>}  Without checkouts that were not read in time.
  */
 async function readAll(wanted, clock) {
   /** @type {Map<string, GitFolder | null>} */

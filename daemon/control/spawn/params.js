@@ -1,6 +1,6 @@
-// Knows: what a new process needs: environment, secrets, files, room, and checks beforehand.
-// Must not: start it, or change what is wanted.
-// Start at: spawnParams(), then environment.js; preflight.js refuses before anything changes.
+// Knows: what a new process needs: environment, secrets, files, capacity, and checks beforehand.
+// Must not: start it, or change the desired state. Start at: spawnParams(), then environment.js;
+// preflight.js refuses before anything changes.
 import { userOf } from '../../../lib/shared/host/as-user.js';
 import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
 import { logFile } from '../../../lib/shared/paths.js';
@@ -18,15 +18,14 @@ import { scopeOf } from '../state/registry.js';
  */
 
 /**
- * What the keeper needs to start an instance.
+ * Builds the parameters with which the keeper starts an instance.
  * @param {AppSpec} spec
  * @param {Place} place
  * @param {object} o
  * @param {string} o.instanceId
  * @param {string} o.home
  * @param {Label} o.label
- * @param {Record<string, string>} o.secrets  Their values. They go to the process, and nowhere
- *   else.
+ * @param {Record<string, string>} o.secrets  Their values, which only the process gets.
  */
 export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
   const isNode = spec.kind === 'node';
@@ -53,8 +52,8 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
 }
 
 /**
- * The whole environment of an instance but for its marker: a function of what the user declared and
- * of the slot, nothing else.
+ * Builds the environment of an instance, without its marker. It depends only on what the user
+ * declared and on the slot.
  * @param {AppSpec} spec
  * @param {Pick<Place, 'id' | 'slot'>} place
  * @param {string} home
@@ -71,7 +70,7 @@ export function instanceEnv(spec, place, home, secrets) {
  * @param {object} o
  * @param {number} o.spawns
  * @param {string} o.logs  The folder.
- * @param {string} [o.scope]  That of the app. Default: its name.
+ * @param {string} [o.scope]  Of the app. Default: its name.
  * @returns {Label}
  */
 export function labelFor(spec, { id, slot, generation }, { spawns, logs, scope }) {
@@ -90,7 +89,7 @@ export function labelFor(spec, { id, slot, generation }, { spawns, logs, scope }
 }
 
 /**
- * How an instance is to be ended.
+ * Returns how an instance is to be ended.
  * @param {AppSpec} spec
  * @returns {Label['stop']}
  */
@@ -104,7 +103,7 @@ export function stopSettings({ kind, killTimeoutMs, stopSignal, treekill, shutdo
 }
 
 /**
- * Where a worker writes its lines while neither keeper nor control lives.
+ * Where a worker writes its lines while both keeper and control are dead.
  * @param {Label} label
  */
 function standInFiles({ outFile, errorFile, logFile: both = '' }) {
@@ -113,7 +112,7 @@ function standInFiles({ outFile, errorFile, logFile: both = '' }) {
 }
 
 /**
- * The files a slot writes to. An empty string means none.
+ * The log files of a slot. An empty string means none.
  * @param {AppSpec} spec
  * @param {number} id
  * @param {string} logs  The folder for default files.

@@ -9,19 +9,19 @@ import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
-/** What parses slower than this is not checked, in ms. */
+/** A script that takes longer to parse is not checked, in ms. */
 const PARSE_MS = 5_000;
 
 const PARSED = new Set(['.js', '.cjs', '.mjs']);
 
 const EXPERIMENTAL = /experimental-(loader|strip-types|transform-types|default-type|detect-module)/;
 
-/** Arguments of Node that may make a program of what would not parse. */
+/** Node.js options that may turn text into a program that does not parse as JavaScript. */
 const CHANGES_LOADING = new RegExp(`^(-r|--require|--import|--loader|--${EXPERIMENTAL.source})(=|$)`);
 
 /**
- * Some versions of Node take every `.js` for CommonJS when they only check it, and run it as a
- * module all the same.
+ * Some versions of Node.js treat every `.js` as CommonJS when they only check it, but run it as a
+ * module.
  */
 const MAYBE_MODULE = new RegExp(
   [
@@ -34,24 +34,24 @@ const MAYBE_MODULE = new RegExp(
     .join('|'),
 );
 
-/** Each check is a process. */
+/** Checks at the same time. Each one is a process. */
 const AT_ONCE = 4;
 
 /**
- * Finds out before anything is touched what would keep new instances from starting.
+ * Finds reasons why new instances cannot start, before anything changes.
  * @param {AppSpec[]} specs
  * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first app that would fail, in
- *   the order given.
+ *   the given order.
  */
 export async function preflight(specs) {
   for (let at = 0; at < specs.length; at += AT_ONCE) await allInOrder(specs.slice(at, at + AT_ONCE).map(checkOne));
 }
 
 /**
- * The part of it that a restart needs: what runs is not ended when its script, its interpreter or
- * its folder is gone.
+ * The checks that a restart needs: running instances are not ended if script, interpreter or folder
+ * is missing.
  * @param {AppSpec[]} specs
- * @returns {void}  Throws ERR_NCLUST_PREFLIGHT for the first that is found.
+ * @returns {void}  Throws ERR_NCLUST_PREFLIGHT for the first fault.
  */
 export function checkPresent(specs) {
   for (const spec of specs) {
@@ -91,7 +91,7 @@ function faultOf(spec) {
 }
 
 /**
- * And no shell command, which has a space.
+ * A text with a space is a shell command.
  * @param {string} script
  */
 function isPath(script) {
@@ -99,7 +99,7 @@ function isPath(script) {
 }
 
 /**
- * Of the first slot and of the last.
+ * The ports of the first slot and of the last one.
  * @param {AppSpec} spec
  */
 function portsOf(spec) {
@@ -108,7 +108,8 @@ function portsOf(spec) {
 }
 
 /**
- * What is no number may be the path of a Unix socket, and an empty one often means the default.
+ * A text that is not a number may be the path of a Unix socket, and an empty one often means the
+ * default.
  * @param {string} port
  */
 function isImpossiblePort(port) {
@@ -116,7 +117,7 @@ function isImpossiblePort(port) {
 }
 
 /**
- * Runs the interpreter as the user of the app, who may be able to replace it.
+ * Runs the interpreter as the user of the app, because that user may be able to replace it.
  * @param {AppSpec} spec
  * @returns {Promise<string | null>}
  */
@@ -135,7 +136,7 @@ function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs, uid, gid }) {
     withDefaultOomScore(() =>
       execFile(file, ['--check', script], options, (error, _stdout, stderr) => {
         const line = stderr.split('\n').find((one) => /^\w*SyntaxError/.test(one));
-        // Whatever else goes wrong here says nothing about the script.
+        // Any other failure is not a fault of the script.
         resolve(
           error && line && !MAYBE_MODULE.test(line)
             ? `"${script}" does not parse: ${line}${whereIn(stderr, script)}`
@@ -172,7 +173,7 @@ function statOf(path) {
   try {
     return statSync(path);
   } catch {
-    return null; // Missing, a link to itself, behind a closed door: it cannot be used.
+    return null; // Missing, a link to itself, or in a folder we may not enter.
   }
 }
 
@@ -182,14 +183,14 @@ function isExecutable(path) {
     accessSync(path, constants.X_OK);
     return isFile(path);
   } catch {
-    return false; // Whatever the reason, it cannot be executed.
+    return false; // For any reason, it cannot be executed.
   }
 }
 
 /**
- * A program that was started without naming an interpreter runs on the Node.js of the command that
- * started it. Once that has been removed, as version managers do when they upgrade, it runs on the
- * one that runs the manager.
+ * Picks the Node.js of an app that was started without an interpreter. That is the Node.js of the
+ * command that started it. If it was removed, as version managers do on an upgrade, the app runs on
+ * the manager's Node.js.
  * @param {AppSpec} spec
  * @param {{ exists?: (path: string) => boolean, own?: { execPath: string, version: string } }} [o]
  */

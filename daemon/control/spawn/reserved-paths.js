@@ -5,10 +5,11 @@ import { NclustError } from '../../../lib/shared/errors.js';
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
 /**
- * An app that wrote into what the manager keeps would spoil it, and "flush" would empty it.
+ * Refuses paths of the manager: an app that writes to its files would damage them, and "flush"
+ * would empty them.
  * @param {AppSpec} spec
  * @param {HomePaths} paths
- * @returns {AppSpec}  The same. Throws ERR_NCLUST_BAD_SPEC.
+ * @returns {AppSpec}  The same spec. Throws ERR_NCLUST_BAD_SPEC.
  */
 export function keepOffOwnFiles(spec, paths) {
   for (const key of /** @type {const} */ (['outFile', 'errorFile', 'logFile'])) {

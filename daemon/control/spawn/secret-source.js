@@ -9,25 +9,26 @@ import { readWhole } from '../host/read-bounded.js';
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Cancel, Clock } from '../host/clock.js' */
 
-/** Longer is no secret, and a system takes no variable above 128 KiB. */
+/** A value longer than this is not a secret (and Linux limits a variable to 128 KiB). */
 const SECRET_MAX_BYTES = 64 * 1024;
 
-/** A command gets as long, in ms. */
+/** Time limit for the command, in ms. */
 const COMMAND_MS = 10_000;
 
-/** What a program needs to find other programs, its home and its language. */
+/** Variables that a program needs to find other programs, its home and its language. */
 const BASICS = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ'];
 
 /**
- * Why a secret could not be had, in words that follow its name. Never holds anything of the secret.
+ * The reason why a secret could not be read, as text that follows its name. Never contains a part
+ * of the secret.
  */
 export class NoSecret extends Error {
-  /** The remedy, if it is known. @type {string | null} */
+  /** What to do, if that is known. @type {string | null} */
   hint = null;
 }
 
 /**
- * The value of one secret.
+ * Reads the value of one secret.
  * @param {AppSpec} spec
  * @param {string} name
  * @param {Clock} clock
@@ -56,8 +57,8 @@ async function ofFile(file, user, clock) {
 }
 
 /**
- * Run as the owner of the app, where the app runs, with what is declared for it and nothing of the
- * shell but the basics.
+ * Runs the command as the owner of the app, in its folder, with its declared environment and only
+ * the basic variables of the shell.
  * @param {string} command
  * @param {AppSpec} spec
  * @param {Clock} clock
@@ -75,7 +76,7 @@ function ofCommand(command, spec, clock) {
       fault ??= why;
       cancel();
       if (child.pid !== undefined) endGroup(child.pid);
-      child.stdout?.destroy(); // Somebody who has left the group may have it open.
+      child.stdout?.destroy(); // A process that has left the group may have it open.
       failed(new NoSecret(`could not be had: its command ${fault}`));
     };
     /** @type {Cancel} */
@@ -90,7 +91,7 @@ function ofCommand(command, spec, clock) {
       if (fault === null) done(Buffer.concat(chunks));
       else failed(new NoSecret(`could not be had: its command ${fault}`));
     });
-    // Without descriptors there is no pipe; the error says so.
+    // If descriptors ran out, there is no pipe; the 'error' event reports that.
     child.stdout?.on('data', (/** @type {Buffer} */ chunk) => {
       length += chunk.length;
       if (length > SECRET_MAX_BYTES) giveUp(`wrote more than ${SECRET_MAX_BYTES / 1024} KiB`);
@@ -106,7 +107,7 @@ function ofCommand(command, spec, clock) {
 function startCommand(command, spec) {
   const { cwd, uid, gid } = spec;
   try {
-    // What it says on stderr may be part of the secret, and nobody is to see it.
+    // stderr may contain a part of the secret, so it is dropped.
     return withDefaultOomScore(() =>
       spawn('/bin/sh', ['-c', command], {
         cwd,
@@ -139,15 +140,15 @@ function commandEnv(spec) {
 }
 
 /**
- * The shell, and what it runs.
- * @param {number} pid  Of who leads the group.
+ * Ends the shell and what it started.
+ * @param {number} pid  Of the leader of the group.
  */
 function endGroup(pid) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // It has just ended, or runs as somebody else by now, as sudo does: who reads of it nothing any
-    // more lets it be.
+    // It has already exited, or changed its user (sudo), so we may not signal it. We no longer read
+    // its output either way.
     if (!['ESRCH', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error;
   }
 }

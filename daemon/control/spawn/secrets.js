@@ -7,20 +7,20 @@ import { NoSecret, readSecret } from './secret-source.js';
 
 /**
  * By variable.
- * @typedef {Record<string, string>} Values
+ * @typedef {Record<string, string>} Values  By variable.
  */
 
 /**
- * The values of secrets. They are in the memory of this process, as long as their generation, and
- * nowhere else.
+ * Keeps the values of secrets only in the memory of this process, as long as their generation.
  * @typedef {object} Secrets
- * @property {(spec: AppSpec) => Promise<Values>} read  Anew. Rejects with ERR_NCLUST_SECRET.
- * @property {(app: DesiredApp, generation: number) => Values | null} known  Of what was read for this
- *   generation.
- * @property {(app: DesiredApp, generation: number, spec: AppSpec) => Promise<Values>} need  Those, or
- *   read anew. Asked for several instances at once, they are read once.
- * @property {(desired: Desired, app: DesiredApp, values: Values) => void} keep  For the newest
- *   generation of an app. What is kept of generations that are over is forgotten.
+ * @property {(spec: AppSpec) => Promise<Values>} read  Always reads from the sources. Rejects with
+ *   ERR_NCLUST_SECRET.
+ * @property {(app: DesiredApp, generation: number) => Values | null} known  The values read for
+ *   this generation.
+ * @property {(app: DesiredApp, generation: number, spec: AppSpec) => Promise<Values>} need  The
+ *   known values, or else reads them: once for several instances that ask at the same time.
+ * @property {(desired: Desired, app: DesiredApp, values: Values) => void} keep  Stores them for the
+ *   newest generation of an app, and drops those of generations that are over.
  */
 
 /**
@@ -70,8 +70,8 @@ export function createSecrets({ clock, readOne = readSecret }) {
 }
 
 /**
- * An app that was deleted and started anew under its name is another one, and one that was renamed
- * is the same.
+ * An app that was deleted and started again under its name is another app. One that was renamed is
+ * the same.
  * @param {DesiredApp} app
  * @param {number} generation
  */
@@ -98,7 +98,7 @@ function isUsed({ apps }, key, generation) {
  * @param {unknown} error
  */
 function refused(spec, name, error) {
-  // What is no NoSecret is a fault of ours, and its words may hold anything.
+  // Any other error is a bug in nclust, and its message might contain the secret.
   const why = error instanceof NoSecret ? error.message : 'could not be had, for a reason that is not to be shown';
   return new NclustError('ERR_NCLUST_SECRET', `The secret "${name}" of "${spec.name}" ${why}.`, {
     hint: (error instanceof NoSecret && error.hint) || 'Fix the file or the command that its "secrets" name.',

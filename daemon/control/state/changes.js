@@ -7,9 +7,8 @@ import { changeApps, findApp, hasSlot, merge, replaceApp, withoutFormer, withSlo
 /** @import { DesiredApp, Change, Desired, Rollout, DesiredSlot } from './desired.js' */
 
 /**
- * Adds apps. One that is there and idle takes the new spec and starts; one that is there and runs
- * is refused, or gets more slots when forced. Throws ERR_NCLUST_APP_EXISTS,
- * ERR_NCLUST_BAD_INSTANCES.
+ * Adds apps. If an app is in the list and idle, it takes the new spec and starts. If it runs, it is
+ * refused, or gets more slots when forced. Throws ERR_NCLUST_APP_EXISTS, ERR_NCLUST_BAD_INSTANCES.
  * @param {Desired} desired
  * @param {AppSpec[]} specs
  * @param {object} o
@@ -64,8 +63,7 @@ function startOne(desired, app, spec, { isRunning, nowMs }) {
 }
 
 /**
- * An app that was renamed goes on under its first name where it listens; a new app of that name
- * keeps apart.
+ * Returns a scope of its own for a new app whose name a renamed app still uses for its sockets.
  * @param {Desired} desired
  * @param {string} name
  * @returns {Pick<DesiredApp, 'scope'>}
@@ -75,8 +73,8 @@ function ownScope({ apps, nextId }, name) {
 }
 
 /**
- * Gives slots a new generation, and wants them up whatever they were. This is `restart`, and
- * `start` of apps in the list.
+ * Gives slots a new generation, and wants them up. This is `restart`, and `start` of apps in the
+ * list.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by
@@ -99,8 +97,8 @@ export function renew(desired, ids, by, cause = 'restart') {
 }
 
 /**
- * Changes what slots are started with, which are to be renewed in the same breath. Those that are
- * not keep what they were started with.
+ * Changes the specs of slots that the caller restarts in the same change. Other slots keep the spec
+ * they were started with.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {(spec: AppSpec) => AppSpec} change
@@ -135,8 +133,8 @@ export function stop(desired, ids, by) {
 }
 
 /**
- * The program of a slot has ended, and is not started again by the restart policy. Its cron may
- * start it.
+ * Marks a slot whose program has finished its work: the restart policy does not start it again. Its
+ * cron may.
  * @param {Desired} desired
  * @param {number} id
  * @returns {Desired}
@@ -149,7 +147,7 @@ export function finishSlot(desired, id) {
 }
 
 /**
- * Should a rollout that is under way fail, it stays stopped.
+ * A stopped slot stays stopped, even if a rollout in progress fails.
  * @param {DesiredSlot} slot
  * @returns {DesiredSlot}
  */
@@ -173,10 +171,10 @@ export function remove(desired, ids) {
 }
 
 /**
- * Changes the number of slots of an app: new ones take the lowest free indexes and new ids, the
- * highest indexes leave first. An app that is stopped as a whole stays stopped.
+ * Changes the number of slots of an app. New ones take the lowest free indexes and new ids; the
+ * highest indexes leave first. If the whole app is stopped, it stays stopped.
  * @param {Desired} desired
- * @param {DesiredApp} app  Already in the list, with or without changes, or new.
+ * @param {DesiredApp} app  From the list, with or without changes, or new.
  * @param {number} count
  * @returns {Change}
  */
@@ -194,7 +192,7 @@ export function resize(desired, app, count) {
   const next = withSlots({ ...app, generation: Math.max(1, app.generation) }, [...kept, ...added]);
   return {
     desired: { ...replaceApp(desired, next), nextId: desired.nextId + added.length },
-    // Should a rollout that is under way fail, they get up in the generation before.
+    // If a rollout in progress fails, they start in the previous generation.
     up:
       want === 'up'
         ? added.map(({ id, generation, former }) => ({ id, generation: former?.generation ?? generation }))
@@ -204,8 +202,8 @@ export function resize(desired, app, count) {
 }
 
 /**
- * A new slot begins in the newest generation there is, and while a guarded rollout is under way it
- * is part of that.
+ * A new slot starts in the newest generation. While a guarded rollout is in progress, it takes
+ * part.
  * @param {DesiredApp} app
  * @param {DesiredSlot['want']} want
  * @returns {Pick<DesiredSlot, 'generation' | 'former'>}
@@ -224,7 +222,7 @@ function placeOfNew({ slots, generation, rollout }, want) {
  */
 function restartAll(change, name, by) {
   const app = findApp(change.desired, name);
-  // A new app is in its first generation already; what was there before begins a new one.
+  // A new app is already in its first generation. A listed one starts a new generation.
   if (!app || app.slots.every((slot) => change.up.some(({ id }) => id === slot.id))) return change;
   return merge(
     change,
@@ -237,14 +235,14 @@ function restartAll(change, name, by) {
 }
 
 /**
- * Orphans of kind node are replaced one beside the other, because they share their sockets; of
- * anything else the old one has to leave first.
+ * Orphans of kind node are replaced side by side, because they share their sockets. Orphans of
+ * another kind have to leave first.
  * @param {DesiredApp} app
  * @param {DesiredSlot[]} slots
  * @param {Rollout['cause']} cause
  */
 function rolloutFor(app, slots, cause) {
-  // The others go on with their reload.
+  // The other slots continue their reload.
   if (app.rollout.isGuarded && slots.some((slot) => slot.former)) return app.rollout;
   if (cause === 'orphan' && app.spec.kind === 'node') return { maxSurge: 1, maxUnavailable: 0, cause };
   return { ...restartRollout(slots.filter((slot) => slot.want === 'up').length), cause };
@@ -268,10 +266,10 @@ function appExists(app) {
 }
 
 /**
- * Remembers what number an app had before somebody scaled it by hand: a config file that still says
- * that one has not been asked for another.
+ * Stores the number of instances that an app had before it was scaled by hand. A config file that
+ * still declares that number does not ask for a change.
  * @param {DesiredApp} app
- * @param {number} count  What it is scaled to.
+ * @param {number} count  The new number.
  * @returns {DesiredApp}
  */
 export function markManualScale(app, count) {
@@ -280,7 +278,7 @@ export function markManualScale(app, count) {
 }
 
 /**
- * It has the number that was declared.
+ * The app has its declared number of instances again.
  * @param {DesiredApp} app
  * @returns {DesiredApp}
  */
@@ -293,7 +291,7 @@ export function clearManualScale(app) {
 /**
  * @param {DesiredApp} app
  * @param {number} declared  By a file.
- * @returns {boolean}  Whether the number it was scaled to goes on to count.
+ * @returns {boolean}  Whether the manual scale stays in force.
  */
 export function keepsScale({ scaledFrom, slots }, declared) {
   return scaledFrom === declared && slots.length !== declared;

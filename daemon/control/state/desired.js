@@ -3,35 +3,36 @@
 /** @import { Receipt } from '../requests/outcome.js' */
 
 /**
- * What should run. This, and nothing else, is in state.json. Values are never changed in place:
- * every change is a new Desired.
+ * The desired state, which is all that state.json holds. Values are never changed in place: every
+ * change makes a new Desired.
  * @typedef {object} Desired
  * @property {1} v
  * @property {DesiredApp[]} apps
  * @property {number} nextId
- * @property {Receipt[]} tokens  Of the last mutations, newest last.
+ * @property {Receipt[]} tokens  Receipts of the last mutations, newest last.
  */
 
 /**
  * @typedef {object} DesiredApp
  * @property {AppSpec} spec  Of the newest generation.
- * @property {PastSpec[]} [previous]  What older generations run with, oldest first. Missing: the
- *   same.
- * @property {number} generation  The highest one a slot has been given.
+ * @property {PastSpec[]} [previous]  Specs of older generations, oldest first. Missing: they have
+ *   the same spec.
+ * @property {number} generation  The highest one of its slots.
  * @property {Rollout} rollout  How seats of older generations are replaced.
- * @property {string} by  The last command that changed it.
+ * @property {string} by  The last command that changed the app.
  * @property {DesiredSlot[]} slots
  * @property {number} createdAtMs
- * @property {string} [origin]  The file from which it was applied last.
- * @property {number} [scaledFrom]  The number of instances it had before it was scaled by hand.
- *   Missing: it has the declared number.
- * @property {string} [scope]  What its listening sockets are kept under, where that is not its
- *   name: it had another one once, or the name was another app's.
+ * @property {string} [origin]  The file from which it was last applied.
+ * @property {number} [scaledFrom]  The number of instances before it was scaled by hand. Missing:
+ *   it has the declared number.
+ * @property {string} [scope]  The key of its listening sockets, if that is not its name: the app
+ *   was renamed, or its name belonged to another app before.
  */
 
 /**
  * The spec of every generation up to this one, and above that of the entry before.
- * @typedef {{ generation: number, spec: AppSpec }} PastSpec
+ * @typedef {{ generation: number, spec: AppSpec }} PastSpec  Valid for this generation and the
+ *   older ones down to the previous entry.
  */
 
 /**
@@ -39,21 +40,23 @@
  * @property {number} maxSurge
  * @property {number} maxUnavailable
  * @property {'restart' | 'orphan' | 'reload'} cause
- * @property {boolean} [isGuarded]  It is under way, and the first instance that fails ends it.
- * @property {boolean} [isClearedFirst]  Everything older has to be gone, and its sockets closed,
- *   before anything is started.
- * @property {boolean} [isStrict]  A new instance has to listen where the old ones do; otherwise
- *   anywhere will do.
+ * @property {boolean} [isGuarded]  The rollout is in progress, and the first instance that fails
+ *   ends it.
+ * @property {boolean} [isClearedFirst]  All older instances have to be gone, and their sockets
+ *   closed, before a new one starts.
+ * @property {boolean} [isStrict]  A new instance has to listen where the old ones do; otherwise any
+ *   address counts.
  * @property {number} [windowMs]  How long old instances stay parked. 0: they are retired at once.
- * @property {number | null} [windowEndsAtMs]  Wall clock; null until the last slot has been cut
- *   over.
+ * @property {number | null} [windowEndsAtMs]  Wall clock; null until the last slot has been
+ *   replaced.
  * @property {Failure | null} [failure]
  */
 
 /**
- * Why a rollout did not come about.
+ * Why a rollout failed.
  * @typedef {object} Failure
- * @property {'halted' | 'rolled-back'} kind  halted: what was replaced by then stays so.
+ * @property {'halted' | 'rolled-back'} kind  halted: slots that were replaced before the failure
+ *   stay so.
  * @property {number} generation  The one that failed.
  * @property {string} reason  In words that follow the name of the app.
  * @property {NotUp[]} slots
@@ -66,20 +69,21 @@
  * @property {number} id
  * @property {'up' | 'down'} want
  * @property {number} generation
- * @property {true} [isDone]  Its program has ended by itself and is not started again; nobody has
+ * @property {true} [isDone]  Its program has finished and is not started again. No command has
  *   stopped it.
- * @property {Former} [former]  Only while a guarded rollout is under way: what becomes of the slot
- *   should it fail.
+ * @property {Former} [former]  Only during a guarded rollout: the state that the slot goes back to
+ *   if it fails.
  */
 
 /**
  * new: the slot was added meanwhile.
- * @typedef {{ want: 'up' | 'down' | 'new', generation: number }} Former
+ * @typedef {{ want: 'up' | 'down' | 'new', generation: number }} Former  new: the slot was added
+ *   during the rollout.
  */
 
 /**
- * What a change did: which slots have to get up, in which generation at least, and which have to be
- * gone.
+ * The result of a change: the slots that have to get up, each with its lowest generation, and the
+ * slots that have to be gone.
  * @typedef {{ desired: Desired, up: { id: number, generation: number }[], gone: number[] }} Change
  */
 
@@ -134,7 +138,7 @@ export function replaceApp(desired, app) {
 }
 
 /**
- * What an instance of some generation is started with.
+ * Returns the spec with which an instance of a generation is started.
  * @param {DesiredApp} app
  * @param {number} generation
  */
@@ -143,7 +147,7 @@ export function specOf(app, generation) {
 }
 
 /**
- * Specs of generations that none of the slots is in any more, or may be in again, are dropped.
+ * Drops the specs of generations that no slot is in or may go back to.
  * @param {DesiredApp} app
  * @param {DesiredSlot[]} slots
  * @returns {DesiredApp}
@@ -168,7 +172,7 @@ function neededOf(previous, used) {
 }
 
 /**
- * As it is wanted once and for all.
+ * Makes the state of a slot final: it has nothing to go back to.
  * @param {DesiredSlot} slot
  * @returns {DesiredSlot}
  */

@@ -22,19 +22,19 @@ import { writeNew } from '../../../lib/shared/host/replace-file.js';
  *   | { kind: 'good', value: Record<string, unknown> }} Reading
  */
 
-/** What makes a file whole: its last field. */
+/** The last field of the file. It proves that the file is whole. */
 const SEAL = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 
-/** Of the unit in which `stat` counts. */
+/** Unit of `blocks` in the result of stat(). */
 const BLOCK_BYTES = 512;
 
 /**
  * Writes a value with a checksum, so that after a crash at any instant the file holds the old or
- * the new value: temp file, fsync, rename, fsync of the folder. Mode 0600. Throws what the file
- * system says.
+ * the new value: temp file, fsync, rename, fsync of the folder. Mode 0600. Throws errors of the
+ * file system.
  * @param {string} file
  * @param {object} value
- * @param {string} [backup]  Where the value before is kept.
+ * @param {string} [backup]  Path for the previous value.
  */
 export function writeSealed(file, value, backup) {
   const temp = `${file}.new`;
@@ -50,7 +50,7 @@ export function writeSealed(file, value, backup) {
 }
 
 /**
- * Reads what writeSealed() wrote. Never throws.
+ * Reads a file that writeSealed() wrote. Never throws.
  * @param {string} file
  * @returns {Reading}
  */
@@ -64,11 +64,11 @@ export function readSealed(file) {
 }
 
 /**
- * For a full disk: writes a value over a sealed file, into the room that the file has. A crash in
- * between leaves a file that readSealed() calls bad. Throws what the file system says.
+ * For a full disk: writes a value over a sealed file, into the space that the file already has.
+ * After a crash in between, readSealed() reports the file as bad. Throws errors of the file system.
  * @param {string} file
  * @param {object} value
- * @returns {boolean}  False: there is not room enough, and nothing was written.
+ * @returns {boolean}  False: the file is too short, and nothing was written.
  */
 export function overwriteSealed(file, value) {
   const content = Buffer.from(seal(value));
@@ -111,7 +111,7 @@ function sha256(text) {
 }
 
 /**
- * A hard link, so that `file` never misses for an instant.
+ * Makes a hard link, so that `file` never misses for an instant.
  * @param {string} file
  * @param {string} backup
  */
@@ -122,7 +122,7 @@ function keepBackup(file, backup) {
     linkSync(file, temp);
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error);
-    if (code === 'ENOENT') return; // The first state, or the one before was set aside.
+    if (code === 'ENOENT') return; // The first state, or the previous file was set aside.
     copyFileSync(file, temp, constants.COPYFILE_EXCL); // A file system without links.
   }
   renameSync(temp, backup);
@@ -141,13 +141,13 @@ function syncFolder(folder) {
 const LEAST_BYTES = 64 * 1024;
 
 /**
- * Writes a small file that has to be written even when the disk is full: room that was taken in
- * better days is given up for it, and taken again as soon as it can be. Without it nobody could
- * stop the app that fills the disk.
- * @param {string} reserve  The file that holds the room.
- * @param {string} file  What `write` writes: the room is for two of its kind.
- * @param {() => void} write  Throws what the file system says, and has then left nothing behind.
- *   Called a second time when the room was given up. Throws what the last call of `write` throws.
+ * Writes a small file that must be written even if the disk is full. The reserve file holds space
+ * for it: it is removed for the write and made again when there is space. Without it, no command
+ * could stop the app that fills the disk.
+ * @param {string} reserve  Path of the reserve file.
+ * @param {string} file  The file that `write` writes. The reserve has space for two of its size.
+ * @param {() => void} write  Throws errors of the file system, and then leaves nothing behind. It
+ *   is called again after the reserve was removed; an error of the last call is thrown.
  */
 export function writeInNeed(reserve, file, write) {
   try {
@@ -161,7 +161,7 @@ export function writeInNeed(reserve, file, write) {
 
 /**
  * @param {unknown} error
- * @returns {boolean}  Whether there is no room, no inode or no quota left for a file.
+ * @returns {boolean}  Whether space, inodes or quota ran out.
  */
 export function isDiskFull(error) {
   const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);
@@ -170,7 +170,7 @@ export function isDiskFull(error) {
 
 /**
  * @param {string} reserve
- * @returns {boolean}  Whether there was any.
+ * @returns {boolean}  Whether there was a reserve.
  */
 function giveUp(reserve) {
   if (!statSync(reserve, { throwIfNoEntry: false })) return false;
@@ -185,10 +185,10 @@ function giveUp(reserve) {
 function hold(reserve, bytes) {
   if ((statSync(reserve, { throwIfNoEntry: false })?.size ?? 0) >= bytes) return;
   try {
-    // Noise: a file system that compresses would keep no room for zeros.
+    // Random bytes, because a file system that compresses would not keep space for zeros.
     writeNew(reserve, randomBytes(bytes));
   } catch {
-    // No room for it now. What was to be written is written, and the next change tries again.
+    // There is no space for it now. The next change tries again.
     rmSync(reserve, { force: true });
   }
 }

@@ -1,6 +1,6 @@
-// Knows: what is wanted (on disk), what there is (in memory), pure changes of what is wanted.
-// Must not: ask the keeper, wait, or decide what follows.
-// Start at: desired.js, then this file; store.js writes state.json, changes.js has the commands.
+// Knows: the desired state (on disk), the records of what exists (in memory), pure changes of the
+// desired state. Must not: ask the keeper, wait, or decide what follows. Start at: desired.js, then
+// this file; store.js writes state.json, changes.js has the commands.
 import { COMING } from '../policy/replace.js';
 import { newSlotHistory } from './slot-history.js';
 
@@ -22,80 +22,79 @@ import { newSlotHistory } from './slot-history.js';
  * @property {number} id  Of the slot.
  * @property {number} generation
  * @property {Life} life
- * @property {AppSpec | null} spec  What its instance was started with. Null when the app is not in
- *   the list any more.
+ * @property {AppSpec | null} spec  The spec its instance was started with. Null if the app is not
+ *   in the list any more.
  * @property {string} name
  * @property {number} slot
  * @property {string | null} instanceId
- * @property {number} sinceMs  When it came into its state, wall clock.
+ * @property {number} sinceMs  When it entered its state, wall clock.
  * @property {number | null} untilMs  When the running timer ends, wall clock.
  * @property {Cancel} cancelTimer
- * @property {'start' | 'restart' | 'reload' | null} [begunBy]  The command that began it, until it
- *   is up.
+ * @property {'start' | 'restart' | 'reload' | null} [begunBy]  The command that started it. Missing
+ *   once it is up.
  */
 
 /**
- * One OS process, until the last process of its tree is gone.
+ * An operating-system process, until the last process of its tree is gone.
  * @typedef {object} Instance
  * @property {string} instanceId
  * @property {Label} label
- * @property {number} pid  0 until the keeper says.
+ * @property {number} pid  0 until the keeper reports it.
  * @property {number | null} startedAtMs
  * @property {number | null} bootedAtMs  When its main module had been evaluated or it listened,
- *   whichever came first; of what cannot say so, when it was started.
+ *   whichever came first. For a program that cannot report this: its start.
  * @property {Address[]} addresses
- * @property {ListenFailure | null} listenFailure  Its last listen() that failed, until it listens
- *   there.
- * @property {boolean} isReady  It said so.
- * @property {boolean} wasUp  It has been, whatever it is now.
- * @property {boolean} isAwaitingSecrets  The keeper has not been asked for it.
- * @property {boolean} isStray  Runs, and the list may have lost it: left alone.
+ * @property {ListenFailure | null} listenFailure  Its last failed listen(), until it listens there.
+ * @property {boolean} isReady  It sent `ready`.
+ * @property {boolean} wasUp  It has been up at some time.
+ * @property {boolean} isAwaitingSecrets  Control has not asked the keeper for it yet.
+ * @property {boolean} isStray  The list may have lost its slot, so it is left alone.
  * @property {boolean} isOrphan  An earlier keeper had started it.
- * @property {boolean} isGated  It listens, and no connection comes to it yet.
+ * @property {boolean} isGated  It listens, and its gate is closed.
  * @property {boolean} isParked
  * @property {Exit | null} exit
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {string | null} signalledBy  The command that last sent it a signal.
- * @property {number} [cpuMs]  What it has used so far, as of the last look.
- * @property {number} [snapshots]  Of its heap, that are being taken: neither its silence nor its
- *   memory means anything.
+ * @property {number} [cpuMs]  CPU used so far, at the last measurement.
+ * @property {number} [snapshots]  Heap snapshots in progress. Meanwhile neither its silence nor its
+ *   memory is a fault.
  */
 
 /**
- * What control writes on a process so that any later control knows what it is.
+ * Data that control attaches to a process, so that any later control recognises it.
  * @typedef {object} Label
  * @property {string} name
  * @property {number} slot
  * @property {number} id
  * @property {number} generation
- * @property {number} spawns  Ever, for this slot, this one included.
- * @property {string} scope  Who shares its listening sockets.
+ * @property {number} spawns  All starts of this slot, including this one.
+ * @property {string} scope  Instances with the same scope share listening sockets.
  * @property {string} outFile
  * @property {string} errorFile
- * @property {string} [logFile]  Both streams. Empty, or missing where an earlier version wrote the
- *   label: none.
- * @property {User} [user]  Who owns its files. Missing: the manager's own user does.
+ * @property {string} [logFile]  Both streams. Empty, or missing in a label of an earlier version:
+ *   none.
+ * @property {User} [user]  The owner of its files. Missing: the manager's own user.
  * @property {boolean} [isGated]  It was started behind a gate.
  * @property {{ killTimeoutMs: number, signal: string | null, tree: boolean, message?: boolean }}
  *   stop
  */
 
 /**
- * Everything control knows: wishes (`desired`) and facts (the rest).
+ * All state of control: the desired state (`desired`) and the facts (all other fields).
  * @typedef {object} Registry
  * @property {Desired} desired
- * @property {Map<string, Seat>} seats  By key. A seat that is down is not there.
+ * @property {Map<string, Seat>} seats  By key. Without seats that are down.
  * @property {Map<string, Instance>} instances
  * @property {Map<number, SlotHistory>} histories  By slot id.
  * @property {Map<string, Set<string>>} openScopes  Scopes whose listening sockets the keeper may
- *   hold, with the names the app has had.
+ *   hold, with all names the app has had.
  * @property {Map<string, Window>} windows  Rollback windows that are open, by the name of the app.
- * @property {Map<string, Sample>} samples  By instance: those that are watched, and the old ones they
- *   are measured by.
- * @property {Set<number>} touched  Slots to which something has happened in this turn.
- * @property {'kill' | 'shutdown' | null} ending  Nothing is wanted any more, whatever `desired`
- *   says.
+ * @property {Map<string, Sample>} samples  By instance: sampled instances, and the old ones they
+ *   are compared with.
+ * @property {Set<number>} touched  Slots that were affected in this turn.
+ * @property {'kill' | 'shutdown' | null} ending  Set: all instances are to end, regardless of
+ *   `desired`.
  * @property {Set<string>} notices
  */
 
@@ -127,7 +126,7 @@ export function seatKey(id, generation) {
 }
 
 /**
- * In an empty list ids begin at 0 again, when the past of the last slot is gone, too.
+ * Lets ids begin at 0 again when the list is empty and all history is dropped.
  * @param {Registry} registry
  */
 export function numberFromZero(registry) {
@@ -151,7 +150,7 @@ export function slotHistoryOf(registry, id) {
 /** @typedef {{ app: DesiredApp, slot: DesiredSlot }} Found */
 
 /**
- * A Desired is never changed in place, so an index of it stays true.
+ * A cache by Desired, which is never changed in place.
  * @type {WeakMap<Desired, Map<number, Found>>}
  */
 const indexes = new WeakMap();
@@ -170,8 +169,8 @@ export function findSlot({ desired }, id) {
 }
 
 /**
- * Whether the slot of a seat should be up in the seat's generation; or in the one before, as long
- * as a guarded rollout has not replaced it.
+ * Whether the slot of a seat should be up in the seat's generation. During a guarded rollout that
+ * also holds for the former generation, until it has been replaced.
  * @param {Registry} registry
  * @param {Pick<Seat, 'id' | 'generation'>} seat
  */
@@ -203,7 +202,8 @@ export function seatsOfSlot(registry, id) {
 }
 
 /**
- * The seat an instance is sitting in now, or null: it has been left behind, or is nobody's.
+ * Returns the seat of an instance. Null: the seat has another instance now, or there never was a
+ * seat.
  * @param {Registry} registry
  * @param {string} instanceId
  */
@@ -214,7 +214,7 @@ export function seatOfInstance(registry, instanceId) {
 }
 
 /**
- * The slots that have a process, or the rest of one.
+ * Returns slots that have a process, or remains of one.
  * @param {Registry} registry
  */
 export function occupiedSlots(registry) {
@@ -232,9 +232,9 @@ export function hasProcess(registry, id) {
 /**
  * @param {AppSpec} spec
  * @param {number} slot
- * @param {string} [base]  That of the app. Default: its name.
- * @returns {string}  Instances with the same scope share their listening sockets. A tab is in no
- *   app's name, so that no two apps meet.
+ * @param {string} [base]  Of the app. Default: its name.
+ * @returns {string}  Instances with the same scope share their listening sockets. App names contain
+ *   no tab, so two apps never get the same scope.
  */
 export function scopeOf(spec, slot, base = spec.name) {
   return spec.mode === 'cluster' ? base : `${base}\t${slot}`;
@@ -258,7 +258,7 @@ export function openScope({ openScopes }, scope, name) {
 }
 
 /**
- * Whether something of an app serves, or is about to: then its replacement has to be guarded.
+ * Whether any instance of an app serves or is about to: then its replacement has to be guarded.
  * @param {Registry} registry
  * @param {DesiredApp} app
  */
@@ -269,8 +269,8 @@ export function isServing(registry, { spec }) {
 }
 
 /**
- * Whether two instances of a slot can run at the same time: they share their sockets. A program in
- * fork mode that does not listen may be one that must not run twice.
+ * Whether two instances of a slot can run side by side, because they share their sockets. A program
+ * in fork mode that does not listen may be one that must not run twice.
  * @param {Registry} registry
  * @param {DesiredApp} app
  */

@@ -7,12 +7,12 @@ import { findSlot } from './registry.js';
 /** @import { Registry } from './registry.js' */
 
 /**
- * Gives an app another name, in all of its generations: a name is no part of what runs, so a
- * rollout that fails does not take it back. What it listens on stays under the first one.
- * @param {Desired} desired  As it is before anything else changes.
+ * Gives an app another name, in all its generations. A rollout that fails does not take the name
+ * back. Its listening sockets stay under the first name.
+ * @param {Desired} desired  Before any other change.
  * @param {number[]} ids  All slots of the app.
  * @param {string | undefined} name  Undefined: nothing is renamed.
- * @returns {(change: Change) => Change}  What is done last. Throws ERR_NCLUST_USAGE and
+ * @returns {(change: Change) => Change}  The last step of the change. Throws ERR_NCLUST_USAGE and
  *   ERR_NCLUST_APP_EXISTS.
  */
 export function renameApp(desired, ids, name) {
@@ -48,7 +48,7 @@ function withName(app, name) {
 }
 
 /**
- * What runs goes by the name that its app has now.
+ * Gives running instances the present name of their app.
  * @param {Registry} registry
  */
 export function renameRunning(registry) {

@@ -7,12 +7,12 @@ import { namePattern } from '../../../lib/shared/name-pattern.js';
 /** @typedef {{ app: DesiredApp, slot: DesiredSlot }} Selected */
 
 /**
- * The slots that targets name: all of them once, in the order of the list. Order of meaning: `all`;
- * a name or script path, a namespace, an id; /regex/.
+ * Finds the slots that targets name, each once, in the order of the list. A target means, in this
+ * order: `all`; a name or script path, a namespace, an id; /regex/.
  * @param {Desired} desired
  * @param {string[]} targets
- * @returns {Selected[]} Throws ERR_NCLUST_APP_NOT_FOUND for a target that names nothing,
- *   ERR_NCLUST_BAD_SELECTOR for a pattern that is none.
+ * @returns {Selected[]}  Throws ERR_NCLUST_APP_NOT_FOUND for a target without a match,
+ *   ERR_NCLUST_BAD_SELECTOR for an invalid pattern.
  */
 export function select(desired, targets) {
   const all = everySlot(desired);
@@ -21,7 +21,7 @@ export function select(desired, targets) {
 }
 
 /**
- * The same as a question, for log lines of apps that may not be in the list yet.
+ * Returns a predicate, for log lines of apps that may not be in the list yet.
  * @param {string[]} targets  Empty: everything.
  * @returns {(desired: Desired, slot: { id: number, name: string }) => boolean}
  */

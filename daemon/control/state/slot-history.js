@@ -6,23 +6,21 @@
 const DEATHS_KEPT = 10;
 
 /**
- * What is known about the past of a slot. It lives in a note in the keeper, so that it survives
- * control.
+ * The history of a slot. It is stored in a note in the keeper, so that it survives control.
  * @typedef {object} SlotHistory
- * @property {number} spawns  Ever, for this slot.
- * @property {number} resetAt  The value of `spawns` that counts as no restart yet. It grows with
- *   each instance of a reload that never served.
+ * @property {number} spawns  All starts of this slot.
+ * @property {number} resetAt  The value of `spawns` at which the restart counter is 0. It grows
+ *   with each instance of a reload that never served.
  * @property {RecordedDeath[]} deaths  Oldest first.
- * @property {SeatHistory | null} seat  The seat that was last changed without a living instance to
- *   tell of it.
+ * @property {SeatHistory | null} seat  The last changed seat without a living instance.
  * @property {{ generation: number, isOk: boolean } | null} ended  The generation whose program has
- *   done its work.
+ *   finished its work.
  * @property {Record<string, Asked>} asked  By instanceId: instances that are being retired, and
  *   why.
- * @property {Served | null} [served]  What its instances have answered that are gone.
+ * @property {Served | null} [served]  Responses of instances that are gone.
  * @property {Spent} [spent]
- * @property {boolean} isStray  The list had lost the slot while its process ran: it is left alone
- *   by later controls too, whose list is whole again.
+ * @property {boolean} isStray  The list had lost the slot while its process ran. Later controls
+ *   leave the process alone too.
  */
 
 /** @typedef {Death & { instanceId: string }} RecordedDeath */
@@ -48,7 +46,7 @@ export function noteKey(id) {
 }
 
 /**
- * The slot a note is about, or null when it is about something else.
+ * Returns the slot of a note, or null for another kind of note.
  * @param {string} key
  */
 export function slotOfNote(key) {
@@ -57,7 +55,7 @@ export function slotOfNote(key) {
 }
 
 /**
- * A note comes from whatever version of control wrote it: what is missing is filled in.
+ * Reads a note of any version of control: fills in missing fields.
  * @param {unknown} note
  */
 export function readNote(note) {
@@ -81,10 +79,10 @@ export function hasRecorded(history, instanceId) {
 }
 
 /**
- * What ended without ever having served was no restart: what served in its slot did so all along.
- * Called once for each instance.
+ * Keeps the restart counter unchanged for an instance that never served, because the old instance
+ * in its slot served all the time. Called once for each such instance.
  * @param {SlotHistory} history
- * @param {number} spawns  As its label says: a counter that was reset since does not count it.
+ * @param {number} spawns  From its label. Ignored if the counter was reset since.
  */
 export function excludeSpawn(history, spawns) {
   if (history.resetAt < spawns) history.resetAt = Math.max(1, history.resetAt) + 1;
@@ -93,7 +91,7 @@ export function excludeSpawn(history, spawns) {
 /**
  * Restarts, by the policy or by command, since the slot was made or reset.
  * @param {SlotHistory} history
- * @param {number} keptOut  Instances that run and do not serve yet, beside what they may replace.
+ * @param {number} keptOut  Instances that run and do not serve yet, beside those they may replace.
  */
 export function restartsOf(history, keptOut) {
   return Math.max(0, history.spawns - Math.max(1, history.resetAt) - keptOut);

@@ -9,18 +9,18 @@ import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } fro
 /** @import { Reading } from './durable-file.js' */
 
 /**
- * Where the desired state is kept.
+ * Loads and saves the desired state.
  * @typedef {object} Store
  * @property {() => Loaded} load  Never throws.
  * @property {(desired: Desired) => void} save  On disk when it returns. Throws
- *   ERR_NCLUST_STATE_WRITE, and then the old state is what is on disk.
+ *   ERR_NCLUST_STATE_WRITE; then the old state is still on disk.
  */
 
 /**
  * @typedef {object} Loaded
  * @property {Desired} desired
- * @property {boolean} isExact  False when it may lack the last changes: then nothing that runs may
- *   be ended for not being in it.
+ * @property {boolean} isExact  False if the last changes may be missing. Then no process may be
+ *   ended because it is not in the list.
  * @property {string[]} notices  For people.
  */
 
@@ -56,22 +56,23 @@ export function createStore({ state, stateBackup, reserve }, nowMs) {
 }
 
 /**
- * For a full disk whose reserve is gone: an app that fills the disk has to be stopped all the same.
- * Only the last receipt is written, so a client that repeats an earlier request after a crash of
- * control may have it carried out twice.
+ * For a full disk without a reserve: it must still be possible to stop the app that fills the disk.
+ * Writes only the last receipt. So if control crashes and a client repeats an earlier request, that
+ * request may be carried out twice.
  * @param {Pick<HomePaths, 'state' | 'stateBackup'>} paths
  * @param {Desired} desired
  * @returns {boolean}  False: it does not fit, and nothing was written.
  */
 function saveWithoutRoom({ state, stateBackup }, desired) {
   if (desired.apps.length > 0) return overwriteSealed(state, { ...desired, tokens: desired.tokens.slice(-1) });
-  // Without its files the list is empty, too.
+  // Without its files the list is also empty.
   for (const file of [stateBackup, state]) rmSync(file, { force: true });
   return true;
 }
 
 /**
- * The checksum vouches for the shape: nobody but nclust seals a file. An earlier version may have.
+ * The checksum guarantees the shape, because only nclust writes sealed files. But an earlier
+ * version may have written it.
  * @param {Record<string, unknown>} value
  * @returns {Desired}
  */
@@ -91,7 +92,7 @@ function asDesired(value) {
 /**
  * @param {string} file
  * @param {number} nowMs
- * @returns {string | null}  Where it is now.
+ * @returns {string | null}  The new path.
  */
 function setAside(file, nowMs) {
   const aside = `${file}.bad-${nowMs}`;
@@ -99,7 +100,7 @@ function setAside(file, nowMs) {
     renameSync(file, aside);
     return aside;
   } catch {
-    return null; // A folder that cannot be written to; the first change will say so.
+    return null; // The folder is not writable; the first change will report it.
   }
 }
 

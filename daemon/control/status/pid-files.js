@@ -24,19 +24,20 @@ const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
 
 /**
  * A pid file, and the user whose rights it is worked on with. Null: those of this process.
- * @typedef {{ path: string, user: User | null }} PidFile
+ * @typedef {{ path: string, user: User | null }} PidFile  The user whose rights are used for the
+ *   file. Null: those of this process.
  */
 
 /**
- * Keeps in a file for each slot the pid of the instance that serves in it; without one there is no
+ * Keeps a file for each slot with the pid of its serving instance. Without an instance there is no
  * file.
  * @typedef {object} PidFiles
- * @property {() => void} sync  At the slots that were touched in this turn. The first time at all
- *   of them.
+ * @property {() => void} sync  Updates the slots that were touched in this turn; the first time all
+ *   slots.
  */
 
 /**
- * Where the pid of a slot is written.
+ * Returns the path of a slot's pid file.
  * @param {Pick<AppSpec, 'name' | 'cwd' | 'mode' | 'instancesGiven' | 'pidFile'>} spec
  * @param {number} id
  * @param {string} pids  The folder for default files.
@@ -44,7 +45,7 @@ const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
 export function pidFileOf({ name, cwd, mode, instancesGiven, pidFile }, id, pids) {
   if (pidFile === '') return join(pids, `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}.pid`);
   const path = resolve(cwd, pidFile);
-  // One that has to hold several pids would hold the last one: as with log files.
+  // With several instances they would overwrite one file, as with log files.
   if (mode === 'fork' && !instancesGiven) return path;
   const extension = extname(path);
   return `${path.slice(0, path.length - extension.length)}-${id}${extension}`;
@@ -56,9 +57,9 @@ export function pidFileOf({ name, cwd, mode, instancesGiven, pidFile }, id, pids
  * @returns {PidFiles}
  */
 export function createPidFiles(registry, { pids, managerLog }) {
-  /** What was written, by slot. @type {Map<number, PidFile & { pid: number }>} */
+  /** The content, by slot. @type {Map<number, PidFile & { pid: number }>} */
   const written = new Map();
-  /** Paths whose fault was told. @type {Set<string>} */
+  /** Paths whose fault was logged. @type {Set<string>} */
   const told = new Set();
   let isFirst = true;
 
@@ -78,7 +79,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
    * @returns {PidFile}
    */
   function fileOf(spec, id) {
-    // The home is the manager's own.
+    // The home belongs to the manager's own user.
     return { path: pidFileOf(spec, id, pids), user: spec.pidFile === '' ? null : userOf(spec) };
   }
 
@@ -100,14 +101,14 @@ export function createPidFiles(registry, { pids, managerLog }) {
       const actor = actorAt(user, path, { isFollowing: false }) ?? actorAt(user, path);
       const fault = faultOf({ path, user: actor });
       if (fault !== null) throw new Error(fault);
-      // In the home nobody else looks; elsewhere other programs do.
+      // Other programs read pid files outside of the home.
       const mode = dirname(path) === pids ? 0o600 : 0o644;
       if (actor) replace(path, actor, `${pid}\n`, mode);
       else writeFileSync(path, `${pid}\n`, { mode });
       told.delete(path);
       return true;
     } catch (error) {
-      // Tried again whenever something happens in the slot.
+      // Tried again at every change of the slot.
       if (!told.has(path)) managerLog('pid-file-failed', { path, message: messageOf(error, user) });
       told.add(path);
       return false;
@@ -123,7 +124,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
     }
   }
 
-  /** What an earlier manager has left: it was not there to see the end of its last instances. */
+  /** Removes files of an earlier manager, which could not remove those of its last instances. */
   function sweep() {
     const used = new Set([...written.values()].map(({ path }) => path));
     for (const name of namesIn(pids))
@@ -156,9 +157,9 @@ function pidOf({ instances }, instanceId) {
 }
 
 /**
- * One typo in an option must not cost a program.
+ * Checks what is at the path, because a typo in the option must not overwrite another file.
  * @param {PidFile} file
- * @returns {string | null}  Why what is there must not be replaced.
+ * @returns {string | null}  Why it must not be replaced.
  */
 function faultOf({ path, user }) {
   const found = statAsUser(user, path, { isFollowing: user === null });
@@ -168,15 +169,15 @@ function faultOf({ path, user }) {
 }
 
 /**
- * Moves a new file to the path, because what is there may have become a link, and because an
- * earlier version made it as root.
+ * Moves a new file to the path, because a link may be there now, or a file that an earlier version
+ * made as root.
  * @param {string} path
  * @param {User} user
  * @param {string} text
  * @param {number} mode
  */
 function replace(path, user, text, mode) {
-  // Watching does not count a name that begins with a dot.
+  // Watching ignores names that begin with a dot.
   const temp = join(dirname(path), `.${basename(path)}.new`);
   removeAsUser(user, temp); // A control that was killed left it.
   const fd = openAsUser(user, temp, MAKING, mode);
@@ -218,18 +219,17 @@ function readPid(file) {
     const pid = Number(readShort(file).trim());
     return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
   } catch {
-    return null; // Not there, or not ours.
+    return null; // It does not exist, or we may not read it.
   }
 }
 
 /**
- * Whatever the user has named by mistake, nothing is waited for and not more is read than a pid
- * has.
+ * Reads at most the size of a pid, and never waits, because the path may name another kind of file.
  * @param {PidFile} file
  * @returns {string}  Empty: it holds no pid.
  */
 function readShort({ path, user }) {
-  // A named pipe that nobody writes to would be waited for.
+  // Opening a named pipe without a writer would block.
   const fd = openAsUser(user, path, READING);
   try {
     const bytes = Buffer.alloc(PID_FILE_MAX_BYTES + 1);

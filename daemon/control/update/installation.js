@@ -1,7 +1,6 @@
-// Knows: other installations of nclust: their version and digest, and why one is refused.
-// Must not: move anything; api/update.js does that.
-// Start at: update() in api/update.js, then refusals.js; exchange() in keeper-link/session.js
-// replaces the keeper.
+// Knows: other installations of nclust: their version and digest, and why one is refused. Must not:
+// replace a process; api/update.js does that. Start at: update() in api/update.js, then
+// refusals.js; exchange() in keeper-link/session.js replaces the keeper.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -13,18 +12,15 @@ import { NclustError } from '../../../lib/shared/errors.js';
 /** @import { ExecFileException } from 'node:child_process' */
 
 /**
- * Where control's own code is. The keeper's is in daemon/keeper and daemon/agent, and it knows its
- * digest itself.
+ * The paths of control's own code. The keeper's code is in daemon/keeper and daemon/agent; the
+ * keeper knows its own digest.
  */
 const OWN = ['package.json', 'daemon/control', 'lib/shared'];
 
-/**
- * Reading the modules of one process of the manager takes a tenth of a second; a slow disk may take
- * its time.
- */
+/** Reading the modules of one process of the manager takes 0.1 s on a fast disk. */
 const PROBE_MS = 20_000;
 
-/** The word behind main.js that makes it tell what it is in place of doing it. */
+/** The argument of main.js that makes it report its version instead of starting. */
 export const PROBE = '--probe';
 
 /**
@@ -35,23 +31,24 @@ export const PROBE = '--probe';
  */
 
 /**
- * @typedef {Installation & { digest: string }} Own  With the digest of control's code, as it was
- *   when it was read.
+ * @typedef {Installation & { digest: string }} Own  With the digest of control's code when it was
+ *   loaded.
  */
 
 /**
- * @typedef {{ version: string, digest: string }} VersionReport  What one process of the manager says about
- *   its code.
+ * @typedef {{ version: string, digest: string }} VersionReport  What one process of the manager
+ *   reports about its code.
  */
 
-/** @returns {Installation}  The one this process runs from. */
+/** @returns {Installation}  The installation of this process. */
 export function ownInstallation() {
   return { root: fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, ''), node: process.execPath };
 }
 
 /**
  * @param {string} root
- * @returns {string}  Of the files as they are now: taken at boot, it is that of the code that runs.
+ * @returns {string}  Digest of the files as they are now. Taken at boot, it is that of the running
+ *   code.
  */
 export function controlDigest(root) {
   const hash = createHash('sha256');
@@ -61,10 +58,11 @@ export function controlDigest(root) {
 }
 
 /**
- * Has both processes of another installation read their modules and say what they are: code that
- * does not even come so far replaces nothing.
+ * Has both processes of another installation load their modules and report their versions. Code
+ * that cannot do that must not replace anything.
  * @param {Installation} installation
- * @returns {Promise<{ keeper: VersionReport, control: VersionReport }>}  Rejects with ERR_NCLUST_UPDATE_FAILED.
+ * @returns {Promise<{ keeper: VersionReport, control: VersionReport }>}  Rejects with
+ *   ERR_NCLUST_UPDATE_FAILED.
  */
 export async function probe(installation) {
   const [keeper, control] = await Promise.all(['keeper', 'control'].map((name) => probeOne(installation, name)));
@@ -79,7 +77,7 @@ export async function probe(installation) {
 function probeOne({ root, node }, name) {
   const main = join(root, 'daemon', name, 'main.js');
   return new Promise((resolve, reject) => {
-    // No home: what does not know the word must not take ours.
+    // Without a home: a program that does not know the argument must not use ours.
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, NCLUST_HOME: '/dev/null' };
     const options = { cwd: '/', env, timeout: PROBE_MS, killSignal: /** @type {const} */ ('SIGKILL') };
     withDefaultOomScore(() =>
@@ -88,7 +86,7 @@ function probeOne({ root, node }, name) {
           const { version, digest } = JSON.parse(out);
           if (typeof version === 'string' && typeof digest === 'string') return resolve({ version, digest });
         } catch {
-          // Told below, with what it wrote.
+          // Reported below, together with its output.
         }
         reject(unusable(main, error, err));
       }),

@@ -11,17 +11,16 @@ const HOW = {
 };
 
 /**
- * Why the manager is not the one that was asked for.
- * @param {string} root  Of the installation that was.
- * @param {Snapshot['refusedWhy']} [why]  An earlier version of the keeper does not say.
+ * Describes why the manager does not run from the requested installation.
+ * @param {string} root  The requested installation.
+ * @param {Snapshot['refusedWhy']} [why]  Missing from an earlier version of the keeper.
  */
 export function describeRefusal(root, why) {
   return `The manager of "${root}" ${HOW[why ?? 'unready']}, so the one that ran before goes on.`;
 }
 
 /**
- * A control that was asked before, and still is not the one that was asked for: was that one tried,
- * and did not run?
+ * Refuses a repeated request if the requested installation was tried and did not run.
  * @param {ApiContext} context
  * @param {Wanted} wanted
  */
@@ -32,7 +31,8 @@ export function refuseWhatWasTakenBack(context, { root, token }) {
 }
 
 /**
- * Two updates that each undo what the other has done would never end: the last one counts.
+ * Refuses an update that a later one has replaced. Two updates that undo each other would never
+ * end, so the last one counts.
  * @param {ApiContext} context
  * @param {Wanted} wanted
  */
