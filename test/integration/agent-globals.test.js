@@ -142,11 +142,11 @@ test('an app whose timers return numbers, and that nothing measures, is watched 
   expect(await app.hears('vitals')).toMatchObject({ responses: 0 });
 });
 
-test('what a stranger says at the door does not end an orphan', async () => {
+test('an orphan survives text that is not JSON from its keeper', async () => {
   const app = worker(`${STAYS} console.log('runs');`);
   await app.says('runs');
   app.disconnect();
-  const heard = await nextKeeper(app.home, 'no JSON\n{"act":"ask","seq":7}\n');
+  const heard = await nextKeeper(app.home, 'no JSON\n{"act":"ping","seq":7}\n');
   await waitFor('an answer', () => heard.find(({ seq }) => seq === 7), { context: app.output });
 });
 
