@@ -317,7 +317,7 @@ export class Control {
     if (event === 'app-message' || event === 'app-messages-dropped') publishAppMessage(this.#context, data);
     else if (event === 'terminating')
       void this.end('shutdown'); // Leaving is what follows.
-    else if (Object.hasOwn(keeperEventHandlers, event)) this.dispatch({ type: 'fact', event, data });
+    else if (Object.hasOwn(keeperEventHandlers, event)) this.dispatch({ type: 'keeper-event', event, data });
   }
 
   #leaveWhenDone() {

@@ -19,7 +19,7 @@ import { renameRunning } from './state/rename.js';
  * @type {{ [T in ControlEvent['type']]: (core: LoopContext, event: any) => void }}
  */
 export const EVENTS = {
-  fact: onKeeperEvent,
+  'keeper-event': onKeeperEvent,
   spawned: onSpawned,
   refused: onRefused,
   answered: onGate,
@@ -35,7 +35,7 @@ const CHANGES_NO_PLAN = new Set(['booted']);
 
 /**
  * @param {LoopContext} context
- * @param {Extract<ControlEvent, { type: 'fact' }>} event
+ * @param {Extract<ControlEvent, { type: 'keeper-event' }>} event
  */
 function onKeeperEvent(context, { event, data }) {
   const instance = context.registry.instances.get(data.instanceId);

@@ -63,7 +63,7 @@ import { slotHistoryOf } from '../state/registry.js';
  */
 
 /**
- * @typedef {{type: 'fact', event: string, data: any}
+ * @typedef {{type: 'keeper-event', event: string, data: any}
  *   | {type: 'spawned', instanceId: string, pid: number, startedAtMs: number,
  *       bootedAtMs?: number|null, outPipe: string|null, errPipe: string|null}
  *   | {type: 'refused', instanceId: string, message: string}
