@@ -24,8 +24,8 @@ import { noteKey } from './state/slot-history.js';
 /** @import { Installation } from './update/installation.js' */
 
 /**
- * The owner loop: takes events one at a time, updates the records, plans, and has the effects
- * carried out. Nothing else changes them.
+ * The owner loop: takes events one at a time, updates the records, plans, and carries out the
+ * effects. No other code changes the records.
  */
 export class Control {
   /** @type {LoopContext} */
@@ -36,7 +36,7 @@ export class Control {
   /** @type {ControlEvent[]} */
   #queue = [];
   #isBusy = false;
-  /** Events wait until control has exchanged the records of one keeper for those of the next. */
+  /** While control changes from one keeper to the next, events wait. */
   #isHeld = true;
   #follow = () => {};
   #isLeaving = false;
@@ -72,7 +72,6 @@ export class Control {
     for (const notice of notices) this.registry.notices.add(notice);
   }
 
-  /** The records, for reading. */
   get registry() {
     return this.#context.registry;
   }
@@ -82,21 +81,21 @@ export class Control {
     return this.#context.bus;
   }
 
-  /** Has messages of apps come to the bus while a client wants them. */
+  /** Subscribes to messages of apps while a client wants them. */
   get appMessages() {
     return this.#appMessages;
   }
 
-  /** The keeper control works with, as it was when they met. */
+  /** The keeper's state when control met it. */
   get keeper() {
     return this.#session.snapshot;
   }
 
   /**
-   * Meets a keeper: learns what runs, and begins to bring about what is wanted.
+   * Connects to a keeper: learns which processes run, and begins to plan.
    * @param {Port} port
-   * @returns {Promise<void>}  Resolves when control works with this keeper or, if it dies before
-   *   that, with a later one.
+   * @returns {Promise<void>}  Resolves when control works with this keeper or, if it dies first,
+   *   with a later one.
    */
   meet(port) {
     return this.#session.meet(port);
@@ -109,26 +108,25 @@ export class Control {
   }
 
   /**
-   * @param {() => void} look  Called at the end of every turn, before waiting requests are
-   *   answered, because the wishes or the processes may have changed.
+   * @param {() => void} look  Called at the end of every turn in which the desired state or the
+   *   processes may have changed, before waiting requests are answered.
    */
   follow(look) {
     this.#follow = look;
   }
 
-  /** Tells the keeper that clients can connect. */
+  /** Reports to the keeper that clients can connect. */
   announceReady() {
     this.#session.announceReady();
   }
 
   /**
-   * Changes what is wanted, on disk before anything acts on it. A token that was seen before
-   * changes nothing.
+   * Changes the desired state: on disk before anything acts on it. A known token changes nothing.
    * @param {string} method
    * @param {string} token
    * @param {(desired: Desired) => Change & Pick<Receipt, 'about' | 'root' | 'plan'>} change
-   * @returns {Receipt} Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE, and what `change`
-   *   throws; then nothing has changed.
+   * @returns {Receipt}  Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE, and errors of
+   *   `change`; then nothing has changed.
    */
   mutate(method, token, change) {
     const { parts, registry } = this.#context;
@@ -160,7 +158,7 @@ export class Control {
   }
 
   /**
-   * Whether a request was taken already.
+   * Whether this request was accepted before.
    * @param {string} token
    */
   hasSeen(token) {
@@ -170,7 +168,7 @@ export class Control {
   /**
    * Waits for the outcome of a mutation.
    * @param {Receipt} receipt
-   * @param {AbortSignal} [signal]  Ends the waiting: resolves then.
+   * @param {AbortSignal} [signal]  Ends the waiting; the promise resolves then.
    * @param {() => void} [onCheck]  Called whenever something may have changed.
    * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely
    *   failed.
@@ -182,9 +180,9 @@ export class Control {
   }
 
   /**
-   * Retires every process; then control and keeper leave.
+   * Retires every process; then control and keeper exit.
    * @param {'kill' | 'shutdown'} by
-   * @returns {Promise<void>}  Resolves just before they leave.
+   * @returns {Promise<void>}  Resolves just before they exit.
    */
   end(by) {
     if (!this.registry.ending) this.#context.parts.managerLog('ending', { by });
@@ -207,7 +205,7 @@ export class Control {
    * Sends a signal to the process of a slot.
    * @param {number} id
    * @param {string} signal
-   * @returns {Promise<void>}  Rejects with what the keeper says.
+   * @returns {Promise<void>}  Rejects with the keeper's error.
    */
   async signal(id, signal) {
     const { link, registry } = this.#context;
@@ -221,7 +219,7 @@ export class Control {
   }
 
   /**
-   * A request to the keeper that changes no records.
+   * Sends the keeper a request that changes no records.
    * @param {string} verb
    * @param {object} params
    * @returns {Promise<any>}  Rejects with a KeeperRefusal or a KeeperLost.
@@ -231,8 +229,8 @@ export class Control {
   }
 
   /**
-   * @returns {Promise<void>}  Resolves when control works with its next keeper. Rejects when none
-   *   can be started from its own installation; it goes on trying.
+   * @returns {Promise<void>}  Resolves when control works with its next keeper. Rejects if none can
+   *   be started from its own installation; control keeps trying.
    */
   meetsNext() {
     return this.#session.waitForNext();
@@ -243,14 +241,14 @@ export class Control {
    * connection is refused, and every process is replaced.
    * @param {Installation} successor  If its keeper does not come up, control starts one of its own.
    * @returns {Promise<void>}  Resolves when control works with the next keeper. Rejects with a
-   *   KeeperRefusal when this one does not make way, with a KeeperLost when there is none at the
+   *   KeeperRefusal if this one does not make way, with a KeeperLost if there is none at the
    *   moment.
    */
   exchangeKeeper(successor) {
     return this.#session.exchange(successor);
   }
 
-  /** Stops this control; the processes go on. Idempotent. */
+  /** Stops this control; the processes live on. Idempotent. */
   close() {
     this.#hold();
     this.#session.close();
@@ -305,7 +303,8 @@ export class Control {
 
   #onKeeperLost() {
     this.#hold();
-    // Wishes still count. Facts of the old keeper do not: the next one reports its own.
+    // Changes of the desired state remain valid. Events of the old keeper do not: the next one
+    // reports its own state.
     this.#queue = this.#queue.filter((event) => event.type === 'changed');
   }
 
@@ -316,7 +315,7 @@ export class Control {
   #onKeeperEvent(event, data) {
     if (event === 'app-message' || event === 'app-messages-dropped') publishAppMessage(this.#context, data);
     else if (event === 'terminating')
-      void this.end('shutdown'); // Leaving is what follows.
+      void this.end('shutdown'); // Control leaves when all processes have ended.
     else if (Object.hasOwn(keeperEventHandlers, event)) this.dispatch({ type: 'keeper-event', event, data });
   }
 
@@ -328,7 +327,7 @@ export class Control {
       this.#sayEnded();
       parts.leave(0);
     };
-    // The keeper may be gone before its answer is.
+    // The keeper may exit before its answer arrives.
     this.#session.leave()?.then(leave, leave);
   }
 }

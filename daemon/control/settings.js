@@ -15,25 +15,26 @@ import { canCompress, checkCompression } from './logs/archive/compression.js';
 /** @import { ReadSettings } from '../../lib/shared/settings/settings.js' */
 /** @import { LogInterval } from './logs/write/open-file.js' */
 
-/** A person may edit the file: how often it is looked at, in ms. */
+/** Interval at which the file is checked for edits, in ms. */
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * How log files are kept. `Infinity` is no limit.
+ * Limits of log files. `Infinity` is no limit.
  * @typedef {object} LogLimits
  * @property {number} maxSizeBytes  Of the file that is written to.
  * @property {LogInterval} interval
- * @property {number} maxFiles  Segments of each file; with 0 none is kept.
+ * @property {number} maxFiles  Segments of each file. 0: none is kept.
  * @property {number} maxAgeMs
- * @property {number} maxTotalBytes  Of all files of the app.
+ * @property {number} maxTotalBytes  All files of the app together.
  * @property {'gzip' | 'zstd' | 'none'} compress
- * @property {number} homeMaxTotalBytes  Of all files in the home's folder.
+ * @property {number} homeMaxTotalBytes  All files in the home's folder together.
  */
 
 /**
  * What one app says about it; what it leaves out, or null, is as in the home. 0 is no limit, as in
  * the options.
- * @typedef {{ [K in keyof LogLimits]?: LogLimits[K] | null }} GivenLimits
+ * @typedef {{ [K in keyof LogLimits]?: LogLimits[K] | null }} GivenLimits  Limits of one app.
+ *   Missing or null: the home's. 0: no limit, as in the options.
  */
 
 /**
@@ -51,17 +52,17 @@ const LOOK_EVERY_MS = 1_000;
  */
 
 /**
- * What holds for the whole home: settings.json, which belongs to its user.
+ * The settings of the home: settings.json, which users may edit.
  * @typedef {object} Settings
- * @property {() => Record<string, string>} entries  As it was written.
+ * @property {() => Record<string, string>} entries  As written in the file.
  * @property {(key: string, text: string) => void} set  On disk when it returns. Throws
  *   ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
- * @property {(key: string) => boolean} unset  Whether it was set. Throws the same.
- * @property {(given: GivenLimits | null) => LogLimits} limitsOf  What holds now for an app. Cheap:
- *   may be asked for each chunk.
+ * @property {(key: string) => boolean} unset  Whether it was set. Throws the same errors.
+ * @property {(given: GivenLimits | null) => LogLimits} limitsOf  The limits of an app at this
+ *   moment. Cheap enough to call for each chunk.
  * @property {() => MetricsSettings} metrics
  * @property {() => WebSettings} web
- * @property {() => string[]} notices  What of the file cannot be used, for people.
+ * @property {() => string[]} notices  Faults in the file, for people.
  */
 
 /**
@@ -84,8 +85,8 @@ export function createSettings(file, nowMs) {
   }
 
   /**
-   * @returns {Record<string, unknown>}  Everything in the file, what is no setting too: it is not
-   *   ours to remove.
+   * @returns {Record<string, unknown>}  Everything in the file, including unknown keys, which must
+   *   not be removed.
    */
   function contents() {
     lookedAtMs = -Infinity;
@@ -174,7 +175,8 @@ export function createSettings(file, nowMs) {
 }
 
 /**
- * What is served tells names and loads to whoever can reach it.
+ * Refuses remote addresses, because metrics and dashboard show names and loads to everyone who can
+ * reach them.
  * @param {'metrics.listen' | 'web.listen'} key
  * @param {string} text
  * @param {boolean} allowRemote
@@ -207,14 +209,14 @@ function readFile(file) {
 
 /**
  * @param {string} file
- * @returns {string}  Another one when the file is another one. Empty: there is none.
+ * @returns {string}  Changes whenever the file changes. Empty: there is no file.
  */
 function stampOf(file) {
   try {
     const stat = statSync(file, { throwIfNoEntry: false });
     return stat ? `${stat.ino} ${stat.size} ${stat.mtimeMs}` : '';
   } catch (error) {
-    return String(error); // Reading it says why.
+    return String(error); // readFile() will report the reason.
   }
 }
 
@@ -224,7 +226,7 @@ function limit(given) {
 }
 
 /**
- * An app that was started when the manager ran on a later Node.js.
+ * Returns false for an app that was started when the manager ran on a later Node.js.
  * @param {'gzip' | 'zstd' | 'none'} compress
  */
 function possible(compress) {

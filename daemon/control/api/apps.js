@@ -41,7 +41,7 @@ import { awaitStatuses, statuses } from './status.js';
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
 /**
- * Methods that change what is wanted.
+ * Methods that change the desired state of apps.
  * @satisfies {Record<string, MethodBody>}
  */
 export const changes = {
@@ -103,13 +103,13 @@ export const changes = {
     const fresh = await readSpawnInputs(context, token, (desired) =>
       specsOf(desired, selectIds(desired, targets)).map(change),
     );
-    // A request that is sent again has been checked already.
+    // A repeated request was checked before.
     if (!context.control.hasSeen(token)) context.parts.checkPresent(servingSpecs(context, targets).map(change));
     const receipt = context.control.mutate('restart', token, (desired) => {
       const ids = selectIds(desired, targets);
       const rename = renameApp(desired, ids, name);
       const restarted = restartSlots(context, desired, ids, { change: (one) => fresh.fill(change(one)), instances });
-      // Secrets are kept by the old name, so before the app is renamed.
+      // Before the rename, because secrets are stored under the old name.
       return withAffectedSlots(rename(fresh.keep(restarted)));
     });
     return { slots: await awaitStatuses(context, receipt, client, o) };
@@ -144,7 +144,7 @@ export const changes = {
       return { ...remove(desired, ids), about: affectedSlots(desired, ids) };
     });
     if (wait) await waitFor(context, receipt, client, progress);
-    // A request that is sent again finds its slots only in the receipt.
+    // A repeated request finds its slots only in the receipt.
     return { slots: before.length > 0 ? before : receipt.about.map(deletedStatus) };
   },
 
@@ -186,7 +186,7 @@ function startGiven({ control, parts, paths }, desired, given, { isForced, fresh
 }
 
 /**
- * New apps with `autostart: false` join the list as stopped ones.
+ * Adds new apps with `autostart: false` to the list as stopped ones.
  * @param {Change} change
  * @param {string[]} names
  * @returns {Change}
@@ -243,7 +243,7 @@ function scaleApp({ parts }, desired, name, instances) {
 }
 
 /**
- * Specs of apps that a restart would end. None until control has connected to a keeper, because it
+ * Specs of apps that a restart would end. Empty until control has connected to a keeper, because it
  * cannot know which instances are serving.
  * @param {ApiContext} context
  * @param {string[]} targets

@@ -67,8 +67,8 @@ function specList(value, path) {
 }
 
 /**
- * Reads env files, because the plan compares their content, too. Leaves secrets out: they are asked
- * for only if a new process needs them.
+ * Reads env files, because the plan also compares their content. Secrets are read later, and only
+ * if a new process needs them.
  * @param {ApiContext} context
  * @param {AppSpec[]} specs
  */
@@ -143,8 +143,8 @@ function carryOut(context, desired, steps, file) {
 }
 
 /**
- * Slots that another command has begun to start and that are not up yet. Apply waits for them, too,
- * because only then the apps are as the file says.
+ * Slots that another command is starting and that are not up yet. Apply waits for them too, because
+ * only then the apps match the file.
  * @param {ApiContext} context
  * @param {DesiredApp[]} apps
  * @param {Change} change

@@ -18,41 +18,41 @@ import { BadParams } from './params.js';
 /** @import { Cursor } from '../logs/history/contents.js' */
 /** @import { Page } from '../logs/history/history.js' */
 
-/** What may wait in memory for a client that does not read. */
+/** Limit for data that waits for a slow client, in bytes. */
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** Above this history waits for its reader. */
+/** Above this, history waits for its reader, in bytes. */
 const HISTORY_MAX_BYTES = 512 * 1024;
 
-/** Requests of one client that may be open at once. */
+/** Limit for the open requests of one client. */
 const OPEN_MAX = 1_000;
 
-/** How long a client that is being sent away has to read why, in ms. */
+/** Time for a rejected client to read the reason, in ms. */
 const FAREWELL_MS = 1_000;
 
 /**
- * What a method gets to know of its client.
+ * The view that a method has of its client.
  * @typedef {object} Client
  * @property {AbortSignal} signal  Aborted when the client is gone.
- * @property {(method: string, params: object) => void} notify  Left out when the client reads too
- *   slowly: only for what the next one makes worthless.
- * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog
- *   Leaves lines out, and tells how many, when the client reads too slowly.
+ * @property {(method: string, params: object) => void} notify  Dropped if the client reads too
+ *   slowly, so only for data that the next notification replaces.
+ * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog  Drops
+ *   lines if the client reads too slowly, and reports their number.
  * @property {(subscription: string, event: object) => void} notifyEvent  The same for events.
  * @property {(subscription: string, page: Page) => Promise<void>} tellLog  Waits until the client
- *   has read enough, or is gone, or is to go.
- * @property {(subscription: string, page: Page) => void} sendLog  Does not wait: only for a little.
- * @property {Map<string, () => void>} subscriptions  What ends each.
+ *   has read enough, or leaves, or is to leave.
+ * @property {(subscription: string, page: Page) => void} sendLog  Does not wait, so only for a
+ *   little.
+ * @property {Map<string, () => void>} subscriptions  Functions that end them.
  */
 
 /**
- * @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>}
- *   Answer  Rejects with BadParams, UnknownMethod or anything else.
+ * @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>} Answer  Rejects
+ *   with BadParams, UnknownMethod or any other error.
  */
 
 /** @typedef {{ method: 'log' | 'event', missed: number, of: Map<string, number> }} LeftOut */
 
-/** There is no such method. */
 export class UnknownMethod extends Error {
   /** @param {string} method */
   constructor(method) {
@@ -63,23 +63,20 @@ export class UnknownMethod extends Error {
 }
 
 /**
- * One client. A client can harm nobody but itself: its lines are capped, its queue is capped, and
- * nothing it sends is trusted.
+ * Serves one client. It can harm only itself: its lines and its queue are limited, and no input is
+ * trusted.
  * @param {Duplex} socket
  * @param {{ answer: Answer, clock: Clock }} o
- * @returns {{ close: () => Promise<void> }}  close() waits for answers that are under way.
+ * @returns {{ close: () => Promise<void> }}  close() waits for answers in progress.
  */
 export function serveConnection(socket, { answer, clock }) {
   const gone = new AbortController();
   /** @type {Set<Promise<void>>} */
   const open = new Set();
   let isClosing = false;
-  /**
-   * Lines or events that were left out, by subscription; lines by app, too.
-   * @type {Map<string, LeftOut>}
-   */
+  /** Dropped lines or events, by subscription; lines also by app. @type {Map<string, LeftOut>} */
   const leftOut = new Map();
-  /** Who waits for the client to read. @type {Set<() => void>} */
+  /** Senders that wait for the client to read. @type {Set<() => void>} */
   const waiting = new Set();
 
   /** @type {Client} */
@@ -99,7 +96,7 @@ export function serveConnection(socket, { answer, clock }) {
       return parsed.fault.code === RPC_ERROR.parse
         ? sendAway(parsed.id, parsed.fault)
         : send(errorLine(parsed.id, parsed.fault));
-    if (typeof parsed.message.method !== 'string') return; // An answer; nothing was asked of the client.
+    if (typeof parsed.message.method !== 'string') return; // An answer, but control sends no requests to clients.
     if (open.size >= OPEN_MAX)
       return sendAway(parsed.message.id ?? null, {
         code: RPC_ERROR.invalidRequest,
@@ -125,7 +122,7 @@ export function serveConnection(socket, { answer, clock }) {
   /** @param {string} line */
   function send(line) {
     if (socket.destroyed || socket.writableEnded) return;
-    // Checked before this line is added, so that one large answer is no offence.
+    // Checked before this line is added, so that one large answer is allowed.
     if (socket.writableLength > QUEUE_MAX_BYTES) return void socket.destroy();
     socket.write(line);
   }
@@ -232,7 +229,7 @@ export function serveConnection(socket, { answer, clock }) {
   /** @param {Buffer} chunk */
   function onData(chunk) {
     reader.push(chunk);
-    // Who does not read its answers is not read either.
+    // A client that does not read its answers may not send more requests.
     if (socket.writableLength > QUEUE_MAX_BYTES / 2) socket.pause();
   }
 

@@ -10,7 +10,7 @@ import { allSlotIds } from './status.js';
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
 /**
- * Methods about the files that apps and the manager write to.
+ * Methods about the log files of apps and of the manager.
  * @satisfies {Record<string, MethodBody>}
  */
 export const tendLogFiles = {
@@ -35,7 +35,7 @@ export const tendLogFiles = {
 };
 
 /**
- * Opens every log file by its name again: somebody else has rotated them.
+ * Opens every log file by its name again, because another program has rotated them.
  * @param {Pick<Parts, 'logs' | 'ownLog' | 'managerLog'>} parts
  */
 export function reopenLogs({ logs, ownLog, managerLog }) {
@@ -43,13 +43,14 @@ export function reopenLogs({ logs, ownLog, managerLog }) {
   try {
     ownLog.reopen();
   } catch (error) {
-    // The one that is open is written on.
+    // The manager goes on writing to the open file.
     managerLog('own-log-not-reopened', { message: /** @type {Error} */ (error).message });
   }
 }
 
 /**
- * The files that slots write to, and those that processes of an earlier spec still do.
+ * The files that slots write to, including those of processes that were started with an earlier
+ * spec.
  * @param {ApiContext} context
  * @param {Set<number>} ids
  * @returns {OwnedFile[]}
@@ -74,8 +75,8 @@ function filesOf({ control, paths }, ids) {
 
 /**
  * @param {OwnedFile[]} owned
- * @returns {(OwnedFile & { bytes: number })[]}  Those that are files or have been, with what they
- *   and their segments take. A device or a pipe has nothing to empty.
+ * @returns {(OwnedFile & { bytes: number })[]}  Regular files with their size, including segments.
+ *   A device or a pipe has nothing to empty.
  */
 function weighed(owned) {
   const segments = readSegmentsOf(owned);

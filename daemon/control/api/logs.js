@@ -35,7 +35,7 @@ const STREAMS_ALL = 2;
 let lastSubscription = 0;
 
 /**
- * What apps have written and write.
+ * Methods about the output of apps.
  * @satisfies {Record<string, MethodBody>}
  */
 export const followLogs = {
@@ -43,7 +43,7 @@ export const followLogs = {
   async logs(context, params, client) {
     const { targets, streams, isFollowing, query, ...given } = readLogQuery(params);
     const subscription = given.subscription ?? String(++lastSubscription);
-    // Says it when there is no such app; later ones may come and go.
+    // Throws if there is no such app. Later, apps may come and go.
     if (targets) select(context.control.registry.desired, targets);
     const isMeant = matcher(targets ?? []);
     /** The user of each path that is read below. @type {Map<string, KeptFile['user']>} */
@@ -134,12 +134,12 @@ function followerFor(client, subscription, { query: { isWanted, untilMs }, wants
 }
 
 /**
- * The files of slots as they are wanted now, and those that processes of an earlier spec still
- * write to.
+ * The log files of slots as they are wanted now, and those of processes that were started with an
+ * earlier spec.
  * @param {ApiContext} context
  * @param {ReturnType<typeof matcher>} isMeant
  * @param {LogStream[]} streams
- * @returns {KeptFile[]}  With an empty path where nothing is kept.
+ * @returns {KeptFile[]}  With an empty path if nothing is kept.
  */
 function writtenFiles({ control, paths }, isMeant, streams) {
   const { desired, instances } = control.registry;
@@ -167,8 +167,8 @@ function writtenFiles({ control, paths }, isMeant, streams) {
  * @param {{ outFile: string, errorFile: string, logFile: string }} place
  * @param {LogStream} stream
  * @param {LogStream[]} streams
- * @returns {string}  Where nothing but the file of both streams is kept, that: but not for one of
- *   them alone, because nobody knows which line is whose.
+ * @returns {string}  The combined file, if it is the only one. Empty if only one stream is wanted,
+ *   because the lines of the combined file do not show their stream.
  */
 function pathOf(place, stream, streams) {
   if (hasOnlyCombined(place)) return streams.length === STREAMS_ALL ? place.logFile : '';
@@ -192,12 +192,12 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
 const LINES_MAX = 100_000;
 const LINES = 15;
 
-/** It comes back with every notification. */
+/** Limit for the name, because every notification repeats it. */
 const SUBSCRIPTION_MAX_CHARS = 200;
 
 const anyNumber = wholeUpTo(Number.MAX_SAFE_INTEGER);
 
-/** A text of the client's choice; a number is one too. @type {Reader<string>} */
+/** A text or a number that the client chose. @type {Reader<string>} */
 export const subscriptionName = (value, path) => {
   const name = typeof value === 'number' ? String(value) : text(value, path);
   if (name.length <= SUBSCRIPTION_MAX_CHARS) return name;
@@ -244,9 +244,9 @@ const cursor = (value, path) => {
  */
 
 /**
- * What a client wants to see of the logs.
+ * Reads the client's query for log lines.
  * @param {Record<string, unknown>} params
- * @returns {LogQuery}  Throws BadParams, and ERR_NCLUST_USAGE for a pattern that cannot be used.
+ * @returns {LogQuery}  Throws BadParams, and ERR_NCLUST_USAGE for an unsuitable pattern.
  */
 function readLogQuery(params) {
   const given = readParams(

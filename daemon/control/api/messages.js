@@ -12,7 +12,7 @@ import { BadParams, flag, optional, readParams, text, texts, wholeUpTo, withDefa
 /** @import { BusEvent } from '../events/bus.js' */
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
-/** What may wait for the standard input of an app, in bytes. */
+/** Limit for data that waits for the standard input of an app, in bytes. */
 const INPUT_MAX_BYTES = 64 * 1024;
 /** Longest message to an app, in characters of its JSON. */
 const MESSAGE_MAX_CHARS = 1024 * 1024;
@@ -23,7 +23,7 @@ const INSPECTOR_MS = 5_000;
 let lastSubscription = 0;
 
 /**
- * What is said to apps, what they say, and what happens to them.
+ * Methods about messages to apps, messages of apps, and events.
  * @satisfies {Record<string, MethodBody>}
  */
 export const messages = {
@@ -118,10 +118,10 @@ function isInspectorUrl(address) {
 }
 
 /**
- * What apps tell of themselves, by instance.
+ * Reads the metadata of apps, by instance.
  * @param {Pick<ApiContext, 'control' | 'parts'>} context
- * @returns {Promise<Map<string, AppMetadata>>}  Empty when the keeper cannot say: a list is answered
- *   whatever happens to it.
+ * @returns {Promise<Map<string, AppMetadata>>}  Empty if the keeper does not answer, because a list
+ *   must always be answered.
  */
 export async function readAppMetadataOf({ control, parts }) {
   try {
@@ -134,7 +134,7 @@ export async function readAppMetadataOf({ control, parts }) {
 }
 
 /**
- * @param {string[] | undefined} types  With "*" at the end: all that begin so.
+ * @param {string[] | undefined} types  With "*" at the end: all types that begin like that.
  * @param {boolean} hearsApps
  * @returns {(event: BusEvent) => boolean}
  */
@@ -151,7 +151,7 @@ async function isDeaf(isHeard) {
     await isHeard;
     return false;
   } catch (error) {
-    // With the next keeper it is asked again.
+    // The subscription is repeated with the next keeper.
     return error instanceof KeeperRefusal;
   }
 }

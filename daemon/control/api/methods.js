@@ -1,6 +1,6 @@
 // Knows: the methods of the socket: parameters to one change or one question, records to an answer.
-// Must not: trust a client, change records except through mutate(), hold policy.
-// Start at: createAnswer(), then apps.js; connection.js has the lines of a client.
+// Must not: trust a client, change records except through mutate(), hold policy. Start at:
+// createAnswer(), then apps.js; connection.js serves one client.
 import { applying } from './config-file.js';
 import { changes } from './apps.js';
 import { UnknownMethod } from './connection.js';
@@ -28,7 +28,7 @@ import { METHODS } from '../../../lib/shared/wire/protocol.js';
 
 /**
  * What the methods work with.
- * @typedef {object} ApiContext
+ * @typedef {object} ApiContext  Shared by all methods.
  * @property {Control} control
  * @property {Parts} parts
  * @property {Metrics} metrics

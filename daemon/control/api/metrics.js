@@ -12,13 +12,13 @@ import { BadParams, flag, optional, readParams, record, someOf, texts, wholeUpTo
 const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 const OF = ['workers', 'apps', 'both', 'host'];
 
-/** Values in one answer: some 7 MB. */
+/** Limit for the values in one answer: about 7 MB. */
 const VALUES_MAX = 1_000_000;
 
 let lastSubscription = 0;
 
 /**
- * What everything uses and does.
+ * Methods about resource use.
  * @satisfies {Record<string, MethodBody>}
  */
 export const metrics = {
@@ -68,7 +68,7 @@ export const metrics = {
       client.subscriptions.set(subscription, end);
     }
 
-    /** What it was told to follow may have been deleted meanwhile, and come again. */
+    /** The app may have been deleted and added again. */
     function followed() {
       try {
         return idsNow();

@@ -10,8 +10,8 @@ const LOOK_MS = 200;
 const LOOK_MAX_MS = 10_000;
 
 /**
- * Profiles and stacks of a worker. Rarely asked for, so the code that answers is loaded on the
- * first request.
+ * Methods for profiles and stacks of a worker. They are rare, so their code is loaded on the first
+ * request.
  * @satisfies {Record<string, MethodBody>}
  */
 export const profiling = {

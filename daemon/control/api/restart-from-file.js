@@ -25,16 +25,14 @@ import { affectedStatuses } from './status.js';
 /** @import { ApiContext, MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
-/**
- * @typedef {'start' | 'restart' | 'reload'} Way  How apps that are in the list get their new specs.
- */
+/** @typedef {'start' | 'restart' | 'reload'} Way  How listed apps get their new specs. */
 
 /** @type {Reader<Way>} */
 const way = (value, path) => someOf(/** @type {const} */ (['start', 'restart', 'reload']))([value], path)[0];
 
 /**
- * The apps of a config file, each with a whole spec: apps that are in the list begin a new
- * generation, the others start.
+ * Starts the apps of a config file, each with a whole spec. Apps that are in the list begin a new
+ * generation.
  * @satisfies {Record<string, MethodBody>}
  */
 export const renewing = {
@@ -130,7 +128,7 @@ function itemOf(name, changes = []) {
 }
 
 /**
- * Records the command that changed the apps, because the deaths of old instances name it.
+ * Records the command that changed the apps, for the death records of their old instances.
  * @param {Desired} desired
  * @param {string[]} names
  * @param {Way} by

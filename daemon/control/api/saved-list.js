@@ -15,7 +15,7 @@ import { awaitStatuses } from './status.js';
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
 /**
- * Methods about the saved list, and the end of everything.
+ * Methods about the saved list, and the end of the manager.
  * @satisfies {Record<string, MethodBody>}
  */
 export const saving = {
@@ -58,8 +58,8 @@ export const saving = {
 };
 
 /**
- * Saves the list before it is emptied. On a full disk the file of the desired state becomes the
- * saved list, which needs no room: the apps in it are the same.
+ * Saves the list before it is emptied. On a full disk the state file becomes the saved list,
+ * because it contains the same apps and that needs no space.
  * @param {ApiContext} context
  * @param {DesiredApp[]} apps
  */
@@ -114,7 +114,7 @@ function readDump({ paths }) {
 }
 
 /**
- * Saved apps that are not in the list come back, those that were stopped as stopped ones.
+ * Adds saved apps that are not in the list. Stopped ones come back stopped.
  * @param {ApiContext} context
  * @param {Desired} desired
  * @param {DesiredApp[]} saved
@@ -141,19 +141,19 @@ function bringBack({ parts }, desired, saved) {
 }
 
 /**
- * The file it was applied from is still the one that may take it away, and a number it was scaled
- * to is still one by hand.
+ * Restores the config file and the manual scale of an app. A later `apply --prune` of that file may
+ * still remove the app.
  * @param {Desired} desired
  * @param {DesiredApp} saved
  */
 function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope, slots: _slots, ...saved }) {
   const app = findApp(desired, name);
-  // What a later version has noted of it comes back, too.
+  // Keeps fields that a later version has added.
   return app ? replaceApp(desired, { ...saved, ...app }) : desired;
 }
 
 /**
- * Apps that come from another manager.
+ * Methods for apps from another manager.
  * @satisfies {Record<string, MethodBody>}
  */
 export const importing = {
@@ -170,7 +170,10 @@ export const importing = {
   },
 };
 
-/** @typedef {{ spec: AppSpec, resting: number[] }} Given  `resting`: slots that come stopped. */
+/**
+ * @typedef {{ spec: AppSpec, resting: number[] }} Given  `resting`: slots that are added as
+ *   stopped.
+ */
 
 /**
  * @param {ApiContext} context

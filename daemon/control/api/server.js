@@ -8,10 +8,10 @@ import { serveConnection } from './connection.js';
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { Answer } from './connection.js' */
 
-/** Clients at once. Each may hold one line and one queue in memory. */
+/** Limit for clients. Each may hold one line and one queue in memory. */
 const CLIENTS_MAX = 500;
 
-/** The client socket of control. */
+/** Control's socket for clients. */
 export class ApiServer {
   #server;
   /** @type {Map<Socket, { close: () => Promise<void> }>} */
@@ -32,14 +32,13 @@ export class ApiServer {
   }
 
   /**
-   * Binds the socket: under a name of our own first, with no rights for others from its first
-   * instant, then in the place of whatever an earlier control left behind. libuv removes the name
-   * it bound when the server closes: so a control that closes late cannot remove the socket of its
-   * successor.
+   * Binds the socket under a temporary name, with no rights for other users from the start. Then
+   * renames it over the socket that an earlier control left. When the server closes, libuv removes
+   * the name it bound, so a control that closes late cannot remove the socket of its successor.
    * @param {object} o
    * @param {string} o.sock
    * @param {string} o.run  A folder on the same file system.
-   * @returns {Promise<void>}  Rejects with what bind(2) or rename(2) say.
+   * @returns {Promise<void>}  Rejects with errors of bind(2) or rename(2).
    */
   async listen({ sock, run }) {
     const own = join(run, `c-${process.pid}.sock`);
@@ -59,7 +58,7 @@ export class ApiServer {
     renameSync(own, sock);
   }
 
-  /** Answers what is under way, closes, and removes the socket. Idempotent. */
+  /** Answers requests in progress, closes, and removes the socket. Idempotent. */
   close() {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -69,7 +68,7 @@ export class ApiServer {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     await Promise.all([...this.#clients.values()].map((client) => client.close()));
     await closed;
-    // Only our own: a successor may have put its socket there.
+    // A successor may have put its own socket there.
     if (this.#bound && statSync(this.#bound.sock, { throwIfNoEntry: false })?.ino === this.#bound.inode)
       rmSync(this.#bound.sock, { force: true });
   }

@@ -4,7 +4,7 @@ import { flag, optional, readParams, text, withDefault } from './params.js';
 /** @import { MethodBody } from './methods.js' */
 
 /**
- * Settings of the whole home.
+ * Methods about settings of the home.
  * @satisfies {Record<string, MethodBody>}
  */
 export const settings = {
@@ -34,7 +34,7 @@ export const settings = {
 };
 
 /**
- * The dashboard.
+ * Methods about the dashboard.
  * @satisfies {Record<string, MethodBody>}
  */
 export const web = {

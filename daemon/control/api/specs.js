@@ -14,8 +14,8 @@ import { BadParams } from './params.js';
  * @param {unknown} given
  * @param {HomePaths} paths
  * @param {string} [keyPath]
- * @returns {AppSpec}  Throws ERR_NCLUST_BAD_SETTING if this manager cannot do what the spec asks
- *   for, ERR_NCLUST_BAD_SPEC if the spec is wrong or would harm the manager.
+ * @returns {AppSpec}  Throws ERR_NCLUST_BAD_SETTING if this manager does not support it,
+ *   ERR_NCLUST_BAD_SPEC if it is wrong or would harm the manager.
  */
 export function acceptSpec(given, paths, keyPath) {
   const spec = checkSpec(given, keyPath);
@@ -28,7 +28,7 @@ export function acceptSpec(given, paths, keyPath) {
  * Checks the specs of a config file.
  * @param {unknown[]} given
  * @param {HomePaths} paths
- * @returns {AppSpec[]}  Throws as acceptSpec() does, and BadParams for two apps of one name.
+ * @returns {AppSpec[]}  Throws like acceptSpec(), and BadParams for two apps of one name.
  */
 export function acceptFile(given, paths) {
   const specs = given.map((spec, at) => acceptSpec(spec, paths, `specs[${at}]`));
@@ -41,10 +41,10 @@ export function acceptFile(given, paths) {
  * @param {HomePaths} paths
  * @param {object} o
  * @param {Record<string, string>} [o.env]  The shell that the apps belong to from now on.
- * @param {Partial<AppSpec>} o.fields  New values for all apps. Names are left out, see rename.js.
- * @param {Record<string, unknown>} [o.specs]  New values for single apps, by name: an interpreter
- *   means something else for each script.
- * @returns {(spec: AppSpec) => AppSpec}  Changes the spec of an app. Throws as acceptSpec() does.
+ * @param {Partial<AppSpec>} o.fields  New values for all apps. Without names, see rename.js.
+ * @param {Record<string, unknown>} [o.specs]  New values for single apps, by name, because an
+ *   interpreter means another program for each script.
+ * @returns {(spec: AppSpec) => AppSpec}  Changes the spec of an app. Throws like acceptSpec().
  */
 export function createSpecChanger(paths, { env, fields, specs = {} }) {
   const ownFields = new Map(
@@ -71,9 +71,8 @@ function checkOwnFields(given, keyPath) {
 }
 
 /**
- * Moves an app to another shell. A variable that this shell does not have is gone. For a variable
- * that the app declares, too, the value of the shell counts, because a user typed it in front of
- * the command; unless the app filters it out.
+ * Replaces the shell variables of an app. If the app also declares a variable, the value of the
+ * shell counts, because the user typed it in front of the command, unless the app filters it out.
  * @param {AppSpec} spec
  * @param {Record<string, string>} shellEnv
  * @returns {Pick<AppSpec, 'env' | 'shellEnv'>}

@@ -18,7 +18,7 @@ import { flag, optional, readParams, text, texts, withDefault } from './params.j
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
 /**
- * Methods that change no wish.
+ * Methods that do not change the desired state.
  * @satisfies {Record<string, MethodBody>}
  */
 export const readings = {
@@ -107,7 +107,8 @@ function heldSocket({ desired, instances }, { app, scope, address, port, users }
 }
 
 /**
- * Until the next reload or restart: perhaps nobody was waiting when it happened.
+ * A notice about each rollback. It stays until the next reload or restart, because perhaps no user
+ * was looking when it happened.
  * @param {Registry} world
  */
 function rollbacks({ desired }) {
@@ -115,7 +116,7 @@ function rollbacks({ desired }) {
 }
 
 /**
- * Until the next update, for the same reason.
+ * A notice about a refused update. It stays until the next update, for the same reason.
  * @param {ApiContext['control']} control
  */
 function refusals({ keeper }) {
@@ -133,7 +134,7 @@ export function allSlotIds({ control }) {
  * @param {Receipt} receipt
  * @param {Client} client
  * @param {{ wait: boolean, progress: boolean }} o
- * @returns {Promise<SlotStatus[]>}  Of the slots that the change affects.
+ * @returns {Promise<SlotStatus[]>}  The slots that the change affects.
  */
 export async function awaitStatuses(context, receipt, client, { wait, progress }) {
   if (wait) await waitFor(context, receipt, client, progress);

@@ -23,35 +23,34 @@ const UPDATE = { ...CHANGE_PARAMS, root: text, node: text, nodeVersion: text };
 /** @typedef {{ root: string, node: string, nodeVersion: string, token: string }} Wanted */
 
 /**
- * Which parts of the manager are not what they should be.
+ * The outdated parts of the manager.
  * @typedef {'none' | 'control' | 'keeper'} Stale  `keeper`: both.
  */
 
 /**
- * The update that is under way in a control.
+ * The update in progress, by control.
  * @type {WeakMap<ApiContext['control'], { wanted: Wanted, done: Promise<void> }>}
  */
 const underWay = new WeakMap();
 
 /**
- * Replacing the manager itself.
+ * Methods that replace the manager.
  * @satisfies {Record<string, MethodBody>}
  */
 export const updating = {
   /**
-   * Makes the manager one of the given installation. A control that finds itself outdated never
-   * answers: it ends, the client asks the next one, and that one, finding nothing to do, waits
-   * until every app that was up is up again.
+   * Makes the manager run from the given installation. An outdated control never answers: it ends,
+   * and the client asks the next one. That control has nothing to replace, so it waits until every
+   * app that was up is up again.
    *
-   *     control only:  move -> control ends -> the keeper starts control from the new root
+   *     control only:  use-installation -> control ends -> the keeper starts control from the new root
    *     keeper too:    abdicate -> the keeper ends -> control starts one from the new root, gives
    *                    it the sockets, introduces the orphans -> control ends
-   *
    * @type {MethodBody}
    */
   async update(context, params, client) {
     const wanted = readParams(UPDATE, params);
-    // A control that has met no keeper yet knows of nothing that is up.
+    // A control that has not met a keeper yet does not know what is up.
     if (!context.control.keeper) await nextKeeper(context);
     refuseWhatWasTakenBack(context, wanted);
     refuseBesideAnother(context, wanted);
@@ -60,14 +59,14 @@ export const updating = {
       root: wanted.root,
     }));
     await inTurn(context, wanted);
-    // Said together: the next control may be one that was taken back.
+    // Both in one answer, because the next control may be one that was taken back.
     return { slots: await awaitStatuses(context, receipt, client, wanted), manager: readings.hello(context) };
   },
 };
 
 /**
- * One update at a time. A second one of the same installation waits for the first: it finds the
- * manager replaced, or fails with it.
+ * Runs one update at a time. A second one to the same installation waits for the first: then it
+ * finds the manager replaced, or fails too.
  * @param {ApiContext} context
  * @param {Wanted} wanted
  */
@@ -82,7 +81,7 @@ async function inTurn(context, wanted) {
 /**
  * @param {ApiContext} context
  * @param {Wanted} wanted
- * @returns {Promise<void>}  Resolves when there is nothing to replace; never, when there was.
+ * @returns {Promise<void>}  Resolves if there is nothing to replace, else never.
  */
 async function replace(context, wanted) {
   const { control, parts } = context;
@@ -94,7 +93,7 @@ async function replace(context, wanted) {
     parts.managerLog('update-begun', { version: told.control.version, root: wanted.root, replaces: stale });
     try {
       if (stale === 'keeper') await replaceKeeper(context, wanted, told.keeper.digest);
-      // With a new keeper this is only about what to go back to.
+      // With a new keeper this only sets the installation to go back to.
       await control.askKeeper('use-installation', {
         root: wanted.root,
         ...(stale === 'keeper' ? { before: parts.own.root } : {}),
@@ -104,8 +103,8 @@ async function replace(context, wanted) {
     } catch (error) {
       if (!(error instanceof KeeperLost)) throw error;
     }
-    // The keeper died before it could do its part. Control starts one of the version that runs, and
-    // begins again with that.
+    // The keeper died before it did its part. Control starts another one of the running version,
+    // and begins again with that.
     await nextKeeper(context);
   }
 }
@@ -113,8 +112,8 @@ async function replace(context, wanted) {
 /**
  * @param {ApiContext} context
  * @param {Wanted} wanted
- * @param {{ keeper: { digest: string }, control: { digest: string } }} told  By the code that is
- *   installed there.
+ * @param {{ keeper: { digest: string }, control: { digest: string } }} told  Reported by the
+ *   installed code.
  * @returns {Stale}
  */
 function staleSlots({ control, parts }, { root, node, nodeVersion }, told) {
@@ -126,7 +125,7 @@ function staleSlots({ control, parts }, { root, node, nodeVersion }, told) {
 /**
  * @param {ApiContext} context
  * @param {Wanted} wanted
- * @param {string} digest  Of the keeper that is to come.
+ * @param {string} digest  Of the next keeper.
  */
 async function replaceKeeper(context, { root, node }, digest) {
   const { control } = context;
@@ -164,7 +163,7 @@ async function nextKeeper(context) {
 /**
  * @param {Registry} registry
  * @param {Desired} desired
- * @returns {Change & { about: Receipt['about'] }}  Changes nothing; it is the promise that counts.
+ * @returns {Change & { about: Receipt['about'] }}  Changes nothing; only its receipt counts.
  */
 function runningSlots(registry, desired) {
   const found = desired.apps.flatMap((app) => app.slots.map((slot) => ({ name: app.spec.name, ...slot })));

@@ -1,6 +1,6 @@
-// Knows: messages between users and apps: how a process is reached, what apps say, actions.
-// Must not: change what is wanted, or keep what an app says beyond what describes it.
-// Start at: reach() and askAbout(), then actions.js; messages.js has what apps say.
+// Knows: messages between users and apps: how a process is reached, messages of apps, actions. Must
+// not: change the desired state, or keep what an app sends except its metadata. Start at: reach()
+// and askAbout(), then trigger.js; messages.js handles messages of apps.
 import { NclustError } from '../../../lib/shared/errors.js';
 import { KeeperLost } from '../keeper-link/link.js';
 import { select } from '../state/selectors.js';
@@ -13,7 +13,7 @@ import { createOverview } from '../status/slot-status.js';
 
 /**
  * A slot and the process that serves in it.
- * @typedef {object} TargetProcess
+ * @typedef {object} TargetProcess  A slot and its serving process.
  * @property {number} id
  * @property {string} name
  * @property {number} slot
@@ -21,7 +21,7 @@ import { createOverview } from '../status/slot-status.js';
  * @property {Instance | null} instance
  */
 
-/** The keeper answers from memory. One that takes longer hangs. */
+/** The keeper answers from memory, so a keeper that takes longer hangs. */
 const KEEPER_MS = 3_000;
 
 /**
@@ -45,11 +45,11 @@ export function reach(registry, targets) {
 }
 
 /**
- * Those with a process.
+ * Returns the targets that have a process.
  * @param {Registry} registry
  * @param {string[]} targets
- * @returns {(TargetProcess & { instance: Instance })[]}  At least one. Throws ERR_NCLUST_APP_NOT_FOUND,
- *   ERR_NCLUST_NO_PROCESS.
+ * @returns {(TargetProcess & { instance: Instance })[]}  At least one. Throws
+ *   ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS.
  */
 export function reachLiving(registry, targets) {
   const living = reach(registry, targets).filter((one) => one.instance !== null);
@@ -62,14 +62,14 @@ export function reachLiving(registry, targets) {
 }
 
 /**
- * Asks the keeper for something about one process, in words for people when it cannot be done.
+ * Sends the keeper a request about one process. Errors have text for users.
  * @param {object} o
  * @param {Pick<Control, 'askKeeper' | 'keeper'>} o.control
  * @param {Clock} o.clock
  * @param {string} o.verb
  * @param {object} o.params
  * @param {TargetProcess | null} [o.about]
- * @param {number} [o.timeoutMs]  What the process itself may take.
+ * @param {number} [o.timeoutMs]  Time that the process itself may take.
  * @returns {Promise<any>}  Rejects with an NclustError.
  */
 export async function askAbout({ control, clock, verb, params, about = null, timeoutMs = 0 }) {

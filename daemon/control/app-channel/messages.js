@@ -2,8 +2,8 @@
 /** @import { Label } from '../state/registry.js' */
 
 /**
- * What an app has sent with process.send(). `{type, data}` goes by its own type; anything else is a
- * "process:msg" and has `raw`.
+ * A message of process.send(). `{type, data}` keeps its type; any other message becomes a
+ * "process:msg" with `raw`.
  * @typedef {object} AppMessage
  * @property {string} type
  * @property {true} isFromApp
@@ -15,30 +15,27 @@
 
 /**
  * Messages of an app that the keeper has left out because they were too many or too long.
- * @typedef {{ type: 'process:missed', isFromApp: true, count: number, process: Place, at: number }}
- *   AppMissed
+ * @typedef {{ type: 'process:missed', isFromApp: true, count: number, process: Place, at: number }} AppMissed  Messages
+ *   of an app that the keeper dropped because they were too many or too long.
  */
 
 /** @typedef {Pick<Label, 'id' | 'name' | 'slot'> & { instanceId: string }} Place */
 
 /**
  * What an app tells of itself: custom actions, metrics and options.
- * @typedef {object} AppMetadata
+ * @typedef {object} AppMetadata  Custom actions, metrics and options of an app.
  * @property {{ action_name: string, action_type: string, arity: number, opts?: unknown }[]} actions
  * @property {Record<string, unknown>} monitor
  * @property {Record<string, unknown>} options
  */
 
-/**
- * Deeper than any message anybody means. JSON.stringify() has no depth limit of its own but the
- * stack.
- */
+/** Deeper than any real message. JSON.stringify() has no limit of its own except the stack. */
 const DEPTH_MAX = 50;
 
 /**
  * @param {string} text  JSON of one message.
  * @returns {{ type: string, data: unknown } | { type: 'process:msg', raw: unknown } | null}  Null:
- *   not for others.
+ *   not for clients.
  */
 function readAppMessage(text) {
   const message = parse(text);
@@ -49,10 +46,10 @@ function readAppMessage(text) {
 }
 
 /**
- * Publishes what an app has sent. It changes no records.
+ * Publishes a message of an app. Does not change records.
  * @param {LoopContext} core
  * @param {{ instanceId: string, text?: string, count?: number }} data  From the keeper. Without a
- *   text: how many messages it has left out.
+ *   text: the number of dropped messages.
  */
 export function publishAppMessage({ bus, registry, parts }, { instanceId, text, count = 1 }) {
   const label = registry.instances.get(instanceId)?.label;
@@ -63,7 +60,7 @@ export function publishAppMessage({ bus, registry, parts }, { instanceId, text, 
   if (message) bus.publish({ ...message, isFromApp: true, process, at });
 }
 
-/** @param {[type: string, name: string, text: string][]} entries  As the keeper tells it. */
+/** @param {[type: string, name: string, text: string][]} entries  From the keeper. */
 export function readAppMetadata(entries) {
   /** @type {AppMetadata} */
   const metadata = { actions: [], monitor: {}, options: {} };
@@ -85,7 +82,7 @@ export function readAppMetadata(entries) {
 
 /**
  * @param {string} text
- * @returns {unknown}  Undefined when it is nested so deeply that it could not be sent on.
+ * @returns {unknown}  Undefined if it is nested too deeply to be sent on.
  */
 function parse(text) {
   const value = /** @type {unknown} */ (JSON.parse(text));
@@ -104,10 +101,11 @@ function isDeeper(value, levels) {
 
 /**
  * Whether the keeper passes on what apps say: only while somebody here wants to hear it.
- * @typedef {ReturnType<typeof createAppMessageSubscription>} AppMessageSubscription
+ * @typedef {ReturnType<typeof createAppMessageSubscription>} AppMessageSubscription  Makes the
+ *   keeper pass messages of apps on while a client wants them.
  */
 
-/** @param {(isOn: boolean) => Promise<unknown>} ask  The keeper. */
+/** @param {(isOn: boolean) => Promise<unknown>} ask  Sends the request to the keeper. */
 export function createAppMessageSubscription(ask) {
   let listeners = 0;
   /** @type {Promise<unknown>} */
@@ -116,7 +114,7 @@ export function createAppMessageSubscription(ask) {
   /** @param {boolean} isOn */
   const say = (isOn) => {
     answer = ask(isOn);
-    answer.catch(() => {}); // Whoever listens awaits it; the end of listening concerns nobody.
+    answer.catch(() => {}); // A client that begins awaits it; no client awaits the end.
   };
 
   return {
@@ -138,7 +136,7 @@ export function createAppMessageSubscription(ask) {
         },
       };
     },
-    /** The next keeper has to be told. */
+    /** Subscribes again, with the next keeper. */
     again() {
       if (listeners > 0) say(true);
     },

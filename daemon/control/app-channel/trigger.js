@@ -8,24 +8,24 @@ import { readAppMetadata } from './messages.js';
 /** @import { TargetProcess } from './ask-process.js' */
 
 /**
- * Calls a custom action in every process that is meant, and waits for what each returns.
+ * Calls a custom action in all target processes, and waits for their replies.
  * @param {object} o
  * @param {Control} o.control
  * @param {Clock} o.clock
  * @param {string[]} o.targets
  * @param {string} o.action
  * @param {unknown} o.params  Undefined: without.
- * @param {string} [o.token]  Of the request, which may have been made before.
- * @param {number} o.timeoutMs  For each.
+ * @param {string} [o.token]  Of the request, which may be a repeated one.
+ * @param {number} o.timeoutMs  For each process.
  * @param {AbortSignal} o.signal
  * @returns {Promise<TriggerReply[]>}  Rejects with ERR_NCLUST_APP_NOT_FOUND,
- *   ERR_NCLUST_KEEPER_OUTDATED and what else concerns all of them.
+ *   ERR_NCLUST_KEEPER_OUTDATED and other errors that concern all processes.
  */
 export async function trigger({ control, clock, targets, action, params, token, timeoutMs, signal }) {
   const reached = reach(control.registry, targets);
   const { metadata } = await askAbout({ control, clock, verb: 'app-metadata', params: {} });
   const appMessages = control.appMessages.begin();
-  // What goes wrong with hearing goes wrong with the question before it or with the one after.
+  // If the subscription fails, the request before or after it fails too.
   appMessages.isHeard.catch(() => {});
   try {
     return await Promise.all(reached.map((one) => call(one, metadata[one.instance?.instanceId ?? ''] ?? [])));
@@ -47,7 +47,7 @@ export async function trigger({ control, clock, targets, action, params, token, 
     if (!actions.includes(action)) return { ...place, outcome: 'no-action', actions };
     const { instanceId } = instance;
     const reply = replyOf(control, clock, { instanceId, action, timeoutMs, signal });
-    // The plain word without parameters, as PM2 has it.
+    // Without parameters it is the plain word, as in PM2.
     const message = params === undefined ? action : { msg: action, opts: params, name };
     try {
       const { isRepeated } = await askAbout({

@@ -7,13 +7,13 @@ import { withProgress } from '../requests/progress.js';
 /** @import { WaitingClient } from '../requests/progress.js' */
 
 /**
- * Waits for every app of a receipt, also when one of them fails: the outcome of one app says
- * nothing about the others.
+ * Waits for every app of a receipt, even if one fails, because the apps do not depend on one
+ * another.
  * @param {ChangeContext} context
  * @param {Receipt} receipt
  * @param {WaitingClient} client
- * @param {{ progress: boolean, isFromFile?: boolean }} o  progress: the client gets it. isFromFile:
- *   the apps are those of a config file. Default true.
+ * @param {{ progress: boolean, isFromFile?: boolean }} o  progress: sent to the client. isFromFile:
+ *   the apps come from a config file. Default true.
  * @returns {Promise<void>}  Rejects with ERR_NCLUST_APPLY_FAILED when all apps have an outcome and
  *   some have failed.
  */
@@ -46,7 +46,7 @@ function receiptOf(receipt, name) {
 function applyError(failed, plan) {
   const errors = failed.map(({ error }) => error);
   const known = errors.filter((error) => error instanceof NclustError);
-  // A bug in nclust, or the manager is being ended: neither says anything about an app.
+  // A bug in nclust, or the end of the manager: neither is a failure of an app.
   const other = errors.find((error) => !(error instanceof NclustError) || error.code === 'ERR_NCLUST_SHUTTING_DOWN');
   if (other) return other;
   const names = failed.map(({ name }) => `"${name}"`).join(', ');

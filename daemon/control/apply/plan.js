@@ -14,35 +14,36 @@ import { findApp, specOf } from '../state/desired.js';
 /** @import { DesiredApp, Desired, DesiredSlot } from '../state/desired.js' */
 
 /**
- * How an app stands.
+ * The present state of an app.
  * @typedef {object} Standing
- * @property {boolean} isServing  Something of it serves, or is about to.
- * @property {(id: number) => boolean} hasFailed  The slot has been given up.
+ * @property {boolean} isServing  An instance of it serves, or is about to.
+ * @property {(id: number) => boolean} hasFailed  The slot is not restarted any more.
  */
 
 /**
- * What is to be done about one app, and how.
+ * What to do with one app.
  * @typedef {object} ApplyStep
  * @property {PlanItem} item
  * @property {AppSpec | null} spec  The wanted one; its number of instances is a number. Null: the
- *   app goes.
+ *   app is removed.
  * @property {'add' | 'remove' | 'renew' | 'reload' | 'replace' | 'keep'} how
- * @property {number[]} ids  The slots that get a new generation, or go.
+ * @property {number[]} ids  The slots that get a new generation, or are removed.
  */
 
 /**
  * @typedef {object} ApplyRequest
- * @property {AppSpec[]} specs  Of the file.
- * @property {string | null} file  Null: it has no name, and owns nothing.
- * @property {boolean} isWhole  These are all apps of the file.
- * @property {boolean} isPruning  What came from the file and is not in it any more goes.
+ * @property {AppSpec[]} specs  From the file.
+ * @property {string | null} file  Null: the input has no name, and owns no apps.
+ * @property {boolean} isWhole  The specs are all apps of the file.
+ * @property {boolean} isPruning  Apps that came from the file and are not in it any more are
+ *   removed.
  * @property {boolean} isShellNew  Apps get the variables and the interpreter of the shell the
  *   command was typed in.
  */
 
 /**
- * What makes the running state equal to a file. Pure: it looks at what is wanted and how things
- * stand, and nothing is written down between plan and deed.
+ * Compares a file with the desired state and the present state, and returns the steps that make
+ * them equal. Pure: nothing is stored between plan and execution.
  * @param {Desired} desired
  * @param {ApplyRequest} applied
  * @param {{ standingOf: (app: DesiredApp) => Standing, cpus: number }} o
@@ -114,7 +115,7 @@ function stepFor(app, spec, standing) {
     slot.want === 'down' && (!spec.autostart || (slot.isDone === true && !isChanged && !isAskedAgain(app.spec, spec)));
   const awake = app.slots.filter((slot) => !isResting(slot));
   const down = awake.filter((slot) => slot.want === 'down' || hasFailed(slot.id));
-  // After a reload that was halted some slots may run with an older spec.
+  // After a halted reload, some slots may run with an older spec.
   const own = new Map(
     app.slots.filter((slot) => slot.want === 'up').map((slot) => [slot, diffOf(specOf(app, slot.generation))]),
   );
@@ -155,7 +156,7 @@ function stepFor(app, spec, standing) {
 function deed({ awake, down, stale }, { isReplaced, isOld, isServing }) {
   if (isReplaced) return { how: 'replace', slots: awake };
   if (isOld && isServing) return { how: 'reload', slots: [...new Set([...stale, ...down])] };
-  // Where nothing serves there is nothing to guard.
+  // Without a serving instance there is nothing to guard.
   if (isOld) return { how: 'renew', slots: awake };
   return down.length > 0 ? { how: 'renew', slots: down } : { how: 'keep', slots: [] };
 }
@@ -179,7 +180,7 @@ function needsNew({ needs }) {
 }
 
 /**
- * Whether what has done its work should go on after all.
+ * Whether a program that has finished its work should run again.
  * @param {AppSpec} before
  * @param {AppSpec} after
  */
@@ -201,20 +202,17 @@ function together(diffs) {
   return [...byAttribute.values()].reverse();
 }
 
-/**
- * What Node.js versions need to run TypeScript: nclust's own addition to the arguments of the
- * interpreter.
- */
+/** Node.js options for TypeScript, which nclust itself adds to the interpreter's arguments. */
 const OF_VERSION = /^--experimental-(strip|transform)-types$/;
 
 /**
- * A wanted spec with what the shell of an earlier command decided and no file says: its variables,
- * and which program the name of an interpreter meant. So the same file is the same wish from
- * wherever it is applied.
+ * Adds to a wanted spec what the shell of an earlier command decided and no file contains: its
+ * variables, and the program behind the name of an interpreter. So the same file leads to the same
+ * spec from any shell.
  * @template {AppSpec} Spec
- * @param {AppSpec} spec  What runs.
+ * @param {AppSpec} spec  The running one.
  * @param {Spec} wanted
- * @param {boolean} isShellNew  The shell of this command is to decide anew.
+ * @param {boolean} isShellNew  The shell of this command decides.
  * @returns {Spec}
  */
 function withRunningValues(spec, wanted, isShellNew) {

@@ -11,7 +11,7 @@ import { findApp, merge, replaceApp } from '../state/desired.js';
 const BY = 'apply';
 
 /**
- * Does what a plan says, in the wishes.
+ * Applies the steps of a plan to the desired state.
  * @param {Desired} desired
  * @param {ApplyStep[]} steps
  * @param {RolloutFacts & { file: string | null, cpus: number, nowMs: number }} o
@@ -73,7 +73,7 @@ function added(desired, spec, { file, cpus, nowMs }) {
 function renewedBy(how, desired, ids, spec, { isUp, isBeside }) {
   if (how === 'reload')
     return reload(desired, ids, BY, { change: (before) => ({ ...spec, instances: before.instances }), isUp, isBeside });
-  // Where nothing goes on running with the spec before, it needs no memory.
+  // If no instance goes on with the previous spec, it is not kept.
   const isAllNew = (/** @type {DesiredApp} */ { slots }) =>
     slots.every(({ id, want }) => want === 'down' || ids.includes(id));
   const changed = changeApp(desired, spec.name, (app) =>
@@ -92,8 +92,8 @@ function renewedBy(how, desired, ids, spec, { isUp, isBeside }) {
 }
 
 /**
- * What takes effect without a new process is so for all generations, also for the one a failed
- * rollout would go back to.
+ * Changes settings that need no new process. They apply to all generations, including the one that
+ * a failed rollout would go back to.
  * @param {DesiredApp} app
  * @param {AppSpec} spec
  * @param {{ origin?: string, isChanged: boolean }} o
@@ -114,7 +114,8 @@ function touch(app, spec, { isChanged, ...origin }) {
 /**
  * @param {Desired} desired
  * @param {AppSpec} spec
- * @param {(one: number, other: number) => number} which  Of the number there is and the wanted one.
+ * @param {(one: number, other: number) => number} which  Picks between the present number and the
+ *   wanted one.
  * @returns {Change}
  */
 function resized(desired, spec, which) {

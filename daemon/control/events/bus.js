@@ -12,7 +12,8 @@ import { SHOWN } from '../status/slot-status.js';
 
 /**
  * Something that has happened to a process, or that an app has said.
- * @typedef {ProcessEvent | AppMessage | AppMissed} BusEvent
+ * @typedef {ProcessEvent | AppMessage | AppMissed} BusEvent  A process event or a message of an
+ *   app.
  */
 
 /**
@@ -23,7 +24,7 @@ import { SHOWN } from '../status/slot-status.js';
 
 /** @typedef {Pick<ProcessEvent, 'event' | 'manually'>} Word  In PM2's words. */
 
-/** What somebody asked for, as opposed to what the policy does. */
+/** Causes that a user asked for, as opposed to decisions of the policy. */
 const COMMANDS = new Set(['stop', 'restart', 'reload', 'scale', 'delete']);
 
 /** @type {Pick<EventLog, 'note'>} */
@@ -32,8 +33,8 @@ const NO_CHRONICLE = { note() {} };
 /** @typedef {ReturnType<typeof createEventBus>} EventBus */
 
 /**
- * Where everything that happens is told, to whoever follows it, and to the log of events. What
- * nobody follows is not even put together.
+ * Publishes all events, to followers and to the event log. Without a follower, the event is not
+ * even built.
  * @param {Pick<EventLog, 'note'>} [eventLog]
  */
 export function createEventBus(eventLog = NO_CHRONICLE) {
@@ -53,7 +54,7 @@ export function createEventBus(eventLog = NO_CHRONICLE) {
       followers.add(follower);
       return () => void followers.delete(follower);
     },
-    /** What is kept. @type {EventLog['note']} */
+    /** Notes an event in the log. @type {EventLog['note']} */
     note(event) {
       if (!isQuiet) eventLog.note(event);
     },
@@ -62,7 +63,7 @@ export function createEventBus(eventLog = NO_CHRONICLE) {
       for (const follower of followers) if (follower.wants(event)) follower.deliver(event);
     },
     /**
-     * Makes records of what has been there all the time: that is no news.
+     * Runs work that makes records of known instances, without publishing events.
      * @template T
      * @param {() => T} work
      */
@@ -78,14 +79,14 @@ export function createEventBus(eventLog = NO_CHRONICLE) {
 }
 
 /**
- * What one step of a seat is called. Pure.
+ * Returns the words for one step of a seat. Pure.
  * @param {Pick<Life, 'state' | 'asked'>} before
  * @param {Pick<Life, 'state'>} after
  * @param {LifeEvent} event
  * @param {object} o
  * @param {Seat['begunBy']} o.begunBy
- * @param {boolean} o.isOnProbation  What fails in a guarded rollout is not tried again, however often
- *   it has failed.
+ * @param {boolean} o.isOnProbation  A failure in a guarded rollout is final, whatever the counters
+ *   are.
  * @returns {Word[]}
  */
 export function wordsOf(before, after, event, { begunBy, isOnProbation }) {
@@ -100,9 +101,9 @@ export function wordsOf(before, after, event, { begunBy, isOnProbation }) {
 }
 
 /**
- * What the command is called that begins the life of a seat. Null: nobody's.
+ * Returns the command that started a seat. Null: no command did.
  * @param {Registry} registry
- * @param {Pick<Seat, 'id'>} seat  It has not been started yet.
+ * @param {Pick<Seat, 'id'>} seat  Not started yet.
  * @returns {Seat['begunBy']}
  */
 function beginningOf(registry, { id }) {
@@ -157,7 +158,7 @@ export function tellExit({ bus, registry, parts }, { instanceId, label, pid, sta
 }
 
 /**
- * Slots that have left the list and have no process whose end would tell of it.
+ * Publishes the deletion of slots that have no process whose end would report it.
  * @param {LoopContext} core
  * @param {Desired} before
  */

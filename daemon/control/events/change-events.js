@@ -5,15 +5,15 @@ import { diffSpecs } from '../../../lib/shared/spec/diff.js';
 
 /** @typedef {Omit<LoggedEvent, 'at'>} Untimed */
 
-/** Attributes that are named in one event. */
+/** Limit for attributes named in one event. */
 const ATTRIBUTES_MAX = 40;
 
 /**
- * What a change of wishes is, in events: who asked for what. Names of attributes and variables, and
- * never what they hold.
+ * Translates a change of the desired state into events. They contain names of attributes and
+ * variables, but never their values.
  * @param {Desired} before
  * @param {Desired} after
- * @param {string} method  What changed it.
+ * @param {string} method  The method that made the change.
  * @returns {Untimed[]}
  */
 export function changeEvents(before, after, method) {

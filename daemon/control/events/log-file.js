@@ -3,27 +3,27 @@ import { segmentPath } from '../../../lib/shared/event-log.js';
 
 const NEWLINE = 0x0a;
 
-/** How much is kept: some 40,000 events. */
+/** Limits of the log: about 40,000 events. */
 const EVENT_LIMITS = { segmentBytes: 2 * 1024 * 1024, segments: 5 };
 
 /**
- * A file of lines that is rotated before it is larger than a segment may be: events.log,
- * events.log.1 and so on; the oldest is dropped.
+ * A file of lines with rotation before it grows beyond a segment: events.log, events.log.1 and so
+ * on. The oldest segment is dropped.
  * @typedef {object} EventFile
- * @property {(line: string) => void} append  Without its newline. Throws what the system says; then
- *   the line is not there, or its beginning, which nobody takes for an entry.
+ * @property {(line: string) => void} append  Without its newline. Throws errors of the system; then
+ *   at most the beginning of the line is in the file, which readers skip.
  * @property {() => void} close
  */
 
 /**
  * @param {string} path
  * @param {typeof EVENT_LIMITS} [limits]
- * @returns {EventFile}  Opened when the first line comes.
+ * @returns {EventFile}  Opened with the first line.
  */
 export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
   /** @type {number | null} */
   let fd = null;
-  /** The last line has no end: it was cut off, by a full disk or by a death. */
+  /** The last line is incomplete, because of a full disk or a crash. */
   let isTorn = false;
 
   function open() {
@@ -38,7 +38,7 @@ export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
     fd = null;
   }
 
-  /** @returns {number | null}  Null when the name leads to another file by now, or to none. */
+  /** @returns {number | null}  Null if the path leads to another file now, or to none. */
   function openFd() {
     if (fd === null) return null;
     const [ours, named] = [fstatSync(fd), statSync(path, { throwIfNoEntry: false })];
@@ -57,7 +57,7 @@ export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
       let to = openFd() ?? open();
       const { size } = fstatSync(to);
       const length = Buffer.byteLength(line) + 2;
-      // Before it is written: what cannot be rotated does not grow either.
+      // Before the write: if the file cannot be rotated, it does not grow.
       if (size > 0 && size + length > segmentBytes) to = rotate();
       const bytes = Buffer.from(`${isTorn ? '\n' : ''}${line}\n`);
       isTorn = true;

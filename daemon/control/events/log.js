@@ -1,6 +1,6 @@
-// Knows: what happened: the log of events in the home, and those who follow events live.
-// Must not: decide anything, or change what is wanted.
-// Start at: createEventLog(), then process-events.js; bus.js has the live ones.
+// Knows: what happened: the event log of the home, and those who follow events live. Must not:
+// decide anything, or change the desired state. Start at: createEventLog(), then process-events.js;
+// bus.js has the live ones.
 import { readLastEvents } from '../../../lib/shared/event-log.js';
 import { openEventFile } from './log-file.js';
 
@@ -8,23 +8,23 @@ import { openEventFile } from './log-file.js';
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 
 /**
- * How much of the log a control reads when it begins, in bytes: it holds what the one before may
- * have told of processes that are there.
+ * Bytes of the log that control reads when it starts: they contain the events of processes that
+ * still run.
  */
 const RECALLED_BYTES = 256 * 1024;
 
 /**
- * What has happened in a home, on disk: who looks in the morning finds it. It is written before the
- * next control could be told the same, and what is in the log already is not written again, so each
- * event is there once however often control dies.
+ * The log of events in a home, for a user who looks later. Events are written before the next
+ * control could report them again, and an event that is in the log is not written again. So each
+ * event is there once, however often control dies.
  * @typedef {object} EventLog
  * @property {(event: Omit<LoggedEvent, 'at'> & { at?: number }) => void} note  Never throws: a full
- *   disk costs events, and tells how many.
- * @property {number} sinceMs  What has happened before is not told after the fact.
- * @property {(app: string) => number | null} generationOf  Of its last rollout in the log, as far
- *   as that is remembered.
- * @property {(take: (event: LoggedEvent) => void) => () => void} follow  What is noted from now on;
- *   what it returns ends it. `take` must not throw.
+ *   disk costs events, and their number is logged.
+ * @property {number} sinceMs  Events before this time are not added later.
+ * @property {(app: string) => number | null} generationOf  Of the last rollout in the log, if it is
+ *   still remembered.
+ * @property {(take: (event: LoggedEvent) => void) => () => void} follow  Calls `take` for later
+ *   events; returns a function that ends this. `take` must not throw.
  * @property {() => void} close
  */
 
@@ -89,29 +89,32 @@ function pastOf(path, managerLog) {
 }
 
 /**
- * Processes remembered. A control that begins learns again of those that live, and of deaths that
- * nobody has noted.
+ * Limit for remembered processes. When control starts, it sees living processes and unrecorded
+ * deaths again.
  */
 const LIVING_KEPT = 2_000;
 const DEAD_KEPT = 500;
 
-/** Events of rollouts remembered. */
+/** Limit for remembered events of rollouts. */
 const ROLLOUTS_KEPT = 1_000;
 
-/** What happens once in the life of a process. */
+/** Types that occur once in the life of a process. */
 const OF_INSTANCE = ['started', 'ready', 'died', 'backoff', 'gave-up', 'done', 'rollout:canary', 'rollout:step'];
 
 const DIED = 1 << OF_INSTANCE.indexOf('died');
 
-/** What happens once in a rollout. */
+/** Types that occur once in a rollout. */
 const OF_ROLLOUT = new Set(['rollout:window', 'rollout:done', 'rollout:halted', 'rollout:rolled-back']);
 
 /**
- * Knows which events the log has.
+ * Remembers which events the log has.
  * @param {LoggedEvent[]} past  Oldest first.
  */
 function createRecall(past) {
-  /** Of each process a bit for each type: a busy home has thousands. @type {Map<string, number>} */
+  /**
+   * A bit for each type, by process, because a busy home has thousands.
+   * @type {Map<string, number>}
+   */
   const living = new Map();
   /** @type {Map<string, number>} */
   const dead = new Map();
@@ -122,7 +125,7 @@ function createRecall(past) {
 
   /**
    * @param {LoggedEvent} event
-   * @returns {boolean}  False when it is in the log. From then on it is.
+   * @returns {boolean}  False: it is in the log. The next call with it returns false.
    */
   function isNew(event) {
     const { type, instanceId, app = '', generation } = event;
@@ -157,7 +160,7 @@ function createRecall(past) {
   }
 
   /**
-   * Another app of the same name counts its generations anew.
+   * Another app of the same name starts its generations from the beginning.
    * @param {string} app
    */
   function forget(app) {

@@ -5,7 +5,7 @@
 /** @typedef {Record<string, any>} Fields */
 
 /**
- * What of the manager's own log is news for whoever looks after apps.
+ * Events of the manager's own log that concern the users of apps.
  * @type {Record<string, (fields: Fields) => Untimed>}
  */
 const EVENTS = {
@@ -35,16 +35,16 @@ const EVENTS = {
 };
 
 /**
- * @param {string} event  Of the manager's own log.
+ * @param {string} event  From the manager's own log.
  * @param {Fields} [fields]
- * @returns {Untimed | null}  Null: it is nobody's business but the manager's.
+ * @returns {Untimed | null}  Null: it concerns only the manager.
  */
 export function managerEvent(event, fields = {}) {
   return Object.hasOwn(EVENTS, event) ? EVENTS[event](fields) : null;
 }
 
 /**
- * The same log, which tells the chronicle as well.
+ * Returns a manager log that also writes to the event log.
  * @param {ManagerLog} managerLog
  * @param {Pick<EventLog, 'note'>} eventLog
  * @returns {ManagerLog}

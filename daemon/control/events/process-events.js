@@ -10,7 +10,7 @@ import { noteRolloutBegun, changeEvents } from './change-events.js';
 /** @import { Untimed } from './change-events.js' */
 
 /**
- * What one step of a seat is, in the log. Pure.
+ * Returns the log entries of one step of a seat. Pure.
  * @param {Life} before
  * @param {Life} after
  * @param {LifeEvent} event
@@ -27,13 +27,13 @@ function stepEvents(before, after, event, { effects, isOnProbation }) {
     return [
       { type: 'backoff', delayMs: effects.find((effect) => effect.type === 'setTimer')?.ms ?? 0, streak: after.streak },
     ];
-  // What fails on trial is told with its rollout.
+  // A failure on probation is part of the rollout's events.
   return after.state === 'failed' && !isOnProbation ? [{ type: 'gave-up', crashes: after.unstableAtMs.length }] : [];
 }
 
 /**
- * To be called before the note that the next control finds: what is told twice is written once,
- * what is not told is lost.
+ * Must be called before the note for the next control is written: an event that is reported twice
+ * is written once, but one that is never reported is lost.
  * @param {LoopContext} core
  * @param {Seat} seat
  * @param {Life} before
@@ -83,15 +83,15 @@ export function noteDied(
  * @param {LoopContext} core
  * @param {Desired} before
  * @param {Desired} after
- * @param {string} method  What changed it.
+ * @param {string} method  The method that made the change.
  */
 export function noteChanges({ bus }, before, after, method) {
   for (const event of changeEvents(before, after, method)) bus.note(event);
 }
 
 /**
- * Tells what the control before has done or seen and could not tell any more. What is in the log is
- * not told again.
+ * Publishes what the previous control did or saw but could not publish. Events in the log are not
+ * repeated.
  * @param {LoopContext} core
  */
 export function catchUp({ bus, registry, parts }) {
@@ -140,7 +140,7 @@ function placeIn({ desired }, { id, name, slot, generation }, instanceId) {
 }
 
 /**
- * How far a rollout has come with this one. The first is the canary.
+ * Returns the progress of a rollout, including this seat. The first one is the canary.
  * @param {Registry} world
  * @param {Seat} seat
  */
@@ -150,25 +150,25 @@ function progressOf({ desired, seats }, { name }) {
   return { type: step === 1 ? 'rollout:canary' : 'rollout:step', step, of: slots.length };
 }
 
-/** Of what a process wrote last, the log keeps this much. */
+/** Last lines of a process that the log keeps. */
 const LINES_KEPT = 6;
 const CHARS_KEPT = 1_000;
 const WORDS_MAX_CHARS = 300;
 
 /**
- * "TypeError: x is not a function", "Error [ERR_X]: ...", "panic: ...", "FATAL ERROR: ...",
- * "ConnectionError: ...".
+ * Lines that name the reason: "TypeError: x is not a function", "Error [ERR_X]: ...", "panic: ...",
+ * "FATAL ERROR: ...", "ConnectionError: ...".
  */
 const TELLING =
   /^\s*(?:Uncaught\s+)?(?:[\w$.]*(?:Error|Exception)\b(?: \[[^\]]+\])?|panic|fatal(?: error)?|Traceback.*)\s*:\s*\S/i;
 
-/** Lines that stand around the reason in a stack trace. */
+/** Lines around the reason in a stack trace. */
 const AROUND = /^\s*(?:at |\^+\s*$|Node\.js v\d|$|[{}\]]|node:internal)/;
 
 /**
- * What of the last lines is kept.
+ * Picks the last lines for the log.
  * @param {string[]} lines  Oldest first.
- * @returns {{ words?: string, lines?: string[] }}  `words`: the one that says why.
+ * @returns {{ words?: string, lines?: string[] }}  `words`: the line that names the reason.
  */
 export function lastWords(lines) {
   const words = lines.findLast((line) => TELLING.test(line)) ?? lines.findLast((line) => !AROUND.test(line));
