@@ -1,6 +1,6 @@
-// Knows: the way of a line: from the pipe, through its stream, to files and followers.
-// Must not: let an app wait without need, or keep more than a bounded part in memory.
-// Start at: createAppLogs(), then stream.js; the folders below have one concern each.
+// Knows: the path of a line: from the pipe, through its stream, to files and followers. Must not:
+// let an app wait without need, or keep more than a bounded part in memory. Start at:
+// createAppLogs(), then stream.js; the folders below have one concern each.
 import { closeSync, constants, ftruncateSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { openAsUser } from '../../../lib/shared/host/as-user.js';
@@ -24,7 +24,7 @@ import { createFileTable } from './write/file-table.js';
 /** @import { LogStream } from './stream.js' */
 /** @import { Position } from './write/open-file.js' */
 
-/** How long after a pipe could not be opened (too many open files) it is tried again, in ms. */
+/** Pause before a pipe that could not be opened (too many open files) is tried again, in ms. */
 const REOPEN_MS = 500;
 
 const STREAMS = /** @type {const} */ (['out', 'err']);
@@ -34,7 +34,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {string} instanceId
  * @property {number} id  Of the slot.
  * @property {string} name
- * @property {User | null} user  Who owns its files.
+ * @property {User | null} user  The owner of its files.
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {string} outFile  Empty: nothing is kept.
@@ -42,7 +42,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {string} logFile  Both streams. Empty: none.
  * @property {'raw' | 'json'} logType
  * @property {string | null} logDateFormat
- * @property {boolean} isMuted  Nobody may follow.
+ * @property {boolean} isMuted  Its lines are not sent to followers.
  * @property {'block' | 'drop'} overflow
  * @property {number} rateLimitBytes  Per second. 0: no limit.
  * @property {string[]} ship
@@ -56,24 +56,23 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  */
 
 /**
- * Reads what instances write, into their files.
+ * Reads the output of instances and writes it to their files.
  * @typedef {object} AppLogs
- * @property {(place: LogPlace) => void} attach  Idempotent. For an instance that is attached,
- *   another place takes effect: what it has written until now is where it was, what follows is
- *   there.
+ * @property {(place: LogPlace) => void} attach  Idempotent. If the instance is attached already,
+ *   later output goes to the new place.
  * @property {(instanceId: string) => string[]} drain  Reads what is in the pipes now; returns the
  *   last lines of stderr.
  * @property {(instanceId: string) => void} detach  Reads the rest and closes.
  * @property {Followers['add']} follow
- * @property {(path: string) => Position | null} positionOf  Where the next byte of a file will be.
- *   Null when nobody writes there.
- * @property {(files: OwnedFile[]) => Promise<void>} flush  Empties files and removes their segments.
- *   Rejects with what the system says of one that cannot be emptied, when the others are.
- * @property {() => void} close  Nothing is read any more, and what is in hand is written before it
- *   returns: half lines, too. Idempotent.
+ * @property {(path: string) => Position | null} positionOf  Position of the next byte of a file.
+ *   Null if control does not write to it.
+ * @property {(files: OwnedFile[]) => Promise<void>} flush  Empties files and removes their
+ *   segments. Rejects with the error of a file that cannot be emptied, after the others are done.
+ * @property {() => void} close  Stops reading, and writes all it has before it returns, including
+ *   half lines. Idempotent.
  * @property {() => void} reopen  Opens all files by their names again.
- * @property {(instanceId: string, name: string) => LogState} describe  What an instance has lost in
- *   the last hour, and what of its app went where.
+ * @property {(instanceId: string, name: string) => LogState} describe  The losses of an instance in
+ *   the last hour, and the shipping of its app.
  * @property {() => string[]} notices
  */
 
@@ -88,8 +87,8 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @param {string} o.timesFolder
  * @param {ShipperPool} o.shippers
  * @param {Foreground} [o.foreground]
- * @param {(name: string, reason: string, id?: number) => void} [o.onLost]  Lines of an app begin to
- *   be lost. The id: of one of its slots alone.
+ * @param {(name: string, reason: string, id?: number) => void} [o.onLost]  Called when lines of an
+ *   app begin to be lost. The id: only one of its slots is affected.
  * @returns {AppLogs}
  */
 export function createAppLogs({
@@ -150,7 +149,7 @@ export function createAppLogs({
       } else {
         for (const path of before.files) files.hold(path, place);
       }
-      // After it was held anew: a file that stays is not closed in between.
+      // After the new hold, so that a file that stays is not closed in between.
       for (const path of before.files) files.letGo(path);
     });
     shippers.retarget(place);
@@ -167,7 +166,7 @@ export function createAppLogs({
     try {
       tap.reader = openPipe(pipe, (chunk) => tap.stream.write(chunk));
     } catch (error) {
-      // Its keeper is gone and nobody writes there.
+      // The keeper is gone, and no process writes to the pipe.
       if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return;
       tap.isWaiting = true;
       clock.after(REOPEN_MS, () => open(instanceId, tap));
@@ -189,7 +188,7 @@ export function createAppLogs({
     },
     detach(instanceId) {
       for (const tap of attached.get(instanceId)?.taps ?? []) {
-        // A pipe that could not be opened until now is read at last.
+        // Reads a pipe that could not be opened until now.
         if (!tap.reader) open(instanceId, tap);
         tap.reader?.drain();
         tap.reader?.close();
@@ -248,7 +247,8 @@ export function createAppLogs({
 }
 
 /**
- * What makes a stream what it is; the rest is about its files and its targets.
+ * Returns the fields that need another stream when they change; the others concern files and
+ * targets.
  * @param {LogPlace} place
  */
 function shapeOf({ limits: _, ship: __, ...shape }) {

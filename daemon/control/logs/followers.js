@@ -1,6 +1,6 @@
-// Knows: who follows, and for each source the line that is not finished yet.
-// Must not: read files, or cut finished lines while no client follows.
-// Start at: push(); hand-over.js when a follower comes in the middle of a line.
+// Knows: which clients follow, and for each source the line that is not finished yet. Must not:
+// read files, or cut finished lines while no client follows. Start at: push(); hand-over.js handles
+// a follower that comes in the middle of a line.
 import { createHandOver, isSamePosition } from './hand-over.js';
 import { createLineSplitter } from './lines.js';
 
@@ -23,29 +23,30 @@ const NEWLINE = 0x0a;
 
 /**
  * Where a chunk lies; all of it in one file. `atMs`: when it was read; without it: now.
- * @typedef {{ path: string, atMs?: number } & Position} Place
+ * @typedef {{ path: string, atMs?: number } & Position} Place  The position of a chunk; all of it
+ *   is in one file. `atMs`: when it was read. Missing: now.
  */
 
 /**
  * Sends lines to followers while apps write them.
  * @typedef {object} Followers
  * @property {(follower: Follower, unfinished?: UnfinishedLine[]) => () => void} add  Returns a
- *   function that removes it. `unfinished`: the follower gets these lines when they end.
- * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push  `at`: null when the
- *   chunk is in no file.
+ *   function that removes it. `unfinished`: lines that the follower gets when they end.
+ * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push  `at`: null if the
+ *   chunk is not in a file.
  * @property {(source: Source) => void} end  The source will not write any more: its unfinished line
  *   is sent.
  */
 
 /**
  * One stream of one instance.
- * @typedef {object} Source
+ * @typedef {object} Source  One stream of one instance.
  * @property {{ id: number, name: string }} slot
  * @property {LogStream} stream
- * @property {LineSplitter | null} splitter  Holds the unfinished line. Null: it is at the beginning
- *   of a line.
+ * @property {LineSplitter | null} splitter  Holds the unfinished line. Null: the source is at the
+ *   beginning of a line.
  * @property {Mark | null} [lineFrom]  Where the unfinished line begins. Null: there is none, or it
- *   is in no file.
+ *   is not in a file.
  * @property {Mark | null} [writtenTo]  Where the last chunk ended.
  */
 
@@ -120,9 +121,9 @@ export function createFollowers(nowMs) {
 }
 
 /**
- * Where a source is after a chunk.
+ * Notes the position of a source after a chunk.
  * @param {Source} source
- * @param {number} heldBytes  How much of its unfinished line it holds.
+ * @param {number} heldBytes  Held bytes of its unfinished line.
  * @param {number} chunkBytes
  * @param {Place | null} at
  */

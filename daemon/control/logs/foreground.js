@@ -11,35 +11,37 @@ import { createLosses } from './write/log-file.js';
 
 /** @typedef {Pick<LogPlace, 'instanceId' | 'id' | 'name' | 'isMuted' | 'overflow'>} Sender */
 
-/** What waits for who reads, when the app is not to wait with it. */
+/** Limit for data that waits for the reader when the app must not wait, in bytes. */
 const PENDING_MAX_BYTES = 1024 * 1024;
 
-/** How soon it is tried again when the kernel takes no more, in ms. Doubles. */
+/** First pause before the next attempt when the kernel accepts no more, in ms. Doubles. */
 const PAUSE_MIN_MS = 1;
 const PAUSE_MAX_MS = 20;
 
-/** How long the end waits for a reader that takes nothing, in ms. */
+/** Time limit at the end for a reader that does not read, in ms. */
 const PATIENCE_MS = 2_000;
 
-/** The same when this process ends at once and can wait for nobody. */
+/** The same limit when this process exits at once. */
 const LAST_MOMENT_MS = 1_000;
 
 /**
- * The foreground run that has started this manager, if one has. Unlike the targets of shipping it
- * gets everything: who writes more than it takes has to wait. Its end is ours.
+ * The foreground run (`nclust run`) that started this manager, if there is one. In contrast to
+ * shipping it gets every line: an app that writes faster than it reads has to wait. When it exits,
+ * the manager ends.
  * @typedef {object} Foreground
  * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void> | null} write  Null:
- *   the kernel has it. A promise: it will have, and there should be no more before. Never throws,
- *   never rejects.
- * @property {(place: Sender, stream: LogStream) => void} end  Nothing comes any more.
+ *   the kernel has it. A promise: resolves when the kernel has it; until then the caller should not
+ *   send more. Never throws, never rejects.
+ * @property {(place: Sender, stream: LogStream) => void} end  No more output will come.
  * @property {(name: string) => Losses | null} lossesOf
  * @property {() => string[]} notices
- * @property {() => void} finish  Hands over what waits, at once: this process ends. Never throws.
- * @property {() => Promise<void>} close  Hands over what waits, as long as somebody takes it.
+ * @property {() => void} finish  Writes what waits, at once, because this process exits. Never
+ *   throws.
+ * @property {() => Promise<void>} close  Writes what waits, as long as the reader reads.
  *   Idempotent; never rejects.
  */
 
-/** Nobody has started this manager in the foreground. @type {Foreground} */
+/** Used when the manager does not run in the foreground. @type {Foreground} */
 export const NO_FOREGROUND = {
   write: () => null,
   end() {},
@@ -53,8 +55,8 @@ export const NO_FOREGROUND = {
  * @param {string} run  The folder of the home.
  * @param {object} o
  * @param {Clock} o.clock
- * @param {() => void} o.onGone  It has ended before us.
- * @returns {Promise<Foreground>}  NO_FOREGROUND where nobody listens.
+ * @param {() => void} o.onGone  Called if the reader exits first.
+ * @returns {Promise<Foreground>}  NO_FOREGROUND if there is no reader.
  */
 export async function findForeground(run, { clock, onGone }) {
   const socket = connect(outputSocket(run));
@@ -70,8 +72,8 @@ export async function findForeground(run, { clock, onGone }) {
  * @returns {Foreground}
  */
 function createForeground(socket, { clock, onGone }) {
-  // Written to by hand: of what a stream has in its queue nobody knows how much is gone when the
-  // process has to end.
+  // Writes to the descriptor directly, because with the queue of a stream it is unknown how much
+  // was written when the process has to exit.
   const { fd } = /** @type {any} */ (socket)._handle;
   /** @type {Buffer[]} */
   const pending = [];
@@ -99,10 +101,10 @@ function createForeground(socket, { clock, onGone }) {
     waiting = null;
   }
 
-  /** @returns {number}  How many bytes the kernel has taken. */
+  /** @returns {number}  The number of bytes that the kernel has accepted. */
   function pump() {
     let taken = 0;
-    // Not after 'close': the descriptor is somebody else's then.
+    // Not after 'close', because the descriptor may then belong to another file.
     while (pending.length > 0 && !socket.destroyed) {
       const bytes = tryWrite(fd, pending[0]);
       if (bytes === 0) break;
@@ -213,7 +215,8 @@ function headOf({ instanceId, id, name }, stream, clock) {
 /**
  * @param {number} fd
  * @param {Buffer} bytes
- * @returns {number}  0: it takes none now, or never again; the socket tells the latter by itself.
+ * @returns {number}  0: the kernel accepts nothing now, or never again; a socket event reports the
+ *   latter.
  */
 function tryWrite(fd, bytes) {
   try {

@@ -7,38 +7,38 @@ import { createWholeLines } from './lines.js';
 /** @import { Piece } from './lines.js' */
 
 /**
- * So much of a chunk is turned into text at once, and less where that becomes much more. Strings
- * and buffers above 128 KiB are garbage that V8 leaves lying: 38 MB of it in a flood of empty
- * lines.
+ * Bytes of a chunk that are formatted at once; fewer if the result is much longer. V8 is slow to
+ * free strings and buffers above 128 KiB: 38 MB of them in a flood of empty lines.
  */
 const SLICE_MAX_BYTES = 8 * 1024;
 const SLICE_FIRST_BYTES = 1024;
 const SLICE_MIN_BYTES = 256;
 const TEXT_BYTES = 64 * 1024;
 
-/** What is handed over at once; all formats share it. */
+/** Size of the output piece that all formats share. */
 const PIECE_BYTES = 256 * 1024;
 
 /** @type {Buffer | null} */
 let piece = null;
 
-/** A byte that UTF-8 does not have, in the place of a line end. */
+/** Stands for a line end, because UTF-8 does not contain this byte. */
 const NO_UTF8 = '\u00ff';
 
 /**
- * Makes the lines of one stream of one instance what their file shows.
+ * Formats the lines of one stream of one instance.
  * @typedef {object} LineFormat
- * @property {(chunk: Buffer, atMs: number) => Buffer} push  Whole lines, with the time at which
- *   they were complete. Empty when there is none yet.
+ * @property {(chunk: Buffer, atMs: number) => Buffer} push  Returns whole lines, with the time at
+ *   which they were complete. Empty if there is none yet.
  * @property {(chunk: Buffer, atMs: number, take: (lines: Buffer) => void) => void} each  The same,
- *   in pieces of bounded size that are good until `take` returns: a chunk of empty lines becomes a
- *   hundred times as much.
- * @property {() => Buffer} end  The line that has no end, with one.
+ *   in pieces of bounded size that are valid until `take` returns, because a chunk of empty lines
+ *   can grow a hundredfold.
+ * @property {() => Buffer} end  Returns the unfinished line with a line end.
  */
 
 /**
  * Turns a piece into text that has one character a byte.
- * @typedef {(bytes: Buffer, atMs: number, isPart: boolean) => string} Writer
+ * @typedef {(bytes: Buffer, atMs: number, isPart: boolean) => string} Writer  Turns a piece into
+ *   text with one character per byte.
  */
 
 /**
@@ -49,7 +49,7 @@ const NO_UTF8 = '\u00ff';
  * @param {number} o.id
  * @param {LogStream} o.stream
  * @param {() => number} o.nowMs
- * @returns {LineFormat | null}  Null: chunks go to the file as they are.
+ * @returns {LineFormat | null}  Null: chunks go to the file unchanged.
  */
 export function createLineFormat({ logType, logDateFormat, name, id, stream, nowMs }) {
   const dateOf = logDateFormat === null ? null : createDateFormat(logDateFormat);
@@ -62,7 +62,7 @@ export function createLineFormat({ logType, logDateFormat, name, id, stream, now
 }
 
 /**
- * Lines as they are, but whole: for a file that has those of several streams.
+ * Passes lines on unchanged but whole, for a file with the lines of several streams.
  * @returns {Omit<LineFormat, 'each'>}
  */
 export function createPlainFormat() {
@@ -116,8 +116,8 @@ function createPiece(take) {
 
   return {
     /**
-     * @param {string} text  A character a byte.
-     * @returns {number}  How many.
+     * @param {string} text  With one character per byte.
+     * @returns {number}  The number of bytes.
      */
     add(text) {
       if (used + text.length > buffer.length) finish();
@@ -129,8 +129,8 @@ function createPiece(take) {
   };
 }
 
-// Bytes are taken for characters of Latin-1, one by one, and so are those of what is put between
-// them. A line is then never decoded: replacing in one string costs a third of copying lines.
+// Bytes are treated as characters of Latin-1, and the bytes of what is put between them too. So a
+// line is never decoded: one replacement in a string costs a third of copying lines.
 
 /**
  * @param {(atMs: number) => string} dateOf
@@ -148,7 +148,7 @@ function prefixWriter(dateOf) {
 }
 
 /**
- * PM2's record. The line of one that says `part` goes on in the next.
+ * PM2's record. After an entry with `part`, the line continues in the next entry.
  * @param {{ name: string, id: number, stream: LogStream, dateOf: (atMs: number) => string }} o
  * @returns {Writer}
  */
@@ -160,7 +160,7 @@ function jsonWriter({ name, id, stream, dateOf }) {
     if (isPart) return `{"message":${JSON.stringify(bytes.toString('latin1'))}${tail},"part":true}\n`;
     const text = bytes.toString('latin1');
     const lines = (text.includes('\r') ? text.replaceAll('\r\n', '\n') : text).slice(0, -1);
-    // Escaped in one go: line by line it costs twice as much.
+    // Escaped as one string, because escaping each line costs twice as much.
     const messages = JSON.stringify(lines.replaceAll('\n', NO_UTF8)).replaceAll(NO_UTF8, `"${tail}}\n{"message":"`);
     return `{"message":${messages}${tail}}\n`;
   };
@@ -179,13 +179,13 @@ function join(buffers) {
 const require = createRequire(import.meta.url);
 
 /**
- * Points in time as text, in the words of dayjs and in local time. A second, or a millisecond where
- * the format has some, is put into words once.
+ * Formats points in time in the format of dayjs and in local time. Formats each second once, or
+ * each millisecond if the format contains them.
  * @param {string} format  Such as "YYYY-MM-DDTHH:mm:ss".
  * @returns {(atMs: number) => string}
  */
 export function createDateFormat(format) {
-  // Loaded by who needs it: most apps do not.
+  // Loaded on demand, because most apps do not need it.
   const dayjs = /** @type {typeof import('dayjs')} */ (require('dayjs'));
   const stepMs = /SSS/.test(format.replace(/\[[^\]]*\]/g, '')) ? 1 : 1_000;
   let step = NaN;

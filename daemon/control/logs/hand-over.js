@@ -33,8 +33,8 @@ import { createLineSplitter, endOfCharacters } from './lines.js';
 /** @import { Position } from './write/open-file.js' */
 
 /**
- * The line at the end of a file that was not finished when a follower was added. The follower has
- * all lines before it.
+ * A line at the end of a file that was unfinished when a follower was added. The follower has all
+ * lines before it.
  * @typedef {object} UnfinishedLine
  * @property {string} path
  * @property {Position} from
@@ -43,7 +43,7 @@ import { createLineSplitter, endOfCharacters } from './lines.js';
  *   rotated.
  * @property {Buffer} bytes
  * @property {Part | null} part  Which part of the line the bytes are. Null: all of it so far.
- * @property {Omit<LogEntry, 'line'>} entry  Whose line it is.
+ * @property {Omit<LogEntry, 'line'>} entry  The entry without its text.
  */
 
 /** @typedef {Source & { lineFrom: Mark }} SourceMidLine */
@@ -60,11 +60,11 @@ export function createHandOver() {
 
   return {
     /**
-     * A follower comes in the middle of a line.
+     * Adds a follower in the middle of a line.
      * @param {Follower} follower
      * @param {UnfinishedLine} line
-     * @param {boolean} isOnlyFollower  The source may begin the line anew, as the file has it,
-     *   because no other follower has been sent its beginning.
+     * @param {boolean} isOnlyFollower  The source may begin the line again, as the file has it,
+     *   because no other follower has received its beginning.
      */
     begin(follower, line, isOnlyFollower) {
       const source = firstMidLine(midLine, line.path);
@@ -77,7 +77,7 @@ export function createHandOver() {
     },
 
     /**
-     * Before a chunk of a source: continues the line that waits for it.
+     * Called before a chunk of a source: continues the line that waits for it.
      * @param {Source} source
      * @param {Place | null} at
      */
@@ -94,7 +94,7 @@ export function createHandOver() {
       else midLine.delete(source);
     },
 
-    /** The last follower has gone. */
+    /** Called when the last follower has left. */
     clear: () => unclaimed.clear(),
   };
 }
@@ -134,7 +134,7 @@ function firstMidLine(sources, path) {
 /**
  * @param {UnfinishedLine} line
  * @param {Mark} heldFrom  Where the bytes begin that a source holds.
- * @returns {number}  How many bytes of the line lie before them.
+ * @returns {number}  The number of bytes of the line before them.
  */
 function missingBytes({ from, end, bytes }, heldFrom) {
   if (heldFrom.startedAtMs === end.startedAtMs) return bytes.length - (end.offset - heldFrom.offset);

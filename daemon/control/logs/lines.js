@@ -7,17 +7,17 @@ const CARRIAGE_RETURN = 0x0d;
 export const LINE_MAX_BYTES = 64 * 1024;
 
 /**
- * Cuts chunks into lines, across chunks and without breaking characters. Where a line that is too
- * long is cut depends on the line alone, not on the chunks it came in.
+ * Cuts chunks into lines, across chunks and without splitting characters. A long line is always cut
+ * at the same places, however its chunks arrive.
  * @typedef {object} LineSplitter
  * @property {(chunk: Buffer) => string[]} push  Copies what it keeps.
  * @property {(chunk: Buffer, take: TakeLine) => void} cut  The same, line by line.
  * @property {(chunk: Buffer) => void} skip  The same for lines that no follower wants; cheap.
  * @property {() => string[]} end  Ends the unfinished line and returns it.
- * @property {() => number} heldBytes  How much of the unfinished line is held.
+ * @property {() => number} heldBytes  Size of the held part of the unfinished line.
  * @property {() => Buffer} held
  * @property {() => Part | null} heldPart  Which part of its line the held bytes are. Null: all of
- *   it, because no part has been handed over yet.
+ *   it, because no part was passed on yet.
  * @property {(bytes: Buffer, part?: Part | null) => void} precede  Puts bytes before the held
  *   bytes. `part`: which part of their line they are.
  */
@@ -25,7 +25,9 @@ export const LINE_MAX_BYTES = 64 * 1024;
 /**
  * `bytes` are valid until it returns. `to` is where the next line begins, from the beginning of the
  * chunk. `part`: of a line that is too long; null for a whole one.
- * @typedef {(bytes: Buffer, to: number, part: Part | null) => void} TakeLine
+ * @typedef {(bytes: Buffer, to: number, part: Part | null) => void} TakeLine  `bytes` are valid
+ *   until it returns. `to`: where the next line begins, counted from the beginning of the chunk.
+ *   `part`: of a long line; null for a whole one.
  */
 
 /** @returns {LineSplitter} */
@@ -33,7 +35,7 @@ export function createLineSplitter() {
   /** @type {Buffer[]} */
   let parts = [];
   let heldBytes = 0;
-  /** The unfinished line, once a part of it was handed over. @type {object | null} */
+  /** The unfinished line, after a part of it was passed on. @type {object | null} */
   let longLine = null;
 
   /** @returns {Part | null} */
@@ -117,7 +119,8 @@ export function createLineSplitter() {
 
 /**
  * @param {Buffer} bytes
- * @returns {number}  Where the last whole character of UTF-8 ends; the length when it is no UTF-8.
+ * @returns {number}  Where the last whole character of UTF-8 ends; the length if the bytes are not
+ *   UTF-8.
  */
 export function endOfCharacters(bytes) {
   const { length } = bytes;
@@ -136,16 +139,17 @@ const NOTHING = Buffer.alloc(0);
 /**
  * Whole lines with their ends; or a part of a line that is too long, which goes on with the next
  * piece.
- * @typedef {{ bytes: Buffer, isPart: boolean }} Piece
+ * @typedef {{ bytes: Buffer, isPart: boolean }} Piece  Whole lines with their ends; or a part of a
+ *   long line, which continues in the next piece.
  */
 
 /**
- * Holds back what is not a whole line yet. Where a long line is cut depends on its bytes alone, and
- * not on how they came.
+ * Holds back incomplete lines. A long line is always cut at the same places, however its chunks
+ * arrive.
  * @typedef {object} WholeLines
- * @property {(chunk: Buffer) => Piece[]} push  Good until the chunk is overwritten; what is held
- *   back is copied.
- * @property {() => Piece[]} end  The line that has no end, with one.
+ * @property {(chunk: Buffer) => Piece[]} push  Valid until the chunk is overwritten. Copies what it
+ *   holds back.
+ * @property {() => Piece[]} end  Returns the unfinished line with a line end.
  */
 
 /** @returns {WholeLines} */
@@ -155,17 +159,17 @@ export function createWholeLines() {
 
   /**
    * @param {Buffer} bytes
-   * @param {boolean} goesOn  Of a long line, for which there is room already.
+   * @param {boolean} goesOn  A long line, for which there is space already.
    */
   function keep(bytes, goesOn = false) {
     heldBytes = bytes.length;
     if (goesOn && heldBytes <= held.length) bytes.copy(held);
-    // Not a part of what it came in, which would be kept alive by it.
+    // A copy, because a part of the chunk would keep the whole chunk in memory.
     else held = heldBytes === 0 ? NOTHING : Buffer.from(bytes);
   }
 
   /**
-   * Room doubles: byte by byte, a line would be copied as often as it has bytes.
+   * Space doubles. If it grew byte by byte, a line would be copied as often as it has bytes.
    * @param {Buffer} bytes
    */
   function add(bytes) {
@@ -219,8 +223,8 @@ function cut(bytes) {
 
 /**
  * @param {Buffer} bytes
- * @returns {[number, number][]}  From where to where, without the line end. The last one may not
- *   have ended.
+ * @returns {[number, number][]}  Begin and end of each, without the line end. The last one may not
+ *   be complete.
  */
 function longLines(bytes) {
   /** @type {[number, number][]} */

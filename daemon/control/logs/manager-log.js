@@ -5,7 +5,8 @@ import { segmentName } from './archive/segments.js';
 
 /**
  * The manager's own log: one JSON line per event, with a stable name.
- * @typedef {(event: string, fields?: object) => void} ManagerLog
+ * @typedef {(event: string, fields?: object) => void} ManagerLog  Writes to the manager's own log:
+ *   one JSON line for each event, with a stable name.
  */
 
 /**
@@ -19,13 +20,14 @@ export function createManagerLog(log, nowMs) {
     try {
       log.write(line);
     } catch {
-      // A full disk: the manager works on without its log.
+      // The disk is full: the manager works on without its log.
     }
   };
 }
 
 /**
- * How much is kept of nclust.log. It is rotated whatever the settings say: nobody looks after it.
+ * Limits of nclust.log. They do not depend on the settings, because users do not look after this
+ * file.
  * @type {LogLimits}
  */
 export const OWN_LOG_LIMITS = {
@@ -41,16 +43,16 @@ export const OWN_LOG_LIMITS = {
 /**
  * The manager's own log. The keeper appends to it too, and control rotates it for both.
  * @typedef {object} OwnLog
- * @property {(line: string) => void} write  Throws what the system says.
- * @property {() => number} fd  Of the file as it is now, open for appending.
- * @property {() => void} reopen  Somebody else has rotated it. Throws what the system says; then
- *   the one before is written on.
+ * @property {(line: string) => void} write  Throws errors of the system.
+ * @property {() => number} fd  Of the current file, open for appending.
+ * @property {() => void} reopen  Called when another program has rotated the file. Throws errors of
+ *   the system; then the old file stays in use.
  */
 
 /**
  * @param {string} path
  * @param {{ nowMs: () => number, onRotated: (segment: string) => void, maxSizeBytes?: number }} o
- * @returns {OwnLog}  Throws what the system says.
+ * @returns {OwnLog}  Throws errors of the system.
  */
 export function openOwnLog(path, { nowMs, onRotated, maxSizeBytes = OWN_LOG_LIMITS.maxSizeBytes }) {
   let fd = open();
@@ -65,7 +67,7 @@ export function openOwnLog(path, { nowMs, onRotated, maxSizeBytes = OWN_LOG_LIMI
     closeSync(before);
   }
 
-  /** The name may lead to another file by now, or to none. */
+  /** The name may lead to another file now, or to none. */
   function isOpen() {
     const [ours, named] = [fstatSync(fd), statSync(path, { throwIfNoEntry: false })];
     return ours.ino === named?.ino && ours.dev === named.dev;

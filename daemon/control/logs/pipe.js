@@ -4,36 +4,38 @@ import { Socket } from 'node:net';
 /** @import { SocketConstructorOpts } from 'node:net' */
 /** @import { Clock } from '../host/clock.js' */
 
-/** As much as the kernel keeps for a pipe: one read empties it. */
+/** The kernel's buffer for a pipe has this size, so one read empties it. */
 const BUFFER_BYTES = 64 * 1024;
 
-/** Then the others have their turn. */
+/** Reads in a row before other pipes get their turn. */
 const TURNS_MAX = 16;
 
 /**
- * A child that survives its parent may write without end; what belongs to the parent is in the pipe
- * already.
+ * Limit at the end: a child that survives its parent may write forever, but the parent's output is
+ * already in the pipe.
  */
 const DRAIN_MAX_BYTES = 1024 * 1024;
 
 /**
  * Takes a chunk before the next one is read. What it returns is waited for: a disk that is slow
  * makes the writer wait, not our memory grow.
- * @typedef {(chunk: Buffer) => Promise<void> | null} Take
+ * @typedef {(chunk: Buffer) => Promise<void> | null} Take  Handles a chunk before the next one is
+ *   read. The reader waits for its promise: with a slow disk the writer waits, and our memory does
+ *   not grow.
  */
 
 /**
  * Reads one named pipe.
  * @typedef {object} PipeReader
- * @property {() => void} drain  Hands over what is in the pipe now, before it returns.
- * @property {() => void} close  Idempotent. What is unread stays in the pipe.
+ * @property {() => void} drain  Passes on what is in the pipe now, before it returns.
+ * @property {() => void} close  Idempotent. Unread bytes stay in the pipe.
  * @property {() => boolean} isOpen
  */
 
 /**
- * Opens pipes for reading. All of them share one buffer: who takes a chunk copies what it keeps.
+ * Opens pipes for reading. They all share one buffer, so `take` must copy what it keeps.
  * @param {Clock} clock
- * @returns {(path: string, take: Take) => PipeReader}  Throws what open(2) says.
+ * @returns {(path: string, take: Take) => PipeReader}  Throws errors of open(2).
  */
 export function createPipeOpener(clock) {
   const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
@@ -44,9 +46,9 @@ export function createPipeOpener(clock) {
     const paceOf = createPace();
 
     /**
-     * Without a word in between: what is read is nowhere but here until it is written.
+     * Passes the chunk on in the same turn, because until it is written it exists only here.
      * @param {number} size
-     * @returns {boolean}  Whether to go on at once. If not, it looks again by itself.
+     * @returns {boolean}  Whether to read on at once. If not, the next read is scheduled.
      */
     const hand = (size) => {
       const written = take(buffer.subarray(0, size));
@@ -74,10 +76,10 @@ export function createPipeOpener(clock) {
         onread: { buffer, callback: hand },
       }),
     );
-    // And not until 'close': the descriptor is free before that comes, and may be that of the next
-    // client, whose request would be read here.
+    // False already before 'close', because the descriptor is free by then and may belong to the
+    // next client, whose request would be read here.
     const isOpen = () => !socket.destroyed;
-    // The end of a pipe: keeper and app are gone. Either way there is nothing more to read.
+    // Keeper and app are gone, so there is nothing more to read.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => cancelLook());
     return {
@@ -101,44 +103,46 @@ export function createPipeOpener(clock) {
 /**
  * @param {number} fd
  * @param {Buffer} buffer
- * @returns {number}  0 when there is nothing.
+ * @returns {number}  0 if the pipe is empty.
  */
 function readNow(fd, buffer) {
   try {
     return readSync(fd, buffer, 0, buffer.length, null);
   } catch {
-    return 0; // EAGAIN: empty.
+    return 0; // EAGAIN: the pipe is empty.
   }
 }
 
 /**
- * A chunk of this size, half of what the kernel keeps for a pipe, says that the writer is ahead of
- * us.
+ * A chunk of at least this size, half of the kernel's buffer, shows that the writer is ahead of us.
  */
 const LARGE_BYTES = 32 * 1024;
 
-/** Above this it is a flood, in bytes per ms. */
+/** Above this rate it is a flood, in bytes per ms. */
 const FLOOD_RATE = 1024;
 
-/** After a silence as long as this, in ms, a line is shown at once. */
+/** After this long without output, in ms, a line is shown at once. */
 const SILENCE_MS = 100;
 
 /**
- * In a flood, in ms. Longer, and the writer fills the pipe and waits: two to three times as long,
- * for 300,000 lines.
+ * Pause in a flood, in ms. With a longer one the writer fills the pipe and waits, and 300,000 lines
+ * take two to three times as long.
  */
 const PAUSE_MIN_MS = 1;
 
-/** How long a line may wait in the pipe, in ms; the first of a trickle half as long. */
+/**
+ * Longest time that a line waits in the pipe, in ms; the first line of a trickle waits half as
+ * long.
+ */
 const PAUSE_MAX_MS = 20;
 
 /**
- * How long to leave a pipe alone, so that the next read finds many lines and not one. Read line by
- * line, a flood of 300,000 lines costs 25 ms of CPU per MB; with these pauses 4, and the app is
- * done sooner. They also make those moments rare in which something has been read and is not
- * written yet: what a SIGKILL of this process can cost.
- * @returns {(sizeBytes: number, nowMs: number) => number}  After each read: the pause in ms, 0 for
- *   none.
+ * Decides on pauses, so that the next read finds many lines and not one. Read line by line, a flood
+ * of 300,000 lines costs 25 ms of CPU per MB; with pauses it costs 4, and the app finishes sooner.
+ * Pauses also reduce the time in which bytes are read but not yet written, which a SIGKILL of this
+ * process would lose.
+ * @returns {(sizeBytes: number, nowMs: number) => number}  To be called after each read. Returns
+ *   the pause in ms, 0 for none.
  */
 export function createPace() {
   let lastMs = -Infinity;

@@ -27,8 +27,8 @@ const PLAIN = {
 };
 
 /**
- * Where the output of an instance goes: what its app says. Of an app that is not in the list any
- * more, the files that it was started with.
+ * Returns where the output of an instance goes, as its app is configured now. If the app is not in
+ * the list any more, its files are those it was started with.
  * @param {Registry} registry
  * @param {Instance} instance
  * @param {string} logsFolder

@@ -10,18 +10,18 @@ import { createLosses } from './write/log-file.js';
 /** @import { Position } from './write/open-file.js' */
 
 /**
- * One stream of one instance, on its way from the pipe to all who want it.
+ * Passes one stream of one instance from the pipe to files, followers and targets.
  * @typedef {object} LogStream
  * @property {string | null} pipe
  * @property {string[]} files
- * @property {(chunk: Buffer) => Promise<void> | null} write  What is returned is to be waited for
+ * @property {(chunk: Buffer) => Promise<void> | null} write  The caller waits for the promise
  *   before the next chunk.
  * @property {() => string[]} lastLines  Of stderr; empty for stdout.
- * @property {() => Losses | null} refused  What was above the rate limit.
+ * @property {() => Losses | null} refused  Lines above the rate limit.
  * @property {LastLines | null} tail
- * @property {() => void} leave  Another stream goes on from here. A line without an end is ended,
- *   where it was held back.
- * @property {() => void} end  Nothing will come any more: a line without an end is ended.
+ * @property {() => void} leave  Another stream continues. An unfinished line that was held back
+ *   gets a line end.
+ * @property {() => void} end  No more output will come: an unfinished line gets a line end.
  */
 
 /**
@@ -34,7 +34,7 @@ import { createLosses } from './write/log-file.js';
  * @param {(lines: Buffer) => void} o.ship
  * @param {Foreground} o.foreground
  * @param {(name: string, reason: string, id?: number) => void} o.onLost
- * @param {LogStream} [o.before]  The one it goes on from: what that remembers is remembered.
+ * @param {LogStream} [o.before]  The stream that this one continues; its memory is kept.
  * @returns {LogStream}
  */
 export function createLogStream(place, name, { files, followers, nowMs, ship, foreground, onLost, before }) {
@@ -42,7 +42,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
   const { logFile: combined, rateLimitBytes } = place;
   const isCombinedOnly = hasOnlyCombined(place);
   const format = createLineFormat({ ...place, stream: name, nowMs });
-  // Lines of two streams in one file must not mix; those of a format are whole anyway.
+  // Lines of two streams in one file must not mix. Formatted lines are whole anyway.
   const whole = combined === '' || format ? null : createPlainFormat();
   const limit = rateLimitBytes === 0 ? null : createRateLimit(rateLimitBytes, () => performance.now());
   const refused = before?.refused() ?? (limit && createLosses(nowMs, (reason) => onLost(place.name, reason, place.id)));
@@ -57,7 +57,8 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
   }
 
   /**
-   * Who follows sees what is in the file, and where: so that it can go on there.
+   * Writes lines to the file, and sends them to followers together with their position, so that a
+   * follower can continue there.
    * @param {Buffer} lines
    */
   function write(lines) {
@@ -106,8 +107,8 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
 
 /**
  * @param {Pick<LogPlace, 'outFile' | 'errorFile' | 'logFile'>} place
- * @returns {boolean}  Whether both streams are in one file and nowhere else: who looks for lines
- *   looks there.
+ * @returns {boolean}  Whether both streams are written only to one common file, so that lines are
+ *   read from there.
  */
 export function hasOnlyCombined({ outFile, errorFile, logFile }) {
   return outFile === '' && errorFile === '' && logFile !== '';
@@ -127,12 +128,13 @@ const NEWLINE = 0x0a;
 /**
  * Lets so many bytes a second pass, of whole lines; one that is longer than that is cut. What is
  * beyond is lost, for who prefers that to a full disk.
- * @typedef {object} RateLimit
+ * @typedef {object} RateLimit  Passes whole lines up to a number of bytes per second, and cuts a
+ *   line that is longer. Lines above the limit are lost, for users who prefer that to a full disk.
  * @property {(chunk: Buffer) => { passed: Buffer, refused: Buffer }} admit
  */
 
 /**
- * @param {number} bytesPerSecond  As much may come in one burst, too.
+ * @param {number} bytesPerSecond  Also the size of a burst.
  * @param {() => number} nowMono  In ms.
  * @returns {RateLimit}
  */
@@ -140,8 +142,8 @@ export function createRateLimit(bytesPerSecond, nowMono) {
   let leftBytes = bytesPerSecond;
   let filledMono = nowMono();
   /**
-   * What became of the line that the last chunk ended in. cut: its beginning has passed, and
-   * nothing more of it but its end.
+   * What happened to the unfinished line of the last chunk. cut: its beginning has passed, and then
+   * only its end will pass.
    * @type {'passed' | 'refused' | 'cut' | null}
    */
   let unfinished = null;
@@ -155,8 +157,8 @@ export function createRateLimit(bytesPerSecond, nowMono) {
   return {
     admit(chunk) {
       fill();
-      // A line that has begun is ended as it has begun, even if that costs what comes later; but
-      // not without end.
+      // A line whose beginning has passed is passed on to its end, even at the cost of later lines,
+      // up to a limit.
       if (unfinished === 'passed' && leftBytes < -bytesPerSecond) unfinished = 'cut';
       const begin = unfinished ? endOfLine(chunk) : 0;
       const was = unfinished;
@@ -198,7 +200,7 @@ const MAX_BYTES = 4096;
 const MAX_LINES = 20;
 
 /**
- * Remembers the end of a stream, for the record of a death.
+ * Remembers the end of a stream, for the death record.
  * @typedef {object} LastLines
  * @property {(chunk: Buffer) => void} push  Copies what it keeps.
  * @property {() => string[]} lines  At most 20, of at most 4 KiB together.
@@ -218,7 +220,7 @@ function createLastLines() {
     },
     lines() {
       const newline = kept.indexOf(NEWLINE);
-      // The first line has lost its beginning, unless it is all there is.
+      // The first line has lost its beginning, unless it is the only one.
       const whole = isCut && newline !== -1 && newline < kept.length - 1 ? kept.subarray(newline + 1) : kept;
       const lines = whole.toString('utf8').split(/\r?\n/);
       if (lines.at(-1) === '') lines.pop();

@@ -1,6 +1,6 @@
-// Knows: rotated log files: their names, compression, and which have to go.
-// Must not: write to a file that an app still writes to.
-// Start at: createArchive(), then planRetention() in retention.js, which is pure.
+// Knows: rotated log files: their names, compression, and which have to be removed. Must not: write
+// to a file that an app still writes to. Start at: createArchive(), then planRetention() in
+// retention.js, which is pure.
 import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
@@ -18,42 +18,43 @@ import { parseSegmentName, SUFFIX, sizeOf, UNFINISHED } from './segments.js';
 /** @import { OwnedFile, Segment } from './segments.js' */
 
 /**
- * Ages, and what others have written or removed, are looked at this often, in ms; and so soon after
- * there is a new file.
+ * Interval of scans for old segments and for changes by other programs, in ms, and the delay of a
+ * scan after a file was added.
  */
 const LOOK_EVERY_MS = 600_000;
 const LOOK_SOON_MS = 1_000;
 
 /**
- * Between two chunks of a compression, in ms: ten megabytes at once would be a fifth of a second of
- * one core.
+ * Pause between two chunks of a compression, in ms: ten megabytes at once would take 0.2 s of a
+ * core.
  */
 const PAUSE_MS = 1;
 
 /**
- * Where the home is full, this part of its limit is made free at once, so that the next chunk does
- * not find it full again.
+ * If the home is full, this part of its limit is freed at once, so that the next chunk does not
+ * find it full again.
  */
 const HOME_SLACK = 1 / 64;
 
 /**
- * Keeps what log files were: compresses segments, and removes those that are too many, too old or
- * too large together.
+ * Compresses rotated segments, and removes segments that are too many, too old, or too large
+ * together.
  * @typedef {object} Archive
  * @property {(path: string, limits: GivenLimits, app?: string, user?: User | null) => void} hold  A
- *   file is written to now. Files of the same `app` share its limit on the total. `user`: who owns
- *   the file and its segments. Called again, it changes the limits.
- * @property {(path: string) => void} letGo  It is not any more. Its segments stay.
- * @property {(path: string, segment: string) => void} rotated  What was in the file is a segment
- *   now. Before it returns there are not too many.
+ *   process writes to the file now. Files of the same `app` share its limit on the total. `user`:
+ *   the owner of the file and its segments. A second call changes the limits.
+ * @property {(path: string) => void} letGo  No process writes to the file any more. Its segments
+ *   stay.
+ * @property {(path: string, segment: string) => void} rotated  The file has become a segment. When
+ *   this returns, no more segments exist than allowed.
  * @property {(path: string, bytes: number) => void} grew  Cheap.
- * @property {(files: OwnedFile[]) => void} flush  Removes all segments of these files. That the files
- *   themselves are empty is somebody else's work.
- * @property {() => Promise<void>} scan  Looks at everything on the disk now; by itself it does so
- *   every ten minutes.
- * @property {() => Promise<void>} idle  Resolves when nothing is being compressed and nothing waits
- *   for it.
- * @property {() => Promise<void>} close  Idempotent. What is being compressed stays as it was.
+ * @property {(files: OwnedFile[]) => void} flush  Removes all segments of these files. The caller
+ *   empties the files themselves.
+ * @property {() => Promise<void>} scan  Checks everything on the disk now. Also runs every ten
+ *   minutes.
+ * @property {() => Promise<void>} idle  Resolves when no compression runs or waits.
+ * @property {() => Promise<void>} close  Idempotent. A segment that is being compressed stays as it
+ *   was.
  */
 
 /**
@@ -61,21 +62,24 @@ const HOME_SLACK = 1 / 64;
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog
  * @param {(given: GivenLimits | null) => LogLimits} o.limitsOf
- * @param {string} o.logsFolder  Of the home: what nobody holds there is looked after too.
- * @param {string} o.timesFolder  A segment that goes takes its times with it.
+ * @param {string} o.logsFolder  Of the home: files in it that no app writes to are also managed.
+ * @param {string} o.timesFolder  Times are removed together with their segment.
  * @returns {Archive}
  */
 export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFolder }) {
   const stock = createStock(logsFolder);
-  /** What could not be compressed; after the next look it is tried again. @type {Set<string>} */
+  /** Segments whose compression failed. Tried again after the next scan. @type {Set<string>} */
   const failed = new Set();
   /**
-   * How many segments there were when none could be removed, by what was full: an app, or the home
-   * by its folder.
+   * The number of segments when none could be removed, by what was full: an app, or the home's
+   * folder.
    * @type {Map<string, number>}
    */
   const inVain = new Map();
-  /** Log files with something that could not be removed, since the last look. @type {Set<string>} */
+  /**
+   * Log files with something that could not be removed, since the last scan.
+   * @type {Set<string>}
+   */
   const reported = new Set();
   /** @type {{ path: string, plainPath: string, controller: AbortController } | null} */
   let compressing = null;
@@ -83,7 +87,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   let working = Promise.resolve();
   let isClosed = false;
   let isLookDue = false;
-  /** Looks that have begun or wait for their turn. */
+  /** Scans that run or wait. */
   let looks = 0;
   /** @type {Promise<void>} */
   let looking = Promise.resolve();
@@ -103,7 +107,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     else lookSoon();
   }
 
-  /** One after the other. */
+  /** Scans run one after the other. */
   function scan() {
     looks += 1;
     looking = looking
@@ -154,12 +158,13 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
       for (const suffix of ['', ...Object.values(SUFFIX)]) removeAsUser(stock.at(path).user, plainPath + suffix);
       rmSync(timesFileOf(timesFolder, plainPath), { force: true });
     } catch (error) {
-      reportKept(path, plainPath, error); // The next look finds it again.
+      reportKept(path, plainPath, error); // The next scan finds it again.
     }
   }
 
   /**
-   * Once for a log file: its user can keep any number of segments from being removed.
+   * Reports once for a log file, because its user can prevent the removal of any number of
+   * segments.
    * @param {string} path  Of the active file.
    * @param {string} kept
    * @param {unknown} error
@@ -170,7 +175,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     managerLog('log-segment-kept', { path: kept, code: /** @type {NodeJS.ErrnoException} */ (error).code });
   }
 
-  /** The newest first: in a flood the oldest are gone before they are compressed. */
+  /** Newest first: in a flood the oldest segments are removed before they would be compressed. */
   function nextToCompress() {
     let next = null;
     for (const { path, limits, segments } of stock.files()) {
@@ -200,7 +205,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
       stock.put(path, { ...segment, ...done, compression: kind });
     } catch (error) {
       failed.add(plainPath);
-      // Who removes a segment by hand is not news.
+      // A segment that a user removed by hand is not news.
       if (!controller.signal.aborted && sizeOf(plainPath, user) !== null)
         managerLog('log-compression-failed', { path: plainPath, message: /** @type {Error} */ (error).message });
     }
@@ -208,7 +213,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     compressNext();
   }
 
-  /** At once: perhaps this process ends in this very turn. */
+  /** Immediately, because this process may exit in this very turn. */
   function abort() {
     if (!compressing) return;
     const { path, plainPath, controller } = compressing;
@@ -253,8 +258,8 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
       const { maxTotalBytes, homeMaxTotalBytes } = limitsOf(file.limits);
       const isHomeFull = stock.homeBytes() > homeMaxTotalBytes;
       const segmentCount = stock.segmentCount();
-      // Where files that are written to are too large by themselves there is nothing to remove, and
-      // nothing to plan for each chunk, until there are other segments.
+      // If the active files alone are too large, there is nothing to remove. So nothing is planned
+      // at each chunk until there are other segments.
       const full = isHomeFull ? logsFolder : stock.appBytes(file.app) > maxTotalBytes ? file.app : null;
       if (full === null || segmentCount === 0 || inVain.get(full) === segmentCount) return;
       enforce(filesOf(file.app));

@@ -18,15 +18,15 @@ const READING = constants.O_RDONLY | constants.O_NONBLOCK;
 const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
- * Level 1 makes 5.6 of 1 and takes 9 ms of CPU per MB; level 6, 6.6 and 14 to 20. With this window
- * it needs 128 KiB of memory.
+ * Level 1 compresses 5.6 to 1 and takes 9 ms of CPU per MB; level 6, 6.6 to 1 and 14 to 20 ms. With
+ * this window it needs 128 KiB of memory.
  */
 const GZIP = { level: 1, windowBits: 14, memLevel: 7, chunkSize: CHUNK_BYTES };
 
-/** Level 1: 12 of 1, and 3.5 ms per MB. */
+/** Level 1: 12 to 1, and 3.5 ms per MB. */
 const ZSTD_LEVEL = 1;
 
-/** Node has it from 22.15 and 23.8. @type {() => Transform} */
+/** Node.js has it since 22.15 and 23.8. @type {() => Transform} */
 const createZstd =
   /** @type {any} */ (zlib).createZstdCompress &&
   (() => {
@@ -43,8 +43,7 @@ export function canCompress(kind) {
 }
 
 /**
- * Throws ERR_NCLUST_BAD_SETTING when the Node.js of the manager does not have this kind of
- * compression.
+ * Throws ERR_NCLUST_BAD_SETTING if the Node.js of the manager does not support this compression.
  * @param {string} kind
  */
 export function checkCompression(kind) {
@@ -61,15 +60,15 @@ export function checkCompression(kind) {
 }
 
 /**
- * Replaces a segment by its compressed form. At every instant there is a whole one.
+ * Replaces a segment by its compressed form. A whole one exists at every instant.
  * @param {string} plainPath
  * @param {Compression} kind
  * @param {object} o
  * @param {User | null} o.user  Of the app.
  * @param {AbortSignal} o.signal
- * @param {() => Promise<void>} o.pause  Between two chunks: what serves comes first.
- * @returns {Promise<{ path: string, sizeBytes: number }>}  Rejects with what the file system says,
- *   or when it is aborted; the plain one is as it was then.
+ * @param {() => Promise<void>} o.pause  Between two chunks, because other work comes first.
+ * @returns {Promise<{ path: string, sizeBytes: number }>}  Rejects with errors of the file system,
+ *   or when it is aborted; then the plain segment is unchanged.
  */
 export async function compressSegment(plainPath, kind, { user, signal, pause }) {
   const path = plainPath + SUFFIX[kind];
@@ -83,7 +82,7 @@ export async function compressSegment(plainPath, kind, { user, signal, pause }) 
     try {
       await pipeline(source, pacedBy(pause), COMPRESSORS[kind](), into(to), { signal });
       if (user === null && process.getuid?.() === 0) fchownSync(to, uid, gid);
-      // When a line was written is in the times of its file, and for want of those in this.
+      // Readers take the time of a line from the times of its file, or else from this.
       await setTimes(to, atime, mtime);
       await sync(to);
       signal.throwIfAborted();
@@ -113,8 +112,8 @@ function pacedBy(pause) {
 }
 
 /**
- * Not a stream over the file: its end is waited for with the file closed, and there is more to do
- * to it.
+ * Not a stream over the file, because that closes the file at its end, and there is more to do with
+ * it.
  * @param {number} fd
  */
 function into(fd) {

@@ -7,14 +7,14 @@ import { namesIn, namesOf, parseSegmentName, readSizes, sizeOf, UNFINISHED } fro
 /** @import { Compression, Segment, SegmentName } from './segments.js' */
 
 /**
- * One log file and its segments, as they were last seen.
+ * A log file and its segments, as last seen.
  * @typedef {object} LogFiles
  * @property {string} path  Of the active file.
- * @property {string} app  Whose limit on the total it counts for.
+ * @property {string} app  The app whose limit on the total counts.
  * @property {User | null} user  Of the app.
- * @property {GivenLimits | null} limits  Null: nobody writes there now.
+ * @property {GivenLimits | null} limits  Null: no process writes to it now.
  * @property {boolean} isInHome
- * @property {boolean} isKnown  Whether its segments have been looked for.
+ * @property {boolean} isKnown  Whether its segments were read.
  * @property {number} activeBytes
  * @property {Map<string, Segment>} segments  By their plain path.
  */
@@ -22,12 +22,13 @@ import { namesIn, namesOf, parseSegmentName, readSizes, sizeOf, UNFINISHED } fro
 /**
  * What is on the disk, remembered: a home can hold thousands of files, and a flood rotates ten
  * times a second.
- * @typedef {ReturnType<typeof createStock>} Inventory
+ * @typedef {ReturnType<typeof createStock>} Inventory  What is on the disk, in memory: a home can
+ *   hold thousands of files, and a flood rotates ten times a second.
  */
 
 /**
- * A death in the middle of a compression can leave a segment both ways. The plain one is whole for
- * certain.
+ * A crash during a compression can leave a segment in both forms. The plain one is certainly whole,
+ * so it comes first.
  * @type {(Compression | null)[]}
  */
 const FORMS = [null, 'gzip', 'zstd'];
@@ -43,7 +44,7 @@ export function createStock(logsFolder) {
 
   /**
    * @param {LogFiles} file
-   * @param {number} bytes  More; negative: less.
+   * @param {number} bytes  May be negative.
    */
   function count(file, bytes) {
     appBytes.set(file.app, (appBytes.get(file.app) ?? 0) + bytes);
@@ -127,10 +128,10 @@ export function createStock(logsFolder) {
     },
 
     /**
-     * Looks at the segments of a file again, in one turn of the loop.
+     * Reads the segments of a file again, in one turn of the loop.
      * @param {string} path
-     * @param {SegmentName[]} [listed]  Those there were a moment ago, where the folder has been
-     *   read already.
+     * @param {SegmentName[]} [listed]  Those that existed a moment ago, if the folder has been
+     *   read.
      */
     refresh(path, listed = namesOf(path, at(path).user)) {
       const { user } = Object.assign(at(path), { isKnown: true });
@@ -174,20 +175,20 @@ function find(folder, name, user) {
   return null;
 }
 
-/** Names that are read in one turn of the loop, and files that are looked at. */
+/** Limits of one turn of the loop: names read, and files checked. */
 const NAMES_AT_ONCE = 500;
 const FILES_AT_ONCE = 4;
 
 /**
- * Looks at every log file and segment there is, a few in each turn, and remembers what is there.
- * What a death left unfinished is removed.
+ * Reads all log files and segments, a few in each turn, into the inventory. Removes unfinished
+ * files that a crash left.
  * @param {Inventory} stock
- * @param {string} logsFolder  Everything in it counts; elsewhere, what belongs to files that are
- *   remembered.
+ * @param {string} logsFolder  All files in it count; elsewhere, only segments of known files.
  * @param {object} o
- * @param {() => string | null} o.compressing  The plain path of what is being compressed.
- * @param {(path: string, unfinished: string, error: unknown) => void} o.onKept  Something unfinished
- *   of a log file cannot be removed.
+ * @param {() => string | null} o.compressing  The plain path of the segment that is being
+ *   compressed.
+ * @param {(path: string, unfinished: string, error: unknown) => void} o.onKept  Called if an
+ *   unfinished file cannot be removed.
  */
 export async function updateInventory(stock, logsFolder, { compressing, onKept }) {
   const takeTurns = createTurns(FILES_AT_ONCE);
@@ -236,7 +237,7 @@ function unfinishedOf(name) {
 /**
  * @param {string[]} names
  * @returns {Promise<{ owners: Map<string, SegmentName[]>, others: string[] }>}  Segments by the
- *   name of their active file, and what is none.
+ *   name of their active file, and other names.
  */
 async function sorted(names) {
   const takeTurns = createTurns(NAMES_AT_ONCE);
@@ -256,7 +257,7 @@ async function sorted(names) {
 
 /**
  * @param {number} atOnce
- * @returns {() => Promise<void> | null}  Lets others have a turn now and then.
+ * @returns {() => Promise<void> | null}  Gives other work a turn now and then.
  */
 function createTurns(atOnce) {
   let done = 0;

@@ -4,23 +4,23 @@ import { compareAge } from './segments.js';
 /** @import { Segment } from './segments.js' */
 
 /**
- * A log file and what is left of it, as retention sees it.
+ * A log file with its segments, as retention needs it.
  * @typedef {object} RetainedFile
- * @property {string} app  Whose limit on the total it counts for.
+ * @property {string} app  The app whose limit on the total counts.
  * @property {number} activeBytes
  * @property {boolean} isInHome  Whether it counts for the limit of the home.
- * @property {Limits | null} limits  Null: of an app that does not run; only the home's limit is for
- *   it.
+ * @property {Limits | null} limits  Null: its app does not run, so only the home's limit applies.
  * @property {Segment[]} segments
  */
 
 /**
  * `Infinity` is no limit.
- * @typedef {Pick<LogLimits, 'maxFiles' | 'maxAgeMs' | 'maxTotalBytes'>} Limits
+ * @typedef {Pick<LogLimits, 'maxFiles' | 'maxAgeMs' | 'maxTotalBytes'>} Limits  `Infinity` is no
+ *   limit.
  */
 
 /**
- * Which segments have to go. Active files never do.
+ * Returns the segments that have to be removed. Active files stay.
  * @param {RetainedFile[]} files
  * @param {{ homeMaxTotalBytes: number, nowMs: number }} o
  */
@@ -52,8 +52,8 @@ function surplus(segments, { maxFiles, maxAgeMs }, nowMs) {
 
 /**
  * @param {RetainedFile[]} files
- * @returns {[number, RetainedFile[]][]}  The files of each app with its limit: the strictest, should they
- *   differ.
+ * @returns {[number, RetainedFile[]][]}  The files of each app with its limit. If they differ, the
+ *   strictest.
  */
 function byApp(files) {
   /** @type {Map<string, RetainedFile[]>} */
@@ -73,8 +73,8 @@ function byApp(files) {
 /**
  * @param {RetainedFile[]} files
  * @param {number} limitBytes
- * @param {Set<Segment>} going  These count no more.
- * @returns {Segment[]}  The oldest, until the rest and the active files are within the limit.
+ * @param {Set<Segment>} going  Segments that are removed already.
+ * @returns {Segment[]}  The oldest ones, until the rest and the active files are within the limit.
  */
 function overTotal(files, limitBytes, going) {
   if (limitBytes === Infinity) return [];

@@ -6,17 +6,17 @@ import { listAsUser, statAsUser } from '../../../../lib/shared/host/as-user.js';
 /** @typedef {'gzip' | 'zstd'} Compression */
 
 /**
- * What a log file held when it was full. Its name tells which file that was and when.
+ * The content of a log file when it was rotated. Its name contains the name of that file and the
+ * time.
  * @typedef {object} Segment
- * @property {string} path  Where it is now.
- * @property {string} plainPath  The same without .gz or .zst: its identity, for as long as it
- *   lives.
- * @property {Compression | null} compression  Null: not, or not yet.
- * @property {number} endedAtMs  When the file was full, wall clock.
+ * @property {string} path  Its present path.
+ * @property {string} plainPath  The same without .gz or .zst: its identity, as long as it exists.
+ * @property {Compression | null} compression  Null: not compressed (yet).
+ * @property {number} endedAtMs  When the file was rotated, wall clock.
  * @property {number} sizeBytes  On the disk.
  */
 
-/** @typedef {{ path: string, user: User | null }} OwnedFile  A log file, and whose it is. */
+/** @typedef {{ path: string, user: User | null }} OwnedFile  A log file and its owner. */
 
 /**
  * @typedef {object} SegmentName  `owner`: the name of the active file.
@@ -29,17 +29,17 @@ import { listAsUser, statAsUser } from '../../../../lib/shared/host/as-user.js';
 /** @type {Record<Compression, string>} */
 export const SUFFIX = { gzip: '.gz', zstd: '.zst' };
 
-/** What a compressed segment is called until it is whole. */
+/** The suffix of a compressed segment until it is whole. */
 export const UNFINISHED = '.tmp';
 
 const DATED = /^(.*)__(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(.*)$/s;
 
-/** A clock that was set back by less, in ms, does not put new segments before old ones. */
+/** If a clock was set back by less than this, in ms, new segments still come after old ones. */
 const SET_BACK_MAX_MS = 24 * 3_600_000;
 
 /**
- * The last name given to a segment of each file: a folder with thousands of them is read once and
- * not with every rotation.
+ * The last name given to a segment of each file, so that a folder with thousands of segments is not
+ * read at every rotation.
  * @type {Map<string, number>}
  */
 const newestMsOf = new Map();
@@ -48,8 +48,8 @@ const newestMsOf = new Map();
  * @param {string} path  Of the active file.
  * @param {number} endedAtMs
  * @param {User | null} [user]
- * @returns {string}  Absolute path of a segment that is not there yet, and comes after those that
- *   are.
+ * @returns {string}  The absolute path of a segment that does not exist yet, and comes after those
+ *   that do.
  */
 export function segmentName(path, endedAtMs, user = null) {
   const newestMs =
@@ -69,15 +69,14 @@ export function segmentName(path, endedAtMs, user = null) {
 /**
  * @param {string} path  Of the active file.
  * @param {User | null} [user]
- * @returns {Segment[]}  Oldest first, without the active file. Empty when its folder cannot be
- *   read.
+ * @returns {Segment[]}  Oldest first, without the active file. Empty if its folder cannot be read.
  */
 export function readSegments(path, user = null) {
   return readSegmentsOf([{ path, user }]).get(path) ?? [];
 }
 
 /**
- * The segments of many files; a folder they share is read once.
+ * Reads the segments of many files. A folder that they share is read once.
  * @param {OwnedFile[]} files  The active ones.
  * @returns {Map<string, Segment[]>}  By the path of the active file.
  */
@@ -99,13 +98,13 @@ export function readSegmentsOf(files) {
 /**
  * @param {string} folder
  * @param {User | null} user
- * @returns {string[]}  Empty when it cannot be read.
+ * @returns {string[]}  Empty if it cannot be read.
  */
 export function namesIn(folder, user) {
   try {
     return listAsUser(user, folder);
   } catch {
-    return []; // It does not exist yet, or it is closed to us: there is nothing to show or to remove.
+    return []; // It does not exist yet, or we may not read it.
   }
 }
 
@@ -123,7 +122,7 @@ export function namesOf(path, user) {
 
 /**
  * @param {string} name  Of a file, without its folder.
- * @returns {SegmentName | null}  Null when it is no segment.
+ * @returns {SegmentName | null}  Null if it is not a segment.
  */
 export function parseSegmentName(name) {
   const match = DATED.exec(name);
@@ -146,7 +145,7 @@ export function parseSegmentName(name) {
  * @param {string} folder
  * @param {SegmentName} name
  * @param {User | null} user
- * @returns {Segment | null}  Null when it has gone meanwhile.
+ * @returns {Segment | null}  Null if the segment does not exist any more.
  */
 export function readSizes(folder, { plainName, compression, endedAtMs }, user) {
   const plainPath = join(folder, plainName);
@@ -158,35 +157,35 @@ export function readSizes(folder, { plainName, compression, endedAtMs }, user) {
 /**
  * @param {string} path
  * @param {User | null} user
- * @returns {number | null}  Null when there is no file that can be looked at.
+ * @returns {number | null}  Null if there is no file, or we may not look.
  */
 export function sizeOf(path, user) {
   try {
     const stat = statAsUser(user, path);
     return stat?.isFile() ? stat.size : null;
   } catch {
-    return null; // Its folder is closed to us: it cannot be read or removed either.
+    return null; // We may not enter its folder, so we cannot read or remove it either.
   }
 }
 
 /**
- * A user can make links in a log folder, with names of segments. Control itself makes none.
+ * Skips links: a user can make links with names of segments, but control does not make any.
  * @param {string} path
  * @param {User | null} user
- * @returns {number | null}  Null when there is no segment that can be looked at.
+ * @returns {number | null}  Null if there is no segment, or we may not look.
  */
 function segmentSize(path, user) {
   try {
     const stat = statAsUser(user, path, { isFollowing: user === null });
     return stat?.isFile() && (user === null || stat.nlink === 1) ? stat.size : null;
   } catch {
-    return null; // Its folder is closed to us.
+    return null; // We may not enter its folder.
   }
 }
 
 /**
- * A death in the middle of a compression can leave a segment both ways. The plain one is whole for
- * certain, and is compressed once more.
+ * Sorts segments by owner. A crash during a compression can leave a segment in both forms. Then the
+ * plain one counts, which is certainly whole, and it is compressed again.
  * @param {string[]} names
  * @returns {Map<string, SegmentName[]>}  By the name of the active file.
  */

@@ -45,13 +45,15 @@ const DECOMPRESSORS = {
 
 /**
  * When a line was written. `sortMs`: the last change of its file if the time is not known.
- * @typedef {{ atMs: number | null, sortMs: number }} WrittenAt
+ * @typedef {{ atMs: number | null, sortMs: number }} WrittenAt  When a line was written. `sortMs`:
+ *   the last change of its file if the time is not known.
  */
 
 /**
  * @param {Content} content
  * @param {number} offset  In the bytes that the app wrote, compressed or not.
- * @returns {ContentReader | null}  Null when the content is gone, or we cannot read it.
+ * @returns {ContentReader | null}  Null if the content does not exist any more, or we may not read
+ *   it.
  */
 export function openContent({ file, user, compression }, offset) {
   const create = compression === null ? null : DECOMPRESSORS[compression];

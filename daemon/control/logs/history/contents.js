@@ -10,33 +10,33 @@ import { readStartedAt, timesFileOf } from '../times/format.js';
 /** @import { Position } from '../write/open-file.js' */
 
 /**
- * The bytes of one file: the active file, or a segment. A path has a row of contents.
+ * The bytes of one file: the active file, or a segment. A path has a sequence of contents.
  * @typedef {object} Content
- * @property {string} file  Where the content is now.
- * @property {User | null} user  Who owns it.
- * @property {string} plainPath  The name under which its times are kept.
+ * @property {string} file  Its present path.
+ * @property {User | null} user  Its owner.
+ * @property {string} plainPath  The name under which its times are stored.
  * @property {Compression | null} compression
  * @property {number} startedAtMs  Its identity.
  * @property {number | null} endedAtMs  Null: the active file.
  */
 
 /**
- * How history asks about files.
+ * The questions that history asks about files.
  * @typedef {object} HistorySource
  * @property {string} timesFolder
- * @property {(path: string) => Position | null} positionOf  Where the next byte of a file will be.
- *   Null when control does not write to it.
- * @property {(path: string) => User | null} userOf  Who owns a file.
+ * @property {(path: string) => Position | null} positionOf  Position of the next byte of a file.
+ *   Null if control does not write to it.
+ * @property {(path: string) => User | null} userOf  The owner of a file.
  */
 
 /**
  * Where a line of a log file begins or ends.
- * @typedef {{ path: string } & Position} Mark
+ * @typedef {{ path: string } & Position} Mark  Where a line of a log file begins or ends.
  */
 
 /**
  * How far a client has read, by path: it has not seen the lines behind these positions.
- * @typedef {Record<string, Position>} Cursor
+ * @typedef {Record<string, Position>} Cursor  The position up to which a client has read, by path.
  */
 
 /** Under this key a cursor has the time when it was made, for files that did not exist yet. */
@@ -95,7 +95,7 @@ export function* newestFirst(path, source, segmentsOf) {
 }
 
 /**
- * Where a path ends now.
+ * The size of a path's active file.
  * @param {string} path
  * @param {HistorySource} source
  * @returns {Position}
@@ -132,7 +132,7 @@ export function createSegmentList(paths, { userOf }) {
 /**
  * @param {string} path
  * @param {HistorySource} source
- * @returns {Content | null}  Null when there is no such file, or no regular one.
+ * @returns {Content | null}  Null if there is no such file, or not a regular one.
  */
 function activeContent(path, { timesFolder, positionOf, userOf }) {
   const user = userOf(path);

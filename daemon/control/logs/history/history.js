@@ -1,6 +1,6 @@
-// Knows: what log files hold already, for `nclust logs`: where to begin, and lines merged by time.
-// Must not: change a file, or hold up the event loop for long.
-// Start at: tellHistory(), then start-positions.js and path-reader.js.
+// Knows: existing log lines, for `nclust logs`: where to begin, and how lines are merged by time.
+// Must not: change a file, or hold up the event loop for long. Start at: tellHistory(), then
+// start-positions.js and path-reader.js.
 import { MADE_AT } from './contents.js';
 import { breathe, mergeLines, mergeLinesNow } from './merge.js';
 import { createReaderTable } from './start-positions.js';
@@ -22,25 +22,26 @@ const LAST_BYTES = 256 * 1024;
 const NEW_MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * Which lines a client wants to see.
+ * The client's choice of lines.
  * @typedef {object} Query
- * @property {number | null} lines  Of each file, or with `isWanted` of all together. Null: all.
+ * @property {number | null} lines  Of each file, or with `isWanted` of all files together. Null:
+ *   all.
  * @property {number} sinceMs
  * @property {number} untilMs
  * @property {Wanted['isWanted']} isWanted  Null: every line.
- * @property {Cursor | null} cursor  Go on there; `lines` does not count then.
+ * @property {Cursor | null} cursor  Continue there; `lines` does not count then.
  */
 
 /**
  * @typedef {object} HistoryParts
- * @property {() => KeptFile[]} files  As they are now: apps come and go.
+ * @property {() => KeptFile[]} files  The files at this moment: apps come and go.
  * @property {Query} query
  * @property {HistorySource} source
  * @property {() => Set<string>} heldPaths  Files that an instance writes to now: the rest of a line
  *   may come.
  * @property {number} nowMs
  * @property {(page: Page) => Promise<void>} send  Resolves when the page is on its way, or the
- *   client has left: history is never left out.
+ *   client has left. History is never dropped.
  * @property {(page: Page) => void} sendNow  Without waiting.
  * @property {((unfinished: UnfinishedLine[]) => void) | null} attach  Null: the client does not
  *   follow. Called in the turn in which everything has been read.
@@ -48,11 +49,11 @@ const NEW_MAX_BYTES = 16 * 1024 * 1024;
  */
 
 /**
- * Sends what log files hold, in the order of time. Lines that apps write while it reads are read as
- * well. When nothing is left, live lines take over in the same turn (hand-over.js): no line comes
- * twice, and none is left out.
+ * Sends existing lines in the order of time, including lines that apps write during the read. When
+ * nothing is left, live lines take over in the same turn (hand-over.js), so that no line comes
+ * twice and none is missing.
  * @param {HistoryParts} parts
- * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}  How far it has sent.
+ * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}  The position up to which lines were sent.
  */
 export async function tellHistory(parts) {
   const { files, query, signal, send, sendNow, attach } = parts;
@@ -103,7 +104,8 @@ const ENTRY_BYTES = 120;
 /**
  * The contents of a notification. `missed`: lines that were left out before these; `missedOf` and
  * `gapOf`: by app.
- * @typedef {object} Page
+ * @typedef {object} Page  The contents of a notification. `missed`: number of lines dropped before
+ *   these; `missedOf` and `gapOf`: by app.
  * @property {LogEntry[]} entries
  * @property {Cursor} [cursor]
  * @property {true} [gap]
@@ -146,7 +148,7 @@ function createPages({ query, readers, cursor }) {
     /**
      * @param {PathReader} reader
      * @param {ReadLine} read
-     * @param {boolean} [isMissed]  It is only counted.
+     * @param {boolean} [isMissed]  The line is only counted.
      * @returns {boolean}  Whether the page is full.
      */
     add(reader, read, isMissed = false) {
@@ -162,7 +164,7 @@ function createPages({ query, readers, cursor }) {
       return bytes >= PAGE_BYTES;
     },
     isEmpty: () => entries.length === 0 && missedOf.size === 0 && !readers().some((reader) => reader.isGap),
-    /** Whether a page had one. */
+    /** Whether any page had a gap. */
     hasGap: () => hasGap,
     /**
      * Returns the page and begins the next one.

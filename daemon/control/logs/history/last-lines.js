@@ -7,18 +7,18 @@ import { breathe } from './merge.js';
 /** @import { ContentReader, WrittenAt } from './content-reader.js' */
 /** @import { Content } from './contents.js' */
 
-/** Read in one piece, from the end. The longest line has room in it, wherever it begins. */
+/** Size of a block that is read from the end. The longest line fits, wherever it begins. */
 const WINDOW_BYTES = 2 * LINE_MAX_BYTES;
 
 const NEWLINE = 0x0a;
 
 /**
  * Where a line begins, and when it was written.
- * @typedef {{ at: Position, sortMs: number }} Start
+ * @typedef {{ at: Position, sortMs: number }} Start  Where a line begins, and when it was written.
  */
 
 /**
- * Which lines a client wants.
+ * The lines that a client wants.
  * @typedef {object} Wanted
  * @property {number} count
  * @property {number} sinceMs
@@ -29,7 +29,8 @@ const NEWLINE = 0x0a;
 
 /**
  * Whether a line is wanted. Null: no, and no line before it is.
- * @typedef {(bytes: Buffer, sortMs: number, isFirstPart?: boolean) => boolean | null} Judge
+ * @typedef {(bytes: Buffer, sortMs: number, isFirstPart?: boolean) => boolean | null} Judge  Whether
+ *   a line is wanted. Null: neither this line nor an earlier one.
  */
 
 /**
@@ -144,7 +145,7 @@ async function fromStream(reader, content, { wanted, writtenAt, judge, signal, e
 /**
  * @param {Buffer} bytes
  * @param {number} from
- * @param {number} begin  Where the bytes begin in the file.
+ * @param {number} begin  Position of the bytes in the file.
  * @param {(offset: number) => WrittenAt} writtenAt
  */
 function linesOf(bytes, from, begin, writtenAt) {
@@ -161,8 +162,8 @@ function linesOf(bytes, from, begin, writtenAt) {
 
 /**
  * @param {Buffer} bytes  They may begin inside a line or a character.
- * @returns {{ from: number, isInside: boolean }}  Where the first line begins that is whole; in an
- *   endless line, where a character does.
+ * @returns {{ from: number, isInside: boolean }}  Where the first whole line begins; in an endless
+ *   line, where a character begins.
  */
 function startOfLine(bytes) {
   // A newline at the very end is not followed by a line.
@@ -196,7 +197,7 @@ function judgeOf({ sinceMs, untilMs, isWanted }) {
 export async function lineFrom(content, offset) {
   if (offset === 0) return 0;
   const reader = openContent(content, offset - 1);
-  if (!reader) return offset; // It was removed since: its reader will report a gap.
+  if (!reader) return offset; // The file was removed; its reader will report a gap.
   try {
     let at = offset - 1;
     for (let block = await reader.read(Infinity); block; block = await reader.read(Infinity)) {

@@ -12,7 +12,8 @@ import { UNKNOWN } from './contents.js';
 
 /**
  * `part`: null for a whole line. `to`: where the next line begins.
- * @typedef {{ line: string, part: Part | null, to: Position } & WrittenAt} ReadLine
+ * @typedef {{ line: string, part: Part | null, to: Position } & WrittenAt} ReadLine  `part`: null
+ *   for a whole line. `to`: where the next line begins.
  */
 
 const NOTHING = Buffer.alloc(0);
@@ -42,12 +43,11 @@ export class LineQueue {
     this.#takenTo = from;
   }
 
-  /** Where the next byte is read. */
   get position() {
     return this.#position;
   }
 
-  /** Where a client goes on: behind the last line taken, or where the content after it begins. */
+  /** Where a client continues: after the last line taken, or where the next content begins. */
   get readTo() {
     return this.#takenTo;
   }
@@ -65,7 +65,7 @@ export class LineQueue {
   }
 
   /**
-   * Cuts the next bytes into lines, behind those that were not taken yet.
+   * Cuts the next bytes into lines, after those that were not taken yet.
    * @param {Buffer} bytes
    * @param {(offset: number) => WrittenAt} writtenAt
    */
@@ -115,8 +115,8 @@ export class LineQueue {
   }
 
   /**
-   * Goes to the beginning of another content. An unfinished line goes on there, because a file may
-   * be rotated in the middle of a line.
+   * Goes to the beginning of another content. An unfinished line continues there, because a file
+   * may be rotated in the middle of a line.
    * @param {number} startedAtMs
    */
   moveTo(startedAtMs) {

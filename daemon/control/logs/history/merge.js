@@ -113,12 +113,12 @@ function createHeap() {
         at = parent;
       }
     },
-    /** Removes the first; settle() follows. */
+    /** Removes the first; the caller calls settle() next. */
     pop() {
       const last = heap.pop();
       if (last && heap.length > 0) heap[0] = last;
     },
-    /** The first has another line now. */
+    /** Restores the order, because the first reader has another line now. */
     settle() {
       for (let at = 0; ;) {
         const left = 2 * at + 1;

@@ -28,7 +28,7 @@ import { LineQueue } from './line-queue.js';
  * A log file and the slot it belongs to; if several slots share it, the first.
  * @typedef {object} KeptFile
  * @property {string} path
- * @property {User | null} user  Who owns it.
+ * @property {User | null} user  Its owner.
  * @property {number} id
  * @property {string} name
  * @property {LogStream} stream
@@ -78,9 +78,9 @@ export class PathReader {
   }
 
   /**
-   * Sets how far to read.
+   * Sets the position up to which lines are read.
    * @param {Position} limit
-   * @param {boolean} isFinal  Nothing will be written behind it: an unfinished line is a line.
+   * @param {boolean} isFinal  No more will be written: an unfinished line counts as a line.
    */
   readUntil(limit, isFinal) {
     const isSame = isSamePosition(this.#limit, limit) && isFinal === this.#isLimitFinal;
@@ -89,7 +89,7 @@ export class PathReader {
     this.#isLimitFinal = isFinal;
   }
 
-  /** For good. Lines that were not taken are dropped. */
+  /** Stops for good. Lines that were not taken are dropped. */
   stop() {
     this.#state = 'stopped';
     this.#lines.clear();
@@ -110,7 +110,7 @@ export class PathReader {
     return this.#state !== 'reading';
   }
 
-  /** How many bytes are left to read. Infinity: not known. */
+  /** Bytes that are left to read. Infinity: not known. */
   get leftBytes() {
     if (this.isExhausted) return 0;
     const { startedAtMs, offset } = this.#lines.position;
@@ -149,13 +149,13 @@ export class PathReader {
     return this.#lines.shift();
   }
 
-  /** Where a client goes on: behind the last line taken, or where the content after it begins. */
+  /** Where a client continues: after the last line taken, or where the next content begins. */
   get readTo() {
     return this.#lines.readTo;
   }
 
   /**
-   * The line at the end that was not finished yet, when all lines have been taken.
+   * Returns the unfinished line at the end, after all lines have been taken.
    * @returns {UnfinishedLine | null}
    */
   unfinishedLine() {

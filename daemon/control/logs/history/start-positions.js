@@ -15,14 +15,14 @@ import { PathReader } from './path-reader.js';
 /** @typedef {(path: string) => Segment[]} SegmentsOf */
 
 /**
- * From where each path has to be read to get its last lines: `count` of each path, or with
- * `isWanted`, `count` of all paths together.
+ * Finds where each path has to be read to get its last lines: `count` lines of each path, or with
+ * `isWanted`, `count` lines of all paths together.
  * @param {string[]} paths
  * @param {Wanted} wanted
  * @param {HistorySource} source
  * @param {AbortSignal} signal
- * @param {Map<string, Position>} [ends]  Where each path ended when the client asked: lines written
- *   since then do not count.
+ * @param {Map<string, Position>} [ends]  The end of each path when the client asked: later lines do
+ *   not count.
  */
 async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
   /** @type {Map<string, Position>} */
@@ -50,7 +50,7 @@ async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
 }
 
 /**
- * From where each path has to be read to get all lines since a moment.
+ * Finds where each path has to be read to get all lines since a moment.
  * @param {string[]} paths
  * @param {number} sinceMs
  * @param {HistorySource} source
@@ -125,7 +125,7 @@ async function lastOfPath(path, wanted, { source, signal, segmentsOf, end }) {
 }
 
 /**
- * Where a content is now, if it was compressed since it was listed.
+ * Finds a content that was compressed since it was listed.
  * @param {string} path
  * @param {Content} content
  * @param {HistorySource} source
@@ -135,22 +135,22 @@ function findAgain(path, content, source) {
   return now.isGap || !now.content ? content : now.content;
 }
 
-/** How much all paths together hold in memory. */
+/** Memory limit for all paths together, in bytes. */
 const BLOCKS_BYTES = 4 * 1024 * 1024;
-/** Each path holds at least this much, however many there are. */
+/** Smallest share of a path, in bytes. */
 const BLOCK_MIN_BYTES = 4 * 1024;
-/** One path holds no more than this. */
+/** Largest share of a path, in bytes. */
 const BLOCK_MAX_BYTES = 64 * 1024;
 
 /**
- * The readers of one history, one for each path.
+ * Creates the readers of one history, one for each path.
  * @param {Pick<HistoryParts, 'query' | 'source' | 'heldPaths' | 'attach' | 'nowMs' | 'signal'>} o
  */
 export function createReaderTable({ query, source, heldPaths, attach, nowMs, signal }) {
   /** @type {Map<string, PathReader>} */
   const readers = new Map();
   /**
-   * Where each path ended when a client that does not follow asked.
+   * The end of each path when a client that does not follow asked.
    * @type {Map<string, Position>}
    */
   const ends = new Map();
@@ -216,8 +216,8 @@ export function createReaderTable({ query, source, heldPaths, attach, nowMs, sig
       add(fresh, (path) => /** @type {Position} */ (starts.get(path)));
     },
     /**
-     * Lets each reader read to where its path ends now.
-     * @returns {number}  How many bytes that is. Infinity: not known.
+     * Sets the limit of each reader to the present end of its path.
+     * @returns {number}  The number of bytes to read. Infinity: not known.
      */
     setLimits() {
       const held = heldPaths();

@@ -2,26 +2,31 @@
 
 /**
  * A line on its way.
- * @typedef {{ line: string, stream: LogStream, atMs: number, id: number }} ShippedLine  `id` is
- *   that of the slot.
+ * @typedef {{ line: string, stream: LogStream, atMs: number, id: number }} ShippedLine  A line on
+ *   its way. `id`: of the slot.
  */
 
-/** What a line takes besides its characters: also a million empty ones fill the memory. */
+/**
+ * Memory that a line needs besides its characters, because a million empty lines also fill the
+ * memory.
+ */
 const LINE_BYTES = 64;
 
 /**
- * Lines that wait for their target. When it is full the oldest are dropped.
+ * Lines that wait for their target. When it is full, the oldest are dropped.
  * @typedef {object} Backlog
  * @property {(stream: LogStream, lines: string[], atMs: number, id: number) => number} add  Returns
- *   how many lines it has dropped for them.
- * @property {(maxBytes: number) => ShippedLine[]} shift  The oldest; at least one, if there is one.
- * @property {(lines: ShippedLine[]) => void} putBack  Those that were taken last.
- * @property {() => number} clear  Returns how many lines it had.
+ *   the number of lines it dropped.
+ * @property {(maxBytes: number) => ShippedLine[]} shift  The oldest lines; at least one, if there
+ *   is one.
+ * @property {(lines: ShippedLine[]) => void} putBack  The lines that were taken last.
+ * @property {() => number} clear  Returns the number of lines it had.
  * @property {() => boolean} isEmpty
  */
 
 /**
- * @param {number} maxBytes  Of all that waits, about: a character counts for one.
+ * @param {number} maxBytes  Limit for all waiting lines, approximately: a character counts as one
+ *   byte.
  * @returns {Backlog}
  */
 export function createBacklog(maxBytes) {
@@ -33,7 +38,7 @@ export function createBacklog(maxBytes) {
   function shift() {
     const first = lines[from++];
     bytes -= sizeOf(first);
-    // Not with every line: that would move all the others.
+    // Not after every line, because it moves all the others.
     if (from > 1_000 && from * 2 > lines.length) {
       lines = lines.slice(from);
       from = 0;

@@ -8,18 +8,20 @@ import { createProcessLink, createStreamLink, createUdpLink } from './transports
 /** @import { ShippedLine } from './backlog.js' */
 /** @import { Link, LinkParts } from './transports.js' */
 
-/** What connect(2) says of a Unix socket that takes datagrams, as /dev/log mostly does. */
+/**
+ * The error of connect(2) for a Unix socket that accepts only datagrams, as /dev/log often does.
+ */
 const DATAGRAMS_ONLY = 'EPROTOTYPE';
 
 /**
  * Connects to a target.
- * @typedef {(parts: LinkParts) => Link} Connect
+ * @typedef {(parts: LinkParts) => Link} Connect  Connects to a target.
  */
 
 /**
  * @param {ShipTarget} target
  * @param {string} name  Of the app.
- * @param {() => User | null} userNow  Of the app, whenever it connects.
+ * @param {() => User | null} userNow  The user of the app, at each connect.
  * @returns {Connect}
  */
 export function connectorFor(target, name, userNow) {
@@ -39,7 +41,7 @@ export function connectorFor(target, name, userNow) {
 }
 
 /**
- * RFC 6587, 3.4.1: a line may hold anything.
+ * RFC 6587, 3.4.1: a line may contain any characters.
  * @param {string} message
  */
 function octetCounted(message) {
@@ -47,8 +49,8 @@ function octetCounted(message) {
 }
 
 /**
- * Node.js has no datagrams over Unix sockets. logger(1), which is part of every Linux, has; and it
- * knows the form in which local daemons expect them.
+ * Sends through logger(1), because Node.js has no datagrams over Unix sockets. logger is part of
+ * every Linux and knows the form that local daemons expect.
  * @param {{ path: string, facility: number }} target
  * @param {{ name: string, user: User | null }} app
  * @param {(line: ShippedLine) => string} frame

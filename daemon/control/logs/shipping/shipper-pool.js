@@ -15,14 +15,15 @@ import { PARTING_MS } from './transports.js';
 /** @import { Shipper, Tally } from './shipper.js' */
 
 /**
- * How long lines that wait are sent after the last instance that wrote them has gone; and how long
- * a command may take to read what it got. In ms.
+ * Time for waiting lines after the last instance that wrote them is gone, and time for a command to
+ * read its input, in ms.
  */
 const DRAIN_MS = 30_000;
 
 /**
  * `user`: that of the instance that wrote last. `cancelEnd`: an instance writes there again.
- * @typedef {object} Lease
+ * @typedef {object} Lease  `user`: of the instance that wrote last. `cancelEnd`: called when an
+ *   instance writes there again.
  * @property {User | null} user
  * @property {Shipper} shipper
  * @property {Set<string>} holders
@@ -30,24 +31,23 @@ const DRAIN_MS = 30_000;
  */
 
 /**
- * All shippers: one for each app and target, whatever the number of its instances.
+ * All shippers: one for each app and target, for any number of instances.
  * @typedef {object} ShipperPool
  * @property {(place: LogPlace, stream: LogStream, chunk: Buffer) => void} send
- * @property {(place: LogPlace) => void} retarget  An instance writes under other settings from now
- *   on.
- * @property {(instanceId: string) => void} letGo  It will not write any more. What waits is sent in
- *   the background, unless another instance takes over.
+ * @property {(place: LogPlace) => void} retarget  The settings of an instance have changed.
+ * @property {(instanceId: string) => void} letGo  The instance will not write any more. Waiting
+ *   lines are sent in the background, unless another instance takes over.
  * @property {(name: string) => Shipped[]} countersOf  Of an app.
  * @property {() => string[]} notices
- * @property {() => Promise<void>} close  Sends what it has, for a second at most.
+ * @property {() => Promise<void>} close  Sends what it has, within a second.
  */
 
 /**
  * @param {object} o
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog
- * @param {(name: string) => string[]} [o.targetsOf]  Where an app's lines are to go now, whether it
- *   runs or not.
+ * @param {(name: string) => string[]} [o.targetsOf]  The present targets of an app, whether it runs
+ *   or not.
  * @param {(target: string, name: string) => Connect} [o.connectorTo]
  * @returns {ShipperPool}
  */
@@ -57,11 +57,11 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
   /** @type {Map<string, { place: LogPlace, splitters: Map<LogStream, LineSplitter> }>} */
   const senders = new Map();
   /**
-   * Also of those who have left.
+   * Includes shippers that have ended.
    * @type {Map<string, { tally: Tally, name: string, target: string }>}
    */
   const tallies = new Map();
-  /** Those who have sent what they had. @type {Set<Shipper>} */
+  /** Shippers that have sent all their lines and are closing. @type {Set<Shipper>} */
   const parting = new Set();
 
   /**
@@ -153,7 +153,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
   }
 
   /**
-   * What an app that is gone, or that goes elsewhere now, has sent. What it lost is told for an
+   * Drops the counters of an app that is gone or has other targets now. Losses are reported for an
    * hour.
    */
   function forget() {

@@ -13,31 +13,31 @@ import { PARTING_MS, reasonOf } from './transports.js';
 /** @import { Connect } from './links.js' */
 /** @import { Link } from './transports.js' */
 
-/** Written at once. */
+/** Bytes written at once. */
 const BATCH_BYTES = 64 * 1024;
 
-/** With the batch that is being written a MiB. */
+/** Together with the batch that is being written 1 MiB. */
 const BACKLOG_BYTES = 1024 * 1024 - BATCH_BYTES;
 
-/** The pause before the second attempt; doubles up to 15 s. */
+/** Pause before the second attempt; doubles up to 15 s. */
 const RETRY_MS = 500;
 
-/** A link that has lived for so long was a good one. */
+/** A link that has lived this long was a good one, in ms. */
 const GOOD_MS = 10_000;
 
 /**
- * Sends the lines of an app to one target, and never makes anybody wait: what the target does not
- * take is dropped, oldest first, and counted.
+ * Sends the lines of an app to one target without making anyone wait. Lines that the target does
+ * not accept are dropped, oldest first, and counted.
  * @typedef {object} Shipper
  * @property {(stream: LogStream, lines: string[], atMs: number, id?: number) => void} send  Lines
  *   without their ends. `id`: of the slot, if it is not the shipper's.
  * @property {Tally['counters']} counters
  * @property {Tally['notice']} notice
- * @property {(listener: () => void) => void} onceIdle  Calls, perhaps at once, when nothing waits
- *   any more. Given another listener, it forgets the first.
- * @property {(graceMs?: number) => Promise<void>} close  Sends what it has, for a second at most;
- *   what was sent has `graceMs` to arrive, by default a second. Idempotent; never rejects.
- * @property {() => Promise<void>} hurry  Of a grace that has begun no more than a second is left.
+ * @property {(listener: () => void) => void} onceIdle  Calls the listener once no line waits,
+ *   perhaps at once. A second listener replaces the first.
+ * @property {(graceMs?: number) => Promise<void>} close  Sends what it has, within a second. What
+ *   was sent has `graceMs` to arrive, by default a second. Idempotent; never rejects.
+ * @property {() => Promise<void>} hurry  Shortens a grace period that has started to one second.
  */
 
 /**
@@ -45,7 +45,7 @@ const GOOD_MS = 10_000;
  * @param {object} o
  * @param {string} o.name  Of the app.
  * @param {number} o.id  Of its first slot.
- * @param {() => User | null} [o.userNow]  Of the app, for the next connection.
+ * @param {() => User | null} [o.userNow]  The user of the app, for the next connection.
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog
  * @param {Connect} [o.connect]
@@ -82,7 +82,7 @@ export function createShipper(
     try {
       link = connect({ clock, events: { onOpen, onTaken, onDown } });
     } catch (error) {
-      onDown(reasonOf(error)); // No descriptors, no processes: there will be some again.
+      onDown(reasonOf(error)); // Descriptors or processes ran out; later there will be some.
     }
   }
 
@@ -105,11 +105,11 @@ export function createShipper(
   /** @param {string} reason */
   function onDown(reason) {
     failures = isOpen && clock.nowMs() - openedAtMs >= GOOD_MS ? 1 : failures + 1;
-    // Once: UDP, and a command that ends at once, come and go all the time.
+    // Logged once, because UDP and a command that ends at once fail all the time.
     if (failures === 1) managerLog('shipping-failed', { app: name, target: shortTarget(target), reason });
     isOpen = false;
     link = null;
-    // Again, to the next link: some of it may arrive twice, which is better than not at all.
+    // Sent again over the next link. Some lines may arrive twice, which is better than not at all.
     backlog.putBack(untaken());
     tally.setProblem(reason);
     if (closing) onIdle();
@@ -135,7 +135,7 @@ export function createShipper(
   /** @param {number} graceMs */
   async function part(graceMs) {
     cancelRetry();
-    // While it is resting there is nobody who would take anything.
+    // During a pause there is no connection that could accept lines.
     if (link && isBusy())
       await /** @type {Promise<void>} */ (
         new Promise((resolve) => {
@@ -180,18 +180,18 @@ function connectorTo(target, name, userNow) {
   return connectorFor(parsed, name, userNow);
 }
 
-/** How long a loss is told about after the last of it, in ms. */
+/** Time for which a loss is reported, in ms. */
 const TOLD_MS = 3_600_000;
 
 /**
- * What became of the lines of an app on their way to one target. It outlives connections and
- * processes, and the instances that wrote.
+ * Counts the lines of an app on their way to one target. It outlives connections, processes and
+ * instances.
  * @typedef {object} Tally
  * @property {(count: number) => void} sent
  * @property {(count: number) => void} lost
  * @property {(reason: string | null) => void} setProblem  Why nothing can be sent now.
  * @property {() => Shipped} counters
- * @property {() => string | null} notice  What was lost in the last hour, for people.
+ * @property {() => string | null} notice  Losses in the last hour, for people.
  */
 
 /**

@@ -10,12 +10,11 @@ const APP_NAME_MAX = 48;
 
 /**
  * Makes a message of RFC 5424 of a line.
- * @typedef {(line: ShippedLine) => string} SyslogMessage
+ * @typedef {(line: ShippedLine) => string} SyslogMessage  Turns a line into a message of RFC 5424.
  */
 
 /**
- * The app is the APP-NAME, the id of the slot the PROCID, and the stream decides on severity and
- * MSGID.
+ * APP-NAME is the app, PROCID the id of the slot. The stream determines severity and MSGID.
  * @param {{ facility: number, hostname: string, name: string }} o
  * @returns {SyslogMessage}
  */
@@ -39,7 +38,7 @@ export function priorityOf(facility, stream) {
 }
 
 /**
- * Fields of the header hold printable ASCII without spaces, and "-" for nothing.
+ * Fields of the header contain printable ASCII without spaces; "-" stands for an empty field.
  * @param {string} text
  * @param {number} max
  */

@@ -11,32 +11,30 @@ import { connectAsUser } from '../../../../lib/shared/host/as-user.js';
 /** @import { ShippedLine } from './backlog.js' */
 
 /**
- * One connection to a target, or one process. When it is over it is over: the shipper makes the
- * next.
+ * One connection to a target, or one process. It ends once; the shipper makes the next one.
  * @typedef {object} Link
- * @property {(lines: ShippedLine[]) => void} write  Only when it is open and all that was written
- *   before is taken.
- * @property {(graceMs: number) => Promise<void>} close  Lets what was written arrive, for so long
- *   at most; nothing is told any more. The last call sets the time.
+ * @property {(lines: ShippedLine[]) => void} write  Only if the link is open and everything written
+ *   before is accepted.
+ * @property {(graceMs: number) => Promise<void>} close  Waits `graceMs` at most until what was
+ *   written has arrived. Emits no more events. The last call sets the time.
  */
 
 /**
- * What a link tells.
+ * The events of a link.
  * @typedef {object} LinkEvents
  * @property {() => void} onOpen  Once.
- * @property {(count: number) => void} onTaken  So many more of the written lines are in the hands
- *   of the system.
- * @property {(reason: string) => void} onDown  Once, at the end. What was not taken has not
- *   arrived, or not as a whole.
+ * @property {(count: number) => void} onTaken  The system has accepted this many more lines.
+ * @property {(reason: string) => void} onDown  Once, at the end. Lines that were not accepted have
+ *   not arrived, or only in part.
  */
 
 /** @typedef {{ clock: Clock, events: LinkEvents }} LinkParts */
 
-/** How long the other end may take to finish, in ms. */
+/** Time for the other end to finish, in ms. */
 export const PARTING_MS = 1_000;
 
 /**
- * Each of them once, and nothing after the end.
+ * Passes each event on once, and none after the end.
  * @param {LinkEvents} events
  * @returns {LinkEvents & { mute: () => void, isOver: () => boolean }}
  */
@@ -68,7 +66,7 @@ export function reasonOf(error) {
 }
 
 /**
- * Into the standard input of a process, a line for each line.
+ * Writes to the standard input of a process, one line for each line.
  * @param {{
  *   file: string, args: string[], env: Record<string, string | undefined>, user: User | null
  * }} program  Null: as the user of this process.
@@ -78,7 +76,7 @@ export function reasonOf(error) {
  */
 export function createProcessLink({ file, args, env, user }, textOf, { clock, events }) {
   const told = onceOnly(events);
-  // A group of its own: Ctrl-C in the terminal of the manager is not for it.
+  // Its own process group, because Ctrl-C in the manager's terminal must not end it.
   const child = withDefaultOomScore(() =>
     spawn(file, args, { ...user, stdio: ['pipe', 'ignore', 'ignore'], env, detached: true }),
   );
@@ -88,8 +86,8 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
   child.on('exit', (code, signal) =>
     told.onDown(signal ? `the command was ended by ${signal}` : `the command ended with code ${code}`),
   );
-  // Without descriptors there is no pipe either. EPIPE is no end yet: there must not be a second
-  // one beside it.
+  // If descriptors ran out, there is no pipe. EPIPE is not an end yet, because a second process
+  // must not run beside this one.
   child.stdin?.on('error', () => {});
   let cancelEnd = () => {};
 
@@ -106,7 +104,7 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
       if (hasEnded()) return Promise.resolve();
       return new Promise((resolve) => {
         cancelEnd = clock.after(graceMs, () => {
-          // It goes on without its input: nobody else knows of it.
+          // The process goes on without its input, so end it here.
           if (child.pid !== undefined) endGroup(child.pid);
           resolve();
         });
@@ -120,27 +118,27 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
 }
 
 /**
- * The shell, and what it runs.
- * @param {number} pid  Of who leads the group.
+ * Ends the shell and what it started.
+ * @param {number} pid  Of the leader of the group.
  */
 function endGroup(pid) {
   try {
     process.kill(-pid, 'SIGTERM');
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error; // It has just ended.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error; // It has exited.
   }
 }
 
-/** A host that has vanished says nothing; the system asks after it. */
+/** The interval at which the system checks whether a silent host still exists, in ms. */
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * Over TCP or a Unix socket.
+ * Sends over TCP or a Unix socket.
  * @param {{ host: string, port: number } | { path: string, user: User | null }} address  `user`:
- *   whose rights are enough for the path; null: those of this process.
+ *   the user whose rights are used for the path; null: those of this process.
  * @param {(line: ShippedLine) => string} frame
  * @param {LinkParts} parts
- * @returns {Link}  Throws what the system says of the path.
+ * @returns {Link}  Throws errors of the system about the path.
  */
 export function createStreamLink(address, frame, { clock, events }) {
   const told = onceOnly(events);
@@ -148,7 +146,7 @@ export function createStreamLink(address, frame, { clock, events }) {
     'path' in address
       ? connectAsUser(address.user, address.path, (path) => connect({ path }))
       : connect({ ...address, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS });
-  // Only when its last words are read is the end of the other side noticed.
+  // The end of the other side is noticed only when all its data have been read.
   socket.resume();
   let cancelEnd = () => {};
   socket.on('connect', told.onOpen);
@@ -183,14 +181,14 @@ export function createStreamLink(address, frame, { clock, events }) {
 }
 
 /**
- * Characters of one message, which may be four times as many bytes: common receivers cut at 8 KiB.
- * A longer line is sent in parts.
+ * Limit of a message in characters, each of which may take four bytes: common receivers cut at 8
+ * KiB. A longer line is sent in parts.
  */
 const TEXT_MAX = 2_000;
 
 /**
- * Over UDP, a datagram for each line. Nobody says whether one has arrived; where nobody listens on
- * a host that can be reached, the second one fails.
+ * Sends over UDP, one datagram for each line. Nothing reports whether it arrives. If no program
+ * listens on a host that can be reached, the second datagram fails.
  * @param {{ host: string, port: number }} address
  * @param {(line: ShippedLine) => string} message
  * @param {LinkParts} parts
@@ -252,7 +250,7 @@ function partsOf(line) {
 }
 
 /**
- * Not between the two halves of a character.
+ * Does not cut between the two halves of a character.
  * @param {string} line
  * @param {number} end
  */

@@ -2,22 +2,23 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-// The form of a times file: one line of text, then pairs of numbers: how many ms and how many bytes
-// later than the pair before.
+// The form of a times file: one line of text, then pairs of numbers: the difference to the previous
+// pair in ms, and in bytes.
 
 const HEADER = /^nclust-times 1 (\d{1,15}) "/;
 
-/** A path has at most 4096 bytes, and quoted not more than six times as many. */
+/** A path has at most 4096 bytes, and six times as many when quoted. */
 const HEADER_MAX_BYTES = 32 * 1024;
 
 const NEWLINE = 0x0a;
 
-/** Not blocking: whatever somebody has put there. */
+/** Not blocking, because the path may lead to a pipe. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * From this offset on, until that of the next, was written at that moment.
- * @typedef {{ atMs: number, offset: number }} Moment
+ * @typedef {{ atMs: number, offset: number }} Moment  The bytes from this offset to the next one
+ *   were written at that moment.
  */
 
 /**
@@ -30,7 +31,7 @@ export function timesFileOf(folder, path) {
 
 /**
  * @param {number} startedAtMs
- * @param {string} path  For people who wonder what this is.
+ * @param {string} path  For people who find the file.
  * @returns {Buffer}
  */
 export function headerOf(startedAtMs, path) {
@@ -39,7 +40,7 @@ export function headerOf(startedAtMs, path) {
 
 /**
  * @param {Buffer} bytes
- * @returns {{ startedAtMs: number, headerBytes: number } | null}  Null when it is no times file.
+ * @returns {{ startedAtMs: number, headerBytes: number } | null}  Null if it is not a times file.
  */
 export function parseHeader(bytes) {
   const end = bytes.subarray(0, HEADER_MAX_BYTES).indexOf(NEWLINE);
@@ -49,20 +50,20 @@ export function parseHeader(bytes) {
 
 /**
  * @param {string} file
- * @returns {Buffer | null}  Null when it cannot be read.
+ * @returns {Buffer | null}  Null if it cannot be read.
  */
 export function readTimesFile(file) {
   try {
     return readFileSync(file);
   } catch {
-    return null; // Whatever is the matter with it: then times are not known.
+    return null; // For any reason: then times are not known.
   }
 }
 
 /**
  * @param {string} file
- * @returns {number | null}  Only the identity of what it is about. Null when there is no such file
- *   or it is none.
+ * @returns {number | null}  The identity of its content. Null if there is no such file, or it is
+ *   not a times file.
  */
 export function readStartedAt(file) {
   let fd;
@@ -77,14 +78,14 @@ export function readStartedAt(file) {
     const match = HEADER.exec(head.toString('latin1', 0, bytes));
     return match ? Number(match[1]) : null;
   } catch {
-    return null; // No file that can be read.
+    return null; // There is no readable file.
   } finally {
     closeSync(fd);
   }
 }
 
 /**
- * Walks over the moments of a times file. What is torn at its end is left out.
+ * Walks over the moments of a times file. Skips an incomplete end.
  * @param {Buffer} bytes
  * @param {{ startedAtMs: number, headerBytes: number }} header
  */
@@ -94,7 +95,7 @@ export function createMoments(bytes, { startedAtMs, headerBytes }) {
   let offset = 0;
   let wholeBytes = headerBytes;
   return {
-    /** How much of the file is in order. */
+    /** Size of the valid part of the file. */
     wholeBytes: () => wholeBytes,
     /** @returns {Moment | null} */
     next() {
@@ -109,18 +110,19 @@ export function createMoments(bytes, { startedAtMs, headerBytes }) {
   };
 }
 
-// Whole numbers in as few bytes as they need: seven bits in each, the last one without the eighth.
+// Whole numbers in as few bytes as they need: seven bits in each byte; the last byte has no eighth
+// bit.
 
 const SEVEN_BITS = 0x80;
 
-/** 2^56 is more than any file has bytes, and more than any clock says. */
+/** 2^56 is more than any file size and any clock. */
 export const VARINT_MAX_BYTES = 8;
 
 /**
  * @param {Buffer} into
  * @param {number} at
  * @param {number} value  From 0.
- * @returns {number}  Where the next one begins.
+ * @returns {number}  The offset after it.
  */
 export function writeVarint(into, at, value) {
   let rest = value;
@@ -141,9 +143,9 @@ export function writeVarint(into, at, value) {
 function createVarintReader(bytes, from = 0) {
   let at = from;
   return {
-    /** Where the next one begins. */
+    /** The offset of the next one. */
     at: () => at,
-    /** @returns {number | null}  Null: there is no whole number any more. */
+    /** @returns {number | null}  Null: there is no whole number left. */
     next() {
       let value = 0;
       let factor = 1;

@@ -1,6 +1,6 @@
-// Knows: when each part of a raw log file was written, and which content a path has.
-// Must not: read or write a log file itself.
-// Start at: createTimes() writes, readTimes() reads; format.js has the bytes.
+// Knows: when each part of a raw log file was written, and which content a path has. Must not: read
+// or write a log file itself. Start at: createTimes() writes, readTimes() reads; format.js has the
+// bytes.
 import { closeSync, constants, ftruncateSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import {
   createMoments,
@@ -15,8 +15,8 @@ import {
 /** @import { Moment } from './format.js' */
 
 /**
- * As exact as times are, in ms, while their file has up to so many bytes: a log file that is never
- * rotated must not have times without end, and they are read as a whole.
+ * Resolution of times in ms, by the size of their file in bytes. The times of a log file that is
+ * never rotated must not grow without end, because they are read as a whole.
  */
 const STEPS = [
   { upToBytes: 256 * 1024, stepMs: 10 },
@@ -24,10 +24,10 @@ const STEPS = [
   { upToBytes: Infinity, stepMs: 60_000 },
 ];
 
-/** How old what is not in the file yet may become, in ms, while there is more to note. */
+/** Longest time that a moment waits to be written, in ms, while more moments come. */
 const FLUSH_MS = 1_000;
 
-/** Further in the future no clock was: what says so is garbage. In ms. */
+/** A time further in the future than this is not valid, in ms. */
 const CLOCK_MAX_MS = 7 * 24 * 3_600_000;
 
 const BUFFER_BYTES = 4 * 1024;
@@ -35,21 +35,23 @@ const BUFFER_BYTES = 4 * 1024;
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK;
 
 /**
- * When what stands in a log file was written: raw files do not say it. Never throws: where times
- * cannot be kept lines are shown all the same.
+ * Stores when the lines of a log file were written, because raw files do not contain it. Never
+ * throws: if times cannot be stored, lines are shown all the same.
  * @typedef {object} Times
- * @property {number} startedAtMs  Tells this content of the path apart from those before and after
- *   it; larger than that of any before.
- * @property {(offset: number, atMs: number) => void} note  What is written from here on. Hot.
+ * @property {number} startedAtMs  Identifies this content of the path; larger than that of any
+ *   earlier content.
+ * @property {(offset: number, atMs: number) => void} note  Notes that the bytes from here on are
+ *   written now. Hot.
  * @property {() => void} flush
  * @property {(plainPath: string) => void} moveTo  The content has become a segment; the path begins
- *   anew.
- * @property {() => void} discard  The content is gone; the path begins anew.
+ *   a new content.
+ * @property {() => void} discard  The content is gone; the path begins a new content.
  * @property {() => void} close  Idempotent.
  */
 
 /**
- * The times of a path that is written to: those it has, when what they are about is still there.
+ * Opens the times of a path that is written to. Continues existing times if their content still
+ * exists.
  * @param {string} folder
  * @param {string} path
  * @param {{ nowMs: () => number }} o
@@ -62,8 +64,8 @@ export function createTimes(folder, path, { nowMs }) {
   const resumed = resume(file, path, nowMs());
   let { startedAtMs, last } = resumed;
   /**
-   * What is in the file for certain: the last moment, and how many bytes. 0 bytes: not even the
-   * header.
+   * The part that is certainly in the file: the last moment, and the number of bytes. 0 bytes: not
+   * even the header.
    */
   let kept = { last, bytes: resumed.bytes };
   let flushedAtMs = -Infinity;
@@ -75,7 +77,7 @@ export function createTimes(folder, path, { nowMs }) {
       kept.bytes > 0 ? [buffer.subarray(0, usedBytes)] : [headerOf(startedAtMs, path), buffer.subarray(0, usedBytes)];
     if (put(folder, file, Buffer.concat(pieces), kept.bytes))
       kept = { last, bytes: kept.bytes + pieces.reduce((sum, piece) => sum + piece.length, 0) };
-    else last = kept.last; // What could not be kept is forgotten; the next one is counted from what is there.
+    else last = kept.last; // Moments that could not be stored are dropped; the next one counts from the stored ones.
     usedBytes = 0;
   }
 
@@ -95,9 +97,9 @@ export function createTimes(folder, path, { nowMs }) {
       return startedAtMs;
     },
     note(offset, atMs) {
-      // A clock that was set back stands still here: times have to be in order.
+      // If the clock was set back, time stands still here, because times have to be in order.
       if (last && offset >= last.offset && atMs - last.atMs < stepAt(kept.bytes)) return;
-      // Somebody has cut the file short.
+      // Another program has truncated the file.
       if (last && offset < last.offset) beginAt(later());
       const before = last ?? { atMs: startedAtMs, offset: 0 };
       const now = { atMs: Math.max(atMs, before.atMs), offset };
@@ -125,7 +127,7 @@ function stepAt(bytes) {
 /**
  * @param {string} folder
  * @param {string} path  Of the active file, or the plain path of a segment.
- * @returns {ReadTimes | null}  Null when nothing is known.
+ * @returns {ReadTimes | null}  Null if nothing is known.
  */
 export function readTimes(folder, path) {
   const bytes = readTimesFile(timesFileOf(folder, path));
@@ -165,14 +167,14 @@ export function readTimes(folder, path) {
  * Cheap from one line to the next.
  * @typedef {object} ReadTimes
  * @property {number} startedAtMs
- * @property {(offset: number) => number | null} atOf  When what is there was written. Null: before
- *   the first moment that is known.
+ * @property {(offset: number) => number | null} atOf  When the byte at the offset was written.
+ *   Null: before the first known moment.
  * @property {(atMs: number) => number | null} offsetOf  The first offset that was written at that
- *   moment or later; it may be inside a line. Null: nothing was.
+ *   moment or later; it may be inside a line. Null: there is none.
  */
 
 /**
- * What is known of a path, unless it is about something else that was there.
+ * Reads the stored times of a path, unless they are about an earlier content.
  * @param {string} file
  * @param {string} path
  * @param {number} nowMs
@@ -186,7 +188,7 @@ function resume(file, path, nowMs) {
   let last = null;
   for (let next = moments.next(); next; next = moments.next()) last = next;
   const sizeBytes = sizeOf(path);
-  // Of a file that was cut short or replaced, or no moments at all.
+  // The times are about a truncated or replaced file, or are not valid.
   const isOther = last !== null && (sizeBytes === 0 || last.offset > sizeBytes || last.atMs > nowMs + CLOCK_MAX_MS);
   if (isOther) return { startedAtMs: Math.max(nowMs, header.startedAtMs + 1), last: null, bytes: 0 };
   return { startedAtMs: header.startedAtMs, last, bytes: moments.wholeBytes() };
@@ -197,7 +199,7 @@ function sizeOf(path) {
   try {
     return statSync(path).size;
   } catch {
-    return 0; // It is not there yet.
+    return 0; // It does not exist yet.
   }
 }
 
@@ -206,7 +208,7 @@ function sizeOf(path) {
  * @param {string} file
  * @param {Buffer} bytes
  * @param {number} at
- * @returns {boolean}  Whether all of it is in the file, and nothing behind it.
+ * @returns {boolean}  Whether all of it is in the file, and nothing after it.
  */
 function put(folder, file, bytes, at) {
   return attempt(() => {

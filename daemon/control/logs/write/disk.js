@@ -1,25 +1,25 @@
 import { write, writeSync } from 'node:fs';
 
-/** A write that took longer has been waiting for the disk, in ms. */
+/** A write that took longer has waited for the disk, in ms. */
 const SLOW_MS = 50;
 
-/** So many writes in a row, each done in a moment, say that the disk is well again. */
+/** The disk counts as fast again after this many fast writes in a row. */
 const WELL_AFTER = 20;
 const QUICK_MS = 10;
 
-/** Of the four threads that Node has for files: two are left for everything else. */
+/** Node.js has four threads for files. Two of them stay free for other work. */
 const AT_ONCE_MAX = 2;
 
 /**
- * The disk that log files are on. While it is quick it is written to at once: what has been read
- * from a pipe is nowhere else. When a write had to wait the next ones are made by another thread,
- * so that a disk that hangs holds up logs and nothing else of control.
+ * The disk that log files are on. While it is fast, control writes synchronously, because bytes
+ * that were read from a pipe exist nowhere else. When a write had to wait, other threads make the
+ * next ones, so that a disk that hangs holds up only logs.
  * @typedef {object} Disk
  * @property {() => boolean} isSlow
- * @property {(fd: number, bytes: Buffer) => number} writeNow  Returns how many bytes. Throws what
- *   write(2) says.
- * @property {(fd: number, bytes: Buffer) => Promise<number>} writeLater  The bytes must stay as
- *   they are until then.
+ * @property {(fd: number, bytes: Buffer) => number} writeNow  Returns the number of bytes. Throws
+ *   errors of write(2).
+ * @property {(fd: number, bytes: Buffer) => Promise<number>} writeLater  The bytes must not change
+ *   until it resolves.
  */
 
 /**

@@ -8,7 +8,7 @@ import { createLogFile } from './log-file.js';
 /** @import { LogFile, OnWritten } from './log-file.js' */
 
 /**
- * What one holder of a file wants of it.
+ * The wishes of one holder for its file.
  * @typedef {object} FileOptions
  * @property {string} name  Of the app.
  * @property {User | null} user  Of the app.
@@ -19,8 +19,8 @@ import { createLogFile } from './log-file.js';
 /** @typedef {ReturnType<typeof createFileTable>} FileTable */
 
 /**
- * Files that are written to, each open once however many instances share it. The last who holds one
- * says how it is kept.
+ * The files that control writes to, each open once, also if instances share it. The options of the
+ * last holder count.
  * @param {object} o
  * @param {() => number} o.nowMs
  * @param {(path: string) => Times} o.openTimes
@@ -58,8 +58,9 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
   }
 
   /**
-   * What nobody holds stays until it has written what waits for the disk, because there must not be
-   * two who write to a path; and until what it lost has been told for an hour.
+   * Whether a file without a holder can be closed: after it has written what waits for the disk,
+   * because two writers of a path must not exist, and one hour after its last loss, which is
+   * reported until then.
    * @param {Entry} entry
    */
   function isOver({ file, holders }) {
@@ -103,7 +104,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
       }
       return entry.file.append(chunk, (part, at) => {
         told(part, at);
-        // What is lost, or went into a pipe or a device, takes no room.
+        // Lost bytes, and bytes for a pipe or a device, take no space.
         if (at) archive.grew(path, part.length);
       });
     },

@@ -6,35 +6,37 @@ import { createOpenFile } from './open-file.js';
 /** @import { Disk } from './disk.js' */
 /** @import { Position } from './open-file.js' */
 
-/** What waits for a slow disk, when the app is not to wait with it. */
+/** Limit for bytes that wait for a slow disk when the app must not wait. */
 const PENDING_MAX_BYTES = 1024 * 1024;
 
 const NEWLINE = 0x0a;
 const LINE_END = Buffer.from('\n');
 
 /**
- * A log file. What cannot be written is lost, counted and told, because the app must not wait for
- * it.
+ * A log file. Bytes that cannot be written are lost, counted and reported, because the app must not
+ * wait for them.
  * @typedef {object} LogFile
- * @property {() => void} prepare  Opens the file if it is there: what is read from a pipe should
- *   not have to wait for that. Never throws.
- * @property {(chunk: Buffer, told: OnWritten) => Promise<void> | null} append  Null: it is written. A
- *   promise: it will be, and there should be no more before. Never throws, never rejects.
- * @property {() => Position | null} position  Where the next byte will be. Null before the first
- *   one, and when the file is no regular one.
- * @property {() => Promise<void>} truncate  Rejects with what the system says.
- * @property {() => void} reopen  The next write opens the path anew.
- * @property {() => boolean} isIdle  Nothing of it waits for the disk.
- * @property {() => string | null} notice  What went wrong, for people.
+ * @property {() => void} prepare  Opens the file if it exists, so that output from the pipe does
+ *   not wait for that. Never throws.
+ * @property {(chunk: Buffer, told: OnWritten) => Promise<void> | null} append  Null: it is written.
+ *   A promise: resolves when it is written; until then the caller should not send more. Never
+ *   throws, never rejects.
+ * @property {() => Position | null} position  Of the next byte. Null before the first one, and if
+ *   the file is not a regular one.
+ * @property {() => Promise<void>} truncate  Rejects with errors of the system.
+ * @property {() => void} reopen  The next write opens the path again.
+ * @property {() => boolean} isIdle  No bytes wait for the disk.
+ * @property {() => string | null} notice  The present problem, for people.
  * @property {Losses} losses
- * @property {() => void} finish  Writes at once what waits for a slow disk: this process ends.
- *   Never throws.
- * @property {() => void} close  Idempotent; a later append opens it again.
+ * @property {() => void} finish  Writes what waits for a slow disk at once, because this process
+ *   exits. Never throws.
+ * @property {() => void} close  Idempotent; a later append opens the file again.
  */
 
 /**
  * Where a part of a chunk has come to lie. Null: nowhere, it is lost.
- * @typedef {(part: Buffer, at: Position | null) => void} OnWritten
+ * @typedef {(part: Buffer, at: Position | null) => void} OnWritten  Called with the position of
+ *   each part of a chunk. Null: the part is lost.
  */
 
 /** @typedef {{ chunk: Buffer, onWritten: OnWritten }} Pending */
@@ -42,10 +44,10 @@ const LINE_END = Buffer.from('\n');
 /**
  * @param {object} o
  * @param {Disk} o.disk
- * @param {() => boolean} o.isDropping  Whether lines are to be lost before the app has to wait for
+ * @param {() => boolean} o.isDropping  Whether to lose lines instead of letting the app wait for
  *   the disk.
- * @param {(reason: string) => void} [o.onLost]  The first time, and again when an hour has passed
- *   without.
+ * @param {(reason: string) => void} [o.onLost]  Called at the first loss, and again after an hour
+ *   without one.
  * @param {Parameters<typeof createOpenFile>[0]} o.place
  * @returns {LogFile}
  */
@@ -54,16 +56,16 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
   const file = createOpenFile(place);
   const losses = createLosses(nowMs, onLost);
   let isClosed = false;
-  /** Something was lost in the middle of a line: the next must not be taken for its end. */
+  /** Bytes were lost in the middle of a line, so the next line must begin on a line of its own. */
   let isTorn = false;
   /** @type {Pending[]} */
   const pending = [];
   let pendingBytes = 0;
   /** @type {Promise<void> | null} */
   let pumping = null;
-  /** What another thread is writing. @type {(Pending & { from: number }) | null} */
+  /** The chunk that another thread is writing. @type {(Pending & { from: number }) | null} */
   let writing = null;
-  /** What is to be done to the file while no other thread writes to it. @type {(() => void)[]} */
+  /** Work on the file that waits until no other thread writes to it. @type {(() => void)[]} */
   const inBetween = [];
 
   /**
@@ -121,7 +123,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
    * @param {number} written
    * @param {number} cut
    * @param {OnWritten} told
-   * @returns {number}  What to go on from.
+   * @returns {number}  Where the rest of the chunk begins.
    */
   function took(chunk, from, written, cut, told) {
     const next = from + written;
@@ -170,7 +172,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
   }
 
   /**
-   * Not when all is written: in a flood that is never.
+   * Runs between two writes, not after all of them: a flood never ends.
    * @param {() => void} act  Must not throw.
    */
   function betweenWrites(act) {
@@ -203,7 +205,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     reopen: () => betweenWrites(file.close),
     isIdle: () => pumping === null,
     finish() {
-      // The other thread may have been quicker.
+      // The other thread may have written some of it.
       if (writing)
         writeNow(
           writing.chunk.subarray(Math.min(writing.chunk.length, writing.from + file.catchUp())),
@@ -236,22 +238,22 @@ function rest(chunk, from, cut) {
   return from < cut ? chunk.subarray(from, cut) : chunk.subarray(from);
 }
 
-/** How long a loss is told about after the last of it, in ms: every command shows it. */
+/** Time for which every command reports a loss, in ms. */
 const REPORTED_MS = 3_600_000;
 
 /**
- * What could not be kept of a log, and why.
+ * Counts the bytes that could not be written, and why.
  * @typedef {object} Losses
  * @property {(bytes: Buffer, reason: string) => void} add
  * @property {() => void} recovered  Writing works again.
- * @property {() => { lines: number, bytes: number, reason: string, atMs: number } | null} recent
- *   Null when there was none in the last hour.
+ * @property {() => { lines: number, bytes: number, reason: string, atMs: number } | null} recent  Null
+ *   if there was none in the last hour.
  * @property {() => boolean} isLosing  Whether the last write failed.
  */
 
 /**
  * @param {() => number} nowMs
- * @param {(reason: string) => void} [onFirst]  Of a loss, when none is told about.
+ * @param {(reason: string) => void} [onFirst]  Called for a loss if none is being reported.
  * @returns {Losses}
  */
 export function createLosses(nowMs, onFirst = () => {}) {

@@ -6,57 +6,51 @@ import { segmentName } from '../archive/segments.js';
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Times } from '../times/times.js' */
 
-/** How long a file that could not be opened or rotated is left alone, in ms. */
+/** Pause after a file could not be opened or rotated, in ms. */
 const RETRY_MS = 1_000;
 
-/**
- * How often a file that is written to is looked at, in ms: somebody may have removed it or cut it
- * short.
- */
+/** Interval of checks whether another program has removed or truncated the file, in ms. */
 const LOOK_EVERY_MS = 1_000;
 
-/** A file without line ends is cut anywhere when it is as many times as large as it should be. */
+/** A file without line ends is cut anywhere when it has this many times its maximum size. */
 const ENDLESS_FACTOR = 2;
 
 const NEWLINE = 0x0a;
 
-/**
- * Not blocking, so that a path that is a pipe without a reader is an error and not a halt of
- * everything.
- */
+/** Not blocking, so that a pipe without a reader is an error and does not block all of control. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 /**
  * `startedAtMs` tells contents of one path apart.
- * @typedef {{ startedAtMs: number, offset: number }} Position
+ * @typedef {{ startedAtMs: number, offset: number }} Position  `startedAtMs` identifies the content
+ *   of a path.
  */
 
 /**
- * The path of a log file, open for appending, and its rotation. Verbs throw what the system says,
+ * The path of a log file, open for appending, and its rotation. Methods throw errors of the system,
  * unless they say otherwise.
  * @typedef {object} OpenFile
- * @property {() => void} prepare  Opens a file that is there. Never throws.
- * @property {() => number} ready  Opens the path if it is not open and looks after it now and then.
+ * @property {() => void} prepare  Opens a file that exists. Never throws.
+ * @property {() => number} ready  Opens the path if it is not open, and checks it now and then.
  *   Returns the descriptor, for one write.
- * @property {() => void} rotateWhenDue  When the time for it has come, unless that was in the
- *   middle of a line.
- * @property {(bytes: number) => Position | null} noteWritten  Where they are. Null when the file is
- *   no regular one.
- * @property {(chunk: Buffer) => number} cutOf  Of a chunk: where this file should end and the next
- *   begin. 0: not in this chunk.
- * @property {() => number} catchUp  How many bytes are in the file that were not noted yet.
- * @property {() => void} rotate  Never throws: a file that grows is better than lines that are
- *   lost.
- * @property {() => Position | null} position  Where the next byte will be.
+ * @property {() => void} rotateWhenDue  Rotates by time, but not in the middle of a line.
+ * @property {(bytes: number) => Position | null} noteWritten  Returns the position of the bytes.
+ *   Null if the file is not a regular one.
+ * @property {(chunk: Buffer) => number} cutOf  Returns the offset in a chunk at which this file
+ *   should end and the next begin. 0: not in this chunk.
+ * @property {() => number} catchUp  Returns the number of bytes in the file that were not noted
+ *   yet.
+ * @property {() => void} rotate  Never throws, because a file that grows is better than lost lines.
+ * @property {() => Position | null} position  Of the next byte.
  * @property {() => void} truncate
  * @property {() => string | null} problem  Why it is not rotated.
- * @property {() => void} close  Idempotent; it opens again by itself.
+ * @property {() => void} close  Idempotent; the file is opened again on demand.
  */
 
 /**
  * @param {object} o
  * @param {string} o.path
- * @param {() => User | null} o.user  Who owns the file.
+ * @param {() => User | null} o.user  The owner of the file.
  * @param {() => number} o.nowMs
  * @param {() => { maxSizeBytes: number, interval: LogInterval }} o.limits
  * @param {() => Times} o.openTimes
@@ -109,7 +103,10 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     file = null;
   }
 
-  /** Who removes a log file wants its space back, and who cuts it short its size. */
+  /**
+   * Checks the path: after a removal the space has to be freed, after a truncation the size has
+   * changed.
+   */
   function look() {
     const { fd } = opened();
     const stat = fstatSync(fd);
@@ -134,7 +131,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     now.times.moveTo(segment);
     close();
     onRotated(path, segment);
-    // The path is there at all times, for who looks or tails.
+    // The path exists at all times, for programs that read or tail it.
     tryToOpen();
   }
 
@@ -142,7 +139,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     try {
       opened();
     } catch {
-      // The next write says so.
+      // The next write reports it.
     }
   }
 
@@ -150,7 +147,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     try {
       return statAsUser(user(), path) !== null;
     } catch {
-      return false; // The next write says why.
+      return false; // The next write reports the reason.
     }
   }
 
@@ -173,7 +170,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
         now.begunAtMs = nowMs();
         dueAtMs = dueOf(now);
       }
-      // Where somebody has cut the file short, another content begins with this.
+      // If another program has truncated the file, a new content begins here.
       now.times?.note(now.sizeBytes, nowMs());
       const at = positionOf(now);
       now.sizeBytes += bytes;
@@ -182,7 +179,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     cutOf(chunk) {
       const { sizeBytes, times } = opened();
       const { maxSizeBytes } = limits();
-      // The time for it came in the middle of a line.
+      // The rotation was due in the middle of a line.
       const lineEnd = isInsideLine && isDue() ? chunk.indexOf(NEWLINE) + 1 : 0;
       isInsideLine = chunk[chunk.length - 1] !== NEWLINE;
       if (lineEnd > 0) return lineEnd;
@@ -199,7 +196,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     },
     rotate,
     position() {
-      // Whoever asks is about to read what is there, and when it was written.
+      // The caller is about to read the file and its times.
       file?.times?.flush();
       return file ? positionOf(file) : null;
     },
@@ -234,7 +231,7 @@ function openOrMake(user, path, nowMs) {
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error);
     if (code === 'ENOENT') makeFolderAsUser(user, dirname(path));
-    // Another user owns the file: earlier versions made it as root. The user may rename it.
+    // Another user owns the file: earlier versions made it as root. The app's user may rename it.
     else if (code === 'EACCES' && user) renameAsUser(user, path, segmentName(path, nowMs, user));
     else throw error;
   }
@@ -244,8 +241,8 @@ function openOrMake(user, path, nowMs) {
 /** @typedef {'hourly' | 'daily' | 'weekly' | 'never'} LogInterval */
 
 /**
- * When a log file that was begun at a time is to be rotated: with the next full hour, midnight, or
- * midnight before Monday, of the local time.
+ * Returns when a log file is to be rotated: at the next full hour, midnight, or midnight before
+ * Monday, in local time.
  * @param {LogInterval} interval
  * @param {number} startedAtMs
  * @returns {number}  In ms; Infinity for never.
