@@ -10,22 +10,22 @@ import { shortNotice } from '../../../lib/shared/without-secrets.js';
 /** @import { Exported, Metrics } from './metrics.js' */
 /** @import { OtlpSender } from './otlp.js' */
 
-/** An address that could not be had is tried again, in ticks. */
+/** Ticks between two attempts to listen on an address. */
 const RETRY_TICKS = 5;
 
 /**
- * Metrics for other programs, where the settings say so. Without that nothing of it is even loaded.
+ * Metrics for other programs, if the settings ask for them. Otherwise none of this code is loaded.
  * @typedef {object} Exports
  * @property {() => Promise<Unserved | null>} applyNow  Serves /metrics as the settings say, without
- *   waiting for the next tick. Null: it is served, or is not to be. Never rejects.
- * @property {() => string[]} notices  For people: what does not work.
+ *   waiting for the next tick. Null: it is served, or the settings switch it off. Never rejects.
+ * @property {() => string[]} notices  Faults, for people.
  * @property {() => Promise<void>} close
  */
 
 /**
  * `reason`: why its address could not be had.
- * @typedef {{ key: string, close: () => Promise<void>, reason: string | null, retryIn: number }}
- *   Outlet
+ * @typedef {{ key: string, close: () => Promise<void>, reason: string | null, retryIn: number }} Outlet  `reason`:
+ *   why it could not listen.
  */
 
 /**
@@ -54,13 +54,13 @@ export function createExports({ metrics, settings, clock, managerLog, version })
   }
 
   /**
-   * One after the other: who has just changed the setting must not get the answer to the one
-   * before.
+   * Runs one change after the other, because a client that has just changed the setting must not
+   * get the answer to the previous one.
    * @param {() => Promise<void>} work
    */
   function inTurn(work) {
     const done = last.then(work);
-    last = done.catch(() => {}); // Who asked is told.
+    last = done.catch(() => {}); // The caller gets the error.
     return done;
   }
 

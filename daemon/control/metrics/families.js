@@ -4,7 +4,7 @@ import { endOf } from './latency.js';
 /** @import { Exported } from './metrics.js' */
 
 /**
- * One metric, whatever the format it is told in.
+ * A metric, independent of the output format.
  * @typedef {object} Family
  * @property {string} name  Without the ending `_total`.
  * @property {'gauge' | 'counter' | 'histogram'} type
@@ -15,17 +15,17 @@ import { endOf } from './latency.js';
 
 /**
  * @typedef {{ labels: Record<string, string>, value: number }
- *   | { labels: Record<string, string>, bounds: number[], counts: number[], sum: number }} Point
- *   `counts`: of each bucket alone, one more than there are bounds.
+ *   | { labels: Record<string, string>, bounds: number[], counts: number[], sum: number }} Point  `counts`:
+ *   of each bucket alone, one more than there are bounds.
  */
 
-/** Steps whose ends are buckets, in doublings from half a millisecond to 16 s. */
+/** Steps whose ends become bucket bounds: doublings from 0.5 ms to 16 s. */
 const BUCKET_STEPS = Array.from({ length: 16 }, (_, at) => 8 + 4 * at);
 const BOUNDS = BUCKET_STEPS.map((step) => endOf(step) / 1000);
 
 /** @typedef {(worker: WorkerSample) => number | null} Of */
 
-/** Of each slot. @type {[name: string, unit: Family['unit'], help: string, of: Of][]} */
+/** Metrics of each slot. @type {[name: string, unit: Family['unit'], help: string, of: Of][]} */
 const GAUGES = [
   ['worker_up', '', 'Whether it is online.', ({ status }) => Number(status === 'online')],
   [
@@ -117,7 +117,7 @@ const CLASSES = /** @type {const} */ (['1xx', '2xx', '3xx', '4xx', '5xx']);
 /**
  * @param {Exported} exported
  * @param {string} version
- * @returns {Family[]}  Those without a point are not there.
+ * @returns {Family[]}  Without families that have no point.
  */
 export function familiesOf({ sample, latencies }, version) {
   const { host, manager, apps, workers } = sample;
@@ -190,7 +190,7 @@ export function familiesOf({ sample, latencies }, version) {
 }
 
 /**
- * Those without an agent do not serve zero requests: nobody knows.
+ * Leaves the counts out if there is no agent, because 0 would be wrong.
  * @param {WorkerSample} worker
  */
 function counts({ http, elu }) {
@@ -198,7 +198,7 @@ function counts({ http, elu }) {
 }
 
 /**
- * A slot keeps its labels, whatever process is in it.
+ * Labels belong to the slot, so they stay the same with each new process.
  * @param {WorkerSample} worker
  */
 function labelsOf({ name, slot, namespace }) {
@@ -240,8 +240,8 @@ function customOf(worker) {
 }
 
 /**
- * @param {unknown} value  "12.5ms" is one, as in PM2.
- * @returns {number}  NaN when it is not a number.
+ * @param {unknown} value  "12.5ms" counts as a number, as in PM2.
+ * @returns {number}  NaN if it is not a number.
  */
 function numberOf(value) {
   return typeof value === 'string' || typeof value === 'number' ? Number.parseFloat(`${value}`) : NaN;

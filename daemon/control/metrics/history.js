@@ -7,7 +7,7 @@ import { SERIES, STEPS } from '../../../lib/shared/metrics.js';
 
 /**
  * The last 10 minutes by the second and the last 6 hours by ten seconds, in two rings of 11 KB
- * together for each series. What has never had a value takes none.
+ * together for each series. A series that never had a value has no rings.
  * @typedef {{ fine: Float32Array, coarse: Float32Array }} Rings
  */
 
@@ -16,21 +16,21 @@ const COARSE = STEPS[10000];
 const FINE_PER_COARSE = 10;
 
 /**
- * @template {string} K  What is remembered: a slot, or the machine.
+ * @template {string} K  The key: a slot, or the machine.
  * @typedef {object} History
- * @property {(nowMs: number) => void} advance  A tick. Ticks that did not come are gaps.
- * @property {(key: K, values: (number | null)[]) => void} put  What is so in this tick, in the
+ * @property {(nowMs: number) => void} advance  A tick. Missing ticks become gaps.
+ * @property {(key: K, values: (number | null)[]) => void} put  The values of this tick, in the
  *   order of the series.
- * @property {(isKept: (key: K) => boolean) => void} forget  The others.
- * @property
- *   {(key: K, series: number, o: { stepMs: 1000 | 10000, points: number }) => (number | null)[]}
- *   read Oldest first.
- * @property {(stepMs: 1000 | 10000) => number} endMs  When the last point was, wall clock.
+ * @property {(isKept: (key: K) => boolean) => void} forget  Drops all other keys.
+ * @property {(key: K, series: number, o: { stepMs: 1000 | 10000, points: number }) => (number | null)[]} read  Oldest
+ *   first.
+ * @property {(stepMs: 1000 | 10000) => number} endMs  Time of the last point, wall clock.
  */
 
 /**
  * @template {string} K
- * @param {boolean[]} worst  Of each series: whether the greatest of ten counts, and not the mean.
+ * @param {boolean[]} worst  For each series: whether ten values are folded to their maximum, not to
+ *   their mean.
  */
 export function createHistory(worst) {
   /** @type {Map<K, (Rings | undefined)[]>} */
@@ -50,11 +50,11 @@ export function createHistory(worst) {
   return {
     /** @param {number} nowMs */
     advance(nowMs) {
-      // A clock that was set says nothing of how much time has passed.
+      // If the clock was set, the passed time is unknown.
       const passed = atMs === 0 ? 1 : Math.round((nowMs - atMs) / 1000);
       const steps = passed >= 1 && passed <= FINE ? passed : 1;
       for (let step = 0; step < steps; step += 1) {
-        // The tick before is whole now.
+        // The previous tick is complete now.
         if (tick > 0 && tick % FINE_PER_COARSE === 0) fold();
         tick += 1;
         for (const all of kept.values()) for (const rings of all) if (rings) rings.fine[tick % FINE] = NaN;
@@ -126,7 +126,7 @@ function together(values, isWorst) {
 const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 
 /**
- * In an empty list ids begin at 0 again, and a new app must not inherit the history of an old one.
+ * Ids begin at 0 again in an empty list, and a new app must not inherit the history of an old one.
  * @param {DesiredApp} app
  * @param {number} id  Of one of its slots.
  */
@@ -135,7 +135,7 @@ export function historyKey({ createdAtMs }, id) {
 }
 
 /**
- * The history as clients get it.
+ * Returns the history for clients.
  * @param {object} kept
  * @param {Registry} kept.registry
  * @param {ReturnType<typeof createHistory<string>>} kept.slots  By historyKey().

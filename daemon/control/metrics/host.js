@@ -3,13 +3,13 @@ import { cpus, freemem, loadavg, totalmem, uptime } from 'node:os';
 
 /** @import { HostSample } from '../../../lib/shared/metrics.js' */
 
-/** The disk is looked at this often, in looks. */
+/** The disk is read on every tenth call. */
 const DISK_EVERY = 10;
 
 /**
- * The machine.
- * @param {string} home  Whose file system counts.
- * @returns {() => HostSample}  Looks. Of the CPU it tells what was since the last look.
+ * Reads values of the machine.
+ * @param {string} home  Its file system counts.
+ * @returns {() => HostSample}  Measures. CPU is counted since the last call.
  */
 export function createHostReader(home) {
   const cores = cpus().length;
@@ -40,10 +40,7 @@ export function createHostReader(home) {
   };
 }
 
-/**
- * os.cpus() also asks for the clock of each core, which takes a millisecond for a few dozen of
- * them.
- */
+/** os.cpus() also reads the clock of each core, which takes a millisecond for a few dozen cores. */
 function cpuTimes() {
   if (process.platform !== 'linux')
     return cpus().reduce(
@@ -54,7 +51,7 @@ function cpuTimes() {
       { total: 0, idle: 0 },
     );
   const text = readFileSync('/proc/stat', 'latin1');
-  // user nice system idle iowait irq softirq steal; guests are within user: proc(5).
+  // user nice system idle iowait irq softirq steal; guests are part of user: proc(5).
   const times = text.slice(0, text.indexOf('\n')).split(/\s+/).slice(1, 9).map(Number);
   return { total: times.reduce((sum, time) => sum + time, 0), idle: times[3] + times[4] };
 }
@@ -63,7 +60,7 @@ function cpuTimes() {
 function diskOf(home) {
   try {
     const { blocks, bavail, bfree, bsize } = statfsSync(home);
-    // What only root may use is neither used nor to be had.
+    // Space that is reserved for root counts neither as used nor as free.
     return { diskTotalBytes: (blocks - bfree + bavail) * bsize, diskUsedBytes: (blocks - bfree) * bsize };
   } catch {
     return { diskTotalBytes: null, diskUsedBytes: null };

@@ -1,13 +1,15 @@
-// Latencies come as counts by steps that grow by a fourth root of two, as the agent counts them
-// (daemon/agent/http-counts.cjs).
+// Latencies are counts by steps. Each step is longer by a fourth root of two, as the agent counts
+// them (daemon/agent/http-counts.cjs).
 
 export const LATENCY_STEPS = 80;
 const FIRST_STEP_MS = 0.125;
 const STEPS_PER_DOUBLING = 4;
-/** Sums stop here: above it they are not exact, and a sum of them leaves the 64 bits of OTLP. */
+/**
+ * The limit of sums: above it they are not exact, and a sum of them exceeds the 64 bits of OTLP.
+ */
 export const COUNT_MAX = Number.MAX_SAFE_INTEGER;
 
-/** @typedef {number[]} Steps  How many took so long, by step. */
+/** @typedef {number[]} Steps  Number of responses by step. */
 
 /** @returns {Steps} */
 export function noLatencies() {
@@ -16,7 +18,7 @@ export function noLatencies() {
 
 /**
  * @param {Steps} steps  Changed.
- * @param {number[]} pairs  Of a step and a count.
+ * @param {number[]} pairs  Step and count in turn.
  * @param {1 | -1} sign
  */
 export function addPairs(steps, pairs, sign) {
@@ -26,7 +28,7 @@ export function addPairs(steps, pairs, sign) {
 
 /**
  * @param {number} step
- * @returns {number}  The longest that belongs to it, in ms.
+ * @returns {number}  The longest latency of the step, in ms.
  */
 export function endOf(step) {
   return FIRST_STEP_MS * 2 ** (step / STEPS_PER_DOUBLING);
@@ -35,7 +37,7 @@ export function endOf(step) {
 /**
  * @param {Steps} steps
  * @param {number[]} shares  From 0 to 1.
- * @returns {(number | null)[]}  In ms. Null: there is none.
+ * @returns {(number | null)[]}  In ms. Null: there is no response.
  */
 export function percentiles(steps, shares) {
   const total = steps.reduce((sum, count) => sum + count, 0);

@@ -7,7 +7,7 @@ import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
 
 /**
  * What an agent tells of HTTP: sums since its process began.
- * @typedef {object} HttpReport
+ * @typedef {object} HttpReport  The agent's counts of HTTP: sums since its process started.
  * @property {number} requests
  * @property {number} active
  * @property {number} aborted
@@ -18,10 +18,10 @@ import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
  */
 
 /**
- * What the instances of a slot served that are gone. It is a part of the note about the slot, so
- * that sums outlive them and control.
+ * What the gone instances of a slot served. It is stored in the note about the slot, so that sums
+ * outlive instances and control.
  * @typedef {object} Served
- * @property {string[]} from  Instances that are in it and that the keeper may still tell of.
+ * @property {string[]} from  Instances that are included and that the keeper may report again.
  * @property {number} requests
  * @property {number} aborted
  * @property {number} upgrades
@@ -30,24 +30,22 @@ import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
  * @property {number[]} latency  Pairs, as in a report.
  */
 
-/**
- * How many of the last instances are remembered: the keeper has forgotten all but the last few by
- * then.
- */
+/** Last instances that are remembered. By then the keeper has forgotten older ones. */
 const FROM_KEPT = 8;
 
 /**
- * An instance is gone: what it served stays. Once for each instance, however often it is told.
+ * Adds the counts of an instance that is gone. Counts each instance once, even if it is reported
+ * again.
  * @param {SlotHistory} history
  * @param {string} instanceId
- * @param {any} report  The last one of its agent; null where there was none.
+ * @param {any} report  The last one of its agent; null if there was none.
  */
 export function keepServed(history, instanceId, report) {
   const http = readHttp(report?.http);
   const served = history.served ?? null;
   if (!http || served?.from.includes(instanceId)) return;
   const { requests, aborted, upgrades, responses, durationMs, latency } = sumOf(served, [http]);
-  // What was under way when the process ended has not been answered by anybody.
+  // Requests that were open at the end were never answered.
   history.served = {
     from: [...(served?.from ?? []), instanceId].slice(-FROM_KEPT),
     requests,
@@ -101,7 +99,7 @@ export function totalsOf({ requests, aborted, upgrades, responses, durationMs })
 }
 
 /**
- * The process of a user sends it, so it may hold anything.
+ * Reads data that a user's process sent, so they may be anything.
  * @param {any} given
  * @returns {HttpReport | null}
  */
@@ -130,7 +128,7 @@ export function number(value) {
 
 /**
  * @param {unknown} value
- * @returns {number}  A whole number, as OTLP wants counts to be.
+ * @returns {number}  A whole number, as OTLP requires for counts.
  */
 function count(value) {
   return Number.isSafeInteger(value) ? number(value) : 0;
@@ -143,15 +141,17 @@ function pairsOf(steps) {
 
 /**
  * CPU that the instances of a slot used that are gone. `from`: of which the keeper may still tell.
- * @typedef {{ from: string[], ms: number }} Spent
+ * @typedef {{ from: string[], ms: number }} Spent  CPU of the gone instances of a slot. `from`:
+ *   instances that the keeper may report again.
  */
 
 /**
- * An instance is gone: what it used stays. Once for each instance, however often it is told.
+ * Adds the CPU of an instance that is gone. Counts each instance once, even if it is reported
+ * again.
  * @param {SlotHistory} history
  * @param {Pick<Instance, 'instanceId' | 'cpuMs'>} instance
- * @param {any} report  The last one of its agent, which knows more than the last look from outside;
- *   null where there was none.
+ * @param {any} report  The last one of its agent, which knows more than the last outside
+ *   measurement; null if there was none.
  */
 export function keepSpent(history, { instanceId, cpuMs = 0 }, report) {
   const spent = history.spent ?? { from: [], ms: 0 };
@@ -164,8 +164,8 @@ export function keepSpent(history, { instanceId, cpuMs = 0 }, report) {
 
 /**
  * @param {Registry} registry
- * @returns {Map<number, number>}  By slot, in ms: what runs, what is ending, and what is gone.
- *   Without those of which something runs that nobody has looked at yet: a sum must not fall.
+ * @returns {Map<number, number>}  By slot, in ms: running, ending and gone instances. Without slots
+ *   that have an instance which was not measured yet, because a sum must not fall.
  */
 export function spentBySlot(registry) {
   /** @type {Map<number, number>} */

@@ -1,7 +1,7 @@
-// Knows: figures of processes, requests and the machine: now, their history, Prometheus and OTLP.
-// Must not: change what is wanted, or a record but for the sums of lifetime-totals.js; look at
-// processes more than once a second.
-// Start at: createMetrics(), then sample.js; families.js has the names for other programs.
+// Knows: values of processes, requests and the machine: now, their history, Prometheus and OTLP.
+// Must not: change the desired state, or a record except the sums of lifetime-totals.js; read
+// processes more than once a second. Start at: createMetrics(), then sample.js; families.js has the
+// names for other programs.
 import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
 import { findSlot } from '../state/registry.js';
 import { createHistory, historyKey, historyOf } from './history.js';
@@ -22,7 +22,7 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
 
 /**
  * @typedef {{ ids?: number[], detail?: boolean }} NowOptions  `ids`: of slots; default: all.
- *   `detail`: private memory, too.
+ *   `detail`: also private memory.
  */
 /**
  * @typedef {object} HistoryOptions
@@ -34,20 +34,21 @@ import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
  */
 
 /**
- * @typedef {object} Exported  `latencies`: by slot id, ever.
+ * @typedef {object} Exported  `latencies`: by slot id, since its beginning.
  * @property {MetricsSample} sample
  * @property {Map<number, { steps: number[], durationMs: number }>} latencies
  */
 
 /**
- * What everything uses and does, now and before.
+ * Measures processes, requests and the machine, and keeps the history.
  * @typedef {object} Metrics
- * @property {(pid: number) => Usage} usageOf  As of the last tick.
- * @property {() => Promise<void>} measureNew  Reads what no tick has seen yet. Never rejects.
+ * @property {(pid: number) => Usage} usageOf  At the last tick.
+ * @property {() => Promise<void>} measureNew  Measures processes that no tick has measured yet.
+ *   Never rejects.
  * @property {(o?: NowOptions) => MetricsSample} now
  * @property {(o: HistoryOptions) => MetricsHistory} history
- * @property {(listener: () => void) => () => void} onTick  What it returns ends it. The listener
- *   must not throw.
+ * @property {(listener: () => void) => () => void} onTick  Returns a function that ends it. The
+ *   listener must not throw.
  * @property {() => Promise<Exported>} exported  For other programs.
  * @property {() => void} close
  */
@@ -93,7 +94,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     for (const listener of listeners) listener();
   }
 
-  /** A keeper that takes long is not waited for twice. */
+  /** Asks once at a time, even if the keeper is slow. */
   async function askAgents() {
     if (
       isAsking ||
@@ -106,7 +107,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     try {
       reports.take((await control.askKeeper('reports', {})).reports, clock.nowMs());
     } catch {
-      // It has died, and the next one is on its way; or it is older than this question.
+      // The keeper has died, and the next one is being started; or it is older than this request.
     } finally {
       isAsking = false;
     }
@@ -160,7 +161,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     };
   }
 
-  /** Nothing that is wrong here may end what supervises. */
+  /** An error in metrics must not end control. */
   function tickSafely() {
     tick().then(
       () => (problem = ''),

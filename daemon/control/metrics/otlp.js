@@ -4,17 +4,17 @@ import { hostname } from 'node:os';
 
 const CUMULATIVE = 2;
 
-/** What UCUM calls our units. */
+/** The names of our units in UCUM. */
 const UNITS = { '': '1', ratio: '1', seconds: 's', bytes: 'By' };
 
 /**
- * A request to a collector: https://opentelemetry.io/docs/specs/otlp/, as JSON.
+ * Builds a request to a collector as JSON: https://opentelemetry.io/docs/specs/otlp/
  * @param {Family[]} families
  * @param {{ version: string, atMs: number }} o
  */
 export function otlpOf(families, { version, atMs }) {
-  // Without a start: sums outlive this process and the keeper, and a later start would say that
-  // they began anew.
+  // No start time: sums outlive this process and the keeper, and a later start would mean that they
+  // begin again.
   const times = { timeUnixNano: nanoseconds(atMs) };
   return {
     resourceMetrics: [
@@ -53,7 +53,7 @@ function dataOf({ type, points }, times) {
 /** @param {Point} point */
 function valueOf(point) {
   if ('value' in point) return { asDouble: point.value };
-  // Whole numbers of 64 bits are texts in this JSON.
+  // Whole numbers of 64 bits are strings in this JSON.
   return {
     count: String(point.counts.reduce((sum, count) => sum + count, 0)),
     sum: point.sum,
@@ -73,21 +73,24 @@ function nanoseconds(ms) {
 }
 
 /**
- * What waits for a collector that does not answer. Sums are cumulative, so what is left out costs
- * resolution alone.
+ * Requests that wait for a collector that does not answer. Sums are cumulative, so a dropped
+ * request only costs resolution.
  */
 const QUEUE_MAX = 12;
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
 const TIMEOUT_MS = 5_000;
 
-/** The collector asks for the same again: https://opentelemetry.io/docs/specs/otlp/#failures-1 */
+/**
+ * The collector wants the same request again: https://opentelemetry.io/docs/specs/otlp/#failures-1
+ */
 const AGAIN = new Set([429, 502, 503, 504]);
 
 /**
  * @typedef {object} OtlpSender
- * @property {(body: string) => Promise<void>} send  With what waits, oldest first. Never rejects.
+ * @property {(body: string) => Promise<void>} send  Sends it after the waiting requests, oldest
+ *   first. Never rejects.
  * @property {() => string | null} problem  Why the last one did not arrive.
- * @property {() => number} lost  That will not be sent again.
+ * @property {() => number} lost  Dropped requests.
  * @property {() => void} close
  */
 
@@ -107,7 +110,7 @@ export function createOtlpSender(url, ask = fetch) {
 
   /**
    * @param {string} body
-   * @returns {Promise<boolean>}  Whether it is done with, one way or the other.
+   * @returns {Promise<boolean>}  Whether the request is finished: accepted, or refused for good.
    */
   async function post(body) {
     try {

@@ -20,7 +20,7 @@ const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=u
  */
 export function expose(families, isOpenMetrics) {
   const lines = families.flatMap((family) => {
-    // In OpenMetrics a counter is called without the ending, and its one sample with it.
+    // In OpenMetrics the family name of a counter has no ending, but its sample has.
     const name = family.type === 'counter' && !isOpenMetrics ? `${family.name}_total` : family.name;
     return [
       `# HELP ${name} ${escapeHelp(family.help, isOpenMetrics)}`,
@@ -82,19 +82,20 @@ function prometheusNumber(value) {
 const CONNECTIONS_MAX = 32;
 const REQUEST_MS = 5_000;
 
-/** A client that reads nothing of an answer for this long loses its connection, in ms. */
+/** A client that reads nothing for this long loses its connection, in ms. */
 const STALLED_MS = 30_000;
 
 /**
  * Serves /metrics.
  * @param {Exclude<ListenTarget, { kind: 'none' }>} target
  * @param {() => Promise<Family[]>} collect
- * @param {(error: unknown) => void} onFault  The metrics could not be collected.
+ * @param {(error: unknown) => void} onFault  Called if the metrics could not be collected.
  * @param {{ stalledMs?: number, requestMs?: number }} [o]
- * @returns {Promise<() => Promise<void>>}  What ends it. Rejects with what the system says.
+ * @returns {Promise<() => Promise<void>>}  Resolves to a function that ends it. Rejects with errors
+ *   of the system.
  */
 export async function serveMetrics(target, collect, onFault, { stalledMs = STALLED_MS, requestMs = REQUEST_MS } = {}) {
-  /** Clients that ask at the same time get the same figures. @type {Promise<Family[]> | null} */
+  /** Clients that ask at the same time get the same values. @type {Promise<Family[]> | null} */
   let underway = null;
   const collectOnce = () => (underway ??= collect().finally(() => (underway = null)));
   const server = createServer(
@@ -122,7 +123,7 @@ export async function serveMetrics(target, collect, onFault, { stalledMs = STALL
       server.listen({ host: target.host, port: target.port, exclusive: true }, () => resolve(undefined));
     else server.listen(bound, () => resolve(undefined));
   });
-  server.on('error', () => {}); // Of a single connection that could not be accepted.
+  server.on('error', () => {}); // A single connection could not be accepted.
   const inode = target.kind === 'unix' && bound ? putInPlace(bound, target.path) : 0;
   return () =>
     new Promise((resolve) => {
@@ -156,7 +157,8 @@ async function answer(request, response, collect) {
 }
 
 /**
- * A page in a browser may have its own name point here, and would then be let in.
+ * Refuses requests for other host names, because a web page could point its own name at this
+ * address ("DNS rebinding").
  * @param {string | undefined} host
  */
 function isMeantForUs(host) {
@@ -181,7 +183,7 @@ function say(response, status, text, headers = {}) {
 
 /**
  * @param {string} path
- * @returns {string}  Where to bind: the name is taken over in one step from whoever had it before.
+ * @returns {string}  Where to bind: the socket is renamed over the previous one in one step.
  */
 function checkPath(path) {
   const there = lstatSync(path, { throwIfNoEntry: false });

@@ -4,11 +4,11 @@ import { number, readHttp } from './lifetime-totals.js';
 /** @import { HttpReport } from './lifetime-totals.js' */
 
 /**
- * What an agent tells once a second: daemon/agent/report.cjs.
+ * The report that an agent sends every second: daemon/agent/report.cjs.
  * @typedef {object} Report
  * @property {number} seq
  * @property {number} atMono
- * @property {number} nextMs  When the next one is due, at the latest.
+ * @property {number} nextMs  Longest time until the next one.
  * @property {number} heapUsedBytes
  * @property {number} heapLimitBytes
  * @property {number} externalBytes
@@ -24,31 +24,30 @@ import { number, readHttp } from './lifetime-totals.js';
  * @typedef {object} Track  Of one instance.
  * @property {Report} last
  * @property {Report | null} before
- * @property {number} seenAtMs  When the last one was new.
- * @property {Report[]} recent  Oldest first, the last one included: as far apart as latencies are
- *   looked at.
+ * @property {number} seenAtMs  Arrival of the last new report.
+ * @property {Report[]} recent  Oldest first, including the last one: the span of the latencies.
  */
 
-/** Latencies are those of the last so many reports. */
+/** Number of reports that latencies are computed from. */
 const RECENT = 10;
 
 /**
- * Later than this, in ms, a loop is held up: a report waits for a tick, and a busy machine for its
- * turn.
+ * A report that is later than this means that the event loop is blocked, in ms. It waits for a
+ * tick, and on a busy machine for CPU.
  */
 const LATE_MS = 2_000;
 
-/** How often an agent tells when there is something to tell, in ms. */
+/** Interval of the reports while there is activity, in ms. */
 const REPORT_MS = 1_000;
 
-/** The last reports of all agents. */
+/** Keeps the last reports of all agents. */
 export function createReports() {
   /** @type {Map<string, Track>} */
   const tracks = new Map();
 
   return {
     /**
-     * @param {Record<string, unknown>} told  By instance: everything there is.
+     * @param {Record<string, unknown>} told  All reports, by instance.
      * @param {number} nowMs
      */
     take(told, nowMs) {
@@ -71,13 +70,13 @@ export function createReports() {
 }
 
 /**
- * What goes on in a process, from its last two reports.
+ * Computes the present values of a process from its last two reports.
  * @param {Track} track
  * @param {number} nowMs
  */
 export function gaugesOf({ last, before, seenAtMs }, nowMs) {
   const ageMs = ageOf(last, seenAtMs, nowMs);
-  // A loop that is held up says nothing of it until it turns again.
+  // A blocked event loop reports only after it runs again.
   const heldUpMs = isLate(ageMs) ? ageMs : 0;
   const [p50, p99, max] = last.delayMs;
   return {
@@ -110,7 +109,7 @@ export function ratesOf({ last, before, seenAtMs }, nowMs) {
 
 /**
  * @param {Track[]} tracks
- * @param {number} [reports]  How far back. Default: as far as is known.
+ * @param {number} [reports]  Number of reports. Default: all that are known.
  */
 export function recentLatencies(tracks, reports = RECENT) {
   const steps = noLatencies();
@@ -122,7 +121,8 @@ export function recentLatencies(tracks, reports = RECENT) {
 }
 
 /**
- * What was promised for later does not count: one that has nothing to tell is silent for longer.
+ * The age of a report, without the time until the next one was due, because an idle agent reports
+ * less often.
  * @param {Report} last
  * @param {number} seenAtMs
  * @param {number} nowMs
@@ -143,7 +143,7 @@ function isLate(ageMs) {
  * @param {Report | null} before
  */
 function rate(now, then, last, before) {
-  // The first report comes a second after the beginning of the process's own clock, more or less.
+  // The first report comes about a second after the process's own clock started.
   const ms = last.atMono - (before?.atMono ?? 0);
   return ms > 0 ? Math.max(0, Math.round(((now - then) * 100_000) / ms) / 100) : 0;
 }

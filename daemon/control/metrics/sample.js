@@ -38,7 +38,8 @@ const NO_GAUGES = {
 
 /**
  * All that counts in a slot: what serves in it, what leaves it, and what is gone.
- * @typedef {{ tracks: Track[], served: Served | null }} Standing
+ * @typedef {{ tracks: Track[], served: Served | null }} Standing  All instances of a slot: serving,
+ *   ending and gone ones.
  */
 
 /**
@@ -201,7 +202,7 @@ function asReport(served) {
 }
 
 /**
- * Of every slot that has answered anything.
+ * Of every slot that has answered a request.
  * @param {Registry} registry
  * @param {Sources['trackOf']} trackOf
  * @returns {Map<number, { steps: number[], durationMs: number }>}

@@ -2,8 +2,8 @@ import { countFds, createProcTreeReader } from '../host/processes.js';
 import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 
 /**
- * @typedef {object} Usage  `cpu`: percent of one core since it was last read. `cpuMs`: used since
- *   it began; missing where nothing has been read.
+ * @typedef {object} Usage  `cpu`: percent of one core since the last measurement. `cpuMs`: used
+ *   since its start; missing if it was not measured.
  * @property {number} cpu
  * @property {number} memoryBytes
  * @property {number} processes
@@ -11,16 +11,17 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
  * @property {number} [cpuMs]
  */
 
-/** @typedef {{ pid: number, isTree: boolean }} Wanted  `isTree`: with everything below it. */
+/** @typedef {{ pid: number, isTree: boolean }} Wanted  `isTree`: including descendants. */
 
 /**
  * What belongs to each of these pids; one that is gone is missing.
- * @typedef {(wanted: Wanted[]) => Promise<Map<number, Usage>>} ReadUsage
+ * @typedef {(wanted: Wanted[]) => Promise<Map<number, Usage>>} ReadUsage  Measures processes by
+ *   pid. A process that has exited is missing.
  */
 
 /**
- * @typedef {object} Reading  `start`: with the pid it is an identity; empty if the source does not
- *   report it.
+ * @typedef {object} Reading  `start`: identifies the process together with the pid; empty if the
+ *   source does not report it.
  * @property {string} start
  * @property {number} cpuMs
  * @property {number} ageMs
@@ -38,16 +39,16 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
  * @property {number} reads
  */
 
-/** Descriptors are counted at every tenth look. */
+/** Descriptors are counted on every tenth call. */
 const FDS_EVERY = 10;
 
 /**
- * Single processes are read by pidusage; trees, with the children that have ended, from /proc.
- * Calls must not overlap.
+ * Measures single processes with pidusage, and trees, including exited children, with /proc. Calls
+ * must not overlap.
  * @param {object} [o]
  * @param {ReturnType<typeof createPidusageReader>} [o.readPids]
- * @param {ReturnType<typeof createProcTreeReader> | null} [o.readTrees]  Null: a tree is its root
- *   alone.
+ * @param {ReturnType<typeof createProcTreeReader> | null} [o.readTrees]  Null: only the root of a
+ *   tree counts.
  * @param {() => number} [o.nowMono]
  * @returns {ReadUsage}
  */
@@ -69,7 +70,7 @@ export function createUsageReader({
     const atMono = nowMono();
     const reads = (before?.reads ?? 0) + 1;
     const fds = before === null || (reads + pid) % FDS_EVERY === 0 ? countFds(pid) : before.fds;
-    // Of a tree the sum falls when one leaves it that nobody waits for.
+    // The sum of a tree falls when a member exits whose parent does not wait for it.
     const mostMs = Math.max(cpuMs, before?.mostMs ?? 0);
     befores.set(pid, { start, cpuMs, mostMs, atMono, fds, reads });
     const cpu = before === null ? percent(cpuMs, ageMs) : percent(cpuMs - before.cpuMs, atMono - before.atMono);
@@ -82,8 +83,8 @@ export function createUsageReader({
     const trees = [...(readTrees?.([...roots]) ?? [])].map(usageOf);
     const singles = [...(await readPids(others))].map(usageOf);
     const found = new Map([...trees, ...singles]);
-    // On Linux a pid that pidusage knows is missing once before it can be another process: the one
-    // that gets it inherits no past.
+    // On Linux a pid that pidusage knows is missing once before it can be another process. So a
+    // process that gets the pid inherits no values.
     for (const { pid } of wanted) if (!found.has(pid)) befores.delete(pid);
     for (const [pid, { atMono }] of befores) if (nowMono() - atMono > KEPT_MS) befores.delete(pid);
     return found;
@@ -99,10 +100,11 @@ function percent(cpuMs, ms) {
 }
 
 /**
- * Knows what each process uses.
+ * Keeps the usage of each process.
  * @typedef {object} Sampler
- * @property {(pid: number) => Usage} usageOf  As of the last tick.
- * @property {() => Promise<void>} measureNew  Reads what no tick has seen yet. Never rejects.
+ * @property {(pid: number) => Usage} usageOf  At the last tick.
+ * @property {() => Promise<void>} measureNew  Measures processes that no tick has measured yet.
+ *   Never rejects.
  * @property {() => Promise<void>} measure  To be called once a tick. Never rejects.
  */
 
@@ -112,7 +114,7 @@ const NOTHING = { cpu: 0, memoryBytes: 0, processes: 0, fds: null };
 /**
  * @param {object} o
  * @param {ReadUsage} o.read  Its calls do not overlap.
- * @param {() => Wanted[]} o.wanted  What runs now.
+ * @param {() => Wanted[]} o.wanted  The processes that run now.
  * @returns {Sampler}
  */
 export function createSampler({ read, wanted }) {
@@ -122,8 +124,8 @@ export function createSampler({ read, wanted }) {
   let turn = Promise.resolve();
 
   /**
-   * @param {() => Promise<void>} one  When those before it are done. A process may end while it is
-   *   read: the next tick is soon.
+   * @param {() => Promise<void>} one  Runs when the earlier ones are done. If it fails because a
+   *   process exits, the next tick follows soon.
    */
   function inTurn(one) {
     turn = turn.then(one).catch(() => {});
@@ -138,7 +140,7 @@ export function createSampler({ read, wanted }) {
         for (const [pid, usage] of fresh) latest.set(pid, usage);
       }),
     async measure() {
-      if (isReading) return; // A machine so slow that it has not finished the last one.
+      if (isReading) return; // The machine is so slow that the last measurement still runs.
       isReading = true;
       await inTurn(async () => {
         latest = await read(wanted());

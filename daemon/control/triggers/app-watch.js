@@ -5,29 +5,33 @@ import { stat } from 'node:fs/promises';
 /** @import { WatchScope } from './watch-scope.js' */
 /** @import { OpenWatcher } from './watcher.js' */
 
-/** How often it is looked whether the folders are still the same ones, in ms. */
+/** Interval of checks whether the folders are still the same ones, in ms. */
 const LOOK_MS = 1_000;
 
-/** After an error everything is watched anew this many looks later: there may be room again. */
+/**
+ * After an error, watching starts again after this many checks, because resources may be free
+ * again.
+ */
 const LOOKS_UNTIL_AGAIN = 60;
 
 /**
- * Watches for one app.
+ * Watches files for one app.
  * @typedef {object} AppWatch
- * @property {() => string[]} paths  What is watched.
+ * @property {() => string[]} paths  The watched paths.
  * @property {() => string | null} problem  In words, with what to do.
- * @property {() => boolean} isReady  Changes are seen.
+ * @property {() => boolean} isReady  Whether changes are noticed.
  * @property {() => void} close
  */
 
 /**
  * What a path leads to: null when to nothing; another text when it is another folder.
- * @typedef {(path: string) => Promise<string | null>} Identify
+ * @typedef {(path: string) => Promise<string | null>} Identify  Returns the identity of a path.
+ *   Null: it does not exist. A different text: it is another folder now.
  */
 
 /**
- * A folder that is not there yet, is made anew or is a link that leads elsewhere from now on is
- * watched from then on: a watcher of the system belongs to the folder and not to its name.
+ * Watches also a folder that appears later, is replaced, or is a link that leads elsewhere later:
+ * watchers of the system belong to a folder and not to its name.
  * @param {WatchScope} scope
  * @param {object} o
  * @param {Clock} o.clock
@@ -65,7 +69,7 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
         roots.map((root) => found.get(root) ?? null),
       );
     } catch (fault) {
-      onError(/** @type {NodeJS.ErrnoException} */ (fault)); // Options that the watcher does not take.
+      onError(/** @type {NodeJS.ErrnoException} */ (fault)); // The watcher does not accept the options.
     }
   }
 
@@ -139,10 +143,10 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
 async function identityOf(path) {
   try {
     const found = await stat(path);
-    // Editors replace a file when they save it, and whoever watches it sees that.
+    // Editors replace a file when they save it, which the watcher of the file notices.
     return found.isDirectory() ? `${found.dev}:${found.ino}` : 'file';
   } catch {
-    return null; // Missing, or behind a closed door: it cannot be watched.
+    return null; // It does not exist, or we may not enter its folder.
   }
 }
 
@@ -170,43 +174,43 @@ function limitOf(name) {
   }
 }
 
-/** A save in an editor is over after this, in ms. */
+/** A save in an editor is complete after this time, in ms. */
 const QUIET_MS = 100;
 
 /**
- * More changes than this are a checkout or a build. On a busy machine they were told with gaps of
- * 340 ms.
+ * More changes than this are a checkout or a build. On a busy machine the system reported them with
+ * gaps of 340 ms.
  */
 const MANY = 10;
 const QUIET_AFTER_MANY_MS = 500;
 
-/** From one call to the next at least, in ms. */
+/** Shortest time between two calls, in ms. */
 const SPACING_MS = 1_000;
 
 /**
- * Changes that go on for longer are no save and no checkout: something writes all the time, in ms.
+ * Changes that go on for longer are not a save or a checkout: a program writes all the time, in ms.
  */
 const RESTLESS_MS = 10_000;
 
 /**
- * @typedef {{ file: string, count: number }} Changes  The last file that changed, and how many
- *   times anything did.
+ * @typedef {{ file: string, count: number }} Changes  The last file that changed, and the number of
+ *   changes.
  */
 
 /**
- * Makes one call of many changes: when there have been none for a while.
+ * Makes one call of many changes, after a time without changes.
  * @typedef {object} Settler
- * @property {(file: string) => void} note  Something has changed.
- * @property {() => void} stir  Something may have; what has changed so far is not the end of it.
- * @property {() => { file: string, forMs: number } | null} restless  What has not come to rest for
- *   long. A loop of replacements would not help it, so nobody is called.
+ * @property {(file: string) => void} note  A file has changed.
+ * @property {() => void} stir  A file may have changed, so the changes so far are not complete.
+ * @property {() => { file: string, forMs: number } | null} restless  The file that has changed all
+ *   the time. There is no call then, because a loop of reloads would not help.
  * @property {() => void} close
  */
 
 /**
  * @param {object} o
  * @param {Clock} o.clock
- * @param {number} o.delayMs  Without a change. 0: the default.
+ * @param {number} o.delayMs  Time without a change. 0: the default.
  * @param {(changes: Changes) => void} o.onSettled
  * @returns {Settler}
  */
@@ -227,7 +231,7 @@ export function createDebounce({ clock, delayMs, onSettled }) {
 
   function wait() {
     const quietMs = Math.max(delayMs || QUIET_MS, count > MANY ? QUIET_AFTER_MANY_MS : 0);
-    // No longer than it is, should the wall clock have been set back.
+    // If the wall clock was set back, the pause is at most the whole spacing.
     const spacingMs = Math.min(SPACING_MS, Math.max(0, lastCallMs + SPACING_MS - clock.nowMs()));
     cancel();
     cancel = clock.after(Math.max(quietMs, spacingMs), settle);

@@ -7,20 +7,20 @@ import { NclustError } from '../../../lib/shared/errors.js';
 /**
  * The longest sleep, in ms: by then control notices that the wall clock was corrected. If the clock
  * went back by more than this, control computes the next run again, because a machine may boot
- * years ahead. If the clock went back by less, it does not, because a run would be repeated.
+ * years ahead. If it went back by less, control does not, because a run would be repeated.
  */
 const NAP_MS = 30_000;
 
 /**
  * @typedef {(pattern: string, afterMs: number) => number | null} NextRun  Wall clock, in ms. Null:
- *   never again. Throws what croner says of a pattern that is none.
+ *   never again. Throws croner's error for an invalid pattern.
  */
 
 /**
- * Calls at the times of cron patterns. What was missed while control was away is not made up for.
+ * Calls at the times of cron patterns. Runs that were missed while control was away are skipped.
  * @typedef {object} Crons
- * @property {(patterns: Map<string, string>) => void} sync  By app. Those that are not in it are
- *   over.
+ * @property {(patterns: Map<string, string>) => void} sync  By app. Apps that are missing have no
+ *   cron any more.
  * @property {(name: string) => number | null} nextRunMs
  * @property {() => void} close
  */
@@ -72,7 +72,7 @@ export function createCrons({ clock, nextRun = cronerNextRun, managerLog, onDue 
     try {
       return nextRun(pattern, clock.nowMs());
     } catch (error) {
-      // It was looked at when the app was started: the list is of another version.
+      // The pattern was checked when the app was started, so another version wrote the list.
       managerLog('cron-pattern-bad', { app: name, pattern, message: /** @type {Error} */ (error).message });
       return null;
     }
@@ -97,15 +97,15 @@ export function createCrons({ clock, nextRun = cronerNextRun, managerLog, onDue 
 
 /** @type {NextRun} */
 export function cronerNextRun(pattern, afterMs) {
-  // Most homes have no cron.
+  // Loaded on demand, because most homes have no cron.
   const require = createRequire(import.meta.url);
   const { Cron } = /** @type {typeof import('croner')} */ (require('croner'));
   return new Cron(pattern, { paused: true }).nextRun(new Date(afterMs))?.getTime() ?? null;
 }
 
 /**
- * A client that is no command line of ours may have sent it.
- * @param {string} pattern  Throws ERR_NCLUST_BAD_SPEC with what croner says.
+ * Checks a pattern again, because a client other than our command line may have sent it.
+ * @param {string} pattern  Throws ERR_NCLUST_BAD_SPEC with croner's message.
  */
 export function checkCron(pattern) {
   try {

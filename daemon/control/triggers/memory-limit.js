@@ -2,16 +2,16 @@
 /** @import { ReadTrees } from '../host/processes.js' */
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 
-/** How often memory is looked at, in ms. */
+/** Interval of the checks, in ms. */
 const TICK_MS = 1_000;
 
 /**
- * Above its limit this soon after it was judged for the first time, in ms, an instance needs more
+ * An instance that is above its limit within this time after its first check, in ms, needs more
  * than the limit, and does not leak.
  */
 const AT_ONCE_MS = 5_000;
 
-/** The longest time an instance that needs more than its limit is left alone, in ms. */
+/** Longest pause for an instance that needs more than its limit, in ms. */
 const PAUSE_MAX_MS = 10 * 60_000;
 
 const BACKOFF_MIN_MS = 100;
@@ -31,27 +31,27 @@ const MB = 1024 ** 2;
  */
 
 /**
- * @typedef {{ bytes: number, misses: number }} MemoryState  `misses`: how many instances in a row were
- *   above the limit as soon as they were judged.
+ * @typedef {{ bytes: number, misses: number }} MemoryState  `misses`: instances in a row that were
+ *   above the limit at their first check.
  */
 
 /**
  * @typedef {object} MemoryWatch
- * @property {(ids: Set<number>) => void} sync  The slots that have a limit; without one nothing is
+ * @property {(ids: Set<number>) => void} sync  The slots that have a limit. Without one, nothing is
  *   read.
  * @property {(id: number) => MemoryState | null} describe
  * @property {() => void} close
  */
 
 /**
- * Looks every second whether instances are within their limits. Of an app one instance at a time is
- * above it: the next look finds the others.
+ * Checks every second whether instances are within their limits. Reports one instance of an app at
+ * a time; the next check finds the others.
  * @param {object} o
  * @param {Clock} o.clock
  * @param {ReadTrees} o.readTrees
  * @param {(pids: number[]) => number | null} o.sharedBytes
- * @param {() => Limited[]} o.limited  Those to look at now: an app that is being replaced is left
- *   alone.
+ * @param {() => Limited[]} o.limited  The instances to check now. Apps that are being replaced are
+ *   left out.
  * @param {ManagerLog} o.managerLog
  * @param {(one: Limited, reason: string) => void} o.onAbove
  * @returns {MemoryWatch}
@@ -64,7 +64,7 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, mana
   let isReading = false;
 
   async function tick() {
-    if (isReading) return; // A machine so slow that it has not finished the last one.
+    if (isReading) return; // The machine is so slow that the last check still runs.
     const before = limited();
     if (before.length === 0) return;
     isReading = true;
@@ -105,7 +105,7 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, mana
   /** @param {Limited} one */
   function ageOf({ startedAtMs }) {
     const ageMs = clock.nowMs() - startedAtMs;
-    return ageMs < 0 ? Infinity : ageMs; // The wall clock was set back: nobody knows.
+    return ageMs < 0 ? Infinity : ageMs; // The wall clock was set back, so the age is unknown.
   }
 
   return {
@@ -121,7 +121,7 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, mana
 }
 
 /**
- * How old an instance has to be before its memory counts.
+ * The age from which an instance's memory counts.
  * @param {Pick<Limited, 'minUptimeMs' | 'backoffMs'>} one
  * @param {number} misses
  */

@@ -2,39 +2,40 @@
 /** @import { DesiredApp } from '../state/desired.js' */
 
 /**
- * Apps that are replaced at a time. A checkout, or three o'clock, is the turn of all of them, and a
- * machine that boots hundreds of programs at once serves nobody.
+ * Apps that are replaced at the same time. A checkout, or three o'clock, triggers all of them, and
+ * a machine that starts hundreds of programs at once cannot serve.
  */
 const APPS_AT_ONCE = 8;
 
 /** @typedef {'watch' | 'cron' | 'memory'} Trigger */
 
 /**
- * What a trigger asks for.
+ * The reload that a trigger asks for.
  * @typedef {object} Due
  * @property {Trigger} trigger
  * @property {string} by  Trigger and reason: "watch: src/a.js changed".
- * @property {(app: DesiredApp) => number[]} choose  The slots, as things stand when its turn comes.
+ * @property {(app: DesiredApp) => number[]} choose  Picks the slots when its turn comes.
  */
 
 /**
- * @typedef {{ atMs: number, by: string, problem: string | null }} LastTurn  `problem`: why it did
- *   not come about.
+ * @typedef {{ atMs: number, by: string, problem: string | null }} LastTurn  `problem`: why it
+ *   failed.
  */
 
 /**
- * Replaces each app one reload at a time, and a few apps: what becomes due meanwhile is done once
- * afterwards, however often it was.
+ * Replaces each app in one reload at a time, and a few apps at once. Requests that come during a
+ * reload lead to one more reload.
  * @typedef {object} ReloadQueue
  * @property {(name: string, due: Due) => void} enqueue
  * @property {(name: string) => boolean} isBusy
  * @property {(name: string) => LastTurn | null} last
- * @property {(isListed: (name: string) => boolean) => void} forget  What is known of the others.
+ * @property {(isListed: (name: string) => boolean) => void} forget  Drops the records of apps that
+ *   are not listed.
  */
 
 /**
  * @param {object} o
- * @param {(name: string, due: Due) => Promise<boolean>} o.reload  Resolves when it has come about;
+ * @param {(name: string, due: Due) => Promise<boolean>} o.reload  Resolves when it is complete;
  *   false: there was nothing to do.
  * @param {() => number} o.nowMs
  * @param {ManagerLog} o.managerLog
@@ -60,7 +61,7 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
       underWay += 1;
       return null;
     }
-    // Memory does not wait for files or the clock.
+    // The memory limit goes before files and cron.
     return new Promise((resolve) => void (trigger === 'memory' ? queue.unshift(resolve) : queue.push(resolve)));
   }
 
@@ -105,7 +106,7 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
   return {
     enqueue(name, due) {
       if (busy.has(name)) pending.set(name, both(pending.get(name), due));
-      else void begin(name, due); // Never rejects: take() keeps what went wrong.
+      else void begin(name, due); // Never rejects: take() records errors.
     },
     isBusy: (name) => busy.has(name),
     last: (name) => lasts.get(name) ?? null,
@@ -116,7 +117,7 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
 }
 
 /**
- * One reload does for both.
+ * One reload serves both requests.
  * @param {Due | undefined} one
  * @param {Due} other
  * @returns {Due}

@@ -1,6 +1,6 @@
-// Knows: reloads that no user asked for: watched files, cron, the memory limit.
-// Must not: replace a process by another way than beginReload().
-// Start at: createTriggers(), then reload-queue.js; watch.js, cron.js, memory-limit.js.
+// Knows: reloads that no user asked for: watched files, cron, the memory limit. Must not: replace a
+// process in any way except beginReload(). Start at: createTriggers(), then reload-queue.js;
+// watch.js, cron.js, memory-limit.js.
 import { randomUUID } from 'node:crypto';
 import { isWatched } from '../../../lib/shared/spec/triggers.js';
 import { beginReload } from '../requests/reload.js';
@@ -23,7 +23,7 @@ import { createWatches } from './watch.js';
 
 /**
  * What the triggers touch the machine with.
- * @typedef {object} TriggerInputs
+ * @typedef {object} TriggerInputs  Access to the machine for the triggers.
  * @property {OpenWatcher} openWatcher
  * @property {Identify} [identify]
  * @property {NextRun} [nextRun]
@@ -32,15 +32,15 @@ import { createWatches } from './watch.js';
  */
 
 /**
- * Replaces apps when their files change, by the clock, and when they take too much memory.
+ * Reloads apps when their files change, by cron, and when they exceed their memory limit.
  * @typedef {object} Triggers
- * @property {() => void} sync  To be called whenever what is wanted may have changed. Costs nothing
- *   when it has not.
+ * @property {() => void} sync  To be called whenever the desired state may have changed. Costs
+ *   nothing if it has not.
  * @property {(name: string, id: number) => SlotTriggers} describe
  * @property {() => void} close
  */
 
-/** A reason is a part of a death and of a table, so it has a bound and one line. */
+/** A reason appears in death records and tables, so its length is limited and it has one line. */
 const REASON_MAX = 200;
 
 /**
@@ -101,14 +101,14 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
   }
 
   /**
-   * Whoever began a reload of the app, and waits for it, gets the one that was asked for.
+   * Waits for a reload that is in progress, because its client must get the reload it asked for.
    * @param {string} name
    */
   async function rolloutOver(name) {
     const app = findApp(control.registry.desired, name);
     if (!app?.rollout.isGuarded) return;
     const up = app.slots.filter((slot) => slot.want === 'up').map(({ id, generation }) => ({ id, generation }));
-    // How it ended is told to those who asked for it.
+    // Its client gets the outcome.
     await control.waitFor({ token: '', method: 'reload', up, gone: [], about: [] }).catch(() => {});
   }
 
@@ -175,8 +175,7 @@ function wanted({ slots }) {
 }
 
 /**
- * What was stopped stays stopped. What has ended by itself is a job that is done until its next
- * time.
+ * A stopped slot stays stopped. A program that has finished is a job that waits for its next time.
  * @param {DesiredApp} app
  */
 function wantedOrDone({ slots }) {

@@ -15,14 +15,14 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
  * @typedef {{
  *   (glob: string, options?: object): (text: string) => boolean,
  *   scan: (glob: string) => { base: string, isGlob: boolean },
- * }} Globs
+ * }} Globs  From picomatch.
  */
 
 /**
- * What of the file system an app's watching is about.
+ * The part of the file system that an app watches.
  * @typedef {object} WatchScope
  * @property {string[]} roots  Absolute.
- * @property {string[]} ownFiles  Those of the app that lie in what is watched.
+ * @property {string[]} ownFiles  Files of the app within the watched paths.
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
  * @property {(path: string) => string} nameOf  For people.
  */
@@ -31,9 +31,8 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
  * @param {WatchOptions} wishes
  * @param {object} o
  * @param {Globs} o.globs
- * @param {string[]} o.ownFolders  Of the manager: nothing in them counts.
- * @param {string[]} o.ownFiles  What the app's output and its pid are written to, with what is
- *   rotated away from them.
+ * @param {string[]} o.ownFolders  Of the manager: changes in them do not count.
+ * @param {string[]} o.ownFiles  The app's log files and pid file, including rotated segments.
  * @returns {WatchScope}
  */
 export function watchScope(
@@ -81,7 +80,7 @@ export function watchScope(
 }
 
 /**
- * A path, or a glob: the folder it begins with is watched then, and its files are looked at.
+ * Reads a path, or a glob: then the folder it begins with is watched, and its files are matched.
  * @param {string} text
  * @param {string} cwd
  * @param {Globs} globs
@@ -98,7 +97,7 @@ function entryOf(text, cwd, globs) {
  * @param {WatchPattern} pattern
  * @param {string} cwd
  * @param {Globs} globs
- * @returns {(path: string, below: string) => boolean}  `below`: from what is watched.
+ * @returns {(path: string, below: string) => boolean}  `below`: relative to the watched path.
  */
 function matcherOf(pattern, cwd, globs) {
   if (pattern.kind === 'regex') return (path) => pattern.regex.test(isIn(path, cwd) ? `/${relative(cwd, path)}` : path);
@@ -130,8 +129,8 @@ function ownership(folders, files) {
 }
 
 /**
- * @param {unknown} given  `ignored` of chokidar: one or several; what is no text cannot come from a
- *   file.
+ * @param {unknown} given  `ignored` of chokidar: one or several; a value that is not a text cannot
+ *   come from a file.
  */
 function textsOf(given) {
   return (Array.isArray(given) ? given : [given]).filter((one) => typeof one === 'string');

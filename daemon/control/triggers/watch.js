@@ -13,10 +13,9 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
 /** @import { OpenWatcher, WatcherOptions } from './watcher.js' */
 
 /**
- * The watching of all apps.
+ * Watches files for all apps.
  * @typedef {object} Watches
- * @property {(apps: DesiredApp[]) => void} sync  Those to watch for from now on; the others are not
- *   any more.
+ * @property {(apps: DesiredApp[]) => void} sync  The apps to watch for from now on.
  * @property {(name: string) => WatchShown | null} describe
  * @property {() => void} close
  */
@@ -42,7 +41,8 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
     try {
       return open(app);
     } catch (error) {
-      // It must not take along what else follows from a change: the home could never be used again.
+      // This error must not stop other effects of the change, or the home could never be used
+      // again.
       const { message } = /** @type {Error} */ (error);
       parts.managerLog('watch-failed', { app: app.spec.name, message });
       return { paths: () => app.spec.watch, isReady: () => false, problem: () => message, close() {} };
@@ -95,7 +95,7 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
 }
 
 /**
- * When it changes, what is watched does.
+ * The key of an app's watching. If it changes, watching starts again.
  * @param {DesiredApp} app
  */
 function keyOf({ spec, slots }) {
@@ -117,7 +117,7 @@ function keyOf({ spec, slots }) {
 }
 
 /**
- * Whoever has the same sees the same changes.
+ * Apps with the same key share a watcher.
  * @param {DesiredApp['spec']} spec
  * @param {WatchScope} scope
  * @param {WatcherOptions} o
@@ -127,7 +127,7 @@ function sameFor({ cwd, watch, ignoreWatch, watchExtensions, watchOptions }, { o
 }
 
 /**
- * Where an app runs in the home itself, what the manager writes there is told apart by its name.
+ * If an app runs in the home itself, the manager's files are recognised by name.
  * @param {ApiContext['paths']} paths
  */
 function homeFiles({ home: _, ...others }) {
@@ -135,8 +135,8 @@ function homeFiles({ home: _, ...others }) {
 }
 
 /**
- * `restart --watch`: what is watched is not any more, and the other way round. Of an app that has
- * never watched anything it is where it runs.
+ * `restart --watch`: switches watching off or on. If an app has never watched a path, it watches
+ * its working directory.
  * @param {AppSpec} spec
  * @returns {AppSpec}
  */
@@ -154,8 +154,8 @@ export function stopWatching(spec) {
 }
 
 /**
- * Whoever says what to watch wants it watched.
- * @param {Partial<AppSpec>} fields  That are set.
+ * Switches watching on for an app that gets paths to watch.
+ * @param {Partial<AppSpec>} fields  The new ones.
  */
 export function switchWatching(fields) {
   return fields.watch === undefined || fields.watchOff !== undefined ? fields : { ...fields, watchOff: false };

@@ -6,20 +6,20 @@ import { join } from 'node:path';
 
 /**
  * @typedef {object} WatcherOptions
- * @property {string[]} roots  Paths that are there.
- * @property {(string | null)[]} identities  What each of them leads to now.
+ * @property {string[]} roots  Existing paths.
+ * @property {(string | null)[]} identities  The present identity of each of them.
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
  * @property {Record<string, unknown>} options  Of chokidar, as the user gave them.
  * @property {(path: string) => void} onChange
- * @property {() => void} onStir  The system has said something of what is watched; whether it is a
- *   change is still being looked into.
- * @property {() => void} onReady  Everything has been found; changes are seen from now on.
- * @property {(error: NodeJS.ErrnoException) => void} onError  It goes on with what it can.
+ * @property {() => void} onStir  The system has reported something about a watched path; chokidar
+ *   still checks whether it is a change.
+ * @property {() => void} onReady  All files have been found; changes are noticed from now on.
+ * @property {(error: NodeJS.ErrnoException) => void} onError  Watching goes on where it can.
  */
 
 /** @typedef {(o: WatcherOptions) => { close: () => void }} OpenWatcher */
 
-/** What the user may decide; the rest would break what is promised. */
+/** Options that users may set; others would break what nclust promises. */
 const ALLOWED = [
   'usePolling',
   'interval',
@@ -33,7 +33,7 @@ const ALLOWED = [
 ];
 
 /**
- * Watches by chokidar, which is loaded when the first app asks for it: most homes never do.
+ * Watches with chokidar, which is loaded on demand, because most homes do not watch.
  * @type {OpenWatcher}
  */
 export function openWatcher({ roots, isIgnored, options, onChange, onStir, onReady, onError }) {
@@ -54,7 +54,7 @@ export function openWatcher({ roots, isIgnored, options, onChange, onStir, onRea
   });
   watcher.on('ready', onReady);
   watcher.on('error', (error) => onError(/** @type {NodeJS.ErrnoException} */ (error)));
-  // Nothing follows from a failure to let go of what is watched.
+  // A failed close() has no consequences.
   return { close: () => void watcher.close().catch(onError) };
 }
 
@@ -67,11 +67,11 @@ export function loadGlobs() {
 /** @typedef {{ members: Set<WatcherOptions>, isReady: boolean, close: () => void }} Shared */
 
 /**
- * Apps that watch the same share a watcher: 200 of them over one folder of 400 files took 600 MB,
- * and held up control for ten seconds.
+ * Lets apps that watch the same paths share a watcher: 200 of them over one folder of 400 files
+ * took 600 MB, and blocked control for ten seconds.
  * @param {OpenWatcher} openWatcher
- * @returns {(key: string, o: WatcherOptions) => { close: () => void }}  Whoever gives the same key
- *   wants the same. Throws what the watcher does.
+ * @returns {(key: string, o: WatcherOptions) => { close: () => void }}  Callers with the same key
+ *   want the same options. Throws errors of the watcher.
  */
 export function createSharedWatchers(openWatcher) {
   /** @type {Map<string, Shared>} */
@@ -94,7 +94,7 @@ export function createSharedWatchers(openWatcher) {
         members.forEach((one) => one.onReady());
       },
       onError(error) {
-        // Who tries again gets another one.
+        // The next attempt gets another watcher.
         if (open.get(key) === shared) open.delete(key);
         members.forEach((one) => one.onError(error));
       },

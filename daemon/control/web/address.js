@@ -1,4 +1,4 @@
-// Where the dashboard may listen, and by which names a request may call it.
+// The addresses that the dashboard may listen on, and the names that a request may use for it.
 
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -47,7 +47,7 @@ export function isTooFar(address, allowRemote) {
 }
 
 /**
- * A server that listens everywhere is reached by one of its addresses.
+ * Returns an address that reaches a server that listens on all addresses.
  * @param {string} host
  */
 export function reachableHost(host) {
@@ -97,9 +97,9 @@ export function reasonOf(error) {
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::']);
 
 /**
- * Whether a request calls us by a name of ours. A page of somebody else may have a name of its own
- * lead to this address ("DNS rebinding"), and would then be of the same origin. Any port will do: a
- * tunnel may have another one.
+ * Whether a request uses one of our names. A foreign web page could point its own name at this
+ * address ("DNS rebinding") and would then be of the same origin. Any port is accepted, because a
+ * tunnel may use another one.
  * @param {string | undefined} host  The header.
  * @param {WebAddress} address  Where we listen.
  * @returns {host is string}
@@ -114,7 +114,7 @@ export function isOurName(host, address) {
 }
 
 /**
- * Browsers say which page opens a WebSocket; only ours may.
+ * Browsers send the origin of the page that opens a WebSocket. Only our own page may.
  * @param {IncomingHttpHeaders} headers
  */
 export function isOurPage({ host, origin }) {

@@ -19,12 +19,12 @@ import { webError, isServedAt, isTooFar, reachableHost, readListen, reasonOf, re
 /** @import { Settings } from '../settings.js' */
 /** @import { Dashboard } from './server.js' */
 
-/** Ports that are tried one after the other when nobody has asked for one. */
+/** Ports that are tried in turn if the user did not name one. */
 const PORTS_TRIED = 20;
 
 /**
  * What is asked of it; what is left out stays as it is.
- * @typedef {object} WebOptions
+ * @typedef {object} WebOptions  Options that are left out stay as they are.
  * @property {string} [listen]
  * @property {boolean} [mayAct]
  * @property {boolean} [allowRemote]
@@ -32,7 +32,7 @@ const PORTS_TRIED = 20;
  */
 
 /**
- * @typedef {object} WebState  `url` has the token in it.
+ * @typedef {object} WebState  `url` contains the token.
  * @property {true} isOn
  * @property {string} url
  * @property {string} host
@@ -43,17 +43,18 @@ const PORTS_TRIED = 20;
  */
 
 /**
- * The dashboard, where the settings say so. Without that nothing of it is even loaded.
+ * The dashboard, if the settings ask for it. Otherwise none of this code is loaded.
  * @typedef {object} Web
- * @property {(slot: WebOptions) => Promise<WebState>} begin  In the settings when it resolves. Rejects
- *   with ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE; then what was
- *   served is served.
- * @property {() => Promise<{ wasOn: boolean }>} end  Nobody gets in with the old token any more.
- * @property {() => Promise<void>} sync  Does what the settings say. Never rejects.
- * @property {() => Promise<Unserved | null>} syncNow  The same after what is under way; null: it is
- *   served, or is not to be. Never rejects.
- * @property {() => string[]} notices  For people: what does not work.
- * @property {() => Promise<void>} close  Leaves the settings alone.
+ * @property {(slot: WebOptions) => Promise<WebState>} begin  In the settings when it resolves.
+ *   Rejects with ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE; then the
+ *   dashboard is unchanged.
+ * @property {() => Promise<{ wasOn: boolean }>} end  The old token becomes invalid.
+ * @property {() => Promise<void>} sync  Starts or stops the dashboard as the settings say. Never
+ *   rejects.
+ * @property {() => Promise<Unserved | null>} syncNow  The same after changes in progress. Null: it
+ *   is served, or the settings switch it off. Never rejects.
+ * @property {() => string[]} notices  Faults, for people.
+ * @property {() => Promise<void>} close  Does not change the settings.
  */
 
 /**
@@ -70,20 +71,20 @@ const PORTS_TRIED = 20;
 export function createWeb({ settings, tokenFile, context: context, onTick, clock, managerLog, folder }) {
   /** @type {{ dashboard: Dashboard, token: string, mayAct: boolean } | null} */
   let open = null;
-  /** Why its address could not be had. @type {string | null} */
+  /** Why it could not listen. @type {string | null} */
   let problem = null;
   let isSyncing = false;
   /** @type {Promise<unknown>} */
   let last = Promise.resolve();
 
   /**
-   * One change after the other.
+   * Runs one change after the other.
    * @template T
    * @param {() => Promise<T>} work
    */
   function inTurn(work) {
     const done = last.then(work);
-    last = done.catch(() => {}); // Who asked is told.
+    last = done.catch(() => {}); // The caller gets the error.
     return done;
   }
 
@@ -106,7 +107,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     return { dashboard, token, mayAct: settings.web().mayAct };
   }
 
-  /** @param {WebAddress | null} wanted  Null: where it is free. */
+  /** @param {WebAddress | null} wanted  Null: on any free port. */
   async function serveSomewhere(wanted) {
     const ports = wanted ? [wanted.port] : Array.from({ length: PORTS_TRIED }, (_, at) => WEB_PORT + at);
     const host = wanted?.host ?? WEB_HOST;
@@ -137,12 +138,12 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     if (isRemote && !(allowRemote ?? wasRemote)) throw remoteAddressError(wanted);
     let takenPorts = /** @type {number[]} */ ([]);
     if (!open || (wanted && !isServedAt(open.dashboard.address, wanted))) {
-      // The same port of another address may be ours. Should the new one fail, the next sync opens
-      // the old one.
+      // The same port of another address may be ours. If the new one fails, the next sync opens the
+      // old one again.
       if (open && wanted?.port === open.dashboard.address.port) await shut();
       const next = await serveSomewhere(wanted);
       takenPorts = next.takenPorts;
-      // Written before the old one is closed: should that fail, nothing has changed.
+      // Written before the old one is closed: if the write fails, nothing has changed.
       try {
         if (allowRemote !== undefined) settings.set('web.allow_remote', String(allowRemote));
         settings.set('web.listen', writeWebAddress(next.dashboard.address));
@@ -169,7 +170,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
   }
 
   /**
-   * Pages were told whether they may act.
+   * Tells pages again whether they may act.
    * @param {NonNullable<typeof open>} served
    */
   function keepUp(served) {
@@ -197,7 +198,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     if (open && isServedAt(open.dashboard.address, listen)) return keepUp(open);
     await shut();
     if (isTooFar(listen, allowRemote)) {
-      problem = null; // The notices say so while the settings do.
+      problem = null; // As long as the settings are wrong, the notices report it.
       return undefined;
     }
     try {

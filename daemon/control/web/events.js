@@ -8,7 +8,7 @@ import { flag, optional, readParams, text, wholeUpTo, withDefault } from '../api
 const LINES = 200;
 const LINES_MAX = 1_000;
 
-/** Of the end of the log, in bytes: some 5,000 entries, which take 10 ms. */
+/** Bytes at the end of the log that are read: about 5,000 entries, in 10 ms. */
 const READ_BYTES = 1024 * 1024;
 
 const SHAPE = {
@@ -21,10 +21,7 @@ const SHAPE = {
 
 let lastSubscription = 0;
 
-/**
- * What has happened, and what happens, as "nclust events" reads it from the disk.
- * @type {MethodBody}
- */
+/** Sends past and new events, which "nclust events" reads from the disk. @type {MethodBody} */
 export function eventLog({ parts, paths }, params, client) {
   const { app, id, lines, follow, subscription = `log-${++lastSubscription}` } = readParams(SHAPE, params);
   const isMeant = isAbout(app, id);
@@ -38,8 +35,7 @@ export function eventLog({ parts, paths }, params, client) {
 }
 
 /**
- * What concerns the whole app concerns each of its slots, and what happens to the manager
- * everybody.
+ * An event of a whole app is about each of its slots, and an event of the manager is about all.
  * @param {string | undefined} app
  * @param {number | undefined} id
  * @returns {(event: LoggedEvent) => boolean}

@@ -8,10 +8,13 @@ import { eventLog } from './events.js';
 /** @import { ApiContext } from '../api/methods.js' */
 /** @import { Control } from '../control.js' */
 
-/** Who asks, in the log of events. */
+/** The name of the client in the event log. */
 const WHO = 'the web dashboard';
 
-/** What any page may ask, and the parameters that count. @type {Record<string, string[]>} */
+/**
+ * Requests that each page may send, with the parameters that count.
+ * @type {Record<string, string[]>}
+ */
 const READINGS = {
   hello: [],
   list: ['targets', 'brief', 'detail'],
@@ -25,7 +28,7 @@ const READINGS = {
 const CHANGE = ['targets', 'wait', 'progress', 'token'];
 
 /**
- * What else where actions are allowed. No parameter can bring a program or a variable of its own.
+ * Further requests if actions are allowed. No parameter can contain a program or a variable.
  * @type {Record<string, string[]>}
  */
 const ACTIONS = {
@@ -37,26 +40,26 @@ const ACTIONS = {
   reset: ['targets'],
 };
 
-/** The page names one. Each is looked for in the whole list, and for each log line that comes. */
+/** A page names one. Each is searched in the whole list, and for each log line. */
 const TARGETS_MAX = 10;
 
-/** As the command line takes them. */
+/** The same form as on the command line. */
 const PATTERN = /^\/.+\/[imsu]*$/;
 
-/** The page has four. Each costs something in every second, whether somebody looks or not. */
+/** A page has four. Each costs CPU every second. */
 const SUBSCRIPTIONS_MAX = 32;
 
-/** Of a request. The last 200 are written with every change of the list. */
+/** Limit of a request's token. The last 200 are written with every change of the list. */
 const TOKEN_MAX_CHARS = 200;
 
-/** What a page cannot choose. @type {Record<string, object>} */
+/** Parameters that a page cannot choose. @type {Record<string, object>} */
 const FIXED = { events: { types: ['process:event'] } };
 
 /**
- * The methods of control for pages: some of them, and without what nobody has to see.
+ * Restricts control's methods for pages, and removes secrets from the answers.
  * @param {ApiContext} context
  * @param {() => boolean} mayAct
- * @returns {Answer}  Rejects with ERR_NCLUST_WEB_REFUSED for what is not allowed.
+ * @returns {Answer}  Rejects with ERR_NCLUST_WEB_REFUSED for requests that are not allowed.
  */
 export function createPageAnswer(context, mayAct) {
   const own = { ...context, control: askedBy(context.control, WHO) };
@@ -81,8 +84,8 @@ export function createPageAnswer(context, mayAct) {
 }
 
 /**
- * Regular expressions have no end that anybody can foresee, and one would hold up all of control:
- * pages name what they mean.
+ * Refuses regular expressions, because one can run for an unlimited time and would block control.
+ * Pages use names.
  * @param {ApiContext} context
  * @param {unknown[]} targets
  */
@@ -103,9 +106,9 @@ function checkRoom(count) {
 }
 
 /**
- * Of many that were asked for at once each has found room.
+ * Ends subscriptions above the limit. Requests sent at the same time may all have passed the check.
  * @param {Client} client
- * @param {string} [name]  What was begun.
+ * @param {string} [name]  The new subscription.
  */
 function endSurplus({ subscriptions }, name) {
   if (
@@ -144,8 +147,7 @@ function parametersOf(method, mayAct) {
 }
 
 /**
- * The same control for somebody else: what is changed through it is put down to them, in events and
- * in records of deaths.
+ * Wraps control so that events and death records name another client.
  * @param {Control} control
  * @param {string} who
  */
@@ -163,7 +165,7 @@ function askedBy(control, who) {
         },
       };
     });
-  // Private fields are those of the object itself.
+  // Private fields work only on the object itself.
   return new Proxy(control, {
     get(target, key) {
       if (key === 'mutate') return mutate;
@@ -173,7 +175,7 @@ function askedBy(control, who) {
   });
 }
 
-/** What of a spec a page is told. Whatever is added to specs is not told before it stands here. */
+/** Fields of a spec that pages get. A new field must be added here first. */
 const SPEC_FIELDS = [
   'kind',
   'instances',
@@ -196,7 +198,7 @@ const SPEC_FIELDS = [
 ];
 
 /**
- * An answer without variables, secrets, and places that may hold a password.
+ * Removes variables, secrets, and fields that may contain a password from an answer.
  * @template T
  * @param {T} answer
  */

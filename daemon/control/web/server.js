@@ -14,17 +14,17 @@ import { createPages } from './sockets.js';
 /** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Pages } from './sockets.js' */
 
-/** Twice as many as pages. A stranger can keep control busy for 0.1 s with each of them. */
+/** Twice as many as pages. Each of them can keep control busy for 0.1 s. */
 const CONNECTIONS_MAX = 128;
 const REQUEST_MS = 5_000;
 const KEEP_ALIVE_MS = 30_000;
 
-/** Who reads nothing of an answer for so long has no connection any more, in ms. */
+/** A client that reads nothing for this long loses its connection, in ms. */
 const STALLED_MS = 30_000;
 
 /**
  * @typedef {object} Dashboard
- * @property {WebAddress} address  With the port that it has.
+ * @property {WebAddress} address  With the actual port.
  * @property {Pages['changeToken']} changeToken
  * @property {() => void} sendAway
  * @property {() => Promise<void>} close  Idempotent.
@@ -41,7 +41,7 @@ const STALLED_MS = 30_000;
  * Serves the page and its WebSocket.
  * @param {WebAddress} wanted
  * @param {Parameters<typeof createPages>[0] & DashboardOptions} o
- * @returns {Promise<Dashboard>}  Rejects with what the system says.
+ * @returns {Promise<Dashboard>}  Rejects with errors of the system.
  */
 export async function serveDashboard(wanted, { folder, onFault, stalledMs = STALLED_MS, ...o }) {
   const files = readPageFiles(folder);
@@ -77,7 +77,7 @@ export async function serveDashboard(wanted, { folder, onFault, stalledMs = STAL
     server.once('error', reject);
     server.listen({ host: wanted.host, port: wanted.port, exclusive: true }, () => resolve(undefined));
   });
-  server.on('error', () => {}); // Of a single connection that could not be accepted.
+  server.on('error', () => {}); // A single connection could not be accepted.
   const address = { host: wanted.host, port: /** @type {AddressInfo} */ (server.address()).port };
   /** @type {Promise<void> | null} */
   let closed = null;
@@ -108,7 +108,7 @@ function upgrade(request, socket, head, { pages, address }) {
   if (request.url !== '/socket') return refuse(socket, '404 Not Found');
   if (!isOurPage(request.headers)) return refuse(socket, '403 Forbidden');
   if (pages.isFull()) return refuse(socket, '503 Service Unavailable');
-  // A laptop that was closed says nothing any more.
+  // Finds clients that vanished, such as a closed laptop.
   /** @type {Socket} */ (socket).setKeepAlive(true, KEEP_ALIVE_MS);
   return pages.take(request, socket, head);
 }
@@ -118,14 +118,14 @@ function upgrade(request, socket, head, { pages, address }) {
  * @param {string} status
  */
 function refuse(socket, status) {
-  // Who never closes its side would keep the connection, and one of the few there are.
+  // A client that never closes its side would occupy one of few connections.
   socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   socket.resume();
 }
 
 /**
- * Answers with a file of the table, and with nothing else.
+ * Answers only with files of the table.
  * @param {IncomingMessage} request
  * @param {ServerResponse} response
  * @param {{ files: Map<string, PageFile>, address: WebAddress }} o
@@ -162,9 +162,9 @@ function respondRefuse(response, status, text, more = {}) {
 }
 
 /**
- * The page loads what is its own, speaks to whom it came from, and is in nobody's frame.
- * @param {string | null} host  Of browsers for which 'self' is no WebSocket. Checked before: it is
- *   written into a header.
+ * The page may load only its own files, connect only to its origin, and not be framed.
+ * @param {string | null} host  For browsers in which 'self' does not include a WebSocket. It is
+ *   checked before, because it becomes part of a header.
  */
 function protection(host) {
   const connect = host === null ? "'none'" : `'self' ws://${host}`;
@@ -181,7 +181,7 @@ function protection(host) {
 
 /**
  * What a browser is told about a file.
- * @typedef {{ type: string, bytes: Buffer, etag: string }} PageFile
+ * @typedef {{ type: string, bytes: Buffer, etag: string }} PageFile  The response for a file.
  */
 
 const PAGE_FOLDER = fileURLToPath(new URL('./page', import.meta.url));
@@ -196,9 +196,9 @@ const TYPES = {
 };
 
 /**
- * What the command line and the page say in the same words: files of ours without imports of the
- * system, by the path they have in the installation. A module of the page imports them as if it lay
- * on the disk; a browser goes no higher than "/".
+ * Modules that command line and page share: files of ours without imports of the system, by their
+ * path in the installation. A module of the page imports them by relative paths, as on the disk; a
+ * browser does not go above "/".
  */
 const SHARED = [
   'lib/render/death.js',
@@ -213,15 +213,14 @@ const SHARED = [
 
 const ROOT = new URL('../../../', import.meta.url);
 
-/** Of the package that draws the charts. @type {Record<string, string>} */
+/** Files of the package that draws the charts. @type {Record<string, string>} */
 const OF_PACKAGES = { '/uplot.js': 'uplot/dist/uPlot.esm.js', '/uplot.css': 'uplot/dist/uPlot.min.css' };
 
 /**
- * Everything there is, by the path it is asked for with: what is not in this table is not served,
- * whatever is asked. It is read once, so that an update of the installation cannot mix two versions
- * of the page.
+ * All files by the path of their request; other paths are not served. They are read once, so that
+ * an update of the installation cannot mix two versions of the page.
  * @param {string} [folder]
- * @returns {Map<string, PageFile>}  Throws what the file system says.
+ * @returns {Map<string, PageFile>}  Throws errors of the file system.
  */
 export function readPageFiles(folder = PAGE_FOLDER) {
   const { resolve } = createRequire(import.meta.url);

@@ -15,18 +15,17 @@ const MESSAGE_MAX_BYTES = 64 * 1024;
 const PAGES_MAX = 64;
 const STRANGERS_MAX = 20;
 
-/** How long a page has to say goodbye, in ms. */
+/** Time for a page to close, in ms. */
 const FAREWELL_MS = 1_000;
 
 /**
- * The open pages. Nobody is answered before the right token has come.
+ * The open pages. A page gets no answer before it has sent the right token.
  * @typedef {object} Pages
- * @property {() => boolean} isFull  Whether nobody else is let in just now.
+ * @property {() => boolean} isFull  Whether more pages are refused at the moment.
  * @property {(request: IncomingMessage, socket: Duplex, head: Buffer) => void} take
- * @property {(isRight: (given: unknown) => boolean) => void} changeToken  For those that come from
- *   now on.
- * @property {() => void} sendAway  All: what they were told does not hold any more. They come
- *   again.
+ * @property {(isRight: (given: unknown) => boolean) => void} changeToken  For new connections.
+ * @property {() => void} sendAway  Closes all connections, because their permissions have changed.
+ *   The pages connect again.
  * @property {() => void} close  At once.
  */
 
@@ -34,7 +33,7 @@ const FAREWELL_MS = 1_000;
  * @param {object} o
  * @param {ApiContext} o.context
  * @param {Clock} o.clock
- * @param {(given: unknown) => boolean} o.isRight  The token.
+ * @param {(given: unknown) => boolean} o.isRight  Checks the token.
  * @param {() => boolean} o.mayAct
  * @returns {Pages}
  */
@@ -59,7 +58,7 @@ export function createPages({ context: context, clock, isRight: isRightNow, mayA
       strangers.delete(ws);
       pages.delete(ws);
     });
-    ws.on('error', () => ws.terminate()); // It has broken the protocol, and was told so.
+    ws.on('error', () => ws.terminate()); // It broke the protocol, and has got a close code.
     askForToken(ws, {
       isRight: (given) => isRight(given),
       clock,
@@ -94,7 +93,7 @@ export function createPages({ context: context, clock, isRight: isRightNow, mayA
    * @param {string} reason
    */
   function dismiss(ws, code, reason) {
-    ws.removeAllListeners('message'); // Nothing it asks from now on is done.
+    ws.removeAllListeners('message'); // Later requests of it are ignored.
     ws.close(code, reason);
     const cancel = clock.after(FAREWELL_MS, () => ws.terminate());
     ws.once('close', cancel);
@@ -115,13 +114,13 @@ export function createPages({ context: context, clock, isRight: isRightNow, mayA
   };
 }
 
-/** What a browser is told whose connection we end: come again. */
+/** The close code for a connection that we end: connect again. */
 const COME_AGAIN = 1012;
 const NO_TEXT = 1003;
 
 /**
- * A WebSocket as the stream of lines that a client of the socket is: what is known there of slow
- * readers counts here, too. Each message is a line, both ways.
+ * Presents a WebSocket as the stream of lines that socket clients use, so that the same rules for
+ * slow readers apply. Each message is a line, both ways.
  * @param {WebSocket} ws
  */
 function pageStream(ws) {
@@ -131,7 +130,7 @@ function pageStream(ws) {
       ws.resume();
     },
     write(line, _encoding, done) {
-      // Done when the system has taken it: until then it counts as waiting.
+      // Done when the system has accepted it: until then it counts as waiting.
       if (ws.readyState === ws.OPEN) ws.send(String(line), done);
       else done();
     },
@@ -146,7 +145,7 @@ function pageStream(ws) {
   });
   ws.on('message', (data, isBinary) => {
     if (isBinary) return ws.close(NO_TEXT);
-    // In JSON a line can only end between two words.
+    // In JSON, line ends occur only between tokens.
     const line = `${String(data).replace(/[\r\n]+/g, ' ')}\n`;
     if (!stream.push(line)) ws.pause();
     return undefined;
@@ -155,23 +154,22 @@ function pageStream(ws) {
   return stream;
 }
 
-/** How long somebody has for it, in ms. */
+/** Time for a page to send the token, in ms. */
 const TOKEN_MS = 5_000;
 
-/** What a browser is told that has not the right token. */
+/** The close code for a wrong token. */
 const NOT_AUTHENTICATED = 4401;
 
 /**
- * Waits for the first message of a connection, which has to hold the token. Until then nothing else
- * is answered.
+ * Waits for the first message of a connection, which must contain the token. Other messages get no
+ * answer.
  * @param {WebSocket} ws
  * @param {object} o
  * @param {(given: unknown) => boolean} o.isRight
  * @param {Clock} o.clock
  * @param {(id: string | number) => void} o.onRight  With the id of the request, which is not
  *   answered yet.
- * @param {() => void} o.onWrong  There was no token in time, or another one. Not called when it has
- *   left by itself.
+ * @param {() => void} o.onWrong  The token was wrong or late. Not called if the client has left.
  */
 function askForToken(ws, { isRight, clock, onRight, onWrong }) {
   const cancel = clock.after(TOKEN_MS, () => {

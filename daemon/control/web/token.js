@@ -2,22 +2,22 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { replaceFile } from '../../../lib/shared/host/replace-file.js';
 
-/** 256 bits: nobody guesses it, however often they try. */
+/** 256 bits cannot be guessed. */
 const TOKEN_BYTES = 32;
 const SHAPE = /^[\w-]{43}$/;
 
 /**
  * @param {string} file
- * @returns {string}  The one that is kept, or a new one where none is. Throws what the file system
- *   says.
+ * @returns {string}  The stored token, or a new one if there is none. Throws errors of the file
+ *   system.
  */
 export function loadToken(file) {
   return readToken(file) ?? newToken(file);
 }
 
 /**
- * @param {string} file  Replaced atomically. Mode 0600 from its first instant.
- * @returns {string}  Throws what the file system says.
+ * @param {string} file  Replaced atomically. Mode 0600 from the start.
+ * @returns {string}  Throws errors of the file system.
  */
 export function newToken(file) {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
@@ -26,7 +26,7 @@ export function newToken(file) {
 }
 
 /**
- * Takes as long whatever is given.
+ * Compares in constant time.
  * @param {string} token
  * @returns {(given: unknown) => boolean}
  */

@@ -8,7 +8,7 @@ import { groupByApp } from './rows.js';
 /** @typedef {'reload' | 'restart' | 'start' | 'stop' | 'more' | 'fewer'} ActionName */
 
 /**
- * Something that can be asked of the manager, in words.
+ * A request to the manager, in words.
  * @typedef {object} Action
  * @property {ActionName} name
  * @property {string} verb  Of the button.
@@ -16,16 +16,16 @@ import { groupByApp } from './rows.js';
  * @property {string} effect  What will happen.
  * @property {string} doing
  * @property {string} done
- * @property {boolean} isHarsh  It takes something away.
+ * @property {boolean} isHarsh  It stops or removes something.
  * @property {{ method: string, params: object }} request
  */
 
 /**
- * What can be done with an app, or with one instance of it.
+ * Returns the possible actions for an app, or for one of its instances.
  * @param {Pick<MetricsSample, 'apps' | 'workers'>} sample
  * @param {Place} place
- * @returns {{ actions: Action[], why: string | null }}  `why`: in words, when there is nothing
- *   although one might expect it.
+ * @returns {{ actions: Action[], why: string | null }}  `why`: the reason for missing actions, in
+ *   words.
  */
 export function actionsFor(sample, { app: name, worker: id }) {
   const worker = id === undefined ? null : (sample.workers.find((one) => one.id === id) ?? null);
@@ -33,7 +33,7 @@ export function actionsFor(sample, { app: name, worker: id }) {
   if (!app || (id !== undefined && !worker)) return { actions: [], why: null };
   const workers = worker ? [worker] : (groupByApp(sample.workers).get(app.name) ?? []);
   const target = worker && workers.length < app.workers ? String(worker.id) : app.name;
-  // A name comes before an id in the manager's eyes.
+  // The manager looks for a name before it looks for an id.
   if (
     target === 'all' ||
     (target !== app.name && sample.apps.some((one) => one.name === target || one.namespace === target))
@@ -173,14 +173,14 @@ export function progressWords({ done, total, waiting }) {
   ];
 }
 
-/** How long the outcome stands below when the dialog was closed, in ms. */
+/** Time for which the outcome stays visible after the dialog was closed, in ms. */
 const SAID_MS = 15_000;
 
 /** @type {any} */
 let forgetting;
 
 /**
- * Asks, then shows how it goes. Closing it while something is under way does not end that.
+ * Asks for confirmation, then shows progress. Closing the dialog does not cancel the action.
  * @param {(method: string, params: object, onProgress: (progress: any) => void) => Promise<any>}
  *   request
  */
@@ -258,7 +258,7 @@ export function createActionDialog(request) {
 }
 
 /**
- * For who has closed the dialog.
+ * Shows the outcome after the dialog was closed.
  * @param {string} text
  */
 function announce(text) {
@@ -270,7 +270,7 @@ function announce(text) {
   }, SAID_MS);
 }
 
-/** crypto.randomUUID is there only on localhost and with TLS. */
+/** crypto.randomUUID exists only on localhost and with TLS. */
 function uuid() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;

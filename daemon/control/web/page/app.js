@@ -16,7 +16,7 @@ import { SPARK_POINTS } from './sparkline.js';
 /** @import { Place } from './route.js' */
 /** @import { Store } from './store.js' */
 
-/** The list is asked for again after this much quiet, in ms. */
+/** Quiet time before the list is requested again, in ms. */
 const SETTLED_MS = 200;
 
 /** @type {Store} */
@@ -51,7 +51,7 @@ document.addEventListener('visibilitychange', () => {
   if (!document.hidden) connection?.hurry();
 });
 document.addEventListener('keydown', onKey);
-// Ages grow although nothing comes.
+// Ages grow without new data.
 setInterval(draw, 1_000);
 arrive();
 
@@ -108,7 +108,7 @@ function connect(token) {
  */
 function turn(phase, welcome) {
   const isOther = welcome !== null && store.welcome !== null && store.welcome.version !== welcome.version;
-  // The page of a manager that was updated is another one.
+  // After an update of the manager, the page is another one.
   if (isOther) return location.reload();
   store = { ...store, phase, welcome: welcome ?? store.welcome };
   if (phase === 'refused') {
@@ -117,7 +117,7 @@ function turn(phase, welcome) {
   }
   if (phase === 'live') {
     list();
-    // The connection is told of first.
+    // The connection gets the news first.
     queueMicrotask(() => detail?.begin());
   }
   draw();
@@ -129,7 +129,7 @@ function sampled({ subscription: _, tickMs: _tick, ...sample }) {
   draw();
 }
 
-/** Something has happened to a process. */
+/** Requests the list after an event. */
 function list() {
   clearTimeout(listing);
   listing = setTimeout(() => {
@@ -139,7 +139,7 @@ function list() {
         store = { ...store, slots, notices };
         draw();
       })
-      .catch(() => {}); // Asked for again with the next connection.
+      .catch(() => {}); // Requested again with the next connection.
   }, SETTLED_MS);
 }
 

@@ -12,10 +12,10 @@ import { groupByApp, statusOf } from './rows.js';
 
 /** @typedef {{ level: 'bad' | 'warn', app: string | null, text: string }} Concern */
 
-/** What has happened so lately is worth a look, in ms. */
+/** Events within this time need attention, in ms. */
 const LATELY_MS = 15 * 60_000;
 
-/** An agent that has not told for so long is held up, in ms. */
+/** An agent that has not reported for this long is blocked, in ms. */
 const HELD_UP_MS = 3_000;
 
 const TELLING = new Set([
@@ -30,7 +30,7 @@ const TELLING = new Set([
 ]);
 
 /**
- * What somebody should look at, the worst first.
+ * Finds what needs attention, worst first.
  * @param {object} o
  * @param {MetricsSample} o.sample
  * @param {SlotStatus[]} o.slots
@@ -72,7 +72,7 @@ export function findConcerns({ sample, slots, events, notices, nowMs }) {
 function standing(name, workers, { slots, events, nowMs }) {
   const status = statusOf(workers);
   if (status === 'errored' || status === 'waiting restart') {
-    // The list may be older than the figures.
+    // The list may be older than the sample.
     const known = slots.some((slot) => slot.status === status)
       ? explain({ name, slots, events }, { isRunning: true, nowMs }).text
       : `${name} is ${status}`;
@@ -147,7 +147,7 @@ function machine({ memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBy
 const SHOWN = 60;
 
 /**
- * What has happened to an app, the newest first: what `nclust why` tells.
+ * Returns the events of an app, newest first, as `nclust why` shows them.
  * @param {LoggedEvent[]} events
  * @param {{ name: string, id: number | null }} about
  */
@@ -181,7 +181,7 @@ export function timelineOf(events, nowMs) {
 }
 
 /**
- * Whether a list of events is another one than before.
+ * Returns another value if the list of events has changed.
  * @param {LoggedEvent[]} events
  */
 export function latestStamp(events) {

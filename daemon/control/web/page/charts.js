@@ -15,10 +15,7 @@ import { POINTS } from './sparkline.js';
  * @property {(value: number | null | undefined) => string} text
  */
 
-/**
- * `least`: the top of the scale when there is less.
- * @type {Chart[]}
- */
+/** `least`: the top of the scale when all values are below it. @type {Chart[]} */
 const CHARTS = [
   { name: 'cpu', title: 'CPU', least: 10, text: formatPercent },
   { name: 'memoryBytes', title: 'Memory', least: 16 * 1024 ** 2, text: bytes },
@@ -32,7 +29,7 @@ const HEIGHT = 132;
 
 const BINARY = Array.from({ length: 40 }, (_, power) => 2 ** power);
 
-/** Beside each other; the pointer shows the same moment in all. */
+/** Charts in a row. The pointer marks the same moment in all of them. */
 export function createCharts() {
   const node = el('div', { className: 'charts' });
   const all = CHARTS.map((about) => createChart(about));
@@ -143,7 +140,7 @@ function createChart({ name, title, least, text }) {
     node.classList.toggle('is-empty', known.length === 0);
   }
 
-  /** That under the pointer, else the newest. */
+  /** Shows the value under the pointer, or the newest one. */
   function showValue() {
     if (!trend) return;
     const at = plot?.cursor.idx ?? null;

@@ -1,7 +1,8 @@
 /**
  * How the page stands with the manager. `refused`: the token is wrong, and trying again does not
  * help.
- * @typedef {'connecting' | 'live' | 'lost' | 'refused'} Phase
+ * @typedef {'connecting' | 'live' | 'lost' | 'refused'} Phase  State of the connection. `refused`:
+ *   the token is wrong, so the page does not try again.
  */
 
 /**
@@ -10,10 +11,10 @@
  */
 
 /**
- * What is followed, over every new connection.
+ * A subscription that is repeated over every new connection.
  * @typedef {object} Follow
  * @property {string} method
- * @property {() => object} params  Asked for at each beginning.
+ * @property {() => object} params  Called at each beginning.
  * @property {(result: any) => void} [onAnswer]
  * @property {(params: any) => void} [onNews]
  * @property {(error: Refusal) => void} [onRefusal]
@@ -34,7 +35,7 @@
  * @property {() => number} now
  */
 
-/** What the manager refuses, in its words. */
+/** The manager refused a request. */
 export class Refusal extends Error {
   /** @param {{ message: string, data?: { code?: string, hint?: string } }} error */
   constructor({ message, data }) {
@@ -49,15 +50,15 @@ const WRONG_TOKEN = 4401;
 /** WebSocket.OPEN. */
 const OPEN = 1;
 
-/** Between two attempts, in ms: the last one for ever. */
+/** Pauses between attempts, in ms. The last one repeats. */
 const PAUSES_MS = [250, 1_000, 1_000, 2_000, 5_000];
 
-/** Something comes every second; after so much silence, in ms, there is nobody. */
+/** A sample comes every second. After this long without one, the connection is dead, in ms. */
 const SILENCE_MS = 10_000;
 
 /**
- * A connection that comes back by itself. What changes something carries a token of its own and is
- * sent again: the manager does it once.
+ * A connection that is restored automatically. Changes carry a token and are sent again: the
+ * manager carries each out once.
  * @param {object} o
  * @param {() => WebSocket} o.open
  * @param {string} o.token
@@ -147,7 +148,7 @@ export function createConnection({ open, token, onPhase, clock }) {
    * @param {any} params
    */
   function send(id, method, params) {
-    // Of one that is being closed the end comes in a moment.
+    // A closing connection ends soon.
     if (socket?.readyState === OPEN) socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
   }
 
@@ -155,7 +156,7 @@ export function createConnection({ open, token, onPhase, clock }) {
    * @param {string} method
    * @param {any} [params]
    * @param {(progress: any) => void} [onProgress]
-   * @returns {Promise<any>}  Rejects with a Refusal, or because the connection was lost.
+   * @returns {Promise<any>}  Rejects with a Refusal, or if the connection was lost.
    */
   async function request(method, params = {}, onProgress) {
     if (phase !== 'live') throw new Error('The manager is away.');
@@ -180,7 +181,7 @@ export function createConnection({ open, token, onPhase, clock }) {
       .then((result) => {
         if (follows.get(name) === one) one.onAnswer?.(result);
       })
-      // A lost connection begins everything again.
+      // After a lost connection, all subscriptions begin again.
       .catch((error) => {
         if (error instanceof Refusal && follows.get(name) === one) one.onRefusal?.(error);
       });
@@ -196,11 +197,11 @@ export function createConnection({ open, token, onPhase, clock }) {
     if (phase === 'live') start(name, one);
     return () => {
       if (!follows.delete(name) || phase !== 'live') return;
-      request('unsubscribe', { subscription: name }).catch(() => {}); // With the connection it ends anyway.
+      request('unsubscribe', { subscription: name }).catch(() => {}); // If the connection is lost, the subscription ends with it.
     };
   }
 
-  /** Tries at once: the network is back, or somebody looks again. */
+  /** Tries at once, because the network is back, or the page is visible again. */
   function hurry() {
     if (phase === 'lost' && !socket) connect();
   }

@@ -12,8 +12,8 @@ import { lineText } from './logs.js';
 /** @typedef {[label: string, text: string]} Fact */
 
 /**
- * How it runs, why it last died, what it waits for: what `nclust describe` tells.
- * @param {SlotStatus[]} slots  With detail; of one app, or one of it.
+ * Rows about how an app runs, why it last died, and what it waits for, as in `nclust describe`.
+ * @param {SlotStatus[]} slots  With detail; of one app, or one slot of it.
  * @param {number} nowMs
  * @returns {Fact[]}
  */
@@ -62,7 +62,7 @@ export function detailRows(slots, nowMs) {
 
 /**
  * @param {SlotStatus[]} slots
- * @returns {{ title: string, lines: string[] } | null}  Of the last death that nobody asked for.
+ * @returns {{ title: string, lines: string[] } | null}  Last lines of the last unplanned death.
  */
 export function lastWords(slots) {
   const dead = slots
@@ -175,7 +175,7 @@ function triggers({ spec, triggers: known }, nowMs) {
 }
 
 /**
- * What an app tells of itself.
+ * Custom metrics and actions of an app.
  * @param {SlotStatus[]} slots
  * @returns {Fact[]}
  */
@@ -192,7 +192,7 @@ function told(slots) {
 }
 
 /**
- * An app can give a value that is no text and cannot be made one.
+ * Formats a value. An app can send a value that cannot be converted to text.
  * @param {unknown} value
  */
 function written(value) {
@@ -200,7 +200,7 @@ function written(value) {
 }
 
 /**
- * What is the same for all instances.
+ * Returns the value if it is the same for all instances.
  * @param {SlotStatus[]} slots
  * @param {'logFile' | 'outFile' | 'errorFile'} field
  */

@@ -16,20 +16,20 @@ import { createTable, showState } from './table.js';
 /** @import { Place } from './route.js' */
 /** @import { Store } from './store.js' */
 
-/** In one answer of the manager. */
+/** Limit for values in one answer of the manager. */
 const VALUES_MAX = 1_000_000;
 
-/** How often what changes by itself is asked for again, in ms. */
+/** Interval of repeated requests, in ms. */
 const AGAIN_MS = 10_000;
 
-/** What can be looked at: the last 10 minutes by the second, the last 6 hours by ten seconds. */
+/** Ranges of the history: the last 10 minutes by the second, the last 6 hours by ten seconds. */
 const RANGES = [
   { stepMs: 1_000, title: '10 min' },
   { stepMs: 10_000, title: '6 h' },
 ];
 
 /**
- * One app, or one instance.
+ * The view of one app, or one instance.
  * @param {object} o
  * @param {Place} o.place
  * @param {ReturnType<typeof createConnection>} o.connection
@@ -155,7 +155,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
       return;
     }
     logs ??= beginLogs(sample);
-    // Of what stands still there is no new picture every second.
+    // Redraws only after a change.
     const now = mine.map(({ id, status, pid, restarts }) => [id, status, pid, restarts]).join();
     if (isNew && (now !== slotStamp || nowMs - askedAt > AGAIN_MS)) ask(now, nowMs);
     if (isNew && range === 1_000) {
@@ -276,12 +276,12 @@ export function createDetail({ place, connection, onGo, onAct }) {
     if (range !== 1_000) askHistory(6);
   }
 
-  /** @param {number} [newest]  Only so many points. */
+  /** @param {number} [newest]  Number of points. */
   function askHistory(newest = Infinity) {
     const asked = range;
     const of = isApp ? 'apps' : 'workers';
     const workersMax = last?.sample?.workers.filter(({ name }) => name === target).length || 1;
-    // An answer has a size.
+    // The size of an answer is limited.
     const points = Math.min(newest, POINTS[asked], Math.floor(VALUES_MAX / (NAMES.length * workersMax)));
     connection
       .request('metrics', { targets: [target], workers: false, history: { stepMs: asked, of, points } })
@@ -311,7 +311,5 @@ export function createDetail({ place, connection, onGo, onAct }) {
   }
 }
 
-/**
- * It is asked again with the next connection; what is not there any more is said by the figures.
- */
+/** Does nothing: the next connection repeats the request, and the sample shows what is gone. */
 function leave() {}

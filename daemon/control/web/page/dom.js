@@ -1,7 +1,7 @@
 /** @typedef {Node | string | null} Child */
 
 /**
- * An element. What comes from outside goes in as text or attribute, never as markup.
+ * Makes an element. Foreign text becomes text or an attribute, never markup.
  * @template {keyof HTMLElementTagNameMap} N
  * @param {N} name
  * @param {Record<string, any>} [props]  `on...`: a listener; with a dash, or `role`: an attribute;
@@ -33,7 +33,7 @@ export function svg(name, attributes) {
 }
 
 /**
- * Touches the page only where something is different.
+ * Changes the page only if the text differs.
  * @param {Element} node
  * @param {string} text
  */
@@ -43,8 +43,8 @@ export function setText(node, text) {
 }
 
 /**
- * A name must not look like another one: what turns the direction of the text, or cannot be seen,
- * is shown as it is on the terminal.
+ * Shows characters that change the text direction or are invisible, as on the terminal, because a
+ * name must not look like another one.
  * @param {string} text
  */
 export function plain(text) {
@@ -54,7 +54,7 @@ export function plain(text) {
 /**
  * @param {Element} node
  * @param {string} name
- * @param {string | null} value  Null: without it.
+ * @param {string | null} value  Null: removes it.
  */
 export function attribute(node, name, value) {
   if (value === null) node.removeAttribute(name);
@@ -70,9 +70,9 @@ export function findElement(id) {
 }
 
 /**
- * Puts children in an order and moves only those that stand elsewhere: what has the focus keeps it.
+ * Orders children and moves only those in another place, so that the focus stays.
  * @param {Element} parent
- * @param {Element[]} children  All there will be.
+ * @param {Element[]} children  All children.
  */
 export function arrange(parent, children) {
   const kept = new Set(children);
@@ -90,7 +90,7 @@ export function arrange(parent, children) {
 const KEPT = 'nclust-theme';
 
 /**
- * Light or dark as the system has it, until somebody chooses.
+ * Follows the system's light or dark theme, until the user chooses.
  * @param {() => void} onChange
  */
 export function startTheme(onChange) {

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../../lib/shared/units.js';
 
-// What is not known is a dash.
+// An unknown value is a dash.
 
 const KB = 1024;
 const UNKNOWN = '–';
@@ -38,7 +38,7 @@ export function delay(ms) {
 
 /**
  * @param {number | null | undefined} startedAtMs
- * @param {number} nowMs  As the manager has it.
+ * @param {number} nowMs  Time of the manager.
  */
 export function uptime(startedAtMs, nowMs) {
   if (startedAtMs === null || startedAtMs === undefined) return UNKNOWN;

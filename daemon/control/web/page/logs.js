@@ -6,15 +6,15 @@ import { formatCount } from './format.js';
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Follow } from './connection.js' */
 
-/** After the last key, in ms. */
+/** Pause after the last key, in ms. */
 const TYPING_MS = 250;
 
 /**
- * The output of an app or of one instance: the end of it, and what comes.
+ * The output of an app or an instance: its end, and new lines.
  * @param {object} o
  * @param {string} o.target
- * @param {(id: number) => number | null} o.slotOf  The number of the instance; null where there is
- *   but one.
+ * @param {(id: number) => number | null} o.slotOf  The number of the instance; null if there is
+ *   only one.
  * @param {(one: Follow) => () => void} o.follow
  */
 export function createLogs({ target, slotOf, follow }) {
@@ -142,7 +142,7 @@ export function createLogs({ target, slotOf, follow }) {
     return list.scrollHeight - list.scrollTop - list.clientHeight < 30;
   }
 
-  /** Who scrolls back wants to read. */
+  /** Stops following when the user scrolls back. */
   function onScroll() {
     if (isPaused === atEnd() && list.scrollHeight > list.clientHeight) hold(!isPaused);
   }
@@ -163,14 +163,14 @@ export function createLogs({ target, slotOf, follow }) {
   }
 }
 
-/** On the page; the log files have them all. */
+/** Limit for lines on the page; the log files have all. */
 export const LINES_MAX = 2_000;
 
-/** Of a longer line only the beginning is shown. */
+/** A longer line is cut. */
 const LINE_MAX_CHARS = 4_000;
 
 /**
- * What an app wrote, as plain text: no colours, nothing that turns the direction of the text.
+ * Returns a line as plain text, without colours and characters that change the text direction.
  * @param {string} line
  */
 export function lineText(line) {
@@ -179,7 +179,7 @@ export function lineText(line) {
 }
 
 /**
- * What to ask of the manager.
+ * Builds the request to the manager.
  * @param {{ target: string, text: string, stream: string, cursor: object }} o
  */
 export function logQuery({ target, text, stream, cursor }) {
@@ -189,7 +189,7 @@ export function logQuery({ target, text, stream, cursor }) {
     follow: true,
     lines: wanted === '' ? 300 : 1_000,
     ...(stream === 'both' ? {} : { streams: [stream] }),
-    // Capital letters count where somebody has typed one.
+    // Case counts only if the text contains a capital letter.
     ...(wanted === ''
       ? {}
       : {
@@ -203,7 +203,7 @@ export function logQuery({ target, text, stream, cursor }) {
 }
 
 /**
- * Lines that wait to be shown: never more than there is room for.
+ * Adds lines to those that wait to be shown, up to the limit.
  * @param {LogEntry[]} waiting
  * @param {LogEntry[]} entries
  */

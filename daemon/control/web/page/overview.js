@@ -9,12 +9,10 @@ import { staleForMs } from './store.js';
 /** @import { Concern } from './attention.js' */
 /** @import { Store } from './store.js' */
 
-/** Of what needs attention; the rest is counted. */
+/** Limit for items that need attention; the others are counted. */
 const SHOWN = 5;
 
-/**
- * What stands above the table: the machine, how the page is connected, and what needs attention.
- */
+/** The part above the table: the machine, the connection, and what needs attention. */
 export function createOverview() {
   const spark = createSpark();
   findElement('host-cpu').append(spark.node);
@@ -62,7 +60,7 @@ export function createOverview() {
   }
 
   /**
-   * For a tab that nobody looks at.
+   * The title also shows the state, for a tab in the background.
    * @param {Store} world
    * @param {number} nowMs
    */
@@ -97,7 +95,7 @@ function entitle(concerns, { welcome }) {
 }
 
 /**
- * Old figures never look like new ones.
+ * Marks old values as old.
  * @param {Store} world
  * @param {number} now
  */
@@ -115,7 +113,7 @@ function showConnection(world, now) {
         : 'Reconnecting…';
   attribute(node, 'data-phase', world.phase === 'live' && staleMs === null ? 'live' : 'lost');
   setText(/** @type {Element} */ (node.firstElementChild), words);
-  // Out of the live region: nobody wants to hear the seconds.
+  // Outside of the live region, because a screen reader must not read out the seconds.
   setText(/** @type {Element} */ (node.lastElementChild), age);
   document.body.classList.toggle('is-stale', staleMs !== null);
 }

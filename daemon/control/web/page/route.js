@@ -1,7 +1,7 @@
-// The address tells what is shown. The token stays in it only until it has been read: then this tab
+// The address selects what is shown. The token is in it only until it has been read; then this tab
 // keeps it, also over a reload of the page.
 
-/** @typedef {{ app?: string, worker?: number }} Place  Neither: the table. */
+/** @typedef {{ app?: string, worker?: number }} Place  Neither field: the table. */
 
 const KEPT = 'nclust-token';
 
@@ -24,7 +24,7 @@ export function writeFragment({ app, worker }) {
 }
 
 /**
- * Reads the address, and takes the token out of it and out of the history.
+ * Reads the address, and removes the token from it and from the history.
  * @param {{ location: Location, history: History, sessionStorage: Storage }} window
  */
 export function openRoute({ location, history, sessionStorage }) {

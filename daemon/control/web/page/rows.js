@@ -2,25 +2,25 @@
 /** @import { ShownStatus } from '../../../../lib/shared/wire/protocol.js' */
 
 /**
- * A line of the table. An app of one worker is one row, and both are in it.
+ * A row of the table. An app with one worker is one row, which has both fields.
  * @typedef {object} Row
  * @property {string} key
- * @property {AppSample | null} app  Null: a worker beneath its app.
- * @property {WorkerSample | null} worker  Null: an app of several.
- * @property {WorkerSample[]} workers  It is about these.
- * @property {boolean | null} isExpanded  Null: there is nothing to expand.
+ * @property {AppSample | null} app  Null: a worker below its app.
+ * @property {WorkerSample | null} worker  Null: an app with several workers.
+ * @property {WorkerSample[]} workers  The workers that the row is about.
+ * @property {boolean | null} isExpanded  Null: it cannot be expanded.
  */
 
 /** @typedef {{ field: SortField, isReversed: boolean }} Sort */
 
-/** Apps of more workers are shown without them, until somebody asks. */
+/** Apps with more workers are collapsed at first. */
 const SHOWN_WORKERS = 8;
 
 /** The most urgent first. */
 const SEVERITY = /** @type {const} */ (['errored', 'waiting restart', 'launching', 'stopping', 'online', 'stopped']);
 
 /**
- * Numbers begin with the greatest, words with A.
+ * Numbers are sorted from the greatest, words from A.
  * @type {Record<string, (of: AppSample | WorkerSample, status: ShownStatus) => number | string>}
  */
 const ORDERS = {
@@ -38,7 +38,7 @@ const ORDERS = {
 /** @typedef {keyof typeof ORDERS} SortField */
 
 /**
- * Whether what a table is ordered by changes all the time.
+ * Whether the values of this column change all the time.
  * @param {SortField} field
  */
 export const isLively = (field) => field !== 'name' && field !== 'state' && field !== 'restarts';
@@ -53,8 +53,7 @@ export const workerKey = (id) => `worker ${id}`;
  * @param {Pick<MetricsSample, 'apps' | 'workers'>} o.sample
  * @param {string} [o.filter]
  * @param {Sort} [o.sort]
- * @param {Set<string>} [o.flipped]  Apps whose workers are shown although they are many, or hidden
- *   although they are few.
+ * @param {Set<string>} [o.flipped]  Apps that the user has expanded or collapsed.
  * @param {Map<string, number> | null} [o.held]  By key: an order that is kept for now.
  * @returns {Row[]}
  */
@@ -108,7 +107,7 @@ export function workerRows(workers, { sort, held }) {
 }
 
 /**
- * How an app is: the worst of its workers.
+ * Returns the state of an app: the worst of its workers.
  * @param {Pick<WorkerSample, 'status'>[]} workers
  * @returns {ShownStatus}
  */
@@ -129,7 +128,7 @@ export function groupByApp(workers) {
 }
 
 /**
- * Since when an app is there: since its oldest worker is.
+ * Returns the start of the oldest worker.
  * @param {WorkerSample[]} workers
  */
 export function oldestStart(workers) {

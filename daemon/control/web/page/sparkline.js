@@ -7,13 +7,13 @@ import { svg } from './dom.js';
 
 export const SPARK_POINTS = 60;
 
-/** What is less than that, in percent of a core, is drawn as less. */
+/** The scale covers at least this much, in percent of a core. */
 const LEAST = 10;
 
 /**
  * @param {Points} points
  * @param {{ width: number, height: number }} size
- * @returns {string}  The path: a gap where nothing is known.
+ * @returns {string}  The path, with gaps for unknown values.
  */
 export function sparkPath(points, { width, height }) {
   const max = points.reduce((/** @type {number} */ most, value) => Math.max(most, value ?? 0), LEAST);
@@ -33,7 +33,7 @@ export function sparkPath(points, { width, height }) {
     .join('');
 }
 
-/** A small picture for the eye only: the figure stands beside it. */
+/** A small picture that is hidden from screen readers, because the value is next to it. */
 export function createSpark() {
   const size = { width: 72, height: 18 };
   const path = svg('path', {});
@@ -48,10 +48,10 @@ export function createSpark() {
 }
 
 /**
- * What was known, and one more second of it.
+ * Adds one second to the known points.
  * @param {Map<string, Points>} sparks
- * @param {{ key: string, cpu: number }[]} news  All there are.
- * @param {number} missing  Seconds of which nothing is known.
+ * @param {{ key: string, cpu: number }[]} news  All keys that exist.
+ * @param {number} missing  Unknown seconds before.
  */
 export function addToSparks(sparks, news, missing) {
   const gap = new Array(Math.min(SPARK_POINTS, missing)).fill(null);
@@ -59,8 +59,8 @@ export function addToSparks(sparks, news, missing) {
 }
 
 /**
- * @typedef {{ stepMs: number, times: number[], series: Record<SeriesName, (number | null)[]> }}
- *   Trend  Oldest first; times in ms.
+ * @typedef {{ stepMs: number, times: number[], series: Record<SeriesName, (number | null)[]> }} Trend  Oldest
+ *   first; times in ms.
  */
 
 export const NAMES = /** @type {SeriesName[]} */ ([
@@ -72,7 +72,7 @@ export const NAMES = /** @type {SeriesName[]} */ ([
   'latencyP99Ms',
 ]);
 
-/** How many there are, by their distance. @type {Record<number, number>} */
+/** Number of points, by their distance. @type {Record<number, number>} */
 export const POINTS = { 1000: 600, 10000: 2160 };
 
 /**
@@ -84,8 +84,8 @@ export function emptyTrend(stepMs) {
 }
 
 /**
- * What the manager remembers. What the page has seen before that stays: a manager that was replaced
- * begins anew.
+ * Merges the manager's history into a trend. Points that the page saw before stay, because a new
+ * manager starts without history.
  * @param {Trend} trend
  * @param {MetricsHistory} history
  * @param {Partial<Record<SeriesName, (number | null)[]>>} told
@@ -149,7 +149,7 @@ export function withSample(trend, atMs, of) {
 }
 
 /**
- * Nobody knows what was in between: a line would claim to.
+ * Makes a gap between points, because a line would claim values in between.
  * @param {number | undefined} before
  * @param {number} after
  * @param {number} stepMs

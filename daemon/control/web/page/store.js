@@ -8,13 +8,13 @@ import { appKey, workerKey } from './rows.js';
 /** @import { Points } from './sparkline.js' */
 
 /**
- * All that the page knows.
+ * All data of the page.
  * @typedef {object} Store
  * @property {Phase} phase
  * @property {Welcome | null} welcome  Of the last manager.
  * @property {MetricsSample | null} sample
- * @property {number} heardAt  When the sample came, by the clock of this page.
- * @property {Map<string, Points>} sparks  CPU, by the key of a row; that of the machine is "host".
+ * @property {number} heardAt  Arrival of the sample, by the clock of this page.
+ * @property {Map<string, Points>} sparks  CPU, by the key of a row; "host" is the machine.
  * @property {SlotStatus[]} slots
  * @property {string[]} notices
  * @property {LoggedEvent[]} events  Oldest first.
@@ -68,7 +68,7 @@ export function withEvents(store, events) {
 }
 
 /**
- * The time of the manager's machine: the clock of this one may be another.
+ * Returns the time of the manager's machine, whose clock may differ.
  * @param {Store} world
  * @param {number} now
  */
@@ -77,7 +77,7 @@ export function managerTime({ sample, heardAt }, now) {
 }
 
 /**
- * Ticks come every second; what is older is not how things stand.
+ * Ticks come every second, so an older sample is outdated.
  * @param {Store} world
  * @param {number} now
  * @returns {number | null}  In ms; null: it is fresh.

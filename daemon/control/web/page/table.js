@@ -42,7 +42,7 @@ const FIGURES = [
   },
 ];
 
-/** How long an order that changes all the time is kept, in ms. */
+/** Time for which an order that changes all the time is kept, in ms. */
 const KEPT_MS = 5_000;
 
 /** @param {Row} row */
@@ -63,7 +63,7 @@ function of({ app, worker }) {
  * @param {string} o.label
  * @param {boolean} [o.isFlat]  Workers alone.
  * @param {(row: Row) => void} o.onOpen
- * @param {() => void} o.onChange  Something else is to be shown.
+ * @param {() => void} o.onChange  The rows have to be drawn again.
  */
 export function createTable({ label, isFlat = false, onOpen, onChange }) {
   /** @type {Map<string, Line>} */
@@ -76,7 +76,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   /** @type {Map<string, number> | null} */
   let held = null;
   let sortedAt = 0;
-  /** The row that the Tab key leads to. */
+  /** The row that the Tab key reaches. */
   let current = '';
 
   const heads = [
@@ -132,7 +132,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
    * @param {{ filter?: string, sparks: Map<string, Points>, nowMs: number }} o
    */
   function update(sample, { filter, sparks, nowMs }) {
-    // Who is about to click, or reads, does not want rows to change their places.
+    // Rows keep their places while the user points at the table or uses it.
     const isBusy = body.matches(':hover') || body.contains(document.activeElement) || nowMs - sortedAt < KEPT_MS;
     const keep = isLively(sort.field) && isBusy ? held : null;
     if (!keep) sortedAt = nowMs;
@@ -234,8 +234,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   /** @param {MouseEvent} event */
   function onClick(event) {
     const row = rows.find(({ key }) => key === /** @type {HTMLElement} */ (event.currentTarget).dataset.key);
-    // A link is followed as the browser does it, in another tab too; who marks a text wants to copy
-    // it.
+    // The browser follows links, also into another tab. A user who selects text wants to copy it.
     if (!row || /** @type {Element} */ (event.target).closest('a, button') || !getSelection()?.isCollapsed) return;
     onOpen(row);
   }
@@ -266,7 +265,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
 }
 
 /**
- * The colour is beside the word, never in its place.
+ * A word is always next to the colour.
  * @param {Element} node
  * @param {Pick<Row, 'workers'>} row
  */
@@ -278,7 +277,7 @@ export function showState(node, { workers }) {
 }
 
 /**
- * Whether it begins with the greatest.
+ * Whether it is sorted from the greatest.
  * @param {SortField} field
  */
 function isNumber(field) {
