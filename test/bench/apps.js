@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../helpers/wait-for.js';
 
-// An idle web server that leaves a file named after its pid when it listens, so that no manager's
-// own word is needed.
+// An idle web server that makes a file named after its pid when it listens, so that the measurement
+// does not rely on a manager's report.
 const IDLE_SERVER = `
 const http = require('node:http');
 const fs = require('node:fs');
@@ -25,7 +25,7 @@ export function placeIdleServer(folder) {
 }
 
 /**
- * Where idle servers report.
+ * The folder in which idle servers make their files.
  * @param {string} folder
  */
 export function openArrivals(folder) {

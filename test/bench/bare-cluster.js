@@ -1,12 +1,11 @@
-// What one writes by hand with node:cluster: round robin, and on SIGUSR2 the reload of the text
-// books: worker by worker disconnect, wait for the exit, fork, wait until it listens. SCRIPT is the
-// app, WORKERS their number. One line on stdout when all listen and after each reload.
+// A cluster as written by hand with node:cluster: round robin, and on SIGUSR2 the usual reload: for
+// each worker disconnect, wait for the exit, fork, wait until it listens. SCRIPT is the app,
+// WORKERS their number. Prints a line when all listen, and after each reload.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 
 /**
- * A worker whose clients do not leave is not waited for any longer. PM2's kill_timeout is 1.6 s,
- * its longest drain 3 s.
+ * Time for a worker's clients to leave, in ms. PM2's kill_timeout is 1.6 s, its longest drain 3 s.
  */
 const PATIENCE_MS = 4_000;
 

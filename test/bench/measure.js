@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readStat } from '../helpers/processes.js';
 
-/** Ticks in a second: USER_HZ is 100 on every Linux that Node runs on. */
+/** USER_HZ is 100 on every Linux that Node.js runs on. */
 export const TICKS_PER_SECOND = 100;
 
 /** @param {number[]} values */
@@ -25,7 +25,7 @@ export function processesWith(variable, value) {
         const command = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
         return environ.includes(`\0${variable}=${value}\0`) ? [{ pid: Number(entry), command }] : [];
       } catch {
-        // It ended meanwhile.
+        // It has exited.
         return [];
       }
     });
@@ -33,6 +33,6 @@ export function processesWith(variable, value) {
 
 /**
  * @param {number[]} pids
- * @returns {number}  CPU they have used so far, in ticks.
+ * @returns {number}  CPU used so far, in ticks.
  */
 export const cpuTicks = (pids) => pids.reduce((sum, pid) => sum + (readStat(pid)?.cpuTicks ?? 0), 0);

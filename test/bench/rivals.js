@@ -9,14 +9,14 @@ import { runProgram } from '../helpers/run-program.js';
 /** @import { Result } from '../helpers/run-program.js' */
 
 /**
- * A process manager with a home of its own.
+ * A process manager with its own home.
  * @typedef {object} Rival
  * @property {'nclust' | 'PM2'} name
  * @property {string} folder  Where commands run.
- * @property {(words: string[], o?: { env?: Record<string, string> }) => Promise<Result>} run
- *   Throws when the command fails.
+ * @property {(words: string[], o?: { env?: Record<string, string> }) => Promise<Result>} run  Throws
+ *   if the command fails.
  * @property {() => Promise<{ name: string, pid: number }[]>} list
- * @property {() => number[]} managerPids  The manager's own processes.
+ * @property {() => number[]} managerPids  Without the apps.
  * @property {() => Promise<void>} clear  Deletes every app.
  * @property {() => Promise<void>} close
  */
@@ -77,7 +77,7 @@ export function openRival(name) {
 
 /**
  * @param {() => Promise<unknown>} action
- * @returns {Promise<number>}  How long it took, in ms.
+ * @returns {Promise<number>}  Duration in ms.
  */
 export async function timed(action) {
   const started = performance.now();

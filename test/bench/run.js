@@ -1,5 +1,5 @@
-// Takes the figures and prints them beside their bounds.
-// `node run.js [--runs N] [--only word] [--write]`
+// Measures and prints the values beside their bounds. `node run.js [--runs N] [--only word]
+// [--write]`
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -18,17 +18,17 @@ import { measureStartTime } from './figures/start-time.js';
 import { measureThroughput } from './figures/throughput.js';
 
 /**
- * One line of the table. nclust has to be at most `bound`, or at least that with `isAtLeast`.
+ * One row of the table. nclust has to be at most `bound`, or with `isAtLeast` at least that.
  * @typedef {object} Row
  * @property {string} what
  * @property {string} unit
  * @property {number} nclust
  * @property {number | null} pm2
- * @property {number | null} [cluster]  Bare node:cluster, where it can do that.
+ * @property {number | null} [cluster]  Bare node:cluster, if it can do that.
  * @property {number} bound
  * @property {string} boundIs
- * @property {number} [ratio]  To the peer that `boundIs` names, at the same moments: that is
- *   judged, as a machine's speed changes more than what is measured. `bound` is of it.
+ * @property {number} [ratio]  To the peer that `boundIs` names, measured at the same moments.
+ *   `bound` is for the ratio, because the speed of a machine changes more than the measured value.
  * @property {boolean} [isAtLeast]
  * @property {boolean} [isInformation]  Shown, not judged.
  */

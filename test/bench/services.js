@@ -8,19 +8,19 @@ import { waitFor } from '../helpers/wait-for.js';
 import { processesWith } from './measure.js';
 import { openRival } from './rivals.js';
 
-/** @typedef {'nclust' | 'PM2' | 'cluster'} ServiceName  `cluster` is bare node:cluster. */
+/** @typedef {'nclust' | 'PM2' | 'cluster'} ServiceName  `cluster`: bare node:cluster. */
 
 /**
- * A web app on several workers under one of those.
+ * A web app on several workers under one of these.
  * @typedef {object} Service
  * @property {ServiceName} name
  * @property {string} url
- * @property {() => Promise<void>} reload  Until it says that it is done.
- * @property {() => number[]} pids  Of the manager's processes and the workers.
+ * @property {() => Promise<void>} reload  Resolves when the reload is complete.
+ * @property {() => number[]} pids  The manager's processes and the workers.
  * @property {() => Promise<void>} close
  */
 
-/** Plain, without any signal handler. */
+/** An app without a signal handler. */
 export const PLAIN_APP = fileURLToPath(new URL('../fixtures/serves-all.js', import.meta.url));
 
 /**
@@ -28,10 +28,10 @@ export const PLAIN_APP = fileURLToPath(new URL('../fixtures/serves-all.js', impo
  * @param {object} o
  * @param {number} o.workers
  * @param {string} [o.script]  Default: PLAIN_APP.
- * @param {'http' | 'https' | 'h2'} [o.protocol]  What the app speaks. Default: http.
+ * @param {'http' | 'https' | 'h2'} [o.protocol]  Of the app. Default: http.
  * @param {Record<string, string>} [o.env]  Of the app; PORT is set.
  * @param {string[]} [o.flags]  Of `start`, for nclust.
- * @returns {Promise<Service>}  When it answers. The caller closes it.
+ * @returns {Promise<Service>}  Resolves when it answers. The caller closes it.
  */
 export async function openService(name, { workers, script = PLAIN_APP, protocol = 'http', env = {}, flags = [] }) {
   const port = await takePort();

@@ -8,10 +8,10 @@ import { CHROMIUM_ARGS, findChromium } from './chromium.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** How long anything on a page may take, in ms. */
+/** Time limit for anything on a page, in ms. */
 const PATIENCE_MS = 10_000;
 
-/** One browser for a file of tests, and pages that have to stay without an error of their own. */
+/** One browser for a test file. Its pages must not report errors. */
 export function useBrowser() {
   /** @type {Browser} */
   let browser;
@@ -57,7 +57,7 @@ export function useBrowser() {
       return page;
     },
     /**
-     * What the console may say in this test.
+     * Allows a message on the console in this test.
      * @param {RegExp} pattern
      */
     expectProblem: (pattern) => void expected.push(pattern),
@@ -67,10 +67,10 @@ export function useBrowser() {
 
 /**
  * @param {Page} page
- * @returns {Promise<string[]>}  What makes the page hard to use for somebody, as axe sees it.
+ * @returns {Promise<string[]>}  Accessibility problems that axe finds.
  */
 export async function barriers(page) {
-  // Put in by the debugger: the page's own policy forbids scripts from elsewhere.
+  // Added by the debugger, because the page's policy forbids foreign scripts.
   const { readFileSync } = await import('node:fs');
   await page.evaluate(readFileSync(AXE, 'utf8'));
   const { violations } = await page.evaluate(() =>

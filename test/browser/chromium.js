@@ -3,10 +3,7 @@ import { delimiter, join } from 'node:path';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/**
- * The browser of this machine.
- * @returns {string}  Throws and says what to install when there is none.
- */
+/** @returns {string}  The path of Chromium. Throws and explains what to install if there is none. */
 export function findChromium() {
   const given = process.env.CHROME_PATH;
   if (given && existsSync(given)) return given;
@@ -19,10 +16,7 @@ export function findChromium() {
   );
 }
 
-/**
- * What Chromium needs here: its sandbox does not work for root, and /dev/shm is small in
- * containers.
- */
+/** Chromium's sandbox does not work for root, and /dev/shm is small in containers. */
 export const CHROMIUM_ARGS = [
   ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
   '--disable-dev-shm-usage',

@@ -59,7 +59,7 @@ test('the dashboard shows the apps and logs of a real manager live, acts, and go
   await page.keyboard.press('Escape');
   await see(page, '.timeline li', /restart of 2 instances began/);
 
-  // The page says so, and is there again with the next control.
+  // The page shows the loss, and works again with the next control.
   browser.expectProblem(/WebSocket connection to .* failed/);
   const { controlPid } = await home.daemon();
   await page.evaluate(() => {
@@ -91,7 +91,7 @@ test('the real manager: one that is ended and started again is found by the open
   const page = await browser.page();
   await page.goto(`${url.href}&app=runs-code`);
   await see(page, '.title .state', 'online 2/2');
-  // An address that is loaded anew would show the same.
+  // A reload of the page would show the same.
   await page.evaluate(() => {
     document.body.dataset.own = 'yes';
   });
@@ -168,8 +168,8 @@ test('the real manager: a screen reader is told of apps, figures, charts, and of
   await page.getByRole('button', { name: 'Restart', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Restart “listens-late”?' });
   await dialog.getByRole('button', { name: 'Restart' }).click();
-  // What is behind a window cannot be heard: the outcome is in the window while that is open, and
-  // else below the page.
+  // A screen reader does not read what is behind a dialog: the outcome is in the dialog while it is
+  // open, else below the page.
   await page.getByRole('button', { name: 'Hide' }).click();
   await page.getByRole('status').filter({ hasText: 'Restarted “listens-late”.' }).waitFor();
   expect((await app.pids()).filter((pid) => before.includes(pid))).toEqual([]);

@@ -13,7 +13,7 @@ import { readPageFiles } from '../../daemon/control/web/server.js';
  * @property {(method: string, params: object) => void} notify
  */
 
-/** As the manager sends it. */
+/** The same policy as the manager's. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri " +
   "'none'; form-action 'none'; frame-ancestors 'none'";
@@ -23,13 +23,11 @@ export const TOKEN = 'a'.repeat(43);
 const FILES = readPageFiles();
 
 /**
- * A manager that says what it is told to say. What it says is that of the real one:
- * dashboard.test.js holds the page against that.
+ * A manager that sends what a test wants. dashboard.test.js tests the page with the real one.
  * @param {object} [o]
  * @param {boolean} [o.mayAct]
  * @param {any[]} [o.workers]
- * @param {Record<string, (params: any, client: any) => any>} [o.methods]  In the place of what it
- *   does by itself.
+ * @param {Record<string, (params: any, client: any) => any>} [o.methods]  Replace its own methods.
  */
 export async function fakeManager({ mayAct = false, workers = [worker({})], methods = {} } = {}) {
   const state = {
@@ -120,7 +118,7 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
   );
 
   /**
-   * To all who follow a method.
+   * Sends to all subscribers of a method.
    * @param {string} method
    * @param {string} name
    * @param {object} params
@@ -135,7 +133,7 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
     origin: `http://127.0.0.1:${port}`,
     url: `http://127.0.0.1:${port}/#token=${TOKEN}`,
     /**
-     * A second later.
+     * Moves on by a second.
      * @param {any[]} [now]
      */
     tick(now) {
@@ -158,7 +156,7 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
     asked: (/** @type {string} */ method) =>
       state.asked.filter((one) => one.method === method).map(({ params }) => params),
     cut: (/** @type {number} */ code = 1012) => clients.forEach(({ socket }) => socket.close(code)),
-    /** No connection comes about. */
+    /** Refuses all connections. */
     away() {
       sockets.clients.forEach((client) => client.terminate());
       sockets.shouldHandle = () => false;

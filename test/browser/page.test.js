@@ -97,7 +97,7 @@ describe('the table', () => {
     await page.locator('body[data-seen]').waitFor({ state: 'attached' });
     const { texts, nodes } = await page.evaluate(() => /** @type {any} */ (globalThis).seen);
     expect(nodes).toBe(0);
-    // The worker and its app; a minute of uptime may pass in all.
+    // The worker and its app; the uptime may reach a minute meanwhile.
     expect(texts).toBeLessThan(650);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
   });
@@ -386,7 +386,7 @@ describe('the connection', () => {
     manager.back();
     await see(page, '#connection', 'Live');
     await page.locator('body:not(.is-stale)').waitFor();
-    // It goes on where it was.
+    // It continues at its cursor.
     await expect.poll(() => manager.asked('logs').at(-1)).toMatchObject({ cursor: { a: 1 } });
     manager.log([entry('after it came back')]);
     await see(page, '.lines div', 'after it came back');

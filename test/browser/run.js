@@ -1,4 +1,4 @@
-// The web dashboard in a real browser. `node test/browser/run.js [what vitest takes]`
+// Tests the web dashboard in a real browser. `node test/browser/run.js [arguments of vitest]`
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// The pictures in docs/images, of apps that run for some minutes under a little load.
-// `npm run screenshots [seconds]`; needs Chromium and tmux.
+// Makes the pictures in docs/images, of apps that run for some minutes under a little load. `npm
+// run screenshots [seconds]`; needs Chromium and tmux.
 import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
@@ -50,7 +50,7 @@ try {
     }),
   };
   for (const end = Date.now() + seconds * 1_000; Date.now() < end - 20_000; await pause(1_000));
-  // It gives up after its first crashes.
+  // It stops after its first crashes.
   await nclust('start', 'mailer.js', '--max-restarts', '2', '--exp-backoff-restart-delay', '100').catch(() => {});
   await nclust('reload', 'api');
   await pause(8_000);
@@ -84,7 +84,7 @@ async function open(url, options) {
 }
 
 /**
- * Without the names of this machine.
+ * Removes names of this machine.
  * @param {string} text
  */
 function elsewhere(text) {
@@ -97,7 +97,7 @@ function elsewhere(text) {
 }
 
 /**
- * A command on a real terminal, with its colours.
+ * Runs a command on a real terminal, with colours.
  * @param {string} name
  * @param {string[]} words
  * @param {{ columns: number, rows: number }} size
@@ -128,7 +128,7 @@ async function terminal(name, words, { columns, rows }) {
   }
 }
 
-/** Some hundred requests a second in all, more and fewer. */
+/** Sends a varying number of requests, a few hundred per second in all. */
 async function keepAsking() {
   while (!isOver) {
     await new Promise((resolve) => {

@@ -7,9 +7,9 @@ const { writeFileSync } = require('node:fs');
 const server = createServer((_, response) => response.end(JSON.stringify({ pid: process.pid })));
 
 const WAYS = {
-  // As the documentation of Node has it.
+  // As in the documentation of Node.js.
   close: () => process.on('SIGTERM', () => server.close()),
-  // Work that goes on when the server has closed.
+  // Work that continues after the server has closed.
   flush: () =>
     process.on('SIGTERM', () => server.close(() => setTimeout(() => writeFileSync(`flushed-${process.pid}`, ''), 300))),
   'http-terminator': () => {

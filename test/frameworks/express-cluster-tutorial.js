@@ -1,4 +1,4 @@
-// The same app as the tutorials cluster it by hand.
+// The same app, clustered by hand as in the tutorials.
 const cluster = require('node:cluster');
 const os = require('node:os');
 const express = require('express');

@@ -1,4 +1,4 @@
-// Express 5, or the one that EXPRESS names.
+// Express 5, or the version that EXPRESS names.
 const express = require(process.env.EXPRESS ?? 'express');
 
 const app = express();

@@ -5,7 +5,7 @@ const server = http2.createServer();
 
 server.on('stream', (stream, headers) => {
   const { pathname, searchParams } = new URL(headers[':path'], 'http://localhost');
-  stream.on('error', () => {}); // The client went away.
+  stream.on('error', () => {}); // The client has left.
   const answer = () => {
     if (stream.destroyed) return;
     stream.respond({ ':status': 200, 'content-type': 'application/json' });

@@ -1,5 +1,5 @@
-// Socket.IO as its guide starts it: sessions begin with polling and are upgraded. A message is
-// answered with the pid and the message.
+// Socket.IO as its guide starts it: sessions begin with polling and are upgraded. The answer to a
+// message is the pid and the message.
 const http = require('node:http');
 const { Server } = require('socket.io');
 

@@ -12,7 +12,7 @@ const MARKS = [
 ];
 
 /**
- * docs/config.md with its tables as the schema has them.
+ * Returns docs/config.md with tables generated from the schema.
  * @param {string} page
  */
 export function withTables(page) {
@@ -46,7 +46,7 @@ function notNeeded() {
 }
 
 /**
- * Times and sizes are explained once.
+ * Formats of times and sizes are explained once on the page.
  * @param {Attribute} row
  */
 function acceptedBy({ accepted = '' }) {

@@ -71,7 +71,7 @@ const COLUMNS_MAX = 100;
 
 /**
  * @param {string} text
- * @returns {string[]}  On one line when it fits.
+ * @returns {string[]}  One line if it fits.
  */
 function commentLines(text) {
   const line = `  /** ${text} */`;

@@ -7,7 +7,7 @@ import { configTypes } from './config-types.js';
 const at = (/** @type {string} */ path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 /**
- * Files that say what the schema says, and how they should read.
+ * Files that are generated from the schema, with their expected contents.
  * @type {{ file: string, text: () => string | Promise<string> }[]}
  */
 export const GENERATED = [

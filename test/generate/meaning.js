@@ -1,7 +1,7 @@
 /** @import { Attribute } from '../../lib/config/options/schema.js' */
 
 /**
- * What an attribute means, in one sentence and without what the other columns say.
+ * Returns the meaning of an attribute in one sentence, without what other columns show.
  * @param {Attribute} row
  */
 export function meaningOf({ help, meaning = help }) {

@@ -3,8 +3,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 /** @import { Socket } from 'node:net' */
 
 /**
- * The server's end of the connection that sends the next request to an HTTP server of this process.
- * A client that does not read never learns that its connection is gone, so a test looks here.
+ * Returns the server's end of the connection that sends the next request to an HTTP server of this
+ * process. A client that does not read cannot notice that its connection is gone, so a test checks
+ * it here.
  * @param {number} port
  * @returns {Promise<Socket>}
  */

@@ -7,7 +7,7 @@ import { waitFor } from './wait-for.js';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * How long a program that serves HTTP takes to end by SIGTERM without nclust, in ms.
+ * Measures how long a program that serves HTTP takes to exit after SIGTERM without nclust, in ms.
  * @param {Sandbox} home  It runs in its working directory.
  * @param {string[]} args  Of node.
  * @param {Record<string, string>} env  With PORT.
@@ -28,13 +28,13 @@ export async function endsAlone(home, args, env) {
 }
 
 /**
- * Stops an app, which may take one second more than its program takes alone.
+ * Stops an app. It may take one second longer than its program takes alone.
  * @param {Sandbox} home
  * @param {string} app
  * @param {number} aloneMs
  */
 export async function expectStopped(home, app, aloneMs) {
-  // What a command takes that does nothing.
+  // The time of a command that does nothing.
   const { durationMs } = await home.nclust('list');
   const stopped = await home.nclust('stop', app);
   expect(stopped, stopped.stderr).toMatchObject({ exitStatus: 0 });

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 /**
  * A config file in a sandbox that is edited while its apps run.
  * @param {Sandbox} home
- * @param {Record<string, any>[]} apps  As a file says them. Changed in place by the test; `write`
- *   puts them on the disk.
+ * @param {Record<string, any>[]} apps  As in the file. The test changes them in place; `write`
+ *   writes the file.
  */
 export function createConfigFile(home, apps) {
   const path = join(home.work, 'nclust.config.json');
@@ -26,7 +26,7 @@ export function createConfigFile(home, apps) {
       return result.json();
     },
     /**
-     * What there is left to do.
+     * Returns the steps that `apply` would take.
      * @param {...string} flags
      */
     async pending(...flags) {

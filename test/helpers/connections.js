@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 /** @import { RequestOptions } from 'node:http' */
 
 /**
- * One request on a new connection.
+ * Sends one request on a new connection.
  * @param {RequestOptions} to
  * @param {{ timeoutMs?: number }} [o]
  * @returns {Promise<{ pid: number, ms: number }>}
@@ -27,11 +27,11 @@ export function ask(to, { timeoutMs = 5_000 } = {}) {
 }
 
 /**
- * Opens keep-alive connections and asks once on each.
+ * Opens keep-alive connections and sends a request on each.
  * @param {RequestOptions} to
  * @param {number} count
  * @param {'burst' | 'one by one'} how
- * @returns {Promise<Map<number, number>>}  How many each pid has.
+ * @returns {Promise<Map<number, number>>}  Connections by pid.
  */
 export async function openConnections(to, count, how) {
   const agents = Array.from({ length: count }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
@@ -49,7 +49,7 @@ export async function openConnections(to, count, how) {
 /**
  * @param {Map<number, number>} byPid
  * @param {number} workers
- * @returns {number}  Connections of the busiest over the mean.
+ * @returns {number}  Connections of the busiest worker divided by the mean.
  */
 export function busiest(byPid, workers) {
   const counts = [...byPid.values()];

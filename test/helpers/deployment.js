@@ -20,19 +20,19 @@ import { nodeUnderTest } from './sandbox.js';
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
 /**
- * A git repository, hosts that are folders, and a config file that deploys the one to the others.
+ * A git repository, folders that act as hosts, and a config file that deploys to them.
  * @typedef {object} Site
  * @property {string} path  On each host, from its home.
- * @property {(host?: string) => string} root  The real path of it.
+ * @property {(host?: string) => string} root  Its real path.
  * @property {(files: Record<string, string>) => string} commit  Returns the commit.
  * @property {(...args: string[]) => string} git  In the repository.
  * @property {(settings?: Record<string, unknown>) => void} configure  Writes the config file.
- * @property {(...words: (string | RunOptions)[]) => Promise<Result>} deploy
- *   `nclust deploy production ...`.
+ * @property {(...words: (string | RunOptions)[]) => Promise<Result>} deploy  `nclust deploy
+ *   production ...`.
  * @property {(...words: (string | RunOptions)[]) => Running} follow  The same, while it runs.
- * @property {(host?: string) => string | null} current  The release it leads to.
+ * @property {(host?: string) => string | null} current  The current release.
  * @property {(host?: string) => string[]} releases
- * @property {(file: string, host?: string) => string} read  Under the path.
+ * @property {(file: string, host?: string) => string} read  Below the path.
  * @property {() => string[][]} calls  The arguments of each ssh.
  */
 

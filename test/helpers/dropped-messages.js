@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Messages of agents that the manager did not take. A real agent sends none of these, so every test
- * with an honest app holds the table of the keeper (daemon/keeper/agent-acts.js) against it.
+ * Returns messages of agents that the manager dropped. A real agent sends none of these, so every
+ * test with an honest app checks the table of the keeper (daemon/keeper/agent-acts.js).
  * @param {string} home
  * @returns {string[]}  Lines of the log.
  */

@@ -11,7 +11,7 @@
 /** @typedef {Clock & Hands} FakeClock */
 
 /**
- * A clock that stands still until it is turned.
+ * A clock that moves only when a test moves it.
  * @param {number} [startMs]
  * @returns {FakeClock}
  */
@@ -37,7 +37,7 @@ export function createFakeClock(startMs = 1_700_000_000_000) {
     nowMs: () => wallMs,
     after: (ms, onTime) => add(ms, onTime, null),
     every: (ms, onTime) => add(ms, onTime, ms),
-    /** Fires what is due, in order, each at its own time. */
+    /** Fires timers in order, each at its own time. */
     advance(ms) {
       const end = mono + ms;
       for (;;) {
@@ -56,9 +56,9 @@ export function createFakeClock(startMs = 1_700_000_000_000) {
       mono = end;
     },
     pending: () => timers.size,
-    /** Infinity when no timer runs. */
+    /** Infinity if no timer runs. */
     untilNextMs: () => Math.min(Infinity, ...[...timers.values()].map((timer) => timer.at - mono)),
-    /** The administrator corrects the time; timers do not notice. */
+    /** Sets the wall clock back; timers are not affected. */
     setBack(ms) {
       wallMs -= ms;
     },

@@ -4,13 +4,13 @@ import { EventEmitter } from 'node:events';
 /** @import { ChildSnapshot, Port } from '../../daemon/control/keeper-link/link.js' */
 
 /**
- * How a fake process behaves. Times in ms after its start; what is missing does not happen.
+ * How a fake process behaves. Times in ms after its start; a missing one does not happen.
  * @typedef {object} Behaviour
  * @property {string} [refuses]  The error code of the spawn.
- * @property {number} [spawnsAfterMs]  Until then the keeper knows no such instance. Default: at
+ * @property {number} [spawnsAfterMs]  Until then the keeper does not know the instance. Default: at
  *   once.
- * @property {number} [bootsAfterMs]  When its main module has been evaluated; its event loop does
- *   not turn before. Infinity: never, and it does turn. Default: at once.
+ * @property {number} [bootsAfterMs]  When its main module has been evaluated; its event loop is
+ *   blocked until then. Infinity: never, and it is not blocked. Default: at once.
  * @property {number} [listensAfterMs]
  * @property {number} [readyAfterMs]
  * @property {number} [exitsAfterMs]
@@ -18,7 +18,7 @@ import { EventEmitter } from 'node:events';
  * @property {string} [signal]
  * @property {number} [stopsAfterMs]  After a retire. Default 5.
  * @property {number} [goneAfterMs]  After the exit. Default 1.
- * @property {number[]} [ports]  Where it listens. Default: 3000.
+ * @property {number[]} [ports]  Default: 3000.
  * @property {boolean} [isHung]  Its event loop does not answer.
  */
 
@@ -43,8 +43,8 @@ import { EventEmitter } from 'node:events';
  */
 
 /**
- * Keeps fake processes as the keeper keeps real ones, and speaks its protocol over ports with the
- * interface of an IPC channel. Messages arrive a microtask after they were sent, in order.
+ * Keeps fake processes and speaks the keeper's protocol over ports with the interface of an IPC
+ * channel. Messages arrive a microtask after they were sent, in order.
  */
 export class FakeKeeper {
   /** @type {Map<string, FakeChild>} */
@@ -57,47 +57,47 @@ export class FakeKeeper {
   released = new Set();
   /** @type {Map<string, number>} How often each tells its vitals, in ms. */
   watched = new Map();
-  /** Whether control hears what apps say. */
+  /** Whether control subscribes to messages of apps. */
   isHeard = false;
   /**
-   * What apps have told of themselves, by instance.
+   * Metadata of apps, by instance.
    * @type {Map<string, [type: string, name: string, text: string][]>}
    */
   metadata = new Map();
-  /** What agents last told of what they count, by instance. @type {Map<string, object>} */
+  /** Last reports of agents, by instance. @type {Map<string, object>} */
   reports = new Map();
   /**
-   * What was sent to apps.
+   * Messages sent to apps.
    * @type {{ instanceId: string, message?: unknown, text?: string, token?: string }[]}
    */
   sent = [];
   /**
-   * How an app takes what it is sent: the code of a refusal, or nothing.
+   * How an app accepts a message: the code of a refusal, or nothing.
    * @type {(params: any) => string | void}
    */
   takes = () => {};
   /**
-   * What an agent answers when it is to profile itself.
+   * The answer of an agent to a profile request.
    * @type {(instanceId: string, question: any) => ProfileAnswer}
    */
   profiles = () => ({ failure: null, bytes: 7, stack: null });
-  /** Profiles that are being waited for: each is done when it is called. @type {(() => void)[]} */
+  /** Call one to finish its profile. @type {(() => void)[]} */
   profileEnds = [];
-  /** Verbs this version does not know. @type {Set<string>} */
+  /** Verbs that this version does not know. @type {Set<string>} */
   lacks = new Set();
-  /** Whether it knows when a program has booted: an earlier version does not. */
+  /** Whether it reports boots: an earlier version does not. */
   knowsBoots = true;
   isTerminating = false;
   hasLeft = false;
   /** Of its code. */
   digest = 'fake';
-  /** Where control is started from, and what it was started from in vain. */
+  /** The installation that control is started from, and the one it was taken back from. */
   root = '/fake';
   /** @type {string | null} */
   refusedRoot = null;
   /** @type {'unready' | 'crashed' | 'silent' | null} */
   refusedWhy = null;
-  /** Dies when it is asked for this, before it has done it. @type {string | null} */
+  /** Dies when it gets this verb, before it carries it out. @type {string | null} */
   diesAt = null;
   /** @type {(params: any) => Behaviour} */
   behave = () => ({ listensAfterMs: 10 });
@@ -123,17 +123,15 @@ export class FakeKeeper {
     this.#nextPid = firstPid;
   }
 
-  /** The processes that run. */
   get alive() {
     return [...this.children.values()].filter((child) => !child.exit);
   }
 
   /**
-   * A channel for the next control. The one before hears nothing any more, and nothing of it is
-   * heard.
+   * Opens a channel for the next control, and closes the previous one.
    * @param {object} [o]
-   * @param {(message: any) => boolean} [o.mayPass]  Asked for each message of control; once it says
-   *   no, control is dead.
+   * @param {(message: any) => boolean} [o.mayPass]  Called for each message of control; after a
+   *   false one, control is dead.
    */
   connect({ mayPass = () => true } = {}) {
     this.#port?.cut();
@@ -161,7 +159,7 @@ export class FakeKeeper {
     return port;
   }
 
-  /** The keeper dies; its processes do not. */
+  /** Dies; its processes live on. */
   die() {
     const port = /** @type {any} */ (this.#port);
     this.#port = null;
@@ -215,7 +213,7 @@ export class FakeKeeper {
   }
 
   /**
-   * Passes on what an app stated, as a keeper did that checked nothing.
+   * Passes on what an app sent, without a check, as an earlier keeper did.
    * @param {string} event
    * @param {object} data
    */
@@ -224,7 +222,7 @@ export class FakeKeeper {
   }
 
   /**
-   * What an instance has been doing since it last told.
+   * Sends a sample of an instance.
    * @param {string} instanceId
    * @param {{ responses?: number, errors?: number, delayP99Ms?: number, connections?: number }}
    *   vitals
@@ -235,7 +233,7 @@ export class FakeKeeper {
   }
 
   /**
-   * An app sends something.
+   * Sends a message of an app.
    * @param {string} instanceId
    * @param {unknown} message
    */
@@ -245,18 +243,18 @@ export class FakeKeeper {
 
   /**
    * @param {string} instanceId
-   * @param {number} count  Messages that were too many.
+   * @param {number} count  Messages that were dropped.
    */
   miss(instanceId, count) {
     if (this.isHeard) this.#emit('app-messages-dropped', { instanceId, count });
   }
 
-  /** Asks control whether it is there. */
+  /** Pings control. */
   ask() {
     this.#emit('ping', {});
   }
 
-  /** The keeper got SIGTERM. */
+  /** Simulates SIGTERM. */
   terminate() {
     this.isTerminating = true;
     this.#emit('terminating', {});
@@ -289,7 +287,7 @@ export class FakeKeeper {
   }
 
   /**
-   * How long its event loop will not turn.
+   * Time for which its event loop stays blocked.
    * @param {string} instanceId
    */
   #heldUpMs(instanceId) {

@@ -3,10 +3,7 @@ import { inUse } from './heap.js';
 
 /** @import { InUse } from './heap.js' */
 
-/**
- * What a process holds.
- * @typedef {InUse & { fds: number }} Footprint
- */
+/** @typedef {InUse & { fds: number }} Footprint */
 
 /**
  * @param {number} pid

@@ -16,7 +16,7 @@ import { startTraffic } from './traffic/traffic.js';
 const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
 
 /**
- * One app of test/frameworks and what its clients do.
+ * An app of test/frameworks and its clients.
  * @typedef {object} FrameworkApp
  * @property {string} name
  * @property {string} file
@@ -27,15 +27,15 @@ const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
  */
 
 /**
- * @typedef {{ pids: Set<number>, transports: Set<string>, troubles: string[] }} Conversation  Whom
- *   a client of Socket.IO spoke with, how, and what went wrong.
+ * @typedef {{ pids: Set<number>, transports: Set<string>, troubles: string[] }} Conversation  The
+ *   pids that a client of Socket.IO reached, by which transport, and its errors.
  */
 
 const WEB = { 'one-shot': 1, 'keep-alive': 1, slow: 1 };
 
 /** @returns {FrameworkApp[]} */
 export function frameworkApps() {
-  // A Node that runs TypeScript without being asked to.
+  // A Node.js that runs TypeScript without a flag.
   const stripsTypes = otherNode(24);
   return [
     { name: 'express-5', file: 'express.js', clients: WEB },
@@ -61,7 +61,7 @@ export function frameworkApps() {
  * Starts the apps on two workers each, and reloads all of them under traffic.
  * @param {Sandbox} home
  * @param {{ apps: FrameworkApp[], times: number }} o
- * @returns {Promise<Record<string, number>>}  How many requests each has lost.
+ * @returns {Promise<Record<string, number>>}  Lost requests of each.
  */
 export async function reloadFrameworks(home, { apps, times }) {
   const started = await startFrameworks(home, apps);
@@ -99,8 +99,8 @@ export async function startFrameworks(home, apps) {
 }
 
 /**
- * Clients of Socket.IO mend a session that another worker does not know by themselves, and lose no
- * message: but as long as no worker is replaced there is nothing to mend.
+ * Waits until all sessions are upgraded. Clients of Socket.IO repair a session that another worker
+ * does not know without losing a message; but while no worker is replaced, nothing needs repair.
  * @param {Sandbox} home
  * @param {number} clients
  * @param {Ledger} ledger
@@ -114,8 +114,8 @@ async function untilUpgraded(home, clients, ledger) {
 }
 
 /**
- * Says so many messages to an app as one client of Socket.IO, each after the answer to the one
- * before, until something goes wrong.
+ * Sends messages to an app as one client of Socket.IO, each after the previous answer, until an
+ * error.
  * @param {string} url
  * @param {{ messages: number, transports?: ('polling' | 'websocket')[] }} o
  */

@@ -21,12 +21,12 @@ const METHODS = [
 ];
 
 /**
- * Sends frames that a careful client would not send: garbage, cut-off and huge lines, wrong
+ * Sends frames that a careful client would not send: garbage, truncated and huge lines, wrong
  * versions, wrong types. None of them is a valid mutation.
  * @param {string} sock
  * @param {{ frames: number, seed: number }} o
- * @returns {Promise<void>}  Resolves when all are sent and the server has digested them: it answers
- *   a hello on a fresh connection.
+ * @returns {Promise<void>}  Resolves when the server has processed all: it answers a hello on a
+ *   fresh connection.
  */
 export async function fuzzFrames(sock, { frames, seed }) {
   const random = createRandom(seed);

@@ -5,24 +5,21 @@ import { pause, waitFor } from './wait-for.js';
 const FRAMEWORKS = new URL('../frameworks/', import.meta.url);
 const INSPECTOR = 'http://127.0.0.1:9229/json/list';
 
-/** One collection leaves what has a finalizer, or is on its way to somebody. */
+/** One collection leaves objects with finalizers, and messages on their way. */
 const LOOKS = 4;
 const LOOK_EVERY_MS = 60;
 
-/**
- * What V8 makes and throws away as it sees fit: the more a program has done, the more of it is
- * compiled.
- */
+/** Compiled code, which V8 makes and drops at will. It grows with the work of a program. */
 const COMPILED = ['code', 'hidden'];
 
 /**
- * What a Node process still needs, asked for through its inspector, which is closed again.
+ * What a Node.js process uses, measured through its inspector, which is closed again.
  * @typedef {object} InUse
  * @property {number} heapBytes  After a full garbage collection, without compiled code.
- * @property {number} privateBytes  Memory of its own, after the same collection. What V8 keeps for
- *   the next objects is in it.
- * @property {Record<string, number>} handles  How many there are of each kind of active resource,
- *   timers too. What comes and goes is left out: the least of several looks.
+ * @property {number} privateBytes  Private memory after the same collection, including V8's
+ *   reserve.
+ * @property {Record<string, number>} handles  Number of active resources and timers by kind: the
+ *   least of several measurements, so that short-lived ones do not count.
  */
 
 /**
@@ -80,7 +77,7 @@ async function activeResources(call) {
 
 /**
  * @param {Record<string, number>[]} looks
- * @returns {Record<string, number>}  What was there each time.
+ * @returns {Record<string, number>}  What existed each time.
  */
 export function leastHandles([first, ...others]) {
   const counts = Object.entries(first).map(

@@ -5,31 +5,32 @@ import { pause, within } from './wait-for.js';
 
 /** @import { Socket } from 'node:net' */
 
-/** As much of an answer as is looked at, in characters. */
+/** Characters of an answer that are kept. */
 const LOOKED_AT = 1024 * 1024;
 
 /** Longer than any server here lets a connection wait, in ms. */
 const HUNG_MS = 30_000;
 
 /**
- * A server, as those who attack it see it.
+ * A server, as its attacker sees it.
  * @typedef {object} Target
  * @property {number} port
- * @property {string[]} paths  That it answers with 200.
- * @property {string} root  A folder that it must not give anything of.
+ * @property {string[]} paths  Answered with 200.
+ * @property {string} root  A folder whose files must not be sent.
  * @property {string | null} token  Null: it has no WebSocket.
  */
 
 /**
  * What one connection got: the status of each answer, and all of the text.
- * @typedef {{ kind: string, statuses: string[], text: string }} Outcome
+ * @typedef {{ kind: string, statuses: string[], text: string }} Outcome  The status of each answer,
+ *   and all of the text.
  */
 
 /**
  * @typedef {object} Attack
  * @property {string} kind
  * @property {Buffer} bytes
- * @property {Buffer[]} [frames]  Sent when the answer is 101.
+ * @property {Buffer[]} [frames]  Sent if the answer is 101.
  */
 
 /** @type {Record<string, (random: () => number, target: Target) => string | Attack>} */
@@ -47,23 +48,23 @@ const KINDS = {
 const KIND_NAMES = ['path', 'path', 'path', 'headers', 'body', 'pipelined', 'garbage', 'upgrade', 'upgrade'];
 
 /**
- * How the bytes are sent. A `half` client closes its side at once, `reset` and `deaf` ones leave
- * without having heard an answer.
+ * How the bytes are sent. A `half` client closes its side at once; `reset` and `deaf` ones leave
+ * before the answer.
  */
 const WAYS = ['whole', 'whole', 'whole', 'whole', 'split', 'half', 'cut', 'reset', 'deaf'];
 
 /**
- * One connection that does something a careful client does not do.
+ * Opens a connection that does something a careful client does not do.
  * @param {() => number} random
  * @param {Target} target
- * @returns {Promise<Outcome>}  Rejects when the server neither answers nor closes the connection.
+ * @returns {Promise<Outcome>}  Rejects if the server neither answers nor closes the connection.
  */
 export async function attack(random, target) {
   const kind = pickOne(random, KIND_NAMES);
   const made = KINDS[kind](random, target);
   const { bytes, frames = [] } = typeof made === 'string' ? { bytes: Buffer.from(made, 'latin1') } : made;
   const picked = frames.length > 0 ? 'whole' : pickOne(random, WAYS);
-  // A client that waits for the answer to half a request waits for the server's patience to end.
+  // After half a request, a client would wait until the server's time limit.
   const way = kind === 'garbage' && (picked === 'whole' || picked === 'split') ? 'half' : picked;
   const cutAt = Math.floor(random() * bytes.length);
   const socket = connect({ port: target.port, host: '127.0.0.1', allowHalfOpen: true });
@@ -112,14 +113,15 @@ function listen(socket, frames) {
     socket.end();
   });
   socket.on('end', () => socket.end());
-  socket.on('error', () => {}); // A connection that is reset is closed.
+  socket.on('error', () => {}); // A connection that is reset counts as closed.
   return new Promise((resolve) => socket.once('close', () => resolve(text)));
 }
 
 /**
  * @param {Socket} socket
  * @param {Buffer} bytes
- * @returns {Promise<void>}  Resolves when the system has them, or when the connection is closed.
+ * @returns {Promise<void>}  Resolves when the system has the bytes, or when the connection is
+ *   closed.
  */
 function written(socket, bytes) {
   return new Promise((resolve) => {
@@ -346,14 +348,14 @@ function frame(random) {
 /**
  * @param {number} first  FIN, the reserved bits and the opcode.
  * @param {Buffer | string} payload
- * @param {{ isMasked?: boolean, lies?: number | null }} [o]  `lies`: the length that it names.
+ * @param {{ isMasked?: boolean, lies?: number | null }} [o]  `lies`: the length in the header.
  * @returns {Buffer}  The mask is 0, which changes nothing.
  */
 function encode(first, payload, { isMasked = true, lies = null } = {}) {
   const length = Buffer.alloc(9);
   length[0] = (isMasked ? 0x80 : 0) | 127;
   length.writeBigUInt64BE(BigInt(lies ?? payload.length), 1);
-  // Frames of control have to say their length in the first byte.
+  // Control frames must have their length in the first byte.
   const short = payload.length < 126 && lies === null ? Buffer.from([(isMasked ? 0x80 : 0) | payload.length]) : length;
   return Buffer.concat([Buffer.from([first]), short, Buffer.alloc(isMasked ? 4 : 0), Buffer.from(payload)]);
 }

@@ -10,8 +10,8 @@ export const CANARY = 'canary-6b1f-nobody-may-read-this';
 export const PAGE = '<h1>home</h1>';
 
 /**
- * Every file with the canary in it is one that must never be sent: outside of the folder, or
- * hidden.
+ * Makes a folder. Every file with the canary in it must never be sent: it is outside of the folder,
+ * or hidden.
  */
 export function site() {
   const root = mkdtempSync(join(tmpdir(), 'nclust-fuzz-'));
@@ -210,7 +210,7 @@ function range(random) {
 }
 
 /**
- * One request, whole, whose answer ends the connection.
+ * Builds a whole request whose answer ends the connection.
  * @param {() => number} random
  * @param {string} root  Of site().
  * @returns {string}  latin1.

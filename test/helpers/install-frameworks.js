@@ -3,11 +3,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** What vitest runs once before a ring whose fixtures use frameworks. */
+/** Runs once before a ring whose fixtures use frameworks. */
 export async function setup() {
   const folder = fileURLToPath(new URL('../frameworks', import.meta.url));
   const { dependencies } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
-  // One that was added later is missing where the others are there.
+  // A package that was added later may be missing.
   if (Object.keys(dependencies).every((name) => existsSync(`${folder}/node_modules/${name}`))) return;
   await promisify(execFile)('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder });
 }

@@ -10,21 +10,20 @@ import { nodeUnderTest } from './sandbox.js';
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Another nclust, in a folder of its own.
+ * Another nclust, in its own folder.
  * @typedef {object} Installation
  * @property {string} root
- * @property {(...args: (string | { env: Record<string, string> })[]) => Promise<Result>} nclust
- *   Runs its command in the sandbox's home; the last argument may be more environment.
+ * @property {(...args: (string | { env: Record<string, string> })[]) => Promise<Result>} nclust  Runs
+ *   its command in the sandbox's home; the last argument may be more environment.
  * @property {(...args: (string | { env: Record<string, string> })[]) => Running} follow
  * @property {(version: string, edits?: Record<string, string>) => void} overwrite  Makes it another
- *   version, in place. `edits` are texts put behind those of files.
+ *   version, in place. `edits`: texts appended to files.
  */
 
 /**
  * @param {Sandbox} home  Removed together with it.
  * @param {string} version
- * @param {Record<string, string>} [edits]  By file, relative to the package: a text that is put
- *   behind what is there.
+ * @param {Record<string, string>} [edits]  By file, relative to the package: a text to append.
  * @returns {Installation}
  */
 export function install(home, version, edits = {}) {

@@ -25,18 +25,18 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * A real keeper whose control is the test: the test is its parent and speaks its protocol.
- * @typedef {Awaited<ReturnType<typeof realKeeper>>} RealKeeper
+ * @typedef {Awaited<ReturnType<typeof realKeeper>>} RealKeeper  A real keeper. The test is its
+ *   parent and control, and speaks its protocol.
  */
 
 /**
  * @param {object} [o]
  * @param {string} [o.home]  Default: a new one, removed after the test.
- * @param {object[]} [o.adopt]  Orphans, as `snapshot` told of them.
+ * @param {object[]} [o.adopt]  Orphans, from `snapshot`.
  * @param {number} [o.uid]  The user that the keeper runs as. Default: that of the test.
- * @param {boolean} [o.isOpen]  Its code and its fixtures can be read by the other users that its apps
- *   run as, wherever this project lies.
- * @param {boolean} [o.isHostile]  An app of it sends what an agent does not.
- * @param {boolean} [o.expectHeld]  Another keeper owns the home: resolves when this one says so.
+ * @param {boolean} [o.isOpen]  Copies its code and fixtures to a folder that other users can read.
+ * @param {boolean} [o.isHostile]  One of its apps sends messages that an agent does not send.
+ * @param {boolean} [o.expectHeld]  Another keeper owns the home: resolves when this one reports it.
  */
 export async function realKeeper({
   home = temporaryHome(),
@@ -78,8 +78,8 @@ export async function realKeeper({
     else resolve?.(message.ok);
   });
 
-  // A keeper ends whatever carries the marker of an instance, so an instance of one test must not
-  // have the name of another test's.
+  // A keeper ends every process that carries the marker of its instance, so instances of different
+  // tests must have different names.
   const ending = `.${basename(home)}`;
   const shortId = (/** @type {string} */ id) => (id.endsWith(ending) ? id.slice(0, -ending.length) : id);
   const fullId = (/** @type {string} */ id) => shortId(id) + ending;
@@ -179,7 +179,7 @@ export async function realKeeper({
       child.kill('SIGKILL');
       return exited;
     },
-    /** Ends everything in this home and waits until it has. */
+    /** Ends everything in this home. */
     async close() {
       for (const one of processesOf(home)) killIfThere(one.pid);
       await waitFor('an empty home', () => processesOf(home).length === 0);
@@ -202,8 +202,8 @@ export async function realKeeper({
 }
 
 /**
- * Gives a home to another user, with a copy of what a keeper reads: the checkout may lie in a
- * folder that this user cannot enter.
+ * Gives a home to another user, with a copy of what a keeper reads, because this user may not be
+ * able to read the checkout.
  * @param {number} uid
  * @param {string} home
  * @returns {string}  The root of the copy.
@@ -215,7 +215,9 @@ function copyFor(uid, home) {
   return join(home, 'code');
 }
 
-/** @returns {string}  A copy of keeper and agent that every user can read, removed after the test. */
+/**
+ * @returns {string}  A copy of keeper and agent that every user can read, removed after the test.
+ */
 export function openCopy() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-code-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

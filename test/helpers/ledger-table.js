@@ -5,7 +5,7 @@ import { BUCKETS, percentileMs } from './ledger.js';
 const SHOWN_FAILURES = 12;
 
 /**
- * The ledger for people: kind x bucket, then the failures with time and detail.
+ * Formats the ledger: kind x bucket, then the failures with time and detail.
  * @param {Ledger} ledger
  */
 export function ledgerTable(ledger) {

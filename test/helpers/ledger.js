@@ -4,7 +4,9 @@ import { performance } from 'node:perf_hooks';
  * What can become of a request. `hung`: no answer in time. `truncated`: the answer began and broke
  * off. `wrong`: an answer that is not what the app says. `status`: an answer with a status other
  * than 200.
- * @typedef {'ok' | 'refused' | 'reset' | 'hung' | 'truncated' | 'wrong' | 'status'} Bucket
+ * @typedef {'ok' | 'refused' | 'reset' | 'hung' | 'truncated' | 'wrong' | 'status'} Bucket  The
+ *   outcome of a request. `hung`: no answer in time. `truncated`: the answer was cut off. `wrong`:
+ *   an answer that the app did not send. `status`: an answer with a status other than 200.
  */
 
 /** @type {readonly Bucket[]} */
@@ -15,7 +17,7 @@ export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 
  * @property {Bucket} bucket
  * @property {string} detail
  * @property {number} [pid]  Of the worker that answered.
- * @property {string} [note]  What is worth counting although nothing is wrong with it.
+ * @property {string} [note]  Worth counting although it is not an error.
  */
 
 /**
@@ -29,14 +31,14 @@ export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 
 /**
  * @typedef {object} Totals
  * @property {number} requests
- * @property {number[]} latenciesMs  Of those that are ok.
+ * @property {number[]} latenciesMs  Of good answers.
  * @property {number} longestGapMs
  * @property {number} lastOkMono
  */
 
 /**
  * Every request is in exactly one bucket.
- * @typedef {Record<Bucket, number> & Totals} Counts
+ * @typedef {Record<Bucket, number> & Totals} Counts  Every request is in exactly one bucket.
  */
 
 /**
@@ -50,7 +52,7 @@ export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 
 
 /** @typedef {Counts & Details} Ledger */
 
-/** A ledger of which nothing was lost, for toMatchObject(). */
+/** A ledger without losses, for toMatchObject(). */
 export const NOTHING_LOST = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 
 /** @returns {Ledger} */
@@ -91,14 +93,15 @@ export function enter(ledger, kind, { bucket, detail, pid, note }, sentMono) {
 
 /**
  * @param {Counts} counts
- * @returns {number}  Requests that were not answered as they should.
+ * @returns {number}  Requests without a good answer.
  */
 export const lost = (counts) => counts.requests - counts.ok;
 
 /**
  * @param {Counts} counts
  * @param {number} share  0..1
- * @returns {number}  Within so many ms that share of the good answers came. 0 when there are none.
+ * @returns {number}  Latency in ms within which that share of the good answers came. 0 if there are
+ *   none.
  */
 export function percentileMs({ latenciesMs }, share) {
   const times = [...latenciesMs].sort((a, b) => a - b);

@@ -6,11 +6,11 @@ import { readSegments } from '../../daemon/control/logs/archive/segments.js';
 /** @import { Segment } from '../../daemon/control/logs/archive/segments.js' */
 
 /**
- * Everything that a log file has ever held, from its segments on.
+ * Returns everything that a log file has ever contained, including its segments.
  * @param {string} path
  */
 export function wholeLog(path) {
-  // The active file first: what is rotated while we read is then there twice, and not missing.
+  // The active file first, so that a rotation meanwhile makes lines appear twice, not go missing.
   const active = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
   return Buffer.concat([...readSegments(path).map(contentOf), active]).toString('utf8');
 }

@@ -2,15 +2,12 @@ import { expect } from 'vitest';
 
 /** @import { Sandbox } from './sandbox.js' */
 
-/**
- * Code of an app that listens, says a line five times a second, and has one line of error output.
- */
+/** An app that listens, prints a line five times a second, and one line of error output. */
 export const SAYS =
   'let n = 0; setInterval(() => console.log("word", ++n, "of", process.pid), 200); console.error("an error ' +
   'line"); require("node:http").createServer((_, res) => res.end("ok")).listen(0);';
 
 /**
- * Starts code as an app.
  * @param {Sandbox} home
  * @param {string} name
  * @param {string} code
@@ -29,7 +26,7 @@ export async function startCode(home, name, code, ...flags) {
 }
 
 /**
- * The terminal has its modes back, and only the shell's own output is on it.
+ * Expects that the terminal has its modes back, and only the shell's own output is on it.
  * @param {ReturnType<typeof import('./tmux.js').openMonit>} screen
  * @param {number} status
  */

@@ -21,7 +21,7 @@ export async function notifySocket(folder) {
     await running.done;
   });
   await waitFor('the socket of systemd', () => running.stdout().startsWith('listening'));
-  /** What was told, oldest first, each the fields of one message. */
+  /** Received messages, oldest first, each as its fields. */
   const told = () =>
     running
       .stdout()
@@ -32,7 +32,7 @@ export async function notifySocket(folder) {
   return {
     path,
     told,
-    /** The pid that each message came from, as the kernel says it. */
+    /** The sender's pid of each message, from the kernel. */
     senders: () => running.stderr().trimEnd().split('\n').map(Number),
     count: (/** @type {string} */ field) =>
       told()

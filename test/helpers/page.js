@@ -5,12 +5,12 @@ import { within } from './wait-for.js';
 /** @import { IncomingHttpHeaders } from 'node:http' */
 
 /**
- * An open page of the dashboard, as far as the server can tell.
+ * An open page of the dashboard, as the server sees it.
  * @typedef {object} Page
- * @property {any} welcome  What the token was answered by; null where it was not sent.
+ * @property {any} welcome  The answer to the token; null if it was not sent.
  * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error
  *   whose `code` and `data` are those of the answer.
- * @property {(text: string | Buffer) => void} send  Whatever it is.
+ * @property {(text: string | Buffer) => void} send  Sends any data.
  * @property {() => Promise<any>} told  The next notification.
  * @property {() => void} stopReading
  * @property {() => void} readOn
@@ -26,11 +26,10 @@ export function partsOf(url) {
 
 /**
  * @param {string} url
- * @param
- *   {{ origin?: string, headers?: Record<string, string>, token?: string | null, path?: string }}
- *   [o] `token` null: it is not sent.
- * @returns {Promise<Page>}  Rejects when the connection is refused, with its `status`; when the
- *   token is, with the `closeCode`.
+ * @param {{ origin?: string, headers?: Record<string, string>, token?: string | null, path?: string }} [o]  `token`
+ *   null: it is not sent.
+ * @returns {Promise<Page>}  Rejects with the `status` if the connection is refused, with the
+ *   `closeCode` if the token is.
  */
 export async function openPage(
   url,
@@ -76,7 +75,7 @@ export async function openPage(
       reject(Object.assign(new Error(`Refused with ${response.statusCode}.`), { status: response.statusCode }));
     });
   });
-  ws.on('error', () => {}); // Then it is closed, which says it.
+  ws.on('error', () => {}); // 'close' follows.
 
   /** @type {Page['request']} */
   function ask(method, params = {}) {
@@ -102,7 +101,7 @@ export async function openPage(
 }
 
 /**
- * One request with headers and a method of one's own, and the path as it is given.
+ * Sends one request with any headers, method and path.
  * @param {string} url  As `nclust web` prints it.
  * @param {string} path
  * @param {{ method?: string, headers?: Record<string, string> }} [o]

@@ -1,5 +1,5 @@
 /**
- * One pattern of several, one right after the other: for what is too long for one line.
+ * Joins patterns, for one that is too long for a line.
  * @param {...RegExp} parts  Without flags.
  */
 export const pattern = (...parts) => new RegExp(parts.map(({ source }) => source).join(''));

@@ -1,20 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * What /proc says of one process that carries a sandbox's NCLUST_HOME in its environment.
+ * A process that carries a sandbox's NCLUST_HOME in its environment, from /proc.
  * @typedef {object} HomeProcess
  * @property {number} pid
  * @property {number} ppid
  * @property {string} startTicks  With the pid, the identity of a process.
  * @property {string} command
  * @property {string | null} instanceId
- * @property {'keeper' | 'control' | 'app' | 'other'} role  `app` is whatever carries an instance's
- *   marker, its children included.
+ * @property {'keeper' | 'control' | 'app' | 'other'} role  `app`: any process that carries an
+ *   instance's marker, including children.
  */
 
 /**
  * @param {string} home
- * @returns {HomeProcess[]}  Zombies are not processes any more and left out.
+ * @returns {HomeProcess[]}  Without zombies.
  */
 export function processesOf(home) {
   return readdirSync('/proc')
@@ -26,7 +26,7 @@ export function processesOf(home) {
 }
 
 /**
- * The main process of each instance: the oldest that carries its marker.
+ * Returns the main process of each instance: the oldest that carries its marker.
  * @param {string} home
  */
 export function instancesOf(home) {
@@ -41,7 +41,7 @@ export function instancesOf(home) {
 }
 
 /**
- * Ends a process that may have ended since it was listed.
+ * Kills a process that may have exited.
  * @param {number} pid
  */
 export function killIfThere(pid) {
@@ -54,7 +54,7 @@ export function killIfThere(pid) {
 
 /**
  * @param {number} pid
- * @returns {boolean}  Whether it runs: a zombie does not.
+ * @returns {boolean}  False for a zombie.
  */
 export function isRunning(pid) {
   const stat = readStat(pid);
@@ -63,13 +63,13 @@ export function isRunning(pid) {
 
 /**
  * @param {number} pid
- * @returns {{ state: string, ppid: number, cpuTicks: number, startTicks: string } | null}  null
- *   when there is no such process.
+ * @returns {{ state: string, ppid: number, cpuTicks: number, startTicks: string } | null}  null if
+ *   there is no such process.
  */
 export function readStat(pid) {
   const text = readProc(pid, 'stat');
   if (text === null) return null;
-  // The name in parentheses may hold spaces and parentheses itself.
+  // The name in parentheses may contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return {
     state: fields[0],
@@ -81,8 +81,8 @@ export function readStat(pid) {
 
 /**
  * @param {number} pid
- * @returns {number}  Private memory in bytes: what would be free again without this process. 0 when
- *   it is gone.
+ * @returns {number}  Private memory in bytes: what would be free without this process. 0 if it has
+ *   exited.
  */
 export function privateBytes(pid) {
   const text = readProc(pid, 'smaps_rollup') ?? '';
@@ -94,7 +94,7 @@ export function privateBytes(pid) {
 
 /**
  * @param {number} pid
- * @returns {number}  Resident memory in bytes. 0 when it is gone.
+ * @returns {number}  Resident memory in bytes. 0 if it has exited.
  */
 export function residentBytes(pid) {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readProc(pid, 'status') ?? '')?.[1] ?? 0) * 1024;
@@ -146,7 +146,7 @@ function readProc(pid, file) {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
-    // It ended meanwhile, or it belongs to another user and so is none of ours.
+    // It has exited, or belongs to another user and so is not ours.
     return null;
   }
 }

@@ -1,12 +1,12 @@
-// A strict reader of what Prometheus reads: more of what "promtool check metrics" complains about
-// than Prometheus itself does.
+// A strict parser of Prometheus' formats: it also rejects what "promtool check metrics" complains
+// about.
 
 const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const TYPES = ['counter', 'gauge', 'histogram'];
 const SUFFIXES = { counter: [''], gauge: [''], histogram: ['_bucket', '_sum', '_count'] };
 /**
- * Units other than the base ones, and short for any: https://prometheus.io/docs/practices/naming/
+ * Units other than the base ones, and abbreviations: https://prometheus.io/docs/practices/naming/
  * and the linter of client_golang.
  */
 const PREFIXED =
@@ -15,7 +15,7 @@ const TIMES = /millis|minutes?|hours?|days?|weeks?/;
 const OTHERS = /bits?|percent|inch(?:es)?|yards?|miles?|fahrenheit|kelvins?|ergs?|calories|ounces?|pounds?/;
 const SHORT = /s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d/;
 const WRONG_UNITS = new RegExp(`_(${[PREFIXED, TIMES, OTHERS, SHORT].map(({ source }) => source).join('|')})(_|$)`);
-/** Which word of a name says what TYPE says. */
+/** A word of the name that repeats TYPE. */
 const TYPE_IN_NAME = /_(counter|gauge|histogram|summary)(_|$)/;
 const CAMEL = /[a-z][A-Z]/;
 
@@ -27,7 +27,7 @@ const CAMEL = /[a-z][A-Z]/;
 /**
  * The text format, version 0.0.4.
  * @param {string} text
- * @returns {Map<string, ReadFamily>}  Throws at the first thing that is wrong.
+ * @returns {Map<string, ReadFamily>}  Throws at the first error.
  */
 export function readPrometheus(text) {
   if (!text.endsWith('\n')) throw new Error('the last line has no end');

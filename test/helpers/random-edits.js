@@ -8,17 +8,17 @@ import { fetchOnce } from './sandbox-app.js';
 /** @import { Sandbox } from './sandbox.js' */
 /** @import { Traffic as Load } from './traffic/traffic.js' */
 
-/** @typedef {Record<string, any>} Entry  An app as the file says it. */
+/** @typedef {Record<string, any>} Entry  An app in the file. */
 
 const APPS = 10;
 
 /**
- * Edits a file of ten apps that serve, one random edit after the other, and applies it. After each:
- * there is nothing left to do, what runs is what the file says, and those that the edit did not
- * name have lost no request.
+ * Edits a file of ten serving apps at random, one edit after the other, and applies each. Checks
+ * after each that no step is left, that running apps match the file, and that apps without an edit
+ * have lost no request.
  * @param {Sandbox} home
  * @param {{ edits: number, seed: number, tell?: (line: string) => void }} o
- * @returns {Promise<Record<string, number>>}  How often each was done.
+ * @returns {Promise<Record<string, number>>}  Number of edits by kind.
  */
 export async function doRandomEdits(home, { edits, seed, tell = () => {} }) {
   const random = createRandom(seed);
@@ -49,7 +49,7 @@ export async function doRandomEdits(home, { edits, seed, tell = () => {} }) {
     for (let edit = 0; edit < edits; edit += 1) {
       const { kind, name, what } = nextEdit(config.apps, random, entryOf);
       const where = `edit ${edit} (seed ${seed}): ${name} ${what}`;
-      // Named: what it sees is another test.
+      // Edited apps are covered by another test.
       await endOf(loads, name, where);
       const { plan } = await config.apply('--prune');
       tell(`${where}: ${plan.find((/** @type {{ name: string }} */ item) => item.name === name)?.action}`);
@@ -195,7 +195,7 @@ async function agree(home, config, where) {
   if (JSON.stringify(found.sort()) !== JSON.stringify(expected.sort()))
     throw new Error(`After ${where} there is ${JSON.stringify({ found, expected })}`);
   for (const { name, env, args = [] } of config.apps) {
-    // One that has just been started may be up by its age.
+    // An app that has just been started may be up because of its age.
     const answer = await home.waitFor(`${name} to answer`, () => fetchOnce(`http://127.0.0.1:${env.PORT}/?env=1`));
     const is = { COLOUR: answer.env.COLOUR, SIZE: answer.env.SIZE, args: answer.argv };
     const should = { COLOUR: env.COLOUR, SIZE: env.SIZE, args };

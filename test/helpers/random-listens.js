@@ -12,11 +12,12 @@ const OPERATIONS = 5;
 const VERBS = /** @type {const} */ (['start', 'stop', 'restart', 'reload', 'crash', 'delete', 'stop', 'delete']);
 
 /**
- * Apps that are started, stopped, reloaded, deleted and killed at random times, most of them before
- * or while they begin to listen. Then no address is held that no app uses.
+ * Starts, stops, reloads, deletes and kills apps at random times, mostly before or while they begin
+ * to listen. Then checks that no address is held that no app uses.
  * @param {Sandbox} home
  * @param {{ seed: number, sequences: number, atOnce: number }} o
- * @returns {Promise<string[]>}  What each address that is still held was, and what had been done.
+ * @returns {Promise<string[]>}  The use of each address that is still held, with the operations
+ *   before it.
  */
 export async function leakedAddresses(home, { seed, sequences, atOnce }) {
   const random = createRandom(seed);
@@ -102,7 +103,7 @@ const DO = {
 };
 
 /**
- * The app was deleted before, or its process has ended.
+ * The app was deleted before, or its process has exited.
  * @param {{ code?: string }} error
  */
 function whenThereIsNone(error) {
@@ -151,7 +152,8 @@ const TABLES = ['tcp', 'tcp6', 'udp', 'udp6', 'unix', 'netlink'];
 
 /**
  * @param {number} pid
- * @returns {string[]}  Sockets that no table of the kernel lists: bound, and not listened on.
+ * @returns {string[]}  Sockets that are bound but in no table of the kernel, because they do not
+ *   listen.
  */
 function boundOnly(pid) {
   const listed = TABLES.map((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8')).join('\n');

@@ -15,8 +15,8 @@ import { startTraffic } from './traffic/traffic.js';
 /** @import { Traffic } from './traffic/traffic.js' */
 
 /**
- * What the promise of a reload is measured with: clients that use connections again, that do not,
- * and that are busy for long.
+ * The traffic for the promise of a reload: clients that reuse connections, that do not, and slow
+ * ones.
  */
 export const EVERY_REQUEST = { 'one-shot': 3, 'keep-alive': 3, pipelined: 1, slow: 2, upload: 2, download: 2 };
 
@@ -40,7 +40,7 @@ export async function serve(home, fixture, o) {
  * @param {Sandbox} home
  * @param {App} app
  * @param {...string} words  More of the command.
- * @returns {Promise<number>}  How long it took, in ms.
+ * @returns {Promise<number>}  Duration in ms.
  */
 export async function reload(home, app, ...words) {
   const before = await app.pids();
@@ -58,7 +58,7 @@ export async function reload(home, app, ...words) {
 }
 
 /**
- * Does something to an app under traffic, and expects that no request was lost.
+ * Runs an action on an app under traffic, and expects that no request is lost.
  * @param {Target} target
  * @param {Parameters<typeof startTraffic>[1]} clients
  * @param {(traffic: Traffic) => Promise<void>} act
@@ -70,7 +70,7 @@ export async function loseNothing(target, clients, act, o) {
   try {
     await act(traffic);
   } finally {
-    // Clients that outlive a failed test would go on for ever.
+    // Clients that outlive a failed test would never end.
     ledger = await traffic.stop();
     console.log(`${expect.getState().currentTestName}\n${ledgerTable(ledger)}`);
   }
@@ -80,7 +80,7 @@ export async function loseNothing(target, clients, act, o) {
 }
 
 /**
- * Expects that the processes which run are those that are listed, once what was replaced has ended.
+ * Expects that the running processes are the listed ones, once the replaced ones have exited.
  * @param {Sandbox} home
  */
 export function untilNothingIsLeftOver(home) {
@@ -97,13 +97,13 @@ export function untilNothingIsLeftOver(home) {
   });
 }
 
-/** @returns {number}  The major version of the Node that nclust runs on in the tests. */
+/** @returns {number}  The major version of Node.js that nclust runs on in the tests. */
 export const majorUnderTest = () =>
   Number.parseInt(execFileSync(nodeUnderTest(), ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10);
 
 /**
- * @returns {{ major: number, path: string } | undefined}  A Node of another major version than the
- *   one under test, undefined when there is none.
+ * @returns {{ major: number, path: string } | undefined}  A Node.js of another major version than
+ *   the tested one, undefined if there is none.
  */
 export function differentNode() {
   const major = majorUnderTest();
@@ -115,7 +115,8 @@ export function differentNode() {
 
 /**
  * @param {number} major
- * @returns {string | null}  Another Node binary, null when `npm run test:nodes` has not fetched it.
+ * @returns {string | null}  Another Node.js binary, null if `npm run test:nodes` has not fetched
+ *   it.
  */
 export function otherNode(major) {
   const path = fileURLToPath(

@@ -6,14 +6,14 @@ import { slowdown } from './wait-for.js';
 /** @import { Readable } from 'node:stream' */
 
 /**
- * What a program left behind.
+ * The result of a program.
  * @typedef {object} Result
- * @property {number | null} exitStatus  null when a signal ended it.
+ * @property {number | null} exitStatus  null if a signal ended it.
  * @property {string | null} signal
  * @property {string} stdout
  * @property {string} stderr
  * @property {number} durationMs
- * @property {() => any} json  stdout, parsed; throws with both streams when it is not JSON.
+ * @property {() => any} json  stdout, parsed; throws with both streams if it is not JSON.
  */
 
 /**
@@ -21,18 +21,18 @@ import { slowdown } from './wait-for.js';
  * @property {ChildProcess} child
  * @property {() => string} stdout  So far.
  * @property {() => string} stderr  So far.
- * @property {Promise<Result>} done  Rejects only when the program cannot be started or its time is
- *   up (it is killed then).
+ * @property {Promise<Result>} done  Rejects only if the program cannot be started or its time is
+ *   over (then it is killed).
  */
 
 /**
- * Runs a program to its end, its output caught. Nothing of the test's own environment reaches it.
+ * Runs a program to its end with captured output. It does not get the test's own environment.
  * @param {string} file
  * @param {readonly string[]} args
  * @param {object} o
  * @param {Record<string, string | undefined>} o.env
  * @param {string} [o.cwd]
- * @param {string} [o.input]  Given on stdin, which is closed otherwise.
+ * @param {string} [o.input]  For stdin, which is closed otherwise.
  * @param {number} [o.timeoutMs]  Default 45 000; scales with NCLUST_TEST_SLOWDOWN.
  * @param {number} [o.uid]
  * @param {number} [o.gid]

@@ -15,10 +15,9 @@ import { fixturePath } from './fixtures.js';
  * @property {() => Promise<SlotStatus[]>} instances
  * @property {() => Promise<number[]>} pids  In the order of the slots, 0 for a slot without
  *   process.
- * @property {(path?: string) => Promise<any>} get  One request on a connection of its own; the
- *   body, parsed when it is JSON.
- * @property {(fixture: string) => void} replaceWith  Puts another program in the place of the
- *   script.
+ * @property {(path?: string) => Promise<any>} get  Sends one request on a new connection; returns
+ *   the body, parsed if it is JSON.
+ * @property {(fixture: string) => void} replaceWith  Replaces the script with another program.
  */
 
 /**

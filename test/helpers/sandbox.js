@@ -20,11 +20,11 @@ import { openWire } from './wire.js';
 
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
-/** The Node binary that nclust runs on in the tests. */
+/** The Node.js binary that nclust runs on in the tests. */
 export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execPath;
 
 /**
- * How a command is run, where the defaults do not do.
+ * Options of a command.
  * @typedef {object} RunOptions
  * @property {string} [cwd]  Default: the sandbox's work folder.
  * @property {Record<string, string | undefined>} [env]  Merged over the sandbox's.
@@ -35,20 +35,20 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  */
 
 /**
- * How an app is started.
+ * Options of an app.
  * @typedef {object} AppOptions
  * @property {string} [name]  Default: the fixture's.
  * @property {number | string} [instances]  Given as -i.
  * @property {string[]} [flags]  More options of `nclust start`.
  * @property {string[]} [args]  Of the app, after --.
  * @property {Record<string, string>} [env]  Of the app; PORT is set.
- * @property {boolean} [inPlace]  Run the fixture where it is, because it needs the files around it.
+ * @property {boolean} [inPlace]  Run the fixture in its folder, because it needs the files there.
  */
 
 /** @typedef {{ deadlineMs?: number }} Patience */
 
 /**
- * A home of its own, in a folder of its own.
+ * A home in its own folder.
  * @typedef {object} Sandbox
  * @property {string} home  NCLUST_HOME.
  * @property {string} work  Where commands run; fixtures are copied there.
@@ -56,8 +56,8 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  * @property {(...args: (string | RunOptions)[]) => Promise<Result>} nclust  Runs bin/nclust.js; the
  *   last argument may be RunOptions.
  * @property {(...args: (string | RunOptions)[]) => Running} follow  The same for a command that
- *   does not end by itself.
- * @property {(fixture: string, o?: AppOptions) => Promise<App>} app  Starts a fixture; throws when
+ *   does not exit on its own.
+ * @property {(fixture: string, o?: AppOptions) => Promise<App>} app  Starts a fixture; throws if
  *   `nclust start` fails.
  * @property {(fixture: string, as?: string) => string} place  Copies a fixture into `work`; returns
  *   its path.
@@ -71,13 +71,13 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  *   {<T>(what: string, predicate: () => T | Promise<T>, o?: Patience) => Promise<NonNullable<T>>}
  *   waitFor
  * @property {() => string} logTail
- * @property {() => Promise<void>} close  Kills the daemon and throws when anything is left of it.
+ * @property {() => Promise<void>} close  Kills the daemon and throws if anything is left of it.
  *   Idempotent.
  */
 
 /**
- * A sandbox that is closed when the test has finished; a test whose sandbox does not close cleanly
- * fails.
+ * A sandbox that is closed when the test has finished. The test fails if that does not work
+ * cleanly.
  * @param {SandboxOptions} [o]
  */
 export async function sandbox(o) {
@@ -89,7 +89,7 @@ export async function sandbox(o) {
 /**
  * @typedef {object} SandboxOptions
  * @property {string} [bin]  Another nclust.
- * @property {boolean} [isHostile]  An app of it sends what an agent does not.
+ * @property {boolean} [isHostile]  One of its apps sends messages that an agent does not send.
  * @property {string} [home]  Another NCLUST_HOME than a fresh one; not removed at the end.
  * @property {Record<string, string | undefined>} [env]
  */
@@ -197,7 +197,7 @@ export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {}, isH
 }
 
 /**
- * Ends what runs in the home and reports what should not have been there any more.
+ * Ends all processes of the home and returns those that should not have existed any more.
  * @param {Pick<Sandbox, 'home' | 'nclust'>} o
  */
 async function leave({ home, nclust }) {
@@ -210,7 +210,7 @@ async function leave({ home, nclust }) {
     if (killed.exitStatus !== 0) problems.push(`nclust kill exited with ${killed.exitStatus}: ${killed.stderr}`);
   }
   for (const one of processesOf(home)) problems.push(`still running: pid ${one.pid} (${one.role}) ${one.command}`);
-  // Keeper and control start each other again: once is not enough.
+  // Keeper and control start each other again, so once is not enough.
   for (let left = processesOf(home); left.length > 0; left = processesOf(home))
     for (const one of left) endProcess(one.pid);
   return [...problems, ...leftFiles(home)];
@@ -221,7 +221,7 @@ function endProcess(pid) {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended in this very moment.
+    // It has just exited.
   }
 }
 

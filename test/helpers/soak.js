@@ -2,9 +2,9 @@
 export const soakScale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
 
 /**
- * A seed from the clock, or the one in NCLUST_SOAK_SEED. Prints the command that repeats it.
+ * Returns a seed from the clock, or NCLUST_SOAK_SEED. Prints the command that repeats it.
  * @param {string} file  The test's, from the root of the project.
- * @param {string} [script]  The one of package.json that runs it.
+ * @param {string} [script]  The script of package.json that runs it.
  */
 export function soakSeed(file, script = 'test:soak') {
   const seed = Number(process.env.NCLUST_SOAK_SEED ?? Date.now() % 1_000_000);

@@ -29,8 +29,8 @@ export function sourceFiles(...folders) {
 
 /**
  * @param {SourceFile} file
- * @returns {string[]}  What it imports: paths from the root of the project for our own files, names
- *   for packages and `node:`.
+ * @returns {string[]}  Its imports: paths from the root of the project for our own files, names for
+ *   packages and `node:`.
  */
 export function importsOf({ path, code }) {
   return [...code.matchAll(SPECIFIER)]
@@ -42,7 +42,7 @@ export function importsOf({ path, code }) {
 const COMMENT = /^\s*\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 
 /**
- * Types are imported in comments, and a type is no dependency.
+ * Types are imported in comments, and a type is not a dependency.
  * @param {string} text
  */
 export function withoutComments(text) {

@@ -19,12 +19,12 @@ import { waitFor, within } from './wait-for.js';
 /** @typedef {{ method?: string, headers?: Record<string, string> }} AskOptions */
 
 /**
- * @typedef {{ status: number, headers: Record<string, string>, body: string, raw: string }} Answer
- *   The body byte by byte (latin1), in one piece.
+ * @typedef {{ status: number, headers: Record<string, string>, body: string, raw: string }} Answer  The
+ *   body byte by byte (latin1), in one piece.
  */
 
 /**
- * Runs the program behind `nclust serve` on a folder, without a manager. Ended after the test.
+ * Runs the program of `nclust serve` on a folder, without a manager. Ended after the test.
  * @param {string} path
  * @param {Partial<ServeSettings>} [settings]
  * @returns {Promise<StaticServer>}
@@ -71,11 +71,11 @@ export async function startStaticServer(path, settings = {}) {
 }
 
 /**
- * One request on a connection of its own, its target as it is.
+ * Sends one request on a new connection, with an unchanged target.
  * @param {number} port
  * @param {string} target
  * @param {{ method?: string, headers?: Record<string, string> }} [o]
- * @returns {Promise<Answer>}  Rejects when the server does not close the connection in 10 s.
+ * @returns {Promise<Answer>}  Rejects if the server does not close the connection in 10 s.
  */
 export async function askRaw(port, target, { method = 'GET', headers = {} } = {}) {
   const lines = [

@@ -12,7 +12,7 @@ import { nextWrite, wholeLog, wholeLogLines } from './log-files.js';
 export const numbered = (word, count) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}`);
 
 /**
- * The first difference: a diff of a hundred thousand lines helps nobody.
+ * Shows only the first difference, because a diff of a hundred thousand lines does not help.
  * @param {string[]} found
  * @param {string[]} expected
  */
@@ -36,8 +36,8 @@ export async function startTicks(home, flags = []) {
 }
 
 /**
- * Kills control again and again, each time right after it has written; updates nclust; waits for so
- * many rotations; ends the program.
+ * Kills control repeatedly, each time right after it has written; updates nclust; waits for a
+ * number of rotations; ends the program.
  * @param {Sandbox} home
  * @param {{ kills: number, rotations: number }} o
  * @returns {Promise<{ found: string[], expected: string[] }>}  The lines in its files, and those it

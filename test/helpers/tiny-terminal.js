@@ -1,14 +1,13 @@
 import { textWidth } from '../../lib/render/text.js';
 
 /**
- * A terminal that understands what monit writes, and nothing else: it throws at anything it does
- * not know.
+ * A terminal that understands only what monit writes; it throws at anything else.
  * @param {{ columns: number, rows: number }} size
  */
 export function createTinyTerminal({ columns, rows }) {
   let cells = blank(columns, rows);
   let [x, y] = [0, 0];
-  /** Numbers of what is on. */
+  /** Numbers of active attributes. */
   let style = new Set();
   const modes = new Set();
   let bytes = 0;
@@ -64,7 +63,7 @@ export function createTinyTerminal({ columns, rows }) {
   };
 }
 
-/** What each number ends. @type {Record<number, number[]>} */
+/** The attributes that each number ends. @type {Record<number, number[]>} */
 const ENDS = { 0: [1, 2, 7, 31, 32, 33, 34, 35, 36, 90], 22: [1, 2], 27: [7], 39: [31, 32, 33, 34, 35, 36, 90] };
 
 /**

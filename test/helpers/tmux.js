@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
-/** Why nothing can be tried on a real terminal here; null when it can. */
+/** Why tests on a real terminal are not possible here; null if they are. */
 export function noTmux() {
   return spawnSync('tmux', ['-V']).status === 0 ? null : 'tmux is not installed';
 }
@@ -16,12 +16,12 @@ export function noTmux() {
 let started = 0;
 
 /**
- * @typedef {{ words: string[], columns: number, rows: number, env?: Record<string, string> }} Shown
- *   A command of nclust, and the terminal it gets.
+ * @typedef {{ words: string[], columns: number, rows: number, env?: Record<string, string> }} Shown  A
+ *   command of nclust, and its terminal.
  */
 
 /**
- * A command of nclust on a real terminal, which belongs to a shell. Closed after the test.
+ * Runs a command of nclust on a real terminal, which belongs to a shell. Closed after the test.
  * @param {Sandbox} home
  * @param {Shown} o
  */
@@ -32,7 +32,7 @@ export function openTmux(home, o) {
 }
 
 /**
- * The screen of `nclust monit`, and what is looked for on it. Closed after the test.
+ * The screen of `nclust monit`, with searches on it. Closed after the test.
  * @param {Sandbox} home
  * @param {{ columns: number, rows: number }} size
  * @param {Record<string, string>} [env]
@@ -64,14 +64,14 @@ export function openMonit(home, size, env) {
 }
 
 /**
- * The same as openTmux() outside a test. The caller closes it.
+ * Like openTmux(), outside a test. The caller closes it.
  * @param {Pick<Sandbox, 'home' | 'work' | 'env'>} home
  * @param {Shown} o
  */
 export function startTmux(home, { words, columns, rows, env = {} }) {
-  // A server that is told to end has its socket a moment longer.
+  // A server that ends keeps its socket for a moment.
   const socket = join(home.work, `tmux-${(started += 1)}.sock`);
-  // The server keeps what it was started with; without NCLUST_HOME it is no process of the home.
+  // The server keeps this environment; without NCLUST_HOME it is not a process of the home.
   const own = { PATH: home.env.PATH, HOME: home.env.HOME, LANG: 'C.UTF-8', TERM: 'xterm-256color' };
   const tmux = (/** @type {string[]} */ ...args) =>
     execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env: own, encoding: 'utf8' });
@@ -83,25 +83,25 @@ export function startTmux(home, { words, columns, rows, env = {} }) {
     'echo before',
     `env ${command}`,
     'echo "ended with $?"',
-    // How the terminal was left.
+    // The modes that the command left.
     'stty -a | tr ";" "\\n" | grep -o -e "-\\?icanon" -e "-\\?echo\\b"',
     'exec sleep 1000',
   ];
   tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), `sh -c ${quoted(script.join('; '))}`);
   return {
     text: () => tmux('capture-pane', '-p').replace(/[ \n]+$/, ''),
-    /** With its colours. */
+    /** With colours. */
     painted: () => tmux('capture-pane', '-p', '-e'),
-    /** @param {...string} keys  As tmux names them: "Down", "Enter", "q". */
+    /** @param {...string} keys  tmux's names: "Down", "Enter", "q". */
     press: (...keys) => void tmux('send-keys', ...keys),
     /** @param {string} text */
     type: (text) => void tmux('send-keys', '-l', text),
     /** @param {{ columns: number, rows: number }} size */
     resize: (size) => void tmux('resize-window', '-x', String(size.columns), '-y', String(size.rows)),
-    /** What the terminal is in: "1 0" is the other screen, and no cursor. */
+    /** Modes of the terminal. "1 0" is the alternate screen, without cursor. */
     modes: () => tmux('display-message', '-p', '#{alternate_on} #{cursor_flag} #{wrap_flag}').trim(),
     /**
-     * Bytes that are written from now on go there.
+     * Bytes that are written from now on are appended to the file.
      * @param {string} file
      */
     record: (file) => void tmux('pipe-pane', `cat >> ${quoted(file)}`),

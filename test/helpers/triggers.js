@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * The reasons for which apps were replaced so far, in the words of the manager's log.
+ * The reasons for which apps were replaced so far, from the manager's log.
  * @param {Sandbox} home
  * @returns {string[]}
  */
@@ -19,7 +19,7 @@ export function triggered({ home }) {
 }
 
 /**
- * What the manager tells of the first slot of an app, in full.
+ * Returns the first slot of an app, in detail.
  * @param {Sandbox} home
  * @param {string} name
  * @returns {Promise<SlotStatus & { triggers: SlotTriggers }>}
@@ -32,7 +32,7 @@ export async function detailOf(home, name) {
 }
 
 /**
- * Waits until changes of files are seen.
+ * Waits until changes of files are noticed.
  * @param {Sandbox} home
  * @param {string} name
  */
@@ -41,7 +41,7 @@ export function untilWatching(home, name) {
 }
 
 /**
- * Waits until the last trigger of an app has come about.
+ * Waits until the last trigger of an app is complete.
  * @param {Sandbox} home
  * @param {string} name
  * @param {RegExp} by

@@ -2,7 +2,7 @@ import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The quickest counts: the others were held up by somebody. */
+/** The quickest attempt counts, because the others were delayed. */
 const ATTEMPTS = 12;
 const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
 
@@ -19,8 +19,8 @@ export function placeTutorialApp(folder, file) {
 }
 
 /**
- * How much work the slow route has to do (its WORK) so that one core would be 1.5 times as busy as
- * it can be: one process falls behind, two do not, whatever the machine.
+ * Returns the work of the slow route (its WORK) that would keep one core 1.5 times as busy as it
+ * can be: on any machine, one process falls behind and two do not.
  * @param {number} ratePerSecond
  */
 export function workForOneCoreAndABit(ratePerSecond) {

@@ -4,22 +4,22 @@ import { inspect } from 'node:util';
 const LOOK_EVERY_MS = 15;
 
 /**
- * How much slower than the author's machine this one is: every deadline of the tests is multiplied
- * by it.
+ * How much slower this machine is than the author's: every deadline of the tests is multiplied by
+ * it.
  */
 export const slowdown = () => Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
 
 /**
- * Waits until a predicate holds, against the monotonic clock. A predicate that throws does not hold
- * yet; its error is the state.
+ * Waits until a predicate is true, by the monotonic clock. If the predicate throws, it is not true
+ * yet, and its error is shown as the state.
  * @template T
  * @param {string} what  Completes the sentence "waited for ...".
  * @param {() => T | Promise<T>} predicate
  * @param {object} [o]
  * @param {number} [o.deadlineMs]  Default 10 000; scales with NCLUST_TEST_SLOWDOWN.
  * @param {() => string} [o.context]  Printed on timeout, such as the end of the daemon's log.
- * @returns {Promise<NonNullable<T>>}  What the predicate returned when it first was truthy. Rejects
- *   at the deadline.
+ * @returns {Promise<NonNullable<T>>}  The first truthy value of the predicate. Rejects at the
+ *   deadline.
  */
 export async function waitFor(what, predicate, { deadlineMs = 10_000, context } = {}) {
   const allowedMs = deadlineMs * slowdown();
@@ -53,7 +53,7 @@ export function pause(ms) {
 }
 
 /**
- * Gives a promise a deadline, so that a test says what hung.
+ * Gives a promise a deadline, so that a test reports what hung.
  * @template T
  * @param {string} what
  * @param {Promise<T>} promise

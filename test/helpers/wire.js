@@ -8,9 +8,9 @@ import { within } from './wait-for.js';
  * @typedef {object} Wire
  * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error
  *   whose `code` and `data` are those of the answer.
- * @property {(bytes: string | Uint8Array) => void} write  Whatever bytes.
- * @property {() => Promise<string | null>} nextLine  The next line that is no answer to request().
- *   null when the server closed.
+ * @property {(bytes: string | Uint8Array) => void} write  Any bytes.
+ * @property {() => Promise<string | null>} nextLine  The next line that is not an answer to
+ *   request(). null if the server closed.
  * @property {() => void} stopReading  From now on the kernel's buffers fill up.
  * @property {Promise<void>} closed  Resolves when either side closed.
  * @property {() => void} close

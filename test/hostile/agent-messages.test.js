@@ -12,9 +12,9 @@ import { slowdown } from '../helpers/wait-for.js';
 
 const MESSAGES = 100_000;
 const ANSWER_MS = 1_000;
-/** For the whole test. */
+/** Limit for the whole test. */
 const TEST_MS = 300_000;
-/** Memory is looked at from here on: until then the keeper has not seen everything once. */
+/** Memory is measured from here on, after the keeper has seen each message once. */
 const WARM = 20_000;
 const GROWTH_MAX_BYTES = 16 * 2 ** 20;
 /** Sockets that the hostile app may have: 20 of TCP by address, and those of UDP. */

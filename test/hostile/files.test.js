@@ -1,6 +1,6 @@
-// A manager of root and an app of nobody, whose user puts something else in the place of every path
-// that the app or its config names. Afterwards nothing outside of the app's own folder has changed,
-// nothing of it was shown to the app, and no command has waited for ever.
+// A manager of root and an app of nobody, whose user replaces every path that the app or its config
+// names. Afterwards nothing outside of the app's own folder has changed, the app has seen nothing
+// of it, and no command has hung.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -32,22 +32,24 @@ import { askRaw } from '../helpers/static-server.js';
 const [, CANARY] = SECRET.split('=');
 const ROUNDS = 10_000;
 
-/** No command takes longer, in ms: reloads of an app that cannot start end with its listen timeout. */
+/**
+ * No command takes longer, in ms: reloads of an app that cannot start end with its listen timeout.
+ */
 const COMMAND_MS = 30_000;
 
 /**
  * @typedef {object} Stage
  * @property {Sandbox} home
- * @property {string} own  Everything of the app lies in it.
- * @property {string} closed  Nothing in it may be touched.
+ * @property {string} own  Contains everything of the app.
+ * @property {string} closed  Must stay untouched.
  * @property {UserFolders['plant']} plant
- * @property {(...words: string[]) => Promise<void>} run  A command. It may fail, but not hang.
+ * @property {(...words: string[]) => Promise<void>} run  A command. It may fail, but must not hang.
  * @property {() => void} expectUntouched
  */
 
 /** @returns {Promise<Stage>} */
 async function openStage() {
-  // First the folders, because the manager has to be gone when they are removed.
+  // The folders first, because the manager has to be gone before they are removed.
   const { own, closed, plant } = userFolders();
   const home = await sandbox();
   for (const name of ['cwd', 'logs', 'run', 'site', '.git', '.git/refs', '.git/refs/heads']) mkdirSync(join(own, name));
@@ -105,7 +107,7 @@ async function openStage() {
   };
 }
 
-/** @param {string} path  A second name of a file of root stays root's. */
+/** @param {string} path  A hard link to a file of root stays root's. */
 function giveToNobody(path) {
   const stat = lstatSync(path);
   if (stat.isDirectory() || stat.nlink === 1) lchownSync(path, NOBODY.uid, NOBODY.gid);
@@ -113,7 +115,7 @@ function giveToNobody(path) {
 }
 
 /**
- * Everything that could be changed of a folder and what lies in it.
+ * Everything that could be changed of a folder and its contents.
  * @param {string} path
  * @returns {unknown}
  */
@@ -145,7 +147,10 @@ function textOf(path) {
   }
 }
 
-/** What nobody can put in the place of a path. @type {Record<string, (path: string, closed: string) => void>} */
+/**
+ * Objects that nobody can put at a path.
+ * @type {Record<string, (path: string, closed: string) => void>}
+ */
 const PLANTS = {
   'a link to a file of root': (path, closed) => symlinkSync(join(closed, 'secret'), path),
   'a link to a pid of root': (path, closed) => symlinkSync(join(closed, 'number'), path),
@@ -211,7 +216,7 @@ describe.runIf(isRoot)('the user of an app', () => {
       );
       for (const path of ['/', '/secret', '/../closed/secret', '/%2e%2e/closed/secret'])
         expect((await askRaw(port, path)).body, path).not.toContain(CANARY);
-      await run('reload', 'all'); // Where it fails, the old server goes on.
+      await run('reload', 'all'); // If it fails, the old server continues.
       expectUntouched();
     }
   });
@@ -233,7 +238,7 @@ describe.runIf(isRoot)('the user of an app', () => {
       readdirSync(join(own, 'logs')).some((name) => /^out-0__(?!2026-01-0).*\.gz$/.test(name)),
     );
     await run('logs', 'app', '--nostream', '--lines', '5000');
-    rmSync(segment(2), { force: true }); // A second name of a file of root, which its user could not make itself.
+    rmSync(segment(2), { force: true }); // A hard link to a file of root, which its user could not make.
     expectUntouched();
   });
 
@@ -275,8 +280,8 @@ describe.runIf(isRoot)('the user of an app', () => {
 });
 
 /**
- * The manager goes on: it may make the path again between the two renames, and files in a folder
- * that is removed.
+ * The manager keeps running: between the two renames it may make the path again, and files in a
+ * folder that is removed.
  * @param {string} path
  * @param {string} planted
  */

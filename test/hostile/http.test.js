@@ -20,7 +20,7 @@ const AT_ONCE = 12;
 /** Connections after which a server has loaded and compiled what it needs. */
 const WARM_UP = 500;
 
-/** Growth of a server that passes, in bytes: V8 may not have collected its heap yet. */
+/** Allowed growth of a server, in bytes: V8 may not have collected its heap yet. */
 const GROWTH_MAX_BYTES = 96 * 1024 * 1024;
 
 /** @param {number} bytes */
@@ -58,7 +58,7 @@ async function attackMany(what, target, count, seed) {
 const serverErrors = (table) =>
   Object.entries(table).flatMap(([kind, row]) =>
     Object.keys(row)
-      // The dashboard lets in a limited number of pages at once.
+      // The dashboard accepts a limited number of pages at once.
       .filter((status) => status.startsWith('5') && !(status === '503' && ['upgrade', 'pipelined'].includes(kind)))
       .map((status) => `${kind}: ${status}`),
   );
@@ -76,7 +76,7 @@ test('hostile HTTP gets an answer or a close from metrics and the dashboard, and
   const dashboard = { port: Number(new URL(url).port), paths: ['/', '/uplot.js', '/app.js?v=1'], root, token };
   const before = await home.daemon();
   const pid = before.controlPid;
-  // What is loaded with the first request belongs to it.
+  // Warm-up includes modules that load with the first request.
   for (const target of [metrics, dashboard]) await attackMany('warm up', target, WARM_UP, seed + 1);
   const [fdsBefore, bytesBefore] = [countDescriptors(pid), privateBytes(pid)];
 

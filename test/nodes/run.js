@@ -1,5 +1,5 @@
-// The core end-to-end tests once more, with nclust and its apps on other Node versions.
-// `node test/nodes/run.js [22 24 ...]`
+// Runs the core end-to-end tests with nclust and its apps on other Node.js versions. `node
+// test/nodes/run.js [22 24 ...]`
 import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const PROJECTS = ['integration', 'e2e', 'load', 'long', 'long-load'];
-/** Files of that name in every one of these projects: `metrics` is an integration test as well. */
+/** Files of these names in all projects: `metrics` is an integration test as well. */
 const CORE = [
   'start',
   'stop',

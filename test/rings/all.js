@@ -1,5 +1,5 @@
-// Every ring that .ci/run leaves out, one after the other, and a table of them.
-// `npm run test:all [-- ring ...]`
+// Runs every ring that .ci/run leaves out, one after the other, and prints a table. `npm run
+// test:all [-- ring ...]`
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /**
  * The script of package.json that runs a ring. The nodes ring is first because it installs the
- * other Node versions, without which the long ring leaves some tests out.
+ * other Node.js versions, without which the long ring skips some tests.
  * @type {Record<string, { script: string, env?: Record<string, string> }>}
  */
 const RINGS = {
@@ -42,7 +42,7 @@ process.exitCode = rows.every(({ status }) => status === 0) ? 0 : 1;
 async function run(ring) {
   const { script, env = {} } = RINGS[ring];
   const startedMono = performance.now();
-  // With CI set a failed test is tried again, so that the table tells flaky from failed.
+  // With CI set a failed test is tried again, so that the table distinguishes flaky from failed.
   const child = spawn('npm', ['run', script], {
     cwd: ROOT,
     env: { ...process.env, ...env, CI: 'true', NO_COLOR: '1' },
@@ -57,7 +57,7 @@ async function run(ring) {
   }
   const [status] = await once(child, 'close');
   const lines = output.split('\n');
-  // Each run of vitest ends with a line such as "Tests  2 failed | 310 passed (312)".
+  // Each run of vitest ends with a line such as "Tests 2 failed | 310 passed (312)".
   const totals = lines.filter((line) => /^ *Tests +\d/.test(line));
   const sum = (/** @type {string} */ word) =>
     totals.reduce((all, line) => all + Number(new RegExp(`(\\d+) ${word}`).exec(line)?.[1] ?? 0), 0);

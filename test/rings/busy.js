@@ -1,4 +1,4 @@
-// Keeps one core busy until its parent is gone, however the parent ended.
+// Keeps one core busy until its parent is gone, in whatever way the parent ended.
 import { performance } from 'node:perf_hooks';
 
 process.once('disconnect', () => process.exit());

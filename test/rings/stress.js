@@ -1,5 +1,5 @@
-// One ring several times beside two busy loops, to find tests that fail although nothing is broken.
-// `npm run test:stress -- <ring> [--times 5] [file ...]`
+// Runs one ring several times beside two busy loops, to find tests that fail without a fault. `npm
+// run test:stress -- <ring> [--times 5] [file ...]`
 import { fork, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BUSY = fileURLToPath(new URL('busy.js', import.meta.url));
-/** The projects of vitest.config.js that each ring is. @type {Record<string, string[]>} */
+/** The projects of vitest.config.js in each ring. @type {Record<string, string[]>} */
 const RINGS = {
   unit: ['unit-lib', 'unit'],
   integration: ['integration'],
@@ -20,7 +20,7 @@ const RINGS = {
   soak: ['soak'],
   hostile: ['hostile'],
 };
-/** How much of the first error of a test is shown. */
+/** Lines of a test's first error that are shown. */
 const ERROR_LINES = 12;
 
 const {
@@ -74,7 +74,7 @@ function once(run) {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const failed = existsSync(report) ? failedIn(JSON.parse(readFileSync(report, 'utf8'))) : new Map();
-  // Errors outside of tests, and a run that found no test, are in no report.
+  // The report does not contain errors outside of tests, or a run without tests.
   if (status !== 0 && failed.size === 0) failed.set('the run itself', stderr);
   for (const [title, error] of failed)
     failures.set(title, { runs: (failures.get(title)?.runs ?? 0) + 1, error: failures.get(title)?.error ?? error });

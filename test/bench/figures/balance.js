@@ -13,8 +13,7 @@ const BLOCK_MS = 3_000;
 const ASK_EVERY_MS = 10;
 
 /**
- * How evenly long-lived connections are spread, and what new ones notice of a worker that is
- * blocked.
+ * Measures how evenly long-lived connections are spread, and how a blocked worker affects new ones.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */

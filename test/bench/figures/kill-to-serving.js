@@ -16,8 +16,8 @@ import { openRival, timed } from '../rivals.js';
 const KILLS = 10;
 
 /**
- * From SIGKILL of the only worker to the first answer of its successor, beside the boot of the same
- * app without a manager.
+ * Measures the time from SIGKILL of the only worker to the first answer of its successor, beside
+ * the boot of the same app without a manager.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -86,7 +86,7 @@ async function bareBoot() {
 }
 
 /**
- * Asks every 5 ms on a connection of its own until one of them is answered: under PM2 a connection
+ * Asks every 5 ms on a new connection until one of them is answered, because under PM2 a connection
  * that was on its way to the dead worker hangs.
  * @param {number} port
  * @returns {Promise<{ pid: number }>}
@@ -99,7 +99,7 @@ function firstAnswer(port) {
           clearInterval(asking);
           resolve(answer);
         },
-        () => {}, // Refused or reset: nobody is there yet.
+        () => {}, // Refused or reset: no worker listens yet.
       );
     }, 5);
   });

@@ -11,7 +11,7 @@ const INSTANCES = 30;
 const MANY = 500;
 
 /**
- * How long `ls` takes, beside PM2's.
+ * Measures `ls`, beside PM2's.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -26,7 +26,7 @@ export async function measureListTime({ runs }) {
 }
 
 /**
- * The same with so many that drawing them is most of it.
+ * The same with so many instances that drawing takes most of the time.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -37,7 +37,7 @@ export async function measureLongList({ runs }) {
 }
 
 /**
- * Commands that ask nobody, beside a node that does nothing.
+ * Measures commands that need no manager, beside an empty Node.js program.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -65,7 +65,7 @@ export async function measureCommandTime({ runs }) {
 }
 
 /**
- * Taken in turns, so that a busy moment hits both.
+ * Runs both in turns, so that a busy moment affects both.
  * @param {{ runs: number, what: string, share: number }} o  `share`: of PM2's time.
  * @param {(rival: Rival) => Promise<void>} prepare
  * @returns {Promise<Row[]>}

@@ -18,8 +18,8 @@ const BLOCK_BYTES = 64 * 1024;
 const MB = 1_000_000;
 
 /**
- * Writes to stdout, COUNT times, SIZE bytes or a short line, and notes how long that took, until
- * the last of it is out of its hands.
+ * Writes COUNT times SIZE bytes or a short line to stdout, and notes the time until the last of it
+ * is written.
  */
 const WRITER = `
 const { writeFileSync, renameSync } = require('node:fs');
@@ -31,7 +31,7 @@ const startedMono = performance.now();
   for (let line = 0; line < count; line += 1) {
     const text = block ?? 'line ' + line + ' of the flood\\n';
     bytes += text.length;
-    // Blocks with back-pressure, lines as programs write them.
+    // Waits when the pipe is full. Lines are written as programs write them.
     if (!process.stdout.write(text) && block) await new Promise((resolve) => process.stdout.once('drain', resolve));
   }
   process.stdout.write('', () => {
@@ -42,7 +42,6 @@ const startedMono = performance.now();
 })();
 `;
 
-/** 10 MB/s in lines of 100 bytes. */
 const STREAM = `
 const line = 'x'.repeat(99) + '\\n';
 let written = 0;
@@ -54,8 +53,8 @@ setInterval(() => {
 `;
 
 /**
- * What it costs to log: the app's time for a flood, the manager's CPU, and what everything else
- * notices of it.
+ * Measures what logging costs: the app's time for a flood, the manager's CPU, and the delay of
+ * other work.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -150,7 +149,7 @@ async function write(name, env, flags = []) {
     await waitForQuiet(rival.managerPids());
     const before = cpuTicks(rival.managerPids());
     const script = placeScript(rival.folder, WRITER);
-    // Nothing is rotated: PM2 does not do that.
+    // Without rotation, because PM2 does not rotate.
     await rival.run(
       [
         'start',
@@ -171,7 +170,7 @@ async function write(name, env, flags = []) {
 }
 
 /**
- * A manager that has buffered is not done when the app is.
+ * A manager that buffers is not done when the app is.
  * @param {number[]} pids
  */
 async function waitForQuiet(pids) {

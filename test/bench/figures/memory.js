@@ -16,7 +16,7 @@ const SETTLE_MS = 4_000;
 const MB = 2 ** 20;
 
 /**
- * Private memory of the managers themselves, and what each adds to a worker.
+ * Measures the private memory of the managers, and what each adds to a worker.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -75,8 +75,8 @@ async function managed(name) {
 }
 
 /**
- * @returns {Promise<number>}  As many bare processes as there are workers, because pages that
- *   several map are not private.
+ * @returns {Promise<number>}  Measured with as many bare processes as there are workers, because
+ *   pages that several processes map are not private.
  */
 async function bareWorkerBytes() {
   const folder = mkdtempSync(join(tmpdir(), 'bench-bare-'));

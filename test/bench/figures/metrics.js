@@ -14,8 +14,8 @@ import { HAMMER } from './throughput.js';
 /** @import { Service } from '../services.js' */
 
 /**
- * Programs that share a core have its good and bad moments at the same time: one after the other,
- * fresh pairs of one program differed by up to a third, so by a hundredth.
+ * Programs on the same core have the same busy moments. Measured one after the other, fresh pairs
+ * of one program differed by up to a third; on one core, by a hundredth.
  */
 const CORE = '0';
 const PAIRS_A_RUN = 5;
@@ -31,7 +31,7 @@ const WATCH_MS = 15_000;
 const MB = 2 ** 20;
 
 /**
- * What measuring costs: the app, with and without it, and control.
+ * Measures the cost of metrics: for the app, and for control.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -80,8 +80,8 @@ export async function measureMetrics({ runs }) {
 }
 
 /**
- * How many requests the one serves with the CPU time with which the other serves one: the median of
- * pairs of fresh workers that serve at the same time.
+ * Returns how many requests one app serves with the CPU time in which the other serves one: the
+ * median of pairs of fresh workers that serve at the same time.
  * @param {string[]} flags
  * @param {string[]} otherFlags
  * @param {number} runs
@@ -124,7 +124,7 @@ async function pin(pid) {
 /**
  * @param {Service[]} services
  * @param {number} seconds
- * @returns {Promise<number[]>}  How many each has answered.
+ * @returns {Promise<number[]>}  Answers of each service.
  */
 function hammerAll(services, seconds) {
   return Promise.all(
@@ -158,8 +158,7 @@ async function workerBytes(flags) {
       env: { PORT: String(port), ARRIVALS: arrivals.path },
     });
     await arrivals.until(INSTANCES);
-    // The first collection costs each half a megabyte, and comes with the first bit of work,
-    // whoever does it.
+    // The first collection costs each worker 0.5 MB, and comes with its first work.
     for (let asked = 0; asked < INSTANCES * REQUESTS_EACH; asked += 1) await fetchOnce(`http://127.0.0.1:${port}/`);
     await pause(SETTLE_MS);
     return median(arrivals.pids().map(privateBytes));

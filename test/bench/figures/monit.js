@@ -12,8 +12,8 @@ const SIZE = { columns: 200, rows: 50 };
 const WATCH_MS = 15_000;
 
 /**
- * What looking on costs, while nothing happens: every worker is in the table, and there are charts.
- * Nothing is measured where tmux is not installed.
+ * Measures the cost of monit while nothing happens: every worker is in the table, and there are
+ * charts. Skipped without tmux.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -44,7 +44,7 @@ export async function measureMonit({ runs }) {
       percents.push(((cpuTicks([pid]) - before.ticks) / TICKS_PER_SECOND / (WATCH_MS / 1000)) * 100);
       rates.push((statSync(bytes).size - before.bytes) / 1000 / (WATCH_MS / 1000));
     }
-    // One that shows nothing new would cost nothing.
+    // A monit that shows nothing new would cost nothing.
     if (!(median(percents) > 0) || !(median(rates) > 0)) throw new Error(`monit has done nothing:\n${screen.text()}`);
     const what = `with ${COUNT} idle processes, ${SIZE.columns} x ${SIZE.rows}`;
     return [

@@ -25,7 +25,7 @@ const TRAFFIC = [
 ];
 
 /**
- * Requests lost in three reloads of a plain two-worker app, one kind of traffic after the other.
+ * Counts lost requests in three reloads of a plain app with two workers, for each kind of traffic.
  * @returns {Promise<Row[]>}
  */
 export async function measureReloadLosses() {

@@ -9,10 +9,9 @@ const BOOT_MS = 100;
 const WORKERS = 4;
 
 /**
- * How long `reload` takes on four workers of an app that boots in 100 ms. nclust watches the first
- * new worker for min_uptime before any old one goes, and replaces one after the other; PM2 watches
- * nothing, which is what nclust does with `--min-uptime 0`, and with `--max-surge 4` all are tried
- * at once.
+ * Measures `reload` on four workers of an app that boots in 100 ms. nclust watches the first new
+ * worker for min_uptime before an old one stops, and replaces one after the other. PM2 does not
+ * watch, which nclust does with `--min-uptime 0`; with `--max-surge 4` all are tried at once.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */

@@ -11,8 +11,8 @@ const RATE = 50;
 const SECONDS = 30;
 
 /**
- * The tutorials' Express app, 50 requests/s for 30 s to its CPU-bound route: what share of the
- * answers came within a second.
+ * Sends 50 requests/s for 30 s to the CPU-bound route of the tutorials' Express app, and measures
+ * the share of answers within a second.
  * @returns {Promise<Row[]>}
  */
 export async function measureSlowRoute() {

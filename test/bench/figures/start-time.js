@@ -16,8 +16,8 @@ const COUNT = 100;
 const SLEEP_SECONDS = '123456';
 
 /**
- * 100 idle web servers and 100 sleeps, from the command to the moment when all are there and the
- * command has returned.
+ * Measures the start of 100 idle web servers and 100 sleeps, until all run and the command has
+ * returned.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -96,9 +96,9 @@ async function startServers(rival) {
 }
 
 /**
- * Until the command is back and all of them run, by the process table's word. nclust waits for
- * programs that do not listen until they have lived for min_uptime; PM2 does not wait at all, so
- * that here neither does.
+ * Waits until the command has returned and all run, by the process table. nclust waits until a
+ * program that does not listen has lived for min_uptime. PM2 does not wait at all, so here neither
+ * does.
  * @param {Rival} rival
  */
 async function startSleeps(rival) {
@@ -114,7 +114,7 @@ async function startSleeps(rival) {
   return tookMs;
 }
 
-/** What is left when there is no manager: one Node process that spawns. */
+/** The same without a manager: one Node.js process that spawns. */
 async function bareSleeps() {
   /** @type {ChildProcess[]} */
   let children = [];
@@ -144,7 +144,7 @@ function commandOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replace(/^.*\//, '');
   } catch {
-    // It ended meanwhile.
+    // It has exited.
     return '';
   }
 }

@@ -7,22 +7,18 @@ import { openService } from '../services.js';
 /** @import { Row } from '../run.js' */
 /** @import { Service, ServiceName } from '../services.js' */
 
-/** The client. */
 export const HAMMER = fileURLToPath(new URL('../hammer.js', import.meta.url));
 const SECONDS = 1;
-/**
- * Two processes of one program differ by up to a tenth, however long they are looked at: several
- * fresh ones are.
- */
+/** Two processes of one program differ by up to a tenth, so several fresh ones are measured. */
 const SETS_A_RUN = 2;
 /** Short ones in turns: a busy moment of the machine lasts longer than one of them. */
 const ROUNDS_A_SET = 4;
-/** Each worker compiles what it does often. */
+/** Each worker compiles its hot code first. */
 const WARM_UP_ROUNDS = 3;
 const CONNECTIONS = 32;
 /**
- * A client may have half of the machine: where one is slower than the service it is the client that
- * is measured.
+ * Clients use at most half of the machine. If the clients are slower than the service, they are
+ * what is measured.
  */
 const CLIENTS = Math.max(1, Math.min(CONNECTIONS, Math.floor(availableParallelism() / 2)));
 const NAMES = /** @type {const} */ (['nclust', 'PM2', 'cluster']);
@@ -30,8 +26,9 @@ const NAMES = /** @type {const} */ (['nclust', 'PM2', 'cluster']);
 /** @typedef {{ perSecond: number, cpuUs: number }} Found */
 
 /**
- * New connections and keep-alive requests per second, and what a new connection costs manager and
- * workers, client on the same machine. Taken in turns, so that a busy moment hits all three.
+ * Measures new connections and keep-alive requests per second, and what a new connection costs
+ * manager and workers, client on the same machine. Runs in turns, so that a busy moment affects all
+ * three.
  * @param {{ runs: number }} o
  * @returns {Promise<Row[]>}
  */
@@ -67,7 +64,7 @@ export async function measureThroughput({ runs }) {
  * @param {string} what
  * @param {Record<ServiceName, Found>[]} sets
  * @param {keyof Found} key
- * @param {ServiceName} peer  Beside whom it is judged.
+ * @param {ServiceName} peer  The one it is compared with.
  */
 function row(what, sets, key, peer) {
   const of = (/** @type {ServiceName} */ name) => median(sets.map((set) => set[name][key]));

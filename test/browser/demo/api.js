@@ -1,4 +1,4 @@
-// An API whose answers take a little while, and which says some of what it does.
+// An API with slow answers that logs some of its work.
 import { createServer } from 'node:http';
 
 let served = 0;

@@ -1,4 +1,4 @@
-// Works in bursts, and keeps what it has learnt.
+// Works in bursts, and keeps its results in memory.
 let jobs = 0;
 const kept = [];
 

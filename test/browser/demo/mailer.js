@@ -1,4 +1,4 @@
-// Finds nobody to give its mail to.
+// Cannot connect to its mail server.
 setTimeout(() => {
   throw new Error('connect ECONNREFUSED 127.0.0.1:2525');
 }, 300);

@@ -7,15 +7,15 @@ import { trusted, unanswered } from './target.js';
 /** @import { Address } from './target.js' */
 
 /**
- * One HTTP/1.1 request and what became of it.
+ * Sends one HTTP/1.1 request and reports its outcome.
  * @param {Address} address
  * @param {object} o
  * @param {Agent | false} o.agent
  * @param {string} o.path
- * @param {number} o.timeoutMs  After which it counts as hung.
+ * @param {number} o.timeoutMs  After this time it counts as hung.
  * @param {string} [o.method]
  * @param {(request: ClientRequest) => void} [o.write]  Sends the body and ends the request.
- * @param {(body: Buffer, headers: IncomingHttpHeaders) => Outcome} [o.judge]  Of an answer with
+ * @param {(body: Buffer, headers: IncomingHttpHeaders) => Outcome} [o.judge]  For an answer with
  *   status 200.
  * @returns {Promise<Outcome>}
  */
@@ -78,7 +78,7 @@ export function judgeStatus(status, body, judge) {
 }
 
 /**
- * The fixtures that take part in a load answer with JSON that holds their pid.
+ * Fixtures under load answer with JSON that contains their pid.
  * @param {Buffer} body
  * @returns {Outcome}
  */

@@ -9,9 +9,9 @@ import { openSocket, trusted, unanswered } from './target.js';
 const ATTEMPTS = 5;
 
 /**
- * Three streams at once on one session, one of them slow. A stream that the server says it has not
- * processed (it came after GOAWAY) is sent again on the next session, as every HTTP/2 client does
- * it; that is noted.
+ * Three streams at once on one session, one of them slow. A stream that the server reports as not
+ * processed (it came after GOAWAY) is sent again on the next session, as every HTTP/2 client does,
+ * and that is noted.
  * @type {OpenClient}
  */
 export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
@@ -19,7 +19,7 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   let session;
   /** @type {Error | undefined} */
   let sessionError;
-  /** The last stream that the server has processed, as its GOAWAY says. */
+  /** The last stream that the server has processed, according to its GOAWAY. */
   let lastStreamId = Infinity;
 
   /**
@@ -54,8 +54,8 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   return {
     async one() {
       const outcomes = await Promise.all([send(address.path), send(address.path), send(`/slow?ms=${slowMs}`)]);
-      // Not before all three have said what became of them: ending the session under a stream that
-      // still waits would make a reset of it.
+      // Only after all three have an outcome, because ending the session would reset a stream that
+      // still waits.
       if (outcomes.some(({ bucket }) => bucket === 'hung')) session?.destroy();
       return outcomes;
     },
@@ -69,9 +69,9 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
  * @param {object} o
  * @param {number} o.timeoutMs
  * @param {() => Error | undefined} o.sessionError
- * @param {(id: number | undefined) => boolean} o.isUntouched  `id`: undefined when it was never
- *   sent.
- * @returns {Promise<Outcome | null>}  null when the server has promised not to have touched it.
+ * @param {(id: number | undefined) => boolean} o.isUntouched  `id`: undefined if it was never sent.
+ * @returns {Promise<Outcome | null>}  null if the server has promised that it did not process the
+ *   stream.
  */
 function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
   return new Promise((resolve) => {
@@ -97,7 +97,7 @@ function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
     /** @type {Error | undefined} */
     let failure;
     stream.on('error', (error) => (failure = error));
-    // The session's own error, which says more, comes after that of the stream.
+    // The session's own error, which has more detail, comes after that of the stream.
     stream.on('close', () =>
       setImmediate(() => {
         // RFC 9113, 6.8: a stream above the one that GOAWAY names was not processed, and may be

@@ -11,23 +11,25 @@ import { openWebSocket } from './websocket.js';
 /**
  * One client. `one` sends its next request, or the few it sends together, and says what became of
  * each. It never rejects.
- * @typedef {{ one: () => Promise<Outcome | Outcome[]>, close: () => void }} Client
+ * @typedef {{ one: () => Promise<Outcome | Outcome[]>, close: () => void }} Client  One client.
+ *   `one` sends its next request, or the few it sends together, and returns the outcome of each. It
+ *   never rejects.
  */
 
 /**
  * @typedef {object} ClientOptions
- * @property {number} timeoutMs  How long an answer may take beyond what was asked for.
- * @property {[number, number]} slowMs  How long slow answers take: from, to.
- * @property {number} transferMs  How long uploads and downloads take.
- * @property {number} sessionMs  How long a WebSocket stays open.
+ * @property {number} timeoutMs  Time for an answer beyond the requested delay.
+ * @property {[number, number]} slowMs  Duration of slow answers: from, to.
+ * @property {number} transferMs  Duration of uploads and downloads.
+ * @property {number} sessionMs  Time for which a WebSocket stays open.
  * @property {AbortSignal} stopping
  */
 
 /** @typedef {(address: Address, o: ClientOptions) => Client} OpenClient */
 
 /**
- * Every kind of traffic. TLS and Unix sockets are matters of the target: each kind but Socket.IO
- * can use them.
+ * All kinds of traffic. TLS and Unix sockets depend on the target: each kind except Socket.IO can
+ * use them.
  */
 export const KINDS = {
   'one-shot': openOneShot,

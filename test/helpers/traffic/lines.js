@@ -7,9 +7,9 @@ import { openSocket, unanswered } from './target.js';
 /** @import { OpenClient } from './kinds.js' */
 
 /**
- * A line protocol without HTTP: sends a line, and the next one some time after the answer. The
- * client opens another connection when the server has ended this one between two lines. It sends no
- * line twice: a line without an answer is lost.
+ * A line protocol without HTTP: sends a line, and the next one some time after the answer. If the
+ * server has ended the connection between two lines, the client opens another one. It sends no line
+ * twice: a line without an answer is lost.
  * @type {OpenClient}
  */
 export function openLines(address, { timeoutMs }) {
@@ -65,7 +65,7 @@ function say(socket, timeoutMs) {
     function finish(outcome) {
       clearTimeout(late);
       for (const [event, listener] of Object.entries(listeners)) socket.off(event, listener);
-      // The end of a connection is seen between two lines as well.
+      // Reads on, so that the end of a connection is also noticed between two lines.
       socket.resume();
       resolve(outcome);
     }

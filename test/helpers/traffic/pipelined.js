@@ -9,9 +9,9 @@ import { openSocket, unanswered } from './target.js';
 const AT_ONCE = 4;
 
 /**
- * Several requests in one write, on a connection that is used again. A server that announces
+ * Several requests in one write, on a connection that is reused. A server that announces
  * `Connection: close` processes nothing after that answer (RFC 9112, 9.6), so the client sends the
- * rest once more elsewhere, which is noted; a close without a word is a reset.
+ * rest again elsewhere, which is noted. A close without announcement is a reset.
  * @type {OpenClient}
  */
 export function openPipelined(address, { timeoutMs }) {
@@ -34,7 +34,7 @@ export function openPipelined(address, { timeoutMs }) {
         })),
       );
       isAgain = failure === null;
-      // An announced close before the first answer would be a server that answers nobody.
+      // An announced close before the first answer means that the server answers no request.
       if (failure)
         outcomes.push(
           ...Array.from({ length: AT_ONCE - outcomes.length }, () => ({
@@ -82,7 +82,7 @@ function batch(socket, count, { address, timeoutMs }) {
         .removeAllListeners('end')
         .removeAllListeners('close')
         .removeAllListeners('error');
-      socket.on('error', () => {}); // Of a connection that nobody uses any more.
+      socket.on('error', () => {}); // The connection is not used any more.
       if (failure || answers.length < count) socket.destroy();
       resolve({ answers, failure });
     }
@@ -110,8 +110,8 @@ function batch(socket, count, { address, timeoutMs }) {
 
 /**
  * @param {Buffer} buffer
- * @returns {{ bytes: number, outcome: Outcome, isLast: boolean } | null}  null when it is not all
- *   there.
+ * @returns {{ bytes: number, outcome: Outcome, isLast: boolean } | null}  null if it is not
+ *   complete.
  */
 function readAnswer(buffer) {
   const headEnd = buffer.indexOf('\r\n\r\n');

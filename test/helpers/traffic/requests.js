@@ -10,7 +10,7 @@ import { pause } from '../wait-for.js';
 /** @import { Client, OpenClient } from './kinds.js' */
 /** @import { Address } from './target.js' */
 
-/** What the fixture sends in a download, over and over. */
+/** The fixture repeats this in a download. */
 const PATTERN = Buffer.from(Array.from({ length: 251 * 64 }, (_, i) => i % 251));
 const PARTS = 10;
 const PART_BYTES = 20_000;
@@ -24,14 +24,14 @@ export const openOneShot = (address, { timeoutMs }) => ({
 });
 
 /**
- * A connection that is used again, as node:http's own agent does it: a request that dies because
- * the server has closed an idle connection is not sent again.
+ * A reused connection, as with node:http's own agent: a request that fails because the server has
+ * closed an idle connection is not sent again.
  * @type {OpenClient}
  */
 export const openKeepAlive = (address, { timeoutMs }) =>
   withAgent(address, (agent) => exchange(address, { agent, path: address.path, timeoutMs }));
 
-/** An answer that takes its time, on a connection that is used again. @type {OpenClient} */
+/** A slow answer, on a reused connection. @type {OpenClient} */
 export const openSlow = (address, { timeoutMs, slowMs: [fromMs, toMs] }) =>
   withAgent(address, (agent) => {
     const ms = Math.round(fromMs + random() * (toMs - fromMs));
@@ -39,7 +39,7 @@ export const openSlow = (address, { timeoutMs, slowMs: [fromMs, toMs] }) =>
   });
 
 /**
- * A body that is sent in parts over about `transferMs`; the app says what arrived.
+ * A body that is sent in parts over about `transferMs`; the app reports what arrived.
  * @type {OpenClient}
  */
 export const openUpload = (address, { timeoutMs, transferMs: aboutMs }) =>
@@ -74,8 +74,8 @@ export const openDownload = (address, { timeoutMs, transferMs: aboutMs }) =>
   });
 
 /**
- * Clients that began together shall not end together: what goes wrong for an instant would hit all
- * of them or none.
+ * Spreads durations, because clients that began together must not end together: a short fault would
+ * hit all of them or none.
  * @param {number} ms
  */
 function around(ms) {
@@ -99,7 +99,7 @@ function withAgent({ isTls }, one) {
  */
 async function sendParts(request, parts, overMs) {
   for (const part of parts) {
-    // Whoever waits for the answer learns of the failure; there is nobody left to send the rest to.
+    // The caller that waits for the answer gets the failure, so nothing more is sent.
     if (request.destroyed) return;
     request.write(part);
     await pause(overMs / parts.length);

@@ -9,14 +9,14 @@ const RETRIES = 5;
 
 let opened = 0;
 
-/** What the ledger notes of a session whose messages go over WebSocket, once for each session. */
+/** The note about a session whose messages go over WebSocket, once for each session. */
 export const UPGRADED = 'upgraded to websocket';
 
 /**
- * Messages that have to be acknowledged, with Socket.IO's own client as it is: polling first, then
- * the upgrade; it connects again by itself, and with `retries` it sends again what was not
- * acknowledged. Each client comes from an address of its own, for sticky balancing. Why connections
- * ended is noted, and so is the upgrade.
+ * Messages that have to be acknowledged, with Socket.IO's own client: polling first, then the
+ * upgrade. The client reconnects on its own, and with `retries` it repeats messages without
+ * acknowledgement. Each client comes from its own address, for sticky balancing. Lost connections
+ * and upgrades are noted.
  * @type {OpenClient}
  */
 export function openSocketIo(address, { timeoutMs }) {
@@ -39,19 +39,19 @@ export function openSocketIo(address, { timeoutMs }) {
 }
 
 /**
- * @typedef {{ pid: number, message: number, transport: string, sessionId: string }} Answer
- *   `sessionId`: of the session it came in.
+ * @typedef {{ pid: number, message: number, transport: string, sessionId: string }} Answer  `sessionId`:
+ *   of the session it came in.
  * @typedef {{ say: (message: number) => Promise<Answer | Error>, close: () => void }} Session
  */
 
 /**
- * One client of Socket.IO, from an address of its own.
+ * One client of Socket.IO, from its own address.
  * @param {{ host: string, port: number }} address
  * @param {object} o
  * @param {number} o.timeoutMs  Of a message, with all its retries.
  * @param {('polling' | 'websocket')[]} [o.transports]  Default: polling first, then the upgrade.
- * @param {(trouble: string) => void} o.onTrouble  The connection ended, or could not be made; the
- *   client tries again.
+ * @param {(trouble: string) => void} o.onTrouble  The connection was lost or failed; the client
+ *   tries again.
  * @returns {Session}
  */
 export function openSession({ host, port }, { timeoutMs, transports = ['polling', 'websocket'], onTrouble }) {

@@ -7,14 +7,14 @@ import { connect as connectTls } from 'node:tls';
 /** @import { Outcome } from '../ledger.js' */
 
 /**
- * Where traffic goes.
+ * The destination of traffic.
  * @typedef {object} Target
- * @property {string} [url]  http: or https:; the path in it is where fast requests go.
+ * @property {string} [url]  http: or https:; its path is for fast requests.
  * @property {string} [socketPath]  A Unix socket in place of host and port.
  */
 
 /**
- * A target as the kinds of traffic want it.
+ * A target in the form that the kinds of traffic need.
  * @typedef {object} Address
  * @property {boolean} isTls
  * @property {string} host
@@ -31,7 +31,7 @@ export const tlsEnv = { TLS_CERT: `${TLS}cert.pem`, TLS_KEY: `${TLS}key.pem` };
 /** @type {Buffer | undefined} */
 let certificate;
 
-/** @returns {Buffer}  What a client of the fixtures trusts. */
+/** @returns {Buffer}  The certificate that clients of the fixtures trust. */
 export const trusted = () => (certificate ??= readFileSync(tlsEnv.TLS_CERT));
 
 /**
@@ -44,10 +44,10 @@ export function addressOf({ url = 'http://localhost/', socketPath }) {
 }
 
 /**
- * A connection without HTTP on it yet.
+ * Opens a connection without HTTP on it yet.
  * @param {Address} address
  * @param {{ ALPNProtocols?: string[] }} [o]
- * @returns {Socket}  'connect' or 'secureConnect' tells when it is there: onceOpen().
+ * @returns {Socket}  'connect' or 'secureConnect' follows: onceOpen().
  */
 export function openSocket({ isTls, host, port, socketPath }, o = {}) {
   const where = socketPath === undefined ? { host, port } : { path: socketPath };
@@ -56,10 +56,10 @@ export function openSocket({ isTls, host, port, socketPath }, o = {}) {
 
 /**
  * @param {NodeJS.ErrnoException} error
- * @returns {Outcome}  Of a request that got no answer.
+ * @returns {Outcome}  Of a request without an answer.
  */
 export function unanswered(error) {
-  // A Unix socket whose file is gone, or whose queue is full, refuses in its own words.
+  // A Unix socket whose file is gone, or whose queue is full, has other codes for a refusal.
   const isRefused =
     error.code === 'ECONNREFUSED' ||
     (error.syscall === 'connect' && (error.code === 'ENOENT' || error.code === 'EAGAIN'));

@@ -15,24 +15,24 @@ const random = createRandom(2);
 /**
  * @typedef {object} Traffic
  * @property {Ledger} ledger  So far.
- * @property {() => Promise<Ledger>} stop  Sends nothing more, waits for what is on its way.
+ * @property {() => Promise<Ledger>} stop  Sends nothing more, and waits for open requests.
  */
 
 /**
- * Clients of several kinds at once, each of which sends its next request when it has its answer,
- * until stopped.
+ * Clients of several kinds at once, each of which sends its next request after its answer, until
+ * stopped.
  * @param {Target} target
- * @param {Partial<Record<Kind, number>>} clients  How many of each kind.
+ * @param {Partial<Record<Kind, number>>} clients  Number of each kind.
  * @param {object} [o]
- * @param {number} [o.timeoutMs]  After which a request counts as hung, beyond what it was asked to
- *   take. Default 5 000.
- * @param {[number, number]} [o.slowMs]  Default 300 to 600. The real thing is 2 000 to 4 000.
+ * @param {number} [o.timeoutMs]  After this time beyond its requested delay, a request counts as
+ *   hung. Default 5 000.
+ * @param {[number, number]} [o.slowMs]  Default 300 to 600. Real traffic has 2 000 to 4 000.
  * @param {number} [o.transferMs]  Default 300.
- * @param {number} [o.sessionMs]  Of WebSockets; default for ever, which means until the server
- *   closes them or the traffic is stopped.
+ * @param {number} [o.sessionMs]  Of WebSockets. Default: until the server closes them or the
+ *   traffic is stopped.
  * @param {number} [o.pauseMs]  Between answer and next request: at random up to twice that. Default
  *   2.
- * @param {number} [o.leastPauseMs]  More than that in any case. Default 0.
+ * @param {number} [o.leastPauseMs]  Added to each pause. Default 0.
  * @returns {Traffic}
  */
 export function startTraffic(
@@ -60,7 +60,7 @@ export function startTraffic(
       const sentMono = performance.now();
       const outcomes = [await client.one()].flat();
       for (const outcome of outcomes) enter(ledger, kind, outcome, sentMono);
-      // A refused connection fails at once: without a pause, one refusing instant would be counted
+      // A refused connection fails at once. Without a pause, one refusing instant would be counted
       // ten thousand times.
       const isBad = outcomes.some(({ bucket }) => bucket !== 'ok');
       await pause(Math.max(isBad ? 1 : 0, leastPauseMs + random() * 2 * pauseMs));

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-// As much of RFC 6455 as a client needs that sends short messages.
+// The part of RFC 6455 that a client with short messages needs.
 
 export const TEXT = 1;
 export const CLOSE = 8;
@@ -20,9 +20,9 @@ export function encodeFrame(opcode, payload) {
 }
 
 /**
- * @param {Buffer} buffer  What the server sent: frames are not masked.
- * @returns {{ opcode: number, payload: Buffer, bytes: number } | null}  null when the frame is not
- *   all there.
+ * @param {Buffer} buffer  From the server: frames are not masked.
+ * @returns {{ opcode: number, payload: Buffer, bytes: number } | null}  null if the frame is not
+ *   complete.
  */
 export function decodeFrame(buffer) {
   if (buffer.length < 2) return null;

@@ -15,8 +15,8 @@ const GOING_AWAY = 1001;
 
 /**
  * One session is one request of the ledger: from the handshake to a clean close (1000 or 1001) by
- * either side, with every message echoed. The client closes after `sessionMs`; which side closed,
- * and with what, is noted.
+ * either side, with every message echoed. The client closes after `sessionMs`. Which side closed,
+ * and with what code, is noted.
  * @type {OpenClient}
  */
 export function openWebSocket(address, { timeoutMs, sessionMs, stopping }) {
@@ -109,7 +109,7 @@ function converse({ socket, head, pid }, { timeoutMs, sessionMs, stopping }) {
       if (opcode === CLOSE) verdict ??= judgeClose(payload, hasSaidBye);
       if (opcode === CLOSE && !hasSaidBye && socket.writable) socket.end(encodeFrame(CLOSE, payload));
       if (opcode !== TEXT) return;
-      // ws greets with its pid, since the handshake of a framework has no room for it.
+      // ws greets with its pid, because the handshake of a framework has no room for it.
       const text = payload.toString();
       if (text.startsWith('{')) pid ??= JSON.parse(text).pid;
       else if (Number(text) !== (heard += 1)) finish({ bucket: 'wrong', detail: `echo ${heard} is "${text}"` });
