@@ -46,7 +46,7 @@ test('connections wait for the next worker instead of being refused', async () =
   const home = await sandbox();
   const app = await home.app('http-echo', { flags: ['--min-uptime', '100', '--restart-delay', '600'] });
   const [pid] = await app.pids();
-  // Older than min_uptime, it is up before it listens where the machine is slow.
+  // On a slow machine an app older than min_uptime is up before it listens.
   await home.waitFor('it to listen', async () => (await app.instances())[0].addresses.length > 0);
   await home.waitFor('a stable uptime', async () => Date.now() - Number((await app.instances())[0].startedAtMs) > 200);
   process.kill(pid, 'SIGKILL');

@@ -5,10 +5,10 @@ import { expect, test } from 'vitest';
 import { takePort } from '../helpers/ports.js';
 import { sandbox } from '../helpers/sandbox.js';
 
-/** It cannot be made a text: what tries it throws. */
+/** It throws when it is converted to a string. */
 const NO_TEXT = '{ toString: 1, valueOf: 1 }';
 
-/** Speaks for its own agent. */
+/** Sends messages in the name of its agent. */
 const AGENT_SAYS = `const say_ = (act, more) => process.send({ cmd: 'NODE_NCLUST', act, ...more });`;
 
 const BAD_WORDS = `
@@ -47,7 +47,7 @@ test('an app that says nonsense when it is asked to drain is ended at the deadli
     ${AGENT_SAYS}
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
     process.on('internalMessage', ({ act }) => act === 'drain' && say_('drained', { caught: null }));
-    // A request that is never answered: its agent would wait for it.
+    // A request without an answer: its agent would wait for it.
     const server = http.createServer(() => process.send('ready')).listen(0, '127.0.0.1', () =>
       http.get({ port: server.address().port }).on('error', () => {}));`;
   const flags = ['--name', 'bad', '--wait-ready', '--kill-timeout', '700'];

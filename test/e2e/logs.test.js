@@ -11,7 +11,7 @@ const linesOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8').split('
 const expected = (name, count = LINES, step = 1) =>
   Array.from({ length: count / step }, (_, i) => `floods-stdout ${name} ${(i + 1) * step}`);
 
-/** What control reads at once: as much as a pipe holds. */
+/** Control reads this much at once: the size of a pipe. */
 const READ_BYTES = 64 * 1024;
 const bytesOf = (/** @type {string[]} */ lines) => lines.reduce((sum, line) => sum + line.length + 1, 0);
 
@@ -50,8 +50,8 @@ describe('no line is lost', () => {
     await home.waitFor('the end of the app', async () => (await home.list()).find((one) => one.status === 'stopped'), {
       deadlineMs: 30_000,
     });
-    // docs/logs.md: at most one read for each death. Where one is missing a line may be cut;
-    // nothing is there twice, or out of order.
+    // docs/logs.md: at most one read is lost for each death. A line may be cut there; none appears
+    // twice or out of order.
     const written = expected('out', 200_000);
     const place = new Map(written.map((line, at) => [line, at]));
     const lines = linesOf(outFile);

@@ -29,8 +29,8 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
   ];
 
   /**
-   * From the first row to the last, over the whole width, and nothing is left of another size. From
-   * 140 columns on a border leads down beside the table.
+   * The screen is filled from the first row to the last, over the whole width, without remains of
+   * another size. From 140 columns on, a border is beside the table.
    * @param {string} text
    * @param {{ columns: number, rows: number }} size
    */

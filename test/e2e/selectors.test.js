@@ -3,7 +3,7 @@ import { openSandbox } from '../helpers/sandbox.js';
 
 /** @import { Sandbox } from '../helpers/sandbox.js' */
 
-// Reading only: one home for the whole table.
+// These tests only read, so they share a home.
 /** @type {Sandbox} */
 let home;
 

@@ -255,7 +255,7 @@ test('what Node.js has compiled of a command is kept for the next one, where it 
 
 describe('Node.js does not read --env-file before nclust does', () => {
   /**
-   * A sandbox with an env file that makes each Node.js process that obeys it write down its script.
+   * A sandbox with an env file that makes each Node.js process that reads it write down its script.
    */
   async function withEnvFile() {
     const home = await sandbox();

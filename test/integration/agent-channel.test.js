@@ -10,9 +10,9 @@ import { takePort } from '../helpers/ports.js';
 import { residentBytes } from '../helpers/processes.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// A hostile app at the other end of a real channel. Another app is beside it, and goes on serving.
+// A hostile app at the other end of a real channel, beside another app, which goes on serving.
 
-/** The code of each hostile app begins with this. */
+/** Each hostile app begins with this code. */
 const TOOLS = `
   const net = require('net');
   const fs = require('fs');
@@ -31,7 +31,7 @@ const TOOLS = `
   setTimeout(() => say('begins'), 0);`;
 
 /**
- * @param {string} code  Runs when it is sent anything.
+ * @param {string} code  Runs when the app receives a message.
  * @param {object} [params]
  */
 async function hostile(code, params = {}) {
@@ -55,7 +55,7 @@ async function hostile(code, params = {}) {
     port,
     begin: () => keeper.call('send-message', { instanceId: 'bad', message: 'go' }),
     dropped: () => log().filter(({ event }) => event === 'message-dropped'),
-    /** The other app serves, and nothing got past the code that handles the hostile one. */
+    /** The other app serves, and no error was thrown past the handlers for the hostile one. */
     async isUnharmed() {
       expect(await ask({ port })).toMatchObject({ pid: expect.any(Number) });
       expect(log().filter(({ event }) => event === 'uncaught' || event === 'child-error')).toEqual([]);
@@ -126,7 +126,7 @@ test.each([
   await isUnharmed();
 });
 
-/** Sends its listening socket, and not the message that says what the socket is for. */
+/** Sends its listening socket, without the message that describes the socket. */
 const sendSockets = (/** @type {number} */ count) => `
   const { WriteWrap } = process.binding('stream_wrap');
   const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
@@ -139,7 +139,7 @@ test('an app that sends sockets without their messages is cut off, and they are 
   const before = countDescriptors(keeper.pid);
   await begin();
   await keeper.says('bad', 'is cut off');
-  // In place of its channel it has the door.
+  // It uses the keeper socket instead of its channel.
   await waitFor('closed sockets', () => countDescriptors(keeper.pid) <= before);
   await isUnharmed();
 });
@@ -223,7 +223,7 @@ test('no other app can answer for a connection that is given to a worker', async
       .map((id) => Number(/accepted (\d+) \.\s*$/.exec(keeper.output(id))?.[1] ?? 0))
       .reduce((sum, count) => sum + count, 0);
   await openConnections({ port }, 64, 'burst');
-  // Each connection was answered, so what comes now is one that two workers have.
+  // Each connection was answered, so the next one is one that two workers have.
   await waitFor('the workers to report', () => accepted() >= 64);
   await ask({ port });
   await waitFor('the last one', () => accepted() >= 65);

@@ -10,13 +10,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { nodeUnderTest } from '../helpers/sandbox.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// An app may replace what the agent builds on: a DOM for rendering on the server brings timers that
-// return numbers, tests bring some that never fire. Here the test is the keeper, and speaks the
-// agent's own messages.
+// An app may replace globals that the agent uses: a DOM for server rendering brings timers that
+// return numbers, test tools bring timers that never fire. Here the test is the keeper, and speaks
+// the agent's protocol.
 
 const AGENT = fileURLToPath(new URL('../../daemon/agent/', import.meta.url));
 
-/** What an app begins with. */
+/** The beginning of an app. */
 const NUMBERS =
   `for (const name of ['setTimeout', 'setInterval', 'setImmediate']) { const real = ` +
   `globalThis[name]; let last = 0; globalThis[name] = (...args) => { real(...args); return ++last; }; }`;
@@ -89,7 +89,7 @@ function worker(code, { settings = {}, execArgv = [] } = {}) {
 }
 
 /**
- * The door of the next keeper.
+ * The socket of the next keeper.
  * @param {string} home
  * @param {string} [greeting]
  */

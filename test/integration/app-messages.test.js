@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { realKeeper } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// What apps say to their keeper, and what it says to them.
+// Messages between apps and their keeper.
 
 const MODES = ['fork', 'cluster'];
 const STAYS = 'setInterval(() => {}, 1 << 30);';

@@ -74,7 +74,7 @@ test('a worker that blocks its event loop is given nothing, and gets its share a
 test('a connection on its way to a worker that dies is given to another', async () => {
   const { keeper, port, pids } = await cluster('answer(request, response);');
   await openConnections({ port }, 40, 'burst');
-  // Stopped, they take nothing, and what comes to the fourth is above its share.
+  // Stopped workers accept nothing, so the fourth gets more than its share.
   for (const pid of pids.slice(1)) process.kill(pid, 'SIGSTOP');
   const asked = Promise.all(Array.from({ length: 20 }, () => ask({ port })));
   for (const pid of pids.slice(1)) process.kill(pid, 'SIGKILL');
@@ -117,7 +117,7 @@ test('sticky: every connection of a client goes to one slot, whoever is in it', 
 
 test('os: the kernel alone decides', async () => {
   const { keeper, port } = await cluster('answer(request, response);', { scheduling: 'os' });
-  process.kill(keeper.pid, 'SIGSTOP'); // What is passed on to it gets no answer.
+  process.kill(keeper.pid, 'SIGSTOP'); // Connections that are passed on get no answer.
   const byPid = await openConnections({ port }, 32, 'burst');
   process.kill(keeper.pid, 'SIGCONT');
   expect([...byPid.values()].reduce((sum, one) => sum + one, 0)).toBe(32);
@@ -154,11 +154,10 @@ test('a worker that drains finishes what it has, and is given nothing more, thou
   const sockets = Array.from({ length: 20 }, () => connect(port));
   const answers = sockets.map((socket) => text(socket));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  // Twice through its event loop: who listens has accepted by then.
+  // Twice through its event loop: then it has accepted.
   for (let nth = 0; nth < 2; nth += 1) await keeper.call('ping', { instanceId: draining, timeoutMs: 5_000 });
   for (const pid of others) process.kill(pid, 'SIGCONT');
-  // Silent until then, so that each of the others has more than its share and passes some on, to
-  // whom the keeper likes.
+  // Paused until then, so that each of the others has more than its share and passes some on.
   await waitFor('all of them to be accepted', () => queuedOn(port) === 0);
   for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
   for (const answer of await Promise.all(answers))
@@ -171,7 +170,7 @@ test('a worker that drains finishes what it has, and is given nothing more, thou
 test('SIGKILL of the keeper while connections are on their way through it loses none of them', async () => {
   const { keeper, port } = await cluster('answer(request, response);');
   await openConnections({ port }, 40, 'burst');
-  process.kill(keeper.pid, 'SIGSTOP'); // What is above the shares of all four waits in its channels.
+  process.kill(keeper.pid, 'SIGSTOP'); // Connections above the shares of all four wait in its channels.
   const sockets = Array.from({ length: 20 }, () => connect(port));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   await waitFor('all of them to be accepted', () => queuedOn(port) === 0);
@@ -183,7 +182,7 @@ test('SIGKILL of the keeper while connections are on their way through it loses 
 
 /**
  * @param {number} port
- * @returns {number}  Connections that nobody has accepted yet.
+ * @returns {number}  Connections that were not accepted yet.
  */
 function queuedOn(port) {
   const local = port.toString(16).toUpperCase().padStart(4, '0');

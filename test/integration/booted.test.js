@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { realKeeper } from '../helpers/keeper.js';
 
-// The agent says when the main module has been evaluated. No program here goes on before the test
-// lets it.
+// The agent reports when the main module has been evaluated. Each program here waits for the test.
 
 const STAYS = 'setInterval(() => {}, 1 << 30);';
 const BLOCKS = `console.log('loads'); require('node:fs').readFileSync('./gate');`;
@@ -66,7 +65,7 @@ test.each(Object.entries(PROGRAMS))('%s has booted when it has been loaded', asy
   const { keeper, answer, fact, open, isSaid } = await started(program);
   expect(answer.bootedAtMs).toBe(null);
   await keeper.says('one', 'loads');
-  // One that does not block has said what it had to say by then.
+  // A program that does not block has reported by then.
   if (!Object.values(program.files).includes(BLOCKS) && !program.files['app.cjs'])
     await keeper.call('ping', { instanceId: 'one', timeoutMs: 10_000 });
   expect([isSaid(), (await fact()).bootedAtMs]).toEqual([false, null]);

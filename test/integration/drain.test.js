@@ -15,7 +15,7 @@ import { waitFor } from '../helpers/wait-for.js';
 /** @import { Socket } from 'node:net' */
 /** @import { Readable } from 'node:stream' */
 
-// What is in flight is finished, whatever the protocol.
+// Requests in flight are finished, with every protocol.
 
 /** @returns {string}  The options of a TLS server, as code. */
 function tlsOptions() {
@@ -219,7 +219,7 @@ test.each(['cluster', 'fork'])('%s: the message "shutdown" takes the place of th
   await keeper.says('one', 'waits');
   await keeper.retire('one', { message: true });
   expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 7 });
-  // The pipe is read on its own: its end may come after the exit.
+  // The pipe is read separately: its end may come after the exit.
   await keeper.says('one', 'message shutdown');
   expect(keeper.output('one')).not.toContain('SIG');
 });
@@ -285,7 +285,7 @@ test('an HTTP/2 session whose TLS handshake follows the drain finishes its reque
 });
 
 /**
- * A client of plain TCP, greeted by the app: the connection is the app's by then.
+ * A client of plain TCP that the app greets: then the app has the connection.
  * @param {number} port
  * @returns {Promise<{ received: () => string, ended: Promise<string> }>}  `ended`: how the
  *   connection ended.
@@ -306,8 +306,8 @@ const greeted = (port) =>
   });
 
 /**
- * A drain that waits for the connection takes three quarters of this, and no test waits so long for
- * the exit.
+ * A drain that waits for the connection takes three quarters of this, and no test waits that long
+ * for the exit.
  */
 const PATIENCE_MS = 600_000;
 

@@ -20,7 +20,7 @@ function runFolder() {
   return run;
 }
 
-/** Somebody who runs apps in the foreground, and reads when he is told to. */
+/** A foreground run that reads when the test wants. */
 async function foreground({ isReading = true } = {}) {
   const run = runFolder();
   const received = { bytes: 0, text: '', heads: /** @type {any[]} */ ([]) };
@@ -33,7 +33,7 @@ async function foreground({ isReading = true } = {}) {
       received.bytes += bytes.length;
       received.text = (received.text + bytes.toString('latin1')).slice(-1_000);
     });
-    socket.on('data', read).on('error', () => {}); // Its end is what some tests are about.
+    socket.on('data', read).on('error', () => {}); // Some tests are about its end.
     if (isReading) socket.resume();
   });
   await new Promise((resolve) => void server.listen(outputSocket(run), () => resolve(undefined)));

@@ -6,7 +6,7 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// A new instance that serves nobody until it is admitted, and an old one that serves nobody any
+// A new instance that does not serve until it is admitted, and an old one that does not serve any
 // more and can be taken back.
 
 /** @param {string} mode */

@@ -6,8 +6,7 @@ import { fixturePath } from '../helpers/fixtures.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// The tests of control trust the fake keeper. Here it goes through the same conversation as the
-// real one.
+// The tests of control rely on the fake keeper. Here it has the same conversation as the real one.
 
 /**
  * @typedef {object} Speaker
@@ -40,7 +39,8 @@ async function realSpeaker() {
 
 /**
  * @param {Speaker} speaker
- * @returns {Promise<unknown[]>}  What was said, without what differs by nature: pids, times, paths.
+ * @returns {Promise<unknown[]>}  The messages, without values that always differ: pids, times,
+ *   paths.
  */
 async function converse({ call, events }) {
   /** @type {unknown[]} */

@@ -99,14 +99,14 @@ test.each([
   const env = kind === 'port' ? { PORT: String(port) } : { SOCKET: path };
   await keeper.spawnNode('one', 'listens-when-told-to-end', { mode, env });
   await keeper.says('one', 'runs');
-  // As control does it: nothing of the app is wanted any more, and then its processes end.
+  // In control's order: first it releases the sockets, then the processes end.
   await keeper.call('release', { app: 'api' });
   await keeper.retire('one');
   await keeper.says('one', 'listens');
   await keeper.event('gone', 'one');
 
   expect((await keeper.call('sockets')).sockets).toEqual([]);
-  // As it would alone, a program in fork mode that calls process.exit() leaves its path.
+  // A program in fork mode that calls process.exit() leaves its path, as it would alone.
   if (kind === 'port') expect(await isFree(port)).toBe(true);
   else if (mode === 'cluster') expect(existsSync(path)).toBe(false);
 });
@@ -371,7 +371,7 @@ test('unread output of an orphan is whole after the next keeper has begun', asyn
 });
 
 /**
- * A process that has the marker of an instance, and does not end when it is asked to.
+ * A process that has the marker of an instance, and ignores SIGTERM.
  * @param {Awaited<ReturnType<typeof realKeeper>>} keeper
  * @param {number} uid
  */

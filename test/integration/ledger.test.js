@@ -18,8 +18,8 @@ import { waitFor } from '../helpers/wait-for.js';
 /** @import { AddressInfo, Server } from 'node:net' */
 /** @import { Target } from '../helpers/traffic/target.js' */
 
-// Each kind of traffic is held against servers that keep the promise and against servers that break
-// it on purpose.
+// Each kind of traffic runs against servers that keep the promise and against servers that break it
+// on purpose.
 
 const EVERY_KIND = { 'one-shot': 1, 'keep-alive': 1, pipelined: 1, slow: 1, upload: 1, download: 1, websocket: 1 };
 const QUICK = { timeoutMs: 300, slowMs: /** @type {[number, number]} */ ([20, 40]), transferMs: 30, sessionMs: 50 };
@@ -159,7 +159,7 @@ describe('http2', () => {
 describe('websocket', () => {
   /**
    * @param {Buffer} frame
-   * @returns {Promise<{ url: string }>}  Of a server that sends this after the handshake, and ends.
+   * @returns {Promise<{ url: string }>}  A server that sends this after the handshake, and ends.
    */
   function says(frame) {
     const server = createServer();

@@ -7,7 +7,7 @@ import { waitFor } from '../helpers/wait-for.js';
 
 /** @import { RealKeeper } from '../helpers/keeper.js' */
 
-// What an app can do with listen() and close(): with nclust as without.
+// listen() and close() of an app work with nclust as without.
 
 /** @param {object} to */
 const ask = (to) =>

@@ -9,7 +9,7 @@ import { waitFor } from '../helpers/wait-for.js';
 /** @import { AddressInfo, Server } from 'node:net' */
 /** @import { Bucket } from '../helpers/ledger.js' */
 
-// The judge of the zero-loss promise is held against servers that break it on purpose.
+// The load driver runs against servers that break the zero-loss promise on purpose.
 
 /** @param {Server} server */
 async function listen(server) {

@@ -25,19 +25,19 @@ import { waitFor, within } from '../helpers/wait-for.js';
 
 const AGENT = fileURLToPath(new URL('../../daemon/agent/', import.meta.url));
 
-/** Of a stand-in. */
+/** Of the fallback. */
 const LOOK_EVERY_MS = 200;
 const isLinux = process.platform === 'linux';
 const OTHER = 65_534;
-/** More than the pipe holds: somebody has to read. */
+/** More than the pipe holds, so it has to be read. */
 const MANY = 1_000;
 const FILES_MAX = 64;
-/** Takes the place of the shell. */
+/** Replaces the shell. */
 const LIMITED = `ulimit -n ${FILES_MAX}; exec "$@"`;
 
 /**
- * An app of which keeper and control are gone: it begins a stand-in, writes, opens files and ends
- * the stand-in as it is told.
+ * An app whose keeper and control are gone. It starts a fallback, writes, opens files and ends the
+ * fallback when the test asks for it.
  */
 const orphanCode = (/** @type {string} */ agent) => `
   const fs = require('node:fs');
@@ -154,7 +154,7 @@ test.runIf(isLinux)('a stand-in at the limit of open files reads as soon as ther
   await say('fill');
   const threadsBefore = threads();
   await say('begin');
-  // As many as a thread needs for itself, which differs between versions of Node.
+  // The descriptors that a thread needs for itself, which differ between versions of Node.js.
   await waitFor('the thread to begin', async () => threads() > threadsBefore || (await say('free', 1), false));
   await say('write', 'last words\n');
   await say('free');
@@ -172,7 +172,7 @@ test.runIf(isLinux)(
     rmSync(join(home, 'taken'));
     await waitFor('the log', async () => {
       await say('write', 'again\n');
-      // What was in the pipe by then comes before it.
+      // Earlier contents of the pipe come before it.
       return existsSync(logFiles.out) && logged().includes('again\n');
     });
   },

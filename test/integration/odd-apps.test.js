@@ -8,7 +8,7 @@ import { waitFor } from '../helpers/wait-for.js';
 
 /** @import { Socket } from 'node:net' */
 
-// Apps that do what few do, and what Node allows: the agent must not be in their way.
+// Apps that do unusual things that Node.js allows. The agent must not prevent them.
 
 /**
  * @param {string} code
@@ -221,7 +221,7 @@ test("what an app throws at a connection is the app's, whoever has accepted that
   `);
   for (const slot of [0, 1]) await start(`worker-${slot}`, { scheduling: 'sticky', slot });
   for (const slot of [0, 1]) await keeper.event('listening', `worker-${slot}`);
-  // Of one client: all of them go to one worker, and every second or so is accepted by the other.
+  // From one client: all go to one worker, and about every second one is accepted by the other.
   for (let nth = 0; nth < 20; nth += 1) {
     const socket = connect(port, '127.0.0.1')
       .on('error', () => {})

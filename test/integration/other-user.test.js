@@ -8,14 +8,14 @@ import { ask } from '../helpers/connections.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// A keeper that runs as root, and apps that run as another user: that user is a stranger to root.
+// A keeper that runs as root, and apps of another user, whom root must not trust.
 
 const OTHER = 65_534;
 const OWNER = { uid: OTHER, gid: OTHER };
 
 /**
  * @param {object} [o]
- * @param {number} [o.uid]  Whose the folder is.
+ * @param {number} [o.uid]  The owner of the folder.
  * @param {number} [o.mode]
  * @returns {string}  A folder that is removed after the test.
  */
@@ -105,7 +105,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])('%s: the Unix
   });
 
   /**
-   * Puts a link to a folder of root, with a socket of the same names, in the place of the folder.
+   * Replaces the folder by a link to a folder of root, with a socket of the same name.
    * @param {string} folder
    * @returns {string}  The folder of root.
    */

@@ -7,11 +7,11 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { nodeUnderTest } from '../helpers/sandbox.js';
 
-// Node's permission model lets a program read only what its arguments name. The agent lies outside
-// of that.
+// Node's permission model lets a program read only what its arguments name, which does not include
+// the agent.
 
 const help = execFileSync(nodeUnderTest(), ['--help'], { encoding: 'utf8' });
-/** By arguments that each Node version takes. */
+/** By arguments that each Node.js version accepts. */
 const OFFLINE = [
   help.includes(' --permission') ? '--permission' : '--experimental-permission',
   `--allow-fs-read=${dirname(fixturePath('runs-code'))}/*`,

@@ -6,13 +6,13 @@ import { waitFor } from '../helpers/wait-for.js';
 
 /** @import { RealKeeper } from '../helpers/keeper.js' */
 
-// What a program hears that asks whether its port is in use: what it would hear alone.
+// A program that checks whether its port is in use gets the same answer as without nclust.
 
 /** @param {number} port */
 const LISTENS = (port) => `http.createServer(answer).listen(${port}, () => say('listens'));`;
 
 /**
- * As detect-port, get-port and portfinder ask: they listen on one address after the other.
+ * detect-port, get-port and portfinder listen on one address after the other.
  * @param {number} port
  */
 const ASKS_BY_LISTENING = (port) => `
@@ -25,7 +25,7 @@ const ASKS_BY_LISTENING = (port) => `
   say('heard', answers.join(' '));`;
 
 /**
- * As serve and tcp-port-used ask.
+ * serve and tcp-port-used connect.
  * @param {number} port
  */
 const ASKS_BY_CONNECTING = (port) => `

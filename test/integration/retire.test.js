@@ -12,7 +12,7 @@ const PARAMS = {
   tree: true,
 };
 
-/** @param {() => boolean} send  Something to its agent. */
+/** @param {() => boolean} send  Sends a message to its agent. */
 async function sleeper(send) {
   const started = spawn('sleep', ['100']);
   onTestFinished(() => void started.kill('SIGKILL'));
@@ -49,7 +49,7 @@ test('a process is killed at its deadline, whatever throws before', async () => 
 test('a process is killed at its deadline, whatever is still waited for', async () => {
   const { started, child } = await sleeper(() => true);
   let looks = 0;
-  // The first look, before the signal, never comes back.
+  // The first read of the process table, before the signal, never returns.
   const processTable = () => ((looks += 1) === 1 ? new Promise(() => {}) : Promise.resolve([]));
   await retire(child, PARAMS, { processTable: /** @type {any} */ (processTable), log: vi.fn() });
   expect([started.signalCode, looks]).toEqual(['SIGKILL', 2]);

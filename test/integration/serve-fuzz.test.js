@@ -34,7 +34,7 @@ test.each([
     console.log(Object.fromEntries([...statuses].sort()));
     expect([child.exitCode, child.signalCode, stderr()]).toEqual([null, null, '']);
     expect(await ask('/')).toMatchObject({ status: 200, body: PAGE });
-    // Of each kind of answer there were some: the requests have come through to the rules.
+    // Each kind of answer occurred: the requests have reached the rules.
     for (const status of ['200', '206', '400', '403', '404', '405', '416'])
       expect(statuses.get(status) ?? 0, status).toBeGreaterThan(count / 200);
     expect(statuses.get('500') ?? 0).toBe(0);

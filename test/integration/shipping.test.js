@@ -57,7 +57,7 @@ const message = (line, stream = 'out') =>
 const numbered = (count, text = 'line') => Array.from({ length: count }, (_, at) => `${text} ${at}`);
 
 /**
- * A server that collects what comes, in one text for each connection.
+ * A server that collects the received text of each connection.
  * @param {number | string} where
  */
 async function listen(where) {
@@ -71,7 +71,7 @@ async function listen(where) {
     socket.setEncoding('utf8').on('data', (text) => {
       received[at] += text;
     });
-    socket.on('error', () => {}); // Its end is what some tests are about.
+    socket.on('error', () => {}); // Some tests are about its end.
   });
   server.listen(where, typeof where === 'number' ? '127.0.0.1' : undefined);
   await once(server, 'listening');
@@ -86,7 +86,7 @@ async function listen(where) {
 }
 
 /**
- * Messages of RFC 6587 with their lengths in front.
+ * Messages of RFC 6587, with their length in front.
  * @param {string} text
  */
 function octetCounted(text) {
@@ -144,7 +144,7 @@ describe('over TCP', () => {
     server.sockets[0].pause();
     const line = 'x'.repeat(1_000);
     let taken = 0;
-    // The system keeps some MB by itself.
+    // The system buffers some MB.
     await waitFor('lines to be dropped', () => {
       for (let at = 0; at < 2_000; at++, taken++) shipper.send('out', [`${line}${taken}`], atMs);
       return shipper.counters().dropped > 5_000;
@@ -313,7 +313,7 @@ describe('over a Unix socket', () => {
         .split('\n')
         .filter((line) => line.includes(`logger --socket ${path}`));
       expect(loggers).toEqual([expect.stringMatching(/^ *\d+ +65534 /)]);
-      // This user can read it, and the environment of the manager may hold secrets of root.
+      // This user can read it, and the environment of the manager may contain secrets of root.
       const environment = readFileSync(`/proc/${Number.parseInt(loggers[0])}/environ`, 'utf8');
       expect(environment.split('\0').map((variable) => variable.split('=')[0])).not.toContain('HOME');
     });

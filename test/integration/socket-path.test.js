@@ -7,8 +7,8 @@ import { ask } from '../helpers/connections.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// Unix sockets: held by the keeper like ports, so that their path leads somewhere as long as the
-// app is wanted.
+// The keeper holds Unix sockets like ports, so that their path leads somewhere as long as the app
+// is wanted.
 
 describe.each(['cluster', 'fork'])('%s', (mode) => {
   const begin = async () => {

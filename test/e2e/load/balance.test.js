@@ -58,7 +58,7 @@ test('sticky: a client address stays with its slot, across a reload too', async 
     }
     return slots;
   };
-  // A slot whose worker does not listen yet is in nobody's choice.
+  // A slot whose worker does not listen yet is not chosen.
   await home.waitFor('all of them to listen', async () =>
     (await app.instances()).every((slot) => slot.addresses.length > 0),
   );

@@ -9,7 +9,7 @@ import { pause } from '../../helpers/wait-for.js';
 /**
  * Kills control and waits until the next one answers.
  * @param {Sandbox} home
- * @returns {Promise<number>}  How long that took, in ms.
+ * @returns {Promise<number>}  Duration in ms.
  */
 async function killControl(home) {
   const { controlPid } = await home.waitFor('control', () => home.daemon());
@@ -41,8 +41,8 @@ test('SIGKILL of control, 10 times under load: no request fails, no worker notic
   for (let kill = 0; kill < 10; kill += 1) {
     absences.push(await killControl(home));
     expect(await facts()).toEqual(before);
-    // Control comes back at once, then at most once a second: so that a second death in the same
-    // second waits.
+    // Control restarts at once, but at most once a second, so a second death in the same second
+    // waits.
     await pause(900 + random() * 300);
   }
   const ledger = await load.stop();

@@ -39,11 +39,10 @@ const untilReplaced = (home, old) =>
   );
 
 /**
- * Where control and keeper both died, the orphans have to let go of the port. A connection that the
- * kernel has queued for the last of them in the tenth of a millisecond around its close is reset:
- * one in 3 of 390 takeovers, and nothing in Node can take it out of that queue. Refused is nobody
- * where both sockets can be bound (Node 22.12), and elsewhere for the one instant in which there is
- * none.
+ * If control and keeper both died, the orphans have to release the port. The kernel resets a
+ * connection that it has queued for the last orphan in the 0.1 ms around its close: one in 3 of 390
+ * takeovers. Node cannot take it out of that queue. If both sockets can be bound (Node.js 22.12),
+ * no connection is refused; otherwise, in the one instant without a socket.
  * @param {Ledger} ledger
  */
 function expectOneInstant(ledger) {
@@ -87,7 +86,7 @@ describe.each([
     const { keeperPid, controlPid } = await home.daemon();
     const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
 
-    // A control that still ran when its keeper was gone would have begun another one.
+    // A control that still ran when its keeper was gone would have started another one.
     process.kill(controlPid, 'SIGSTOP');
     process.kill(keeperPid, 'SIGKILL');
     process.kill(controlPid, 'SIGKILL');
@@ -109,7 +108,7 @@ test('two keepers never own one home: killed ten times in a row, one is left', a
   for (let kill = 0; kill < 10; kill += 1) {
     const keepers = home.processes().filter((one) => one.role === 'keeper');
     expect(keepers.length).toBeLessThanOrEqual(1);
-    for (const keeper of keepers) killIfThere(keeper.pid); // The one killed last may be listed in its last instant.
+    for (const keeper of keepers) killIfThere(keeper.pid); // The last one may be listed while it exits.
     await home.waitFor('a keeper', () => home.processes().some((one) => one.role === 'keeper'), { deadlineMs: 20_000 });
   }
   await home.waitFor(

@@ -8,8 +8,8 @@ import { pause } from '../../helpers/wait-for.js';
 // variants, test/e2e/soak the long forms.
 const QUICK = ['--min-uptime', '100'];
 /**
- * 30 to 60 ms between an answer and the next line: a client has the time to see the end of its
- * connection, also when other programs keep this machine busy.
+ * 30 to 60 ms between an answer and the next line: enough for a client to see the end of its
+ * connection, even on a busy machine.
  */
 const THINKING = { leastPauseMs: 30, pauseMs: 15 };
 
@@ -120,7 +120,7 @@ test('a reload succeeds, replaces every worker and loses nothing when SIGKILL en
       await pause(afterMs);
       process.kill(controlPid, 'SIGKILL');
       expect(await command, `killed after ${afterMs} ms`).toMatchObject({ exitStatus: 0 });
-      // The next control comes back at most once a second.
+      // Control restarts at most once a second.
       const after = await home.waitFor('all to be new', async () => {
         const slots = await app.instances();
         return slots.every(({ isReady, pid }) => isReady && !before.includes(pid)) && slots;

@@ -27,7 +27,7 @@ const specOf = async (home, name) => (await home.nclust('describe', name, '--jso
 const pidsOf = async (home, name) => (await home.list()).filter((slot) => slot.name === name).map(({ pid }) => pid);
 
 /**
- * Attributes in turn, what becomes of the field, and what that takes.
+ * Attributes in turn, the new value of the field, and what that takes.
  * @type {[attribute: string, value: unknown, field: string, expected: unknown, action: string][]}
  */
 const EDITS = [
@@ -126,7 +126,7 @@ test(
       config.apps[0][attribute] = filledIn(value, { work: home.work, port });
       const { plan } = await config.apply();
       const where = `${attribute}: ${JSON.stringify(value)}`;
-      // Of the edit before there is nothing left to do.
+      // Nothing is left of the previous edit.
       expect([
         where,
         plan[0].action,
@@ -279,7 +279,7 @@ test('one app that does not get up does not hide the others, and the exit status
   const home = await sandbox();
   const port = await takePort();
   const config = createConfigFile(home, [
-    // Older than min_uptime it would be up before it listens, where the machine is slow.
+    // On a slow machine an app older than min_uptime would be up before it listens.
     { name: 'api', script: home.place('http-echo'), instances: 2, min_uptime: '10s', env: { PORT: String(port) } },
     { name: 'worker', script: home.place('keeps-alive'), ...QUICK },
   ]);

@@ -9,7 +9,7 @@ import { fetchOnce } from '../../helpers/sandbox-app.js';
 
 /** @import { Sandbox } from '../../helpers/sandbox.js' */
 
-/** A home whose work folder holds the files people write. */
+/** A home whose work folder contains typical config files. */
 async function ecosystems() {
   const home = await sandbox();
   cpSync(fixturePath('ecosystems'), home.work, { recursive: true });

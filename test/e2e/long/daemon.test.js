@@ -7,7 +7,7 @@ import { sandbox } from '../../helpers/sandbox.js';
 /** @import { Sandbox } from '../../helpers/sandbox.js' */
 
 /**
- * `nclust daemon`, ended after the test should that not have happened.
+ * Runs `nclust daemon`, which is ended after the test at the latest.
  * @param {Sandbox} home
  * @param {Record<string, string>} [env]
  */
@@ -63,7 +63,7 @@ describe('the manager in the foreground', () => {
     const [orphan] = await app.pids();
     process.kill((await home.daemon()).keeperPid, 'SIGKILL');
     await home.waitFor('the next keeper', () => /The next manager is keeper/.test(running.stderr()));
-    // Which replaces what the first has left.
+    // The manager replaces what the first one has left.
     await home.waitFor('the end of the orphan', () => !isRunning(orphan));
     await home.waitFor('the app', async () => (await app.instances())[0].status === 'online');
     const pids = await app.pids();
@@ -81,7 +81,7 @@ describe('the manager in the foreground', () => {
     const running = await inForeground(home);
     const app = await home.app('http-echo');
     const { keeperPid, controlPid } = await home.daemon();
-    process.kill(controlPid, 'SIGSTOP'); // So that it does not start a keeper before it is killed itself.
+    process.kill(controlPid, 'SIGSTOP'); // So that it does not start a keeper before it is killed.
     process.kill(keeperPid, 'SIGKILL');
     process.kill(controlPid, 'SIGKILL');
     await home.waitFor('the next keeper', () => /The next manager is keeper/.test(running.stderr()));
@@ -148,7 +148,7 @@ describe('systemd', () => {
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path });
     await home.waitFor('READY=1', () => systemd.count('READY=1') === 1);
-    expect(systemd.count('WATCHDOG=1')).toBe(0); // Nobody asked for it.
+    expect(systemd.count('WATCHDOG=1')).toBe(0); // systemd did not ask for it.
     running.child.kill('SIGTERM');
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
@@ -160,7 +160,8 @@ describe('systemd', () => {
     const { keeperPid, controlPid } = await home.daemon();
     await home.waitFor('pings', () => systemd.count('WATCHDOG=1') >= 2);
     for (const pid of [controlPid, keeperPid]) process.kill(pid, 'SIGSTOP');
-    // The next look may have begun; then it is quiet for longer than four of them take.
+    // The next check may have begun. After it, the file stays quiet for longer than four checks
+    // take.
     let [last, quietSince] = [-1, 0];
     await home.waitFor('silence', () => {
       const count = systemd.count('WATCHDOG=1');
@@ -214,7 +215,7 @@ describe('systemd', () => {
     const systemd = await notifySocket(home.work);
     const watched = { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '4000000', WATCHDOG_PID: '1' };
     const running = await inForeground(home, watched);
-    // From inside of a service, too: a deploy job may be one.
+    // Also from inside of a service, such as a deploy job.
     await home.nclust('start', home.place('http-echo'), { env: { ...watched, PORT: '0' } });
     for (const { pid, role } of home.processes().filter((one) => one.role !== 'other')) {
       expect(

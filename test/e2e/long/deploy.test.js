@@ -133,7 +133,7 @@ test('a hook that fails: nothing is switched, or it is switched back, and the ex
   });
   site.configure();
   expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
-  // What had failed is older and was never current.
+  // The failed release is older and was never current.
   expect(site.releases()).toHaveLength(2);
 });
 
@@ -291,7 +291,7 @@ test('revert goes back, curr, prev and list tell, exec runs in the current relea
   expect(await site.deploy('prev')).toMatchObject({ exitStatus: 1 });
   expect(site.read('current/app.js')).toBe('1');
 
-  // What was reverted is not what comes before the next release.
+  // The reverted release does not count as the previous one of the next release.
   await site.deploy('update');
   expect((await site.deploy('list')).stdout).toMatch(
     new RegExp(
@@ -378,7 +378,7 @@ test('as many releases are kept as was said, and a running one of another name i
     expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
   }
   expect(site.releases()).toHaveLength(2);
-  // Those of one second are sorted by their commits.
+  // Releases of the same second are sorted by their commits.
   expect(site.releases()).toContain(site.current());
   expect(site.read('current/app.js')).toBe('3');
   expect((await site.deploy('list')).stdout.trim().split('\n')).toHaveLength(2);
@@ -548,7 +548,7 @@ test('deploy without a post-deploy starts the apps of the config, then reloads t
   expect(await fetchOnce(`http://127.0.0.1:${port}`)).toBe('two production');
   expect((await home.list())[0].pid).not.toBe(pid);
 
-  // A release that does not start: the old one serves on, and the link leads to it.
+  // A release that does not start: the old one goes on, and the link leads to it.
   const before = site.current();
   site.commit({ 'app.js': 'throw new Error("broken")' });
   expect(await site.deploy()).toMatchObject({

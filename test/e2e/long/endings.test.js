@@ -10,7 +10,7 @@ import { startTraffic } from '../../helpers/traffic/traffic.js';
 
 /** @import { Sandbox } from '../../helpers/sandbox.js' */
 
-// Programs that close their server when they get SIGTERM, and do not call process.exit().
+// Programs that close their server on SIGTERM, and do not call process.exit().
 
 const FRAMEWORKS = fileURLToPath(new URL('../../frameworks', import.meta.url));
 

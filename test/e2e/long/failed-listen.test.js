@@ -11,7 +11,7 @@ import { sandbox } from '../../helpers/sandbox.js';
 const FRAMEWORKS = fileURLToPath(new URL('../../frameworks', import.meta.url));
 const MIN_UPTIME_MS = 1_000;
 /**
- * A program that takes longer than min_uptime to load fails when it has tried to listen.
+ * A program that loads for longer than min_uptime fails after it has tried to listen.
  * @type {Record<string, number>}
  */
 const LOADS_MS = { nest: 4_000 };

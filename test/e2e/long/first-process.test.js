@@ -16,8 +16,8 @@ const RUNTIME = join(ROOT, 'bin/nclust-runtime');
 const NCLUST = join(ROOT, 'bin/nclust.js');
 
 /**
- * In a PID namespace of its own the first process gets no signals it has not asked for, and every
- * orphan, as in a container.
+ * In its own PID namespace the first process gets only signals that it handles, and every orphan,
+ * as in a container.
  */
 const OWN_NAMESPACE = ['--pid', '--fork', '--mount-proc', '--kill-child'];
 const hasNamespaces = spawnSync('unshare', [...OWN_NAMESPACE, 'true']).status === 0;
@@ -35,7 +35,7 @@ function asFirstProcess(home, command, { env = {}, input } = {}) {
 }
 
 /**
- * The runtime, on the Node.js under test.
+ * The runtime, on the tested Node.js.
  * @param {string[]} words
  */
 const runtime = (...words) => [RUNTIME, `--node=${nodeUnderTest()}`, ...words];

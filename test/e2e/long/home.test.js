@@ -295,7 +295,7 @@ test.runIf(isRoot)('a manager that cannot begin on a full disk says so and leave
 
 /**
  * @param {(home: ReturnType<typeof openSandbox>, mount: string) => Promise<void>} body  Gets a home
- *   on a disk.
+ *   on a small disk.
  * @param {string} [limit]  Of the disk, as an option of mount.
  */
 async function onSmallDisk(body, limit = 'size=1m') {

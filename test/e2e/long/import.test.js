@@ -9,7 +9,7 @@ import { sandbox } from '../../helpers/sandbox.js';
 /** @import { Sandbox } from '../../helpers/sandbox.js' */
 
 /**
- * A home of PM2 with the list it has saved, for programs that are there and ports that are free.
+ * A home of PM2 with a saved list of existing programs and free ports.
  * @param {Sandbox} home
  */
 async function pm2Home(home) {

@@ -5,11 +5,11 @@ import { slowdown, within } from '../../helpers/wait-for.js';
 
 /** @import { Sandbox } from '../../helpers/sandbox.js' */
 
-/** Time enough for a manager that has to be started anew. */
+/** Enough time to start a manager again. */
 const TIMEOUT_MS = 15_000 * slowdown();
 
 /**
- * Every call, and what it is called with.
+ * Every call, with its arguments.
  * @type {Record<string, (nclust: any, script: string) => Promise<unknown>>}
  */
 const CALLS = {
@@ -55,8 +55,8 @@ async function open(home, o = {}) {
 }
 
 /**
- * A control that has stopped has taken the question and not answered it: what is killed then is
- * killed in the middle of the call, every time.
+ * Kills processes in the middle of the call: a stopped control has received the question and not
+ * answered it.
  * @param {any} nclust
  * @param {() => Promise<unknown>} call
  * @param {(pids: { controlPid: number, keeperPid: number }) => number[]} victims
@@ -123,7 +123,7 @@ test('what changes something is done once, however often control is killed in it
     const slots = await nclust.list();
     expect([slots.length, slots[0].restarts]).toEqual([1 + round, round]);
   }
-  // And once it is under way.
+  // And when it is in progress.
   const [{ restarts }] = await nclust.list();
   const { controlPid } = await nclust.hello();
   let isKilled = false;
@@ -146,7 +146,7 @@ test(
     let longestMs = 0;
     for (const [name, call] of Object.entries(CALLS)) {
       const nclust = await open(home);
-      // Questions do not start a manager again. This one does, and brings back what ran.
+      // Questions do not start a manager. This call does, and it restores what ran.
       await nclust.apply({ apps: ['api', 'new', 'applied'].map((app) => ({ name: app, script })) });
       const startedMono = performance.now();
       outcomes[name] = await within(
@@ -168,7 +168,7 @@ test(
       if (questions.includes(name)) expect([name, outcome]).toEqual([name, 'ERR_NCLUST_DAEMON_NOT_RUNNING']);
       else expect([name, outcome]).toEqual([name, expect.stringMatching(/^(resolved|ERR_NCLUST_)/)]);
     }
-    // What has a token is carried out by the next manager.
+    // The next manager carries out requests with a token.
     for (const name of ['start', 'restart', 'stop', 'delete', 'save', 'set', 'kill'])
       expect([name, outcomes[name]]).toEqual([name, 'resolved']);
   },
@@ -187,7 +187,7 @@ test('a program that may start no manager is told that it has gone', async () =>
     ),
   ).toBe('ERR_NCLUST_DAEMON_NOT_RUNNING');
   expect(home.processes()).toEqual([]);
-  await (await open(home)).kill(); // Which tidies up what is left on disk.
+  await (await open(home)).kill(); // Removes what is left on disk.
 });
 
 test('the keeper may be killed in the middle of a call', async () => {
@@ -273,7 +273,7 @@ test(
     const heard = await within('everybody to hear it', Promise.all(answers.map(({ events }) => events.next())), 20_000);
     expect(new Set(heard.map(({ value }) => value.data))).toEqual(new Set(['all']));
 
-    // And 100 that are asked again at once, by the next control.
+    // And 100 that are repeated at once, by the next control.
     const { controlPid } = await first.hello();
     process.kill(controlPid, 'SIGSTOP');
     const under = clients.map((nclust, at) =>

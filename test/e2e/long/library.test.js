@@ -212,7 +212,7 @@ test('the list is saved and brought back, and the manager updated and ended', as
   const rest = [];
   for await (const event of events) rest.push(event.event);
   expect(rest).toContain('exit');
-  // A question starts nothing; a change does.
+  // A question does not start a manager; a change does.
   expect(await codeOf(nclust.list())).toBe('ERR_NCLUST_DAEMON_NOT_RUNNING');
   expect(await nclust.kill()).toEqual({ wasRunning: false });
   expect(home.processes()).toEqual([]);
@@ -303,8 +303,8 @@ test('who reads events slowly is told how many were left out, and holds up nobod
   const nclust = await open(home);
   const events = nclust.events({ types: ['flood'], onMissed: (/** @type {number} */ count) => missed.push(count) });
   await events.ready;
-  // In bursts: a process may say 1 MiB in a second, and this has to fill the buffers of the kernel
-  // and of both sides.
+  // In bursts, because a process may send 1 MiB a second, and the buffers of the kernel and of both
+  // sides have to be full.
   await nclust.start({
     name: 'flood',
     instances: 6,

@@ -10,7 +10,7 @@ import { expectLines, numbered } from '../../helpers/ticks.js';
 const LINES = 100_000;
 
 /**
- * Runs a program that ends by itself, and waits for that.
+ * Runs a program until it exits.
  * @param {Sandbox} home
  * @param {string} fixture
  * @param {string} end

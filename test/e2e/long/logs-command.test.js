@@ -9,7 +9,6 @@ import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
 const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 
-/** Writes a numbered line every few milliseconds. */
 const TICKS = 'let n = 0; setInterval(() => console.log("tick " + ++n), 3);';
 
 /**
@@ -132,7 +131,7 @@ test('a reader that does not read costs no memory, and is told how many lines it
   expect(rssKb).toBeLessThan(150_000);
 
   following.child.stdout?.resume();
-  // What was left out is told with the next line that is not.
+  // The number of dropped lines comes with the next line.
   await home.waitFor(
     'a line behind the flood',
     () => {

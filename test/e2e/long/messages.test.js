@@ -16,7 +16,7 @@ const outputOf = async (home, target) =>
   (await home.nclust('logs', target, '--nostream', '--raw', '--lines', '100')).stdout;
 
 /**
- * nclust attach with somebody at the keyboard.
+ * Runs nclust attach with a terminal.
  * @param {Sandbox} home
  * @param {string[]} words
  */

@@ -21,7 +21,7 @@ async function metrics(home, params = {}) {
 }
 
 /**
- * Ticks that come to a client that follows.
+ * Ticks for a client that follows.
  * @param {Sandbox} home
  * @param {object} params
  */
@@ -32,13 +32,13 @@ async function following(home, params) {
 }
 
 /**
- * Which the kernel says: a hundredth of a second each.
+ * From the kernel, with a resolution of 10 ms.
  * @param {number} pid
  */
 const cpuMs = (pid) => (readStat(pid)?.cpuTicks ?? 0) * 10;
 
 /**
- * @param {string} home A program in it.
+ * @param {string} home  A program in it.
  * @param {string} name
  * @param {string} text
  */
@@ -86,13 +86,12 @@ test('CPU and memory are those of /proc: of a busy worker, and of everything tha
   const job = named(samples.at(-1), 'tree');
   expect(job).toMatchObject({ isNode: false, elu: null, http: null });
   expect(job.processes).toBeGreaterThan(1);
-  // It is its child that is busy.
+  // Its child is busy.
   expect(job.cpu).toBeGreaterThan(10);
 });
 
 /**
- * What the kernel says of the memory of a process that is its own, and of its part of what it
- * shares.
+ * The kernel's values for private memory and for the share of shared memory.
  * @param {number} pid
  */
 function readMemory(pid) {
@@ -133,8 +132,8 @@ test('private and proportional memory and open descriptors are those of /proc', 
   );
   await home.nclust('start', program, '--name', 'keeps');
   const [{ pid }] = await home.list();
-  // What it shares it shares with every other Node.js process of the machine, which come and go: so
-  // before and after.
+  // It shares pages with every other Node.js process of the machine, which come and go. So they are
+  // measured before and after.
   const before = readMemory(pid);
   const [worker] = (await metrics(home, { detail: true })).workers;
   const after = readMemory(pid);
@@ -148,7 +147,7 @@ test('private and proportional memory and open descriptors are those of /proc', 
 
   const count = () => readdirSync(`/proc/${pid}/fd`).length;
   expect(count()).toBeGreaterThan(40);
-  // They are counted at every tenth look.
+  // They are counted on every tenth tick.
   await home.waitFor('all descriptors', async () => (await metrics(home)).workers[0].fds === count(), {
     deadlineMs: 20_000,
   });
@@ -176,7 +175,7 @@ test('CPU, memory, load and disk of the machine are those of /proc and of its fi
     expect(Math.abs(host.memoryUsedBytes - (host.memoryTotalBytes - availableBytes))).toBeLessThan(
       0.02 * host.memoryTotalBytes,
     );
-    // The kernel counts anew every five seconds, and shows hundredths.
+    // The kernel updates the load every five seconds, and shows hundredths.
     for (const [which, load] of [host.load1, host.load5, host.load15].entries()) {
       expect(load).toBeGreaterThan(Math.min(loadsBefore[which], loadsNow[which]) - 0.02);
       expect(load).toBeLessThan(Math.max(loadsBefore[which], loadsNow[which]) + 0.02);
@@ -190,7 +189,7 @@ test('CPU, memory, load and disk of the machine are those of /proc and of its fi
   expect(Math.abs(mean - truth)).toBeLessThan(2);
   expect(samples[0].cores).toBe(readFileSync('/proc/stat', 'utf8').match(/^cpu\d/gm)?.length);
 
-  // It is looked at every tenth second, and others write to it meanwhile.
+  // It is measured every tenth second, and others write to the disk meanwhile.
   await home.waitFor(
     'the disk as it is',
     async () => {
@@ -237,8 +236,8 @@ test('a loop that is blocked is seen while it is blocked, and the others are ser
   await home.waitFor('reports', async () =>
     (await tick()).workers.every((/** @type {any} */ worker) => worker.elu !== null),
   );
-  // One that had nothing to tell has promised its next report in five seconds: it is missed two
-  // seconds after that.
+  // An idle agent has announced its next report in five seconds, so it is late two seconds after
+  // that.
   const blocked = app.get('/block?ms=9000');
   let seen;
   await home.waitFor('the block', async () => {

@@ -5,8 +5,8 @@ import { openPage } from '../../helpers/page.js';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-// An app has a secret in each place that people put one. Every output of nclust is searched for
-// them.
+// An app has secrets in all places where people put them. The test searches every output of nclust
+// for them.
 
 /** @type {Record<string, string>} */
 const CANARIES = {
@@ -29,7 +29,7 @@ const ITS_OWN = 'the owner asks for what was declared, and scripts of PM2 read i
 const LAST_WORDS = 'the owner asks why an app died, and its last words tell';
 
 /**
- * Where a canary may be: what the output is for. A secret may be nowhere.
+ * Outputs that may contain a canary, because that is their purpose. A secret may be in none.
  * @type {Record<string, { may: string[], because: string }>}
  */
 const EXCEPTIONS = {
@@ -60,7 +60,7 @@ const EXCEPTIONS = {
   'conf --json': { may: ['address'], because: 'this is the setting' },
 };
 
-/** What can be asked without changing anything. */
+/** Commands that change nothing. */
 const QUESTIONS = [
   ...['list', 'monit', 'describe all', 'why all', 'events --nostream', 'pid', 'id shop', 'env shop'],
   ...['logs --nostream', 'get', 'conf', 'ping', 'doctor', 'report', 'web'],

@@ -9,7 +9,7 @@ import { sandbox } from '../../helpers/sandbox.js';
 const pm2 = createRequire(import.meta.url)('../../../lib/pm2.cjs');
 
 /**
- * The API over the home of a test, and one way to call it by callback: what it was called with.
+ * The API over a test's home, and a way to call it with a callback: returns its arguments.
  * @param {Sandbox} home
  */
 function open(home) {

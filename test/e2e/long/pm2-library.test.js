@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /**
  * @param {Sandbox} home
- * @param {string} code  The body of an async function that has `pm2` and `out`, which prints JSON.
+ * @param {string} code  The body of an async function with `pm2` and `out`, which prints JSON.
  */
 function program(home, code) {
   mkdirSync(join(home.work, 'node_modules'), { recursive: true });
@@ -71,7 +71,7 @@ test('connect() keeps the program alive until disconnect()', async () => {
     `pm2.connect((error) => out(error ?? 'connected')); process.on('SIGUSR2', () => pm2.disconnect());`,
   );
   await home.waitFor('the connection', () => running.stdout().includes('connected'));
-  // This takes longer than the program did, to end, when nothing kept it alive.
+  // This takes longer than a program that nothing keeps alive.
   expect(await home.nclust('restart', 'all')).toMatchObject({ exitStatus: 0 });
   expect(running.child.exitCode).toBeNull();
   running.child.kill('SIGUSR2');
@@ -81,7 +81,7 @@ test('connect() keeps the program alive until disconnect()', async () => {
 test('the end of the manager does not end a program that is connected', async () => {
   const home = await sandbox();
   await home.app('keeps-alive');
-  // The timer does not keep the program alive, so it fires only when something else does.
+  // The timer does not keep the program alive, so it fires only if something else does.
   const running = program(
     home,
     `await pm2.connect(); const bus = await pm2.launchBus(); out('connected');

@@ -11,8 +11,8 @@ import { startTraffic } from '../../helpers/traffic/traffic.js';
 /** @import { ChildProcess } from 'node:child_process' */
 /** @import { Sandbox } from '../../helpers/sandbox.js' */
 
-// Packages that look for a free port get the one they ask for, whatever happened before, on a
-// machine that has too much to do.
+// Packages that look for a free port get the one they ask for, after reloads and deaths, on a busy
+// machine.
 
 const FRAMEWORKS = fileURLToPath(new URL('../../frameworks', import.meta.url));
 const PACKAGES = ['detect-port', 'get-port', 'portfinder', 'tcp-port-used'];

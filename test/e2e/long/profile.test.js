@@ -14,8 +14,8 @@ const lineOf = (script, /** @type {string} */ text) =>
     .split('\n')
     .findIndex((line) => line.includes(text)) + 1;
 /**
- * What DevTools needs to load it: flat lists of the length that the head says, edges that lead to
- * nodes, and names that are there.
+ * DevTools needs flat lists of the length in the head, edges that lead to nodes, and existing
+ * names.
  * @param {any} taken
  */
 function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: edgeCount }, nodes, edges, strings }) {
@@ -41,7 +41,7 @@ function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: e
   const types = column(edges, edgeFields, 'type');
   expect(types.every(isAt(edgeTypes))).toBe(true);
   expect(column(edges, edgeFields, 'to_node').every((at) => isOfNode(at) && at % nodeFields.length === 0)).toBe(true);
-  // Elements and what is hidden have a number there instead.
+  // Elements and hidden nodes have a number there instead.
   expect(
     column(edges, edgeFields, 'name_or_index').every(
       (name, at) => ['element', 'hidden'].includes(edgeTypes[types[at]]) || isString(name),
@@ -51,8 +51,7 @@ function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: e
 }
 
 /**
- * The same for a profile of time: a tree with one root, and a node and a step of time for each
- * look.
+ * The same for a CPU profile: a tree with one root, and a node and a time for each sample.
  * @param {any} taken
  */
 function isCpuProfile({ nodes, samples, timeDeltas, startTime, endTime }) {
@@ -72,7 +71,7 @@ const functionsOf = (/** @type {any} */ { nodes }) =>
   nodes.map((/** @type {any} */ { callFrame }) => callFrame.functionName);
 
 /**
- * A profile that goes on until it is ended, and has begun: the worker has opened its file.
+ * A profile that runs until it is ended, and has begun: the worker has opened its file.
  * @param {Sandbox} home
  * @param {number} pid
  */
@@ -105,7 +104,7 @@ async function spinner(home, o = {}) {
 }
 
 /**
- * Where the inspector of a process listens, of the ports of 127.0.0.1.
+ * The port of a process's inspector, among the ports of 127.0.0.1.
  * @param {number} pid
  */
 async function inspectorOf(pid) {
@@ -166,7 +165,7 @@ test('stack and profile reach a worker with a blocked loop, which then goes on w
   );
   const cpu = await home.nclust('profile', 'api', '--cpu', '300ms', '-o', 'a.cpuprofile');
   expect(cpu).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('A debugger goes in') });
-  // On Node 20 code that was optimised before a profile began is counted with its caller.
+  // Node.js 20 counts code that was optimised before the profile as part of its caller.
   const taken = JSON.parse(readFileSync(join(home.work, 'a.cpuprofile'), 'utf8'));
   isCpuProfile(taken);
   expect(taken.nodes.map((/** @type {any} */ { callFrame }) => callFrame.url)).toContain(
@@ -174,7 +173,7 @@ test('stack and profile reach a worker with a blocked loop, which then goes on w
   );
   free();
   expect(await app.get()).toEqual({ pid });
-  // The signal has Node open its inspector once more when the loop turns.
+  // After the signal Node.js opens its inspector once more when the loop runs.
   await home.waitFor('a shut inspector', async () => (await inspectorOf(pid)).every((port) => port === app.port));
   expect(await app.pids()).toEqual([pid]);
 });

@@ -156,7 +156,7 @@ describe('signals', () => {
     run.child.kill('SIGTERM');
     await home.waitFor('the first to arrive', () => run.stdout().includes('ignores SIG'));
     const startedMono = performance.now();
-    // Within 300 ms it would be taken for the same request.
+    // Within 300 ms it would count as the same request.
     await home.waitFor('the end', () => {
       run.child.kill('SIGTERM');
       return performance.now() - startedMono > 400 && run.child.exitCode !== null;

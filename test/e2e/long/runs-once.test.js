@@ -6,8 +6,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-// Apps in fork mode that cannot run beside themselves: a reload leaves the old instance as it is
-// and says what works.
+// Apps in fork mode that cannot run twice: a reload leaves the old instance as it is and names what
+// works.
 
 const SERVES = `require('node:http').createServer((_, response) => response.end('{}'))`;
 

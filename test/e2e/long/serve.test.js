@@ -91,7 +91,7 @@ test('without a word it serves the folder it is typed in, and PM2_SERVE_* of the
   for (const { pid } of home.processes())
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain('not-in-ps');
 
-  // A shell that does not know the password takes nothing away.
+  // A shell without the password does not remove it.
   expect(await home.nclust('reload', 'all', '--update-env')).toMatchObject({ exitStatus: 0 });
   expect(await askRaw(port, '/')).toMatchObject({ status: 401 });
 });

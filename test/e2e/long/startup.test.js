@@ -23,8 +23,8 @@ const NOBODY = 65534;
 const isRoot = process.getuid?.() === 0;
 
 /**
- * A sandbox whose systemctl writes down what it is told.
- * @param {string} [says]  What it answers with, and fails.
+ * A sandbox whose systemctl writes down its arguments.
+ * @param {string} [says]  Its output; then it fails.
  */
 async function withSystemctl(says) {
   const home = await sandbox();

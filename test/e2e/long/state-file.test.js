@@ -10,7 +10,7 @@ let good;
 /** @type {Buffer} */
 let backup;
 
-// A state file with two apps that are wanted down: a daemon that reads it starts nothing.
+// A state file with two stopped apps, so that a daemon starts nothing.
 beforeAll(async () => {
   const home = openSandbox();
   await home.app('keeps-alive', { name: 'api', instances: 2, flags: ['--no-wait'] });
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 /**
- * Boots a daemon on a state file and tells what it made of it.
+ * Boots a daemon with a state file and returns what it has read.
  * @param {Sandbox} home
  * @param {Buffer} state
  * @param {Buffer | null} previous

@@ -27,7 +27,7 @@ describe('a control that does not run on after it was ready', () => {
     expect((await home.nclust('list')).stderr).toBe(`${message}\n`);
     expect(await app.pids()).toEqual(pids);
     expect(await load.stop()).toMatchObject(LOST_NOTHING);
-    // The folder of the refused one is needed by nobody.
+    // The folder of the refused one is not needed.
     rmSync(bad.root, { recursive: true });
     expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
   });

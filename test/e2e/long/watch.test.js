@@ -33,9 +33,9 @@ describe('files that change', () => {
       { status: 'online' },
     ]);
     expect(after.filter(({ pid }) => before.includes(pid))).toEqual([]);
-    // A second one would have come before this.
+    // A second reload would have come before this one.
     save('src/last.js');
-    await untilTriggered(home, app.name, /last\.js changed/); // And its folder, when that is told apart.
+    await untilTriggered(home, app.name, /last\.js changed/); // And its folder, if that is reported separately.
     expect(triggered(home)).toHaveLength(2);
     expect((await home.nclust('describe', app.name)).stdout).toMatch(
       /watch & reload.*last trigger.*watch: src\/last\.js changed/s,

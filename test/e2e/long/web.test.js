@@ -40,7 +40,7 @@ test('the page is served with everything it needs, and its address is all that s
   const named = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => new URL(path, url).pathname);
   expect(named.length).toBeGreaterThan(0);
   for (const path of named) expect(await fetchRaw(url, path), path).toMatchObject({ status: 200 });
-  // What stands in the page itself its own policy would not run.
+  // The page's policy would not run inline scripts.
   expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|https?:\/\/(?!www\.w3\.org)/i);
 
   expect((await home.nclust('web')).stdout).toBe(stdout);
@@ -240,7 +240,7 @@ test('a setting that names a taken address says that nothing is served there yet
 test('without a word it has port 9616 or one of the next, and says which', async () => {
   const home = await sandbox();
   const mine = createServer();
-  // Somebody else may have it already; then it is taken all the same.
+  // If another program has the port already, it is in use all the same.
   mine.on('error', () => {}).listen(9616, '127.0.0.1');
   await Promise.race([once(mine, 'listening'), once(mine, 'error')]);
   const { stdout, stderr } = await home.nclust('web');
@@ -292,7 +292,7 @@ test('pages that do not read are told what they missed, and control does not gro
     },
     { deadlineMs: 40_000 },
   );
-  // A page would have 25 MB to read; of what waits for it there are 4 MB.
+  // A page would have 25 MB to read; at most 4 MB wait for it.
   expect(most - before).toBeLessThan(150 * 2 ** 20);
   const [page] = pages;
   page.readOn();

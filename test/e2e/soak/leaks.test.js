@@ -11,38 +11,33 @@ import { soakScale } from '../../helpers/soak.js';
 const ROUNDS = 10;
 /** The first rounds fill caches and let the heap find its size. */
 const WARM_UP = 3;
-/** A shortened run is over before the warm-up is. */
+/** A shortened run ends before the warm-up does. */
 const TOLERANCE = soakScale < 1 ? 1.1 : 1.02;
-/**
- * What grows so slowly that the middle is no help: the end against the very first round, the
- * warm-up included.
- */
+/** For slow growth: compares the end with the very first round, including the warm-up. */
 const TOLERANCE_FROM_FIRST = 1.1;
 /**
- * Private memory holds what V8 and malloc keep for later, which swings; a leak beside the heap
- * (buffers, handles) is more than either of these.
+ * Private memory includes reserves of V8 and malloc, which vary. A leak outside of the heap
+ * (buffers, handles) is larger than that.
  */
 const PRIVATE_TOLERANCE = 1.15;
 const PRIVATE_BYTES = 3 * 2 ** 20;
 
 /**
- * Does something over and over, and compares what keeper and control hold after the warm-up with
- * what they hold at the end.
+ * Repeats an action, and compares what keeper and control hold after the warm-up and at the end.
  * @param {Sandbox} home
  * @param {() => Promise<void>} round
  */
 async function expectNoGrowth(home, round) {
   const { keeperPid, controlPid } = await home.daemon();
-  // An inspector that has been open once leaves a few descriptors behind.
+  // An inspector that has been open once leaves a few descriptors.
   for (const pid of [keeperPid, controlPid]) await footprintOf(pid);
-  // Of each process that runs, control may keep /proc/PID/stat open between two looks at what it
-  // uses.
+  // For each running process, control may keep /proc/PID/stat open between two measurements.
   const fdsAtMost = countDescriptors(controlPid) + countDescriptors(keeperPid) + (await home.list()).length;
   const found = [];
   for (let n = 0; n < ROUNDS; n += 1) {
     await round();
     await untilNothingIsLeftOver(home);
-    // What was read of a dead process is kept for some seconds, with a descriptor.
+    // Values of a dead process are kept for some seconds, with a descriptor.
     await home.waitFor(
       `keeper and control to have ${fdsAtMost} descriptors again`,
       () => {
@@ -57,8 +52,8 @@ async function expectNoGrowth(home, round) {
     found.push(now);
   }
   expect(await home.daemon()).toMatchObject({ keeperPid, controlPid });
-  // The least of several: code that has not run for a while is thrown away with its compiled form,
-  // and comes back with the next round.
+  // The least of several, because V8 drops compiled code that has not run for a while, and the next
+  // round compiles it again.
   const least = (
     /** @type {typeof found} */ rounds,
     /** @type {'keeper' | 'control'} */ who,
@@ -82,8 +77,8 @@ async function expectNoGrowth(home, round) {
       last,
     ].map((rounds) => leastHandles(rounds.map((one) => one[who].handles)));
     expect(handlesLast, `handles of ${who}`).toEqual(handlesFirst);
-    // One that is set anew after each piece of work is not there meanwhile. One left by every round
-    // would make seven.
+    // A timer that is set again after each piece of work is missing meanwhile. One left by every
+    // round would make seven.
     expect(timersLast, `timers of ${who}`).toBeLessThanOrEqual(timersFirst + WARM_UP);
   }
 }
@@ -100,7 +95,7 @@ describe('keeper and control are after', () => {
 
   test('10,000 crashes where they were', async () => {
     const home = await sandbox();
-    // Whatever ends is stable, so that it comes back at once.
+    // Without a minimum uptime, so that it restarts at once.
     await home.nclust('start', 'sleep', '-i', '20', '--min-uptime', '0', '--', '100000');
     await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
     const crashes = Math.ceil((10_000 * soakScale) / ROUNDS);

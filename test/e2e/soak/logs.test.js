@@ -14,7 +14,7 @@ const MB = 1024 * 1024;
 const killCount = Math.ceil(20 * soakScale);
 
 /**
- * The digest of everything a log file has ever held.
+ * The digest of everything a log file has ever contained.
  * @param {string} path
  */
 async function digestOf(path) {
@@ -34,7 +34,7 @@ async function digestOf(path) {
 function bytesIn(folder) {
   let bytes = 0;
   for (const name of readdirSync(folder)) {
-    // Rotation renames and compression removes while we look.
+    // Rotation and compression go on meanwhile.
     const stat = statSync(join(folder, name), { throwIfNoEntry: false });
     if (stat?.isFile()) bytes += stat.size;
   }

@@ -8,7 +8,7 @@ import { realKeeper } from '../../helpers/keeper.js';
 import { takePort } from '../../helpers/ports.js';
 import { slowdown, waitFor } from '../../helpers/wait-for.js';
 
-// What the agent counts, and how it comes to the keeper.
+// The agent's counts, and how they reach the keeper.
 
 const ROUTES = `(request, response) => {
   const { pathname, searchParams } = new URL(request.url, 'http://localhost');
@@ -89,7 +89,7 @@ test.each(['cluster', 'fork'])('%s: what a driver counts is what the agent has c
   }
   await counted({ requests: 120, active: 0, aborted: 2, responses: [0, 102, 7, 5, 4] });
 
-  // All of it has been handed over, and most of it cannot be delivered any more.
+  // All of it has been written, and most of it cannot be delivered any more.
   const left = connect(port, '127.0.0.1');
   left.write('GET /big HTTP/1.1\r\nHost: a\r\n\r\n');
   await once(left, 'data');
@@ -177,7 +177,7 @@ test('a process that makes garbage reports a growing collection time, of less th
     await ask(port, '/garbage?ms=50', agent);
     return (await report()) ?? { seq: 0, gcMs: 0, atMono: 0 };
   };
-  // Collections are watched from the first busy report on.
+  // Collections are observed from the first busy report on.
   const first = await waitFor('the first collections', async () => {
     const one = await told();
     return one.gcMs > 0 && one;
@@ -241,14 +241,14 @@ test.each([
     isOver = true;
     await Promise.all(asking);
   }
-  // It is looked at closely from the first busy report on.
+  // It is measured closely from the first busy report on.
   const steady = seen.slice(2).map(({ delayMs }) => delayMs);
   for (const [p50, p99, max] of steady) {
     expect(p99).toBeGreaterThanOrEqual(p50);
     expect(max).toBeGreaterThanOrEqual(p99);
     expect(p99).toBeGreaterThanOrEqual(29);
   }
-  // A machine that is busy with others makes some of them longer.
+  // On a busy machine some of them are longer.
   const [, p50] = steady.map(([median]) => median).sort((x, y) => x - y);
   expect(p50).toBeGreaterThan(25);
   expect(p50).toBeLessThan(45 * slowdown());
@@ -299,7 +299,7 @@ test.each(Object.entries(POISONS))('an app lives that has replaced or frozen %s'
     `response.end('ok')).on('listening', () => { ${poison} })`;
   const { keeper, port } = await service({ code });
   for (let at = 0; at < 5; at += 1) expect(await ask(port, '/')).toBe(200);
-  // What watches is a timer, what counts is a channel, what tells is both.
+  // Sampling is a timer, metrics use a channel, reports use both.
   await keeper.call('sample', { instanceId: 'one', everyMs: 50 });
   const seen = () => keeper.events.find(({ event }) => event === 'agent-failed' || event === 'vitals');
   await waitFor('a word of the agent', seen);

@@ -9,7 +9,7 @@ import { changed } from './expected.js';
 
 /**
  * What an app tells of itself.
- * @typedef {object} Facts
+ * @typedef {object} Facts  What an app reports about itself.
  * @property {string[]} argv
  * @property {string[]} execArgv
  * @property {string} cwd
@@ -17,7 +17,7 @@ import { changed } from './expected.js';
  * @property {Record<string, string>} env
  */
 
-/** @typedef {{ facts: Facts, listed: any, work: string }} Found  `listed` is its entry in jlist. */
+/** @typedef {{ facts: Facts, listed: any, work: string }} Found  `listed`: its entry in jlist. */
 
 const CODE =
   'console.log(JSON.stringify({ argv: process.argv.slice(2), execArgv: process.execArgv, cwd: ' +
@@ -27,7 +27,7 @@ const ROOT = process.getuid?.() === 0;
 const NODE = realpathSync(process.execPath);
 
 /**
- * What a file says, and what has to come of it. Each row is an app of one file.
+ * The contents of a file, and the expected result. Each row is an app of one file.
  * @type {[what: string, attributes: Record<string, unknown>, check: (found: Found) => void][]}
  */
 const ROWS = [

@@ -3,11 +3,11 @@ import { expect } from 'vitest';
 /** Programs that do not listen are up this soon. */
 export const QUICK = ['--min-uptime', '100'];
 
-/** Of apps of these tests that do not listen. */
+/** Notices about apps of these tests that do not listen. */
 const NO_PORT = /^.* (has|have) not begun to listen on a port or socket\.\n/gm;
 
 /**
- * What a command that changed something leaves behind: the list, one sentence, 0.
+ * Result of a command that changed something: the list, one sentence, 0.
  * @param {string} sentence
  */
 export const changed = (sentence) => ({
@@ -17,19 +17,19 @@ export const changed = (sentence) => ({
 });
 
 /**
- * What one leaves behind that was asked for something, and nothing else.
+ * Result of a command that only prints data.
  * @param {string | RegExp} stdout
  */
 export const printed = (stdout) => ({ exitStatus: 0, stdout: like(stdout), stderr: '' });
 
 /**
- * What one leaves behind that has no data and says what it did.
+ * Result of a command without data that reports what it did.
  * @param {string | RegExp} stderr
  */
 export const said = (stderr) => ({ exitStatus: 0, stdout: '', stderr: like(stderr) });
 
 /**
- * What one leaves behind that did nothing: 1 refused or failed, 2 usage.
+ * Result of a command that did nothing: 1 refused or failed, 2 usage.
  * @param {1 | 2} exitStatus
  * @param {string | RegExp} stderr
  */

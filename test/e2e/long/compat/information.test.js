@@ -6,7 +6,7 @@ import { printed, QUICK, refused, said } from './expected.js';
 /** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
 /** @import { Sandbox } from '../../../helpers/sandbox.js' */
 
-// Reading only: one home for all.
+// These tests only read, so they share a home.
 /** @type {Sandbox} */
 let home;
 /** @type {SlotStatus[]} */
@@ -50,7 +50,7 @@ beforeAll(async () => {
 afterAll(() => home.close());
 
 /**
- * The names of the rows of a table, in order.
+ * Names in the rows of a table, in order.
  * @param {string} table
  */
 const rowsOf = (table) => [...table.matchAll(/^│ (\d+) +│ (\w+)/gm)].map(([, id, name]) => `${id} ${name}`);

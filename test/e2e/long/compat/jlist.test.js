@@ -16,7 +16,7 @@ const isInstalled = (name) => (process.env.PATH ?? '').split(':').some((folder) 
 const hasGit = isInstalled('git');
 const hasPython = isInstalled('python3') || isInstalled('python');
 
-// Reading only: one home for all.
+// These tests only read, so they share a home.
 /** @type {Sandbox} */
 let home;
 /** @type {Result} */
@@ -283,7 +283,7 @@ test('prettylist has the same fields and values, and is no JSON', async () => {
 });
 
 /**
- * What scripts do with it, as jq and as JavaScript.
+ * Scripts that read jlist, in jq and in JavaScript.
  * @type
  *   {[filter: string, code: (processes: any[]) => unknown, isWanted: (found: any) => boolean][]}
  */

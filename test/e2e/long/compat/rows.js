@@ -1,12 +1,11 @@
 /**
- * What PM2's users know by heart: every command, option and attribute that most of them or many of
- * them use, with the test file that holds its effect, its output and its exit status. File names
- * count from test/e2e/long.
+ * Commands, options and attributes that many of PM2's users know by heart, each with the test file
+ * for its effect, its output and its exit status. Paths begin at test/e2e/long.
  */
 
 /**
- * @typedef {{ words: string[], file: string, isElsewhere?: boolean }} CommandRow  `words`: its name
- *   and aliases. `isElsewhere`: it says what to use instead.
+ * @typedef {{ words: string[], file: string, isElsewhere?: boolean }} CommandRow  `words`: name and
+ *   aliases. `isElsewhere`: it names another command to use.
  */
 
 /** @type {CommandRow[]} */
@@ -47,7 +46,7 @@ export const COMMAND_ROWS = [
 
 /**
  * @typedef {{ flags: string[], commands: string[], file: string }} OptionRow  `flags`: its
- *   spellings. `commands`: those that take it; none: it stands before any.
+ *   spellings. `commands`: those that accept it; none: it comes before any.
  */
 
 /** @type {OptionRow[]} */

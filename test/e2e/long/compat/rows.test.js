@@ -8,7 +8,7 @@ import { ELSEWHERE } from '../../../../lib/cli/table/manager.js';
 import { findAttribute } from '../../../../lib/config/options/schema.js';
 import { ATTRIBUTE_ROWS, COMMAND_ROWS, OPTION_ROWS } from './rows.js';
 
-/** @param {string} path  From here. */
+/** @param {string} path  Relative to this file. */
 const textOf = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
 
 const page = textOf('../../../../docs/from-pm2.md');
@@ -20,7 +20,7 @@ const config = textOf('../../../../docs/config.md');
  */
 const mentions = (text, word) => new RegExp(`(^|[^\\w-])${word}([^\\w-]|$)`, 'm').test(text);
 
-/** Flags of every program: they stand before the command, too. */
+/** Flags of every program: they may also come before the command. */
 const GLOBAL = ['-v', '--version', '-h', '--help', '-s', '--silent', '--no-color'];
 
 /** @param {string} word */
@@ -81,14 +81,14 @@ test.each(ATTRIBUTE_ROWS.map((words) => /** @type {const} */ ([words.join(' '), 
       expect(findAttribute(word)?.name, word).toBe(name);
       expect(mentions(textOf('attributes.test.js'), word), `attributes.test.js does not use "${word}"`).toBe(true);
     }
-    // That all of them may be written in camelCase is said once.
+    // The page explains camelCase once for all of them.
     for (const word of words)
       if (!/[A-Z]/.test(word)) expect(mentions(config, word), `docs/config.md does not mention "${word}"`).toBe(true);
   },
 );
 
 /**
- * The first cell of each row of a table of the page, without what stands before it.
+ * The first cell of each row of a table on the page, without its prefix.
  * @param {string} title
  */
 function cellsOf(title) {

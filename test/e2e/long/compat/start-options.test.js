@@ -10,7 +10,6 @@ import { changed, QUICK, refused } from './expected.js';
 const RUNS_ON = 'setInterval(() => {}, 1e6);';
 
 /**
- * Starts code under a name.
  * @param {Sandbox} home
  * @param {string} name
  * @param {string} code
@@ -287,7 +286,7 @@ describe('what becomes of its output', () => {
 
 describe('when it ends', () => {
   const CRASHES = 'process.exit(5)';
-  // Also on a machine that takes its time.
+  // Long enough for a slow machine.
   const LONG = ['--min-uptime', '20000'];
 
   test('--no-autorestart, --stop-exit-codes, --max-restarts and both delays govern its restarts', async () => {
@@ -385,7 +384,7 @@ describe('how it starts and stops', () => {
 
   test('--no-treekill sends the signal to the main process alone, which ends its children as it sees fit', async () => {
     const home = await sandbox();
-    // The child says what it got; without the option that is the signal.
+    // The child reports what it got; without the option that is the signal.
     const child =
       'process.on("SIGTERM", () => console.log("child got SIGTERM")); process.on("disconnect", () => { ' +
       'console.log("child was let go"); process.exit(); }); process.send("there"); setInterval(() => {}, 1e6)';

@@ -6,7 +6,7 @@ import { placeTutorialApp, workForOneCoreAndABit } from '../../../helpers/tutori
 import { pause } from '../../../helpers/wait-for.js';
 
 const RATE = 50;
-/** A machine that is shared may be too slow for this rate: then an answer is late, and not lost. */
+/** A shared machine may be too slow for this rate: then an answer is late, but not lost. */
 const PATIENCE_MS = 60_000;
 const SECONDS = Number(process.env.NCLUST_TEST_EXPRESS_SECONDS ?? 10);
 
@@ -18,7 +18,7 @@ async function serveSlowRoute(file, flags) {
   const home = openSandbox();
   try {
     const port = await takePort();
-    // Each time anew: a machine that is shared does not stay as fast as it was.
+    // Measured each time, because the speed of a shared machine varies.
     const work = workForOneCoreAndABit(RATE);
     const result = await home.nclust('start', placeTutorialApp(home.work, file), '--name', 'tutorial', ...flags, {
       env: { PORT: String(port), WORK: String(work) },

@@ -14,8 +14,7 @@ test('50 first commands at once: one keeper, all succeed within 20 s, every app 
   expect(results.filter((result) => result.exitStatus !== 0).map((result) => result.stderr)).toEqual([]);
   console.log(`50 first commands took ${(tookMs / 1000).toFixed(1)} s`);
   expect((await home.list()).map((slot) => slot.name).sort()).toEqual(names);
-  // One that has told its command that another owns the home may still be on its way out. Two
-  // owners would stay two.
+  // A keeper that found another owner may still be exiting. Two owners would stay two.
   await home.waitFor('one keeper', () => home.processes().filter((one) => one.role === 'keeper').length === 1);
   expect(home.processes().filter((one) => one.role === 'control')).toHaveLength(1);
   await home.waitFor('all to run', async () => (await home.list()).every((slot) => slot.status === 'online'), {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { converse, frameworkApps, reloadFrameworks, startFrameworks } from '../../../helpers/framework-apps.js';
 import { sandbox } from '../../../helpers/sandbox.js';
 
-// All in one home, reloaded by one command: test/e2e/soak reloads them ten times, one after the
+// All in one home, reloaded by one command. test/e2e/soak reloads them ten times, one after the
 // other.
 test('the apps of every framework are reloaded twice, all at once, and lose nothing', async () => {
   const home = await sandbox();

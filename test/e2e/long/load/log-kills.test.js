@@ -22,7 +22,7 @@ describe('a program that writes 1,000 lines a second', () => {
     const written = await home.waitFor('the process that was adopted, or its successor', () =>
       existsSync(outFile) ? wholeLogLines(outFile) : null,
     );
-    // Where it has been replaced, its successor counts from 1 again.
+    // A successor counts from 1 again.
     const lives = written
       .join('\n')
       .split(/\n(?=ticks 1\n)/)

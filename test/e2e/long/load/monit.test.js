@@ -4,19 +4,16 @@ import { describe, expect, test } from 'vitest';
 import { sandbox } from '../../../helpers/sandbox.js';
 import { noTmux, openMonit } from '../../../helpers/tmux.js';
 
-/**
- * Ten thousand numbered lines a second, by the clock: what it could not write at its time it writes
- * then.
- */
+/** Writes ten thousand numbered lines a second by the clock, and catches up when it is late. */
 const FLOODS =
   'const begunMs = Date.now(); let n = 0; setInterval(() => { const due = (Date.now() - begunMs) * 10; let ' +
   'text = ""; while (n < due) text += "flooding with line " + (n += 1) + " that has some length to it\\n"; ' +
   'process.stdout.write(text); }, 20);';
 
-/** From a key to the screen, in ms. */
+/** Time limit from a key to the screen, in ms. */
 const AT_ONCE_MS = 1_000;
 
-/** They come in 4 s, and are allowed to be seen in 5. */
+/** Written in 4 s, and visible within 5. */
 const LINES = 40_000;
 const LINES_MS = 5_000;
 
@@ -43,7 +40,7 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
       await seeAtOnce(/flooding[^]*following/);
     }
 
-    /** The number of the newest line, without those that were left out. */
+    /** The number of the newest line. */
     const arrived = () => {
       const shown = screen.text();
       return (

@@ -20,8 +20,8 @@ describe('a reload loses nothing', () => {
     await loseNothing({ socketPath }, EVERY_REQUEST, () => reloadTwice(home, app));
   });
 
-  // Their headers promised to keep the connection before there was anything to announce: it becomes
-  // idle late, and its client uses it again.
+  // Their headers promised to keep the connection before the drain began. It becomes idle late, and
+  // its client uses it again.
   test('downloads that take longer than idle connections are given', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
