@@ -19,12 +19,12 @@ const PAGES = [
 /** Options of the program itself. */
 const GENERAL = ['--version', '--help', '--color', '--no-color', '--silent', '-v', '-h', '-s'];
 
-/** A word in angle or square brackets stands for what the reader puts there. */
+/** A word in angle or square brackets is a placeholder. */
 const isPlaceholder = (/** @type {string} */ word) => /[<[…]|\.\.\.$/.test(word);
 
 /**
- * The command lines of a page: those of code blocks, and those between backticks that have a
- * command behind "nclust".
+ * Finds the command lines of a page: in code blocks, and between backticks if a command follows
+ * "nclust".
  * @param {string} page
  */
 function commandLines(page) {
@@ -38,17 +38,17 @@ function commandLines(page) {
   });
 }
 
-/** What ends a command line that stands in a text. @type {Record<string, string>} */
+/** The end of a command line within a text. @type {Record<string, string>} */
 const CLOSED_BY = { "'": "'", '(': ')' };
 
 /**
- * What stands behind each "nclust" of a text, up to the end of that command or to a remark.
+ * The text after each "nclust", up to the end of that command or to a comment.
  * @param {string} text
  */
 function calls(text) {
   const plain = text.replace(/\$\([^)]*\)/g, 'word');
   const isPicture = /[─│└├┌]/.test(text);
-  // In the text of another program (a config file, a shell script) it stands in quotes.
+  // In a text of another program (a config file, a shell script) it is in quotes.
   return isPicture
     ? []
     : [...plain.matchAll(/(^|[\s"'(=])nclust (?=[a-zA-Z-])(.*?)(?=, (?:and )?nclust |$)/g)].map(([, before, rest]) =>
@@ -57,7 +57,7 @@ function calls(text) {
 }
 
 /**
- * Reads a command line as the program does, and does nothing.
+ * Parses a command line as the program does, without running it.
  * @param {string} text  Without "nclust".
  */
 function parse(text) {
@@ -92,7 +92,7 @@ function parse(text) {
 }
 
 /**
- * A page may name a command without all that it needs: "`nclust stop` does it".
+ * A page may name a command without its arguments: "`nclust stop` does it".
  * @param {unknown} error
  */
 function isWrong(error) {
@@ -134,7 +134,7 @@ const optionsOfTables = (page) =>
     );
 
 /**
- * What a command takes, all but the general ones.
+ * The options of a command, without the general ones.
  * @param {import('../../lib/cli/table/row.js').Command} row
  */
 const flagsOf = (row) =>

@@ -11,7 +11,7 @@ const PAGES = [
 ];
 
 /**
- * A page without its code, where brackets mean something else.
+ * A page without its code, because brackets have another meaning there.
  * @param {string} page
  */
 const textOf = (page) =>
@@ -21,7 +21,7 @@ const textOf = (page) =>
     .replace(/`[^`\n]*`/g, (code) => 'x'.repeat(code.length));
 
 /**
- * Where the links and pictures of a page lead within the repository.
+ * Targets of the links and pictures of a page within the repository.
  * @param {string} page
  */
 function targetsOf(page) {
@@ -35,7 +35,7 @@ function targetsOf(page) {
 }
 
 /**
- * The anchors of a page, as GitHub makes them of headings.
+ * The anchors of a page, as GitHub makes them from headings.
  * @param {URL} page
  */
 function anchorsOf(page) {

@@ -10,18 +10,19 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ];
 
-/** A path of this project: Node.js has its own in `lib/internal`. */
+/** A path of this project. Node.js has its own in `lib/internal`. */
 const PATH = /^(?:bin|lib|daemon|test)\/(?!internal\/)[\w./-]*\w\/?$/;
 const NAME = /^\w+\(\)$/;
 /**
- * Tables and limits, in quotes: in a picture, words in capitals are processes and signals.
- * Variables of the environment look like them.
+ * Tables and limits, in quotes, because in a picture, words in capitals are processes and signals.
+ * Environment variables look like them.
  */
 const CONSTANT = /^(?!(?:NCLUST|NODE)_|NO_COLOR|FORCE_COLOR)[A-Z][A-Z_]{3,}$/;
 
 /**
  * A sentence, a row of a table, or a line of a picture.
- * @typedef {{ where: string, paths: string[], names: string[] }} Place
+ * @typedef {{ where: string, paths: string[], names: string[] }} Place  A sentence, a row of a
+ *   table, or a line of a picture.
  */
 
 const PLACES = PAGES.flatMap((page) => [...placesInText(page), ...placesInPictures(page)]);

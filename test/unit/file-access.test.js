@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { sourceFiles } from '../helpers/source-tree.js';
 
-// A manager of root must do nothing as root at a path that the user of an app can choose or
-// exchange. Such paths go through lib/shared/host/as-user.js. The table has every file of the
-// manager that calls node:fs with a path of its own, with the functions and the reason why the user
-// of an app has no influence on the path.
+// A manager of root must not do anything as root at a path that the user of an app can choose or
+// exchange. Such paths go through lib/shared/host/as-user.js. The table lists every file of the
+// manager that calls node:fs with its own path, with the functions, and the reason why the user of
+// an app cannot influence the path.
 
 const HOME = 'in the home, which only its owner can enter';
 const SYSTEM = 'of the system, such as /proc or /etc/passwd';
@@ -78,7 +78,7 @@ const TABLE = {
   'lib/shared/version.js': ['readFileSync', INSTALLED],
 };
 
-/** Those that take a descriptor. */
+/** Functions that take a descriptor. */
 const BY_DESCRIPTOR = new Set(
   ['close', 'fchown', 'fdatasync', 'fstat', 'fsync', 'ftruncate', 'futimes', 'read', 'write', 'writev'].flatMap(
     (name) => [name, `${name}Sync`],

@@ -110,7 +110,7 @@ function packagesOf(path) {
 
 /**
  * @param {Map<string, string[]>} graph
- * @returns {string[][]}  Those that can be reached from themselves: each with the way back.
+ * @returns {string[][]}  Cycles, each as a list of folders.
  */
 function cyclesOf(graph) {
   return [...graph.keys()].flatMap((start) => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { sourceFiles } from '../helpers/source-tree.js';
 
-// A signal sent before the drain loses requests, and one sent by two parties ends the wrong
-// process. So there is one place.
+// A signal before the drain loses requests, and signals from two places end the wrong process. So
+// only one place sends them.
 const ALLOWED = {
   'daemon/keeper/retire.js': 'the one place that ends processes',
   'daemon/keeper/host/processes.js': 'how a signal is sent',
@@ -22,7 +22,7 @@ const ALLOWED = {
 
 test('nothing but a retire sends a stop signal', () => {
   const senders = sourceFiles('bin', 'lib', 'daemon')
-    // Signal 0 is a question: whether a process is there.
+    // Signal 0 only checks whether a process exists.
     .filter(({ code }) => /(\.kill|\bsignalProcess)\((?!.*, 0\))/.test(code))
     .map(({ path }) => path);
   expect(senders.filter((path) => !(path in ALLOWED))).toEqual([]);

@@ -11,7 +11,7 @@ const LINES_OF_A_PART = 30;
 const FILES_MIN = 2;
 const FILES_MAX = 25;
 
-/** Programs of their own, which a file of another process, the package or a browser starts. */
+/** Programs that another process, the package or a browser starts. */
 const ENTRIES = [
   'bin/nclust.js',
   'daemon/agent/agent.cjs',
@@ -25,20 +25,20 @@ const ENTRIES = [
   'lib/serve/main.js',
 ];
 
-// The lists below are of exceptions. They can only shrink: an entry that is not needed fails.
+// The lists below are exceptions. They can only shrink: an entry that is not needed fails.
 
-/** Longer than LINES_MAX, and why. @type {Record<string, string>} */
+/** Files longer than LINES_MAX, and why. @type {Record<string, string>} */
 const LONG = {
   'lib/shared/error-codes.js': 'a table, with three lines for each error',
 };
 
-/** Short, with one importer, and why it is a file nevertheless. @type {Record<string, string>} */
+/** Short files with one importer, and why they are separate. @type {Record<string, string>} */
 const SMALL = {
   'lib/commands/examples.js': 'a command',
   'lib/config/define-config.js': 'what a config file imports, without the rest',
 };
 
-/** Files that comments name and that are not ours: of Node.js, and examples. */
+/** Files in comments that do not belong to this project: files of Node.js, and examples. */
 const ELSEWHERE = /^(Node|(lib\/)?net|lib\/internal\/.+|src\/a|index-BfX2aZ9k)\.js$/;
 
 const files = sourceFiles('bin', 'lib', 'daemon');
@@ -160,7 +160,7 @@ function namedInComments(text) {
 
 /**
  * @param {typeof files} sources
- * @returns {Map<string, Set<string>>}  By file: who imports it.
+ * @returns {Map<string, Set<string>>}  The importers of each file.
  */
 function importersOf(sources) {
   const found = new Map();
@@ -183,7 +183,7 @@ function exportsOf(path, code) {
 }
 
 /**
- * By its name in a file that names the other one: types are imported in comments.
+ * Also true if a comment of the file names the other one, because types are imported in comments.
  * @param {string} path
  * @param {string} name
  */

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Balance } from '../../../daemon/agent/balance.cjs';
 
-// What one worker keeps, and what it passes on. The real thing is in
-// test/integration/balance.test.js.
+// Which connections one worker keeps, and which it passes on. test/integration/balance.test.js
+// tests it with real processes.
 
 const CLAIM = { address: null, port: 3000, family: 4, flags: 0, index: 0 };
 
@@ -18,16 +18,16 @@ function createRig(scheduling = 'least-connections') {
   const listeners = new Map();
   let isOpen = true;
   const rig = {
-    /** What the keeper was told. @type {any[]} */
+    /** Messages to the keeper. @type {any[]} */
     said: [],
-    /** What the app was given. @type {any[]} */
+    /** Connections that the app got. @type {any[]} */
     accepted: [],
     servers: { open: 0 },
     hear: (/** @type {any} */ message, /** @type {any} */ handle = undefined) =>
       listeners.get(message.act)?.(message, handle),
     /**
      * @param {number} count
-     * @returns {any[]}  Of new connections.
+     * @returns {any[]}  New connections.
      */
     connect: (count = 1) =>
       Array.from({ length: count }, () => {

@@ -16,7 +16,7 @@ beforeEach(() => {
   toldMs = 0;
 });
 
-/** Until Node has told of them: it does in the turn after the next. */
+/** Waits until Node.js has reported the collections, in the turn after the next. */
 async function collect(times) {
   for (let left = times; left > 0; left -= 1) {
     collectOnce({ type: 'minor' });
@@ -48,8 +48,8 @@ test('the watch samples a process that collects all the time, and gives unseen r
 });
 
 /**
- * @param {number} times  How many collections are there between two reports.
- * @returns {Promise<number>}  Reports that went without, until the next one that was watched.
+ * @param {number} times  Collections between two reports.
+ * @returns {Promise<number>}  Reports without observation, until the next observed one.
  */
 async function unwatchedFor(times) {
   for (let reports = 0; ; reports += 1) {
@@ -64,7 +64,7 @@ test('the watch skips more reports the longer a process collects, and extends a 
   expect(await unwatchedFor(25)).toBe(0);
   const gone = [];
   for (let watched = 0; watched < 4; watched += 1) gone.push(await unwatchedFor(25));
-  // 25 at once are 3 on the mean, where 8 reports go without.
+  // 25 collections at once are 3 on the mean over the 8 reports that are skipped.
   expect(gone).toEqual([1, 3, 7, 8]);
   expect(await unwatchedFor(1)).toBe(8);
   expect([await unwatchedFor(25), await unwatchedFor(1)]).toEqual([0, 1]);

@@ -6,7 +6,7 @@ const require = createRequire(import.meta.url);
 const CLOSE_MS = 20;
 const IDLE_MS = 100;
 
-/** A loop that turns when it is told to, on a clock of its own. */
+/** A loop that turns when the test wants, on its own clock. */
 let nowMs = 0;
 let workedMs = 0;
 let timers = new Set();
@@ -16,7 +16,7 @@ const { createLoopSampler, createSampler } = withFakes(() => ({
   ...require('../../../daemon/agent/report.cjs'),
 }));
 
-/** What the agent takes of Node it takes when it is read. */
+/** The agent reads functions of Node.js when it is loaded. */
 function withFakes(read) {
   const { hrtime, cpuUsage } = process;
   const nodeTimers = require('node:timers');
@@ -55,7 +55,7 @@ beforeEach(() => {
 });
 
 /**
- * As libuv does it: what is due comes when the work is done, and the next time counts from then.
+ * As in libuv: a timer that is due fires when the work is done, and the next time counts from then.
  */
 function fire() {
   for (const timer of [...timers]) {
@@ -89,7 +89,7 @@ function live(ms, workMs, restMs) {
   }
 }
 
-/** What is told of a loop that is looked at, sorted. */
+/** Reports of a sampled loop, sorted. */
 function looking(everyMs) {
   const delays = [];
   const load = { activeMs: vi.fn(() => workedMs) };
@@ -148,7 +148,7 @@ describe('a loop that is looked at closely', () => {
 
   test('and kept waiting without any work of its own is late by what it waited', () => {
     const { delays } = looking(CLOSE_MS);
-    nowMs += 50; // Others had the processor.
+    nowMs += 50; // Other processes had the CPU.
     fire();
     expect(delays).toEqual([30]);
   });
@@ -208,7 +208,7 @@ describe('a report', () => {
     ['four blocks', 4, 25, 45],
   ])('of five quiet seconds with %s knows whether it is more than a hundredth of the looks', (_, blocks, from, to) => {
     const { vitals, reports } = measured();
-    vitals.watch(500, () => {}); // It is looked at closely, then.
+    vitals.watch(500, () => {}); // It is sampled closely then.
     rest(1_500);
     const before = reports.length;
     for (let times = 0; times < blocks; times += 1) {

@@ -8,7 +8,7 @@ const { createHalfClose } = createRequire(import.meta.url)('../../../daemon/agen
 const PART_MS = 40;
 const THINK_MS = 300;
 
-/** A connection as far as the agent looks at it. */
+/** The part of a connection that the agent uses. */
 class FakeSocket {
   bytesRead = 0;
   writableLength = 0;
@@ -52,7 +52,7 @@ test('does not cut an answer after the process was held up between the parts of 
     expect(socket.writableEnded, 'ended between the parts').toBe(false);
     holdUp(PART_MS);
     socket.write();
-    await think(socket); // A process that is too late ends the connection behind a later answer.
+    await think(socket); // A process that is too late ends the connection after a later answer.
   } while (!socket.writableEnded);
 });
 
@@ -69,7 +69,7 @@ test('ends the connection behind an answer whose parts take long to compute, but
 });
 
 /**
- * Time passes, and the event loop does not turn.
+ * Time passes while the event loop is blocked.
  * @param {number} ms
  */
 function holdUp(ms) {
@@ -77,7 +77,7 @@ function holdUp(ms) {
 }
 
 /**
- * The client takes its time, while the event loop turns.
+ * Time passes while the event loop runs.
  * @param {FakeSocket} socket
  */
 async function think(socket) {

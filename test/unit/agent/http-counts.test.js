@@ -24,8 +24,8 @@ beforeEach(() => {
 afterEach(() => counts.set(false));
 
 /**
- * As Node does it: an answer that waits behind another has no socket yet, and one that has been
- * handed over has none any more.
+ * As in Node.js: an answer that waits for another has no socket yet, and a finished one has none
+ * any more.
  */
 function start(socket) {
   const response = Object.assign(new EventEmitter(), { socket: null, statusCode: 0, writableFinished: false });
@@ -45,7 +45,7 @@ function finish(socket, statusCode = 200) {
   socket.waiting.shift();
 }
 
-/** A request before anybody counted. */
+/** A request from before the counts began. */
 function startUnseen(socket) {
   socket.waiting = [Object.assign(new EventEmitter(), { socket, statusCode: 0, writableFinished: false })];
 }
@@ -57,14 +57,14 @@ function serveOne(socket) {
   return response;
 }
 
-/** The clock goes on by so much. */
+/** Moves the clock. */
 function spend(ms) {
   for (const until = performance.now() + ms; performance.now() < until;);
 }
 
 test('requests that wait behind another on one connection are each timed from their own beginning', () => {
   const socket = new EventEmitter();
-  spend(200); // A beginning that was lost would be that of the process.
+  spend(200); // A lost beginning would be that of the process.
   start(socket);
   start(socket);
   finish(socket);
@@ -81,7 +81,7 @@ test('a connection that ends takes along what was not answered', () => {
   start(socket);
   finish(socket);
   socket.emit('close');
-  finish(socket); // Too late: nobody has got it.
+  finish(socket); // Too late: no client received it.
   expect(counts.take()).toMatchObject({ requests: 2, active: 0, aborted: 1, responses: [0, 1, 0, 0, 0] });
 });
 
@@ -145,7 +145,7 @@ test("a response that was given is nobody's to hold, though its connection stays
   const responses = sockets.map((socket) => new WeakRef(serveOne(socket)));
   await new Promise((resolve) => {
     setImmediate(resolve);
-  }); // A WeakRef holds what it was made of until then.
+  }); // A WeakRef keeps its target until then.
   collect();
   expect(responses.filter((response) => response.deref() !== undefined)).toHaveLength(0);
   expect(sockets.every((socket) => socket.listenerCount('close') === 1)).toBe(true);

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 
 const AGENT = fileURLToPath(new URL('../../../daemon/agent/', import.meta.url));
-/** What is read, and compiled, while the process begins. */
+/** Files that are read and compiled while the process starts. */
 const AT_ONCE = [
   'agent.cjs',
   'balance.cjs',
@@ -28,7 +28,7 @@ test('the loader gives later modules to the byte as they were at the start, alth
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(AGENT, folder, { recursive: true });
   const { later, textOf } = createRequire(import.meta.url)(join(folder, 'loader.cjs'));
-  // As every process does when it begins.
+  // As in every process that starts.
   later('./channel.cjs');
   rmSync(folder, { recursive: true });
   const names = readdirSync(AGENT).filter((name) => !AT_ONCE.includes(name));

@@ -75,7 +75,7 @@ test('a file that is not there, or holds something, is left alone', async () => 
 });
 
 /**
- * The module anew, when the app has replaced a timer: it fires, but the call throws.
+ * Loads the module again after the app has replaced a timer: it fires, but the call throws.
  * @param {string} name
  */
 function withBrokenTimer(name) {

@@ -5,12 +5,12 @@ import { createRig, watch } from './control-rig.js';
 const STEPS = 60;
 const NAMES = ['api', 'web'];
 /**
- * Longer than any command has to wait for: drains, listen timeouts, rollback windows. Back-offs are
- * longer, and are not waited for.
+ * Longer than any command waits: drains, listen timeouts, rollback windows. Commands do not wait
+ * for back-offs, which are longer.
  */
 const PATIENCE_MS = 60_000;
 
-/** What the code on the disk is like, until the next deployment. */
+/** Behaviours of the code on the disk, until the next deployment. */
 const CODES = [
   () => ({ listensAfterMs: 10, readyAfterMs: 10, stopsAfterMs: 40 }),
   () => ({ listensAfterMs: 10, readyAfterMs: 10, stopsAfterMs: 40 }),

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { createRig, watch } from './control-rig.js';
 import { makeSpec } from './make-spec.js';
 
-// Control is killed at every step of an apply that needs everything there is: before each message
-// to the keeper, and before each write of the state. The client sends its request again, with the
-// same token, to the next control.
+// Control is killed at every step of an apply that contains every kind of step: before each message
+// to the keeper, and before each write of the state. The client repeats its request, with the same
+// token, to the next control.
 
 const FILE = '/srv/nclust.config.js';
 const fast = { minUptimeMs: 50, listenTimeoutMs: 300 };
@@ -61,7 +61,7 @@ const ACTIONS = [
 ];
 const actions = ({ plan }) => plan.map(({ name, action }) => `${name}: ${action}`);
 
-/** One more step, if control is still alive at it. */
+/** Allows this many steps, then control is dead. */
 function countdown(steps) {
   let left = steps;
   return { mayPass: () => left-- > 0, passed: () => steps - left };

@@ -12,7 +12,7 @@ const statuses = async () => (await rig.list()).map(({ status }) => status);
 const living = () => rig.keeper.alive.map(({ instanceId }) => instanceId);
 const asked = (verb) => rig.keeper.requests.filter((request) => request.verb === verb);
 
-/** Every process takes so long to load its main module, and does not listen. */
+/** Every process loads its main module for this long, and does not listen. */
 function loadingFor(bootsAfterMs, more = {}) {
   rig.keeper.behave = () => ({ bootsAfterMs, ...more });
 }
@@ -155,7 +155,7 @@ describe('when control is replaced', () => {
 });
 
 describe('no old instance goes while a new one loads', () => {
-  /** Four that do not listen, in a first version that loads at once. */
+  /** Four instances that do not listen, of a first version that loads at once. */
   async function running(fields = {}) {
     rig.keeper.behave = () => ({});
     void rig.start({ instances: 4, ...fields });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createRig, watch } from './control-rig.js';
 
 // Control is killed at every step of an operation: before each message to the keeper, and before
-// each write of the state. The client sends its request again, with the same token, to the next
+// each write of the state. The client repeats its request, with the same token, to the next
 // control.
 
 const OPERATIONS = {
@@ -51,7 +51,7 @@ const OPERATIONS = {
   },
 };
 
-/** One more step, if control is still alive at it. */
+/** Allows this many steps, then control is dead. */
 function countdown(steps) {
   let left = steps;
   return { mayPass: () => left-- > 0, passed: () => steps - left };
@@ -97,14 +97,14 @@ test.each(Object.entries(OPERATIONS))(
   },
 );
 
-/** What accepts connections. */
+/** Instances that accept connections. */
 const serving = (rig) =>
   rig.keeper.alive.filter(
     (child) => child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring,
   );
 const isBad = ({ env }) => env.V === '2';
 
-/** Each is run with control killed at every one of its steps, and has to end the same. */
+/** Each runs with control killed at every one of its steps, and must end the same. */
 const RELOADS = {
   'to good code': { behave: () => ({ listensAfterMs: 10 }), error: null, versions: ['2', '2', '2'] },
   'to code that crashes': {
@@ -159,7 +159,7 @@ async function reloadUntil(scene, steps) {
   return { rig, request, seen, passed: count.passed() };
 }
 
-/** The fewest that were left by anything control has asked for. */
+/** The smallest number of serving instances after any request of control. */
 function watchServing(rig) {
   const seen = { fewest: Infinity };
   rig.keeper.onDone = () => {

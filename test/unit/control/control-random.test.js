@@ -27,7 +27,7 @@ function behaviour(random) {
   };
 }
 
-/** What a person, the machine and bad luck do. */
+/** Random operations of a user and of the machine. */
 const DEEDS = [
   (rig, random) =>
     rig.start(
@@ -75,7 +75,7 @@ async function crash(rig, random) {
     rig.keeper.exit(victim.instanceId, random() < 0.5 ? { signal: 'SIGKILL' } : { code: Math.floor(random() * 3) });
 }
 
-/** What the next keeper, or the next control, will find in /proc. */
+/** Processes that the next keeper, or the next control, will find in /proc. */
 function leaveOrphans(rig) {
   rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
     instanceId,
@@ -102,7 +102,7 @@ function dyingAfter(steps) {
   return () => left-- > 0;
 }
 
-/** No bad luck any more, and time enough for every back-off and drain. */
+/** Ends the random faults, and waits longer than every back-off and drain. */
 async function calmDown(rig) {
   rig.keeper.behave = () => ({ listensAfterMs: 5, readyAfterMs: 5 });
   await rig.boot();
@@ -117,7 +117,7 @@ test.each(Array.from({ length: 6 }, (_, seed) => seed))(
     await rig.boot();
     for (let step = 0; step < STEPS; step++) {
       rig.keeper.behave = () => behaviour(random);
-      // Some are refused, and some never come about: that is not what is asked here.
+      // Some are refused, and some never complete, which does not matter here.
       void Promise.resolve(pickOne(random, DEEDS)(rig, random)).catch(() => {});
       await rig.turn(Math.floor(random() * 80));
       if (step % 50 !== 49) continue;

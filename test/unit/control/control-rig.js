@@ -17,7 +17,7 @@ export function memoryStore() {
     isFull: false,
     isExact: true,
     saves: 0,
-    /** Asked before each save; once it says no, control is dead. */
+    /** Called before each save; after a false one, control is dead. */
     mayPass: () => true,
     load() {
       return { desired: JSON.parse(text), isExact: this.isExact, notices: [] };
@@ -46,7 +46,7 @@ export function createRig({ seed = 0 } = {}) {
     clock,
     store,
     events,
-    /** What the log of events was told. */
+    /** Entries of the event log. */
     noted: [],
     keeper: new FakeKeeper(clock),
     control: /** @type {Control} */ (/** @type {unknown} */ (null)),
@@ -54,21 +54,21 @@ export function createRig({ seed = 0 } = {}) {
     left: null,
     lastLines: [],
     drained: [],
-    /** Where the output of each instance goes. */
+    /** The log place of each instance. */
     attached: new Map(),
     detached: [],
     /** Log files that were emptied. */
     flushed: [],
-    /** Those that were opened anew. */
+    /** Log files that were reopened. */
     reopened: [],
     settings: { entries: () => ({}), set: () => {}, unset: () => false, limitsOf: () => ({}), notices: () => [] },
     preflight: () => {},
     checkPresent: () => {},
-    /** What env files hold, by path. */
+    /** Contents of env files, by path. */
     files: {},
-    /** Where the values of secrets come from, in place of files and commands. */
+    /** Values of secrets, in place of files and commands. */
     secret: async (spec, name) => `secret-${name}`,
-    /** What triggers see: nothing moves by itself. */
+    /** Inputs of the triggers. */
     senses: {
       openWatcher: () => ({ close: () => {} }),
       identify: async () => 'there',
@@ -77,31 +77,31 @@ export function createRig({ seed = 0 } = {}) {
       sharedBytes: () => null,
     },
     systemLimits: { files: Infinity, tasks: Infinity, tasksFile: '' },
-    /** How processes of the next keeper behave. */
+    /** Behaviour of the next keeper's processes. */
     behaveNext: null,
-    /** What measures. Default: nothing does. */
+    /** Makes the metrics. Default: none. */
     makeMetrics: null,
-    /** What control runs from. */
+    /** Control's own installation. */
     own: { root: '/fake', node: process.execPath, digest: 'control' },
-    /** What is installed where: what its two processes say they are, or why it cannot be run. */
+    /** By root: the report of its two processes, or why it cannot run. */
     installed: {},
-    /** From where keepers were started after the first. Null: from control's own installation. */
+    /** Installations of keepers after the first. Null: control's own. */
     launched: [],
-    /** The digest of the keeper that comes up. Throws when none does. */
+    /** The digest of the next keeper. Throws if none starts. */
     nextKeeper: () => 'fake',
     /** Control has ended itself for the next one. */
     hasMadeWay: false,
     /** Notifications. */
     told: [],
-    /** Events that clients were told of. */
+    /** Events sent to clients. */
     happened: [],
     /** Of all clients. */
     subscriptions: new Map(),
     oomKilled: false,
-    /** Control will die, or has died, in the middle of something. */
+    /** Control will die, or has died, in the middle of an operation. */
     isDoomed: false,
     token: () => `token-${seed}-${nextToken++}`,
-    /** The log of events, for each control. */
+    /** The event log of each control. */
     eventLog: () => ({
       note: (event) => void rig.noted.push({ at: clock.nowMs(), ...event }),
       sinceMs: clock.nowMs(),
@@ -109,7 +109,7 @@ export function createRig({ seed = 0 } = {}) {
       close: () => {},
     }),
 
-    /** Starts a control; the one before is dead from then on. */
+    /** Starts a control; the previous one is dead from then on. */
     async boot(mayPass) {
       rig.control?.close();
       rig.hasMadeWay = false;
@@ -197,7 +197,7 @@ export function createRig({ seed = 0 } = {}) {
     },
 
     /**
-     * One request.
+     * Sends one request.
      * @returns {Promise<any>}
      */
     call(method, params = {}) {
@@ -213,7 +213,7 @@ export function createRig({ seed = 0 } = {}) {
 
     start: (fields, more = {}) => rig.call('start', { specs: [makeSpec(fields)], ...more }),
 
-    /** Lets time pass, and every message arrive in between. */
+    /** Moves the clock, and lets every message arrive in between. */
     async turn(ms = 1_000) {
       await settle();
       for (let left = ms; left > 0;) {
@@ -229,14 +229,14 @@ export function createRig({ seed = 0 } = {}) {
       return (await rig.call('list', more)).slots;
     },
 
-    /** Of the processes that run: name and slot of each. */
+    /** Name and slot of each running process. */
     running: () =>
       rig.keeper.alive
         .filter((child) => !child.isRetiring)
         .map((child) => `${child.label.name}/${child.label.slot}`)
         .sort(),
 
-    /** What should run. */
+    /** The desired state. */
     wanted: () =>
       rig.control.registry.desired.apps
         .flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => `${app.spec.name}/${slot.slot}`))
@@ -247,7 +247,7 @@ export function createRig({ seed = 0 } = {}) {
   return rig;
 }
 
-/** What a request came to, once it has: its result or its error. */
+/** Keeps the result or the error of a request, once there is one. */
 export function watch(promise) {
   const seen = { state: 'pending', result: null, error: null };
   promise.then(

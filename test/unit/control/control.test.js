@@ -545,7 +545,7 @@ describe('the next control', () => {
     void rig.start({ instances: 1 });
     await rig.turn();
     const [{ label }] = rig.keeper.alive;
-    // The spawn arrives after the snapshot; that the process listens is how control hears of it.
+    // The spawn arrives after the snapshot, so control gets its 'listening' event first.
     rig.keeper.children.set('late', {
       ...rig.keeper.alive[0],
       instanceId: 'late',

@@ -7,7 +7,7 @@ test('an instance that is gone while control looks again at what there is does n
   void rig.start({ instances: 2 });
   await rig.turn();
   const [{ instanceId, label }, other] = rig.keeper.alive;
-  // The end of one that control has never heard of makes it look.
+  // The end of an instance that is unknown makes control request a snapshot.
   rig.keeper.children.set('stranger', {
     ...other,
     instanceId: 'stranger',
@@ -18,7 +18,7 @@ test('an instance that is gone while control looks again at what there is does n
   rig.keeper.onDone = (verb) => {
     if (verb !== 'snapshot') return;
     rig.keeper.onDone = () => {};
-    // Both are said right behind the answer.
+    // Both events follow the answer immediately.
     rig.keeper.exit(instanceId, { code: 1 });
     rig.clock.advance(1);
   };

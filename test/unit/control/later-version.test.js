@@ -11,7 +11,7 @@ const LATER = { answers: 42, list: [{ deep: true }] };
 let rig;
 
 /**
- * A home whose state a later version has written, in which every level has something that this one
+ * A home whose state a later version has written. Every level contains a field that this version
  * does not know.
  */
 beforeEach(async () => {
@@ -47,7 +47,7 @@ async function done(method, params) {
 }
 
 /**
- * What is on disk.
+ * Checks the files on disk.
  * @param {object} [o]
  */
 function expectAllKept({ name = 'api' } = {}) {

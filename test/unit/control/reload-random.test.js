@@ -5,7 +5,7 @@ import { createRig } from './control-rig.js';
 const STEPS = 120;
 const COUNT = 4;
 
-/** What a version of the app is like. Whatever is bad about one shows in its first instance. */
+/** Kinds of versions of the app. A fault shows in the first instance. */
 const KINDS = [
   { isGood: true, behaviour: () => ({ listensAfterMs: 10, stopsAfterMs: 40 }) },
   {
@@ -26,8 +26,8 @@ const isServing = (child) =>
 const serving = (rig) => rig.keeper.alive.filter(isServing);
 
 /**
- * Looks at every request of control: nothing that serves may be taken away unless something else
- * serves in its place.
+ * Checks every request of control: a serving instance must not stop unless another one serves in
+ * its place.
  */
 function watchOver(rig, kinds, faults) {
   rig.keeper.onDone = (verb, { instanceId }) => {
@@ -36,7 +36,7 @@ function watchOver(rig, kinds, faults) {
     if (verb === 'admit' && !kinds[child.env.V].isGood)
       faults.push(`${instanceId} of bad version ${child.env.V} was let in`);
     if (verb !== 'retire' && verb !== 'park') return;
-    // One that has been let in in this instant: control has not heard of it yet.
+    // It was admitted in this instant, so control does not know it yet.
     if (child.admittedAtMs === rig.clock.nowMs()) return;
     const wasServing =
       child.addresses.length > 0 && !child.isGated && (verb === 'park' || !child.isParked) && !child.exit;

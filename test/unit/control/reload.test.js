@@ -18,7 +18,7 @@ async function running(fields = {}) {
 const reload = (more = {}) => watch(rig.call('reload', { targets: ['api'], ...more }));
 const generations = async () => (await rig.list()).map(({ generation }) => generation);
 const statuses = async () => (await rig.list()).map(({ status }) => status);
-/** What accepts connections. */
+/** Instances that accept connections. */
 const serving = () =>
   rig.keeper.alive.filter(
     (child) => child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring,
@@ -60,7 +60,7 @@ describe('reload', () => {
     await rig.turn(3_000);
     expect(request.state).toBe('done');
     expect(Math.min(...counts.serving)).toBe(4);
-    expect(Math.max(...counts.beside)).toBe(1); // One is being started when there is one.
+    expect(Math.max(...counts.beside)).toBe(1); // While one starts, there is one.
   });
 
   test('a higher maxSurge tries so many at once, and retires no old one before the first has passed', async () => {
@@ -355,7 +355,7 @@ describe('a bad deploy', () => {
     expect(request.error.message).toContain('Instances 0, 1 run the new code, Instances 2, 3 run the old.');
     expect(await generations()).toEqual([2, 2, 1, 1]);
     expect(await statuses()).toEqual(Array(4).fill('online'));
-    // Each comes back as what it was.
+    // Each comes back as it was.
     rig.keeper.behave = () => ({ listensAfterMs: 10 });
     for (const child of rig.keeper.alive) rig.keeper.exit(child.instanceId, { code: 1 });
     await rig.turn(3_000);
@@ -480,7 +480,7 @@ describe('of several apps', () => {
   });
 
   const reloadAll = () => watch(rig.call('reload', { targets: ['all'] }));
-  /** How the two apps begin anew. */
+  /** How the two apps start again. */
   const renewedAs = (worker, api = { listensAfterMs: 10 }) => {
     rig.keeper.behave = ({ label }) => (label.name === 'worker' ? worker : api);
   };
@@ -682,7 +682,7 @@ describe('while a reload is under way', () => {
     const scale = watch(rig.call('scale', { target: 'api', instances: '1' }));
     await rig.turn(2_000);
     expect([scale.state, await generations(), rig.keeper.alive.length]).toEqual(['done', [2], 1]);
-    expect(request.state).toBe('failed'); // Its other instances are not there any more.
+    expect(request.state).toBe('failed'); // Its other instances have been removed.
   });
 });
 
@@ -691,7 +691,7 @@ describe('when the keeper dies while a reload is under way', () => {
     await running({ instances: 2, env: { V: '1' } });
   });
 
-  /** Its processes live on, and the next keeper gets them. */
+  /** The keeper dies. Its processes live on, and the next keeper gets them. */
   async function loseKeeper(behave, meanwhile = () => {}) {
     const orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
       instanceId,
@@ -760,7 +760,7 @@ describe('when the keeper dies while a reload is under way', () => {
 test('an instance has until listenTimeout to listen, whatever minUptime is and whenever the others began', async () => {
   rig.keeper.behave = ({ label }) => ({ listensAfterMs: label.slot === 0 ? 100 : 500 });
   void rig.start({ instances: 2, minUptimeMs: 300 });
-  await rig.turn(400); // One of the two does not listen yet, so no place is known where all do.
+  await rig.turn(400); // One of the two does not listen yet, so there is no address where all listen.
   rig.keeper.behave = () => ({ listensAfterMs: 800 });
   const request = reload();
   await rig.turn(3_000);

@@ -15,7 +15,7 @@ const reload = () => watch(rig.call('reload', { targets: ['api'], env: { V: '2' 
 const of = (version) => rig.keeper.alive.filter(({ env, isRetiring }) => env.V === version && !isRetiring);
 const asked = (verb) => rig.keeper.requests.filter((request) => request.verb === verb).map(({ params }) => params);
 const generations = async () => (await rig.list()).map(({ generation, status }) => [generation, status]);
-/** Every half second, each that is watched tells what it has done. */
+/** Every half second, each sampled instance reports. */
 async function live(ms, vitalsOf) {
   for (let left = ms; left > 0; left -= 500) {
     for (const child of rig.keeper.alive)
@@ -81,7 +81,7 @@ test('parked instances take the traffic back and new ones go when a new one cras
   rig.keeper.exit(of('2')[1].instanceId, { code: 9 });
   await rig.turn(100);
   expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual(pids);
-  expect(rig.spawned()).toHaveLength(4); // None in the place of what crashed.
+  expect(rig.spawned()).toHaveLength(4); // None replaces the crashed one.
   expect(rig.keeper.alive.every(({ isParked }) => !isParked)).toBe(true);
   expect(
     rig.keeper.requests
@@ -109,7 +109,7 @@ test('parked instances take the traffic back and new ones go when a new one cras
     [1, 'online'],
   ]);
   expect(rig.control.registry.desired.apps[0].spec.env.V).toBe('1');
-  // It is in the log of events, once, and nothing there says that the reload came about.
+  // The event log has it once, and no event reports a success of the reload.
   const ends = rig.events
     .flatMap(({ event, ...fields }) => managerEvent(event, fields) ?? [])
     .filter(({ type }) => /^rollout:(done|halted|rolled-back)$/.test(type));
@@ -122,7 +122,7 @@ test('parked instances take the traffic back and new ones go when a new one cras
       reason: 'instance 1 exited with code 9 after 4s',
     },
   ]);
-  // Whoever was not waiting learns of it too, until the next reload.
+  // A user who did not wait reads it too, until the next reload.
   expect((await rig.call('list')).notices).toEqual([
     expect.stringMatching(/^The reload of "api" of 20.* was rolled back: instance 1 exited with code 9/),
   ]);
@@ -318,7 +318,7 @@ describe('what was parked and has died is started anew, and the command says so'
     rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 1 });
     rig.keeper.exit(of('2')[1].instanceId, { code: 9 });
     await rig.turn(1_000);
-    // Until the old one is up the new one goes on.
+    // The new one serves until the old one is up.
     expect(request.error.message).toContain('Instance 0 runs the new code, Instance 1 runs the old.');
     rig.keeper.exit(of('2')[0].instanceId, { code: 9 });
     await rig.turn(100);
@@ -329,7 +329,7 @@ describe('what was parked and has died is started anew, and the command says so'
 });
 
 describe('when the keeper dies inside the window', () => {
-  /** Its processes live on, and the next keeper gets them. */
+  /** The keeper dies. Its processes live on, and the next keeper gets them. */
   async function loseKeeper(behave) {
     rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
       instanceId,

@@ -8,7 +8,7 @@ import { createSettings } from '../../../daemon/control/settings.js';
 import { createFakeClock } from '../../helpers/fake-clock.js';
 import { pattern } from '../../helpers/pattern.js';
 
-/** The user whom modes hold back, where the tests run as root. */
+/** A user whom file modes restrict, if the tests run as root. */
 const NOBODY = 65_534;
 
 const DEFAULTS = {
@@ -201,7 +201,8 @@ test('a FIFO in the place of the file is told, and nobody waits for a writer', (
 
 test('a file that was closed since it was looked at is told to who wants to change something', () => {
   if (process.getuid() === 0) chownSync(folder, NOBODY, NOBODY);
-  // Only once the module is loaded: the checkout may lie in a folder that no other user can enter.
+  // After the module is loaded, because the checkout may be in a folder that no other user can
+  // enter.
   const becomeNobody =
     `if (process.getuid() === 0) { process.setgroups([]); process.setgid(${NOBODY}); ` + `process.setuid(${NOBODY}); }`;
   const script =
@@ -211,7 +212,7 @@ test('a file that was closed since it was looked at is told to who wants to chan
   expect(inChild(script)).toMatch(/^ERR_NCLUST_SETTINGS_FILE .*cannot be read \(EACCES\)/);
 });
 
-/** Runs code that may hang, or that changes its user, in a process of its own. */
+/** Runs code that may hang, or that changes its user, in its own process. */
 function inChild(script) {
   const module = new URL('../../../daemon/control/settings.js', import.meta.url).href;
   const program =

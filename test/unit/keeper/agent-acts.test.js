@@ -5,7 +5,7 @@ import { createEdge, refusalOf } from '../../../daemon/keeper/agent-acts.js';
 
 const CLAIM = { address: '127.0.0.1', port: 80, family: 4, flags: 0, index: 0 };
 
-/** What agents say. Real ones: test/helpers/dropped-messages.js. */
+/** Messages of agents. For real ones see test/helpers/dropped-messages.js. */
 const HONEST = [
   { act: 'hello' },
   { act: 'booted' },
@@ -33,7 +33,7 @@ const HONEST = [
   { act: 'listeners-closed' },
 ];
 
-/** Values that no field takes. */
+/** Values that no field accepts. */
 const NEVER = [{ toString: 1 }, NaN, Infinity, -0.5, true, 'x'.repeat(1_000_000)];
 
 const deep = () => {

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createAppMessages } from '../../../daemon/keeper/app-messages.js';
 
-// What apps say, and what becomes of too much of it. The real thing is in
-// test/integration/app-messages.test.js.
+// Messages of apps, and their limits. test/integration/app-messages.test.js tests them with real
+// processes.
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A control that reads when the test lets it. */
+/** A control that reads when the test wants. */
 function createRig() {
   /** @type {any[]} */
   const said = [];

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Balancer } from '../../../daemon/keeper/balancer.js';
 import { Child } from '../../../daemon/keeper/child.js';
 
-// Who gets a connection that a worker has too many of. The real thing is in
-// test/integration/balance.test.js.
+// Which worker gets a connection that another worker has too many of.
+// test/integration/balance.test.js tests it with real processes.
 
 const CLAIM = { address: null, port: 3000, family: 4, flags: 0, index: 0 };
 const BLOCKED_MS = 50;
@@ -13,7 +13,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /**
- * Workers that say what the test makes them say.
+ * Workers that send what the test wants.
  * @param {Record<string, number>} open  Connections of each.
  * @param {object} [params]
  */
@@ -27,7 +27,7 @@ function createRig(open, params = {}) {
   const rig = {
     balancer,
     users,
-    /** What each was told. */
+    /** Messages to each worker. */
     said: /** @type {Record<string, any[]>} */ ({}),
     /**
      * @param {string} id
@@ -83,7 +83,7 @@ function createRig(open, params = {}) {
     took: (/** @type {string} */ id) => balancer.onAccepted(rig.child(id), rig.lastOf(id, 'connection').seq),
     /**
      * @param {string} id
-     * @param {{ isRead?: boolean }} [o]  Whether all it had said is read.
+     * @param {{ isRead?: boolean }} [o]  Whether all its messages were read.
      */
     end(id, { isRead = true } = {}) {
       const child = rig.child(id);
@@ -93,7 +93,7 @@ function createRig(open, params = {}) {
       balancer.onExit(child);
     },
     /**
-     * Its channel.
+     * Closes its channel.
      * @param {string} id
      */
     close: (id) => Object.defineProperty(rig.child(id), 'isReachable', { value: false }),
@@ -370,8 +370,8 @@ test('a keeper that makes way tells everybody to keep what comes, and waits for 
 
 /**
  * @param {ReturnType<typeof createRig>} rig
- * @returns {(address: string, from?: string) => string | undefined}  Who is given a client that
- *   `from` has accepted.
+ * @returns {(address: string, from?: string) => string | undefined}  Returns the worker for a
+ *   client that `from` has accepted.
  */
 const stickyIn =
   (rig) =>
@@ -398,6 +398,6 @@ test('sticky spreads IPv6 clients, and brings each to the same slot whichever wo
   for (const from of ['b', 'c', 'd']) expect(clients.map((client) => idOf(client, from))).toEqual(ids);
   const counts = ['a', 'b', 'c', 'd'].map((id) => ids.filter((one) => one === id).length);
   expect(counts.reduce((sum, one) => sum + one)).toBe(clients.length);
-  // Half of a fair share at least.
+  // At least half of a fair share.
   expect(Math.min(...counts), `${counts}`).toBeGreaterThanOrEqual(8);
 });

@@ -4,7 +4,10 @@ import { watchProbation } from '../../../daemon/keeper/control-supervisor.js';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** @param {(nth: number) => boolean} doesAnswer  The question of this number, from 1. */
+/**
+ * @param {(nth: number) => boolean} doesAnswer  Whether control answers the ping with this number,
+ *   from 1.
+ */
 function watched(doesAnswer) {
   /** @type {string[]} */
   const said = [];

@@ -90,7 +90,7 @@ describe('withUid()', () => {
 });
 
 // All threads of the keeper have the rights of an app during withUid(): a file operation of the
-// thread pool could fail for want of rights, or succeed with those of an app.
+// thread pool could fail because of missing rights, or succeed with those of an app.
 describe.each(sourceFiles('daemon/keeper').map((file) => [file.path, file]))('%s', (_path, file) => {
   test('uses no file operation of the thread pool', () => {
     const names = [...file.code.matchAll(/import \{([^}]*)\} from 'node:fs'/g)].flatMap(([, list]) => list.split(','));

@@ -133,7 +133,7 @@ test('an app that writes nothing but the file of both streams is read there', as
   expect(await logs({ targets: ['both'], cursor })).not.toHaveProperty('gap');
   expect(lines()).toEqual(['both out three']);
   told = [];
-  // Nobody knows which line is whose.
+  // The lines of a combined file do not show their stream.
   await logs({ targets: ['both'], streams: ['err'] });
   expect(lines()).toEqual([]);
 });
@@ -165,10 +165,10 @@ test.each([
   await expect(logs(params)).rejects.toThrow(message);
 });
 
-/** A record of a logger with so many bytes in it. */
+/** A logger's record with this many bytes. */
 const record = (level, mark, bytes) =>
   `{"level":${level},"mark":"${mark}","body":"${'x'.repeat(bytes)}","end":"${mark}"}\n`;
-/** Which lines have come, and whether as a whole. */
+/** The lines that have come, and whether they are whole. */
 const marks = () => {
   const text = told
     .flatMap(({ entries }) => entries.map(({ line }) => line))

@@ -19,7 +19,7 @@ let clock;
 let client;
 const wires = [];
 
-/** What the server's methods do in these tests. */
+/** The server's methods in these tests. */
 async function answer(method, params, from) {
   client = from;
   if (method === 'echo') return params;
@@ -159,7 +159,7 @@ test('log lines are left out, with a notice, for a client that reads too slowly'
   const missed = news.reduce((sum, params) => sum + (params.missed ?? 0), 0);
   expect(entries.length).toBeLessThan(150);
   expect(entries.length + missed).toBe(201);
-  // It is told before the line that comes after it, whether there is one or not.
+  // The number comes before the line after the gap, if there is one.
   expect(news.findIndex((params) => params.missed > 0)).toBeLessThan(
     news.findIndex((params) => params.entries[0]?.line === 'back'),
   );
@@ -204,7 +204,7 @@ test('history waits for a client that reads slowly, and nothing of it is left ou
   const telling = (async () => {
     for (; told < 100; told++) await client.tellLog('h', { entries: [{ ...entry, atMs: told }] });
   })();
-  // As much as the buffers take, and not all of it.
+  // As much as the buffers accept, and not all of it.
   for (let before = -1; before < told; await new Promise(setImmediate)) before = told;
   expect(told).toBeLessThan(60);
   let received = '';
@@ -235,7 +235,7 @@ test.each([
   socket.destroy();
 });
 
-/** All that was queued has arrived when an answer that was asked for afterwards has. */
+/** Waits for an answer, after which all that was queued has arrived. */
 async function untilQuiet(socket) {
   socket.write('{"jsonrpc":"2.0","id":"mark","method":"echo"}\n');
   for (;;) {

@@ -215,7 +215,7 @@ test('the line that says why is found among the last ones', () => {
   expect(JSON.stringify(lastWords(Array(20).fill('x'.repeat(4_000)))).length).toBeLessThan(1_500);
 });
 
-/** A rig whose events go to a real file, as those of one home do over many controls. */
+/** A rig with a real event file, which several controls of a home write to. */
 function onDisk() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-events-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -224,7 +224,7 @@ function onDisk() {
   rig.eventLog = () => {
     const eventLog = createEventLog({ path, nowMs: rig.clock.nowMs, managerLog: () => {} });
     onTestFinished(eventLog.close);
-    // As "control-ready" does: the log is never empty.
+    // As at "control-ready": the log is never empty.
     eventLog.note({ type: 'manager:ready' });
     return /** @type {any} */ (eventLog);
   };
@@ -246,7 +246,7 @@ test('a control tells nothing twice of what it adopts, and tells once what the o
   await rig.turn();
   expect(lines()).toEqual(before);
 
-  // It dies while nobody looks: the next control hears of it.
+  // It dies without a control: the next control reads of it.
   rig.control.close();
   rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 9 });
   await rig.boot();

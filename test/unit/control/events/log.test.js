@@ -49,7 +49,7 @@ test('a log that is cut at any byte loads, and the next event is whole', () => {
     const before = readEvents(path);
     expect(before).toEqual(readEvents(path).slice(0, before.length));
     const lines = bytes.subarray(0, at).toString().split('\n').length - 1;
-    expect(before.length - lines).toBeOneOf([0, 1]); // The last may lack nothing but its newline.
+    expect(before.length - lines).toBeOneOf([0, 1]); // The last line may lack only its newline.
     open(path).note({ type: 'deleted', app: 'one' });
     expect(types(path)).toEqual([...before.map(({ type }) => type), 'deleted']);
   }
@@ -60,7 +60,7 @@ test('a log that was cut while it was written goes on with whole lines', () => {
   const eventLog = open(path);
   eventLog.note({ type: 'added', app: 'one' });
   truncateSync(path, statSync(path).size - 3);
-  // The same control: it does not know. Its next line is lost with the torn one, and no more.
+  // The same control does not notice. Only its next line is lost together with the torn one.
   eventLog.note({ type: 'added', app: 'two' });
   eventLog.note({ type: 'added', app: 'three' });
   expect(readEvents(path).at(-1)).toMatchObject({ app: 'three' });

@@ -31,7 +31,7 @@ test('what has left its family is still counted; a pid that is somebody else by 
 });
 
 test('a real process with a real child', async () => {
-  // The child ends with its input, which is the parent's own.
+  // The child exits with its input, which is the parent's own.
   const program =
     'require("child_process").spawn(process.execPath, ["-e", "process.stdin.resume()"], { stdio: ["pipe", ' +
     '"inherit", "inherit"] }).on("spawn", () => console.log("there")); process.stdin.on("end", () => ' +
@@ -45,6 +45,6 @@ test('a real process with a real child', async () => {
   expect(tree?.pids).toContain(pid);
   expect(tree?.bytes).toBeGreaterThan(10 * 1024 ** 2);
   expect(tree?.bytes).toBeLessThan(1024 ** 3);
-  // Two processes of one program share pages of it.
+  // Two processes of one program share pages.
   if (process.platform === 'linux') expect(sharedBytes(tree?.pids ?? [])).toBeLessThan(tree?.bytes ?? 0);
 });

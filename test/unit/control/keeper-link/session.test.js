@@ -4,7 +4,7 @@ import { createFakeClock } from '../../../helpers/fake-clock.js';
 import { FakeKeeper, settle } from '../../../helpers/fake-keeper.js';
 import { watch } from '../control-rig.js';
 
-/** A session that notes what it reports, and launches fake keepers. */
+/** A session that records its reports, and launches fake keepers. */
 function open() {
   const clock = createFakeClock();
   const first = new FakeKeeper(clock);

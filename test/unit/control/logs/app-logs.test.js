@@ -212,7 +212,7 @@ test('an app without a log file is read all the same, or it would wait', () => {
 
 test('a pipe that cannot be opened is tried again until it can', () => {
   const late = join(folder, 'loop/late');
-  // A part of the path is no folder: ENOTDIR, as good as EMFILE for this purpose.
+  // A part of the path is not a folder: ENOTDIR, which serves like EMFILE here.
   closeSync(openSync(join(folder, 'loop'), 'w'));
   appLogs.attach({ ...place, outPipe: late });
   expect(appLogs.notices()).toEqual([expect.stringContaining('cannot be opened')]);

@@ -27,7 +27,7 @@ const FORMATS = /** @type {[string, () => LineFormat][]} */ ([
  */
 function written(format, chunks) {
   const shared = Buffer.alloc(chunks.reduce((most, chunk) => Math.max(most, chunk.length), 1));
-  // As the reader does it: one buffer, overwritten by the next chunk.
+  // As in the reader: the next chunk overwrites the buffer.
   const parts = chunks.map((chunk) => Buffer.from(format.push(shared.subarray(0, chunk.copy(shared)), atMs)));
   return Buffer.concat([...parts, format.end()]);
 }

@@ -17,14 +17,14 @@ const SEED_LIST = Array.from({ length: SEEDS }, (_, at) => FIRST_SEED + at);
 
 const WORDS = ['a', 'zwölf', '€uro', '😀', '', ' ', '\r', 'x'.repeat(300)];
 
-/** What an app writes: numbered lines, cut anywhere. */
+/** Output of an app: numbered lines, cut anywhere. */
 function createApp(random, name) {
   let written = Buffer.alloc(0);
   let handedOver = 0;
   let count = 0;
   return {
     name,
-    /** The next chunk that comes out of the pipe. */
+    /** The next chunk from the pipe. */
     chunk() {
       for (let left = Math.floor(random() * 6); left >= 0; left--) {
         const long = random() < 0.02 ? 'é'.repeat(40_000) : '';
@@ -43,7 +43,7 @@ function createApp(random, name) {
   };
 }
 
-/** Lines as they are shown; those that are too long come in parts, which are put together again. */
+/** Lines as they are shown; parts of long lines are joined. */
 function shown(lines) {
   const whole = [];
   for (const line of lines) {

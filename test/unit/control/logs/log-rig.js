@@ -12,8 +12,7 @@ import { createLogFile } from '../../../../daemon/control/logs/write/log-file.js
 const EVERYTHING = { lines: null, sinceMs: 0, untilMs: Infinity, isWanted: null, cursor: null };
 
 /**
- * A folder of log files, those who write them and those who read: what control has of it, without
- * processes and sockets.
+ * A folder of log files with writers and readers: control's part, without processes and sockets.
  */
 export function createLogRig() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-history-'));
@@ -45,7 +44,7 @@ export function createLogRig() {
       return rig.files.get(path);
     },
 
-    /** What one instance writes, as it comes out of its pipe. */
+    /** The output of one instance, as it comes from its pipe. */
     write(name, bytes, writer = name) {
       const path = rig.path(name);
       const source = rig.sources.get(writer) ?? { slot: { id: 0, name }, stream: 'out', splitter: null };
@@ -59,14 +58,14 @@ export function createLogRig() {
 
     segments: (name) => readSegments(rig.path(name)),
 
-    /** As the archive does it: a whole one under a new name, then the plain one goes. */
+    /** As the archive does it: the compressed file is renamed, then the plain one is removed. */
     compress({ path }, toBytes = gzipSync) {
       writeFileSync(`${path}.gz.tmp`, toBytes(readFileSync(path)));
       renameSync(`${path}.gz.tmp`, `${path}.gz`);
       rmSync(path);
     },
 
-    /** SIGKILL: what was in memory is gone. */
+    /** SIGKILL: everything in memory is lost. */
     restart() {
       rig.files.clear();
       rig.sources.clear();
@@ -74,8 +73,7 @@ export function createLogRig() {
     },
 
     /**
-     * Somebody who looks: what it was told, and how far it is. `onPage` happens while the server
-     * waits for it.
+     * A client with the lines it got and its position. `onPage` runs while the server waits for it.
      */
     reader(names, onPage = async () => {}) {
       let end = () => {};
@@ -88,7 +86,7 @@ export function createLogRig() {
         gapOf: [],
         gaps: 0,
         lines: (name) => client.entries.filter((entry) => entry.name === name).map(({ line }) => line),
-        /** Goes on where it was, if it has been somewhere. */
+        /** Continues at its position, if it has one. */
         async look(query = {}, { follow = true } = {}) {
           stop = new AbortController();
           const told = await tellHistory({

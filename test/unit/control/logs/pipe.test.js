@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createPipeOpener } from '../../../../daemon/control/logs/pipe.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
 
-/** A named pipe and a file that is none of its business. */
+/** A named pipe and an unrelated file. */
 function place() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-pipe-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -17,7 +17,7 @@ function place() {
 }
 
 /**
- * The next time the event loop comes by, after it has looked for input.
+ * The next turn of the event loop, after it has checked for input.
  * @returns {Promise<void>}
  */
 const turn = () =>
@@ -36,7 +36,7 @@ test('the reader reads an ended pipe no more, even when something else has its d
 
   for (let turns = 0; reader.isOpen() || turns < 10; turns++) {
     await turn();
-    const other = openSync(file, constants.O_RDONLY); // The lowest number that is free.
+    const other = openSync(file, constants.O_RDONLY); // Gets the lowest free number.
     reader.drain();
     closeSync(other);
   }

@@ -21,7 +21,7 @@ test('what an instance used stays with its slot, once, and as its agent knew it 
   keepSpent(history, { instanceId: 'a', cpuMs: 100 }, null);
   expect(history.spent?.ms).toBe(100);
   keepSpent(history, { instanceId: 'b', cpuMs: 40 }, { cpuMs: 47 });
-  // Nobody looked at it: control had died.
+  // It was never measured, because control was dead.
   keepSpent(history, { instanceId: 'c' }, { cpuMs: 3 });
   keepSpent(history, { instanceId: 'd' }, { cpuMs: 'much' });
   expect(history.spent?.ms).toBe(150);

@@ -14,7 +14,7 @@ const HOST = {
   uptimeS: 5,
 };
 
-/** A control whose processes use what `rig.usage` says. */
+/** A control whose processes use what `rig.usage` contains. */
 export async function createMetricsRig() {
   const rig = Object.assign(createRig(), {
     usage: (pid) => ({ cpu: 5, memoryBytes: pid * 1_000, processes: 1, fds: 3 }),
@@ -40,7 +40,7 @@ export async function createMetricsRig() {
 
 let seq = 0;
 
-/** What an agent tells after so many requests. */
+/** The report of an agent after a number of requests. */
 export function reportOf(requests, more = {}) {
   seq += 1;
   return {

@@ -7,7 +7,7 @@ beforeEach(async () => {
   rig = await createMetricsRig();
 });
 
-/** Until it is up. */
+/** Waits until it is up. */
 async function start(fields) {
   const starting = rig.start(fields);
   await rig.turn(20);
@@ -98,7 +98,7 @@ test('sums of a slot outlive its instances, restarts and control', async () => {
   await start();
   rig.keeper.reports.set(ids()[0], reportOf(10));
   await rig.turn(1_000);
-  // More than control has heard of when it ends.
+  // More than control had received when the process exited.
   rig.keeper.reports.set(ids()[0], reportOf(12));
   const restarting = rig.call('restart', { targets: ['api'] });
   await rig.turn(1_000);
@@ -176,7 +176,7 @@ test('an app that gets the id of a deleted one begins with an empty history', as
   const deleting = rig.call('delete', { targets: ['api'] });
   await rig.turn(20);
   await deleting;
-  // No tick has noticed that the slot was gone.
+  // No tick has noticed that the slot was removed.
   await start({ name: 'other' });
   const { history } = await rig.call('metrics', { history: { series: ['cpu'], points: 3 } });
   expect(history.workers).toEqual([{ id: 0, name: 'other', slot: 0, series: { cpu: [null, null, null] } }]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createOtlpSender } from '../../../../daemon/control/metrics/otlp.js';
 
-/** A collector that answers with these, the last one again and again. */
+/** A collector that gives these answers in turn, and then repeats the last one. */
 function collector(...answers) {
   const bodies = [];
   let asked = 0;

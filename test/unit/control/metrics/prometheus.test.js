@@ -102,7 +102,8 @@ test('CPU is a counter that goes on over a restart, a reload and the death of co
     expect(await series('nclust_worker_cpu_seconds_total')).toEqual({ 0: seconds, 1: seconds });
   }
   await rig.boot();
-  // Nobody has looked at what runs: less than before would be taken for a new beginning.
+  // The running process was not measured yet. A smaller value would look like a restart of the
+  // counter.
   expect((await read()).get('nclust_worker_cpu_seconds_total')).toBeUndefined();
   await rig.turn(1_000);
   expect(await series('nclust_worker_cpu_seconds_total')).toEqual({ 0: seconds, 1: seconds });

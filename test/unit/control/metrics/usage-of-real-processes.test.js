@@ -13,14 +13,14 @@ import { waitFor } from '../../../helpers/wait-for.js';
 const MB = 1024 ** 2;
 const TICK_MS = 10;
 
-/** Works, and says at every 300 ms of CPU that it has used so much more. */
+/** Works, and prints a line after every 300 ms of CPU. */
 const BUSY =
   'for (let told = 0; ; ) { const { user, system } = process.cpuUsage(); if ((user + system) / 1e3 > told + ' +
   '300) { told += 300; fs.writeSync(1, "x"); } }';
 const STILL =
   'globalThis.kept = [Buffer.alloc(64 * 1024 ** 2, 1), ...Array.from({ length: 40 }, () => ' +
   'fs.openSync("/dev/null"))]; setInterval(() => {}, 1e6); fs.writeSync(1, "x");';
-/** With a child that ends when it does. */
+/** With a child that exits together with it. */
 const PARENT =
   'require("child_process").spawn(process.execPath, ["-e", "process.stdin.resume(); fs.writeSync(1, `x`)"], ' +
   '{ stdio: ["pipe", "inherit", "inherit"] });';
@@ -30,7 +30,7 @@ let read;
 
 beforeEach(() => {
   children = [];
-  // Shorter than control's, so that a test can see what is closed in the end.
+  // Shorter than control's, so that a test can see which descriptors are closed.
   read = createUsageReader({ readPids: createPidusageReader({ stat: (pids) => pidusage(pids, { maxage: 2_000 }) }) });
 });
 
@@ -38,7 +38,7 @@ afterEach(async () => {
   await Promise.all(children.map(end));
 });
 
-/** Resolves when it has said something. */
+/** Resolves when it has printed a line. */
 async function started(code) {
   const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
@@ -46,7 +46,7 @@ async function started(code) {
   return child;
 }
 
-/** Resolves when its own children have ended, too: they hold its output. */
+/** Resolves when its own children have exited, too, because they hold its output. */
 async function end(child) {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'close');
@@ -56,7 +56,7 @@ async function end(child) {
 
 const alone = (...pids) => pids.map((pid) => ({ pid, isTree: false }));
 
-/** What /proc says right before and right after a look. */
+/** The values of /proc right before and right after a measurement. */
 async function look(pid) {
   const before = { atMono: performance.now(), cpuMs: readStat(pid).cpuTicks * TICK_MS, rssBytes: residentBytes(pid) };
   const usage = (await read(alone(process.pid, pid))).get(pid);
@@ -64,7 +64,7 @@ async function look(pid) {
   return { before, usage, after };
 }
 
-/** Descriptors that this process has of what /proc says of another. */
+/** Descriptors of this process for files in /proc about another process. */
 function descriptorsOf(pid) {
   return readdirSync('/proc/self/fd').filter((fd) => linkOf(fd) === `/proc/${pid}/stat`).length;
 }
@@ -73,7 +73,7 @@ function linkOf(fd) {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
   } catch {
-    return ''; // It was the one of the folder.
+    return ''; // It was the descriptor of the folder.
   }
 }
 

@@ -143,8 +143,8 @@ test('what was missing is left alone for as long as its past is kept', async () 
   await usage(7);
   stats = [];
   await usage(7);
-  // Another process has its pid by now, but pidusage holds a descriptor of the old one until nobody
-  // has asked for a while.
+  // Another process has its pid now, but pidusage holds a descriptor of the old one until the pid
+  // was not asked for some time.
   stats = [status(7)];
   asked = [];
   for (let second = 0; second < 9; second += 1) expect(await usage(7)).toBeUndefined();
@@ -172,7 +172,7 @@ test('what nobody has asked for in a while begins anew', async () => {
 test('a tree is what the program started, with the children that have ended', async () => {
   rows = [row(7), row(8, { ppid: 7, ownTicks: 10 }), row(9, { ppid: 8, ownTicks: 10 }), row(10)];
   expect(await tree(7)).toMatchObject({ processes: 3, memoryBytes: 3_000 });
-  // 9 has ended after 20 ticks, and 8 has waited for it: nothing is counted twice.
+  // 9 has exited after 20 ticks, and 8 has waited for it: the ticks count once.
   rows = [row(7), row(8, { ppid: 7, ownTicks: 20, waitedTicks: 20 })];
   expect(await tree(7)).toMatchObject({ processes: 2, cpu: 20, cpuMs: 400 });
   expect(asked).toEqual([]);

@@ -126,7 +126,7 @@ test('one that still has to do something when it is old enough to count as up ge
     life: { state: 'starting' },
     effects: [{ type: 'setTimer', ms: 9_000 }],
   });
-  // The wall clock was set back by an hour: it has had its time all the same.
+  // The wall clock was set back by an hour, but its time is over.
   expect(next(lifeIn('starting'), EXAMPLES.timer, { ...context, nowMs: -3_600_000 }).life.state).toBe('stopping');
 });
 

@@ -69,7 +69,7 @@ test.each(['backoff', 'failed'])(
       { do: 'stop', id: 1, generation: 1, drain: 'finish' },
     ]);
     expect(plan(goal(besides), [broken, seat(1, 1, 'up')])).toEqual([{ do: 'start', id: 1, generation: 2 }]);
-    // One that is about to be up is waited for.
+    // The plan waits for an instance that is about to be up.
     expect(plan(goal(stopFirst(2)), [seat(0, 1, 'starting'), seat(1, 1, 'up')])).toEqual([]);
   },
 );
@@ -112,9 +112,7 @@ test('nothing starts while a seat that takes the sockets with it is still there'
 
 const below = (random, limit) => Math.floor(random() * limit);
 
-/**
- * A world in which actions take effect, seats get up or fail, and now and then something crashes.
- */
+/** A simulation in which actions take effect, seats get up or fail, and some crash. */
 function simulate(random, { count, rollout, failsAlways = false, crashes = true }) {
   const goal = { slots: slots(count, 2), rollout };
   let seats = goal.slots.map(({ id }) => seat(id, 1, 'up'));
@@ -223,7 +221,7 @@ describe('a guarded rollout', () => {
     ]);
     for (const state of ['stopping', 'failed'])
       expect(plan({ slots: renewed(4), rollout }, [...old(4), seat(0, 2, state)])).toEqual([]);
-    // The old one of the slot in which it is tried is gone.
+    // The old seat of the canary's slot is gone.
     expect(plan({ slots: renewed(3), rollout: guarded }, [...old(3).slice(1), seat(0, 2, 'starting')])).toEqual([]);
   });
 

@@ -163,7 +163,7 @@ test('control does not send the signal for a debugger to a process that dies of 
     code: 'ERR_NCLUST_NOT_REACHABLE',
     message: expect.stringMatching('--disable-sigusr1|only on Linux'),
   });
-  // A Node that catches it.
+  // A Node.js process that catches it.
   rig.control.registry.instances.get(child.instanceId).pid = process.pid;
   rig.keeper.reports.set(child.instanceId, { ownsUsr1: true });
   const own = attempt();
@@ -183,7 +183,7 @@ test.each([
   const { rig, client, child } = await running();
   rig.control.registry.instances.get(child.instanceId).pid = process.pid;
   const told = [];
-  // In place of a process that ends of every signal.
+  // Stands for a process that exits at every signal.
   rig.control.askKeeper = async (verb, { signal, question }) =>
     verb === 'reports' ? { reports: {} } : (told.push(signal ?? question.step), {});
   const call = (/** @type {object} */ how) =>

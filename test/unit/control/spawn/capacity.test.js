@@ -4,8 +4,7 @@ import { pattern } from '../../../helpers/pattern.js';
 
 /** @import { SystemLimits } from '../../../../lib/shared/host/system-limits.js' */
 
-// Refused is only what cannot come about: KEEPER is what the keeper needs for itself at least,
-// MANAGER what it and control do.
+// Lower bounds. KEEPER: what the keeper needs for itself. MANAGER: what it and control use.
 const [KEEPER, FILES, MANAGER, TASKS] = [16, 3, 12, 6];
 const NONE = { files: Infinity, tasks: Infinity, tasksFile: '/sys/fs/cgroup/pids.max' };
 

@@ -11,11 +11,11 @@ beforeEach(async () => {
   await rig.boot();
 });
 
-/** Of the instance that was started last. */
+/** Of the last started instance. */
 const lastEnv = () => rig.spawned().at(-1)?.params.env;
 const alive = (slot) => rig.keeper.alive.find((child) => child.label.slot === slot);
 
-/** What reads env files is imported when it is first needed, which takes real time. */
+/** The reader of env files is imported on demand, which takes real time. */
 async function settled(promise) {
   const seen = watch(promise);
   await waitFor('the answer', async () => {
@@ -28,7 +28,7 @@ async function settled(promise) {
 describe('secrets', () => {
   const secrets = { TOKEN: { command: 'get token' }, PASSWORD: { file: '/run/password' } };
 
-  /** Each reading of a secret gives another value. */
+  /** Each read of a secret returns another value. */
   function countReadings() {
     const readings = [];
     rig.secret = async (spec, name) => {

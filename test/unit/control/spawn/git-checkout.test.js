@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createRig, watch } from '../control-rig.js';
 import { makeSpec } from '../make-spec.js';
 
-/** How often git folders were read by control, and whether the disk hangs. */
+/** Number of reads of git folders, and whether the disk hangs. */
 const disk = vi.hoisted(() => ({ looks: 0, /** @type {Promise<void> | null} */ hangs: null }));
 vi.mock('../../../../lib/shared/host/git-folder.js', async (original) => {
   const { readGitFolder } = /** @type {any} */ (await original());
@@ -57,7 +57,7 @@ const VERSIONING = {
 const versioning = () => rig.control.registry.desired.apps[0].spec.versioning;
 
 /**
- * Real files are read, and that takes no time of the clock: it goes on when they have been.
+ * Continues when real files have been read, which does not move the clock.
  * @param {Promise<unknown>} request
  */
 async function through(request) {
@@ -107,7 +107,7 @@ test('a disk that hangs keeps one look, and requests a second; which revision be
   await rig.turn(30_000);
   expect(first.state).toBe('done');
   expect(versioning()).toMatchObject({ revision: null, comment: null, unstaged: null, repo_path: root });
-  // The one that hangs is not waited for again, and no other one begins.
+  // It does not wait again for the read that hangs, and starts no other one.
   await through(rig.call('restart', { targets: ['api'] }));
   expect(disk.looks - before).toBe(1);
 

@@ -22,7 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const full = (code = 'ENOSPC') => Object.assign(new Error(code), { code });
 
-/** A disk that is full as long as the reserve is there. */
+/** A disk that is full as long as the reserve exists. */
 const whenRoom = (code) => () => {
   if (existsSync(reserve)) throw full(code);
   writeFileSync(file, 'new');

@@ -76,7 +76,7 @@ test('a file that is cut off anywhere gives the state before and a notice, and i
   store.save(withApps('api'));
   const whole = readFileSync(paths.state);
   for (let length = whole.length - 1; length >= 0; length--) {
-    // A cut of the cut: one system call less than writing it anew, a thousand times.
+    // Truncates the truncated file: one system call less than writing it again, a thousand times.
     truncateSync(paths.state, length);
     const { desired, isExact, notices } = store.load();
     expect(desired.apps).toEqual([]);

@@ -42,7 +42,7 @@ async function boot() {
   rig.control.follow(files.sync);
 }
 
-/** What is in each file. */
+/** The contents of each file. */
 const written = () =>
   Object.fromEntries(
     (existsSync(pids) ? readdirSync(pids) : []).map((name) => [name, Number(readFileSync(join(pids, name), 'utf8'))]),

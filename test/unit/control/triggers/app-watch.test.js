@@ -6,7 +6,7 @@ import { settle } from '../../../helpers/fake-keeper.js';
 let clock;
 let calls;
 let watchers;
-/** What each root leads to. */
+/** The identity of each root. */
 let there;
 
 beforeEach(() => {

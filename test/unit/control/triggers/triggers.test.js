@@ -5,7 +5,7 @@ import { makeSpec } from '../make-spec.js';
 const MB = 1024 ** 2;
 const SECOND = 1_000;
 let rig;
-/** What is watched now: an entry for each watcher that is open. */
+/** Open watchers. */
 let watchers;
 /** Bytes by pid. */
 let usage;

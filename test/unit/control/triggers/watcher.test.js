@@ -3,9 +3,9 @@ import { createSharedWatchers } from '../../../../daemon/control/triggers/watche
 import { settle } from '../../../helpers/fake-keeper.js';
 
 let open;
-/** Watchers that were opened. */
+/** Opened watchers. */
 let watchers;
-/** What each member was told. */
+/** Calls to each member. */
 let told;
 
 beforeEach(() => {

@@ -133,7 +133,8 @@ test('an address that is taken is refused, and what was served is served on', as
   });
   expect(await isServed(first)).toBe(true);
   expect(await web.begin({})).toEqual(first);
-  // Another program had it first when this control began: the list says so, and it is tried again.
+  // Another program had the port when this control started. The list reports it, and control tries
+  // again.
   settings.set('web.listen', `127.0.0.1:${port}`);
   await web.sync();
   expect(web.notices()).toEqual([

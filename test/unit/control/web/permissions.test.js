@@ -177,14 +177,14 @@ test('a page follows only so many things, also when it asks for all at once', as
     ),
   );
   expect(client.subscriptions.size).toBe(32);
-  // All of both were there for a moment.
+  // All of them existed for a moment.
   expect(ended).toHaveLength(28);
   const begun = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value.subscription] : []));
   expect(begun.sort()).toEqual([...client.subscriptions.keys()].sort());
   await expect(answer('events', { subscription: 'one more' }, client)).rejects.toMatchObject({
     code: 'ERR_NCLUST_WEB_REFUSED',
   });
-  // One of those that are there begins again.
+  // An existing one begins again.
   await answer('events', { subscription: begun[0] }, client);
   await answer('unsubscribe', { subscription: begun[1] }, client);
   await answer('events', { subscription: 'one more' }, client);

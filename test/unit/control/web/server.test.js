@@ -228,7 +228,8 @@ test('who pings and does not read fills no memory', async () => {
   const ping = Buffer.concat([Buffer.from([0x89, 0x80 | 125, 0, 0, 0, 0]), Buffer.alloc(125, 65)]);
   const many = Buffer.concat(Array.from({ length: 8_000 }, () => ping));
   for (let at = 0; at < 32; at += 1) await new Promise((resolve) => raw.write(many, resolve));
-  // Of 32 MB what the kernel holds has come back by then: a pong for each would wait in memory.
+  // Of 32 MB, the part that the kernel holds has come back: pongs for the rest would wait in
+  // memory.
   let bytes = 0;
   raw.on('data', (chunk) => (bytes += chunk.length)).resume();
   const isClosed = new Promise((resolve) => raw.once('close', resolve));
@@ -257,7 +258,7 @@ test('who is refused and does not close its side keeps no connection, and does n
   raw.on('data', (part) => (text += part));
   await new Promise((resolve) => raw.once('end', resolve));
   expect(text).toContain('403 Forbidden');
-  // It never says that it has nothing more to say.
+  // It never ends its side.
   await within('the end', dashboard.close(), 10_000);
   raw.destroy();
 });

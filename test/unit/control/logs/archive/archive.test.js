@@ -29,7 +29,7 @@ let clock;
 let archive;
 let events;
 let homeMaxTotalBytes;
-/** How often it was asked what may be in the home: once for each plan. */
+/** Number of times that the home's limit was read: once for each plan. */
 let plans;
 /** Compression waits here between two chunks. */
 let gate;
@@ -74,7 +74,7 @@ function open() {
   return archive;
 }
 
-/** What a rotation does: the file becomes a segment, and has times. */
+/** Does what a rotation does: the file becomes a segment with times. */
 function rotate(path, bytes = 10, mtimeS = null) {
   const content = typeof bytes === 'number' ? 'x'.repeat(bytes) : bytes;
   writeFileSync(path, content);
@@ -157,7 +157,7 @@ test('close leaves a segment that is being compressed as it was; the next one co
   const segment = rotate(path(), 300_000);
   await waitFor('the compression', () => readdirSync(logs).some((name) => name.endsWith('.tmp')));
   const closed = archive.close();
-  // In the same turn: the process may end with it.
+  // In the same turn, because the process may exit with it.
   expect(readdirSync(logs).some((name) => name.endsWith('.tmp'))).toBe(false);
   openGate();
   await closed;

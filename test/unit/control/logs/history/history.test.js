@@ -31,14 +31,14 @@ afterEach(() => rig.close());
 const numbered = (from, to) => Array.from({ length: to - from }, (_, at) => `line ${from + at}`);
 const textOf = (lines) => lines.map((line) => `${line}\n`).join('');
 
-/** What `nclust logs --nostream` would show. */
+/** Returns what `nclust logs --nostream` would show. */
 async function shown(query, names = ['a']) {
   const client = rig.reader(names);
   await client.look(query, { follow: false });
   return client.entries.map(({ line }) => line);
 }
 
-/** As many milliseconds later, something is written. */
+/** Writes after a number of milliseconds. */
 function later(ms, name, text) {
   rig.nowMs += ms;
   rig.write(name, text);
@@ -329,7 +329,7 @@ test('a line that two instances write into one file at the same time is not lost
   expect(client.lines('a')).toEqual(['second ends', 'first ends']);
 });
 
-/** What this process has read until now. */
+/** Bytes that this process has read so far. */
 function readBytes() {
   return Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
 }

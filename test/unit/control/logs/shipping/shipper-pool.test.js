@@ -9,14 +9,14 @@ let clock;
 /** @type {ReturnType<typeof createShipperPool>} */
 let shippers;
 /**
- * What links have been told, newest last.
+ * What was written to links, newest last.
  * @type
  *   {{ target: string, lines: string[], taken: () => void, graces: number[], end: () => void }[]}
  */
 let links;
-/** Whether targets take at once what they are told. */
+/** Whether targets accept at once. */
 let isQuick;
-/** What apps ship to, whether they run or not. @type {Record<string, string[]>} */
+/** The targets of apps, whether they run or not. @type {Record<string, string[]>} */
 let wishes;
 
 const place = (/** @type {string} */ instanceId, /** @type {string[]} */ ship, name = 'api') =>

@@ -4,7 +4,7 @@ import { createFakeClock } from '../../../../helpers/fake-clock.js';
 
 /** @import { LinkEvents } from '../../../../../daemon/control/logs/shipping/transports.js' */
 
-/** A shipper with links that do what the test says. */
+/** A shipper whose links the test controls. */
 function rig() {
   const clock = createFakeClock();
   /** @type {(LinkEvents & { written: string[][], isClosed: boolean })[]} */

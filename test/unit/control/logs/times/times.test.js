@@ -25,7 +25,7 @@ const open = () => createTimes(folder, path, { nowMs: () => nowMs });
 const read = () => readTimes(folder, path);
 const size = (bytes) => writeFileSync(path, Buffer.alloc(bytes));
 
-/** Something is written at an offset, so many ms later. */
+/** Notes a write at an offset, after some ms. */
 function note(offset, ms) {
   nowMs += ms;
   times.note(offset, nowMs);
@@ -55,7 +55,7 @@ test('moments are 10 ms apart, so that a flood costs nothing', () => {
 test('times grow coarser the longer a file goes unrotated: 2 MB hold a month of a steady trickle', () => {
   const month = 30 * 24 * 3_600_000;
   let offset = 0;
-  // Every 20 ms until the first limits are behind it, and then every second, which is enough.
+  // Every 20 ms until the first limits are passed, and then every second.
   for (let at = 0; at < 3_000_000; at += 20) note((offset += 30), 20);
   const early = readFileSync(timesFileOf(folder, path)).length;
   for (let at = 3_000_000; at < month; at += 1_000) note((offset += 1_500), 1_000);

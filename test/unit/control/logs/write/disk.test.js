@@ -6,7 +6,7 @@ import { createDisk } from '../../../../../daemon/control/logs/write/disk.js';
 
 let folder;
 let fd;
-/** What each write seems to take. */
+/** The time that each write seems to take. */
 let tookMs;
 let disk;
 

@@ -58,7 +58,7 @@ const create = () =>
     },
   });
 
-/** Contents are told apart by when they were begun. */
+/** Contents are identified by their beginning. */
 function openTimes() {
   const noted = [];
   return {
@@ -71,7 +71,7 @@ function openTimes() {
   };
 }
 
-/** What is told of each part: its text and where it is. */
+/** Collects the text and position of each part. */
 function append(text, told = []) {
   const waits = file.append(Buffer.from(text), (part, at) => told.push([part.toString(), at && at.offset]));
   return { waits, told };
@@ -79,7 +79,7 @@ function append(text, told = []) {
 const segments = () => readSegments(path).map((segment) => readFileSync(segment.path, 'utf8'));
 const active = () => readFileSync(path, 'utf8');
 
-/** A disk whose slow writes end when the test says so. */
+/** A disk whose slow writes end when the test wants. */
 function slowDisk() {
   const writes = [];
   disk = {

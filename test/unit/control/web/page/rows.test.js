@@ -56,7 +56,7 @@ describe('the rows of the table', () => {
       }),
     ]);
     expect(keys({ sample: apps, sort: { field, isReversed: false } })).toEqual(expected);
-    // Equal ones are by name, either way.
+    // Equal rows are sorted by name, in both directions.
     expect(keys({ sample: apps, sort: { field, isReversed: true } }).at(-1)).toBe(expected[0]);
   });
 
