@@ -31,8 +31,6 @@ const LOOK_EVERY_MS = 1_000;
  */
 
 /**
- * What one app says about it; what it leaves out, or null, is as in the home. 0 is no limit, as in
- * the options.
  * @typedef {{ [K in keyof LogLimits]?: LogLimits[K] | null }} GivenLimits  Limits of one app.
  *   Missing or null: the home's. 0: no limit, as in the options.
  */

@@ -21,7 +21,6 @@ const HUNG_MS = 30_000;
  */
 
 /**
- * What one connection got: the status of each answer, and all of the text.
  * @typedef {{ kind: string, statuses: string[], text: string }} Outcome  The status of each answer,
  *   and all of the text.
  */

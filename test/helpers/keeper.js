@@ -24,7 +24,6 @@ import { waitFor } from './wait-for.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * A real keeper whose control is the test: the test is its parent and speaks its protocol.
  * @typedef {Awaited<ReturnType<typeof realKeeper>>} RealKeeper  A real keeper. The test is its
  *   parent and control, and speaks its protocol.
  */

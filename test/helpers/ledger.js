@@ -1,9 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
 /**
- * What can become of a request. `hung`: no answer in time. `truncated`: the answer began and broke
- * off. `wrong`: an answer that is not what the app says. `status`: an answer with a status other
- * than 200.
  * @typedef {'ok' | 'refused' | 'reset' | 'hung' | 'truncated' | 'wrong' | 'status'} Bucket  The
  *   outcome of a request. `hung`: no answer in time. `truncated`: the answer was cut off. `wrong`:
  *   an answer that the app did not send. `status`: an answer with a status other than 200.
@@ -36,10 +33,7 @@ export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 
  * @property {number} lastOkMono
  */
 
-/**
- * Every request is in exactly one bucket.
- * @typedef {Record<Bucket, number> & Totals} Counts  Every request is in exactly one bucket.
- */
+/** @typedef {Record<Bucket, number> & Totals} Counts  Every request is in exactly one bucket. */
 
 /**
  * @typedef {object} Details

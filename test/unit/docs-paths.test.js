@@ -20,7 +20,6 @@ const NAME = /^\w+\(\)$/;
 const CONSTANT = /^(?!(?:NCLUST|NODE)_|NO_COLOR|FORCE_COLOR)[A-Z][A-Z_]{3,}$/;
 
 /**
- * A sentence, a row of a table, or a line of a picture.
  * @typedef {{ where: string, paths: string[], names: string[] }} Place  A sentence, a row of a
  *   table, or a line of a picture.
  */

@@ -27,7 +27,6 @@ import { METHODS } from '../../../lib/shared/wire/protocol.js';
 /** @import { Answer, Client } from './connection.js' */
 
 /**
- * What the methods work with.
  * @typedef {object} ApiContext  Shared by all methods.
  * @property {Control} control
  * @property {Parts} parts

@@ -12,7 +12,6 @@ import { createOverview } from '../status/slot-status.js';
 /** @import { Instance, Registry } from '../state/registry.js' */
 
 /**
- * A slot and the process that serves in it.
  * @typedef {object} TargetProcess  A slot and its serving process.
  * @property {number} id
  * @property {string} name

@@ -14,7 +14,6 @@
  */
 
 /**
- * Messages of an app that the keeper has left out because they were too many or too long.
  * @typedef {{ type: 'process:missed', isFromApp: true, count: number, process: Place, at: number }} AppMissed  Messages
  *   of an app that the keeper dropped because they were too many or too long.
  */
@@ -22,7 +21,6 @@
 /** @typedef {Pick<Label, 'id' | 'name' | 'slot'> & { instanceId: string }} Place */
 
 /**
- * What an app tells of itself: custom actions, metrics and options.
  * @typedef {object} AppMetadata  Custom actions, metrics and options of an app.
  * @property {{ action_name: string, action_type: string, arity: number, opts?: unknown }[]} actions
  * @property {Record<string, unknown>} monitor
@@ -100,7 +98,6 @@ function isDeeper(value, levels) {
 }
 
 /**
- * Whether the keeper passes on what apps say: only while somebody here wants to hear it.
  * @typedef {ReturnType<typeof createAppMessageSubscription>} AppMessageSubscription  Makes the
  *   keeper pass messages of apps on while a client wants them.
  */

@@ -21,7 +21,7 @@ import { findApp, specOf } from '../state/desired.js';
  */
 
 /**
- * What to do with one app.
+ * The step for one app.
  * @typedef {object} ApplyStep
  * @property {PlanItem} item
  * @property {AppSpec | null} spec  The wanted one; its number of instances is a number. Null: the

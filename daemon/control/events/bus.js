@@ -11,7 +11,6 @@ import { SHOWN } from '../status/slot-status.js';
 /** @import { EventLog } from './log.js' */
 
 /**
- * Something that has happened to a process, or that an app has said.
  * @typedef {ProcessEvent | AppMessage | AppMissed} BusEvent  A process event or a message of an
  *   app.
  */
@@ -85,8 +84,8 @@ export function createEventBus(eventLog = NO_CHRONICLE) {
  * @param {LifeEvent} event
  * @param {object} o
  * @param {Seat['begunBy']} o.begunBy
- * @param {boolean} o.isOnProbation  A failure in a guarded rollout is final, whatever the counters
- *   are.
+ * @param {boolean} o.isOnProbation  A failure in a guarded rollout is final, for any values of the
+ *   counters.
  * @returns {Word[]}
  */
 export function wordsOf(before, after, event, { begunBy, isOnProbation }) {

@@ -22,7 +22,6 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * Where a chunk lies; all of it in one file. `atMs`: when it was read; without it: now.
  * @typedef {{ path: string, atMs?: number } & Position} Place  The position of a chunk; all of it
  *   is in one file. `atMs`: when it was read. Missing: now.
  */
@@ -39,7 +38,6 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * One stream of one instance.
  * @typedef {object} Source  One stream of one instance.
  * @property {{ id: number, name: string }} slot
  * @property {LogStream} stream

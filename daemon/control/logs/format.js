@@ -36,7 +36,6 @@ const NO_UTF8 = '\u00ff';
  */
 
 /**
- * Turns a piece into text that has one character a byte.
  * @typedef {(bytes: Buffer, atMs: number, isPart: boolean) => string} Writer  Turns a piece into
  *   text with one character per byte.
  */

@@ -23,8 +23,6 @@ export const LINE_MAX_BYTES = 64 * 1024;
  */
 
 /**
- * `bytes` are valid until it returns. `to` is where the next line begins, from the beginning of the
- * chunk. `part`: of a line that is too long; null for a whole one.
  * @typedef {(bytes: Buffer, to: number, part: Part | null) => void} TakeLine  `bytes` are valid
  *   until it returns. `to`: where the next line begins, counted from the beginning of the chunk.
  *   `part`: of a long line; null for a whole one.
@@ -137,8 +135,6 @@ const LINE_END = Buffer.from('\n');
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Whole lines with their ends; or a part of a line that is too long, which goes on with the next
- * piece.
  * @typedef {{ bytes: Buffer, isPart: boolean }} Piece  Whole lines with their ends; or a part of a
  *   long line, which continues in the next piece.
  */

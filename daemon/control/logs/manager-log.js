@@ -4,7 +4,6 @@ import { segmentName } from './archive/segments.js';
 /** @import { LogLimits } from '../settings.js' */
 
 /**
- * The manager's own log: one JSON line per event, with a stable name.
  * @typedef {(event: string, fields?: object) => void} ManagerLog  Writes to the manager's own log:
  *   one JSON line for each event, with a stable name.
  */

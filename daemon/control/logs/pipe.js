@@ -17,8 +17,6 @@ const TURNS_MAX = 16;
 const DRAIN_MAX_BYTES = 1024 * 1024;
 
 /**
- * Takes a chunk before the next one is read. What it returns is waited for: a disk that is slow
- * makes the writer wait, not our memory grow.
  * @typedef {(chunk: Buffer) => Promise<void> | null} Take  Handles a chunk before the next one is
  *   read. The reader waits for its promise: with a slow disk the writer waits, and our memory does
  *   not grow.

@@ -126,8 +126,6 @@ function together(...all) {
 const NEWLINE = 0x0a;
 
 /**
- * Lets so many bytes a second pass, of whole lines; one that is longer than that is cut. What is
- * beyond is lost, for who prefers that to a full disk.
  * @typedef {object} RateLimit  Passes whole lines up to a number of bytes per second, and cuts a
  *   line that is longer. Lines above the limit are lost, for users who prefer that to a full disk.
  * @property {(chunk: Buffer) => { passed: Buffer, refused: Buffer }} admit

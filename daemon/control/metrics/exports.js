@@ -23,7 +23,6 @@ const RETRY_TICKS = 5;
  */
 
 /**
- * `reason`: why its address could not be had.
  * @typedef {{ key: string, close: () => Promise<void>, reason: string | null, retryIn: number }} Outlet  `reason`:
  *   why it could not listen.
  */

@@ -6,7 +6,6 @@ import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
 /** @import { SlotHistory } from '../state/slot-history.js' */
 
 /**
- * What an agent tells of HTTP: sums since its process began.
  * @typedef {object} HttpReport  The agent's counts of HTTP: sums since its process started.
  * @property {number} requests
  * @property {number} active
@@ -140,7 +139,6 @@ function pairsOf(steps) {
 }
 
 /**
- * CPU that the instances of a slot used that are gone. `from`: of which the keeper may still tell.
  * @typedef {{ from: string[], ms: number }} Spent  CPU of the gone instances of a slot. `from`:
  *   instances that the keeper may report again.
  */

@@ -37,7 +37,6 @@ const NO_GAUGES = {
 };
 
 /**
- * All that counts in a slot: what serves in it, what leaves it, and what is gone.
  * @typedef {{ tracks: Track[], served: Served | null }} Standing  All instances of a slot: serving,
  *   ending and gone ones.
  */

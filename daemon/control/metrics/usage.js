@@ -14,7 +14,6 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 /** @typedef {{ pid: number, isTree: boolean }} Wanted  `isTree`: including descendants. */
 
 /**
- * What belongs to each of these pids; one that is gone is missing.
  * @typedef {(wanted: Wanted[]) => Promise<Map<number, Usage>>} ReadUsage  Measures processes by
  *   pid. A process that has exited is missing.
  */

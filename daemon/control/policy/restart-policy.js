@@ -19,7 +19,7 @@ const BUDGET_WINDOW_MS = 10 * 60_000;
  */
 
 /**
- * What the restart policy remembers about a seat.
+ * The memory that the restart policy has of a seat.
  * @typedef {object} Record
  * @property {number} streak  Unstable exits in a row.
  * @property {number[]} unstableAtMs  Times of the unstable exits within the window.

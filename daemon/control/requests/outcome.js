@@ -25,7 +25,6 @@ import { findSlot, hasProcess, slotHistoryOf, occupiedSlots, seatsOfSlot } from 
  */
 
 /**
- * `failure` when a rollout did not come about.
  * @typedef {{ state: 'pending' }
  *   | { state: 'done' }
  *   | { state: 'failed', notUp: NotUp[], failed?: DesiredApp }} Outcome  `failure`: why a rollout

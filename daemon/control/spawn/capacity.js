@@ -20,7 +20,6 @@ const NAMES_POOL = /v8[-_]pool[-_]size/;
 const MANAGER_TASKS = 2 * TASKS.node;
 
 /**
- * Instances that run at once.
  * @typedef {{ name: string, spec: AppSpec, count: number }} Load  The instances of an app that run
  *   at the same time.
  */

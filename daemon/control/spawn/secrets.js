@@ -5,10 +5,7 @@ import { NoSecret, readSecret } from './secret-source.js';
 /** @import { Clock } from '../host/clock.js' */
 /** @import { DesiredApp, Desired } from '../state/desired.js' */
 
-/**
- * By variable.
- * @typedef {Record<string, string>} Values  By variable.
- */
+/** @typedef {Record<string, string>} Values  By variable. */
 
 /**
  * Keeps the values of secrets only in the memory of this process, as long as their generation.

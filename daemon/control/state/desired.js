@@ -30,7 +30,6 @@
  */
 
 /**
- * The spec of every generation up to this one, and above that of the entry before.
  * @typedef {{ generation: number, spec: AppSpec }} PastSpec  Valid for this generation and the
  *   older ones down to the previous entry.
  */
@@ -76,7 +75,6 @@
  */
 
 /**
- * new: the slot was added meanwhile.
  * @typedef {{ want: 'up' | 'down' | 'new', generation: number }} Former  new: the slot was added
  *   during the rollout.
  */

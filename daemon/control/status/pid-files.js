@@ -23,7 +23,6 @@ const READING = constants.O_RDONLY | constants.O_NONBLOCK;
 const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * A pid file, and the user whose rights it is worked on with. Null: those of this process.
  * @typedef {{ path: string, user: User | null }} PidFile  The user whose rights are used for the
  *   file. Null: those of this process.
  */

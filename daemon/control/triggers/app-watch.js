@@ -24,7 +24,6 @@ const LOOKS_UNTIL_AGAIN = 60;
  */
 
 /**
- * What a path leads to: null when to nothing; another text when it is another folder.
  * @typedef {(path: string) => Promise<string | null>} Identify  Returns the identity of a path.
  *   Null: it does not exist. A different text: it is another folder now.
  */

@@ -22,7 +22,6 @@ import { createWatches } from './watch.js';
 /** @import { OpenWatcher } from './watcher.js' */
 
 /**
- * What the triggers touch the machine with.
  * @typedef {object} TriggerInputs  Access to the machine for the triggers.
  * @property {OpenWatcher} openWatcher
  * @property {Identify} [identify]

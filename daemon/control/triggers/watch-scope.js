@@ -11,7 +11,6 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
  */
 
 /**
- * As picomatch has it.
  * @typedef {{
  *   (glob: string, options?: object): (text: string) => boolean,
  *   scan: (glob: string) => { base: string, isGlob: boolean },

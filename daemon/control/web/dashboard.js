@@ -23,7 +23,6 @@ import { webError, isServedAt, isTooFar, reachableHost, readListen, reasonOf, re
 const PORTS_TRIED = 20;
 
 /**
- * What is asked of it; what is left out stays as it is.
  * @typedef {object} WebOptions  Options that are left out stay as they are.
  * @property {string} [listen]
  * @property {boolean} [mayAct]

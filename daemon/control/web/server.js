@@ -179,10 +179,7 @@ function protection(host) {
   };
 }
 
-/**
- * What a browser is told about a file.
- * @typedef {{ type: string, bytes: Buffer, etag: string }} PageFile  The response for a file.
- */
+/** @typedef {{ type: string, bytes: Buffer, etag: string }} PageFile  The response for a file. */
 
 const PAGE_FOLDER = fileURLToPath(new URL('./page', import.meta.url));
 

@@ -9,8 +9,6 @@ import { openWebSocket } from './websocket.js';
 /** @import { Address } from './target.js' */
 
 /**
- * One client. `one` sends its next request, or the few it sends together, and says what became of
- * each. It never rejects.
  * @typedef {{ one: () => Promise<Outcome | Outcome[]>, close: () => void }} Client  One client.
  *   `one` sends its next request, or the few it sends together, and returns the outcome of each. It
  *   never rejects.

@@ -20,8 +20,6 @@ import { namesIn, namesOf, parseSegmentName, readSizes, sizeOf, UNFINISHED } fro
  */
 
 /**
- * What is on the disk, remembered: a home can hold thousands of files, and a flood rotates ten
- * times a second.
  * @typedef {ReturnType<typeof createStock>} Inventory  What is on the disk, in memory: a home can
  *   hold thousands of files, and a flood rotates ten times a second.
  */

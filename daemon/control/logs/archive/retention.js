@@ -14,7 +14,6 @@ import { compareAge } from './segments.js';
  */
 
 /**
- * `Infinity` is no limit.
  * @typedef {Pick<LogLimits, 'maxFiles' | 'maxAgeMs' | 'maxTotalBytes'>} Limits  `Infinity` is no
  *   limit.
  */

@@ -44,7 +44,6 @@ const DECOMPRESSORS = {
  */
 
 /**
- * When a line was written. `sortMs`: the last change of its file if the time is not known.
  * @typedef {{ atMs: number | null, sortMs: number }} WrittenAt  When a line was written. `sortMs`:
  *   the last change of its file if the time is not known.
  */

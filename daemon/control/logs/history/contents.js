@@ -29,13 +29,9 @@ import { readStartedAt, timesFileOf } from '../times/format.js';
  * @property {(path: string) => User | null} userOf  The owner of a file.
  */
 
-/**
- * Where a line of a log file begins or ends.
- * @typedef {{ path: string } & Position} Mark  Where a line of a log file begins or ends.
- */
+/** @typedef {{ path: string } & Position} Mark  Where a line of a log file begins or ends. */
 
 /**
- * How far a client has read, by path: it has not seen the lines behind these positions.
  * @typedef {Record<string, Position>} Cursor  The position up to which a client has read, by path.
  */
 

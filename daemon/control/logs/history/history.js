@@ -102,8 +102,6 @@ const PAGE_BYTES = 256 * 1024;
 const ENTRY_BYTES = 120;
 
 /**
- * The contents of a notification. `missed`: lines that were left out before these; `missedOf` and
- * `gapOf`: by app.
  * @typedef {object} Page  The contents of a notification. `missed`: number of lines dropped before
  *   these; `missedOf` and `gapOf`: by app.
  * @property {LogEntry[]} entries

@@ -13,7 +13,6 @@ const WINDOW_BYTES = 2 * LINE_MAX_BYTES;
 const NEWLINE = 0x0a;
 
 /**
- * Where a line begins, and when it was written.
  * @typedef {{ at: Position, sortMs: number }} Start  Where a line begins, and when it was written.
  */
 
@@ -28,7 +27,6 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * Whether a line is wanted. Null: no, and no line before it is.
  * @typedef {(bytes: Buffer, sortMs: number, isFirstPart?: boolean) => boolean | null} Judge  Whether
  *   a line is wanted. Null: neither this line nor an earlier one.
  */

@@ -11,7 +11,6 @@ import { UNKNOWN } from './contents.js';
 /** @import { WrittenAt } from './content-reader.js' */
 
 /**
- * `part`: null for a whole line. `to`: where the next line begins.
  * @typedef {{ line: string, part: Part | null, to: Position } & WrittenAt} ReadLine  `part`: null
  *   for a whole line. `to`: where the next line begins.
  */
@@ -30,7 +29,7 @@ export class LineQueue {
   #takenTo;
   /** Where the unfinished line begins. @type {Position} */
   #heldFrom;
-  /** When the unfinished line was begun. @type {WrittenAt} */
+  /** When the unfinished line was started. @type {WrittenAt} */
   #heldWrittenAt = { atMs: null, sortMs: 0 };
   /** Where the bytes end that were appended last. @type {Position} */
   #appendedTo;

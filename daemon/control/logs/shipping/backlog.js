@@ -1,7 +1,6 @@
 /** @import { LogStream } from '../../../../lib/shared/wire/protocol.js' */
 
 /**
- * A line on its way.
  * @typedef {{ line: string, stream: LogStream, atMs: number, id: number }} ShippedLine  A line on
  *   its way. `id`: of the slot.
  */

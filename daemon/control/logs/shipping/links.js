@@ -13,10 +13,7 @@ import { createProcessLink, createStreamLink, createUdpLink } from './transports
  */
 const DATAGRAMS_ONLY = 'EPROTOTYPE';
 
-/**
- * Connects to a target.
- * @typedef {(parts: LinkParts) => Link} Connect  Connects to a target.
- */
+/** @typedef {(parts: LinkParts) => Link} Connect  Connects to a target. */
 
 /**
  * @param {ShipTarget} target

@@ -21,7 +21,6 @@ import { PARTING_MS } from './transports.js';
 const DRAIN_MS = 30_000;
 
 /**
- * `user`: that of the instance that wrote last. `cancelEnd`: an instance writes there again.
  * @typedef {object} Lease  `user`: of the instance that wrote last. `cancelEnd`: called when an
  *   instance writes there again.
  * @property {User | null} user

@@ -9,7 +9,6 @@ const HOSTNAME_MAX = 255;
 const APP_NAME_MAX = 48;
 
 /**
- * Makes a message of RFC 5424 of a line.
  * @typedef {(line: ShippedLine) => string} SyslogMessage  Turns a line into a message of RFC 5424.
  */
 

@@ -16,7 +16,6 @@ const NEWLINE = 0x0a;
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * From this offset on, until that of the next, was written at that moment.
  * @typedef {{ atMs: number, offset: number }} Moment  The bytes from this offset to the next one
  *   were written at that moment.
  */

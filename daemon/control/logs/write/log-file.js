@@ -34,7 +34,6 @@ const LINE_END = Buffer.from('\n');
  */
 
 /**
- * Where a part of a chunk has come to lie. Null: nowhere, it is lost.
  * @typedef {(part: Buffer, at: Position | null) => void} OnWritten  Called with the position of
  *   each part of a chunk. Null: the part is lost.
  */

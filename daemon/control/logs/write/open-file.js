@@ -21,7 +21,6 @@ const NEWLINE = 0x0a;
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 /**
- * `startedAtMs` tells contents of one path apart.
  * @typedef {{ startedAtMs: number, offset: number }} Position  `startedAtMs` identifies the content
  *   of a path.
  */

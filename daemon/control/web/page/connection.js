@@ -1,6 +1,4 @@
 /**
- * How the page stands with the manager. `refused`: the token is wrong, and trying again does not
- * help.
  * @typedef {'connecting' | 'live' | 'lost' | 'refused'} Phase  State of the connection. `refused`:
  *   the token is wrong, so the page does not try again.
  */

@@ -8,7 +8,6 @@ import { changed } from './expected.js';
 /** @import { Sandbox } from '../../../helpers/sandbox.js' */
 
 /**
- * What an app tells of itself.
  * @typedef {object} Facts  What an app reports about itself.
  * @property {string[]} argv
  * @property {string[]} execArgv
