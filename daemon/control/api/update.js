@@ -43,7 +43,7 @@ export const updating = {
    * and the client asks the next one. That control has nothing to replace, so it waits until every
    * app that was up is up again.
    *
-   *     control only:  use-installation -> control ends -> the keeper starts control from the new root
+   *     control only:  use-installation -> control ends -> the keeper starts the new control
    *     keeper too:    abdicate -> the keeper ends -> control starts one from the new root, gives
    *                    it the sockets, introduces the orphans -> control ends
    * @type {MethodBody}

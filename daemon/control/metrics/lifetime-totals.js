@@ -17,7 +17,7 @@ import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
  */
 
 /**
- * What the gone instances of a slot served. It is stored in the note about the slot, so that sums
+ * Responses of the gone instances of a slot, stored in the note about the slot, so that sums
  * outlive instances and control.
  * @typedef {object} Served
  * @property {string[]} from  Instances that are included and that the keeper may report again.

@@ -23,7 +23,7 @@ const BASICS = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ'];
  * of the secret.
  */
 export class NoSecret extends Error {
-  /** What to do, if that is known. @type {string | null} */
+  /** The remedy, if it is known. @type {string | null} */
   hint = null;
 }
 

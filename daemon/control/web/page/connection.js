@@ -195,7 +195,7 @@ export function createConnection({ open, token, onPhase, clock }) {
     if (phase === 'live') start(name, one);
     return () => {
       if (!follows.delete(name) || phase !== 'live') return;
-      request('unsubscribe', { subscription: name }).catch(() => {}); // If the connection is lost, the subscription ends with it.
+      request('unsubscribe', { subscription: name }).catch(() => {}); // A lost connection ends it anyway.
     };
   }
 
