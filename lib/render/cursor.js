@@ -1,4 +1,4 @@
-// Escape codes that move the cursor or clear the screen. Colours are chalk's: see paint.js.
+// Escape codes that move the cursor or clear the screen. Colours: see paint.js.
 
 export const HOME = '\u001b[H';
 export const CLEAR_SCREEN = '\u001b[2J';
@@ -7,7 +7,7 @@ export const CLEAR_BELOW = '\u001b[J';
 
 /**
  * @param {number} lines
- * @returns {string}  To the beginning of a line above.
+ * @returns {string}  Moves the cursor up, to the beginning of the line.
  */
 export function up(lines) {
   return lines === 0 ? '' : `\r\u001b[${lines}A`;

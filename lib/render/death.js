@@ -19,11 +19,11 @@ const WORDS = {
 };
 
 /**
- * One line about one death: "exited with code 1 after 0.4s: it ended by itself".
+ * Describes a death in one line: "exited with code 1 after 0.4s: it ended by itself".
  * @param {Death} death
  */
 export function describeDeath(death) {
-  // "Replaced by a reload" says by itself which command it was.
+  // "replaced by a reload" already names the command.
   const by =
     death.by && death.by !== death.cause
       ? death.cause === 'boot-timeout'

@@ -8,7 +8,7 @@ import { toOneLine } from './text.js';
 /** @import { Cell } from './table.js' */
 
 /**
- * What becomes of the output. What is not set is not told, because then the defaults count.
+ * Rows about the output of a slot. Settings that keep their default have no row.
  * @param {SlotStatus} slot
  * @returns {[string, string][]}
  */
@@ -78,7 +78,7 @@ function limit(title, value, format) {
 }
 
 /**
- * Of a manager that has not told.
+ * A stand-in for an earlier version of the manager, which does not report the shipping.
  * @param {string} target
  * @returns {Shipped}
  */
@@ -105,7 +105,7 @@ function row(title, text) {
 }
 
 /**
- * What may replace a process besides commands. Rows only for what is set.
+ * Rows about everything except commands that may replace a process: watch, cron, memory limit.
  * @param {SlotStatus} slot  With detail.
  * @param {number} nowMs
  */
@@ -157,7 +157,7 @@ function cronText(pattern, nextRunMs, nowMs) {
  */
 function memoryText(limitBytes, memory) {
   const now = memory ? `, now ${formatBytes(memory.bytes)} with its children` : '';
-  // One or two may be a slow beginning.
+  // One or two misses may come from a slow start.
   const hint =
     memory && memory.misses > 2 ? `; above it from the start, ${memory.misses} times in a row: set it higher` : '';
   return `${formatBytes(limitBytes)}${now}${hint}`;

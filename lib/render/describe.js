@@ -17,11 +17,10 @@ import { formatAgo, clockTime, formatCoarse } from './time.js';
 /** @import { Cell } from './table.js' */
 
 /**
- * @param {object} data  With detail; by id, what of the environment to show, and the last lines of
- *   stderr.
- * @param {SlotStatus[]} data.slots
- * @param {Record<number, Difference[]>} [data.differences]
- * @param {Record<number, LogEntry[]>} [data.errors]
+ * @param {object} data
+ * @param {SlotStatus[]} data.slots  With detail.
+ * @param {Record<number, Difference[]>} [data.differences]  Of the environment, by slot id.
+ * @param {Record<number, LogEntry[]>} [data.errors]  The last lines of stderr, by slot id.
  * @param {View} view
  */
 export function renderDescribe({ slots, differences = {}, errors = {} }, view) {
@@ -60,7 +59,7 @@ function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
   return `${parts.join('\n')}\n`;
 }
 
-/** The family of a Unix socket. Its address is a path, and its port 0. */
+/** The family of a Unix socket. Its address is a path and its port is 0. */
 const UNIX_SOCKET = 'pipe';
 
 /**
@@ -135,7 +134,7 @@ function policyRows({ spec }) {
 }
 
 /**
- * What the app tells of itself.
+ * Custom metrics and actions that the app has sent.
  * @param {SlotStatus} slot
  * @param {Pick<View, 'paint' | 'columns'>} view
  */
@@ -155,7 +154,7 @@ function toldLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { pa
   ];
 }
 
-/** @param {unknown} metric  "{value, unit}", or whatever the app has sent. */
+/** @param {unknown} metric  From the app: {value, unit}, or any other value. */
 function metricText(metric) {
   const { value, unit } = /** @type {{ value?: unknown, unit?: unknown }} */ (Object(metric));
   const shown = value === undefined ? metric : value;
@@ -189,11 +188,11 @@ function lastLines(lines, paint) {
   return [paint('bold', 'Its last error lines'), ...lines.map((line) => paint('red', `  ${toOneLine(line)}`))];
 }
 
-/** Restarts by themselves, so lately, are what somebody who looks wants to know first. */
+/** Unplanned exits this recent are counted in the summary. */
 const LATELY_MS = 60 * 60_000;
 
 /**
- * The beginning of a report: what it is, how it runs, why it last died, and what it waits for.
+ * The first lines of a description: status, program, last death, and what the slot waits for.
  * @param {SlotStatus} slot
  * @param {Pick<View, 'nowMs' | 'paint'>} view
  */
@@ -252,8 +251,7 @@ function oftenLately({ deaths = [] }, nowMs) {
 }
 
 /**
- * The end of what a process has written to stderr since it last died: what came before is told with
- * the death.
+ * Shows the last lines of stderr since the last death. Earlier lines are shown with the death.
  * @param {LogEntry[]} entries  Oldest first.
  * @param {Death | null} death
  * @param {Pick<View, 'nowMs' | 'paint'>} view

@@ -12,7 +12,7 @@ const STYLES = { added: 'green', removed: 'red', changed: 'yellow' };
 /**
  * @param {{ env: Record<string, string>, differences?: Difference[] }} data
  * @param {View} view
- * @returns {string}  "KEY: value", as PM2 prints it; or the differences, a line for each.
+ * @returns {string}  "KEY: value" lines, as PM2 prints them. With `differences` only those.
  */
 export function renderEnv({ env, differences }, view) {
   if (differences) return renderDifferences(differences, view);
@@ -36,10 +36,9 @@ function renderDifferences(differences, { paint }) {
 }
 
 /**
- * Below the other things about an instance.
+ * Returns the last section of a description.
  * @param {Difference[]} differences
  * @param {Paint} paint
- * @returns {string[]}  Lines; none where nothing differs.
  */
 export function environmentLines(differences, paint) {
   if (differences.length === 0) return [];

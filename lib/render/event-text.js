@@ -7,7 +7,7 @@ import { formatDuration } from '../shared/units.js';
 const MINUTES_OF_CRASHES = '10m';
 
 /**
- * What each type says, in words that follow the name of its process or app.
+ * The words of each event type, to put after the name of the process or app.
  * @type {Record<string, (event: LoggedEvent) => string>}
  */
 const WORDS = {
@@ -59,7 +59,7 @@ const WORDS = {
   lost: ({ count: number, reason }) => `${count(number, 'event')} could not be written (${reason})`,
 };
 
-/** What can be in the log of events: the table of docs/events.md, which a test compares. */
+/** All types in the event log. A test compares them with the table of docs/events.md. */
 export const EVENT_TYPES = Object.keys(WORDS);
 
 /** @type {Record<string, Style>} */
@@ -78,11 +78,11 @@ const STYLES = {
 };
 
 /**
- * One event in words, without its time and without the name of its app.
+ * Describes an event, without its time and without the name of its app.
  * @param {LoggedEvent} event
  */
 export function eventWords(event) {
-  // Of a later version, perhaps.
+  // A later version of nclust may have logged a type that is unknown here.
   return Object.hasOwn(WORDS, event.type) ? WORDS[event.type](event) : event.type;
 }
 
@@ -94,7 +94,7 @@ export function eventStyle(event) {
 }
 
 /**
- * Whether somebody, or a rollout, wanted it to end.
+ * Whether a user or a rollout requested the exit.
  * @param {Record<string, any>} death
  */
 export function isAsked({ cause }) {
@@ -102,7 +102,7 @@ export function isAsked({ cause }) {
 }
 
 /**
- * How a process ended: "exit code 1", "signal SIGKILL", "out of memory (the kernel)".
+ * Describes how a process exited: "exit code 1", "signal SIGKILL", "out of memory (the kernel)".
  * @param {LoggedEvent} event
  */
 export function describeEnd({ cause, by, code, signal, listenFailure }) {
@@ -120,7 +120,7 @@ export function describeEnd({ cause, by, code, signal, listenFailure }) {
 
 /**
  * @param {LoggedEvent} event
- * @returns {string}  `, "Error: ..."`, or nothing.
+ * @returns {string}  `, "Error: ..."`. Empty if the event has no last line.
  */
 export function quoteName({ words }) {
   return words ? `, "${words}"` : '';
@@ -140,7 +140,7 @@ function deathWords(event) {
 /** @param {string | null | undefined} by */
 function byWhom(by) {
   if (!by) return '';
-  // A command, or a trigger with its reason.
+  // With a space it is a trigger and its reason, else a command.
   return by.includes(' ') ? ` (${by})` : ` (nclust ${by})`;
 }
 

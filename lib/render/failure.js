@@ -5,8 +5,7 @@ import { escapeControls, jsonLine, toOneLine } from './text.js';
 /** @import { Paint } from './paint.js' */
 
 /**
- * What a person reads on stderr: what happened, for which instance and why, its last lines, what to
- * do next.
+ * The text for stderr: what happened, to which instance and why, its last lines, the next step.
  * @param {NclustError} error
  * @param {Paint} paint
  */
@@ -29,10 +28,7 @@ export function renderFailure(error, paint) {
   return `${parts.join('\n')}\n`;
 }
 
-/**
- * The same for programs, on one line.
- * @param {NclustError} error
- */
+/** @param {NclustError} error */
 export function failureJson({ code, message, hint, data, exitStatus }) {
   return `${jsonLine({ error: { code, message, hint, data, exitStatus } })}\n`;
 }

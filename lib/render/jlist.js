@@ -7,7 +7,7 @@ import { escapeControls, jsonLine } from './text.js';
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
- * PM2's shape of a process: what scripts that parse `pm2 jlist` read.
+ * PM2's shape of a process, for scripts that parse `pm2 jlist`.
  * @typedef {object} Pm2Process
  * @property {number} pid
  * @property {string} name
@@ -30,16 +30,13 @@ export function toPm2(slot) {
   };
 }
 
-/**
- * @param {{ slots: SlotStatus[] }} data
- * @returns {string}  JSON on one line.
- */
+/** @param {{ slots: SlotStatus[] }} data */
 export function renderJlist({ slots }) {
   return `${jsonLine(slots.map(toPm2))}\n`;
 }
 
 /**
- * The attributes lie next to the variables of the app, as in PM2; where a name is both, the
+ * Mixes the attributes with the variables of the app, as PM2 does. If both have a name, the
  * attribute wins.
  * @param {SlotStatus} slot
  */
@@ -60,9 +57,9 @@ function pm2Env(slot) {
 }
 
 /**
- * A number or true in a config file is one in PM2's list, and a text for the app.
+ * PM2 lists a number or boolean from a config file with its type. The app gets a string.
  * @param {Record<string, string>} env
- * @param {string[]} unquoted  Names of such variables.
+ * @param {string[]} unquoted  Variables that are not a string in the config file.
  * @returns {Record<string, string | number | boolean>}
  */
 function withNumbers(env, unquoted) {
@@ -70,10 +67,7 @@ function withNumbers(env, unquoted) {
   return { ...env, ...Object.fromEntries(given.map((name) => [name, unquote(env[name])])) };
 }
 
-/**
- * A secret, or a variable that nclust sets, may have taken the place of a number.
- * @param {string} text
- */
+/** @param {string} text  Not always a number or boolean: a secret may have replaced it, or a variable of nclust. */
 function unquote(text) {
   if (text === 'true' || text === 'false') return text === 'true';
   return String(Number(text)) === text ? Number(text) : text;
@@ -104,8 +98,8 @@ function paths(slot) {
     pm_err_log_path: slot.errorFile || '/dev/null',
     ...(slot.logFile ? { pm_log_path: slot.logFile } : {}),
     ...(slot.pidFile ? { pm_pid_path: slot.pidFile } : {}),
-    // As it was given; for what it has found PM2 says "node", "bash" or "python3", and scripts
-    // compare with that word.
+    // As given. PM2 prints "node", "bash" or "python3" for an interpreter that it has found, and
+    // scripts compare with that word.
     exec_interpreter: slot.spec?.interpreterGiven ?? (slot.spec?.kind === 'node' ? 'node' : basename(slot.interpreter)),
     exec_mode: `${slot.mode}_mode`,
     node_args: slot.interpreterArgs,
@@ -130,7 +124,7 @@ function state(slot) {
 
 /** @param {SlotStatus} slot */
 function settings({ spec: given, watching, autorestart }) {
-  // A manager of an earlier version does not say all of it.
+  // An earlier version of the manager does not send all fields.
   const spec = given && completeSpec(given);
   return {
     autostart: spec?.autostart ?? true,
@@ -140,7 +134,7 @@ function settings({ spec: given, watching, autorestart }) {
     ...MEANINGLESS,
     ...(spec && {
       merge_logs: spec.mergeLogs ?? (spec.mode === 'fork' && !spec.instancesGiven),
-      // As in PM2, what was not asked for is not there.
+      // PM2 omits these attributes if the user did not set them.
       ...(spec.logDateFormat ? { log_date_format: spec.logDateFormat } : {}),
       ...(spec.logType === 'json' ? { log_type: spec.logType } : {}),
       ...(spec.disableLogs ? { disable_logs: true } : {}),
@@ -166,20 +160,17 @@ function settings({ spec: given, watching, autorestart }) {
   };
 }
 
-/** What PM2 lists of every process, and nothing here goes by. */
+/** Attributes that PM2 lists for each process, and that have no effect in nclust. */
 const MEANINGLESS = { pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100 };
 
-/**
- * As it was given: "." is what true stands for.
- * @param {AppSpec} spec
- */
+/** @param {AppSpec} spec  Its watch is ["."] if the user gave true. */
 function watchSetting({ watch, watchOff }) {
   if (watch.length === 0 || watchOff) return false;
   return watch.length === 1 && watch[0] === '.' ? true : watch;
 }
 
 /**
- * The same as jlist for the eye, as PM2 prints it: not JSON.
+ * Prints the data of jlist for a reader. As in PM2, the text is not JSON.
  * @param {{ slots: SlotStatus[] }} data
  */
 export function renderPrettylist({ slots }) {

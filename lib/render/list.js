@@ -12,19 +12,18 @@ import { toOneLine } from './text.js';
 
 /**
  * @typedef {import('./slots.js').View & { options: Record<string, unknown>, isTerminal?: boolean }}
- *   View  With the options of the command.
+ *   View  `options`: of the command.
  */
 
 /**
- * What the list command prints.
- * @param {{ slots: SlotStatus[], nowMs?: number }} data  `nowMs`: when it was looked at, where that
- *   is later than the command.
+ * Renders the output of the list command.
+ * @param {{ slots: SlotStatus[], nowMs?: number }} data  `nowMs`: the time of the data. Default:
+ *   that of the view.
  * @param {View} view
  */
 export function renderList({ slots, nowMs }, view) {
   const text = renderOnce(slots, nowMs === undefined ? view : { ...view, nowMs });
-  // In place of the list before: from the upper left, each line to its end, and nothing of what was
-  // below.
+  // Overwrites the list that is on the screen, and clears the rest of each line and of the screen.
   return view.options.watch && view.isTerminal
     ? `${HOME}${text.replaceAll('\n', `${CLEAR_TO_END_OF_LINE}\n`)}${CLEAR_BELOW}`
     : text;
@@ -43,13 +42,13 @@ function renderOnce(slots, view) {
 }
 
 /**
- * Below the table: what the word in it does not say.
+ * Lines below the table, about slots that do not listen. The table shows only their status.
  * @param {BriefStatus[]} slots
  * @param {Pick<View, 'paint'>} view
  */
 function silentLines(slots, { paint }) {
   const lines = slots.flatMap(({ name, listenFailure }) =>
-    // A manager of an earlier version does not say it.
+    // An earlier version of the manager does not report it.
     listenFailure ? [`${toOneLine(name)} ${toOneLine(describeListenFailure(listenFailure))}.`] : [],
   );
   return [...new Set(lines)].map((line) => `${paint('yellow', line)}\n`).join('');
@@ -94,10 +93,9 @@ export const SORT_FIELDS = {
 
 /**
  * @param {SlotStatus[]} slots
- * @param {string} order  "field", "field:asc" or "field:desc", checked before. Equal ones are
- *   ordered by id.
+ * @param {string} order  Valid: "field", "field:asc" or "field:desc". Equal slots are ordered by
+ *   id.
  * @param {number} nowMs
- * @returns {SlotStatus[]}  A new list.
  */
 function sortSlots(slots, order, nowMs) {
   const [field, direction] = order.split(':');
@@ -121,8 +119,8 @@ function compare(a, b) {
 const WORST_FIRST = ['errored', 'waiting restart', 'stopping', 'launching', 'stopped', 'online'];
 
 /**
- * A row for each app, and below it one for each of its workers. An app with one has one row.
- * @param {BriefStatus[]} slots  In their order: an app comes where its first worker does.
+ * Makes a row for each app, and below it one for each worker. An app with one worker has one row.
+ * @param {BriefStatus[]} slots  An app takes the position of its first worker.
  * @param {number} nowMs
  * @returns {Row[]}
  */

@@ -10,10 +10,10 @@ import { jsonLine, toOneLine, padEnd, textWidth } from './text.js';
 /** @import { Paint } from './paint.js' */
 
 /**
- * Lines as people read them: "0|api      | text"; on a terminal with the records of loggers made
- * readable. With `raw` the bare line; with `json` and `format` PM2's records.
- * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Remembers how wide its column
- *   has become.
+ * Renders lines as "0|api      | text", and on a terminal log records in a readable form. With the
+ * option `raw` the bare lines, with `json` or `format` the records of PM2.
+ * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Remembers the width of its
+ *   label column.
  */
 export function createLogRenderer() {
   /** @type {((entry: LogEntry) => string) | null} */
@@ -59,31 +59,28 @@ function labelled({ paint, isTerminal = false, options: { timestamp, highlight, 
   };
 }
 
-/** The colours of an app are its own: they end with its line whatever is chosen for ours. */
+/** Resets the colours of an app at the end of its line, even if nclust prints no colours. */
 const paintAlways = createPaint(1);
 
 /**
- * @param {string} line  As an app wrote it.
- * @returns {string}  For a terminal: it can do no more than be coloured, and leaves no colour
- *   behind.
+ * Makes a line of an app safe for a terminal. It keeps its colours, and they end with the line.
+ * @param {string} line
  */
 export function createTerminalWriter(line) {
   const text = withoutControls(line);
   return hasColours(text) ? paintAlways('reset', text) : text;
 }
 
-/**
- * As wide as PM2's column; it grows with the names that come, up to a width that leaves room for
- * the line.
- */
+/** The width of the label column in PM2. It grows with the names. */
 const WIDTH_MIN = 10;
+/** Leaves room for the line. */
 const WIDTH_MAX = 30;
 
-/** Not red, which is for errors. */
+/** Without red, which is for errors. */
 const COLOURS = /** @type {const} */ (['cyan', 'green', 'yellow', 'magenta', 'blue']);
 
 /**
- * Labels one below the other: "0|api      | ", an app always in the same colour.
+ * Makes aligned labels: "0|api      | ". An app always has the same colour.
  * @param {Paint} paint
  * @returns {(entry: LogEntry) => string}
  */
@@ -104,11 +101,11 @@ export function colourOf(name) {
   return COLOURS[hash % COLOURS.length];
 }
 
-/** PM2's: with the offset, as a program may read it elsewhere. */
+/** The format of PM2. It has the UTC offset, because a program in another time zone may read it. */
 const FORMAT_TIMESTAMP = 'YYYY-MM-DD-HH:mm:ssZZ';
 
 /**
- * PM2's record, on one line.
+ * Returns a record of PM2 on one line.
  * @param {LogEntry} entry
  */
 export function jsonRecord({ id, name, stream, line, atMs }) {
@@ -122,7 +119,7 @@ export function jsonRecord({ id, name, stream, line, atMs }) {
 }
 
 /**
- * PM2's --format: keys and values, the message last and as it is.
+ * Returns a line of PM2's --format: keys and values. The message is last and not quoted.
  * @param {LogEntry} entry
  * @param {string} [format]  Of the time.
  */

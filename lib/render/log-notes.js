@@ -1,13 +1,12 @@
 import { toOneLine } from './text.js';
 
-// What `nclust logs` says to the person, beside the lines.
+// The notices that `nclust logs` prints beside the lines.
 
 /** @typedef {{ name: string }} Named */
 
-/** More names than that are not told. */
 const NAMED_MAX = 5;
 
-/** More apps than somebody reads at once. */
+/** Above this number of apps, a notice shows how to select one. */
 const MANY = 20;
 
 export const WAITING =
@@ -17,7 +16,7 @@ export const FOLLOWED_TO_THE_END = 'The manager has ended.';
 
 /**
  * @param {number} lines
- * @param {Record<string, number>} [of]  By app, where the manager tells.
+ * @param {Record<string, number>} [of]  Lines of each app, if the manager reports them.
  */
 export function sayMissed(lines, of = {}) {
   const apps = Object.entries(of).sort(([, a], [, b]) => b - a);
@@ -29,7 +28,7 @@ export function sayMissed(lines, of = {}) {
   );
 }
 
-/** @param {string[]} [names]  Of apps, where the manager tells. */
+/** @param {string[]} [names]  Of apps, if the manager reports them. */
 export function sayGap(names = []) {
   const whose = names.length === 0 ? '' : ` of ${some(names.map(quoted))}`;
   return `Some lines${whose} that were written meanwhile are in no file any more and cannot be shown.`;
@@ -48,9 +47,9 @@ function some(items) {
 }
 
 /**
- * @param {Named[]} slots  Whose lines were asked for.
- * @param {{ follow: boolean, isChosen: boolean }} o  isChosen: the person named them.
- * @returns {string | null}  Null when there is nothing to say before the first line.
+ * Returns the notice before the first line.
+ * @param {Named[]} slots
+ * @param {{ follow: boolean, isChosen: boolean }} o  isChosen: the user named the slots.
  */
 export function sayBefore(slots, { follow, isChosen }) {
   if (slots.length === 0)
@@ -64,7 +63,7 @@ export function sayBefore(slots, { follow, isChosen }) {
 }
 
 /**
- * When what is kept holds no line.
+ * Returns the notice for logs that contain no line.
  * @param {Named[]} slots
  * @param {{ follow: boolean, isFiltered: boolean }} o
  */

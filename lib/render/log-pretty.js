@@ -8,15 +8,12 @@ import { formatTime } from './log-time.js';
 const VALUE_MAX_CHARS = 80;
 const FIELDS_MAX = 12;
 
-/**
- * Of a number of seconds no more than this can be meant, and of milliseconds no less: the year 5138
- * and 1973.
- */
+/** A smaller number is a time in seconds (up to the year 5138), others are in ms (from 1973). */
 const SECONDS_MAX = 1e11;
 
 const TIME_KEYS = ['time', 'timestamp', '@timestamp', 'ts'];
 
-/** Shown in another form, or the same in every line of an app. */
+/** These fields are shown in another form, or have the same value in each line of an app. */
 const HIDDEN = new Set([
   ...TIME_KEYS,
   'level',
@@ -42,11 +39,11 @@ const LEVEL_STYLES = {
 };
 
 /**
- * A record of pino, bunyan, winston or their like as people read it: time, level, message, the
- * other fields short; below it the stack of an error.
+ * Renders a record of pino, bunyan, winston or a similar logger: time, level, message and the other
+ * fields, which are cut. The stack of an error follows.
  * @param {LogEntry} entry
- * @param {{ paint: Paint, hasTime: boolean }} o  hasTime: the line has one in front of it already.
- * @returns {string[] | null}  Its lines. Null when the line is no such record.
+ * @param {{ paint: Paint, hasTime: boolean }} o  hasTime: the caller prints a time before the line.
+ * @returns {string[] | null}  Lines. Null: the line is not a log record.
  */
 export function prettyRecord({ line, name, atMs }, { paint, hasTime }) {
   const record = recordOf(line);
@@ -86,7 +83,7 @@ function shownTime(ms) {
 
 /**
  * @param {Record<string, unknown>} record
- * @param {string} appName  Stands before the line.
+ * @param {string} appName  The line begins with it, so a field with the same name is not shown.
  */
 function fieldsOf(record, appName) {
   const shown = Object.entries(record).filter(

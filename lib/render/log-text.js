@@ -6,21 +6,18 @@ const SEQUENCES = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[
 const CHARACTERS = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 /**
- * Colours, then everything else that makes a terminal do something: other escape sequences, control
- * characters but for the tab, and those that turn the direction of the text.
+ * The first group matches colours. The rest matches everything else that controls a terminal: other
+ * escape sequences, control characters except tabs, and characters that change the text direction.
  */
 const CONTROLS = new RegExp(`${COLOURS.source}|${SEQUENCES.source}|${CHARACTERS.source}`, 'g');
 
 const EVERY_COLOUR = new RegExp(COLOURS, 'g');
 
-/**
- * A pattern of the user's is tried again and again along a line; on a longer one that could take
- * seconds.
- */
+/** On a longer line the pattern of a user could take seconds. */
 const MARKED_MAX_CHARS = 1_000;
 
 /**
- * Takes from a line of an app every control character and escape sequence but its colours.
+ * Removes all control characters and escape sequences except colours from a line of an app.
  * @param {string} line
  */
 export function withoutControls(line) {
@@ -29,8 +26,8 @@ export function withoutControls(line) {
 }
 
 /**
+ * The same as withoutControls(), and removes colours too.
  * @param {string} line
- * @returns {string}  Without its colours, too.
  */
 export function plainText(line) {
   return withoutControls(line).replace(EVERY_COLOUR, '');
@@ -44,7 +41,7 @@ export function hasColours(text) {
 /**
  * @param {{ highlight?: string | true, grep?: string }} options
  * @param {(text: string) => Grep} readGrep
- * @returns {RegExp | null}  What to mark: the given text, or what --grep has found.
+ * @returns {RegExp | null}  Matches the text to mark: the given text, or the matches of --grep.
  */
 export function markerOf({ highlight, grep }, readGrep) {
   if (typeof highlight === 'string' && highlight !== '')
@@ -58,7 +55,7 @@ export function markerOf({ highlight, grep }, readGrep) {
  * @param {string} line
  * @param {RegExp} marker  Global.
  * @param {Paint} paint
- * @returns {string}  With every place marked; colours in the line are not looked into.
+ * @returns {string}  With all matches marked, except those inside a colour sequence.
  */
 export function mark(line, marker, paint) {
   if (line.length > MARKED_MAX_CHARS) return line;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** PM2's. */
+/** The default of PM2. */
 export const TIMESTAMP_FORMAT = 'YYYY-MM-DD-HH:mm:ss';
 
 /** @type {typeof import('dayjs') | null} */
@@ -8,12 +8,12 @@ let dayjs = null;
 
 /**
  * @param {number | null} atMs  Null: not known.
- * @param {string} format  In dayjs' signs.
+ * @param {string} format  Of dayjs.
  * @returns {string}  Local time.
  */
 export function formatTime(atMs, format) {
   if (atMs === null) return '-';
-  // Read here, because most commands print no time.
+  // Loaded here, because most commands print no time.
   dayjs ??= /** @type {typeof import('dayjs')} */ (createRequire(import.meta.url)('dayjs'));
   return dayjs(atMs).format(format);
 }

@@ -7,14 +7,14 @@ import { Chalk, supportsColor, supportsColorStderr } from 'chalk';
 /** @typedef {(style: Style, text: string) => string} Paint */
 
 /**
- * Of chalk: 0 no colours, 1 sixteen, 2 two hundred and fifty-six, 3 all.
+ * As in chalk. 0: no colours, 1: 16 colours, 2: 256 colours, 3: all colours.
  * @typedef {0 | 1 | 2 | 3} ColourLevel
  */
 
 /** @typedef {{ stdout: ColourLevel, stderr: ColourLevel }} ColourLevels */
 
 /**
- * The levels that chalk has detected for this process, from its terminals, TERM, COLORTERM,
+ * Returns the levels that chalk has detected from the terminals of this process, TERM, COLORTERM,
  * FORCE_COLOR and --color.
  * @returns {ColourLevels}
  */
@@ -26,8 +26,9 @@ export function detectLevels() {
 }
 
 /**
- * chalk does not know NO_COLOR (https://no-color.org), and lets FORCE_COLOR win over --no-color.
- * Here what is typed wins over both variables, and NO_COLOR over FORCE_COLOR.
+ * Applies the options and NO_COLOR (https://no-color.org), which chalk does not know. An option
+ * wins over both variables, and NO_COLOR wins over FORCE_COLOR. In chalk, FORCE_COLOR wins over
+ * --no-color.
  * @param {ColourLevel} detected
  * @param {object} o
  * @param {boolean} [o.color]  True with --color, false with --no-color.

@@ -22,10 +22,10 @@ const SIGNS = {
 const VALUE_MAX = 200;
 
 /**
- * What is to be done about each app that is not as the file says.
+ * Lists the action for each app that differs from the config file.
  * @param {Pick<AskedPlan, 'plan' | 'left' | 'shown'>} asked
- * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: with what each attribute was and will
- *   be.
+ * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: with the old and new value of each
+ *   attribute.
  */
 export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
   const pending = plan.filter(({ action }) => action !== 'none');
@@ -86,7 +86,7 @@ function valueWords(field, value) {
 }
 
 /**
- * As it may be written in a file.
+ * In a unit that a config file accepts.
  * @param {number} bytes
  */
 function sizeWords(bytes) {

@@ -5,22 +5,22 @@ import { toOneLine, textWidth } from './text.js';
 /** @import { Paint, Style } from './paint.js' */
 /** @import { Cell } from './table.js' */
 
-/** Of what waits; the rest is counted. */
+/** For waiting workers. The rest is only counted. */
 const ROWS_MAX = 12;
 
 /** @type {Record<string, Style>} */
 const STYLES = { starting: 'cyan', soaking: 'cyan', draining: 'yellow', parked: 'yellow', 'backing off': 'red' };
 
 /**
- * What a person sees while a command waits: how far it is, and for each worker that is not there
- * yet what it waits for and how long.
+ * Renders the progress of a command that waits: how many workers are done, and for each other
+ * worker what it waits for and for how long.
  * @param {object} shown
  * @param {string} shown.doing  "Reloading api".
  * @param {number} shown.forMs  Since the command began.
- * @param {Progress | null} shown.progress  Null before the manager has said anything.
+ * @param {Progress | null} shown.progress  Null: the manager has not reported yet.
  * @param {number} shown.ageMs  Of the progress.
  * @param {{ columns: number, rows: number, paint: Paint }} view
- * @returns {string[]}  Lines, each narrower than the terminal.
+ * @returns {string[]}  Lines that are narrower than the terminal.
  */
 export function renderProgress({ doing, forMs, progress, ageMs }, { columns, rows, paint }) {
   const { done = 0, total = 0, waiting = [] } = progress ?? {};
@@ -35,7 +35,7 @@ export function renderProgress({ doing, forMs, progress, ageMs }, { columns, row
     ...renderColumns(cells, { paint, widths: [nameWidth, PHASE_WIDTH] }).map((line) => `  ${line}`),
     ...(left > 0 ? [`  and ${left} more`] : []),
   ];
-  // One as long as the terminal is wide would wrap, and the block could not be found again.
+  // A line of the full width would wrap, and then the block could not be overwritten.
   return cutLines(lines, columns - 1);
 }
 

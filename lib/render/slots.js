@@ -5,14 +5,14 @@ import { renderTable, tableWidth } from './table.js';
 /** @import { Cell } from './table.js' */
 
 /**
- * @typedef {BriefStatus & { shown?: Record<string, Cell> }} Row  `shown`: by the title of a column,
- *   what stands there instead.
+ * @typedef {BriefStatus & { shown?: Record<string, Cell> }} Row  `shown`: cells that replace those
+ *   of the slot, by the title of the column.
  */
 /** @typedef {{ title: string, cell: (slot: BriefStatus, nowMs: number) => Cell }} Column */
 
 /**
- * @typedef {object} View  What a renderer has to know about where its text goes.
- * @property {number | null} columns  Width of the terminal; null when it is none.
+ * @typedef {object} View  Where the text of a renderer goes.
+ * @property {number | null} columns  Width of the terminal. Null: the output is not a terminal.
  * @property {Paint} paint
  * @property {number} nowMs
  */
@@ -68,8 +68,8 @@ const CONDENSED = [
 const MINI = [ID, NAME, STATUS, CPU, { title: 'mem', cell: ({ memoryBytes }) => formatBytes(memoryBytes) }];
 
 /**
- * The table of slots: every column when it fits or when nobody looks (a pipe), else PM2's shorter
- * ones.
+ * Renders the table of slots with all columns if they fit or if the output is a pipe. Else renders
+ * the shorter tables of PM2.
  * @param {Row[]} slots
  * @param {View} view
  */
@@ -84,7 +84,6 @@ export function renderSlots(slots, { columns, paint, nowMs }) {
 }
 
 /**
- * The usual order.
  * @param {Pick<BriefStatus, 'name' | 'id'>} a
  * @param {Pick<BriefStatus, 'name' | 'id'>} b
  */
@@ -111,8 +110,8 @@ export function statusStyle(status) {
 }
 
 /**
- * Whether somebody should look: it does not serve, and nobody wanted that. The list marks it with a
- * sign, which is there without colours too.
+ * Whether the slot is down although the user did not stop it. The list marks it with a sign, which
+ * is visible without colours too.
  * @param {ShownStatus} status
  */
 export function needsAttention(status) {

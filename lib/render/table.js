@@ -3,25 +3,25 @@ import { toOneLine, textWidth } from './text.js';
 
 /** @import { Paint, Style } from './paint.js' */
 
-// Loaded by require: to import CommonJS takes a third longer.
+// Loaded by require(), because an import of CommonJS takes a third longer.
 const Table = /** @type {typeof import('cli-table3')} */ (createRequire(import.meta.url)('cli-table3'));
 
 /**
- * Not dim where a cell may be cut: cli-table3 would not end it.
+ * A cell that may be cut must not be dim, because cli-table3 would not end the style.
  * @typedef {string | { text: string, style: Style | null }} Cell
  */
 
-/** How a tree is drawn inside of a column. */
+/** Signs of a tree inside a column. */
 export const BRANCH = '├ ';
 export const LAST_BRANCH = '└ ';
 
-/** cli-table3 measures a cell again for each of its lines, so more of them in a cell cost more. */
+/** cli-table3 measures a whole cell for each of its lines, so more texts in a cell cost more. */
 const TEXTS_IN_ONE = 4;
 
-/** Columns are not narrowed below this: shorter beginnings of names look alike. */
+/** Columns keep this width, because shorter beginnings of names look alike. */
 const WIDTH_MIN = 5;
 
-/** The spaces beside a cell. */
+/** Both spaces beside a cell. */
 const PADDING = 2;
 
 /** @type {Record<string, string>} */
@@ -46,15 +46,15 @@ const NO_LINES = Object.fromEntries(
 );
 
 /**
- * Looks like a table of PM2.
+ * Renders a table that looks like one of PM2.
  * @param {object} o
  * @param {string[]} [o.head]
  * @param {Cell[][]} o.rows
  * @param {Paint} o.paint
- * @param {number | null} [o.columns]  Of the terminal. Where they are too few, the widest columns
- *   give way, and what does not fit ends in "…". Default: as many as it takes.
- * @param {boolean} [o.isWrapped]  The last column gives way, and is wrapped between its words; a
- *   word is never cut. If one is wider than the terminal, there is no frame.
+ * @param {number | null} [o.columns]  Of the terminal. If they are too few, the widest columns
+ *   become narrower, and a text that does not fit ends in "…". Default: no limit.
+ * @param {boolean} [o.isWrapped]  Only the last column becomes narrower, and is wrapped between
+ *   words. A word is never cut. If a word is wider than the terminal, the table has no frame.
  * @returns {string}  Ends with a newline.
  */
 export function renderTable({ head, rows, paint, columns = null, isWrapped = false }) {
@@ -78,15 +78,15 @@ export function renderTable({ head, rows, paint, columns = null, isWrapped = fal
     return linesOf(table);
   };
   if (isWrapped || !head || rows.length === 0) return finished(draw(cells), head ? 2 : 0, paint);
-  // A row of nothing between the frame and its end.
+  // The frame has one empty row. The real rows replace it.
   const frame = draw([head.map(() => '')]);
   return finished([...frame.slice(0, 3), ...bodyOf(cells, widths, bar), frame[4]], 2, paint);
 }
 
 /**
- * The time of cli-table3 goes by the cell, and for each by all the cells above it. So each column
- * is a table of its own, with every text in it once, since most texts of a list are there many
- * times, and four of them make one cell. That takes 500 rows of 13 cells a sixth of the time.
+ * Draws the rows. cli-table3 takes time for each cell, and for each cell above it. So each column
+ * becomes a table of its own, which contains each text once (most texts of a list repeat), four
+ * texts in a cell. This takes a sixth of the time for 500 rows of 13 cells.
  * @param {string[][]} rows
  * @param {number[]} widths
  * @param {string} bar
@@ -105,7 +105,7 @@ function bodyOf(rows, widths, bar) {
 
 /**
  * @param {string[]} lines
- * @param {number} middle  Where the line below the head is; 0: there is none.
+ * @param {number} middle  Index of the line below the head. 0: there is no head.
  * @param {Paint} paint
  */
 function finished(lines, middle, paint) {
@@ -115,14 +115,14 @@ function finished(lines, middle, paint) {
 }
 
 /**
- * Columns without lines, two spaces between them.
+ * Renders columns without a frame, with two spaces between them.
  * @param {Cell[][]} rows
  * @param {object} o
  * @param {Paint} o.paint
- * @param {number[]} [o.widths]  Of the first columns, where they do not follow from what is in
- *   them. What is wider ends in "…".
- * @param {number | null} [o.columns]  Of the terminal: the last column is wrapped between its words
- *   where they are too few. Default: as many as it takes.
+ * @param {number[]} [o.widths]  Of the first columns. A wider text ends in "…". Default: the widest
+ *   text of the column.
+ * @param {number | null} [o.columns]  Of the terminal. If they are too few, the last column is
+ *   wrapped between words. Default: no limit.
  * @returns {string[]}  Lines.
  */
 export function renderColumns(rows, { paint, widths: given = [], columns = null }) {
@@ -140,9 +140,9 @@ export function renderColumns(rows, { paint, widths: given = [], columns = null 
 }
 
 /**
- * @param {string[]} lines  With colours, perhaps.
+ * Cuts each line that is wider than `width`. A cut line ends in "…".
+ * @param {string[]} lines  May contain colours.
  * @param {number} width
- * @returns {string[]}  What is wider ends in "…".
  */
 export function cutLines(lines, width) {
   const table = new Table({
@@ -154,7 +154,7 @@ export function cutLines(lines, width) {
   return linesOf(table).map((line) => line.trimEnd());
 }
 
-/** Half of a surrogate pair, which is left when cli-table3 cuts an emoji. */
+/** Half of a surrogate pair, which cli-table3 leaves when it cuts an emoji. */
 const HALF = /[\ud800-\udbff](?![\udc00-\udfff])/g;
 
 /** @param {import('cli-table3').Table} table */
@@ -178,7 +178,7 @@ function textOf(cell) {
 
 /**
  * @param {Cell[][]} rows
- * @returns {number[]}  With the spaces beside a cell.
+ * @returns {number[]}  Including the padding.
  */
 function widthsOf(rows) {
   /** @type {number[]} */
@@ -189,8 +189,8 @@ function widthsOf(rows) {
 }
 
 /**
- * Columns of the terminal that a table takes, with its lines.
- * @param {Cell[][]} rows  With the head.
+ * Columns of the terminal that a table takes, including its frame.
+ * @param {Cell[][]} rows  Including the head.
  */
 export function tableWidth(rows) {
   return sum(widthsOf(rows));

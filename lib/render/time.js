@@ -3,7 +3,7 @@ import { formatDuration } from '../shared/units.js';
 /**
  * @param {number} atMs
  * @param {number} nowMs
- * @returns {string}  Local time; with the date when it was another day.
+ * @returns {string}  Local time. With the date if it is not today.
  */
 export function clockTime(atMs, nowMs) {
   const [at, now] = [new Date(atMs), new Date(nowMs)];
@@ -23,7 +23,7 @@ export function formatAgo(atMs, nowMs) {
 }
 
 /**
- * For spans of which nobody wants the seconds: "40s", "12m", "3h", "2d".
+ * Formats a span in its largest unit only: "40s", "12m", "3h", "2d".
  * @param {number} ms
  */
 export function formatCoarse(ms) {

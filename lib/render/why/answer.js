@@ -6,18 +6,18 @@ import { subjectOf, isWithin } from './fold.js';
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
 /** @import { ShownStatus, SlotStatus } from '../../shared/wire/protocol.js' */
 
-/** Deaths that are further apart are not explained together. */
+/** Crashes that are further apart than this are explained separately. */
 const APART_MS = 10 * 60_000;
 
 /** The answer is about the instances with the worst status. @type {ShownStatus[]} */
 const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'stopped', 'online'];
 
 /**
- * Says in one line why an app is as it is: the first thing a person needs at night.
+ * Explains in one line why an app has its status.
  * @param {Story} story
  * @param {{ isRunning: boolean, nowMs: number }} o
  * @returns {{ status: ShownStatus | 'gone' | 'unknown', text: string, next: string | null }}
- *   `next`: the command to type.
+ *   `next`: a command.
  */
 export function explain({ name, slots, events }, { isRunning, nowMs }) {
   const own = events.filter(({ app }) => app === name);
@@ -43,7 +43,7 @@ function onlineText(name, slots, { crashes, own, nowMs }) {
   const last = crashes.at(-1);
   if (!last) return `${name} is online${since(firstStart(slots), nowMs)}${afterRollout(slots, own)}`;
   const how = `${describeEnd(last)}${quoteName(last)}`;
-  // A crash of long ago does not explain how the app is now.
+  // An old crash does not explain the present state of the app.
   if (nowMs - last.at > APART_MS)
     return (
       `${name} is online${since(firstStart(slots), nowMs)}; ` +
@@ -117,7 +117,7 @@ function firstStart(slots) {
 }
 
 /**
- * Says which rollout started the running instances; nothing if it was the first start of the app.
+ * Names the rollout that started the running instances. Empty if it was the first start of the app.
  * @param {SlotStatus[]} slots
  * @param {LoggedEvent[]} own
  */
@@ -177,8 +177,8 @@ function crashNote(crashes) {
 }
 
 /**
- * The crashes that explain the state of slots, oldest first: those of their present generation,
- * since it was last started, without a long pause between them.
+ * The crashes that explain the state of slots, oldest first. They belong to the present generation
+ * since its last start, and no two are more than APART_MS apart.
  * @param {SlotStatus[]} slots
  * @param {LoggedEvent[]} events
  */
@@ -186,7 +186,7 @@ function crashesOfSlots(slots, events) {
   const all = slots
     .flatMap((slot) => {
       const crashes = crashesOf(events.filter((event) => isOf(slot, event)));
-      // "nclust reset" leaves no event, but it sets the counter of restarts to zero.
+      // "nclust reset" logs no event, but sets the restart counter to zero.
       return slot.status === 'online' ? crashes.slice(Math.max(0, crashes.length - slot.restarts)) : crashes;
     })
     .sort((a, b) => a.at - b.at);
@@ -195,8 +195,8 @@ function crashesOfSlots(slots, events) {
 }
 
 /**
- * Whether an event is about what is in a slot. Events of another generation are not: they belong to
- * new instances on trial, or to the time before a reload.
+ * Whether an event is about the current instance of a slot. Events of another generation are about
+ * new instances on probation, or the time before a reload.
  * @param {SlotStatus} slot
  * @param {LoggedEvent} event
  */
@@ -207,12 +207,12 @@ function isOf(slot, { type, app, id, generation, slots }) {
   return type === 'added' || generation === undefined || generation === slot.generation;
 }
 
-/** Events that end a story: a crash before them does not explain the present state. */
+/** A crash before one of these events does not explain the present state. */
 const BEGINNINGS = ['added', 'stop', 'rollout:began', 'manager:ending'];
 
 /**
- * The latest crashes that belong together, oldest first. A rollout that was halted or rolled back
- * is skipped: its crashes do not count, and its beginning does not separate others.
+ * The latest crashes that belong together, oldest first. Skips a rollout that was halted or rolled
+ * back: its crashes do not count, and its beginning does not separate other crashes.
  * @param {LoggedEvent[]} events
  */
 export function crashesOf(events) {

@@ -4,17 +4,14 @@ import { count, describeEnd, eventStyle, eventWords, isAsked, quoteName } from '
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
 /** @import { Style } from '../paint.js' */
 
-/**
- * One line of a timeline.
- * @typedef {{ at: number, text: string, style: Style | null, events: number }} TimeLine
- */
+/** @typedef {{ at: number, text: string, style: Style | null, events: number }} TimeLine */
 
-/** Events between a crash and the next attempt. */
+/** Events between a crash and the next crash. */
 const BETWEEN_CRASHES = new Set(['started', 'ready', 'backoff']);
 
 /**
- * Folds the events of an app into lines, oldest first: an event that another one implies is left
- * out, and a run of events of one kind becomes one line.
+ * Folds the events of an app into lines, oldest first. Leaves out an event that another one
+ * implies, and makes one line of a run of events of one kind.
  * @param {LoggedEvent[]} events
  */
 export function foldEvents(events) {
@@ -30,8 +27,8 @@ export function foldEvents(events) {
 }
 
 /**
- * Leaves out a start or a pause whose outcome is known, an instance that got up as a step of a
- * rollout, and an exit that a user asked for: another line says so.
+ * Leaves out events that another line shows: a start or a back-off whose outcome is known, an
+ * instance that got ready as a step of a rollout, and an exit that a user requested.
  * @param {LoggedEvent[]} events
  */
 function withoutConsequences(events) {
@@ -55,7 +52,7 @@ function withoutConsequences(events) {
 }
 
 /**
- * The run of events that begins at an index and makes one line.
+ * The run of events that begins at an index and becomes one line.
  * @param {LoggedEvent[]} events
  * @param {number} from
  */
@@ -94,7 +91,7 @@ function lineOf(event) {
 }
 
 /**
- * @param {LoggedEvent[]} run  All of one type.
+ * @param {LoggedEvent[]} run  Events of one type.
  * @returns {TimeLine}
  */
 function lineOfRun(run) {
@@ -128,7 +125,8 @@ function isOne(run) {
 
 /**
  * @param {LoggedEvent[]} run
- * @returns {string}  "instances 0, 1 ", or nothing; the words of an event follow.
+ * @returns {string}  "instances 0, 1 ", to put before the words of an event. Empty if no slot is
+ *   known.
  */
 export function subjectOf(run) {
   const slots = [...new Set(run.flatMap(({ slot }) => slot ?? []))].sort((a, b) => a - b);

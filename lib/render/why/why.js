@@ -1,5 +1,5 @@
 // Knows: the text of "nclust why": the answer in one line, and the timeline below it.
-// Must not: read a file or ask the manager; the page of the dashboard loads answer.js and fold.js.
+// Must not: read a file or ask the manager. The dashboard page loads answer.js and fold.js too.
 // Start at: renderWhy(), then explain() and foldEvents().
 import { isAsked } from '../event-text.js';
 import { renderColumns } from '../table.js';
@@ -25,7 +25,7 @@ export function renderWhy({ stories, ...o }, view) {
 /**
  * @param {Why} data
  * @param {number} [nowMs]
- * @returns {object[]}  What --json prints.
+ * @returns {object[]}  The data that --json prints.
  */
 export function explainData({ stories, isRunning, sinceMs, lines }, nowMs = Date.now()) {
   return stories.map((story) => {
