@@ -7,11 +7,10 @@ import { toNclustError, NclustError } from '../shared/errors.js';
 /** @import { Method, Progress } from '../shared/wire/protocol.js' */
 
 /**
- * What every call takes.
  * @typedef {object} CallOptions
- * @property {number} [timeoutMs]  When it rejects with ERR_NCLUST_TIMEOUT at the latest; Infinity
- *   for never.
- * @property {AbortSignal} [signal]  Ends the waiting, and not the change: ERR_NCLUST_INTERRUPTED.
+ * @property {number} [timeoutMs]  Then the call rejects with ERR_NCLUST_TIMEOUT. Infinity: never.
+ * @property {AbortSignal} [signal]  The call rejects with ERR_NCLUST_INTERRUPTED. The change goes
+ *   on.
  */
 
 /**
@@ -20,41 +19,38 @@ import { toNclustError, NclustError } from '../shared/errors.js';
  */
 
 /**
- * How one call asks the manager, as often as it needs to. What changes something gets a token, and
- * is done once however often it is asked.
+ * Sends a request to the manager. A change has a token, so the manager makes it only once if the
+ * request is sent again.
  * @typedef {((method: Method, params?: Record<string, unknown>) => Promise<any>) & { cwd: string }}
- *   Ask  cwd: from where relative paths count.
+ *   Ask  cwd: base of relative paths.
  */
 
-/** A question is answered from memory; this is for a control that has just been killed. */
+/** Control answers a question from memory. The limit allows for the restart of control. */
 const QUESTION_MS = 15_000;
 
-/** A manager may have to be started. */
+/** Includes the start of a manager. */
 const CONNECT_MS = 30_000;
 
-/** The workers of an app are replaced one after the other, and each may take its time. */
+/** A rollout replaces workers one after the other, and each may take its time. */
 const CHANGE_MS = 600_000;
 
-/** setTimeout() takes no more. */
+/** The maximum of setTimeout(). */
 const LONGEST_MS = 2 ** 31 - 1;
 
 const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
 
-/**
- * The calls of one program to one manager. Each settles in its time, whatever happens to the
- * manager meanwhile.
- * @typedef {Awaited<ReturnType<typeof openCalls>>} Calls
- */
+/** @typedef {Awaited<ReturnType<typeof openCalls>>} Calls */
 
 /**
+ * Opens a connection to a manager. Each call settles within its time limit, whatever happens to the
+ * manager.
  * @param {object} o
  * @param {string} o.home
- * @param {boolean} o.launch  Whether a manager is started where none runs: for the first call, and
- *   for one that changes something.
- * @param {string | undefined} o.cwd  From where relative paths count. Default: the working directory
- *   at each call.
- * @param {number | undefined} o.timeoutMs  Of every call that has none of its own.
- * @param {AbortSignal} [o.signal]  Ends the connecting.
+ * @param {boolean} o.launch  If no manager runs, start one. Only when connecting, and for changes.
+ * @param {string | undefined} o.cwd  Base of relative paths. Default: the working directory at each
+ *   call.
+ * @param {number | undefined} o.timeoutMs  Default time limit of calls.
+ * @param {AbortSignal} [o.signal]  Aborts the connecting.
  * @returns The caller closes it. Rejects with a NclustError.
  */
 export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal: opening }) {
@@ -72,7 +68,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
   /** @param {AbortSignal} [signal] */
   async function reachAgain(signal) {
     const socket = await connectOnly(home, signal);
-    // A question is no reason to start what somebody has ended.
+    // A question must not start a manager that a user has ended.
     if (!socket && !(launch && (isOpening || changing > 0))) throw notRunningError({ home });
     return socket ?? connectOrLaunch(home, signal);
   }
@@ -94,10 +90,10 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
 
   /**
    * @template T
-   * @param {string} doing  "restart": what was not done in time.
+   * @param {string} doing  Name of the call in errors: "restart".
    * @param {ChangeOptions} o
-   * @param {(ask: Ask, signal: AbortSignal) => Promise<T>} work  The signal is aborted when nobody
-   *   waits for it any more.
+   * @param {(ask: Ask, signal: AbortSignal) => Promise<T>} work  The signal is aborted when the
+   *   call has settled.
    * @param {number} [defaultMs]
    * @returns {Promise<T>}
    */
@@ -128,7 +124,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
       under.delete(over);
-      over.abort(); // What a call has begun ends with it.
+      over.abort(); // Ends requests of the call that are still pending.
     }
   }
 
@@ -143,7 +139,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
     const request = (/** @type {object} */ all) => /** @type {Client} */ (client).request(method, all, { signal });
     if (QUESTIONS.has(method)) return request(params);
     const token = String(params.token ?? newToken());
-    // What is shown may throw, and the connection is not what should break then.
+    // onProgress() runs in a microtask, because an error of it must not break the connection.
     if (onProgress) watchers.set(token, (progress) => queueMicrotask(() => onProgress(progress)));
     changing += 1;
     try {

@@ -14,8 +14,7 @@ import { NclustError } from '../shared/errors.js';
 /** @typedef {(sentence: string) => void} OnWarning */
 
 /**
- * Starts a script with its words, apps in the words of a config file, those of such a file, or what
- * is in the list.
+ * Starts a script with its options, the apps of a config object or config file, or listed apps.
  * @param {Ask} ask
  * @param {unknown} what
  * @param {Choice & { force?: boolean, onWarning: OnWarning } & Record<string, any>} words
@@ -33,8 +32,8 @@ export async function startSpecs(ask, what, { force, onWarning, ...words }) {
 }
 
 /**
- * Starts, restarts or reloads the apps of a config: those in the list get what it says now, the
- * others are started.
+ * Starts, restarts or reloads the apps of a config. Listed apps get the settings of the config, and
+ * the other apps are started.
  * @param {Ask} ask
  * @param {'start' | 'restart' | 'reload'} how
  * @param {unknown} what
@@ -66,7 +65,7 @@ export async function beginAgain(ask, how, what, { updateEnv = false, ...o }) {
 /**
  * @param {Ask} ask
  * @param {'stop' | 'delete'} how
- * @param {unknown} what  Targets, or a config whose apps are meant, as far as they are in the list.
+ * @param {unknown} what  Targets, or a config. Apps of the config that are not listed are ignored.
  * @param {Choice} choice
  * @returns {Promise<SlotStatus[]>}
  */
@@ -111,7 +110,7 @@ export async function applySpecs(
  * @param {unknown} what
  */
 async function isListed(ask, what) {
-  // A path from the root looks like a pattern, too.
+  // An absolute path may look like a pattern.
   if (typeof what !== 'string' || (/^\/.+\/[imsu]*$/.test(what) && !existsSync(what))) return true;
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await ask('list');
@@ -140,14 +139,14 @@ async function listedOf(ask, what, choice) {
 }
 
 /**
- * Which part of a config is meant.
+ * Selects a part of a config.
  * @typedef {object} Choice
- * @property {string} [env]  Whose `env_<name>` counts.
+ * @property {string} [env]  The name in `env_<name>`.
  * @property {string | string[]} [only]  Names of apps. Default: all.
  */
 
 /**
- * Whether this is a config, in words or by the path of its file; anything else names apps.
+ * Whether a value is a config object or the path of a config file, and not targets.
  * @param {unknown} what
  */
 function isConfig(what) {
@@ -158,7 +157,7 @@ function isConfig(what) {
 
 /**
  * @param {Ask} ask
- * @param {unknown} what  A path, or what a config file would hold.
+ * @param {unknown} what  The path or the content of a config file.
  * @param {Choice} choice
  * @returns {ReturnType<typeof readConfig>}
  */
@@ -171,7 +170,7 @@ async function readGiven(ask, what, choice) {
  * @param {Ask} ask
  * @param {unknown} what
  * @param {Choice} choice
- * @returns {Promise<string[]>}  The names of its apps.
+ * @returns {Promise<string[]>}
  */
 async function namesGiven(ask, what, choice) {
   return (await readNames(wanted(ask, what, choice))).names;
@@ -196,7 +195,7 @@ function wanted({ cwd }, what, { env = undefined, only = undefined }) {
 
 /**
  * @typedef {string | number | readonly (string | number)[]} Targets  A name, an id, a namespace,
- *   the path of a script, "all", "/pattern/", or several of them.
+ *   the path of a script, "all", "/pattern/", or a list of these.
  */
 
 /**
@@ -224,7 +223,7 @@ export async function requestForTarget(ask, method, target, more = {}) {
 /**
  * @param {Targets} targets
  * @param {Ask} ask
- * @returns {Promise<string[]>}  As the manager understands them.
+ * @returns {Promise<string[]>}  In the form of the protocol.
  */
 export async function readTargets(targets, ask) {
   const words = asWords(targets);
@@ -232,8 +231,9 @@ export async function readTargets(targets, ask) {
 }
 
 /**
+ * Throws ERR_NCLUST_USAGE if the targets are invalid.
  * @param {unknown} targets
- * @returns {string[]}  Throws ERR_NCLUST_USAGE.
+ * @returns {string[]}
  */
 function asWords(targets) {
   const list = Array.isArray(targets) ? targets : [targets];

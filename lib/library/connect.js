@@ -3,16 +3,16 @@ import { NclustError } from '../shared/errors.js';
 import { resolveHome } from '../shared/paths.js';
 
 /**
- * Connects to the manager of a home, and starts it when none runs.
+ * Connects to the manager of a home. Starts a manager if none runs.
  * @param {object} [o]
  * @param {string} [o.home]  Default: NCLUST_HOME, else ~/.nclust.
- * @param {string} [o.cwd]  From where relative paths of scripts, config files and folders count.
- *   Default: the working directory at each call.
- * @param {boolean} [o.launch]  Whether a manager is started where none runs. Default: true.
- * @param {number} [o.timeoutMs]  Of every call that has none of its own. Default: 15 s for
- *   questions, 10 min for changes.
- * @param {AbortSignal} [o.signal]  Ends the connecting.
- * @param {(sentence: string) => void} [o.onWarning]  Of a config: an attribute that means nothing.
+ * @param {string} [o.cwd]  Base of relative paths of scripts, config files and folders. Default:
+ *   the working directory at each call.
+ * @param {boolean} [o.launch]  Start a manager if none runs. Default: true.
+ * @param {number} [o.timeoutMs]  Time limit of calls. Default: 15 s for questions, 10 min for
+ *   changes.
+ * @param {AbortSignal} [o.signal]  Aborts the connecting.
+ * @param {(sentence: string) => void} [o.onWarning]  Called for an unknown attribute of a config.
  *   Default: process.emitWarning().
  * @returns {Promise<import('./nclust.js').Nclust>}  The caller closes it. Rejects with a
  *   NclustError, for example ERR_NCLUST_DAEMON_UNREACHABLE.

@@ -12,21 +12,21 @@ import { readTargets } from './changes.js';
 /** @import { Targets } from './changes.js' */
 
 /**
- * @typedef {{ type: string, at: number } & Record<string, any>} BusEvent  As docs/protocol.md
- *   describes it.
+ * @typedef {{ type: string, at: number } & Record<string, any>} BusEvent  See docs/protocol.md.
  */
 
-/** One connection has one reader, so it needs one name. */
+/** One name is enough, because each connection has one subscription. */
 const SUBSCRIPTION = 'events';
 
-/** A manager that dies so often before it tells anything is killed by what it is asked. */
+/** If control dies this often before its first answer, the request itself kills it. */
 const MAX_FRUITLESS = 5;
 
 /**
- * A connection of its own: who reads slowly holds up nobody else.
+ * Opens a connection for one subscription, so that a slow reader delays no other call. Does not
+ * start a manager. Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
  * @param {string} home
  * @param {Beginning} o
- * @returns {Promise<Client>}  It does not start a manager. Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
+ * @returns {Promise<Client>}
  */
 async function openForReading(home, { signal, onClient }) {
   const reach = (/** @type {AbortSignal | undefined} */ one) => connectOnly(home, one);
@@ -37,10 +37,10 @@ async function openForReading(home, { signal, onClient }) {
 }
 
 /**
- * What happens and what apps say, over the end of one control and the start of the next.
+ * Yields events of processes and of apps. Continues when control restarts.
  * @param {string} home
- * @param {{ types?: string[], onMissed: (count: number | null) => void }} wishes  onMissed: so many
- *   were left out; null when nobody knows how many, because control was replaced.
+ * @param {{ types?: string[], onMissed: (count: number | null) => void }} wishes  onMissed: called
+ *   with the number of events that were left out. null: unknown, because control was restarted.
  * @param {Beginning} o
  * @returns {AsyncGenerator<BusEvent, void, void>}  Ends with the manager.
  */
@@ -86,28 +86,27 @@ async function isBack(client) {
 }
 
 /**
- * Which lines.
  * @typedef {object} LogWishes
  * @property {Targets} [targets]  Default: all.
- * @property {boolean} [follow]  Go on with new lines. Default: false.
- * @property {number} [lines]  How many at most of what is kept, of each file. Default: 15; with
- *   `since`: all.
+ * @property {boolean} [follow]  Continue with new lines. Default: false.
+ * @property {number} [lines]  Maximum of old lines of each file. Default: 15; with `since`: all.
  * @property {('out' | 'err')[]} [streams]
  * @property {number | string | Date} [since]  Milliseconds since 1970, or how long ago: "2h".
  * @property {number | string | Date} [until]
  * @property {string | RegExp} [grep]
  * @property {Level} [level]
- * @property {(lines: number) => void} [onMissed]  So many were left out, because this program reads
- *   too slowly.
- * @property {() => void} [onGap]  What was written meanwhile is in no file any more.
+ * @property {(lines: number) => void} [onMissed]  Called with the number of lines that were left
+ *   out, because this program reads too slowly.
+ * @property {() => void} [onGap]  Called when lines written during a restart of control are already
+ *   deleted.
  */
 
 /**
  * @param {{ home: string, cwd: string }} place
  * @param {LogWishes} wishes
  * @param {Beginning} o
- * @returns {AsyncGenerator<LogEntry, void, void>}  Ends with what is kept, or with `follow` when
- *   the manager does.
+ * @returns {AsyncGenerator<LogEntry, void, void>}  Ends after the last line in the files. With
+ *   `follow` it ends with the manager.
  */
 export async function* followLogs(
   { home, cwd },
@@ -155,28 +154,26 @@ function readPattern(grep) {
 }
 
 /**
- * What goes on until somebody has had enough. It begins at once; what it brings waits for next(),
- * within bounds.
+ * Starts at once. Items wait for next() in a bounded queue.
  * @template T
  * @typedef {import('../index.js').Subscription<T>} Subscription
  */
 
 /**
  * @typedef {object} Beginning
- * @property {AbortSignal} signal  Aborted when somebody has had enough.
+ * @property {AbortSignal} signal  Aborted when the subscription ends.
  * @property {() => void} onReady
- * @property {(client: Client) => void} onClient  The connection it has made; the subscription
- *   closes it.
+ * @property {(client: Client) => void} onClient  Passes the connection. The subscription closes it.
  */
 
 /**
  * @template T
  * @param {(o: Beginning) => AsyncGenerator<T, void, void>} begin
  * @param {object} [o]
- * @param {AbortSignal} [o.signal]  Ends it, without an error.
+ * @param {AbortSignal} [o.signal]  Ends it without an error.
  * @param {() => void} [o.onEnd]
- * @returns {Subscription<T>}  It keeps the program alive from the first next() until its end;
- *   `break` ends it.
+ * @returns {Subscription<T>}  Keeps the program alive from the first next() until its end. `break`
+ *   ends it.
  */
 export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
   const over = new AbortController();
@@ -191,7 +188,7 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
   const ready = new Promise((resolve, reject) => {
     [resolveReady, onFailed] = [resolve, reject];
   });
-  ready.catch(() => {}); // Who does not ask for it is told by next().
+  ready.catch(() => {}); // next() rejects with the same error.
 
   const items = begin({
     signal: over.signal,
@@ -202,7 +199,7 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
       if (over.signal.aborted) void client.close();
     },
   });
-  // Begins it. What comes first is kept for the first next().
+  // Starts the generator. The first next() returns this item.
   /** @type {Promise<IteratorResult<T, undefined>> | null} */
   let first = take();
   first.catch(() => {});
@@ -217,7 +214,7 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
       if (item.done) end();
       return item.done ? { done: true, value: undefined } : item;
     } catch (error) {
-      // Its connection was closed under it.
+      // end() has closed the connection, which caused this error.
       if (over.signal.aborted) return { done: true, value: undefined };
       onFailed(toNclustError(error));
       end();
@@ -225,7 +222,7 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
     }
   }
 
-  // Until it is ready somebody may wait for that alone.
+  // Before `ready` resolves the program may wait only for it.
   function hold() {
     client?.hold(isRead || !isReady);
   }

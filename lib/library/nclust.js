@@ -1,5 +1,5 @@
 // Knows: what programs can do with a manager: the class Nclust, its calls, its subscriptions.
-// Must not: print, exit, or keep a process alive that only waits.
+// Must not: print, exit, or keep an idle process alive.
 // Start at: class Nclust, then calls.js and follow.js; lib/index.d.ts has the shapes.
 import { fileURLToPath } from 'node:url';
 import { endManager } from '../client/end-manager.js';
@@ -24,8 +24,8 @@ import { createSubscription, followEvents, followLogs } from './follow.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 /**
- * The manager of one home, for a program. Every call resolves, or rejects with a NclustError,
- * within its time limit. lib/index.d.ts describes the calls.
+ * The manager of a home. Each call resolves, or rejects with a NclustError, within its time limit.
+ * lib/index.d.ts describes the calls.
  * @implements {Omit<Api, typeof Symbol.asyncDispose>}
  */
 export class Nclust {
@@ -290,7 +290,7 @@ export class Nclust {
   }
 
   /**
-   * Any method of docs/protocol.md.
+   * Sends any request of docs/protocol.md.
    * @param {Method} method
    * @param {Record<string, unknown>} [params]
    * @param {ChangeOptions} [o]
@@ -300,8 +300,8 @@ export class Nclust {
   }
 
   /**
-   * @returns {Promise<void>}  Idempotent. Calls that are not answered yet reject with
-   *   ERR_NCLUST_CLOSED, and iterators end.
+   * Idempotent. Pending calls reject with ERR_NCLUST_CLOSED, and iterators end.
+   * @returns {Promise<void>}
    */
   async close() {
     for (const subscription of this.#subscriptions) void subscription.return();
@@ -324,6 +324,6 @@ export class Nclust {
   }
 }
 
-// Node 20 before 20.5 has no such symbol.
+// Node.js before 20.5 does not have this symbol.
 if (Symbol.asyncDispose)
   Object.defineProperty(Nclust.prototype, Symbol.asyncDispose, { value: Nclust.prototype.close });

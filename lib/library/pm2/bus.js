@@ -10,8 +10,8 @@ import { toPm2Env } from './calls.js';
  */
 
 /**
- * Events by name or by pattern: a listener of "log:*" gets what the star stands for, then the
- * event, as PM2's bus does it.
+ * Emits events by name or by pattern, as PM2's bus does. A listener of "log:*" gets the text that
+ * the star matches, then the event.
  */
 export class PatternEmitter {
   /** @type {Entry[]} */
@@ -37,7 +37,7 @@ export class PatternEmitter {
 
   /**
    * @param {string} event
-   * @param {Listener} [listener]  Default: all of the event.
+   * @param {Listener} [listener]  Default: all listeners of the event.
    */
   off(event, listener) {
     this.#entries = this.#entries.filter(
@@ -58,8 +58,7 @@ export class PatternEmitter {
   }
 
   /**
-   * Tells listeners. What one of them throws is nobody's but the program's: it does not end the
-   * bus.
+   * An error that a listener throws becomes an uncaught exception and does not end the bus.
    * @param {string} event
    * @param {unknown} data
    */
@@ -131,8 +130,8 @@ function patternOf(event) {
 }
 
 /**
- * PM2's bus: what happens to processes, what apps say, and their lines for who listens to
- * "log:out", "log:err" or a pattern that means them.
+ * PM2's bus: events of processes and of apps. It also emits lines if the program listens to
+ * "log:out", "log:err" or a pattern that matches them.
  */
 export class Bus extends PatternEmitter {
   #events;
@@ -142,10 +141,10 @@ export class Bus extends PatternEmitter {
   /** @type {Subscription<LogEntry> | null} */
   #logs = null;
 
-  /** By name of the app. @type {Map<string, string>} */
+  /** By app name. @type {Map<string, string>} */
   #namespaces = new Map();
 
-  /** For who looks after the connection: "close". */
+  /** Emits "close" and "error" of the connection. */
   sock = new PatternEmitter();
 
   /** @param {Nclust} nclust */
@@ -155,16 +154,16 @@ export class Bus extends PatternEmitter {
     this.#events = nclust.events();
   }
 
-  /** @returns {Promise<this>}  From here on nothing is missed. */
+  /** @returns {Promise<this>}  After this no event is missed. */
   async open() {
     await this.#events.ready;
     void this.#relay(this.#events, (event) => this.#tell(event)).then(() => this.#leave());
     return this;
   }
 
-  /** @returns {Promise<void>}  Lines are told from here on, where somebody listens to them. */
+  /** @returns {Promise<void>}  After this no line is missed, if the program listens to lines. */
   async ready() {
-    await this.#logs?.ready.catch(() => {}); // What went wrong ends the bus.
+    await this.#logs?.ready.catch(() => {}); // #relay() reports the error.
   }
 
   /**
@@ -196,7 +195,7 @@ export class Bus extends PatternEmitter {
     void this.#logs?.return();
   }
 
-  /** Lines are many: they are asked for when somebody listens. */
+  /** Subscribes to lines when the first listener needs them, because there are many. */
   #heedLogs() {
     if (
       this.#logs ||
@@ -249,7 +248,7 @@ export class Bus extends PatternEmitter {
   }
 
   /**
-   * An app says something before it is up, which would tell.
+   * Asks the manager, because an app may send an event before an event of its process.
    * @param {string} name
    */
   async #namespaceOf(name) {

@@ -10,12 +10,12 @@ import { toNclustError, NclustError } from '../../shared/errors.js';
 const DONE = { success: true };
 
 /**
- * What PM2 calls an argument of start() that a config file calls differently.
+ * Arguments of start() that have another name in a config file.
  * @type {Record<string, string>}
  */
 const WORDS = { scriptArgs: 'args' };
 
-/** PM2's calls, without their callbacks. @type {Record<string, Call>} */
+/** The calls of PM2, without callbacks. @type {Record<string, Call>} */
 export const CALLS = {
   start: (nclust, what, o) => workers(nclust, nclust.start(typeof what === 'number' ? String(what) : what, named(o))),
   restart: (nclust, what, o) => workers(nclust, nclust.restart(what, updating(o))),
@@ -169,8 +169,7 @@ function updating(o) {
 }
 
 /**
- * What PM2's calls return of a process: its two shapes, that of a list and that of a change, in
- * one.
+ * Makes the process that calls of PM2 return. It combines the shapes of a list and of a change.
  * @param {SlotStatus} slot  With details.
  */
 function toWorker(slot) {
@@ -179,7 +178,7 @@ function toWorker(slot) {
 }
 
 /**
- * The process of an event, with the fields of pm2_env that it has.
+ * Makes the process of an event, with the fields of pm2_env that are known.
  * @param {ProcessInEvent} process
  */
 export function toPm2Env({
@@ -217,7 +216,7 @@ export function toPm2Env({
   };
 }
 
-/** What programs compare with. Everything else is told in our own words. */
+/** These texts are those of PM2, because programs compare them. */
 const NOT_FOUND = 'process or namespace not found';
 const NOTHING_THERE = 'process name not found';
 
@@ -233,8 +232,9 @@ const NOT_FOUND_BY = {
 /**
  * @param {unknown} thrown
  * @param {string} method
- * @param {unknown} what  Its first argument.
- * @returns {NclustError}  In PM2's words where programs look at them; `code` and `hint` are ours.
+ * @param {unknown} what  The first argument of the call.
+ * @returns {NclustError}  With the message of PM2 if programs may compare it. `code` and `hint` are
+ *   those of nclust.
  */
 export function toPm2Error(thrown, method, what) {
   const error = toNclustError(thrown);

@@ -1,5 +1,5 @@
-// Knows: the library in the shape of PM2: callbacks, its names, its bus.
-// Must not: do anything that the library beside it cannot do.
+// Knows: the library in the shape of PM2: its names, its bus, its errors.
+// Must not: have features that the library in the parent folder does not have.
 // Start at: this file, then calls.js; bus.js has the events.
 import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { CALLS, toPm2Error } from './calls.js';
 
 /** @import { Nclust } from '../nclust.js' */
 
-/** What to do in place of what is not built. @type {Record<string, string>} */
+/** Replacements for calls that nclust does not have. @type {Record<string, string>} */
 const INSTEAD = {
   startup: 'nclust startup',
   profile: 'nclust profile',
@@ -30,17 +30,17 @@ const INSTEAD = {
 };
 
 /**
- * PM2's programmatic API over one home: one connection, made when it is needed.
+ * PM2's programmatic API for one home. Has one connection, which opens at the first call.
  * @param {object} o
- * @param {string} [o.home]  Default: NCLUST_HOME as it is when it is needed, else ~/.nclust.
- * @param {string} [o.cwd]  From where relative paths count. Default: the working directory.
- * @param {boolean} [o.isIndependent]  The home is only for this program: destroy() removes it.
+ * @param {string} [o.home]  Default: NCLUST_HOME at that time, else ~/.nclust.
+ * @param {string} [o.cwd]  Base of relative paths. Default: the working directory.
+ * @param {boolean} [o.isIndependent]  Only this program uses the home. destroy() removes it.
  */
 export function createPm2({ home: own, cwd, isIndependent = false }) {
   /** @type {Promise<Nclust> | null} */
   let connecting = null;
   /**
-   * After connect() the program lives on until disconnect(), also when the manager ends.
+   * Keeps the program alive from connect() to disconnect(), even if the manager exits.
    * @type {NodeJS.Timeout | undefined}
    */
   let staying;
@@ -52,7 +52,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
   const homeOf = () => own ?? resolveHome(process.env);
 
   async function reach() {
-    // PM2 says nothing of attributes that it does not know.
+    // PM2 ignores unknown attributes.
     connecting ??= connect({ home: homeOf(), cwd, onWarning: () => {} });
     try {
       return await connecting;
@@ -62,7 +62,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
     }
   }
 
-  /** What is under way comes to its end first. */
+  /** Waits for pending calls before it closes the connection. */
   async function leave() {
     for (const bus of buses) bus.close();
     buses.clear();
@@ -78,7 +78,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
     await (await left?.catch(() => null))?.close();
   }
 
-  /** About the connection itself. @type {Record<string, (...args: any[]) => Promise<any>>} */
+  /** Calls about the connection itself. @type {Record<string, (...args: any[]) => Promise<any>>} */
   const ownCalls = {
     async connect(noDaemon) {
       const there = connecting ? null : await connectOnly(homeOf());
@@ -114,7 +114,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
     /**
      * @param {string} method
      * @param {unknown[]} args
-     * @returns {Promise<any>}  Rejects with a NclustError in PM2's words.
+     * @returns {Promise<any>}  Rejects with the NclustError of toPm2Error().
      */
     call(method, args) {
       if (method === 'disconnect') return leave();
@@ -134,7 +134,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
         throw new NclustError('ERR_NCLUST_ELSEWHERE', `${method}() of PM2's API is not here; use ${INSTEAD[method]}.`);
       if (Object.hasOwn(ownCalls, method)) return await ownCalls[method](...args);
       const nclust = await reach();
-      // Who listens to lines wants those of what is started next.
+      // A program that listens to lines must not miss the first lines of the app it starts next.
       await Promise.all([...buses].map((bus) => bus.ready()));
       return await CALLS[method](nclust, ...args);
     } catch (error) {
@@ -143,15 +143,15 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
   }
 }
 
-/** setInterval() takes no more. */
+/** The maximum of setInterval(). */
 const LONGEST_MS = 2 ** 31 - 1;
 
 const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 
 /**
- * connect(true) of PM2's API: this program lives on, and the apps end with it. The manager is a
- * process of its own all the same.
- * @param {Nclust} nclust  One that was started for this program.
+ * Implements connect(true) of PM2: keeps this program alive, and ends the apps when it exits. The
+ * manager is still a separate process.
+ * @param {Nclust} nclust  Its manager was started for this program.
  */
 function endWithProgram(nclust) {
   const { home } = nclust;
@@ -170,5 +170,5 @@ function endWithProgram(nclust) {
 /** @param {Nclust} nclust */
 async function stay(nclust) {
   const nothing = nclust.events({ types: ['nclust:nothing'] });
-  await nothing.next().catch(() => {}); // Until disconnect(), or the end of the manager.
+  await nothing.next().catch(() => {}); // Waits for disconnect(), or the exit of the manager.
 }
