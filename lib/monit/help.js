@@ -4,7 +4,7 @@ import { put } from './screen.js';
 /** @import { Screen } from './screen.js' */
 /** @import { State } from './state.js' */
 
-/** Keys and what they do; a heading has no key. @type {[keys: string, does: string][]} */
+/** A heading has no keys. @type {[keys: string, does: string][]} */
 const HELP = [
   ['', 'The table'],
   ['up down  j k', 'the row above, below; PgUp PgDn, Home End (g G)'],
@@ -35,10 +35,10 @@ const HELP = [
 const KEY_COLUMNS = 17;
 
 /**
- * The page of the keys, its sentences broken into lines.
+ * Breaks the texts of the help page into lines.
  * @param {number} width
- * @returns {{ keys: string, does: string }[]}  A heading has no `does`; the second line of a
- *   sentence has no `keys`.
+ * @returns {{ keys: string, does: string }[]}  A heading is in `keys` and has no `does`. The second
+ *   line of a text has no `keys`.
  */
 export function helpLines(width) {
   return HELP.flatMap(([keys, does]) =>

@@ -28,7 +28,7 @@ export function onKey(state, key) {
 }
 
 /**
- * Only "y" is a yes.
+ * Any key except "y" cancels.
  * @param {State} state
  * @param {NonNullable<State['question']>} question
  * @param {Key} key

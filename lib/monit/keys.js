@@ -1,6 +1,9 @@
-/** @typedef {{ name: string, text?: string }} Key  `text`: what it types, or what was pasted. */
+/** @typedef {{ name: string, text?: string }} Key  `text`: the typed or pasted text. */
 
-/** What terminals send for a key, behind "ESC [" or "ESC O". @type {Record<string, string>} */
+/**
+ * Keys by the sequence that a terminal sends after "ESC [" or "ESC O".
+ * @type {Record<string, string>}
+ */
 const SEQUENCES = {
   A: 'up',
   B: 'down',
@@ -37,13 +40,13 @@ const CONTROLS = {
 const PASTE_BEGIN = '\u001b[200~';
 const PASTE_END = '\u001b[201~';
 
-/** Of one that never ends; it is thrown away. */
+/** A longer paste without an end mark is dropped. */
 const PASTE_MAX_CHARS = 64 * 1024;
 
 /**
- * Bytes of a terminal as keys. A sequence may come in parts: over ssh it does.
+ * Reads keys from the input of a terminal. A sequence may arrive in parts, for example over ssh.
  * @returns {{ push: (text: string) => Key[], flush: () => Key[], isWaiting: () => boolean }}
- *   `isWaiting`: for the rest of a sequence; flush() gives up on it.
+ *   `isWaiting`: the rest of a sequence is missing. flush() stops waiting for it.
  */
 export function createKeyReader() {
   let rest = '';
@@ -73,8 +76,8 @@ export function createKeyReader() {
 
 /**
  * @param {string} text
- * @param {boolean} isLast  Nothing will come behind it.
- * @returns {{ length: number, key: Key | null } | null}  Null: its end is not there yet.
+ * @param {boolean} isLast  The rest of a sequence will not arrive.
+ * @returns {{ length: number, key: Key | null } | null}  Null: the rest of the sequence is missing.
  */
 function takeKey(text, isLast) {
   if (text[0] !== '\u001b') {
@@ -98,7 +101,7 @@ function takePaste(text) {
 }
 
 /**
- * @param {string} sequence  With modifiers, "1;5A", it is the same key.
+ * @param {string} sequence  Modifiers are ignored: "1;5A" is the same key as "A".
  * @returns {Key | null}
  */
 function named(sequence) {

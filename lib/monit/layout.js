@@ -1,27 +1,25 @@
 /** @import { Size } from './screen.js' */
 
-/**
- * @typedef {{ x: number, y: number, width: number, height: number }} Box  Of height 0: not shown.
- */
+/** @typedef {{ x: number, y: number, width: number, height: number }} Box  Height 0: not shown. */
 
 /**
  * @typedef {object} Boxes
  * @property {Box} header
  * @property {Box} footer
- * @property {Box} page  All between the two: full-screen logs and the help.
+ * @property {Box} page  For full-screen logs and the help, between header and footer.
  * @property {Box} table  With its headings.
  * @property {Box} title  Of the selected row.
  * @property {Box} numbers
  * @property {Box} charts
- * @property {Box} panel  The first panel with its heading, and the second.
- * @property {Box} second
+ * @property {Box} panel  The first panel, with its heading.
+ * @property {Box} second  The second panel, with its heading.
  */
 
-/** From this width on the selected row stands beside the table. */
+/** From this width on, the details of the selected row are beside the table, else below. */
 const WIDE_COLUMNS = 140;
 
 /**
- * Where everything stands on a terminal. A smaller one than the least shows what fits.
+ * Returns the position of each part of the screen. A very small terminal has only some parts.
  * @param {Size} size
  * @returns {Boxes}
  */
@@ -62,7 +60,7 @@ function detail({ x, y, width, height }) {
   };
   const title = take(1);
   const numbers = take(height >= 30 ? 2 : height >= 11 ? 1 : 0);
-  // Four of them in two rows.
+  // Four charts in two rows.
   const charts = take(height >= 30 ? 14 : height >= 20 ? 8 : 2);
   const rest = y + height - top;
   const second = rest >= 9 ? Math.floor(rest / 3) : 0;
@@ -70,7 +68,7 @@ function detail({ x, y, width, height }) {
 }
 
 /**
- * The first row that is shown: the selected one stands in the middle, as far as there are rows on
+ * Index of the first visible row. The selected row is in the middle if there are enough rows on
  * both sides.
  * @param {number} height
  * @param {number} selected

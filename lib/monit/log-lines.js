@@ -20,19 +20,19 @@ import { NclustError } from '../shared/errors.js';
 
 /**
  * @typedef {object} LogLines
- * @property {string} wish  Whose lines these are: see wishesOf() in source.js.
+ * @property {string} wish  Key of the request: see wishesOf() in source.js.
  * @property {LogLine[]} lines  Oldest first, at most LINES_MAX.
  * @property {number} nextSeq
  * @property {number} missed  Lines that came too fast to be shown.
- * @property {number | null} bottomSeq  The last line that is shown. Null: it follows.
+ * @property {number | null} bottomSeq  The last visible line. Null: follow the newest line.
  * @property {number} left  Columns that are scrolled away.
- * @property {string} search  What is marked.
- * @property {string} grep  What the manager filters by.
+ * @property {string} search  The text to mark.
+ * @property {string} grep  The filter of the manager.
  */
 
 export const LINES_MAX = 2_000;
 
-/** Of a longer line only the beginning is kept. */
+/** A longer line is cut. */
 const LINE_MAX_CHARS = 4_000;
 
 /**
@@ -41,7 +41,7 @@ const LINE_MAX_CHARS = 4_000;
  * @returns {LogLines}
  */
 export function appendLines(logs, entries) {
-  // Of what would be pushed out again at once nothing has to be made.
+  // Skips lines that the later ones would push out at once.
   const skipped = Math.max(0, entries.length - LINES_MAX);
   const added = entries.slice(skipped).map((entry, at) => lineOf(entry, logs.nextSeq + skipped + at));
   return { ...logs, lines: [...logs.lines, ...added].slice(-LINES_MAX), nextSeq: logs.nextSeq + entries.length };
@@ -58,7 +58,6 @@ function lineOf({ id, name, stream, line, atMs }, seq) {
 }
 
 /**
- * The lines to show.
  * @param {LogLines} logs
  * @param {number} height
  */
@@ -75,7 +74,7 @@ export function visibleLines({ lines, bottomSeq }, height) {
  * @param {LogLines} logs
  * @param {number} by  Negative: to older lines.
  * @param {number} height
- * @returns {LogLines}  At the end it follows again.
+ * @returns {LogLines}  Follows the newest line again if scrolled to the end.
  */
 export function scrollLines(logs, by, height) {
   const last = logs.lines.at(-1);
@@ -87,11 +86,11 @@ export function scrollLines(logs, by, height) {
 }
 
 /**
- * Goes to the next line with what is looked for.
+ * Goes to the next line that contains the search text.
  * @param {LogLines} logs
  * @param {'older' | 'newer'} direction
  * @param {number} height
- * @returns {LogLines | null}  Null: there is none.
+ * @returns {LogLines | null}  Null: no line contains it.
  */
 export function findLine(logs, direction, height) {
   if (logs.search === '') return null;
@@ -104,7 +103,7 @@ export function findLine(logs, direction, height) {
 }
 
 /**
- * Capital letters count only where somebody has typed one.
+ * Ignores case unless the search text has a capital letter.
  * @param {string} text
  * @param {string} wanted
  */
@@ -113,22 +112,23 @@ export function hasText(text, wanted) {
 }
 
 /**
- * Twenty thousand lines a second are read; of more the manager leaves out some, and counts them.
+ * Read in BREATH_MS: 20,000 lines a second. The manager leaves out the other lines, and counts
+ * them.
  */
 const LINES_AT_ONCE = 2_000;
 const BREATH_MS = 100;
 
-/** Before a manager that went away is asked again. */
+/** Delay before the request is sent again. */
 const AGAIN_MS = 1_000;
 
 /**
- * Follows the logs that are wished for, over the death of a manager.
+ * Follows the logs of a row. Continues when the manager is back.
  * @param {NonNullable<Wishes['logs']>} wish
  * @param {object} o
  * @param {() => Promise<Client | null>} o.open
  * @param {(event: MonitEvent) => void} o.dispatch
  * @param {AbortSignal} o.signal
- * @returns {() => void}  Ends it.
+ * @returns {() => void}  Stops following.
  */
 export function followLog({ key, request }, { open, dispatch, signal }) {
   const stop = new AbortController();
@@ -161,7 +161,7 @@ export function followLog({ key, request }, { open, dispatch, signal }) {
         await readOnce();
       } catch (error) {
         if (ends.aborted) return;
-        // What is wrong with the manager is said in the first row.
+        // The header already shows that the manager is away.
         if (!(error instanceof NclustError)) throw error;
         if (!AWAY.includes(error.code)) dispatch({ type: 'log-said', wish: key, words: error.message });
       } finally {
@@ -171,7 +171,7 @@ export function followLog({ key, request }, { open, dispatch, signal }) {
     }
   }
 
-  void run(); // Ends with the signal; what it throws is a bug, and ends the program.
+  void run(); // Ends with the signal. An error is a bug, and ends the program.
   return () => {
     stop.abort();
     void client?.close();

@@ -1,4 +1,4 @@
-// Knows: `nclust monit`: events to state, state to a picture of cells, cells to the terminal.
+// Knows: `nclust monit`: events to state, state to cells, cells to the terminal.
 // Must not: change an app except through the source, or draw outside of view*.js.
 // Start at: runLoop(), then state.js and view.js; source.js has the connection.
 import { createKeyReader } from './keys.js';
@@ -15,43 +15,41 @@ import { view } from './view.js';
 /** @import { Terminal } from './terminal.js' */
 
 /**
- * Where the figures come from, and who does what is asked. Each tells what it has through
- * `dispatch`.
+ * Supplies data and sends requests to the manager. Reports everything through `dispatch`.
  * @typedef {object} Source
- * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Until close(). Rejects
- *   when there is no going on.
+ * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Resolves after close().
+ *   Rejects if it cannot continue.
  * @property {(wishes: Wishes) => void} follow
  * @property {(ask: Ask) => void} ask
  * @property {() => Promise<void>} close  Idempotent.
  */
 
-/** Between two pictures: more nobody sees, and a slow line would not carry. */
+/** Time between two frames. A slow line could not carry more frames, and nobody would see them. */
 const FRAME_MS = 80;
 
 /**
- * The selection has to rest before logs and history are asked for: a key that is held down passes
- * many rows.
+ * Delay before logs and history are requested, because a key that is held down passes many rows.
  */
 const REST_MS = 120;
 
 /**
- * The rest of an escape sequence comes within this, over a slow line too; else it was the key Esc.
+ * The rest of an escape sequence arrives within this time, even over a slow line. Else it was Esc.
  */
 const ESCAPE_MS = 60;
 
 const SECOND_MS = 1_000;
 
 /**
- * The one owner of state and screen, until somebody quits.
+ * Runs until the user quits. Only this function changes the state and the screen.
  * @param {object} o
  * @param {Terminal} o.terminal
  * @param {Source} o.source
  * @param {ColourLevel} o.colourLevel
  * @param {string} [o.marks]  Of the charts.
- * @param {(listener: () => void) => () => void} o.onStop  Something wants it to end.
- * @param {() => void} o.suspend  Stops this process, until it is continued.
+ * @param {(listener: () => void) => () => void} o.onStop  Calls the listener to end the loop.
+ * @param {() => void} o.suspend  Stops this process until SIGCONT.
  * @param {() => number} [o.now]
- * @returns {Promise<void>}  The terminal is as it was. Rejects with what the source rejects with.
+ * @returns {Promise<void>}  The terminal is restored. Rejects with the error of the source.
  */
 export async function runLoop({ terminal, source, colourLevel, marks, onStop, suspend, now = Date.now }) {
   const paint = createPalette(colourLevel);
@@ -91,7 +89,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
   function draw() {
     const next = view(state, { marks });
     const text = difference(shown, next, paint);
-    // A terminal that has not taken the last picture gets the newest one later.
+    // If the terminal has not taken the last frame, the newest one is written later.
     if (text === '' || terminal.write(text)) shown = next;
     else frame.begin(FRAME_MS);
   }
@@ -107,7 +105,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
   }
 
   const comeBack = () => {
-    // Whoever stopped it, the shell has had the terminal meanwhile.
+    // While the process was stopped, the shell has used the terminal.
     terminal.close();
     terminal.open();
     shown = null;
@@ -139,10 +137,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
   }
 }
 
-/**
- * After Ctrl-Z, or a SIGSTOP of somebody's.
- * @param {() => void} listener
- */
+/** @param {() => void} listener  Called when the process continues after Ctrl-Z or SIGSTOP. */
 function onContinue(listener) {
   process.on('SIGCONT', listener);
   return () => void process.off('SIGCONT', listener);

@@ -6,16 +6,16 @@ import { appKey, workerKey } from './trends.js';
 /** @import { SortField, State } from './state.js' */
 
 /**
- * A line of the table. An app of one worker is one row, and both are in it.
+ * A row of the table. An app with one worker has one row, with `app` and `worker`.
  * @typedef {object} Row
  * @property {string} key
- * @property {AppSample | null} app  Null: a worker beneath its app.
- * @property {WorkerSample | null} worker  Null: an app of several.
- * @property {WorkerSample[]} workers  It is about these.
+ * @property {AppSample | null} app  Null: the row of a worker below its app.
+ * @property {WorkerSample | null} worker  Null: the row of an app with several workers.
+ * @property {WorkerSample[]} workers
  * @property {boolean} isExpanded
  */
 
-/** Apps of more workers are shown without them, until somebody asks. */
+/** Apps with more workers are collapsed until the user expands them. */
 const SHOWN_WORKERS = 8;
 
 /** @type {Record<SortField, ((of: AppSample | WorkerSample) => number) | null>} */
@@ -71,7 +71,7 @@ function isOpen(workers, isFlipped) {
 }
 
 /**
- * The selection is one of the rows: the same as before, else that in its place.
+ * Keeps the selected row. If it is gone, selects the row at its position.
  * @param {State} state
  */
 export function placeSelection(state) {
@@ -92,7 +92,7 @@ export function selectedRow(state) {
 }
 
 /**
- * How an app is: the worst of its workers.
+ * The worst status of the workers of an app.
  * @param {WorkerSample[]} workers
  * @returns {ShownStatus}
  */

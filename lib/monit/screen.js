@@ -5,41 +5,41 @@ import { isPlain, toOneLine, textWidth } from '../render/text.js';
 /** @import { ColourLevel, Style } from '../render/paint.js' */
 
 /**
- * What a terminal shows, cell by cell. The second cell of a wide character is empty.
+ * The cells of a terminal. The second cell of a wide character is empty.
  * @typedef {object} Screen
  * @property {number} columns
  * @property {number} rows
  * @property {string[]} texts
- * @property {string[]} styles  Names with spaces between them: "bold red". Empty: none.
+ * @property {string[]} styles  Names separated by spaces: "bold red". Empty: no style.
  */
 
 /** @typedef {{ columns: number, rows: number }} Size */
 
 /**
  * @param {Size} size
- * @returns {Screen}  Blank.
+ * @returns {Screen}
  */
 export function createScreen({ columns, rows }) {
   return { columns, rows, texts: new Array(columns * rows).fill(' '), styles: new Array(columns * rows).fill('') };
 }
 
 /**
- * Writes a text into one row; what does not fit is cut off. Control characters become "?".
+ * Writes a text into one row, and cuts it if it does not fit. Control characters become "?".
  * @param {Screen} screen
- * @param {{ x: number, y: number, text: string, style?: string, width?: number }} o  `width`: how
- *   many columns it may take. Default: up to the edge.
- * @returns {number}  The column behind it.
+ * @param {{ x: number, y: number, text: string, style?: string, width?: number }} o  `width`:
+ *   maximum number of columns. Default: up to the edge.
+ * @returns {number}  The column after the text.
  */
 export function put(screen, { x, y, text, style = '', width = Infinity }) {
   const end = Math.min(screen.columns, x + width);
   if (y < 0 || y >= screen.rows) return x;
   for (const character of toOneLine(text)) {
-    // They make terminals disagree about the width.
+    // Terminals disagree about the width of these characters.
     if (JOINERS_AND_VARIANTS.test(character)) continue;
     const takes = textWidth(character);
     const at = y * screen.columns + x;
     if (takes === 0) {
-      // An accent belongs to its letter.
+      // A combining accent goes into the cell of its letter.
       if (x > 0) screen.texts[at - 1] += character;
       continue;
     }
@@ -58,7 +58,7 @@ export function put(screen, { x, y, text, style = '', width = Infinity }) {
 const JOINERS_AND_VARIANTS = /[\u200b-\u200d\ufe00-\ufe0f]/;
 
 /**
- * Gives a stretch of a row another style, or more of it.
+ * Changes the style of a part of a row.
  * @param {Screen} screen
  * @param {{ x: number, y: number, width: number, style: string }} o
  */
@@ -68,37 +68,42 @@ export function restyle(screen, { x, y, width, style }) {
     screen.styles[at] = style;
 }
 
-/** Unchanged cells that are cheaper to write again than to jump over. */
+/**
+ * Up to this number of unchanged cells are written again, because this is shorter than a cursor
+ * move.
+ */
 const JUMP_CELLS = 5;
 
 /**
- * What makes a terminal that shows one screen show another: only the cells that differ.
- * @param {Screen | null} before  Null: it is not known what is shown. Of another size: the same.
+ * Returns the escape codes and texts that turn one screen into another. Writes only the cells that
+ * differ.
+ * @param {Screen | null} before  Null: not known. A screen of another size counts as not known.
  * @param {Screen} after
  * @param {(style: string, text: string) => string} paint
- * @returns {string}  Empty when nothing has changed.
+ * @returns {string}  Empty if nothing has changed.
  */
 export function difference(before, after, paint) {
   const isKnown = before !== null && before.columns === after.columns && before.rows === after.rows;
   const pieces = isKnown ? [] : [paint('reset', CLEAR_SCREEN)];
-  /** Cells of one style, which are painted together. */
+  /** `run`: cells of one style, which are painted together. */
   let [style, run] = ['', ''];
   const endRun = () => {
     pieces.push(paint(style, run));
     run = '';
   };
-  /** The cell behind the cursor; -1: not known. */
+  /** The index of the cell at the cursor. -1: not known. */
   let cursor = -1;
   const write = (/** @type {number} */ at) => {
     if (after.styles[at] !== style) endRun();
     style = after.styles[at];
     run += after.texts[at];
-    // Terminals may disagree about its width. And none goes on in the next row by itself.
+    // Terminals may disagree about the width of a character that is not plain. The cursor does not
+    // move to the next row, because line wrap is off.
     cursor = after.texts[at].length === 1 && isPlain(after.texts[at]) && (at + 1) % after.columns !== 0 ? at + 1 : -1;
   };
   for (let at = 0; at < after.texts.length; at += 1) {
     if (isKnown ? !differs(before, after, at) : after.texts[at] === ' ' && after.styles[at] === '') continue;
-    if (after.texts[at] === '') continue; // Comes with its first half, which differs too.
+    if (after.texts[at] === '') continue; // The first half writes both, and differs too.
     if (cursor !== at && canFill(after, cursor, at, style)) while (cursor !== at && cursor !== -1) write(cursor);
     if (cursor !== at) {
       endRun();
@@ -117,7 +122,7 @@ export function difference(before, after, paint) {
  */
 function differs(before, after, at) {
   if (before.texts[at] !== after.texts[at] || before.styles[at] !== after.styles[at]) return true;
-  // Half of a wide character cannot change alone.
+  // A changed second half of a wide character means that the first half must be written again.
   return after.texts[at + 1] === '' && before.texts[at + 1] !== '';
 }
 
@@ -134,13 +139,12 @@ function canFill(after, cursor, at, style) {
   return true;
 }
 
-/** No colours, and yet to be told apart. */
+/** Styles that are used if the terminal has no colours. */
 const WITHOUT_COLOURS = ['bold', 'inverse', 'reset'];
 
 /**
  * @param {ColourLevel} level
- * @returns {(style: string, text: string) => string}  Paints a text in a style of the screen: names
- *   with spaces between them, "bold red".
+ * @returns {(style: string, text: string) => string}  Paints a text in a style of the screen.
  */
 export function createPalette(level) {
   const paint = createPaint(level === 0 ? 1 : level);

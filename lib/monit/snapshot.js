@@ -25,8 +25,8 @@ const HEAD = [
 ];
 
 /**
- * What stands at one moment, for files and pipes: all workers under their apps.
- * @param {{ sample: MetricsSample | null }} data  Null: it was shown live.
+ * Renders one sample for files and pipes, with all workers below their apps.
+ * @param {{ sample: MetricsSample | null }} data  Null: the screen was shown instead.
  * @param {View} view
  */
 export function renderSnapshot({ sample }, { paint, columns }) {

@@ -12,14 +12,14 @@ import { SHOWN, SPANS, SPARK_POINTS } from './trends.js';
 /** @import { Source } from './loop.js' */
 /** @import { MonitEvent, State } from './state.js' */
 
-/** Nobody says when a manager is started again: its socket is knocked at, in ms. */
+/** How often to try to connect to a manager, because nothing reports its start. */
 const KNOCK_MS = 1_000;
 
-/** Of the log of events, to begin with. */
+/** Events to show from the event log at the start. */
 const EVENTS = 300;
 
 /**
- * A manager and the files of its home.
+ * Reads from the manager of a home and from the files of the home.
  * @param {string} home
  * @returns {Source}
  */
@@ -37,10 +37,9 @@ export function createSource(home) {
   const open = () => openClient(() => connectOnly(home, signal));
 
   /**
-   * A client for one purpose.
    * @template T
    * @param {(client: Client) => Promise<T>} use
-   * @returns {Promise<T | null>}  Null: there is no manager.
+   * @returns {Promise<T | null>}  Null: no manager runs.
    */
   async function withClient(use) {
     const client = await open();
@@ -85,8 +84,7 @@ export function createSource(home) {
         });
       } catch (error) {
         if (signal.aborted) return;
-        // A manager that does not know the method, or speaks another language: waiting does not
-        // help.
+        // The manager does not know the method, or has another protocol: a retry does not help.
         if (
           !(error instanceof NclustError) ||
           (isFirst && !PASSING.includes(error.code)) ||
@@ -128,7 +126,7 @@ export function createSource(home) {
           .then((answer) => {
             if (answer?.history) dispatch({ type: 'history', key, history: answer.history });
           })
-          // The charts fill by themselves; what is wrong with the manager is said elsewhere.
+          // The charts fill with new samples. runMetrics() reports a lost manager.
           .catch((error) => tellNothing(error));
       }
       trend = wish;
@@ -154,7 +152,7 @@ export function createSource(home) {
   };
 }
 
-/** What may be over the next time. @type {string[]} */
+/** Errors that a retry may fix. @type {string[]} */
 const PASSING = ['ERR_NCLUST_CONNECTION_LOST', 'ERR_NCLUST_DAEMON_UNREACHABLE'];
 
 /** @param {unknown} error */
@@ -162,10 +160,10 @@ function tellNothing(error) {
   if (!(error instanceof NclustError)) throw error;
 }
 
-/** The hours are asked for again this often, in ms. */
+/** How often to request the charts of hours again. */
 const HOURS_MS = 60_000;
 
-/** Lines to begin with. */
+/** Log lines to show at the start. */
 const LINES = 200;
 const LINES_OF_GREP = 1_000;
 
@@ -181,12 +179,12 @@ const LINES_OF_GREP = 1_000;
  */
 
 /**
- * What has to be followed for what is shown. The loop compares it with what it follows.
+ * The data that the screen needs. The loop compares it with the data that it follows.
  * @typedef {object} Wishes
  * @property {LogsWish | null} logs
  * @property
  *   {{ key: string, targets: string[], stepMs: number, points: number, turn: number } | null} trend
- *   Whose history the charts need. `turn`: with another one it is needed anew.
+ *   The history for the charts. A new `turn` requests it again.
  */
 
 /**
@@ -196,7 +194,7 @@ const LINES_OF_GREP = 1_000;
 export function wishesOf(state) {
   const row = selectedRow(state);
   if (!row) return { logs: null, trend: null };
-  // Where an id is the name of an app too, that one is shown: looking does no harm.
+  // If an id is also the name of an app, this shows the other app, which does no harm.
   const targets = [row.app ? row.app.name : String(row.worker?.id)];
   const { grep } = state.logs;
   const asked = grep

@@ -15,7 +15,7 @@ import { addSample, beginTrend, withHistory } from './trends.js';
 /** @typedef {'name' | 'cpu' | 'memory' | 'requests' | 'restarts'} SortField */
 
 /**
- * What is asked of the manager.
+ * A request to the manager.
  * @typedef {object} Ask
  * @property {'ask'} type
  * @property {'restart' | 'reload' | 'stop' | 'scale'} method
@@ -29,25 +29,25 @@ import { addSample, beginTrend, withHistory } from './trends.js';
 /** @typedef {{ state: State, effects: Effect[] }} Step */
 
 /**
- * Everything that decides what is seen.
+ * Everything that the screen depends on.
  * @typedef {object} State
  * @property {Size} size
  * @property {number} nowMs
  * @property {'table' | 'logs' | 'help'} page
- * @property {'logs' | 'events'} panel  What is shown first beneath the table where there is no room
- *   for both.
+ * @property {'logs' | 'events'} panel  The first panel. The other one is shown if there is room.
  * @property {MetricsSample | null} sample
  * @property {{ isThere: boolean, sinceMs: number, words: string }} manager
  * @property {Map<string, (number | null)[]>} sparks  The CPU of each row.
  * @property {Trend | null} trend  Of the selected row.
  * @property {Span} span  Of the charts.
  * @property {string | null} selected  The key of a row.
- * @property {number} at  Where it was the last time, to stay there when it goes.
- * @property {Set<string>} flipped  Apps whose workers are shown, or hidden, against the rule.
+ * @property {number} at  Index of the selected row, to keep the position if the row disappears.
+ * @property {Set<string>} flipped  Apps that the user has expanded or collapsed, against the
+ *   default.
  * @property {string} filter
  * @property {{ field: SortField, isReversed: boolean }} sort
  * @property {{ kind: 'filter' | 'search' | 'grep', text: string, before: string } | null} input
- *   What is being typed.
+ *   A text that the user is typing. `before`: the value to restore at Esc.
  * @property {{ text: string, ask: Ask } | null} question
  * @property {{ text: string, style: string, untilMs: number } | null} notice
  * @property {LogLines} logs
@@ -104,7 +104,7 @@ export function firstState(size, nowMs) {
 }
 
 /**
- * What an event makes of a state. Pure: what has to be done besides is in the effects.
+ * Applies an event to a state. Pure: the caller performs the effects.
  * @param {State} state
  * @param {MonitEvent} event
  * @returns {Step}

@@ -73,7 +73,7 @@ const KEYS = {
 
 /**
  * @param {State} state
- * @param {boolean | null} isWanted  Null: the other way.
+ * @param {boolean | null} isWanted  Null: toggle.
  */
 function expand(state, isWanted) {
   const row = selectedRow(state);
@@ -83,7 +83,7 @@ function expand(state, isWanted) {
   if (!app || app.worker || isWanted === app.isExpanded) return state;
   const flipped = new Set(state.flipped);
   if (!flipped.delete(name)) flipped.add(name);
-  // When a worker gets hidden, its app is selected.
+  // If the selected worker is hidden, its app gets the selection.
   return { ...state, flipped, selected: app.key };
 }
 
@@ -107,7 +107,7 @@ function expandAll(state) {
  */
 
 /**
- * By key. An action that takes something away asks first.
+ * By key. An action that ends a process asks first.
  * @type {Record<string, 'restart' | 'reload' | 'stop' | 'more' | 'fewer'>}
  */
 const ACTIONS = { r: 'reload', R: 'restart', s: 'stop', '+': 'more', '=': 'more', '-': 'fewer' };
@@ -119,10 +119,10 @@ const WORDS = {
 };
 
 /**
- * The request to the manager that a key stands for, about the selected row.
+ * Returns the request of a key about the selected row.
  * @param {State} state
  * @param {string} name  Of the key.
- * @returns {Asked | null}  Null: nothing.
+ * @returns {Asked | null}  Null: the key has no request, or no row is selected.
  */
 function askFor(state, name) {
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : null;
@@ -184,8 +184,8 @@ function rowLabel({ app, worker, workers }) {
 }
 
 /**
- * The manager looks for a name before it looks for an id, so an id that is also a name would mean
- * another app.
+ * The manager tries a name before an id. So an id that is also a name would select another app, and
+ * the result is null.
  * @param {Pick<State, 'sample'>} state
  * @param {Row} row
  */

@@ -8,22 +8,21 @@ import { createPaint } from '../render/paint.js';
  * A screen and a keyboard.
  * @typedef {object} Terminal
  * @property {() => Size} size
- * @property {() => void} open  The other screen, no cursor, keys one by one.
- * @property {() => void} close  As it was before. Idempotent, and done when it returns: the process
- *   may end at once.
- * @property {(text: string) => boolean} write  False: the last text has not been taken yet, and
- *   this one is left out.
+ * @property {() => void} open  Switches to the alternate screen and raw mode, and hides the cursor.
+ * @property {() => void} close  Restores the terminal. Idempotent and synchronous, so the process
+ *   may exit after it.
+ * @property {(text: string) => boolean} write  False: the terminal has not taken the last text yet,
+ *   and this text is dropped.
  * @property {(listener: (text: string) => void) => () => void} onInput
  * @property {(listener: () => void) => () => void} onResize
- * @property {(listener: () => void) => () => void} onGone  There is no keyboard any more.
+ * @property {(listener: () => void) => () => void} onGone  The input was closed.
  */
 
 /**
- * The other screen; no cursor; no line wrap, so that the last cell can be written; what is pasted
- * is marked.
+ * Alternate screen; no cursor; no line wrap, so that the last cell can be written; bracketed paste.
  */
 const OPEN = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?2004h';
-/** The last picture may have been cut off in the middle of a colour. */
+/** Resets colours too, because the last frame may have been written only in part. */
 const CLOSE = createPaint(1)('reset', '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[?1049l');
 
 /**
@@ -34,18 +33,20 @@ const CLOSE = createPaint(1)('reset', '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[
 export function createTerminal({ input, output }) {
   const { fd } = /** @type {WriteStream & { fd: number }} */ (output);
   let isOpen = false;
-  /** What the terminal has not taken yet. @type {Buffer | null} */
+  /** Bytes that the terminal has not taken yet. @type {Buffer | null} */
   let left = null;
   let isWriting = false;
 
-  /** In a thread: a terminal that is held (Ctrl-S, a slow line) must not hold this program. */
+  /**
+   * Writes in a thread, because a paused terminal (Ctrl-S) or slow line must not block the program.
+   */
   function flush() {
     if (!left || isWriting) return;
     isWriting = true;
     write(fd, left, (error, written) => {
       isWriting = false;
-      // One that takes nothing now is asked again with the next picture; one that is gone sends
-      // SIGHUP.
+      // EAGAIN: the next frame tries again. After another error the terminal is gone, and SIGHUP
+      // follows.
       left = error && error.code !== 'EAGAIN' ? null : left && left.subarray(error ? 0 : written);
       if (left?.length === 0) left = null;
       else if (!error) flush();
@@ -71,7 +72,7 @@ export function createTerminal({ input, output }) {
       try {
         input.setRawMode(false);
       } catch (error) {
-        // The terminal has been closed: nothing is left to be put right.
+        // The terminal was closed, so there is nothing to restore.
         if (!GONE.includes(String(/** @type {NodeJS.ErrnoException} */ (error).code))) throw error;
       }
       input.pause();
@@ -92,7 +93,7 @@ export function createTerminal({ input, output }) {
       return () => void output.off('resize', listener);
     },
     onGone(listener) {
-      // Stays: an error that comes late is none.
+      // Never removed, because a late error must be ignored.
       input.on('error', () => {});
       for (const event of ENDS) input.on(event, listener);
       return () => {

@@ -4,15 +4,12 @@
 
 /** @typedef {(number | null)[]} Points  Oldest first. */
 
-/** What the charts show. */
+/** The series of the charts. */
 export const SHOWN = /** @type {const} */ (['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS']);
 
 /** @typedef {typeof SHOWN[number]} Shown */
 
-/**
- * What the charts look back on: the last minutes by the second, or hours.
- * @typedef {'minutes' | 'hours'} Span
- */
+/** @typedef {'minutes' | 'hours'} Span  Of the charts. */
 
 /** @type {Record<Span, { stepMs: number, points: number }>} */
 export const SPANS = { minutes: { stepMs: 1_000, points: 300 }, hours: { stepMs: 10_000, points: 2_160 } };
@@ -23,10 +20,7 @@ export const SPARK_POINTS = 40;
 
 const TREND_POINTS = SPANS.minutes.points;
 
-/**
- * The key of a row.
- * @param {string} name
- */
+/** @param {string} name */
 export const appKey = (name) => `app ${name}`;
 /** @param {number} id */
 export const workerKey = (id) => `worker ${id}`;
@@ -42,14 +36,14 @@ export function addSample(state, { sample, history }) {
   const sparks = new Map();
   for (const { key, of } of keyed(sample)) {
     const before = known.get(key) ?? state.sparks.get(key) ?? [];
-    // What comes with the history has this point already.
+    // A history already contains this point.
     sparks.set(key, history && known.has(key) ? before : [...before.slice(1 - SPARK_POINTS), of.cpu]);
   }
   return { ...state, sample, sparks, trend: state.trend && addPoint(state.trend, sample) };
 }
 
 /**
- * Begins the charts of a row that has just been selected.
+ * Starts new charts if the selected row or the span has changed.
  * @param {State} state
  */
 export function beginTrend(state) {
@@ -76,7 +70,7 @@ export function withHistory(state, { key, history }) {
   const told =
     history.workers.find(({ id }) => workerKey(id) === key) ?? history.apps.find(({ name }) => appKey(name) === key);
   if (!told) return state;
-  // Ticks that came while it was on its way; of hours none are kept.
+  // Samples that are newer than the history. Charts of hours take no samples.
   const newer = Math.max(
     0,
     Math.min(trend.series.cpu.length, Math.round((trend.endMs - history.endMs) / history.stepMs)),
@@ -110,8 +104,8 @@ function keyed({ apps, workers }) {
 /**
  * @param {Trend} trend
  * @param {MetricsSample} sample
- * @returns {Trend}  With gaps where ticks are missing. One of hours as it was: the manager is asked
- *   for it again.
+ * @returns {Trend}  With null for each missing sample. A trend of hours is unchanged, because the
+ *   source requests it again.
  */
 function addPoint(trend, sample) {
   if (trend.span === 'hours') return trend;
@@ -141,16 +135,16 @@ function mapShown(make) {
   };
 }
 
-/** From nothing to full; a terminal that cannot show blocks gets the second. */
+/** From empty to full. */
 export const BLOCKS = ' ▁▂▃▄▅▆▇█';
+/** For terminals that cannot show blocks. */
 export const PLAIN = ' .:-=+*#@';
 
 /**
- * One row: a column for each of the last points. What is not known is blank, what is known has at
- * least the lowest mark.
+ * Draws the last points in one row. An unknown point is blank, a known one at least the lowest
+ * mark.
  * @param {Points} points
  * @param {{ width: number, max: number, marks?: string }} o
- * @returns {string}  As wide as asked for.
  */
 export function sparkline(points, { width, max, marks = BLOCKS }) {
   return chart(points, { width, height: 1, max, marks })[0];
@@ -175,10 +169,9 @@ export function chart(points, { width, height, max, marks = BLOCKS }) {
 }
 
 /**
- * The top of a scale: steps wide enough that it does not change with every point.
+ * The top of a scale: 1, 2 or 5 with zeros, so that the scale changes seldom.
  * @param {Points} points
  * @param {number} least
- * @returns {number}  1, 2 or 5 with noughts.
  */
 export function scaleOf(points, least) {
   let highest = least;
@@ -188,16 +181,16 @@ export function scaleOf(points, least) {
 }
 
 /**
- * As many points as there is room for, of the whole time: a peak stays one.
+ * Reduces points to a width, and keeps the peaks.
  * @param {Points} points
  * @param {number} width
- * @returns {Points}  The highest of each stretch; null when nothing is known of it.
+ * @returns {Points}  The highest point of each stretch. Null: no point of the stretch is known.
  */
 export function peaksOf(points, width) {
   const stretch = Math.ceil(points.length / Math.max(1, width));
   /** @type {Points} */
   const peaks = [];
-  // From the newest backwards: what is cut short is the oldest stretch.
+  // From the newest backwards, so that only the oldest stretch may be shorter.
   for (let end = points.length; end > 0; end -= stretch) {
     peaks.unshift(
       points

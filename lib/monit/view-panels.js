@@ -125,7 +125,7 @@ function drawEvents(screen, box, state) {
 }
 
 /**
- * Without its heading.
+ * The box without its heading.
  * @param {Box} box
  * @returns {Box}
  */
@@ -140,15 +140,12 @@ const MB = 1024 ** 2;
  * @property {Shown} name
  * @property {string} title
  * @property {string} style
- * @property {number} least
+ * @property {number} least  The top of the scale if all values are lower, in units.
  * @property {number} unit
  * @property {(value: number) => string} text
  */
 
-/**
- * `least`: the top of the scale when there is less.
- * @type {Chart[]}
- */
+/** @type {Chart[]} */
 const CHARTS = [
   { name: 'cpu', title: 'cpu', style: 'green', least: 100, unit: 1, text: (value) => `${value.toFixed(1)}%` },
   { name: 'memoryBytes', title: 'mem', style: 'blue', least: 10, unit: MB, text: formatBytes },
@@ -159,7 +156,7 @@ const CHARTS = [
 const LABEL_COLUMNS = 14;
 
 /**
- * Four charts, two beside each other.
+ * Draws four charts in two rows.
  * @param {Screen} screen
  * @param {Box} box
  * @param {{ trend: Trend | null, marks: string }} o

@@ -19,9 +19,9 @@ import { sparkline } from './trends.js';
  * @typedef {object} Column
  * @property {string} title
  * @property {number} width
- * @property {number} rank  The lower, the later it is left out.
- * @property {boolean} [isLeft]
- * @property {string} [field]  It is ordered by.
+ * @property {number} rank  Columns with a high rank are left out first. 0: never.
+ * @property {boolean} [isLeft]  Aligned to the left.
+ * @property {string} [field]  Its sort field.
  * @property {(given: Given) => string | { text: string, style: string }} cell
  */
 
@@ -122,7 +122,7 @@ function nothing({ sample, filter }) {
 }
 
 /**
- * Those that fit; name and sparkline take what is left.
+ * Returns the columns that fit. Name and sparkline take the rest of the width.
  * @param {number} width
  * @returns {Column[]}
  */
@@ -222,7 +222,7 @@ export function drawTitle(screen, box, { row, nowMs, span }) {
 }
 
 /**
- * A line with words in it.
+ * Draws a line with a text in it.
  * @param {Screen} screen
  * @param {Box} box
  * @param {string} text
@@ -249,7 +249,7 @@ function wordsOf({ app, worker, workers }, nowMs) {
 }
 
 /**
- * Its event loop does not turn.
+ * Whether the event loop does not run.
  * @param {WorkerSample} worker
  */
 function isBlocked({ status, reportAgeMs }) {
@@ -294,7 +294,7 @@ export function drawNumbers(screen, box, { app, worker }) {
   }
 }
 
-// What is not known is no text.
+// These functions return an empty text for an unknown value.
 
 /** @param {number | null | undefined} value */
 export function rate(value) {

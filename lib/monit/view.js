@@ -13,7 +13,7 @@ import { drawNumbers, drawTable, drawTitle } from './view-table.js';
 /** @import { State } from './state.js' */
 
 /**
- * What a state looks like.
+ * Draws a state.
  * @param {State} state
  * @param {{ marks?: string }} [o]  `marks`: of the charts.
  */
@@ -37,7 +37,7 @@ export function view(state, { marks = BLOCKS } = {}) {
 function drawMain(screen, boxes, state, marks) {
   const rows = rowsOf(state);
   drawTable(screen, boxes.table, { state, rows, marks });
-  // Beside the table: a line between the two.
+  // The details are beside the table, so draw a line between them.
   if (boxes.title.x > 0)
     for (let y = boxes.table.y; y < boxes.table.y + boxes.table.height; y += 1)
       put(screen, { x: boxes.title.x - 1, y, text: '│', style: 'grey' });
@@ -61,7 +61,7 @@ function select(screen, box, line) {
   if (line + 1 < box.height) restyle(screen, { x: box.x, y: box.y + 1 + line, width: box.width, style: 'inverse' });
 }
 
-/** Figures that are older than this are told to be. */
+/** The header shows the age of a sample that is older than this. */
 const OLD_MS = 3_500;
 
 /**
@@ -125,7 +125,7 @@ function footerOf(state, width) {
   return { text: `${filter}${hints(width - filter.length)}`, style: 'grey' };
 }
 
-/** The most useful ones first. */
+/** The most useful hints first. */
 const HINTS = [
   '? help',
   'q quit',
