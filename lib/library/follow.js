@@ -97,8 +97,8 @@ async function isBack(client) {
  * @property {Level} [level]
  * @property {(lines: number) => void} [onMissed]  Called with the number of lines that were left
  *   out, because this program reads too slowly.
- * @property {() => void} [onGap]  Called when lines written during a restart of control are already
- *   deleted.
+ * @property {() => void} [onGap]  Called when lines are lost: they were written while the
+ *   connection was lost, and are already deleted.
  */
 
 /**
