@@ -1,16 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/**
- * How often it is looked for dead processes that nobody collects, in ms: a dead one that is seen
- * twice stays.
- */
+/** How often to look for zombies. Nothing reaps a zombie that is seen twice. */
 const LOOK_EVERY_MS = 10_000;
 
 const SHELL = '/bin/sh';
 const RUNTIME = fileURLToPath(new URL('../../bin/nclust-runtime', import.meta.url));
 
-/** Of a shell: a process that was ended by a signal. */
+/** Exit status of shells for SIGTERM. */
 const BY_SIGTERM = 143;
 
 /**
@@ -20,18 +17,18 @@ const BY_SIGTERM = 143;
  */
 
 /**
- * The first process of a container has to collect every orphan that dies, and Node.js cannot wait
- * for processes it has not started; a shell does. So this process becomes one, under the same pid,
- * and the shell starts `nclust run` again. Where the system has no way to do it, this process ends
- * at least by the signals of which the kernel drops those that its first process has no listener
- * for: `run` replaces these listeners. To be called before anything is read that takes time.
+ * Replaces this process by a shell with the same pid, which starts `nclust run` again. The first
+ * process of a container must reap every orphan, and Node.js cannot wait for processes that it has
+ * not started. If the system has no shell or execve(), exits at the stop signals instead: the
+ * kernel drops signals for which pid 1 has no listener. `run` replaces these listeners. Call this
+ * first, because loading other modules takes time.
  * @param {string[]} argv  Without node and the script.
  */
 export function becomeInit(argv) {
   const words = wordsOfRun(argv);
   if (words === null) return;
   const { execve } = /** @type {WithExecve} */ (process);
-  // Its ExperimentalWarning is emitted in the next turn, which does not come.
+  // The ExperimentalWarning of execve() would be emitted in the next tick, which never runs.
   if (execve && existsSync(SHELL) && existsSync(RUNTIME))
     execve.call(process, SHELL, ['sh', RUNTIME, `--node=${process.execPath}`, ...words], process.env);
   for (const signal of STOPPING) process.once(signal, () => process.exit(BY_SIGTERM));
@@ -39,8 +36,8 @@ export function becomeInit(argv) {
 
 /**
  * @param {string[]} argv
- * @returns {string[] | null}  Null: another command. "-s" and "--no-color" may stand in front, and
- *   behind as well.
+ * @returns {string[] | null}  Null: another command. Options such as "-s" may come before the
+ *   command.
  */
 export function wordsOfRun(argv) {
   const at = argv.findIndex((word) => !word.startsWith('-'));
@@ -66,15 +63,15 @@ export function watchZombies(say) {
 }
 
 /**
- * Dead processes whose parent has to collect them.
+ * Pids of zombies that a parent must reap.
  * @param {number} parent
  * @param {string} [proc]
- * @returns {number[]}  Their pids. None where there is no /proc.
+ * @returns {number[]}  Empty if the system has no /proc.
  */
 export function zombiesOf(parent, proc = '/proc') {
   return pidsIn(proc).filter((pid) => {
     const stat = statOf(`${proc}/${pid}/stat`);
-    // The name in parentheses may hold spaces and parentheses itself.
+    // The name, in parentheses, may contain spaces and parentheses.
     const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return state === 'Z' && Number(ppid) === parent;
   });
@@ -96,30 +93,28 @@ function statOf(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Gone between the two looks.
+    return ''; // The process is gone.
   }
 }
 
 /**
- * Ctrl-C in a container comes twice, from the terminal and from the shell that is its first
- * process; what comes within so many ms is one.
+ * Within this time, two signals count as one. The terminal and the shell (pid 1) both send Ctrl-C.
  */
 const TWICE_MS = 300;
 
 const STOPPING = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGQUIT']);
 
 /**
- * What is to be done when this process is told something.
  * @typedef {object} Reactions
- * @property {(signal: string) => void} onStop  The first request to end.
- * @property {(signal: string) => void} onHurry  Each one after that.
+ * @property {(signal: string) => void} onStop  At the first stop signal.
+ * @property {(signal: string) => void} onHurry  At each later stop signal.
  * @property {() => void} onReload
  * @property {() => void} onReopen
  */
 
 /**
- * @param {Pick<NodeJS.Process, 'on' | 'removeAllListeners'>} source  Its listeners so far were for
- *   a process that has not started anything.
+ * @param {Pick<NodeJS.Process, 'on' | 'removeAllListeners'>} source  The listeners of becomeInit()
+ *   are removed.
  * @param {Reactions} reactions
  * @param {() => number} [nowMono]  In ms.
  */

@@ -8,21 +8,21 @@ import { NclustError } from '../shared/errors.js';
 import { homePaths, resolveHome } from '../shared/paths.js';
 import { outputSocket } from '../shared/wire/output-frame.js';
 
-/** How long a manager of the home may take to open the door, in ms. */
+/** How long a manager of the home may take to answer at the keeper socket. */
 const KNOCK_MS = 2_000;
 
 /**
  * @typedef {object} ForegroundHome
  * @property {string} home
- * @property {() => void} leave  Removes what nobody needs any more.
+ * @property {() => void} leave  Removes the files of the run.
  */
 
 /**
- * A home for one foreground run: $NCLUST_HOME where that can be used, else a fresh folder.
+ * Returns a home for one foreground run: $NCLUST_HOME if it is usable, else a new folder. Throws
+ * ERR_NCLUST_HOME_UNWRITABLE if no folder is writable.
  * @param {Record<string, string | undefined>} env
  * @param {(sentence: string) => void} say
- * @returns {Promise<ForegroundHome>}  Throws ERR_NCLUST_HOME_UNWRITABLE when there is no folder to
- *   write to.
+ * @returns {Promise<ForegroundHome>}
  */
 export async function takeHome(env, say) {
   if (env.NCLUST_HOME) {
@@ -37,7 +37,7 @@ export async function takeHome(env, say) {
 
 /**
  * @param {string} home
- * @returns {Promise<string | null>}  Null: it can be used.
+ * @returns {Promise<string | null>}  Null: the home is usable.
  */
 async function whyNot(home) {
   try {
@@ -54,7 +54,7 @@ async function whyNot(home) {
   }
   if (countSavedApps(home) === 0) return null;
   if (!existsSync(outputSocket(paths.run))) return 'it has a list of apps that were started otherwise';
-  // Of a foreground run that was killed: its list is what that was told, and this one is told anew.
+  // The list is left from a foreground run that was killed. This run gets its own list.
   for (const file of [paths.state, paths.stateBackup]) rmSync(file, { force: true });
   return null;
 }
@@ -68,7 +68,7 @@ function makeHome(folders) {
       checkHome(home);
       return home;
     } catch {
-      // Not there, read-only, too long for a socket, of somebody else: the next one.
+      // Missing, read-only, too long for a socket, or owned by another user: try the next folder.
     }
   }
   throw new NclustError(

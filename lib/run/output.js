@@ -11,26 +11,26 @@ import { createFrameReader } from '../shared/wire/output-frame.js';
 /** @import { Sink } from './sink.js' */
 
 /**
- * Takes the output of the apps from control and shows it. It reads no more than is taken from it,
- * so that in the end the app waits that writes too much:
+ * Receives the output of the apps from control and writes it to the sinks. It reads only as fast as
+ * the sinks take it, so that an app that writes too much has to wait:
  *
  *     app -- pipe --> control -- output.sock --> here --> stdout, stderr
  *
  * @typedef {object} Output
- * @property {() => Promise<boolean>} close  Takes what is on its way until control has gone.
- *   Resolves with false when nobody reads on, and gives up what is left.
+ * @property {() => Promise<boolean>} close  Receives output until control has exited. Resolves with
+ *   false if the reader stops: the rest is dropped.
  */
 
-/** How long the end waits for somebody who reads nothing, in ms. */
+/** How long close() waits for a reader that takes nothing. */
 const PATIENCE_MS = 2_000;
 
 /**
- * @param {string} path  Of the socket. A dead one is replaced.
+ * @param {string} path  Of the socket. A dead socket is replaced.
  * @param {object} o
  * @param {{ out: Sink, err: Sink }} o.sinks
  * @param {Shape} o.shape
- * @param {() => void} o.onEnded  An instance has written its last.
- * @returns {Promise<Output>}  Rejects with what the system says.
+ * @param {() => void} o.onEnded  A stream of an instance has ended.
+ * @returns {Promise<Output>}  Rejects with the error of the system.
  */
 export async function openOutput(path, { sinks, shape, onEnded }) {
   /** @type {Map<string, WholeLines>} */
@@ -108,15 +108,15 @@ const NEWLINE = 0x0a;
 const LINE_END = Buffer.from('\n');
 const NOTHING = Buffer.alloc(0);
 
-/** A longer line is passed on in parts. */
+/** A longer line is written in parts. */
 const LINE_MAX_BYTES = 64 * 1024;
 
 /**
- * Holds back what is not a whole line yet, so that lines of several processes do not mix.
+ * Holds back an unfinished line, so that lines of several processes do not mix.
  * @typedef {object} WholeLines
- * @property {(bytes: Buffer) => Buffer} push  Whole lines; or a part of one that is too long, which
- *   does not end with a line end. Copies what it keeps.
- * @property {() => Buffer} end  The line that has no end, with one.
+ * @property {(bytes: Buffer) => Buffer} push  Returns whole lines, or a part of a line that is too
+ *   long. Copies the bytes that it keeps.
+ * @property {() => Buffer} end  Returns the unfinished line, with a line end.
  */
 
 /** @returns {WholeLines} */
@@ -141,7 +141,7 @@ export function createWholeLines() {
 /**
  * @param {Buffer} bytes
  * @param {number} from
- * @returns {number}  Where the last whole character of UTF-8 ends; the length when it is no UTF-8.
+ * @returns {number}  End of the last whole UTF-8 character. The length if it is not UTF-8.
  */
 function endOfCharacters(bytes, from) {
   for (let at = bytes.length - 1; at >= Math.max(from, bytes.length - 4); at--) {
@@ -152,14 +152,11 @@ function endOfCharacters(bytes, from) {
   return bytes.length;
 }
 
-/**
- * Makes whole lines of one process what is shown of them.
- * @typedef {(head: FrameHead, lines: Buffer) => Buffer} Shape
- */
+/** @typedef {(head: FrameHead, lines: Buffer) => Buffer} Shape  Formats whole lines of one process. */
 
 /**
- * @param {{ json?: boolean, format?: boolean, formatted?: boolean }} options  None of them: the
- *   bytes as they are.
+ * @param {{ json?: boolean, format?: boolean, formatted?: boolean }} options  Default: unchanged
+ *   bytes.
  * @returns {Shape}
  */
 export function shapeOf({ json, format, formatted }) {

@@ -20,23 +20,19 @@ import { openOutput } from './output.js';
 /** @import { Shape } from './output.js' */
 /** @import { Sink } from './sink.js' */
 
-/**
- * How often the list is looked at when no app has ended, in ms: one that cannot even be started
- * says nothing.
- */
+/** How often to check the list, because an app that cannot be started writes nothing. */
 const LOOK_EVERY_MS = 2_000;
 
 /**
- * What somebody has stopped may be started again: so many looks in a row have to find nothing that
- * runs.
+ * After a stop by a user, this number of checks must find nothing running. The user may start it
+ * again.
  */
 const LOOKS_MIN = 4;
 
-/** A process that had to be killed; what shells say. */
+/** Exit status of shells for SIGKILL. */
 const KILLED = 137;
 
 /**
- * What the edge of the process knows.
  * @typedef {object} RunParts
  * @property {Context} context  Of the command. Its home is not used.
  * @property {string} home  Of this run.
@@ -47,13 +43,12 @@ const KILLED = 137;
  */
 
 /**
- * Starts apps under a manager of their own and stays until they have ended, or until it is told to
- * end them.
+ * Starts apps under their own manager. Waits until they have exited, or stops them at a signal.
  * @param {AppSpec[]} specs
  * @param {{ delayMs: number, isAutoExit: boolean }} o
  * @param {RunParts} parts
- * @returns {Promise<number>}  The exit status. Rejects with what starting them says; nothing is
- *   left running then either.
+ * @returns {Promise<number>}  The exit status. Rejects if the start fails. Leaves no process
+ *   running in any case.
  */
 export async function runForeground(
   specs,
@@ -107,7 +102,7 @@ export async function runForeground(
 }
 
 /**
- * A manager that dies is started again; one that somebody has ended is not.
+ * Starts the manager again if it dies, but not if a user has ended it.
  * @param {string} home
  */
 function openManager(home) {
@@ -120,7 +115,7 @@ function openManager(home) {
 /**
  * @param {unknown} error
  * @param {string} home
- * @returns {number}  The exit status, when the manager was ended by a command.
+ * @returns {number}  The exit status if a command has ended the manager. Throws other errors.
  */
 function unlessKilled(error, home) {
   if (error instanceof NclustError && error.code === 'ERR_NCLUST_CONNECTION_LOST' && countSavedApps(home) === 0)
@@ -140,7 +135,7 @@ function runFolder(home) {
  * @param {(sentence: string) => void} o.say
  * @param {AbortSignal} o.signal
  * @param {(wake: () => void) => void} o.onNudge
- * @returns {Promise<number | null>}  The exit status. Null: it was told to end.
+ * @returns {Promise<number | null>}  The exit status. Null: aborted by the signal.
  */
 async function untilOver(client, { isAutoExit, say, signal, onNudge }) {
   /** @type {Set<number>} */
@@ -160,7 +155,7 @@ async function untilOver(client, { isAutoExit, say, signal, onNudge }) {
 
 /**
  * @param {Client} client
- * @returns {Promise<SlotStatus[]>}  As they have ended.
+ * @returns {Promise<SlotStatus[]>}
  */
 async function stopAll(client) {
   const { slots } = await client.request('list');
@@ -169,8 +164,8 @@ async function stopAll(client) {
 
 /**
  * @param {number} ms
- * @param {AbortSignal} signal  Ends it.
- * @param {(wake: () => void) => void} [onBegun]  What also ends it.
+ * @param {AbortSignal} signal  Ends the pause.
+ * @param {(wake: () => void) => void} [onBegun]  Receives a function that ends the pause.
  * @returns {Promise<void>}
  */
 function pause(ms, signal, onBegun = () => {}) {

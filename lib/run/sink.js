@@ -3,28 +3,28 @@
 const LINE_END = Buffer.from('\n');
 const NEWLINE = 0x0a;
 
-/** How long the end waits for a reader that takes nothing, in ms. */
+/** How long flush() waits for a reader that takes nothing. */
 const PATIENCE_MS = 2_000;
 
 /**
- * Standard output or error, which somebody reads slowly, or not any more.
+ * Standard output or error. Its reader may be slow, or gone.
  * @typedef {object} Sink
- * @property {(from: string, bytes: Buffer) => Promise<void> | null} write  Null: it is taken. A
- *   promise: it will be, and there should be no more before. Lines of two who write never mix.
- *   Never throws, never rejects.
- * @property {(sentence: string) => void} say  Words of our own, on a line of their own.
- * @property {() => Promise<boolean>} flush  Waits as long as somebody reads. Resolves with whether
- *   everything has been taken.
+ * @property {(from: string, bytes: Buffer) => Promise<void> | null} write  Null: the stream has
+ *   taken the bytes. Else the caller waits for the promise before it writes more. Lines of two
+ *   writers never mix. Never throws or rejects.
+ * @property {(sentence: string) => void} say  Writes a message of nclust on its own line.
+ * @property {() => Promise<boolean>} flush  Waits while the reader makes progress. Resolves with
+ *   false if bytes are left.
  */
 
 /**
  * @param {Writable} stream
- * @param {() => void} onClosed  Nobody can read it any more; what comes is thrown away.
+ * @param {() => void} onClosed  The reader is gone. Later writes are dropped.
  * @returns {Sink}
  */
 export function createSink(stream, onClosed) {
   let isClosed = false;
-  /** Who has written a part of a line. */
+  /** The writer of an unfinished line. */
   let inside = '';
   stream.on('error', () => {
     if (isClosed) return;
@@ -69,7 +69,7 @@ export function createSink(stream, onClosed) {
 function takenWithin(stream, ms) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
-    // Behind everything that waits.
+    // The callback runs after all queued bytes.
     stream.write('', () => {
       clearTimeout(timer);
       resolve();

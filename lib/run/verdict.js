@@ -3,17 +3,15 @@ import { CLEAN_EXIT, describeListenFailure } from '../shared/death-text.js';
 
 /** @import { Death, SlotStatus } from '../shared/wire/protocol.js' */
 
-/** Of a shell: more than this is a signal. */
+/** Shells add this to the number of a signal. */
 const BY_SIGNAL = 128;
 
 /**
- * What the list says about a foreground run.
+ * The state of a foreground run.
  * @typedef {object} Verdict
- * @property {boolean} isOver  Nothing runs, and nothing will by itself.
- * @property {boolean} isByCommand  Because somebody has stopped something: perhaps it is started
- *   again.
- * @property {number} exitStatus  That of the app: 0 when none has failed, else that of the first
- *   which did.
+ * @property {boolean} isOver  Nothing runs, and nothing will be restarted.
+ * @property {boolean} isByCommand  A user has stopped an instance, and may start it again.
+ * @property {number} exitStatus  Of the first instance that has failed. 0: none has failed.
  */
 
 /**
@@ -29,10 +27,7 @@ export function judge(slots) {
   };
 }
 
-/**
- * @param {SlotStatus[]} slots  That were asked to end.
- * @returns {SlotStatus[]}  Those that had to be forced.
- */
+/** @param {SlotStatus[]} slots  After a stop. */
 export function forceExit(slots) {
   return slots.filter(({ lastDeath }) => lastDeath?.signal === 'SIGKILL' && lastDeath.by);
 }
