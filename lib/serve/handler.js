@@ -10,17 +10,18 @@ import { listFolder, renderListing, sendFile, sendPage, varyBy } from './respond
 /** @import { IncomingMessage as Request, Server, ServerResponse as Response } from 'node:http' */
 /** @import { ServeSettings } from './settings.js' */
 
-/** The custom page for what is not there. */
+/** The page of the folder for status 404. */
 const NOT_FOUND_PAGE = '404.html';
 
-/** A client that reads nothing of an answer for this long loses its connection, in ms. */
+/** Closes the connection of a client that reads nothing of an answer for this long. */
 const STALLED_MS = 60_000;
 
 /**
+ * Creates a server that does not listen yet.
  * @param {ServeSettings & { path: string }} settings  With an absolute path.
- * @param {(sentence: string) => void} talk  For what is wrong with the machine.
+ * @param {(sentence: string) => void} talk  Reports errors of the system.
  * @param {number} [stalledMs]
- * @returns {Server}  It does not listen yet.
+ * @returns {Server}
  */
 export function createStaticServer(settings, talk, stalledMs = STALLED_MS) {
   const server = createServer(createHandler(settings, talk));
@@ -36,7 +37,7 @@ export function createStaticServer(settings, talk, stalledMs = STALLED_MS) {
 function createHandler(settings, talk) {
   const mayEnter = settings.credentials ? createGatekeeper(settings.credentials) : () => true;
   const cacheControl = createCacheControl({ cache: settings.cache, isPrivate: settings.credentials !== null });
-  // A range counts in the bytes of the file, not in those of its compressed form.
+  // A range counts bytes of the file, so its answer must not be compressed.
   const compress = compression({
     filter: (request, response) =>
       response.statusCode !== 206 && !response.hasHeader('Content-Range') && compression.filter(request, response),
@@ -104,7 +105,8 @@ function headersFor({ cors }) {
 }
 
 /**
- * A browser that goes to a page says text/html; a script or an image that is missing is missing.
+ * Whether a browser navigates to a page, because it then accepts text/html. A missing script or
+ * image must get status 404.
  * @param {Request} request
  */
 function wantsPage({ headers }) {
@@ -120,7 +122,7 @@ function askForPassword(response) {
 }
 
 /**
- * The body that comes along is not worth reading.
+ * Closes the connection, so that the server does not read the body.
  * @param {Response} response
  */
 function refuseMethod(response) {
@@ -142,8 +144,8 @@ function redirect(response, segments, query) {
 
 /**
  * @param {{ username: string, password: string }} credentials
- * @returns {(header: string | undefined) => boolean}  Whether an Authorization header has them. How
- *   long it takes says nothing about how near a guess was.
+ * @returns {(header: string | undefined) => boolean}  Whether an Authorization header matches.
+ *   Takes constant time, so that it reveals nothing about a guess.
  */
 export function createGatekeeper({ username, password }) {
   const wanted = [digest(username), digest(password)];
@@ -152,14 +154,14 @@ export function createGatekeeper({ username, password }) {
     const text = Buffer.from(encoded, 'base64').toString('utf8');
     const colon = text.indexOf(':');
     const given = [text.slice(0, Math.max(colon, 0)), text.slice(colon + 1)];
-    // Both are compared in any case.
+    // Always compares both, for constant time.
     const isEqual = given.map((word, at) => timingSafeEqual(digest(word), wanted[at]));
     return isEqual.every(Boolean) && colon >= 0;
   };
 }
 
 /**
- * Of one length, which the comparison needs.
+ * timingSafeEqual() needs inputs of the same length.
  * @param {string} text
  */
 function digest(text) {
@@ -170,7 +172,7 @@ const YEAR_S = 31_536_000;
 
 const PAGES = new Set(['.html', '.htm', '.xhtml']);
 
-/** What bundlers put a hash into the name of. */
+/** Extensions of files whose names bundlers give a hash. */
 const ASSETS = new Set([
   '.js',
   '.mjs',
@@ -199,9 +201,9 @@ const ASSETS = new Set([
 
 /**
  * @param {object} o
- * @param {string} o.cache  "" for the rules below, "none", or how long a file that is neither a
- *   page nor hashed is kept.
- * @param {boolean} o.isPrivate  Behind a password: not for caches that are shared.
+ * @param {string} o.cache  "none", or the time to cache a file that is not a page and not hashed.
+ *   "": revalidate it.
+ * @param {boolean} o.isPrivate  Protected by a password, so shared caches must not keep it.
  * @returns {(file: string) => string}  The Cache-Control header of a file.
  */
 export function createCacheControl({ cache, isPrivate }) {
@@ -216,9 +218,9 @@ export function createCacheControl({ cache, isPrivate }) {
 }
 
 /**
- * Whether the name has a hash of its content in it, as bundlers write it: app.3f2a9c1b.js,
- * index-BfX2aZ9k.js, chunk-5QZ3ABCD.css. A word or a date is none: a file that is taken for hashed
- * would not be asked for again for a year.
+ * Whether the name contains a hash of a bundler: app.3f2a9c1b.js, index-BfX2aZ9k.js,
+ * chunk-5QZ3ABCD.css. A word or a date must not match, because browsers would keep the file for a
+ * year.
  * @param {string} file
  */
 export function isHashed(file) {

@@ -1,13 +1,12 @@
 // Knows: the program behind `nclust serve`: files of a folder over HTTP.
 // Must not: serve anything outside of its folder, or know of the manager.
-// Start at: this file, then handler.js; path.js decides which file is meant.
+// Start at: this file, then handler.js; path.js finds the file of a request.
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createStaticServer } from './handler.js';
 import { readServeSettings, wishesOf } from './settings.js';
 
-// The program behind `nclust serve`. It is told everything by its environment, where a password is
-// not in everybody's list of processes.
+// All settings come from the environment, because other users can see a password in the arguments.
 
 /** @param {string} sentence */
 const talk = (sentence) => process.stderr.write(`${new Date().toISOString()} ${sentence}\n`);

@@ -1,17 +1,14 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-/**
- * Dot files are nobody's business, but for the one folder whose name is a standard (RFC 8615):
- * certificates are renewed through it.
- */
+/** The only hidden name that is served (RFC 8615), because it is needed to renew certificates. */
 const WELL_KNOWN = '.well-known';
 
 /**
- * What a request asks for, as the names of folders and at last of a file. Decoded once, after it
- * was cut at the slashes, so that no decoded sign can act as one; whatever then still could climb,
- * end a path early or be read in two ways is refused instead of being put right.
- * @param {string} target  As it stands in the request line: "/a/b?c" or "http://host/a/b".
+ * Reads the path of a request as names of folders and a file. Splits it at the slashes before it
+ * decodes each name once, so that a decoded slash separates nothing. Refuses names that could
+ * climb, end a path early or be read in two ways. It never repairs them.
+ * @param {string} target  From the request line: "/a/b?c" or "http://host/a/b".
  * @returns {{ segments: string[], isFolder: boolean, query: string } | { refusal: 400 | 403 }}
  */
 export function readRequestPath(target) {
@@ -28,8 +25,7 @@ export function readRequestPath(target) {
 
 /**
  * @param {string[]} segments
- * @returns {string}  Begins with one slash, whatever the request began with: two would name another
- *   host in a redirect.
+ * @returns {string}  Begins with one slash, because two would name another host in a redirect.
  */
 export function encodePath(segments) {
   return `/${segments.map(encodeURIComponent).join('/')}`;
@@ -42,13 +38,13 @@ export function isHidden(name) {
 
 /**
  * @param {string} segment
- * @returns {string | null}  Null for what is no UTF-8, overlong forms too.
+ * @returns {string | null}  Null: not UTF-8 (overlong forms too), or a wrong % form.
  */
 function decode(segment) {
   try {
     return decodeURIComponent(segment);
   } catch {
-    return null; // A wrong % form: the caller refuses the request.
+    return null;
   }
 }
 
@@ -57,7 +53,7 @@ function isUnsafe(segment) {
   return segment === null || segment === '.' || segment === '..' || /[/\\\u0000-\u001f\u007f]/.test(segment);
 }
 
-/** Codes of the file system for a name that does not exist, or that we may not see. */
+/** Error codes for a path that does not exist or that this user may not read. */
 const ABSENT = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES', 'EPERM', 'EINVAL'];
 
 /** @param {unknown} error */
@@ -73,13 +69,12 @@ export function isAbsent(error) {
  */
 
 /**
- * Finds what a path leads to. Links are followed, and what they lead to has to be inside the
- * folder: both ends are compared as the file system knows them, whatever the letters of the
- * request. The folder itself is looked up each time, because it may be a link that a deploy
- * switches.
+ * Finds the file or folder of a path. Follows links, but only to targets inside the folder:
+ * compares the real paths of both, not the letters of the request. Resolves the folder each time,
+ * because it may be a link that a deploy switches.
  * @param {string} folder
  * @param {string[]} segments
- * @returns {Promise<Found>}  Rejects with what is wrong with the machine.
+ * @returns {Promise<Found>}  Rejects with other errors of the system.
  */
 export async function locate(folder, segments) {
   try {
@@ -87,12 +82,12 @@ export async function locate(folder, segments) {
     const path = await realpath(join(root, ...segments));
     const inside = relative(root, path);
     if (inside === '..' || inside.startsWith(`..${sep}`)) return { type: 'nothing' };
-    // A link to a hidden file inside the folder is a way around the rule about them.
+    // Otherwise a link could expose a hidden file.
     if (inside.split(sep).some((name, at) => isHidden(name) && name !== segments[at])) return { type: 'nothing' };
     const facts = await stat(path);
     const { size: bytes, mtimeMs: modifiedAtMs } = facts;
     if (facts.isDirectory()) return { type: 'folder', root, folder: path, bytes, modifiedAtMs };
-    // A pipe, a socket or a device has no end.
+    // Pipes, sockets and devices are not served, because they have no end.
     return facts.isFile() ? { type: 'file', root, file: path, bytes, modifiedAtMs } : { type: 'nothing' };
   } catch (error) {
     if (isAbsent(error)) return { type: 'nothing' };

@@ -9,26 +9,26 @@ import { encodePath, isAbsent, isHidden, locate } from './path.js';
 /** @import { ServerResponse as Response } from 'node:http' */
 
 /**
- * Sends a file: whole, a range of it, or the word that it has not changed.
+ * Sends a file, a range of it, or status 304.
  * @param {Request} request
  * @param {Response} response
  * @param {{ root: string, file: string, bytes: number, modifiedAtMs: number }} found  Real paths.
  * @param {(file: string) => string} cacheControl
- * @param {number} [status]  Default: what the request deserves.
+ * @param {number} [status]  Default: 200, 206 or 304, depending on the request.
  */
 export function sendFile(request, response, { root, file, bytes: size, modifiedAtMs }, cacheControl, status) {
   if (status !== undefined) response.statusCode = status;
   request.headers.range = isSame(request.headers['if-range'], modifiedAtMs)
     ? satisfiable(request.headers.range, size)
     : undefined;
-  // send() would take a weak validator for a match, and a later date.
+  // send() would accept a weak validator, and a later date.
   delete request.headers['if-range'];
-  // Said with 304 and 206 too, which compression leaves alone: a cache must not take one form for
-  // the other.
+  // Also for 304 and 206, which compression does not handle: a cache must not confuse the
+  // compressed and the plain form.
   varyBy(response, 'Accept-Encoding');
   const isWhole = status !== undefined;
   response.setHeader('Cache-Control', isWhole ? 'no-cache' : cacheControl(file));
-  // What may be hidden and what is inside was decided by locate(), on the path it found.
+  // locate() has already checked for hidden files and for paths outside of the root.
   const stream = send(request, encodePath(relative(root, file).split(sep)), {
     root,
     cacheControl: false,
@@ -45,9 +45,8 @@ export function sendFile(request, response, { root, file, bytes: size, modifiedA
 }
 
 /**
- * Whether the file is, byte for byte, the one that the client has a part of (RFC 9110, 13.1.5). Our
- * entity tags are weak, which never says so; a date does when nothing can have been written in that
- * second any more.
+ * Whether the file has the same bytes as the client's part of it (RFC 9110, 13.1.5). The entity
+ * tags of send() are weak, so they never prove this. A date proves it if its second is over.
  * @param {string | string[] | undefined} ifRange
  * @param {number} modifiedAtMs
  */
@@ -58,8 +57,8 @@ function isSame(ifRange, modifiedAtMs) {
 }
 
 /**
- * The last 300 bytes of a file that has 10 are all of it (RFC 9110, 14.1.2); send() would refuse
- * them.
+ * Returns the range of the whole file if the client requests more last bytes than it has (RFC 9110,
+ * 14.1.2), because send() would refuse this.
  * @param {string | undefined} range
  * @param {number} size
  */
@@ -69,7 +68,7 @@ function satisfiable(range, size) {
 }
 
 /**
- * Sends a page that is no file: an error, a redirect, a list.
+ * Sends a generated page: an error, a redirect or a listing.
  * @param {Response} response
  * @param {number} status
  * @param {string} [html]
@@ -86,7 +85,7 @@ export function sendPage(response, status, html) {
 }
 
 /**
- * send() has set the headers of the file it could not send.
+ * Sends an error page. Removes the headers that send() has set for the file.
  * @param {Response} response
  * @param {number} status
  */
@@ -100,8 +99,8 @@ function fail(response, status) {
 }
 
 /**
- * A file that was cut while it is being sent: the client would wait for the rest of the promised
- * length.
+ * Closes the connection if the file becomes shorter while it is sent, because the client would wait
+ * for the rest.
  * @param {ReadStream} bytes
  * @param {Response} response
  */
@@ -115,7 +114,7 @@ function endWhenShort(bytes, response) {
 /** @typedef {{ name: string, isFolder: boolean, bytes: number, changedAtMs: number }} Entry */
 
 /**
- * What is in a folder and would be sent when asked for: folders first, then files, by name.
+ * Lists the entries of a folder that the server would send: folders first, then files, by name.
  * @param {string} root
  * @param {string[]} segments
  * @returns {Promise<Entry[] | null>}  Null: the folder cannot be read.
@@ -129,7 +128,7 @@ export async function listFolder(root, segments) {
   const names = all.filter((name) => !isHidden(name) && !name.includes('\\'));
   /** @type {Entry[]} */
   const entries = [];
-  // One after the other: a folder of 100,000 files must not open all of them at once.
+  // One after the other, so that a folder with 100,000 files does not open all of them at once.
   for (const name of names) {
     const found = await locate(root, [...segments, name]);
     if (found.type === 'nothing') continue;
@@ -145,7 +144,6 @@ const STYLE =
 /**
  * @param {string[]} segments
  * @param {Entry[]} entries
- * @returns {string}  A page.
  */
 export function renderListing(segments, entries) {
   const title = escapeHtml(`/${segments.map((segment) => `${segment}/`).join('')}`);
@@ -174,8 +172,7 @@ function escapeHtml(text) {
 }
 
 /**
- * Says that the answer would be another one if this header of the request were another one: for
- * caches.
+ * Adds a request header to Vary: caches must not use the answer for another value of it.
  * @param {ServerResponse} response
  * @param {string} header
  */

@@ -3,11 +3,11 @@ import { badOption } from '../config/options/readers.js';
 import { DURATION_FORMS, parseDuration } from '../shared/units.js';
 
 /**
- * What a config file or a command line may say.
+ * Settings from a config file, a command line or the environment, before validation.
  * @typedef {{ [K in keyof typeof VARIABLES]?: unknown }} Wishes
  */
 
-/** Under which name each wish is found in the environment. */
+/** Environment variables by setting. */
 export const VARIABLES = {
   path: 'PM2_SERVE_PATH',
   port: 'PM2_SERVE_PORT',
@@ -24,7 +24,7 @@ export const VARIABLES = {
 
 /**
  * @param {Record<string, string | undefined>} env
- * @returns {Wishes}  Those that say something.
+ * @returns {Wishes}  Without empty variables.
  */
 export function wishesOf(env) {
   return Object.fromEntries(
@@ -35,10 +35,10 @@ export function wishesOf(env) {
 }
 
 /**
+ * Validates settings. Throws ERR_NCLUST_USAGE if a setting is invalid.
  * @param {Wishes} wishes
- * @param {(key: keyof Wishes) => string} [nameOf]  What the message calls it. Default: the
- *   variable.
- * @returns {ServeSettings}  Throws ERR_NCLUST_USAGE.
+ * @param {(key: keyof Wishes) => string} [nameOf]  The name in messages. Default: the variable.
+ * @returns {ServeSettings}
  */
 export function readServeSettings(wishes, nameOf = (key) => VARIABLES[key]) {
   return {
@@ -95,7 +95,7 @@ function asHomepage(value, name) {
 }
 
 /**
- * Half of what a lock needs is a mistake, and never an open door.
+ * A missing user name or password is an error, so that the folder is never served without one.
  * @param {Wishes} wishes
  * @param {(key: keyof Wishes) => string} nameOf
  */
@@ -136,31 +136,29 @@ function asOrigin(value, name) {
 /**
  * How a folder is served.
  * @typedef {object} ServeSettings
- * @property {string} path  The folder. A relative one counts from where the server runs.
+ * @property {string} path  The folder, absolute or relative to the working directory of the server.
  * @property {number} port
- * @property {string} host  The address it listens on.
- * @property {boolean} isSpa  Pages that have no file get the home page.
- * @property {boolean} hasListing  A folder without a home page is listed.
- * @property {string} homepage  The file a folder is represented by.
+ * @property {string} host  The address to listen on.
+ * @property {boolean} isSpa  A page without a file gets the home page.
+ * @property {boolean} hasListing  List a folder without a home page.
+ * @property {string} homepage  The file to send for a folder.
  * @property {{ username: string, password: string } | null} credentials
- * @property {string} cache  "" for the rules of handler.js, "none", or a duration.
- * @property {string} cors  "" or the origin that pages of other sites may come from; "*" for all.
+ * @property {string} cache  "": the rules of handler.js. Else "none" or a duration.
+ * @property {string} cors  Allowed origin of pages on other sites. "*": all. "": none.
  */
 
 const DEFAULT_PORT = 8080;
 const DEFAULT_HOST = '0.0.0.0';
 const DEFAULT_HOMEPAGE = 'index.html';
 
-/** The program that serves. */
 export const serveScript = () => fileURLToPath(new URL('./main.js', import.meta.url));
 
 /** @param {number} port */
 export const defaultServeName = (port) => `static-page-server-${port}`;
 
 /**
- * The settings as the variables that main.js reads: those of PM2, so that a config file which sets
- * them by hand works, and two more. All of them are there, because one that is missing would be
- * taken from the shell.
+ * Returns the variables for main.js. They have PM2's names, so that a config file may set them
+ * itself. Always returns all variables, because a missing one would be taken from the shell.
  * @param {ServeSettings} settings
  * @returns {Record<string, string>}
  */
