@@ -10,23 +10,21 @@ import { listeningPorts, openDebugger, SilentProcess } from './debugger.js';
 
 const LOOK_EVERY_MS = 10;
 
-/**
- * How long Node may take to open its inspector after the signal, on a busy machine, and to answer
- * then, in ms.
- */
+/** How long Node.js may take to open its inspector after the signal, on a busy machine. */
 const OPEN_MS = 5_000;
+/** How long the inspector may take to answer. */
 const ANSWER_MS = 2_000;
 
 /**
- * Looks into a process whose event loop is held up, with a debugger that comes in for as long as
- * that takes, and says so.
+ * Opens the inspector of a process whose event loop is blocked, calls look(), and closes it again.
  * @template T
  * @param {Context} context
  * @param {Client} client
  * @param {Pick<SlotStatus, 'id' | 'name' | 'pid' | 'addresses'>} worker
- * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look  The signal is Ctrl-C.
- * @returns {Promise<T>}  Throws ERR_NCLUST_NOT_REACHABLE where no debugger gets in,
- *   ERR_NCLUST_NO_REPLY where it learns nothing, ERR_NCLUST_INTERRUPTED.
+ * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look  The signal is aborted at
+ *   Ctrl-C.
+ * @returns {Promise<T>}  Throws ERR_NCLUST_NOT_REACHABLE if the inspector fails,
+ *   ERR_NCLUST_NO_REPLY if the process does not answer, ERR_NCLUST_INTERRUPTED at Ctrl-C.
  */
 export async function openInspector({ onInterrupt, talk }, client, worker, look) {
   talk(
@@ -77,7 +75,7 @@ async function orGone(inside, signal, look) {
 
 /**
  * @param {Pick<SlotStatus, 'id' | 'name' | 'pid' | 'addresses'>} worker
- * @param {Map<string, number>} before  Where it listened before the signal.
+ * @param {Map<string, number>} before  Listening ports before the signal.
  * @param {AbortSignal} signal
  */
 async function findInspector({ pid, name, id, addresses }, before, signal) {
@@ -89,7 +87,7 @@ async function findInspector({ pid, name, id, addresses }, before, signal) {
     }
     await pause(LOOK_EVERY_MS, undefined, { signal });
   }
-  // One that is open already takes no notice of the signal.
+  // If an inspector is already open, Node.js ignores the signal.
   const ofTheApp = new Set(addresses.map(({ port }) => port));
   for (const port of before.values()) {
     const url = ofTheApp.has(port) ? null : await inspectorAt(port);
@@ -106,7 +104,7 @@ async function inspectorAt(port) {
     const url = first?.webSocketDebuggerUrl;
     return typeof url === 'string' && INSPECTOR_URL.test(url) ? url : null;
   } catch {
-    return null; // Something else listens there.
+    return null; // The port belongs to another server.
   }
 }
 
@@ -128,7 +126,7 @@ function explain(error, { id, name, pid }) {
 }
 
 /**
- * Node opens the inspector between two lines of JavaScript.
+ * Node.js opens the inspector only while it runs JavaScript.
  * @param {Pick<SlotStatus, 'id' | 'name' | 'pid'>} worker
  */
 function silent({ id, name, pid }) {

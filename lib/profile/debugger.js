@@ -1,33 +1,32 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { WebSocket } from 'ws';
 
-/** Longest answer, in bytes: a profile is one. */
+/** Large, because a profile is one answer. */
 const ANSWER_MAX_BYTES = 1024 ** 3;
 
-/** How long the process has to shut its inspector, in ms. */
+/** How long the process may take to close its inspector. */
 const SHUT_MS = 2_000;
 
 /**
- * A conversation with the inspector of a process, in the protocol of Chrome's developer tools.
+ * A connection to the inspector of a process, in the protocol of Chrome DevTools.
  * @typedef {object} Debugger
  * @property {(method: string, params?: object, timeoutMs?: number) => Promise<any>} ask  Rejects
- *   with a SilentProcess, or when the process refuses or has ended.
+ *   with a SilentProcess, or if the process returns an error or has exited.
  * @property {(method: string, listener: (params: any) => void) => void} on
- * @property {() => Promise<void>} shut  Has the process close its inspector; it goes on with what
- *   it did. Never rejects.
- * @property {() => void} leave  The inspector stays open.
+ * @property {() => Promise<void>} shut  Closes the inspector of the process, which then continues.
+ *   Never rejects.
+ * @property {() => void} leave  Disconnects. The inspector stays open.
  */
 
 /**
- * A module of Node, as an expression for a process to run in the middle of whatever it does.
- * `require` is there for the console of a debugger.
+ * An expression that loads a module of Node.js inside the process. Debuggers provide `require`.
  * @param {string} name
  */
 export function builtin(name) {
   return `(process.getBuiltinModule ?? require)('${name}')`;
 }
 
-/** The process did not get to a place where it can answer a debugger. */
+/** The process did not answer the debugger in time, because it runs no JavaScript. */
 export class SilentProcess extends Error {}
 
 /**
@@ -76,7 +75,7 @@ export async function openDebugger(url) {
     const answer = new Promise((resolve, reject) => {
       waiting.set(id, { resolve, reject });
     });
-    socket.send(JSON.stringify({ id, method, params }), () => {}); // A failure closes it.
+    socket.send(JSON.stringify({ id, method, params }), () => {}); // An error closes the socket.
     return timeoutMs > 0 ? withTimeout(timeoutMs, answer) : answer;
   }
 
@@ -88,7 +87,7 @@ export async function openDebugger(url) {
         const said = ask('Runtime.evaluate', {
           expression: `${builtin('node:inspector')}.close()`,
           includeCommandLineAPI: true,
-        }).catch(() => {}); // The connection ends with it.
+        }).catch(() => {}); // close() ends the connection.
         await withTimeout(SHUT_MS, Promise.race([closed, said.then(() => closed)])).catch(() => {});
       }
       socket.terminate();
@@ -123,9 +122,9 @@ const LISTENS = '0A';
 const LOOPBACK = new Set(['0100007F', '00000000']);
 
 /**
- * Where a process listens on this machine, of IPv4. Linux only.
+ * The IPv4 ports that a process listens on. Linux only.
  * @param {number} pid
- * @returns {Map<string, number>}  Ports by the inode of the socket. Empty when it has ended.
+ * @returns {Map<string, number>}  By the inode of the socket. Empty: the process has exited.
  */
 export function listeningPorts(pid) {
   try {
@@ -151,6 +150,6 @@ function inodeOf(path) {
   try {
     return /^socket:\[(\d+)\]$/.exec(readlinkSync(path))?.[1] ?? '';
   } catch {
-    return ''; // Closed meanwhile.
+    return ''; // The socket is already closed.
   }
 }

@@ -8,22 +8,22 @@ import { NclustError } from '../shared/errors.js';
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Where a profile goes.
+ * The file of a profile.
  * @typedef {object} Output
  * @property {string} file
- * @property {string} writable  Where the process can write it: the same file, or one between when
- *   the process is another user's.
- * @property {() => number} keep  When it is written. Returns its size, in bytes. Throws
- *   ERR_NCLUST_FILE_UNWRITABLE.
- * @property {() => void} discard  Leaves nothing, unless it was kept. Idempotent.
+ * @property {string} writable  The path for the process: the same file, or a temporary one if the
+ *   process belongs to another user.
+ * @property {() => number} keep  Finishes the file after it was written, and returns its size in
+ *   bytes. Throws ERR_NCLUST_FILE_UNWRITABLE.
+ * @property {() => void} discard  Removes the file unless it was kept. Idempotent.
  */
 
 /**
- * Makes the file, which must not be there yet, for nobody's eyes but the owner's: a heap holds
- * secrets.
+ * Creates the file, readable only for the owner because a heap contains secrets. Throws
+ * ERR_NCLUST_FILE_UNWRITABLE if this fails, or if the file already exists.
  * @param {string} file  Absolute.
- * @param {number} pid  Of the process that is going to write it.
- * @returns {Output}  Throws ERR_NCLUST_FILE_UNWRITABLE.
+ * @param {number} pid  Of the process that writes the profile.
+ * @returns {Output}
  */
 export function createOutput(file, pid) {
   create(file);
@@ -72,8 +72,8 @@ function create(file) {
 }
 
 /**
- * A process of another user may not come to where the file shall be. It writes a file of its own,
- * and what was opened here is that file whatever becomes of its name.
+ * Creates a temporary file for a process of another user, which may have no access to the folder of
+ * the file. It stays open here, so that replacing its name changes nothing.
  * @param {number} pid
  */
 function betweenUsers(pid) {
@@ -127,15 +127,15 @@ function orRemove(file, make) {
 
 /**
  * @typedef {object} Kind
- * @property {'cpu' | 'heap' | 'heap-sampling'} word  What the manager calls it.
- * @property {string} ending  Of the file, by which Chrome knows it.
+ * @property {'cpu' | 'heap' | 'heap-sampling'} word  Name in the protocol of the manager.
+ * @property {string} ending  File extension that Chrome recognizes.
  * @property {'Profiler' | 'HeapProfiler' | ''} domain  Of the inspector.
- * @property {string} start  Empty: it is of one moment.
+ * @property {string} start  Empty: a snapshot, without a duration.
  * @property {string} stop
- * @property {string} panel  Of Chrome's developer tools.
+ * @property {string} panel  Of Chrome DevTools.
  */
 
-/** What can be taken of a worker. @type {Record<'cpu' | 'heap' | 'heapSampling', Kind>} */
+/** @type {Record<'cpu' | 'heap' | 'heapSampling', Kind>} */
 export const KINDS = {
   cpu: { word: 'cpu', ending: 'cpuprofile', domain: 'Profiler', start: 'start', stop: 'stop', panel: 'Performance' },
   heap: { word: 'heap', ending: 'heapsnapshot', domain: '', start: '', stop: '', panel: 'Memory' },

@@ -12,14 +12,14 @@ import { builtin, withTimeout } from './debugger.js';
  *   `column` count from 1.
  */
 
-/** How long it may take to a line of JavaScript, in ms. */
+/** How long the process may take to reach JavaScript code. */
 const PAUSE_MS = 5_000;
 
 /**
- * What a process runs at this moment. It stands still meanwhile.
+ * Reads the current stack of a process, which is paused.
  * @param {Debugger} inside
- * @returns {Promise<Frame[]>}  The innermost first, then, when it is known, what the innermost
- *   asynchronous call was made by. Rejects with a SilentProcess.
+ * @returns {Promise<Frame[]>}  The innermost first. The callers of the asynchronous call follow, if
+ *   they are known. Rejects with a SilentProcess.
  */
 export async function stackOf(inside) {
   /** @type {Map<string, string>} */
@@ -62,8 +62,8 @@ function frame(name, url, { lineNumber, columnNumber = 0 }) {
 }
 
 /**
- * Whether it is no code of Node itself, nor of what nclust preloads. A debugger that comes in when
- * a worker is through with what held it up sees only these.
+ * Whether the code belongs to the app, and not to Node.js or the agent. If the worker is no longer
+ * blocked when the debugger arrives, no frame belongs to the app.
  * @param {Frame} frame
  */
 export function isOfApp({ file }) {
@@ -75,18 +75,19 @@ export function fileOf(url) {
   return url.startsWith('file://') ? fileURLToPath(url) : url;
 }
 
-/** How long a process may take to begin and to end a profile, in ms. */
+/** Time limit for the start of a profile. */
 const BEGIN_MS = 15_000;
+/** Time limit for its end, which sends the profile. */
 const END_MS = 60_000;
 const SNAPSHOT_MS = 1_800_000;
 
 /**
- * A profile of a process, taken by a debugger.
+ * Takes a profile of a process through its inspector.
  * @param {Debugger} inside
  * @param {object} o
  * @param {Kind} o.kind
  * @param {number} o.durationMs
- * @param {string} o.file  Is there.
+ * @param {string} o.file  Already exists.
  * @param {AbortSignal} o.signal
  * @returns {Promise<void>}  Rejects with a SilentProcess, or ERR_NCLUST_FILE_UNWRITABLE.
  */
@@ -100,8 +101,8 @@ export async function takeInside(inside, { kind, durationMs, file, signal }) {
 }
 
 /**
- * The process writes it itself: since Node 22 HeapProfiler.takeHeapSnapshot waits for the loop to
- * turn.
+ * The process writes the snapshot itself, because HeapProfiler.takeHeapSnapshot waits for the event
+ * loop since Node.js 22.
  * @param {Debugger} inside
  * @param {string} file
  */
