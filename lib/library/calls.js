@@ -9,7 +9,7 @@ import { toNclustError, NclustError } from '../shared/errors.js';
 /**
  * @typedef {object} CallOptions
  * @property {number} [timeoutMs]  Then the call rejects with ERR_NCLUST_TIMEOUT. Infinity: never.
- * @property {AbortSignal} [signal]  The call rejects with ERR_NCLUST_INTERRUPTED. The change goes
+ * @property {AbortSignal} [signal]  Then it rejects with ERR_NCLUST_INTERRUPTED. The change goes
  *   on.
  */
 
@@ -19,8 +19,7 @@ import { toNclustError, NclustError } from '../shared/errors.js';
  */
 
 /**
- * Sends a request to the manager. A change has a token, so the manager makes it only once if the
- * request is sent again.
+ * Sends a request. A change has a token, so that the manager makes it once, even if sent again.
  * @typedef {((method: Method, params?: Record<string, unknown>) => Promise<any>) & { cwd: string }}
  *   Ask  cwd: base of relative paths.
  */
@@ -42,13 +41,11 @@ const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
 /** @typedef {Awaited<ReturnType<typeof openCalls>>} Calls */
 
 /**
- * Opens a connection to a manager. Each call settles within its time limit, whatever happens to the
- * manager.
+ * Each call settles within its time limit, whatever happens to the manager.
  * @param {object} o
  * @param {string} o.home
  * @param {boolean} o.launch  If no manager runs, start one. Only when connecting, and for changes.
- * @param {string | undefined} o.cwd  Base of relative paths. Default: the working directory at each
- *   call.
+ * @param {string | undefined} o.cwd  Base of relative paths. Default: process.cwd() at each call.
  * @param {number | undefined} o.timeoutMs  Default time limit of calls.
  * @param {AbortSignal} [o.signal]  Aborts the connecting.
  * @returns The caller closes it. Rejects with a NclustError.
@@ -92,8 +89,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
    * @template T
    * @param {string} doing  Name of the call in errors: "restart".
    * @param {ChangeOptions} o
-   * @param {(ask: Ask, signal: AbortSignal) => Promise<T>} work  The signal is aborted when the
-   *   call has settled.
+   * @param {(ask: Ask, signal: AbortSignal) => Promise<T>} work  `signal`: the call has settled.
    * @param {number} [defaultMs]
    * @returns {Promise<T>}
    */

@@ -14,9 +14,8 @@ import { NclustError } from '../shared/errors.js';
 /** @typedef {(sentence: string) => void} OnWarning */
 
 /**
- * Starts a script with its options, the apps of a config object or config file, or listed apps.
  * @param {Ask} ask
- * @param {unknown} what
+ * @param {unknown} what  A script, a config object, the path of a config file, or listed apps.
  * @param {Choice & { force?: boolean, onWarning: OnWarning } & Record<string, any>} words
  * @returns {Promise<SlotStatus[]>}
  */
@@ -32,8 +31,7 @@ export async function startSpecs(ask, what, { force, onWarning, ...words }) {
 }
 
 /**
- * Starts, restarts or reloads the apps of a config. Listed apps get the settings of the config, and
- * the other apps are started.
+ * Listed apps get the settings of the config. Apps that are not listed are started.
  * @param {Ask} ask
  * @param {'start' | 'restart' | 'reload'} how
  * @param {unknown} what
@@ -139,7 +137,6 @@ async function listedOf(ask, what, choice) {
 }
 
 /**
- * Selects a part of a config.
  * @typedef {object} Choice
  * @property {string} [env]  The name in `env_<name>`.
  * @property {string | string[]} [only]  Names of apps. Default: all.
@@ -203,14 +200,13 @@ function wanted({ cwd }, what, { env = undefined, only = undefined }) {
  * @param {Method} method
  * @param {Targets} targets
  * @param {Record<string, unknown>} [more]
- * @returns {Promise<any>}  The slots in the answer.
+ * @returns {Promise<any>}
  */
 export async function requestForTargets(ask, method, targets, more = {}) {
   return (await ask(method, { targets: await readTargets(targets, ask), ...more })).slots;
 }
 
 /**
- * Like requestForTargets(), for a method that takes one target.
  * @param {Ask} ask
  * @param {Method} method
  * @param {string | number} target

@@ -11,9 +11,7 @@ import { readTargets } from './changes.js';
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
 /** @import { Targets } from './changes.js' */
 
-/**
- * @typedef {{ type: string, at: number } & Record<string, any>} BusEvent  See docs/protocol.md.
- */
+/** @typedef {{ type: string, at: number } & Record<string, any>} BusEvent  See docs/protocol.md. */
 
 /** One name is enough, because each connection has one subscription. */
 const SUBSCRIPTION = 'events';
@@ -95,18 +93,17 @@ async function isBack(client) {
  * @property {number | string | Date} [until]
  * @property {string | RegExp} [grep]
  * @property {Level} [level]
- * @property {(lines: number) => void} [onMissed]  Called with the number of lines that were left
- *   out, because this program reads too slowly.
- * @property {() => void} [onGap]  Called when lines are lost: they were written while the
- *   connection was lost, and are already deleted.
+ * @property {(lines: number) => void} [onMissed]  This program reads too slowly: lines were left
+ *   out.
+ * @property {() => void} [onGap]  Lines are lost: while disconnected, their file was deleted.
  */
 
 /**
  * @param {{ home: string, cwd: string }} place
  * @param {LogWishes} wishes
  * @param {Beginning} o
- * @returns {AsyncGenerator<LogEntry, void, void>}  Ends after the last line in the files. With
- *   `follow` it ends with the manager.
+ * @returns {AsyncGenerator<LogEntry, void, void>}  Ends with the files, or with the manager
+ *   (`follow`).
  */
 export async function* followLogs(
   { home, cwd },

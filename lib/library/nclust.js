@@ -24,8 +24,7 @@ import { createSubscription, followEvents, followLogs } from './follow.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 /**
- * The manager of a home. Each call resolves, or rejects with a NclustError, within its time limit.
- * lib/index.d.ts describes the calls.
+ * Each call resolves, or rejects with a NclustError, within its time limit (see lib/index.d.ts).
  * @implements {Omit<Api, typeof Symbol.asyncDispose>}
  */
 export class Nclust {

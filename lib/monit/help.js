@@ -35,7 +35,6 @@ const HELP = [
 const KEY_COLUMNS = 17;
 
 /**
- * Breaks the texts of the help page into lines.
  * @param {number} width
  * @returns {{ keys: string, does: string }[]}  A heading is in `keys` and has no `does`. The second
  *   line of a text has no `keys`.

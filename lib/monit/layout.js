@@ -11,15 +11,15 @@
  * @property {Box} title  Of the selected row.
  * @property {Box} numbers
  * @property {Box} charts
- * @property {Box} panel  The first panel, with its heading.
- * @property {Box} second  The second panel, with its heading.
+ * @property {Box} panel  With its heading.
+ * @property {Box} second  With its heading.
  */
 
 /** From this width on, the details of the selected row are beside the table, else below. */
 const WIDE_COLUMNS = 140;
 
 /**
- * Returns the position of each part of the screen. A very small terminal has only some parts.
+ * A very small terminal shows only some parts.
  * @param {Size} size
  * @returns {Boxes}
  */
@@ -68,8 +68,7 @@ function detail({ x, y, width, height }) {
 }
 
 /**
- * Index of the first visible row. The selected row is in the middle if there are enough rows on
- * both sides.
+ * Keeps the selected row in the middle if there are enough rows on both sides.
  * @param {number} height
  * @param {number} selected
  * @param {number} count

@@ -5,7 +5,6 @@ import { say } from './notice.js';
 /** @import { Key } from './keys.js' */
 /** @import { State } from './state.js' */
 
-/** Columns that a key scrolls by. */
 const SIDEWAYS = 20;
 
 /** @type {Record<string, (height: number) => number>} */
@@ -23,7 +22,6 @@ const SCROLLS = {
 };
 
 /**
- * Handles a key on the page with the logs.
  * @param {State} state
  * @param {Key} key
  * @returns {State}

@@ -26,13 +26,12 @@ import { NclustError } from '../shared/errors.js';
  * @property {number} missed  Lines that came too fast to be shown.
  * @property {number | null} bottomSeq  The last visible line. Null: follow the newest line.
  * @property {number} left  Columns that are scrolled away.
- * @property {string} search  The text to mark.
- * @property {string} grep  The filter of the manager.
+ * @property {string} search  Marked text.
+ * @property {string} grep  Filter of the manager.
  */
 
 export const LINES_MAX = 2_000;
 
-/** A longer line is cut. */
 const LINE_MAX_CHARS = 4_000;
 
 /**
@@ -86,11 +85,10 @@ export function scrollLines(logs, by, height) {
 }
 
 /**
- * Goes to the next line that contains the search text.
  * @param {LogLines} logs
  * @param {'older' | 'newer'} direction
  * @param {number} height
- * @returns {LogLines | null}  Null: no line contains it.
+ * @returns {LogLines | null}  Null: no line contains the search text.
  */
 export function findLine(logs, direction, height) {
   if (logs.search === '') return null;
@@ -128,7 +126,7 @@ const AGAIN_MS = 1_000;
  * @param {() => Promise<Client | null>} o.open
  * @param {(event: MonitEvent) => void} o.dispatch
  * @param {AbortSignal} o.signal
- * @returns {() => void}  Stops following.
+ * @returns {() => void}
  */
 export function followLog({ key, request }, { open, dispatch, signal }) {
   const stop = new AbortController();

@@ -17,14 +17,13 @@ import { view } from './view.js';
 /**
  * Supplies data and sends requests to the manager. Reports everything through `dispatch`.
  * @typedef {object} Source
- * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Resolves after close().
- *   Rejects if it cannot continue.
+ * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Until close().
  * @property {(wishes: Wishes) => void} follow
  * @property {(ask: Ask) => void} ask
  * @property {() => Promise<void>} close  Idempotent.
  */
 
-/** Time between two frames. A slow line could not carry more frames, and nobody would see them. */
+/** Time between two frames, because a slow line cannot carry more. */
 const FRAME_MS = 80;
 
 /**

@@ -3,7 +3,6 @@
 const NOTICE_MS = 6_000;
 
 /**
- * Shows a notice in the last row, for a few seconds.
  * @param {State} state
  * @param {string} text
  * @param {string} style

@@ -92,7 +92,7 @@ export function selectedRow(state) {
 }
 
 /**
- * The worst status of the workers of an app.
+ * The worst status.
  * @param {WorkerSample[]} workers
  * @returns {ShownStatus}
  */

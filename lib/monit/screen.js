@@ -27,7 +27,7 @@ export function createScreen({ columns, rows }) {
  * Writes a text into one row, and cuts it if it does not fit. Control characters become "?".
  * @param {Screen} screen
  * @param {{ x: number, y: number, text: string, style?: string, width?: number }} o  `width`:
- *   maximum number of columns. Default: up to the edge.
+ *   maximum.
  * @returns {number}  The column after the text.
  */
 export function put(screen, { x, y, text, style = '', width = Infinity }) {
@@ -58,7 +58,6 @@ export function put(screen, { x, y, text, style = '', width = Infinity }) {
 const JOINERS_AND_VARIANTS = /[\u200b-\u200d\ufe00-\ufe0f]/;
 
 /**
- * Changes the style of a part of a row.
  * @param {Screen} screen
  * @param {{ x: number, y: number, width: number, style: string }} o
  */
@@ -75,12 +74,11 @@ export function restyle(screen, { x, y, width, style }) {
 const JUMP_CELLS = 5;
 
 /**
- * Returns the escape codes and texts that turn one screen into another. Writes only the cells that
- * differ.
+ * Returns the terminal codes that turn one screen into another, for the cells that differ.
  * @param {Screen | null} before  Null: not known. A screen of another size counts as not known.
  * @param {Screen} after
  * @param {(style: string, text: string) => string} paint
- * @returns {string}  Empty if nothing has changed.
+ * @returns {string}
  */
 export function difference(before, after, paint) {
   const isKnown = before !== null && before.columns === after.columns && before.rows === after.rows;
@@ -144,7 +142,7 @@ const WITHOUT_COLOURS = ['bold', 'inverse', 'reset'];
 
 /**
  * @param {ColourLevel} level
- * @returns {(style: string, text: string) => string}  Paints a text in a style of the screen.
+ * @returns {(style: string, text: string) => string}  For styles of a Screen.
  */
 export function createPalette(level) {
   const paint = createPaint(level === 0 ? 1 : level);

@@ -15,11 +15,10 @@ import { SHOWN, SPANS, SPARK_POINTS } from './trends.js';
 /** How often to try to connect to a manager, because nothing reports its start. */
 const KNOCK_MS = 1_000;
 
-/** Events to show from the event log at the start. */
+/** Old events to show at the start. */
 const EVENTS = 300;
 
 /**
- * Reads from the manager of a home and from the files of the home.
  * @param {string} home
  * @returns {Source}
  */

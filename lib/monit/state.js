@@ -15,7 +15,6 @@ import { addSample, beginTrend, withHistory } from './trends.js';
 /** @typedef {'name' | 'cpu' | 'memory' | 'requests' | 'restarts'} SortField */
 
 /**
- * A request to the manager.
  * @typedef {object} Ask
  * @property {'ask'} type
  * @property {'restart' | 'reload' | 'stop' | 'scale'} method
@@ -42,12 +41,11 @@ import { addSample, beginTrend, withHistory } from './trends.js';
  * @property {Span} span  Of the charts.
  * @property {string | null} selected  The key of a row.
  * @property {number} at  Index of the selected row, to keep the position if the row disappears.
- * @property {Set<string>} flipped  Apps that the user has expanded or collapsed, against the
- *   default.
+ * @property {Set<string>} flipped  Apps that the user has expanded or collapsed.
  * @property {string} filter
  * @property {{ field: SortField, isReversed: boolean }} sort
  * @property {{ kind: 'filter' | 'search' | 'grep', text: string, before: string } | null} input
- *   A text that the user is typing. `before`: the value to restore at Esc.
+ *   `before`: restored at Esc.
  * @property {{ text: string, ask: Ask } | null} question
  * @property {{ text: string, style: string, untilMs: number } | null} notice
  * @property {LogLines} logs

@@ -7,7 +7,6 @@ import { rowsOf, selectedRow, SORT_FIELDS } from './rows.js';
 /** @import { Ask, State, Step } from './state.js' */
 
 /**
- * Handles a key on the table.
  * @param {State} state
  * @param {Key} key
  * @returns {Step}
@@ -119,7 +118,6 @@ const WORDS = {
 };
 
 /**
- * Returns the request of a key about the selected row.
  * @param {State} state
  * @param {string} name  Of the key.
  * @returns {Asked | null}  Null: the key has no request, or no row is selected.
@@ -184,8 +182,7 @@ function rowLabel({ app, worker, workers }) {
 }
 
 /**
- * The manager tries a name before an id. So an id that is also a name would select another app, and
- * the result is null.
+ * Null: the id is also the name of another app, and the manager tries a name before an id.
  * @param {Pick<State, 'sample'>} state
  * @param {Row} row
  */

@@ -5,14 +5,13 @@ import { createPaint } from '../render/paint.js';
 /** @import { Size } from './screen.js' */
 
 /**
- * A screen and a keyboard.
  * @typedef {object} Terminal
  * @property {() => Size} size
  * @property {() => void} open  Switches to the alternate screen and raw mode, and hides the cursor.
  * @property {() => void} close  Restores the terminal. Idempotent and synchronous, so the process
  *   may exit after it.
- * @property {(text: string) => boolean} write  False: the terminal has not taken the last text yet,
- *   and this text is dropped.
+ * @property {(text: string) => boolean} write  False: dropped, because the last text is not taken
+ *   yet.
  * @property {(listener: (text: string) => void) => () => void} onInput
  * @property {(listener: () => void) => () => void} onResize
  * @property {(listener: () => void) => () => void} onGone  The input was closed.
@@ -26,7 +25,6 @@ const OPEN = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?2004h';
 const CLOSE = createPaint(1)('reset', '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[?1049l');
 
 /**
- * The terminal of this process.
  * @param {{ input: ReadStream, output: WriteStream }} o
  * @returns {Terminal}
  */

@@ -4,7 +4,6 @@
 
 /** @typedef {(number | null)[]} Points  Oldest first. */
 
-/** The series of the charts. */
 export const SHOWN = /** @type {const} */ (['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS']);
 
 /** @typedef {typeof SHOWN[number]} Shown */
@@ -104,8 +103,7 @@ function keyed({ apps, workers }) {
 /**
  * @param {Trend} trend
  * @param {MetricsSample} sample
- * @returns {Trend}  With null for each missing sample. A trend of hours is unchanged, because the
- *   source requests it again.
+ * @returns {Trend}  Unchanged for hours, because the source requests it again.
  */
 function addPoint(trend, sample) {
   if (trend.span === 'hours') return trend;
@@ -141,8 +139,7 @@ export const BLOCKS = ' ▁▂▃▄▅▆▇█';
 export const PLAIN = ' .:-=+*#@';
 
 /**
- * Draws the last points in one row. An unknown point is blank, a known one at least the lowest
- * mark.
+ * Draws the last points. An unknown point is blank, a known one at least the lowest mark.
  * @param {Points} points
  * @param {{ width: number, max: number, marks?: string }} o
  */
@@ -152,8 +149,7 @@ export function sparkline(points, { width, max, marks = BLOCKS }) {
 
 /**
  * @param {Points} points
- * @param {{ width: number, height: number, max: number, marks?: string }} o  `max`: the value of a
- *   full column.
+ * @param {{ width: number, height: number, max: number, marks?: string }} o  `max`: a full column.
  * @returns {string[]}  Rows, the highest first.
  */
 export function chart(points, { width, height, max, marks = BLOCKS }) {

@@ -125,7 +125,7 @@ function drawEvents(screen, box, state) {
 }
 
 /**
- * The box without its heading.
+ * Leaves out the heading.
  * @param {Box} box
  * @returns {Box}
  */
@@ -156,7 +156,6 @@ const CHARTS = [
 const LABEL_COLUMNS = 14;
 
 /**
- * Draws four charts in two rows.
  * @param {Screen} screen
  * @param {Box} box
  * @param {{ trend: Trend | null, marks: string }} o

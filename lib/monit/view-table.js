@@ -122,7 +122,7 @@ function nothing({ sample, filter }) {
 }
 
 /**
- * Returns the columns that fit. Name and sparkline take the rest of the width.
+ * Name and sparkline take the rest of the width.
  * @param {number} width
  * @returns {Column[]}
  */
@@ -222,7 +222,6 @@ export function drawTitle(screen, box, { row, nowMs, span }) {
 }
 
 /**
- * Draws a line with a text in it.
  * @param {Screen} screen
  * @param {Box} box
  * @param {string} text

@@ -13,7 +13,6 @@ import { drawNumbers, drawTable, drawTitle } from './view-table.js';
 /** @import { State } from './state.js' */
 
 /**
- * Draws a state.
  * @param {State} state
  * @param {{ marks?: string }} [o]  `marks`: of the charts.
  */

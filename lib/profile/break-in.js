@@ -12,7 +12,6 @@ const LOOK_EVERY_MS = 10;
 
 /** How long Node.js may take to open its inspector after the signal, on a busy machine. */
 const OPEN_MS = 5_000;
-/** How long the inspector may take to answer. */
 const ANSWER_MS = 2_000;
 
 /**
@@ -21,8 +20,7 @@ const ANSWER_MS = 2_000;
  * @param {Context} context
  * @param {Client} client
  * @param {Pick<SlotStatus, 'id' | 'name' | 'pid' | 'addresses'>} worker
- * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look  The signal is aborted at
- *   Ctrl-C.
+ * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look  `signal`: Ctrl-C.
  * @returns {Promise<T>}  Throws ERR_NCLUST_NOT_REACHABLE if the inspector fails,
  *   ERR_NCLUST_NO_REPLY if the process does not answer, ERR_NCLUST_INTERRUPTED at Ctrl-C.
  */

@@ -4,7 +4,6 @@ import { WebSocket } from 'ws';
 /** Large, because a profile is one answer. */
 const ANSWER_MAX_BYTES = 1024 ** 3;
 
-/** How long the process may take to close its inspector. */
 const SHUT_MS = 2_000;
 
 /**
@@ -13,8 +12,7 @@ const SHUT_MS = 2_000;
  * @property {(method: string, params?: object, timeoutMs?: number) => Promise<any>} ask  Rejects
  *   with a SilentProcess, or if the process returns an error or has exited.
  * @property {(method: string, listener: (params: any) => void) => void} on
- * @property {() => Promise<void>} shut  Closes the inspector of the process, which then continues.
- *   Never rejects.
+ * @property {() => Promise<void>} shut  Closes the inspector of the process. Never rejects.
  * @property {() => void} leave  Disconnects. The inspector stays open.
  */
 
@@ -122,7 +120,7 @@ const LISTENS = '0A';
 const LOOPBACK = new Set(['0100007F', '00000000']);
 
 /**
- * The IPv4 ports that a process listens on. Linux only.
+ * IPv4 on Linux only.
  * @param {number} pid
  * @returns {Map<string, number>}  By the inode of the socket. Empty: the process has exited.
  */

@@ -8,21 +8,19 @@ import { NclustError } from '../shared/errors.js';
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * The file of a profile.
  * @typedef {object} Output
  * @property {string} file
- * @property {string} writable  The path for the process: the same file, or a temporary one if the
- *   process belongs to another user.
- * @property {() => number} keep  Finishes the file after it was written, and returns its size in
- *   bytes. Throws ERR_NCLUST_FILE_UNWRITABLE.
+ * @property {string} writable  A temporary file if the process belongs to another user, else
+ *   `file`.
+ * @property {() => number} keep  Returns the size in bytes. Throws ERR_NCLUST_FILE_UNWRITABLE.
  * @property {() => void} discard  Removes the file unless it was kept. Idempotent.
  */
 
 /**
- * Creates the file, readable only for the owner because a heap contains secrets. Throws
- * ERR_NCLUST_FILE_UNWRITABLE if this fails, or if the file already exists.
+ * Creates the file for its owner only, because a heap contains secrets. Throws
+ * ERR_NCLUST_FILE_UNWRITABLE, also if the file already exists.
  * @param {string} file  Absolute.
- * @param {number} pid  Of the process that writes the profile.
+ * @param {number} pid  Of the worker.
  * @returns {Output}
  */
 export function createOutput(file, pid) {

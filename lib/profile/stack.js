@@ -18,8 +18,8 @@ const PAUSE_MS = 5_000;
 /**
  * Reads the current stack of a process, which is paused.
  * @param {Debugger} inside
- * @returns {Promise<Frame[]>}  The innermost first. The callers of the asynchronous call follow, if
- *   they are known. Rejects with a SilentProcess.
+ * @returns {Promise<Frame[]>}  The innermost first, asynchronous callers last. Rejects with a
+ *   SilentProcess.
  */
 export async function stackOf(inside) {
   /** @type {Map<string, string>} */
@@ -75,14 +75,12 @@ export function fileOf(url) {
   return url.startsWith('file://') ? fileURLToPath(url) : url;
 }
 
-/** Time limit for the start of a profile. */
 const BEGIN_MS = 15_000;
-/** Time limit for its end, which sends the profile. */
+/** The answer is the profile. */
 const END_MS = 60_000;
 const SNAPSHOT_MS = 1_800_000;
 
 /**
- * Takes a profile of a process through its inspector.
  * @param {Debugger} inside
  * @param {object} o
  * @param {Kind} o.kind

@@ -1,5 +1,3 @@
-// Escape codes that move the cursor or clear the screen. Colours: see paint.js.
-
 export const HOME = '\u001b[H';
 export const CLEAR_SCREEN = '\u001b[2J';
 export const CLEAR_TO_END_OF_LINE = '\u001b[K';

@@ -8,7 +8,7 @@ import { toOneLine } from './text.js';
 /** @import { Cell } from './table.js' */
 
 /**
- * Rows about the output of a slot. Settings that keep their default have no row.
+ * Settings that keep their default have no row.
  * @param {SlotStatus} slot
  * @returns {[string, string][]}
  */
@@ -105,7 +105,7 @@ function row(title, text) {
 }
 
 /**
- * Rows about everything except commands that may replace a process: watch, cron, memory limit.
+ * Rows about automatic restarts: watch, cron and the memory limit.
  * @param {SlotStatus} slot  With detail.
  * @param {number} nowMs
  */

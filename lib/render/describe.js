@@ -134,7 +134,6 @@ function policyRows({ spec }) {
 }
 
 /**
- * Custom metrics and actions that the app has sent.
  * @param {SlotStatus} slot
  * @param {Pick<View, 'paint' | 'columns'>} view
  */
@@ -192,7 +191,6 @@ function lastLines(lines, paint) {
 const LATELY_MS = 60 * 60_000;
 
 /**
- * The first lines of a description: status, program, last death, and what the slot waits for.
  * @param {SlotStatus} slot
  * @param {Pick<View, 'nowMs' | 'paint'>} view
  */

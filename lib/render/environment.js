@@ -36,7 +36,6 @@ function renderDifferences(differences, { paint }) {
 }
 
 /**
- * Returns the last section of a description.
  * @param {Difference[]} differences
  * @param {Paint} paint
  */

@@ -5,7 +5,6 @@ import { escapeControls, jsonLine, toOneLine } from './text.js';
 /** @import { Paint } from './paint.js' */
 
 /**
- * The text for stderr: what happened, to which instance and why, its last lines, the next step.
  * @param {NclustError} error
  * @param {Paint} paint
  */

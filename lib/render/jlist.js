@@ -67,7 +67,7 @@ function withNumbers(env, unquoted) {
   return { ...env, ...Object.fromEntries(given.map((name) => [name, unquote(env[name])])) };
 }
 
-/** @param {string} text  Not always a number or boolean: a secret may have replaced it, or a variable of nclust. */
+/** @param {string} text  May be another text, because a secret or nclust may have replaced it. */
 function unquote(text) {
   if (text === 'true' || text === 'false') return text === 'true';
   return String(Number(text)) === text ? Number(text) : text;

@@ -16,14 +16,12 @@ import { toOneLine } from './text.js';
  */
 
 /**
- * Renders the output of the list command.
- * @param {{ slots: SlotStatus[], nowMs?: number }} data  `nowMs`: the time of the data. Default:
- *   that of the view.
+ * @param {{ slots: SlotStatus[], nowMs?: number }} data  `nowMs`: default: that of the view.
  * @param {View} view
  */
 export function renderList({ slots, nowMs }, view) {
   const text = renderOnce(slots, nowMs === undefined ? view : { ...view, nowMs });
-  // Overwrites the list that is on the screen, and clears the rest of each line and of the screen.
+  // Overwrites the previous list, and clears the rest of each line and of the screen.
   return view.options.watch && view.isTerminal
     ? `${HOME}${text.replaceAll('\n', `${CLEAR_TO_END_OF_LINE}\n`)}${CLEAR_BELOW}`
     : text;
@@ -93,8 +91,7 @@ export const SORT_FIELDS = {
 
 /**
  * @param {SlotStatus[]} slots
- * @param {string} order  Valid: "field", "field:asc" or "field:desc". Equal slots are ordered by
- *   id.
+ * @param {string} order  "field", "field:asc" or "field:desc". Equal slots are ordered by id.
  * @param {number} nowMs
  */
 function sortSlots(slots, order, nowMs) {

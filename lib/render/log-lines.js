@@ -12,8 +12,7 @@ import { jsonLine, toOneLine, padEnd, textWidth } from './text.js';
 /**
  * Renders lines as "0|api      | text", and on a terminal log records in a readable form. With the
  * option `raw` the bare lines, with `json` or `format` the records of PM2.
- * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Remembers the width of its
- *   label column.
+ * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Keeps the width of its labels.
  */
 export function createLogRenderer() {
   /** @type {((entry: LogEntry) => string) | null} */
@@ -104,10 +103,7 @@ export function colourOf(name) {
 /** The format of PM2. It has the UTC offset, because a program in another time zone may read it. */
 const FORMAT_TIMESTAMP = 'YYYY-MM-DD-HH:mm:ssZZ';
 
-/**
- * Returns a record of PM2 on one line.
- * @param {LogEntry} entry
- */
+/** @param {LogEntry} entry */
 export function jsonRecord({ id, name, stream, line, atMs }) {
   return jsonLine({
     message: line,

@@ -1,7 +1,5 @@
 import { toOneLine } from './text.js';
 
-// The notices that `nclust logs` prints beside the lines.
-
 /** @typedef {{ name: string }} Named */
 
 const NAMED_MAX = 5;
@@ -63,7 +61,6 @@ export function sayBefore(slots, { follow, isChosen }) {
 }
 
 /**
- * Returns the notice for logs that contain no line.
  * @param {Named[]} slots
  * @param {{ follow: boolean, isFiltered: boolean }} o
  */

@@ -55,7 +55,7 @@ export function markerOf({ highlight, grep }, readGrep) {
  * @param {string} line
  * @param {RegExp} marker  Global.
  * @param {Paint} paint
- * @returns {string}  With all matches marked, except those inside a colour sequence.
+ * @returns {string}  Colour sequences are not searched.
  */
 export function mark(line, marker, paint) {
   if (line.length > MARKED_MAX_CHARS) return line;

@@ -7,7 +7,7 @@ export const TIMESTAMP_FORMAT = 'YYYY-MM-DD-HH:mm:ss';
 let dayjs = null;
 
 /**
- * @param {number | null} atMs  Null: not known.
+ * @param {number | null} atMs
  * @param {string} format  Of dayjs.
  * @returns {string}  Local time.
  */

@@ -14,8 +14,7 @@ import { Chalk, supportsColor, supportsColorStderr } from 'chalk';
 /** @typedef {{ stdout: ColourLevel, stderr: ColourLevel }} ColourLevels */
 
 /**
- * Returns the levels that chalk has detected from the terminals of this process, TERM, COLORTERM,
- * FORCE_COLOR and --color.
+ * The levels that chalk has detected from the terminals, TERM, COLORTERM, FORCE_COLOR and --color.
  * @returns {ColourLevels}
  */
 export function detectLevels() {
@@ -26,9 +25,8 @@ export function detectLevels() {
 }
 
 /**
- * Applies the options and NO_COLOR (https://no-color.org), which chalk does not know. An option
- * wins over both variables, and NO_COLOR wins over FORCE_COLOR. In chalk, FORCE_COLOR wins over
- * --no-color.
+ * An option wins over NO_COLOR (https://no-color.org), which wins over FORCE_COLOR. chalk does not
+ * know NO_COLOR, and lets FORCE_COLOR win over --no-color.
  * @param {ColourLevel} detected
  * @param {object} o
  * @param {boolean} [o.color]  True with --color, false with --no-color.

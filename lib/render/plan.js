@@ -22,10 +22,8 @@ const SIGNS = {
 const VALUE_MAX = 200;
 
 /**
- * Lists the action for each app that differs from the config file.
  * @param {Pick<AskedPlan, 'plan' | 'left' | 'shown'>} asked
- * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: with the old and new value of each
- *   attribute.
+ * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: with old and new values.
  */
 export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
   const pending = plan.filter(({ action }) => action !== 'none');

@@ -12,8 +12,6 @@ const ROWS_MAX = 12;
 const STYLES = { starting: 'cyan', soaking: 'cyan', draining: 'yellow', parked: 'yellow', 'backing off': 'red' };
 
 /**
- * Renders the progress of a command that waits: how many workers are done, and for each other
- * worker what it waits for and for how long.
  * @param {object} shown
  * @param {string} shown.doing  "Reloading api".
  * @param {number} shown.forMs  Since the command began.

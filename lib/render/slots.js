@@ -5,13 +5,13 @@ import { renderTable, tableWidth } from './table.js';
 /** @import { Cell } from './table.js' */
 
 /**
- * @typedef {BriefStatus & { shown?: Record<string, Cell> }} Row  `shown`: cells that replace those
- *   of the slot, by the title of the column.
+ * @typedef {BriefStatus & { shown?: Record<string, Cell> }} Row  `shown`: other cells, by column
+ *   title.
  */
 /** @typedef {{ title: string, cell: (slot: BriefStatus, nowMs: number) => Cell }} Column */
 
 /**
- * @typedef {object} View  Where the text of a renderer goes.
+ * @typedef {object} View
  * @property {number | null} columns  Width of the terminal. Null: the output is not a terminal.
  * @property {Paint} paint
  * @property {number} nowMs
@@ -68,8 +68,7 @@ const CONDENSED = [
 const MINI = [ID, NAME, STATUS, CPU, { title: 'mem', cell: ({ memoryBytes }) => formatBytes(memoryBytes) }];
 
 /**
- * Renders the table of slots with all columns if they fit or if the output is a pipe. Else renders
- * the shorter tables of PM2.
+ * Renders all columns if they fit or if the output is a pipe, else the shorter tables of PM2.
  * @param {Row[]} slots
  * @param {View} view
  */
@@ -110,8 +109,7 @@ export function statusStyle(status) {
 }
 
 /**
- * Whether the slot is down although the user did not stop it. The list marks it with a sign, which
- * is visible without colours too.
+ * Whether the slot is down although the user did not stop it.
  * @param {ShownStatus} status
  */
 export function needsAttention(status) {

@@ -11,7 +11,6 @@ const Table = /** @type {typeof import('cli-table3')} */ (createRequire(import.m
  * @typedef {string | { text: string, style: Style | null }} Cell
  */
 
-/** Signs of a tree inside a column. */
 export const BRANCH = '├ ';
 export const LAST_BRANCH = '└ ';
 
@@ -46,15 +45,14 @@ const NO_LINES = Object.fromEntries(
 );
 
 /**
- * Renders a table that looks like one of PM2.
  * @param {object} o
  * @param {string[]} [o.head]
  * @param {Cell[][]} o.rows
  * @param {Paint} o.paint
- * @param {number | null} [o.columns]  Of the terminal. If they are too few, the widest columns
- *   become narrower, and a text that does not fit ends in "…". Default: no limit.
- * @param {boolean} [o.isWrapped]  Only the last column becomes narrower, and is wrapped between
- *   words. A word is never cut. If a word is wider than the terminal, the table has no frame.
+ * @param {number | null} [o.columns]  Limit of the width: the widest columns are cut, and end in
+ *   "…".
+ * @param {boolean} [o.isWrapped]  Instead, the last column is wrapped between words. A word is
+ *   never cut. If a word is wider than the terminal, the table has no frame.
  * @returns {string}  Ends with a newline.
  */
 export function renderTable({ head, rows, paint, columns = null, isWrapped = false }) {
@@ -84,9 +82,9 @@ export function renderTable({ head, rows, paint, columns = null, isWrapped = fal
 }
 
 /**
- * Draws the rows. cli-table3 takes time for each cell, and for each cell above it. So each column
- * becomes a table of its own, which contains each text once (most texts of a list repeat), four
- * texts in a cell. This takes a sixth of the time for 500 rows of 13 cells.
+ * Makes a table of each column, with each text once and four texts in a cell, because cli-table3
+ * takes time for each cell, and for each cell above it. Most texts repeat. 500 rows of 13 cells
+ * take a sixth of the time.
  * @param {string[][]} rows
  * @param {number[]} widths
  * @param {string} bar
@@ -105,7 +103,7 @@ function bodyOf(rows, widths, bar) {
 
 /**
  * @param {string[]} lines
- * @param {number} middle  Index of the line below the head. 0: there is no head.
+ * @param {number} middle  Index of the line below the head. 0: no head.
  * @param {Paint} paint
  */
 function finished(lines, middle, paint) {
@@ -119,10 +117,8 @@ function finished(lines, middle, paint) {
  * @param {Cell[][]} rows
  * @param {object} o
  * @param {Paint} o.paint
- * @param {number[]} [o.widths]  Of the first columns. A wider text ends in "…". Default: the widest
- *   text of the column.
- * @param {number | null} [o.columns]  Of the terminal. If they are too few, the last column is
- *   wrapped between words. Default: no limit.
+ * @param {number[]} [o.widths]  Of the first columns. A wider text ends in "…".
+ * @param {number | null} [o.columns]  Limit of the width: the last column is wrapped between words.
  * @returns {string[]}  Lines.
  */
 export function renderColumns(rows, { paint, widths: given = [], columns = null }) {
@@ -140,8 +136,7 @@ export function renderColumns(rows, { paint, widths: given = [], columns = null 
 }
 
 /**
- * Cuts each line that is wider than `width`. A cut line ends in "…".
- * @param {string[]} lines  May contain colours.
+ * @param {string[]} lines  May contain colours. A line that is cut ends in "…".
  * @param {number} width
  */
 export function cutLines(lines, width) {

@@ -7,8 +7,7 @@ const SIGNS =
   '\\u2190-\\u2319\\u231c-\\u2328\\u232b-\\u23e8\\u23ed-\\u23ef\\u23f1\\u23f2\\u23f4-\\u23ff\\u2500-\\u259f';
 
 /**
- * Only printable characters of one column. Nearly every text is plain, and string-width is about a
- * hundred times slower.
+ * Printable characters of one column: nearly every text. string-width is about 100 times slower.
  */
 const PLAIN = new RegExp(`^[${LETTERS}${SIGNS}]*$`);
 
@@ -23,8 +22,7 @@ export function isPlain(text) {
 }
 
 /**
- * Makes a text safe for one line of a terminal, because the name of an app may contain escape
- * codes. Replaces each hostile character by "?".
+ * Makes a text safe for a terminal, because the name of an app may contain escape codes.
  * @param {string} text
  */
 export function toOneLine(text) {

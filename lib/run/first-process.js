@@ -18,10 +18,9 @@ const BY_SIGTERM = 143;
 
 /**
  * Replaces this process by a shell with the same pid, which starts `nclust run` again. The first
- * process of a container must reap every orphan, and Node.js cannot wait for processes that it has
- * not started. If the system has no shell or execve(), exits at the stop signals instead: the
- * kernel drops signals for which pid 1 has no listener. `run` replaces these listeners. Call this
- * first, because loading other modules takes time.
+ * process of a container must reap every orphan, and Node.js reaps only its own children. Without a
+ * shell or execve(), exits at stop signals until `run` listens to them, because the kernel drops
+ * signals for which pid 1 has no listener. Call this before other modules are loaded.
  * @param {string[]} argv  Without node and the script.
  */
 export function becomeInit(argv) {
@@ -36,8 +35,7 @@ export function becomeInit(argv) {
 
 /**
  * @param {string[]} argv
- * @returns {string[] | null}  Null: another command. Options such as "-s" may come before the
- *   command.
+ * @returns {string[] | null}  Null: another command. Options may come before the command.
  */
 export function wordsOfRun(argv) {
   const at = argv.findIndex((word) => !word.startsWith('-'));
@@ -113,10 +111,9 @@ const STOPPING = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGQUIT']);
  */
 
 /**
- * @param {Pick<NodeJS.Process, 'on' | 'removeAllListeners'>} source  The listeners of becomeInit()
- *   are removed.
+ * @param {Pick<NodeJS.Process, 'on' | 'removeAllListeners'>} source  Loses those of becomeInit().
  * @param {Reactions} reactions
- * @param {() => number} [nowMono]  In ms.
+ * @param {() => number} [nowMono]
  */
 export function listenToSignals(source, { onStop, onHurry, onReload, onReopen }, nowMono = () => performance.now()) {
   let lastMono = -Infinity;

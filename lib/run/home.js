@@ -14,12 +14,11 @@ const KNOCK_MS = 2_000;
 /**
  * @typedef {object} ForegroundHome
  * @property {string} home
- * @property {() => void} leave  Removes the files of the run.
+ * @property {() => void} leave
  */
 
 /**
- * Returns a home for one foreground run: $NCLUST_HOME if it is usable, else a new folder. Throws
- * ERR_NCLUST_HOME_UNWRITABLE if no folder is writable.
+ * Takes $NCLUST_HOME if it is usable, else a new folder. Throws ERR_NCLUST_HOME_UNWRITABLE.
  * @param {Record<string, string | undefined>} env
  * @param {(sentence: string) => void} say
  * @returns {Promise<ForegroundHome>}

@@ -11,14 +11,13 @@ import { createFrameReader } from '../shared/wire/output-frame.js';
 /** @import { Sink } from './sink.js' */
 
 /**
- * Receives the output of the apps from control and writes it to the sinks. It reads only as fast as
- * the sinks take it, so that an app that writes too much has to wait:
+ * Reads only as fast as the sinks write, so that an app that writes too much has to wait:
  *
  *     app -- pipe --> control -- output.sock --> here --> stdout, stderr
  *
  * @typedef {object} Output
- * @property {() => Promise<boolean>} close  Receives output until control has exited. Resolves with
- *   false if the reader stops: the rest is dropped.
+ * @property {() => Promise<boolean>} close  Waits for the last output of control. False: the reader
+ *   has stopped, and the rest is dropped.
  */
 
 /** How long close() waits for a reader that takes nothing. */
@@ -30,7 +29,7 @@ const PATIENCE_MS = 2_000;
  * @param {{ out: Sink, err: Sink }} o.sinks
  * @param {Shape} o.shape
  * @param {() => void} o.onEnded  A stream of an instance has ended.
- * @returns {Promise<Output>}  Rejects with the error of the system.
+ * @returns {Promise<Output>}
  */
 export async function openOutput(path, { sinks, shape, onEnded }) {
   /** @type {Map<string, WholeLines>} */
@@ -114,8 +113,7 @@ const LINE_MAX_BYTES = 64 * 1024;
 /**
  * Holds back an unfinished line, so that lines of several processes do not mix.
  * @typedef {object} WholeLines
- * @property {(bytes: Buffer) => Buffer} push  Returns whole lines, or a part of a line that is too
- *   long. Copies the bytes that it keeps.
+ * @property {(bytes: Buffer) => Buffer} push  Copies the bytes that it keeps.
  * @property {() => Buffer} end  Returns the unfinished line, with a line end.
  */
 
@@ -152,11 +150,10 @@ function endOfCharacters(bytes, from) {
   return bytes.length;
 }
 
-/** @typedef {(head: FrameHead, lines: Buffer) => Buffer} Shape  Formats whole lines of one process. */
+/** @typedef {(head: FrameHead, lines: Buffer) => Buffer} Shape  Formats whole lines. */
 
 /**
- * @param {{ json?: boolean, format?: boolean, formatted?: boolean }} options  Default: unchanged
- *   bytes.
+ * @param {{ json?: boolean, format?: boolean, formatted?: boolean }} options
  * @returns {Shape}
  */
 export function shapeOf({ json, format, formatted }) {

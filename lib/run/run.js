@@ -24,8 +24,7 @@ import { openOutput } from './output.js';
 const LOOK_EVERY_MS = 2_000;
 
 /**
- * After a stop by a user, this number of checks must find nothing running. The user may start it
- * again.
+ * A user who has stopped the apps may start them again: this many checks must find none running.
  */
 const LOOKS_MIN = 4;
 
@@ -47,8 +46,7 @@ const KILLED = 137;
  * @param {AppSpec[]} specs
  * @param {{ delayMs: number, isAutoExit: boolean }} o
  * @param {RunParts} parts
- * @returns {Promise<number>}  The exit status. Rejects if the start fails. Leaves no process
- *   running in any case.
+ * @returns {Promise<number>}  The exit status. No process is left, even if it rejects.
  */
 export async function runForeground(
   specs,
@@ -115,7 +113,7 @@ function openManager(home) {
 /**
  * @param {unknown} error
  * @param {string} home
- * @returns {number}  The exit status if a command has ended the manager. Throws other errors.
+ * @returns {number}  The exit status. Throws other errors.
  */
 function unlessKilled(error, home) {
   if (error instanceof NclustError && error.code === 'ERR_NCLUST_CONNECTION_LOST' && countSavedApps(home) === 0)
@@ -165,7 +163,7 @@ async function stopAll(client) {
 /**
  * @param {number} ms
  * @param {AbortSignal} signal  Ends the pause.
- * @param {(wake: () => void) => void} [onBegun]  Receives a function that ends the pause.
+ * @param {(wake: () => void) => void} [onBegun]  `wake` ends the pause.
  * @returns {Promise<void>}
  */
 function pause(ms, signal, onBegun = () => {}) {

@@ -9,12 +9,10 @@ const PATIENCE_MS = 2_000;
 /**
  * Standard output or error. Its reader may be slow, or gone.
  * @typedef {object} Sink
- * @property {(from: string, bytes: Buffer) => Promise<void> | null} write  Null: the stream has
- *   taken the bytes. Else the caller waits for the promise before it writes more. Lines of two
- *   writers never mix. Never throws or rejects.
+ * @property {(from: string, bytes: Buffer) => Promise<void> | null} write  Promise: wait before the
+ *   next write. Lines of two writers never mix. Never throws or rejects.
  * @property {(sentence: string) => void} say  Writes a message of nclust on its own line.
- * @property {() => Promise<boolean>} flush  Waits while the reader makes progress. Resolves with
- *   false if bytes are left.
+ * @property {() => Promise<boolean>} flush  Waits while the reader reads. False: bytes are left.
  */
 
 /**

@@ -7,7 +7,6 @@ import { CLEAN_EXIT, describeListenFailure } from '../shared/death-text.js';
 const BY_SIGNAL = 128;
 
 /**
- * The state of a foreground run.
  * @typedef {object} Verdict
  * @property {boolean} isOver  Nothing runs, and nothing will be restarted.
  * @property {boolean} isByCommand  A user has stopped an instance, and may start it again.

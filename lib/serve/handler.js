@@ -10,7 +10,6 @@ import { listFolder, renderListing, sendFile, sendPage, varyBy } from './respond
 /** @import { IncomingMessage as Request, Server, ServerResponse as Response } from 'node:http' */
 /** @import { ServeSettings } from './settings.js' */
 
-/** The page of the folder for status 404. */
 const NOT_FOUND_PAGE = '404.html';
 
 /** Closes the connection of a client that reads nothing of an answer for this long. */
@@ -105,8 +104,7 @@ function headersFor({ cors }) {
 }
 
 /**
- * Whether a browser navigates to a page, because it then accepts text/html. A missing script or
- * image must get status 404.
+ * Browsers that navigate accept text/html. A missing script or image must get status 404.
  * @param {Request} request
  */
 function wantsPage({ headers }) {
@@ -144,8 +142,7 @@ function redirect(response, segments, query) {
 
 /**
  * @param {{ username: string, password: string }} credentials
- * @returns {(header: string | undefined) => boolean}  Whether an Authorization header matches.
- *   Takes constant time, so that it reveals nothing about a guess.
+ * @returns {(header: string | undefined) => boolean}  Takes constant time, to hide good guesses.
  */
 export function createGatekeeper({ username, password }) {
   const wanted = [digest(username), digest(password)];
@@ -201,10 +198,9 @@ const ASSETS = new Set([
 
 /**
  * @param {object} o
- * @param {string} o.cache  "none", or the time to cache a file that is not a page and not hashed.
- *   "": revalidate it.
- * @param {boolean} o.isPrivate  Protected by a password, so shared caches must not keep it.
- * @returns {(file: string) => string}  The Cache-Control header of a file.
+ * @param {string} o.cache  A duration for files that are not a page and not hashed, "none" or "".
+ * @param {boolean} o.isPrivate  Not for shared caches, because a password is required.
+ * @returns {(file: string) => string}
  */
 export function createCacheControl({ cache, isPrivate }) {
   const who = isPrivate ? 'private' : 'public';
@@ -218,9 +214,8 @@ export function createCacheControl({ cache, isPrivate }) {
 }
 
 /**
- * Whether the name contains a hash of a bundler: app.3f2a9c1b.js, index-BfX2aZ9k.js,
- * chunk-5QZ3ABCD.css. A word or a date must not match, because browsers would keep the file for a
- * year.
+ * Whether a bundler has put a hash into the name: app.3f2a9c1b.js, index-BfX2aZ9k.js. A word or a
+ * date must not match, because browsers would keep the file for a year.
  * @param {string} file
  */
 export function isHashed(file) {

@@ -5,9 +5,8 @@ import { join, relative, sep } from 'node:path';
 const WELL_KNOWN = '.well-known';
 
 /**
- * Reads the path of a request as names of folders and a file. Splits it at the slashes before it
- * decodes each name once, so that a decoded slash separates nothing. Refuses names that could
- * climb, end a path early or be read in two ways. It never repairs them.
+ * Splits a path at its slashes, then decodes each name once, so that a decoded slash separates
+ * nothing. Refuses names that could climb, end a path early or be read in two ways.
  * @param {string} target  From the request line: "/a/b?c" or "http://host/a/b".
  * @returns {{ segments: string[], isFolder: boolean, query: string } | { refusal: 400 | 403 }}
  */
@@ -69,12 +68,11 @@ export function isAbsent(error) {
  */
 
 /**
- * Finds the file or folder of a path. Follows links, but only to targets inside the folder:
- * compares the real paths of both, not the letters of the request. Resolves the folder each time,
- * because it may be a link that a deploy switches.
+ * Follows links only to targets inside the folder: compares real paths, not the request. Resolves
+ * the folder each time, because it may be a link that a deploy switches.
  * @param {string} folder
  * @param {string[]} segments
- * @returns {Promise<Found>}  Rejects with other errors of the system.
+ * @returns {Promise<Found>}
  */
 export async function locate(folder, segments) {
   try {

@@ -9,7 +9,6 @@ import { encodePath, isAbsent, isHidden, locate } from './path.js';
 /** @import { ServerResponse as Response } from 'node:http' */
 
 /**
- * Sends a file, a range of it, or status 304.
  * @param {Request} request
  * @param {Response} response
  * @param {{ root: string, file: string, bytes: number, modifiedAtMs: number }} found  Real paths.
@@ -57,8 +56,8 @@ function isSame(ifRange, modifiedAtMs) {
 }
 
 /**
- * Returns the range of the whole file if the client requests more last bytes than it has (RFC 9110,
- * 14.1.2), because send() would refuse this.
+ * A request for more last bytes than the file has means the whole file (RFC 9110, 14.1.2), but
+ * send() refuses it.
  * @param {string | undefined} range
  * @param {number} size
  */
@@ -68,7 +67,6 @@ function satisfiable(range, size) {
 }
 
 /**
- * Sends a generated page: an error, a redirect or a listing.
  * @param {Response} response
  * @param {number} status
  * @param {string} [html]
@@ -85,7 +83,7 @@ export function sendPage(response, status, html) {
 }
 
 /**
- * Sends an error page. Removes the headers that send() has set for the file.
+ * Removes the headers that send() has set for the file.
  * @param {Response} response
  * @param {number} status
  */
@@ -99,8 +97,7 @@ function fail(response, status) {
 }
 
 /**
- * Closes the connection if the file becomes shorter while it is sent, because the client would wait
- * for the rest.
+ * If the file becomes shorter while it is sent, the client would wait for the rest.
  * @param {ReadStream} bytes
  * @param {Response} response
  */
@@ -114,7 +111,7 @@ function endWhenShort(bytes, response) {
 /** @typedef {{ name: string, isFolder: boolean, bytes: number, changedAtMs: number }} Entry */
 
 /**
- * Lists the entries of a folder that the server would send: folders first, then files, by name.
+ * Lists the entries that the server would send: folders first, then files, by name.
  * @param {string} root
  * @param {string[]} segments
  * @returns {Promise<Entry[] | null>}  Null: the folder cannot be read.
@@ -172,7 +169,7 @@ function escapeHtml(text) {
 }
 
 /**
- * Adds a request header to Vary: caches must not use the answer for another value of it.
+ * Caches must not use the answer for another value of this request header.
  * @param {ServerResponse} response
  * @param {string} header
  */

@@ -3,11 +3,10 @@ import { badOption } from '../config/options/readers.js';
 import { DURATION_FORMS, parseDuration } from '../shared/units.js';
 
 /**
- * Settings from a config file, a command line or the environment, before validation.
+ * Settings before validation.
  * @typedef {{ [K in keyof typeof VARIABLES]?: unknown }} Wishes
  */
 
-/** Environment variables by setting. */
 export const VARIABLES = {
   path: 'PM2_SERVE_PATH',
   port: 'PM2_SERVE_PORT',
@@ -35,7 +34,7 @@ export function wishesOf(env) {
 }
 
 /**
- * Validates settings. Throws ERR_NCLUST_USAGE if a setting is invalid.
+ * Throws ERR_NCLUST_USAGE if a setting is invalid.
  * @param {Wishes} wishes
  * @param {(key: keyof Wishes) => string} [nameOf]  The name in messages. Default: the variable.
  * @returns {ServeSettings}
@@ -134,7 +133,6 @@ function asOrigin(value, name) {
 }
 
 /**
- * How a folder is served.
  * @typedef {object} ServeSettings
  * @property {string} path  The folder, absolute or relative to the working directory of the server.
  * @property {number} port

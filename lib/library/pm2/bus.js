@@ -10,8 +10,7 @@ import { toPm2Env } from './calls.js';
  */
 
 /**
- * Emits events by name or by pattern, as PM2's bus does. A listener of "log:*" gets the text that
- * the star matches, then the event.
+ * Works as PM2's bus: a listener of "log:*" gets the text that the star matches, then the event.
  */
 export class PatternEmitter {
   /** @type {Entry[]} */
@@ -130,8 +129,7 @@ function patternOf(event) {
 }
 
 /**
- * PM2's bus: events of processes and of apps. It also emits lines if the program listens to
- * "log:out", "log:err" or a pattern that matches them.
+ * Events of processes and of apps, and lines for listeners of "log:out" or "log:err".
  */
 export class Bus extends PatternEmitter {
   #events;

@@ -169,7 +169,7 @@ function updating(o) {
 }
 
 /**
- * Makes the process that calls of PM2 return. It combines the shapes of a list and of a change.
+ * Combines PM2's shapes of a process: that of a list and that of a change.
  * @param {SlotStatus} slot  With details.
  */
 function toWorker(slot) {
@@ -177,10 +177,7 @@ function toWorker(slot) {
   return { ...toPm2(slot), namespace, status, restart_time: restarts, process: { pid } };
 }
 
-/**
- * Makes the process of an event, with the fields of pm2_env that are known.
- * @param {ProcessInEvent} process
- */
+/** @param {ProcessInEvent} process */
 export function toPm2Env({
   id,
   name,
@@ -233,8 +230,7 @@ const NOT_FOUND_BY = {
  * @param {unknown} thrown
  * @param {string} method
  * @param {unknown} what  The first argument of the call.
- * @returns {NclustError}  With the message of PM2 if programs may compare it. `code` and `hint` are
- *   those of nclust.
+ * @returns {NclustError}  The message is PM2's if programs may compare it.
  */
 export function toPm2Error(thrown, method, what) {
   const error = toNclustError(thrown);

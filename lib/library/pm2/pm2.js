@@ -149,8 +149,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 
 /**
- * Implements connect(true) of PM2: keeps this program alive, and ends the apps when it exits. The
- * manager is still a separate process.
+ * connect(true) of PM2: the apps end when this program exits. The manager is a separate process.
  * @param {Nclust} nclust  Its manager was started for this program.
  */
 function endWithProgram(nclust) {

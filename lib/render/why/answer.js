@@ -13,7 +13,6 @@ const APART_MS = 10 * 60_000;
 const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'stopped', 'online'];
 
 /**
- * Explains in one line why an app has its status.
  * @param {Story} story
  * @param {{ isRunning: boolean, nowMs: number }} o
  * @returns {{ status: ShownStatus | 'gone' | 'unknown', text: string, next: string | null }}
@@ -36,7 +35,7 @@ export function explain({ name, slots, events }, { isRunning, nowMs }) {
 
 /**
  * @param {string} name
- * @param {SlotStatus[]} slots  All of them are online.
+ * @param {SlotStatus[]} slots  All online.
  * @param {{ crashes: LoggedEvent[], own: LoggedEvent[], nowMs: number }} o
  */
 function onlineText(name, slots, { crashes, own, nowMs }) {
@@ -63,7 +62,7 @@ function onlineText(name, slots, { crashes, own, nowMs }) {
  * @param {string} name
  * @param {SlotStatus[]} slots
  * @param {{ worst: SlotStatus[], crashes: LoggedEvent[], own: LoggedEvent[], nowMs: number }} o
- *   `worst`: the slots with the status that the answer is about.
+ *   `worst`: the slots of the answer.
  */
 function downText(name, slots, { worst, crashes, own, nowMs }) {
   const { status } = worst[0];

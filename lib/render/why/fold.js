@@ -52,7 +52,6 @@ function withoutConsequences(events) {
 }
 
 /**
- * The run of events that begins at an index and becomes one line.
  * @param {LoggedEvent[]} events
  * @param {number} from
  */
@@ -125,8 +124,7 @@ function isOne(run) {
 
 /**
  * @param {LoggedEvent[]} run
- * @returns {string}  "instances 0, 1 ", to put before the words of an event. Empty if no slot is
- *   known.
+ * @returns {string}  "instances 0, 1 ". Empty if no slot is known.
  */
 export function subjectOf(run) {
   const slots = [...new Set(run.flatMap(({ slot }) => slot ?? []))].sort((a, b) => a - b);

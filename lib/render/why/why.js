@@ -25,7 +25,7 @@ export function renderWhy({ stories, ...o }, view) {
 /**
  * @param {Why} data
  * @param {number} [nowMs]
- * @returns {object[]}  The data that --json prints.
+ * @returns {object[]}  For --json.
  */
 export function explainData({ stories, isRunning, sinceMs, lines }, nowMs = Date.now()) {
   return stories.map((story) => {
