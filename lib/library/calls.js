@@ -206,7 +206,7 @@ function readTimeout(timeoutMs) {
  */
 function late(doing, ms) {
   return new NclustError('ERR_NCLUST_TIMEOUT', `${doing}() was not answered within ${ms} ms.`, {
-    hint: 'What it asked for may go on in the manager; list() shows how far it is.',
+    hint: 'The manager may still do it; list() shows the present state.',
   });
 }
 
@@ -217,13 +217,13 @@ function late(doing, ms) {
 function interrupted(doing, cause) {
   return new NclustError(
     'ERR_NCLUST_INTERRUPTED',
-    `${doing}() was ended by its signal; what it asked for may go on in the manager.`,
+    `${doing}() was aborted by its signal; the manager may still do it.`,
     { cause },
   );
 }
 
 function closed() {
   return new NclustError('ERR_NCLUST_CLOSED', 'The connection was closed by this program.', {
-    hint: 'Call close() last; connect() makes a new one.',
+    hint: 'Call close() last; connect() opens a new one.',
   });
 }

@@ -42,9 +42,13 @@ async function renewGiven(ask, how, what, { onWarning, ...choice }) {
   const { specs, file, warnings } = await readGiven(ask, what, choice);
   warnings.forEach(onWarning);
   if (specs.length === 0)
-    throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', `${file === null ? 'The object' : `"${file}"`} holds no apps.`, {
-      hint: 'Put some into its list "apps"; docs/config.md has an example.',
-    });
+    throw new NclustError(
+      'ERR_NCLUST_APP_NOT_FOUND',
+      `${file === null ? 'The object' : `"${file}"`} contains no apps.`,
+      {
+        hint: 'Add apps to its list "apps"; docs/config.md has an example.',
+      },
+    );
   return (await ask('restartFromFile', { specs, how, ...(file === null ? {} : { file }) })).slots;
 }
 
@@ -87,8 +91,8 @@ export async function applySpecs(
   if (prune && only !== undefined)
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      '"only" and "prune" were given; accepted: one of the two, because what is not in the config can be ' +
-        'seen only from all of it.',
+      '"only" and "prune" were given; accepted: one of the two, because "prune" needs the whole config to ' +
+        'find apps that are not in it.',
     );
   const { specs, file, warnings } = await readGiven(ask, what, { env, only });
   warnings.forEach(onWarning);
@@ -131,7 +135,7 @@ async function listedOf(ask, what, choice) {
   if (there.length > 0) return there;
   throw new NclustError(
     'ERR_NCLUST_APP_NOT_FOUND',
-    `None of its apps is in the list: ${names.map((name) => `"${name}"`).join(', ')}.`,
+    `No app of this config is in the list: ${names.map((name) => `"${name}"`).join(', ')}.`,
     { data: { names } },
   );
 }

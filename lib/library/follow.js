@@ -67,8 +67,8 @@ export async function* followEvents(home, { types, onMissed }, o) {
   }
   throw new NclustError(
     'ERR_NCLUST_CONNECTION_LOST',
-    `The manager went away ${MAX_FRUITLESS} times before it told anything.`,
-    { hint: 'Its log is nclust.log in the home.' },
+    `The connection to the manager was lost ${MAX_FRUITLESS} times before it answered.`,
+    { hint: 'See its log, nclust.log in the home.' },
   );
 }
 

@@ -107,5 +107,5 @@ function finishText(state, input) {
   const found = findLine(after.logs, 'older', layOut(after.size).page.height);
   return found
     ? { ...after, logs: found }
-    : say(after, `"${input.text}" is not in the lines that are kept here; & asks the log files`, 'yellow');
+    : say(after, `"${input.text}" is not in these lines; press & to search the log files`, 'yellow');
 }

@@ -71,7 +71,7 @@ function closeLogs(state) {
  * @returns {State}
  */
 function findNext(state, direction, height) {
-  if (state.logs.search === '') return say(state, 'Type / and what to look for', 'yellow');
+  if (state.logs.search === '') return say(state, 'Type / and a text to search for', 'yellow');
   const logs = findLine(state.logs, direction, height);
-  return logs ? { ...state, logs } : say(state, `No ${direction} line has "${state.logs.search}"`, 'yellow');
+  return logs ? { ...state, logs } : say(state, `No ${direction} line contains "${state.logs.search}"`, 'yellow');
 }

@@ -78,8 +78,8 @@ export function createSource(home) {
         dispatch({
           type: 'lost',
           words: client
-            ? 'The manager went away; it is looked for.'
-            : 'No manager runs. It is shown when one is started.',
+            ? 'The connection to the manager was lost. Reconnecting ...'
+            : 'No manager runs. Waiting until one is started ...',
         });
       } catch (error) {
         if (signal.aborted) return;
@@ -90,7 +90,7 @@ export function createSource(home) {
           error.code === 'ERR_NCLUST_PROTOCOL'
         )
           throw error;
-        dispatch({ type: 'lost', words: `${error.message} It is looked for.` });
+        dispatch({ type: 'lost', words: `${error.message} Reconnecting ...` });
       }
       await pause(KNOCK_MS, undefined, { signal }).catch(() => {});
     }

@@ -126,10 +126,11 @@ function askFor(state, name) {
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : null;
   const row = selectedRow(state);
   if (!action || !row) return null;
-  if (!state.manager.isThere) return { refusal: 'The manager is away' };
+  if (!state.manager.isThere) return { refusal: 'There is no connection to the manager' };
   if (action === 'more' || action === 'fewer') return askToScale(row, action);
   const target = targetOf(state, row);
-  if (target === null) return { refusal: `Another app, or a namespace, has the name of that id: use the command line` };
+  if (target === null)
+    return { refusal: `This id is also the name of another app or a namespace: use the command line` };
   const [verb, doing, done] = WORDS[action];
   const what = rowLabel(row);
   return {
@@ -158,19 +159,19 @@ function askToScale(row, action) {
         type: 'ask',
         method: 'scale',
         params: { target, instances: '+1' },
-        doing: `Starting one more of ${what}`,
-        done: `Started one more of ${what}`,
+        doing: `Starting one more instance of ${what}`,
+        done: `Started one more instance of ${what}`,
       },
     };
-  if (row.app?.workers === 1) return { refusal: `${what} has one instance only; s stops it` };
+  if (row.app?.workers === 1) return { refusal: `${what} has only one instance; press s to stop it` };
   return {
-    question: `Take away one instance of ${what}?`,
+    question: `Remove one instance of ${what}?`,
     ask: {
       type: 'ask',
       method: 'scale',
       params: { target, instances: '-1' },
-      doing: `Taking away one of ${what}`,
-      done: `Took away one of ${what}`,
+      doing: `Removing one instance of ${what}`,
+      done: `Removed one instance of ${what}`,
     },
   };
 }

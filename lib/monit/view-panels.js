@@ -47,7 +47,7 @@ export function drawLogPage(screen, box, state) {
 
 /** @param {LogLines} logs */
 export function missedText({ missed }) {
-  return missed > 0 ? ` · ${missed.toLocaleString('en')} lines came too fast and are left out here` : '';
+  return missed > 0 ? ` · ${missed.toLocaleString('en')} lines came too fast and were left out` : '';
 }
 
 /**

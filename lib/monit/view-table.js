@@ -117,7 +117,7 @@ export function drawTable(screen, box, { state, rows, marks }) {
 function nothing({ sample, filter }) {
   if (!sample) return 'Waiting for the first figures ...';
   return filter
-    ? `Nothing has "${filter}" in it. Esc shows all.`
+    ? `No row contains "${filter}". Press Esc to show all.`
     : 'No app is in the list. Start one with: nclust start app.js';
 }
 

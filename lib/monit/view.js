@@ -73,7 +73,7 @@ function drawHeader(screen, box, state) {
   const age = sample ? nowMs - sample.atMs : 0;
   if (!manager.isThere || age > OLD_MS) {
     const words = manager.isThere ? 'The manager does not answer.' : manager.words;
-    put(screen, { ...box, text: ` ${words}${sample ? ` What is shown is ${formatUptime(age)} old.` : ''}` });
+    put(screen, { ...box, text: ` ${words}${sample ? ` The figures are ${formatUptime(age)} old.` : ''}` });
     restyle(screen, { ...box, style: 'inverse yellow' });
     return;
   }

@@ -26,13 +26,16 @@ const ANSWER_MS = 2_000;
  */
 export async function openInspector({ onInterrupt, talk }, client, worker, look) {
   talk(
-    `"${worker.name}" (id ${worker.id}) does not answer: its event loop is held up. A debugger goes in, ` +
-      `through a port of 127.0.0.1 that is open until it is done.`,
+    `"${worker.name}" (id ${worker.id}) does not answer, because its event loop is blocked. nclust attaches ` +
+      `a debugger, through a port of 127.0.0.1 that is closed afterwards.`,
   );
   const interrupt = new AbortController();
   const release = onInterrupt(() =>
     interrupt.abort(
-      new NclustError('ERR_NCLUST_INTERRUPTED', `Nothing was taken of "${worker.name}" (id ${worker.id}).`),
+      new NclustError(
+        'ERR_NCLUST_INTERRUPTED',
+        `Interrupted: nothing was read from "${worker.name}" (id ${worker.id}).`,
+      ),
     ),
   );
   const target = String(worker.id);
@@ -116,7 +119,7 @@ function explain(error, { id, name, pid }) {
   const { name: kind, message, cause } = /** @type {Error} */ (error);
   if (kind === 'AbortError' && cause instanceof NclustError) return cause;
   if (!(error instanceof SilentProcess))
-    return new NclustError('ERR_NCLUST_NOT_REACHABLE', `${who} could not be looked into: ${message}.`, {
+    return new NclustError('ERR_NCLUST_NOT_REACHABLE', `The debugger of ${who} failed: ${message}.`, {
       hint: 'See: nclust list',
       data: { id, name },
     });
@@ -130,11 +133,11 @@ function explain(error, { id, name, pid }) {
 function silent({ id, name, pid }) {
   return new NclustError(
     'ERR_NCLUST_NO_REPLY',
-    `"${name}" (id ${id}) does not answer, and does not come to a line of JavaScript: it is inside of a ` +
-      `call to the system or to native code, such as execSync() or Atomics.wait(). Or it takes SIGUSR1 itself, ` +
-      `with which Node would let a debugger in.`,
+    `"${name}" (id ${id}) does not answer, and runs no JavaScript: it is inside a system call or native ` +
+      `code, such as execSync() or Atomics.wait(). Or it handles SIGUSR1 itself, at which Node.js would open ` +
+      `its debugger.`,
     {
-      hint: `What it waits for: cat /proc/${pid}/wchan, or gdb -p ${pid}`,
+      hint: `To see what it waits for: cat /proc/${pid}/wchan, or gdb -p ${pid}`,
       data: { id, name },
     },
   );

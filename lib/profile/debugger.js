@@ -60,8 +60,7 @@ export async function openDebugger(url) {
   });
   socket.on('error', () => {}); // 'close' follows.
   void closed.then(() => {
-    for (const { reject } of waiting.values())
-      reject(new Error('the process has ended, or somebody has shut its inspector'));
+    for (const { reject } of waiting.values()) reject(new Error('the process has exited, or its inspector was closed'));
     waiting.clear();
   });
 

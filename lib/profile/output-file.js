@@ -54,12 +54,12 @@ function create(file) {
   } catch (cause) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (cause);
     if (code === 'ENOENT')
-      throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `There is no folder "${dirname(file)}".`, {
-        hint: 'Make it, or give another file with --output.',
+      throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `The folder "${dirname(file)}" does not exist.`, {
+        hint: 'Create it, or give another file with --output.',
         data: { file },
       });
     if (code === 'EEXIST')
-      throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" is there already, and is not overwritten.`, {
+      throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" already exists, and is not overwritten.`, {
         hint: 'Move it away, or give another name with --output.',
         data: { file },
       });

@@ -5,7 +5,7 @@ import { formatDuration } from '../shared/units.js';
 
 /** @type {Record<DeathCause, string>} */
 const WORDS = {
-  crash: 'it ended by itself',
+  crash: 'it exited on its own',
   stop: 'stopped',
   restart: 'restarted',
   reload: 'replaced by a reload',

@@ -32,7 +32,7 @@ export function logRows({ outFile, errorFile, logFile, logLost, shipping, spec }
  */
 function formatRows({ disableLogs, logType, logDateFormat }) {
   return [
-    ...(disableLogs ? [row('disable logs', 'yes: nothing of its output is kept')] : []),
+    ...(disableLogs ? [row('disable logs', 'yes: its output is not kept')] : []),
     ...(logType === 'json' ? [row('log type', 'json, a record per line')] : []),
     ...(logDateFormat ? [row('log date format', toOneLine(logDateFormat))] : []),
   ];
@@ -61,7 +61,7 @@ function limitRows({
     ...(logCompress ? [row('log compress', logCompress)] : []),
     ...(logOverflow === 'drop' ? [row('log overflow', 'drop: lines are lost when the disk is slow')] : []),
     ...(logRateLimitBytes > 0
-      ? [row('log rate limit', `${formatBytes(logRateLimitBytes)} a second and instance`)]
+      ? [row('log rate limit', `${formatBytes(logRateLimitBytes)} a second for each instance`)]
       : []),
   ];
 }
@@ -159,11 +159,13 @@ function memoryText(limitBytes, memory) {
   const now = memory ? `, now ${formatBytes(memory.bytes)} with its children` : '';
   // One or two misses may come from a slow start.
   const hint =
-    memory && memory.misses > 2 ? `; above it from the start, ${memory.misses} times in a row: set it higher` : '';
+    memory && memory.misses > 2
+      ? `; above the limit right after the start, ${memory.misses} times in a row: set a higher limit`
+      : '';
   return `${formatBytes(limitBytes)}${now}${hint}`;
 }
 
 /** @param {NonNullable<NonNullable<SlotStatus['triggers']>['last']>} last */
 function lastText({ atMs, by, problem }) {
-  return `${new Date(atMs).toISOString()} ${by}${problem ? `; it did not come about: ${problem}` : ''}`;
+  return `${new Date(atMs).toISOString()} ${by}${problem ? `; it failed: ${problem}` : ''}`;
 }

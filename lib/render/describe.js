@@ -202,10 +202,10 @@ function summaryLines(slot, { nowMs, paint }) {
     ...(slot.listenFailure ? [`  It ${toOneLine(describeListenFailure(slot.listenFailure))}.`] : []),
     ...(death
       ? [
-          `  It last ${isAsked(death) ? 'ended' : 'died'} at ${clockTime(death.atMs, nowMs)}, ` +
+          `  It last ${isAsked(death) ? 'exited' : 'died'} at ${clockTime(death.atMs, nowMs)}, ` +
             `${formatAgo(death.atMs, nowMs)}: ${toOneLine(describeDeath(death))}.${oftenLately(slot, nowMs)}`,
         ]
-      : ['  It has not died since it is in the list.']),
+      : ['  It has not exited since it was added to the list.']),
     ...(slot.status === 'errored' || slot.status === 'waiting restart'
       ? [`  Next: nclust why ${toOneLine(slot.name)}, and nclust logs ${slot.id} --err`]
       : []),
@@ -243,9 +243,7 @@ function listensOn(addresses) {
  */
 function oftenLately({ deaths = [] }, nowMs) {
   const lately = deaths.filter((death) => nowMs - death.atMs < LATELY_MS && !isAsked(death)).length;
-  return lately > 1
-    ? ` Of its last ${deaths.length} ends ${lately} were in the last hour, and nobody had asked for them.`
-    : '';
+  return lately > 1 ? ` Of its last ${deaths.length} exits, ${lately} were unplanned and in the last hour.` : '';
 }
 
 /**

@@ -31,7 +31,7 @@ function socketLines(sockets, { paint, columns }) {
       : users.map(({ slot, pid }) => `instance ${slot} (pid ${pid})`).join(', '),
   ]);
   const lines = renderColumns(rows, { paint, columns }).map((line) => `  ${line}\n`);
-  return `${paint('bold', 'Sockets that are held')}\n${lines.join('')}`;
+  return `${paint('bold', 'Held sockets')}\n${lines.join('')}`;
 }
 
 /**
@@ -48,7 +48,7 @@ function placeOf(address, port) {
  * @param {Pick<View, 'paint' | 'columns'>} view
  */
 function findingLines(findings, { paint, columns }) {
-  if (findings.length === 0) return 'Nothing is known to be wrong here.\n';
+  if (findings.length === 0) return 'No problem was found.\n';
   /** @type {Cell[][]} */
   const rows = findings.flatMap(({ level, what, remedy }) => [
     [{ text: level, style: COLOURS[level] }, what],
@@ -81,7 +81,7 @@ export function renderReport({ facts, findings, log }, view) {
         .trimEnd()
         .split('\n'),
     ),
-    section('the end of nclust.log', log.map(toOneLine)),
+    section('the last lines of nclust.log', log.map(toOneLine)),
   ].join('\n');
 }
 
@@ -90,7 +90,7 @@ function machine({ version, node, system, cpus, memory, disk, group, openFiles, 
   const running = manager
     ? `${manager.version}, keeper ${manager.keeperVersion}, Node.js ${manager.nodeVersion}, ` +
       `since ${new Date(manager.startedAtMs).toISOString()}`
-    : 'does not run';
+    : 'not running';
   const space = disk ? `, ${formatBytes(disk.freeBytes)} of ${formatBytes(disk.totalBytes)} free` : '';
   const kind = `${disk?.isMemory ? ', in memory' : ''}${disk?.isRemote ? ', remote' : ''}`;
   return [
@@ -99,7 +99,7 @@ function machine({ version, node, system, cpus, memory, disk, group, openFiles, 
     `system         ${system}, ${cpus} CPUs, ${formatBytes(memory.freeBytes)} of ` +
       `${formatBytes(memory.totalBytes)} memory free`,
     `home           ${home}${space}${kind}`,
-    `open files     ${openFiles ?? 'not known'}`,
+    `open files     ${openFiles ?? 'unknown'}`,
     `control group  memory ${limit(group.nowBytes, group.maxBytes, formatBytes)}, processes ` +
       `${limit(group.pidsNow, group.pidsMax, String)}`,
     ...Object.entries(sysctls).map(([key, value]) => `${key} = ${value}`),
@@ -112,7 +112,7 @@ function machine({ version, node, system, cpus, memory, disk, group, openFiles, 
  * @param {(value: number) => string} format
  */
 function limit(now, max, format) {
-  return `${now === null ? 'not known' : format(now)}${max === null ? ', no limit' : ` of ${format(max)}`}`;
+  return `${now === null ? 'unknown' : format(now)}${max === null ? ', no limit' : ` of ${format(max)}`}`;
 }
 
 /**

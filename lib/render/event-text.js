@@ -12,20 +12,20 @@ const MINUTES_OF_CRASHES = '10m';
  */
 const WORDS = {
   added: ({ by, instances }) => `was added${byWhom(by)}, with ${count(instances, 'instance')}`,
-  deleted: ({ by }) => `was ${by === 'kill' ? 'taken out of the list' : 'deleted'}${byWhom(by)}`,
-  config: ({ attributes = [], by }) => `was given another ${attributes.join(', ')}${byWhom(by)}`,
+  deleted: ({ by }) => `was ${by === 'kill' ? 'removed from the list' : 'deleted'}${byWhom(by)}`,
+  config: ({ attributes = [], by }) => `has new settings: ${attributes.join(', ')}${byWhom(by)}`,
   scaled: ({ from, to, by }) => `was scaled from ${from} to ${to}${byWhom(by)}`,
-  stop: ({ by, slots = [] }) => `was told to stop${byWhom(by)}: ${count(slots.length, 'instance')}`,
+  stop: ({ by, slots = [] }) => `was asked to stop${byWhom(by)}: ${count(slots.length, 'instance')}`,
   started: ({ pid }) => `was started${pid ? `, pid ${pid}` : ''}`,
   ready: ({ afterMs }) => `is up${afterMs === undefined ? '' : `, ${formatDuration(afterMs)} after its start`}`,
   died: deathWords,
   backoff: ({ delayMs, streak }) =>
-    `is started again in ${formatDuration(delayMs)}${streak > 1 ? `, after ${streak} unstable exits in a row` : ''}`,
-  'gave-up': ({ crashes }) => `is not started again: ${count(crashes, 'unstable exit')} within ${MINUTES_OF_CRASHES}`,
+    `restarts in ${formatDuration(delayMs)}${streak > 1 ? `, after ${streak} unstable exits in a row` : ''}`,
+  'gave-up': ({ crashes }) => `is not restarted: ${count(crashes, 'unstable exit')} within ${MINUTES_OF_CRASHES}`,
   done: ({ isOk }) =>
-    isOk ? 'has done its work, and is not started again' : 'ended before it was up, and is not started again',
+    isOk ? 'has finished its work, and is not restarted' : 'exited before it was up, and is not restarted',
   'rollout:began': ({ cause, by, instances, generation }) =>
-    `${cause === 'orphan' ? 'replacement of what a dead manager left behind' : cause} of ` +
+    `${cause === 'orphan' ? 'replacement of processes that a dead keeper left' : cause} of ` +
     `${count(instances, 'instance')} began${cause === 'orphan' || cause === by ? '' : byWhom(by)}: generation ` +
     `${generation}`,
   'rollout:canary': ({ of }) => `is up as the first of ${of}: the new code serves`,
@@ -33,21 +33,21 @@ const WORDS = {
   'rollout:window': () => 'all are replaced; the old ones are kept until the rollback window closes',
   'rollout:done': ({ generation }) => `the reload is done: generation ${generation} serves`,
   'rollout:halted': ({ reason, generation }) =>
-    `the reload to generation ${generation} was halted: ${reason}; the old instances serve on`,
+    `the reload to generation ${generation} was halted: ${reason}; the old instances keep serving`,
   'rollout:rolled-back': ({ reason, generation }) => `generation ${generation} was rolled back: ${reason}`,
   'limit:memory': ({ by }) => `is above its memory limit (${afterColon(by)}), and is replaced`,
   'limit:logs': ({ reason }) => `writes more than can be kept: lines are lost (${reason})`,
   'trigger:watch': ({ by }) => `is reloaded, because ${afterColon(by)}`,
   'trigger:cron': ({ by }) => `is reloaded by its cron (${afterColon(by)})`,
-  'trigger:failed': ({ by, message }) => `was to be reloaded (${by}), which failed: ${message}`,
+  'trigger:failed': ({ by, message }) => `could not be reloaded (${by}): ${message}`,
   'manager:ready': ({ version, instances }) =>
     instances > 0
-      ? `control of nclust ${version} is back; ${count(instances, 'process', 'processes')} ran meanwhile`
+      ? `control of nclust ${version} is back; ${count(instances, 'process', 'processes')} kept running`
       : `nclust ${version} is ready`,
-  'manager:crashed': ({ message }) => `control crashed, and is started again: ${message}`,
-  'manager:keeper-lost': () => 'the keeper died; the next one is started',
-  'manager:keeper': ({ pid }) => `a new keeper is there, pid ${pid}`,
-  'manager:keeper-failed': ({ message }) => `no new keeper could be started: ${message}`,
+  'manager:crashed': ({ message }) => `control crashed, and restarts: ${message}`,
+  'manager:keeper-lost': () => 'the keeper died; a new one starts',
+  'manager:keeper': ({ pid }) => `a new keeper has started, pid ${pid}`,
+  'manager:keeper-failed': ({ message }) => `a new keeper could not be started: ${message}`,
   'manager:orphans': ({ count: found }) =>
     `${count(found, 'process', 'processes')} of a keeper that died ${found === 1 ? 'is' : 'are'} taken ` +
     `over, and replaced`,
@@ -55,7 +55,7 @@ const WORDS = {
   'manager:state-lost': ({ message }) => message,
   'manager:state-unwritten': ({ message }) => `the list could not be written: ${message}`,
   'manager:ending': ({ by }) =>
-    by === 'kill' ? 'nclust was told to end: nclust kill' : 'nclust ends with the system, or was told to by a signal',
+    by === 'kill' ? 'nclust was ended: nclust kill' : 'nclust was ended by a system shutdown or a signal',
   lost: ({ count: number, reason }) => `${count(number, 'event')} could not be written (${reason})`,
 };
 
@@ -114,7 +114,7 @@ export function describeEnd({ cause, by, code, signal, listenFailure }) {
   if (cause === 'boot-timeout') return `not ready in time${by ? ` (${by})` : ''}`;
   if (signal) return `signal ${signal}${by ? ` (${by})` : ''}`;
   return code === null || code === undefined
-    ? 'nobody saw how'
+    ? 'cause unknown'
     : `exit code ${code}${code === 0 ? ` (${CLEAN_EXIT})` : ''}`;
 }
 
@@ -131,7 +131,7 @@ function deathWords(event) {
   const after = event.uptimeMs > 0 ? ` after ${formatDuration(event.uptimeMs)}` : '';
   if (isAsked(event))
     return (
-      `${event.signal === 'SIGKILL' ? 'did not end in time and was killed' : 'ended'}${after}: ` +
+      `${event.signal === 'SIGKILL' ? 'did not exit in time and was killed' : 'exited'}${after}: ` +
       `${event.cause === event.by || !event.by ? event.cause : `${event.cause} by ${event.by}`}`
     );
   return `died${after}: ${describeEnd(event)}${quoteName(event)}`;

@@ -8,9 +8,9 @@ const NAMED_MAX = 5;
 const MANY = 20;
 
 export const WAITING =
-  'The manager went away; waiting for it to come back. What is written meanwhile will be shown then.';
+  'The connection to the manager was lost; waiting for it. Lines written until then will be shown afterwards.';
 
-export const FOLLOWED_TO_THE_END = 'The manager has ended.';
+export const FOLLOWED_TO_THE_END = 'The manager has exited.';
 
 /**
  * @param {number} lines
@@ -29,7 +29,7 @@ export function sayMissed(lines, of = {}) {
 /** @param {string[]} [names]  Of apps, if the manager reports them. */
 export function sayGap(names = []) {
   const whose = names.length === 0 ? '' : ` of ${some(names.map(quoted))}`;
-  return `Some lines${whose} that were written meanwhile are in no file any more and cannot be shown.`;
+  return `Some lines${whose} cannot be shown, because their log file was deleted before the manager was back.`;
 }
 
 /** @param {string} name */
@@ -52,12 +52,10 @@ function some(items) {
 export function sayBefore(slots, { follow, isChosen }) {
   if (slots.length === 0)
     return follow
-      ? 'There is no app in the list yet; what the first one writes will be shown here. Ctrl-C ends this.'
+      ? 'There is no app in the list yet; the lines of the first one will be shown here. Press Ctrl-C to quit.'
       : 'There is no app in the list.';
   const apps = namesOf(slots).length;
-  return apps > MANY && !isChosen
-    ? `These are the lines of all ${apps} apps; for those of one: nclust logs <name>`
-    : null;
+  return apps > MANY && !isChosen ? `These are the lines of all ${apps} apps; for one app: nclust logs <name>` : null;
 }
 
 /**
@@ -67,8 +65,8 @@ export function sayBefore(slots, { follow, isChosen }) {
 export function sayNothing(slots, { follow, isFiltered }) {
   const names = namesOf(slots);
   const who = names.length === 1 ? `"${names[0]}"` : `the ${names.length} apps`;
-  const what = isFiltered ? `No line of ${who} is like that` : `There is no line of ${who}`;
-  return follow ? `${what} yet; waiting for the next. Ctrl-C ends this.` : `${what}.`;
+  const what = isFiltered ? `No line of ${who} matches` : `There is no line of ${who}`;
+  return follow ? `${what} yet; waiting for the next. Press Ctrl-C to quit.` : `${what}.`;
 }
 
 /** @param {Named[]} slots */

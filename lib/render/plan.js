@@ -101,16 +101,16 @@ function sizeWords(bytes) {
  * @param {boolean} isAll
  */
 function sameWords(count, isAll) {
-  const those = count === 1 ? '1 app is' : `${count} apps are`;
-  return isAll ? `Nothing to do: ${those} as the file says.` : `${those} as the file says.`;
+  const those = count === 1 ? '1 app matches' : `${count} apps match`;
+  return isAll ? `Nothing to do: ${those} the file.` : `${those} the file.`;
 }
 
 /** @param {string[]} names */
 function leftWords(names) {
   const quoted = names.map((name) => `"${toOneLine(name)}"`).join(', ');
   return (
-    `${quoted} came from this file and ` +
-    `${names.length === 1 ? 'is not in it any more; it stays' : 'are not in it any more; they stay'}. --prune ` +
-    `deletes what the file has lost.`
+    `${quoted} came from this file, but ` +
+    `${names.length === 1 ? 'is no longer in it; it stays' : 'are no longer in it; they stay'}. --prune deletes ` +
+    `such apps.`
   );
 }

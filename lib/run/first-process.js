@@ -54,8 +54,8 @@ export function watchZombies(say) {
     if (stays === undefined) return;
     clearInterval(timer);
     say(
-      `process ${stays} is dead and nobody collects it, because Node.js is the first process of this ` +
-        `container: start "nclust-runtime", or use "docker run --init".`,
+      `process ${stays} stays a zombie, because Node.js is the first process of this container and ` +
+        `cannot reap orphans: start "nclust-runtime", or use "docker run --init".`,
     );
   }, LOOK_EVERY_MS).unref();
 }

@@ -28,7 +28,7 @@ export async function takeHome(env, say) {
     const home = resolveHome(env);
     const why = await whyNot(home);
     if (why === null) return { home, leave: () => rmSync(outputSocket(homePaths(home).run), { force: true }) };
-    say(`NCLUST_HOME ("${home}") is left alone, because ${why}; this run has a home of its own.`);
+    say(`NCLUST_HOME ("${home}") is not used, because ${why}; this run uses a temporary home.`);
   }
   const home = makeHome([env.XDG_RUNTIME_DIR, '/dev/shm', env.TMPDIR, tmpdir(), '/tmp']);
   return { home, leave: () => rmSync(home, { recursive: true, force: true }) };
@@ -52,7 +52,7 @@ async function whyNot(home) {
     return 'a manager runs there';
   }
   if (countSavedApps(home) === 0) return null;
-  if (!existsSync(outputSocket(paths.run))) return 'it has a list of apps that were started otherwise';
+  if (!existsSync(outputSocket(paths.run))) return 'it contains a list of apps that another command started';
   // The list is left from a foreground run that was killed. This run gets its own list.
   for (const file of [paths.state, paths.stateBackup]) rmSync(file, { force: true });
   return null;
@@ -72,11 +72,9 @@ function makeHome(folders) {
   }
   throw new NclustError(
     'ERR_NCLUST_HOME_UNWRITABLE',
-    'There is no folder to write to: XDG_RUNTIME_DIR, /dev/shm and /tmp are missing or read-only.',
+    'No folder is writable: XDG_RUNTIME_DIR, /dev/shm and /tmp are missing or read-only.',
     {
-      hint:
-        'Give the container a small tmpfs (docker run --tmpfs /tmp) or point NCLUST_HOME at a folder ' +
-        'that can be written to.',
+      hint: 'Give the container a small tmpfs (docker run --tmpfs /tmp), or set NCLUST_HOME to a writable ' + 'folder.',
     },
   );
 }

@@ -67,9 +67,11 @@ export async function runForeground(
   };
   listen({
     onStop: () => stop.abort(),
-    onHurry: () => tell('Ending them at once', (one) => one.request('signal', { targets: ['all'], signal: 'SIGKILL' })),
-    onReload: () => tell('Reloading', (one) => one.request('reload', { targets: ['all'], token: newToken() })),
-    onReopen: () => tell('Opening the log files again', (one) => one.request('reloadLogs', {})),
+    onHurry: () =>
+      tell('The apps could not be killed', (one) => one.request('signal', { targets: ['all'], signal: 'SIGKILL' })),
+    onReload: () =>
+      tell('The apps could not be reloaded', (one) => one.request('reload', { targets: ['all'], token: newToken() })),
+    onReopen: () => tell('The log files could not be reopened', (one) => one.request('reloadLogs', {})),
   });
 
   const output = await openOutput(outputSocket(runFolder(home)), { sinks, shape, onEnded: () => nudge() });
@@ -88,14 +90,14 @@ export async function runForeground(
     }).catch((error) => unlessKilled(error, home));
     if (exitStatus !== null) return exitStatus;
     const late = forceExit(await stopAll(client));
-    for (const { name, id } of late) say(`"${name}" (id ${id}) did not end in time and was killed.`);
+    for (const { name, id } of late) say(`"${name}" (id ${id}) did not exit in time and was killed.`);
     return late.length > 0 ? KILLED : 0;
   } finally {
     await kill(context, [], { json: true }).catch((error) => say(error.message));
     const isWhole = await output.close();
     await Promise.all([client?.close(), context.close()]);
     const isShown = isWhole && !(await Promise.all([sinks.out.flush(), sinks.err.flush()])).includes(false);
-    if (!isShown) say('nobody has read the last lines in time; they are lost.');
+    if (!isShown) say('the last lines are lost, because their reader did not take them in time.');
   }
 }
 

@@ -40,7 +40,7 @@ export function sayGivenUp({ name, id, lastDeath }) {
       : lastDeath.listenFailure
         ? `it ${describeListenFailure(lastDeath.listenFailure)}`
         : `it exited with code ${lastDeath.code}${lastDeath.code === 0 ? ` (${CLEAN_EXIT})` : ''}`;
-  return `"${name}" (id ${id}) is given up: ${how}, too often.`;
+  return `"${name}" (id ${id}) failed too often and is not restarted: ${how}.`;
 }
 
 /** @param {SlotStatus} slot */

@@ -21,7 +21,7 @@ try {
   const settings = readServeSettings(wishesOf(process.env));
   const path = resolve(settings.path);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    throw new Error(`The folder "${path}" does not exist, or is no folder.`);
+    throw new Error(`The folder "${path}" does not exist, or is not a folder.`);
   const { host, port } = settings;
   const server = createStaticServer({ ...settings, path }, talk);
   server.on('error', (/** @type {NodeJS.ErrnoException} */ error) => giveUp(explain(error, host, port)));
@@ -39,9 +39,9 @@ try {
  * @param {number} port
  */
 function explain(error, host, port) {
-  if (error.code === 'EADDRINUSE') return new Error(`Port ${port} on ${host} is taken: ${error.message}`);
+  if (error.code === 'EADDRINUSE') return new Error(`Port ${port} on ${host} is in use: ${error.message}`);
   if (error.code === 'EACCES')
-    return new Error(`Port ${port} on ${host} needs more rights than this user has: ${error.message}`);
-  if (error.code === 'EADDRNOTAVAIL') return new Error(`"${host}" is no address of this machine: ${error.message}`);
+    return new Error(`This user may not listen on port ${port} of ${host}: ${error.message}`);
+  if (error.code === 'EADDRNOTAVAIL') return new Error(`"${host}" is not an address of this machine: ${error.message}`);
   return error;
 }

@@ -133,9 +133,9 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     await screen.see(/word \d+/);
     await home.nclust('save');
     await home.nclust('kill');
-    await screen.see('No manager runs. It is shown when one is started.');
+    await screen.see('No manager runs. Waiting until one is started ...');
     screen.press('R');
-    await screen.see('The manager is away');
+    await screen.see('There is no connection to the manager');
     await home.nclust('resurrect');
     await screen.see(/^ nclust {2}cpu/);
     await screen.see(/^> +0 +api +online/m);

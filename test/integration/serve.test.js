@@ -306,6 +306,6 @@ test('a folder that a link leads to is looked up for each request', async () => 
 test('a folder that is missing is said, and ends it', async () => {
   const { path } = site();
   await expect(startStaticServer(join(path, 'nope'))).rejects.toThrow(
-    /The folder ".*nope" does not exist, or is no folder/,
+    /The folder ".*nope" does not exist, or is not a folder/,
   );
 });

@@ -240,7 +240,7 @@ export class Bus extends PatternEmitter {
   }
 
   #leave() {
-    if (!this.#isClosed) this.emit('pm2:kill', { status: 'killed', msg: 'The manager has ended' });
+    if (!this.#isClosed) this.emit('pm2:kill', { status: 'killed', msg: 'The manager has exited' });
     this.close();
     this.sock.emit('close', undefined);
   }

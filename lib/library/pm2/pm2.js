@@ -18,15 +18,15 @@ import { CALLS, toPm2Error } from './calls.js';
 const INSTEAD = {
   startup: 'nclust startup',
   profile: 'nclust profile',
-  install: 'nothing: rotation of logs and metrics are built in',
-  uninstall: 'nothing: rotation of logs and metrics are built in',
+  install: 'nothing: log rotation and metrics are built in',
+  uninstall: 'nothing: log rotation and metrics are built in',
   attach: 'logs() and send() of "nclust", or nclust attach',
   get: 'get() of "nclust"',
   set: 'set() of "nclust"',
   multiset: 'set() of "nclust"',
   unset: 'unset() of "nclust"',
-  remote: 'a call of its own',
-  remoteV2: 'a call of its own',
+  remote: 'the call of that name',
+  remoteV2: 'the call of that name',
 };
 
 /**
@@ -131,7 +131,10 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
   async function perform(method, args) {
     try {
       if (Object.hasOwn(INSTEAD, method))
-        throw new NclustError('ERR_NCLUST_ELSEWHERE', `${method}() of PM2's API is not here; use ${INSTEAD[method]}.`);
+        throw new NclustError(
+          'ERR_NCLUST_ELSEWHERE',
+          `nclust does not have ${method}() of PM2's API; use ${INSTEAD[method]}.`,
+        );
       if (Object.hasOwn(ownCalls, method)) return await ownCalls[method](...args);
       const nclust = await reach();
       // A program that listens to lines must not miss the first lines of the app it starts next.

@@ -86,8 +86,8 @@ function withoutSlots(name, own, { isRunning, nowMs }) {
     return {
       status: 'unknown',
       text:
-        `No nclust runs, so nobody looks after ${name}; this is what was known until ` +
-        `then${crashNote(crashesOf(own))}`,
+        `nclust is not running, so ${name} is not supervised; this was its last known ` +
+        `state${crashNote(crashesOf(own))}`,
       next: 'nclust resurrect',
     };
   const deleted = own.findLast(({ type }) => type === 'deleted');
@@ -159,7 +159,7 @@ function reasonOf(status, slots, { about, crashes }) {
   const stop = about.findLast(({ type }) => type === 'stop' || type === 'done');
   if (status === 'stopped' && stop?.type === 'stop')
     return `: ${stop.by?.includes(' ') ? stop.by : `nclust ${stop.by ?? 'stop'}`}`;
-  if (status === 'stopped' && stop) return `: it ended by itself${crashNote(crashes).replace(/^:/, ',')}`;
+  if (status === 'stopped' && stop) return `: it exited on its own${crashNote(crashes).replace(/^:/, ',')}`;
   const waiting = slots[0].waitingFor ? `; it waits for ${slots[0].waitingFor}` : '';
   return `${status === 'stopping' ? '' : crashNote(crashes)}${waiting}`;
 }

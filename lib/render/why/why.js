@@ -79,8 +79,8 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
  * @param {{ sinceMs: number, nowMs: number }} o
  */
 function quiet({ name, events }, { sinceMs, nowMs }) {
-  if (sinceMs === 0 || events.length === 0) return 'The log of events has nothing about it.';
-  return `Nothing has happened to it since ${clockTime(sinceMs, nowMs)} (all: nclust why ${toOneLine(name)}).`;
+  if (sinceMs === 0 || events.length === 0) return 'The event log has no entry about it.';
+  return `It has had no event since ${clockTime(sinceMs, nowMs)} (all: nclust why ${toOneLine(name)}).`;
 }
 
 /**
@@ -93,7 +93,7 @@ function wordsLines({ events }, { nowMs, paint }) {
   return [
     paint(
       'bold',
-      `Last words of instance ${death.slot} (${clockTime(death.at, nowMs)}, ${formatAgo(death.at, nowMs)})`,
+      `Last output of instance ${death.slot} (${clockTime(death.at, nowMs)}, ${formatAgo(death.at, nowMs)})`,
     ),
     ...death.lines.map((/** @type {string} */ line) => `  ${toOneLine(line)}`),
   ];

@@ -201,7 +201,7 @@ test('apply directly after a start with the same file does nothing, from another
   expect(await home.nclust('start', config.path)).toMatchObject({ exitStatus: 0 });
   const before = (await home.list()).map(({ pid }) => pid);
   const result = await home.nclust('apply', config.path, { env: { COLOUR: 'blue' } });
-  expect(result).toMatchObject({ exitStatus: 0, stderr: 'Nothing to do: 2 apps are as the file says.\n' });
+  expect(result).toMatchObject({ exitStatus: 0, stderr: 'Nothing to do: 2 apps match the file.\n' });
   expect((await home.list()).map(({ pid }) => pid)).toEqual(before);
   expect(await home.nclust('diff', config.path, '--update-env', { env: { COLOUR: 'blue' } })).toMatchObject({
     exitStatus: 2,
@@ -228,7 +228,7 @@ test('apply shows its plan first; --dry-run and diff only tell, by exit status t
   });
   expect(await home.nclust('apply', '--dry-run')).toMatchObject({
     exitStatus: 0,
-    stdout: 'Nothing to do: 2 apps are as the file says.\n',
+    stdout: 'Nothing to do: 2 apps match the file.\n',
   });
   Object.assign(config.apps[1], { env: { API_TOKEN: 'two' }, kill_timeout: 1_500 });
   config.write();
@@ -236,7 +236,7 @@ test('apply shows its plan first; --dry-run and diff only tell, by exit status t
     exitStatus: 2,
     stdout:
       `Plan for ${config.path}:\n  ~ worker  rollout\n      env.API_TOKEN: *** → ***\n      ` +
-      `kill_timeout: 10s → 1.5s\n  1 app is as the file says.\n`,
+      `kill_timeout: 10s → 1.5s\n  1 app matches the file.\n`,
   });
   expect(await home.nclust('apply', '--dry-run', '--only', 'api')).toMatchObject({ exitStatus: 0 });
   expect(await home.nclust('apply', '--only', 'api', '--prune')).toMatchObject({
@@ -264,7 +264,7 @@ test('apply names an app that the file has lost; --prune deletes only that one, 
   config.write();
   expect(await home.nclust('apply')).toMatchObject({
     exitStatus: 0,
-    stderr: expect.stringContaining('"old" came from this file and is not in it any more; it stays.'),
+    stderr: expect.stringContaining('"old" came from this file, but is no longer in it; it stays.'),
   });
   await home.nclust('kill');
   await home.nclust('resurrect');

@@ -38,10 +38,10 @@ test('why says what keeps an app down, with a manager and without one', async ()
     pattern(
       /was added \(nclust start\), with 1 instance\n/,
       /.*instance 0 crashed 4 times within .*\n/,
-      /.*is not started again: 4 unstable exits/,
+      /.*is not restarted: 4 unstable exits/,
     ),
   );
-  expect(told.stdout).toContain('Last words of instance 0');
+  expect(told.stdout).toContain('Last output of instance 0');
   expect((await home.nclust('why', 'api', '--json')).json()).toMatchObject([
     { app: 'api', status: 'errored', next: 'nclust logs api --err' },
   ]);
@@ -54,7 +54,7 @@ test('why says what keeps an app down, with a manager and without one', async ()
   const later = await home.nclust('why', 'api');
   expect(later).toMatchObject({
     exitStatus: 0,
-    stdout: expect.stringMatching(/^No nclust runs, .* it crashed 4 times/),
+    stdout: expect.stringMatching(/^nclust is not running, .* it crashed 4 times/),
   });
   expect(home.processes()).toEqual([]);
 });

@@ -148,7 +148,7 @@ describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
     process.kill(firstProcess(run), 'SIGTERM');
     const result = await run.done;
     expect(result.exitStatus).toBe(0);
-    expect(result.stderr.match(/nobody collects it/g)).toHaveLength(1);
+    expect(result.stderr.match(/stays a zombie/g)).toHaveLength(1);
   });
 
   test('nothing but /dev/shm can be written to: the home is there', async () => {

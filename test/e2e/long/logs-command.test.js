@@ -90,7 +90,7 @@ test('logs filters in the manager: by pattern, level, stream and time', async ()
   expect(await messages('--since', '1h')).toHaveLength(101);
   expect(await messages('--until', '1h')).toEqual([]);
   expect(await home.nclust('logs', 'api', '--nostream', '--until', '1h')).toEqual(
-    expect.objectContaining({ exitStatus: 0, stdout: '', stderr: 'No line of "api" is like that.\n' }),
+    expect.objectContaining({ exitStatus: 0, stdout: '', stderr: 'No line of "api" matches.\n' }),
   );
 });
 

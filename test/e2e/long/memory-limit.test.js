@@ -43,7 +43,7 @@ describe('max_memory_restart', () => {
     const deaths = (await detailOf(home, app.name)).deaths ?? [];
     expect(deaths[1].uptimeMs).toBeGreaterThanOrEqual(2_000);
     expect((await home.nclust('describe', app.name)).stdout).toMatch(
-      /above it from the start, 3 times in a row|above it from the start, 4 times/,
+      /above the limit right after the start, 3 times in a row|right after the start, 4 times/,
     );
   });
 

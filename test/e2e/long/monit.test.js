@@ -30,7 +30,7 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     screen.press('g', 'r', 'y');
     await screen.see('Reloaded "api" (2 instances)');
     screen.press('+');
-    await screen.see('Started one more of "api"');
+    await screen.see('Started one more instance of "api"');
     await screen.see(/api +online 3\/3/);
     screen.press('-', 'y');
     await screen.see(/api +online 2\/2/);

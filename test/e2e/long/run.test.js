@@ -115,7 +115,7 @@ describe('its exit status', () => {
     expect(result.stderr).toMatch(
       pattern(
         /the database is not there[^]*/,
-        /nclust: "crashes-at-boot" \(id 0\) is given up: it exited with code 1, too often\.\n$/,
+        /nclust: "crashes-at-boot" \(id 0\) failed too often and is not restarted: it exited with code 1\.\n$/,
       ),
     );
   });
@@ -137,7 +137,7 @@ describe('its exit status', () => {
     run.child.kill('SIGINT');
     const result = await run.done;
     expect(result.exitStatus).toBe(137);
-    expect(result.stderr).toContain('"ignores-sigterm" (id 0) did not end in time and was killed.');
+    expect(result.stderr).toContain('"ignores-sigterm" (id 0) did not exit in time and was killed.');
   });
 
   test('is 1 when there is nothing that could be run, and nothing is left behind', async () => {

@@ -119,7 +119,7 @@ test('a port that is taken: the command says so and by whom', async () => {
   const result = await home.nclust('serve', 'dist', String(app.port), '--host', '::', '--max-restarts', '0');
   expect(result).toMatchObject({
     exitStatus: 1,
-    stderr: expect.stringMatching(new RegExp(`Port ${app.port} on :: is taken: .*http-echo`)),
+    stderr: expect.stringMatching(new RegExp(`Port ${app.port} on :: is in use: .*http-echo`)),
   });
 });
 

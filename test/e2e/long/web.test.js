@@ -122,7 +122,7 @@ test('an action of a page is done, and put down to the dashboard', async () => {
   for (const word of [
     'reload of 2 instances began (the web dashboard)',
     'was scaled from 2 to 1 (the web dashboard)',
-    'was told to stop (the web dashboard)',
+    'was asked to stop (the web dashboard)',
   ])
     expect(stdout).toContain(word);
   expect((await home.nclust('why', app.name)).stdout).toMatch(/is stopped since .*: the web dashboard\./);

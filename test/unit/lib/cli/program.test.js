@@ -635,7 +635,7 @@ describe('logs', () => {
     expect(result).toEqual({
       exitStatus: 0,
       stdout: 'history 1\nnews 1\nhistory 2\nnews 2\n',
-      stderr: 'The manager has ended.\n',
+      stderr: 'The manager has exited.\n',
     });
     expect(server.callsTo('logs').map(({ params }) => params.cursor)).toEqual([
       undefined,

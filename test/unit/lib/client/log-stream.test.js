@@ -65,7 +65,7 @@ test('goes on behind the newest cursor, whose parts are put together', async () 
     [news(['3'], { cursor: { b: 2 } })],
     [answer({ cursor: { a: 2, b: 2 } })],
   ]);
-  expect(await read(client)).toEqual({ lines: ['1', '2', '3'], said: ['The manager has ended.'] });
+  expect(await read(client)).toEqual({ lines: ['1', '2', '3'], said: ['The manager has exited.'] });
   expect(client.asked.map((/** @type {any} */ { cursor }) => cursor)).toEqual([
     undefined,
     { a: 2, b: 1 },
@@ -97,8 +97,8 @@ test('tells how many lines were left out, and once of a connection that some can
     said: [
       '12 lines were left out: this terminal reads too slowly.',
       '1 line was left out: this terminal reads too slowly.',
-      'Some lines that were written meanwhile are in no file any more and cannot be shown.',
-      'The manager has ended.',
+      'Some lines cannot be shown, because their log file was deleted before the manager was back.',
+      'The manager has exited.',
     ],
   });
 });
@@ -115,7 +115,7 @@ test('tells whose lines were left out, when the manager says so', async () => {
   expect((await read(client)).said.slice(0, 3)).toEqual([
     '12 lines of "api" were left out: this terminal reads too slowly.',
     expect.stringMatching(/^4 lines were left out \(3 of "api", 1 of "a.*b"\): this terminal reads too slowly\.$/),
-    'Some lines of "api", "web" that were written meanwhile are in no file any more and cannot be shown.',
+    'Some lines of "api", "web" cannot be shown, because their log file was deleted before the manager was back.',
   ]);
 });
 
@@ -129,7 +129,10 @@ test('says that it waits only when that takes longer than a moment', async () =>
       if (waits === 3) throw ended();
     });
     const { said } = await read(client);
-    expect(said).toEqual([expect.stringMatching(/^The manager went away; waiting for it/), 'The manager has ended.']);
+    expect(said).toEqual([
+      expect.stringMatching(/^The connection to the manager was lost; waiting for it/),
+      'The manager has exited.',
+    ]);
     expect(vi.getTimerCount()).toBe(0);
   } finally {
     vi.useRealTimers();

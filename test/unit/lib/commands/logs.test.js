@@ -90,13 +90,13 @@ describe('says what is the case', () => {
     ['no app', 0, ['--nostream'], 'There is no app in the list.\n'],
     ['an app that is silent', 1, ['--nostream'], 'There is no line of "app-0".\n'],
     ['apps that are silent', 3, ['--nostream'], 'There is no line of the 3 apps.\n'],
-    ['nothing that matches', 3, ['--nostream', '--grep', 'x'], 'No line of the 3 apps is like that.\n'],
+    ['nothing that matches', 3, ['--nostream', '--grep', 'x'], 'No line of the 3 apps matches.\n'],
     ['nothing that was asked for', 1, ['--nostream', '--lines', '0'], ''],
     [
       '500 apps that are silent',
       500,
       ['--nostream'],
-      'These are the lines of all 500 apps; for those of one: nclust logs <name>\nThere is no line of the 500 apps.\n',
+      'These are the lines of all 500 apps; for one app: nclust logs <name>\nThere is no line of the 500 apps.\n',
     ],
     ['500 apps that were named', 500, ['all', '--nostream', '--lines', '0'], ''],
   ])('%s', async (_what, count, words, stderr) => {
@@ -132,7 +132,7 @@ describe('says what is the case', () => {
     const run = logs(home, [], { isTTY: true });
     await waitFor('the line', () => run.said.stdout.includes('born'));
     expect(run.said.stderr).toBe(
-      'There is no app in the list yet; what the first one writes will be shown here. Ctrl-C ends this.\n',
+      'There is no app in the list yet; the lines of the first one will be shown here. Press Ctrl-C to quit.\n',
     );
     run.interrupt();
     expect(await run.exitStatus).toBe(0);
@@ -143,14 +143,14 @@ test.each([
   [
     'of several apps, with their names',
     2,
-    '3 lines of "app-0" were left out: this terminal reads too slowly.\nSome lines of "app-0" that were ' +
-      'written meanwhile are in no file any more and cannot be shown.\n',
+    '3 lines of "app-0" were left out: this terminal reads too slowly.\nSome lines of "app-0" cannot be ' +
+      'shown, because their log file was deleted before the manager was back.\n',
   ],
   [
     'of the only one, without',
     1,
-    '3 lines were left out: this terminal reads too slowly.\nSome lines that were written meanwhile are in ' +
-      'no file any more and cannot be shown.\n',
+    '3 lines were left out: this terminal reads too slowly.\nSome lines cannot be shown, because their log ' +
+      'file was deleted before the manager was back.\n',
   ],
 ])('lines that are missing are told %s', async (_what, count, stderr) => {
   const { home } = await manager(apps(count), (_params, socket) => {

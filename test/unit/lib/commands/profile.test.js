@@ -44,7 +44,7 @@ test('a worker that answers after a debugger could not get in takes its profile 
   const { context, said } = contextWith({ profiles: [heldUp, () => ({ bytes: 7 })] });
   expect(await profile(context, ['api'], { cpu: '300ms' })).toMatchObject({ kind: 'cpu', by: 'itself' });
   expect(said.join('\n')).toMatch(
-    /for 300ms[^]*A debugger goes in[^]*No debugger got in[^]*asked once more[^]*Open it in Chrome/,
+    /for 300ms[^]*nclust attaches a debugger[^]*No debugger got in[^]*asked once more[^]*Open it in Chrome/,
   );
 });
 

@@ -50,7 +50,7 @@ test('a worker that answers after a debugger could not get in was held up, and i
     frames: [],
     resources: { PipeWrap: 1 },
   });
-  expect(said).toEqual([expect.stringMatching(/^"api" \(id 0\) does not answer: .* A debugger goes in/)]);
+  expect(said).toEqual([expect.stringMatching(/^"api" \(id 0\) does not answer, .* nclust attaches a debugger,/)]);
   expect(asked).toEqual(['list', 'stack', 'openInspector', 'stack']);
 });
 

@@ -81,7 +81,7 @@ test('the filter works while it is typed, counts pasted text, and Esc takes it b
   shown.type(ESC);
   expect(names(shown)).toHaveLength(6);
   shown.type('/nothing\r');
-  expect(shown.text()).toContain('Nothing has "nothing" in it. Esc shows all.');
+  expect(shown.text()).toContain('No row contains "nothing". Press Esc to show all.');
   expect(shown.state().selected).toBe(null);
 });
 
@@ -103,7 +103,7 @@ test.each([
   ['r', 'Reload "api" (3 instances)?', 'reload', { targets: ['api'] }],
   ['R', 'Restart "api" (3 instances)?', 'restart', { targets: ['api'] }],
   ['s', 'Stop "api" (3 instances)?', 'stop', { targets: ['api'] }],
-  ['-', 'Take away one instance of "api"?', 'scale', { target: 'api', instances: '-1' }],
+  ['-', 'Remove one instance of "api"?', 'scale', { target: 'api', instances: '-1' }],
   ['jR', 'Restart "api", id 0 only?', 'restart', { targets: ['0'] }],
   ['js', 'Stop "api", id 0 only?', 'stop', { targets: ['0'] }],
 ])('%s asks, and only y does it', (keys, question, method, params) => {
@@ -138,7 +138,7 @@ test('the last instance is not taken away, and nothing is asked of a manager tha
   shown.type('-y');
   shown.give({ type: 'lost', words: 'The manager went away.' });
   shown.type('R');
-  expect(shown.lines().at(-1)).toBe(' The manager is away');
+  expect(shown.lines().at(-1)).toBe(' There is no connection to the manager');
   shown.type('y');
   expect(shown.effects).toEqual([]);
 });
@@ -195,9 +195,9 @@ test('a manager that is away is told, with the age of what is shown, until it is
   const shown = shownWith();
   shown.give({ type: 'lost', words: 'No manager runs.' });
   shown.give({ type: 'time', nowMs: 1_065_000 });
-  expect(shown.lines()[0]).toBe(' No manager runs. What is shown is 1m old.');
+  expect(shown.lines()[0]).toBe(' No manager runs. The figures are 1m old.');
   shown.give({ type: 'found' });
-  expect(shown.lines()[0]).toBe(' The manager does not answer. What is shown is 1m old.');
+  expect(shown.lines()[0]).toBe(' The manager does not answer. The figures are 1m old.');
   shown.give({ type: 'sampled', sample: sampleOf(APPS, 1_065_000) });
   expect(shown.lines()[0]).toMatch(/^ nclust {2}cpu 34%/);
 });
@@ -288,7 +288,7 @@ test.each(SIZES)(
 test('a search marks, jumps to older and newer lines, and says when there is none', () => {
   const shown = withLogs();
   shown.type('/LINE 42\r');
-  expect(shown.lines().at(-1)).toMatch(/"LINE 42" is not in the lines/);
+  expect(shown.lines().at(-1)).toMatch(/"LINE 42" is not in these lines/);
   shown.type('/line 4\r');
   expect(shown.lines().at(-2)).toBe('   line 49');
   shown.type('nn');

@@ -34,7 +34,7 @@ test('what is there is not overwritten, and what cannot be made is an error of i
   expect(() => createOutput(file, process.pid)).toThrow(
     expect.objectContaining({
       code: 'ERR_NCLUST_FILE_UNWRITABLE',
-      message: expect.stringContaining('is there already'),
+      message: expect.stringContaining('already exists'),
     }),
   );
   expect(readFileSync(file, 'utf8')).toBe('precious');
@@ -48,8 +48,8 @@ test('a folder that is missing is named, and is no matter of permissions', () =>
   expect(() => createOutput(join(folder, 'out'), process.pid)).toThrow(
     expect.objectContaining({
       code: 'ERR_NCLUST_FILE_UNWRITABLE',
-      message: `There is no folder "${folder}".`,
-      hint: 'Make it, or give another file with --output.',
+      message: `The folder "${folder}" does not exist.`,
+      hint: 'Create it, or give another file with --output.',
     }),
   );
 });

@@ -53,13 +53,15 @@ test('cron, memory and the last one', () => {
   ).toMatchObject({
     'cron restart': '0 3 * * *, next 2026-01-01T00:01:30.000Z (in 1m 30s)',
     'max memory restart': '300.0mb, now 250.0mb with its children',
-    'last trigger': '2026-01-01T00:00:00.000Z watch: a.js changed; it did not come about: it does not parse',
+    'last trigger': '2026-01-01T00:00:00.000Z watch: a.js changed; it failed: it does not parse',
   });
   expect(
     rows({ cronRestart: '0 0 1 1 *', maxMemoryBytes: 300 * MB }, { memory: { bytes: 310 * MB, misses: 4 } }),
   ).toMatchObject({
     'cron restart': '0 0 1 1 *, never again',
-    'max memory restart': expect.stringContaining('above it from the start, 4 times in a row: set it higher'),
+    'max memory restart': expect.stringContaining(
+      'above the limit right after the start, 4 times in a row: set a higher limit',
+    ),
   });
 });
 

@@ -91,7 +91,7 @@ test('describe tells what becomes of the output, as far as it was asked for', ()
     'log max total': '1.0gb',
     'log compress': 'none',
     'log overflow': expect.stringContaining('drop'),
-    'log rate limit': '1.0mb a second and instance',
+    'log rate limit': '1.0mb a second for each instance',
     'logs go to': 'exec:cat (12 lines sent, 3 lost; the command ended with code 1)',
   });
 });
@@ -115,7 +115,7 @@ test('describe tells the last deaths, newest first, with the last lines of the n
   expect(rowsOf(text)).toMatchObject({ 'waiting for': 'the next try in 1.6s' });
   expect(text).toMatch(
     pattern(
-      /pid 2 .*exited with code 1 after 350ms, before it was up: it ended by itself\n/,
+      /pid 2 .*exited with code 1 after 350ms, before it was up: it exited on its own\n/,
       /.*pid 1 .*restarted by nclust restart\n/,
     ),
   );
@@ -165,7 +165,7 @@ test('the report begins with how it is, why it last ended, and what it waits for
     }),
   ).toBe(
     'Process 0: api\n  online for 3h: instance 0 of /srv/app.js in fork mode, listening on port 80; 1 ' +
-      'restart.\n  It has not died since it is in the list.\n',
+      'restart.\n  It has not exited since it was added to the list.\n',
   );
   expect(
     summary({
@@ -188,12 +188,12 @@ test('the report begins with how it is, why it last ended, and what it waits for
     pattern(
       /waiting restart: .*\n/,
       / {2}It waits for the next attempt in 3s\.\n/,
-      / {2}It last died at .*, 1m ago: exited with code 1 after 350ms, before it was up: it ended by itself\. /,
-      /Of its last 2 ends 2 were in the last hour.*\n/,
+      / {2}It last died at .*, 1m ago: exited with code 1 after 350ms, before it was up: it exited on its own\. /,
+      /Of its last 2 exits, 2 were unplanned and in the last hour\.\n/,
       / {2}Next: nclust why api, and nclust logs 0 --err\n/,
     ),
   );
-  expect(summary({ lastDeath: death({ cause: 'reload', by: 'reload' }) })).toContain('It last ended at');
+  expect(summary({ lastDeath: death({ cause: 'reload', by: 'reload' }) })).toContain('It last exited at');
 });
 
 test('the errors since the last death are shown, and those of the death once', () => {

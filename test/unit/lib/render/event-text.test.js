@@ -4,7 +4,7 @@ import { eventWords } from '../../../../lib/render/event-text.js';
 test.each([
   ['delete', 'was deleted (nclust delete)'],
   ['apply', 'was deleted (nclust apply)'],
-  ['kill', 'was taken out of the list (nclust kill)'],
+  ['kill', 'was removed from the list (nclust kill)'],
   [undefined, 'was deleted'],
 ])('an app that left the list by %s', (by, words) => {
   expect(eventWords({ type: 'deleted', at: 0, app: 'api', by })).toBe(words);

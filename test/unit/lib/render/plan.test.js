@@ -31,7 +31,7 @@ test('a plan names each app that is not as the file says, what becomes of it and
   ~ a-worker  live     max_memory_restart, out_file, args
   + new       start
   - old       delete
-  1 app is as the file says.
+  1 app matches the file.
 `);
 });
 
@@ -50,15 +50,15 @@ test('a whole one says of each attribute what it is and what it will be, in the 
 
 test('where nothing is to be done it says so', () => {
   expect(renderPlan(asked([item('api', 'none'), item('b', 'none')]), { paint, isWhole: false })).toBe(
-    'Nothing to do: 2 apps are as the file says.\n',
+    'Nothing to do: 2 apps match the file.\n',
   );
   expect(renderPlan(asked([]), { paint, isWhole: false })).toBe('There is nothing to do.\n');
 });
 
 test('apps that the file has lost are named', () => {
   expect(renderPlan(asked([item('api', 'none')], ['old', 'older']), { paint, isWhole: false })).toBe(
-    'Nothing to do: 1 app is as the file says.\n"old", "older" came from this file and are not in it any ' +
-      'more; they stay. --prune deletes what the file has lost.\n',
+    'Nothing to do: 1 app matches the file.\n"old", "older" came from this file, but are no longer in it; ' +
+      'they stay. --prune deletes such apps.\n',
   );
 });
 

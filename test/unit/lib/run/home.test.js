@@ -71,6 +71,6 @@ test('not where it cannot be written to', async () => {
   leave();
   expect(home).not.toBe(given);
   expect(said).toEqual([
-    expect.stringMatching(/is left alone, because.*is not a directory; this run has a home of its own\.$/),
+    expect.stringMatching(/is not used, because.*is not a directory; this run uses a temporary home\.$/),
   ]);
 });

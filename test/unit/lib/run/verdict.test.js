@@ -66,7 +66,7 @@ test('what had to be killed is told apart from what ended when it was asked to',
 
 test('who is given up is named, with how it ended', () => {
   expect(sayGivenUp(slot('errored', death({ code: 2 })))).toBe(
-    '"api" (id 0) is given up: it exited with code 2, too often.',
+    '"api" (id 0) failed too often and is not restarted: it exited with code 2.',
   );
   expect(sayGivenUp(slot('errored', death({ signal: 'SIGSEGV' })))).toContain('ended by SIGSEGV');
   expect(sayGivenUp(slot('errored'))).toContain('could not be started');

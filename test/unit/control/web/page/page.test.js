@@ -232,7 +232,7 @@ test('facts are those of describe', () => {
   expect(facts).toMatchObject({
     'Waiting for': 'its back-off',
     'Last died': expect.stringContaining(
-      '(1m ago): exited with code 1 after 400ms, before it was up: it ended by itself',
+      '(1m ago): exited with code 1 after 400ms, before it was up: it exited on its own',
     ),
     'Listening on': '[::]:80',
     'Runs as': 'cluster mode, node, Node.js 20.1.0',

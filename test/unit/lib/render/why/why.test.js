@@ -64,7 +64,7 @@ const texts = (/** @type {any[]} */ events) => foldEvents(events).map(({ text })
 test('repeated crashes are one line, and the pauses between them none', () => {
   expect(texts([...loop(10, 16), event(8, 'gave-up', { crashes: 17 })])).toEqual([
     'instance 0 crashed 16 times within 1m 30s: exit code 1, "Error: no database"',
-    'instance 0 is not started again: 17 unstable exits within 10m',
+    'instance 0 is not restarted: 17 unstable exits within 10m',
   ]);
 });
 
@@ -118,7 +118,7 @@ test('a rollout is its steps: what ends for it is not told, unless it had to be 
     'reload of 3 instances began (watch: a.js changed): generation 2',
     'instance 0 is up as the first of 3: the new code serves',
     'instances 1, 2 are up: 3 of 3 replaced',
-    'instance 2 did not end in time and was killed after 9ms: reload',
+    'instance 2 did not exit in time and was killed after 9ms: reload',
   ]);
 });
 
@@ -326,7 +326,7 @@ describe('the first line answers the question', () => {
 
   test('without a manager', () => {
     expect(answer([], [death(9)], false)).toBe(
-      'No nclust runs, so nobody looks after api; this is what was known until then: it died once, exit ' +
+      'nclust is not running, so api is not supervised; this was its last known state: it died once, exit ' +
         'code 1, "Error: no database"',
     );
   });
@@ -348,7 +348,7 @@ test('the timeline has times, the last words, and no way to write on the termina
       / {2}13:55:18 +9m ago {2}instance 0 crashed 4 times/,
     ),
   );
-  expect(text).toContain('Last words of instance 0 (13:55:18, 9m ago)\n  Error: no database\n  at ?[2J\n');
+  expect(text).toContain('Last output of instance 0 (13:55:18, 9m ago)\n  Error: no database\n  at ?[2J\n');
   expect(text).not.toContain('\u001b');
 });
 
@@ -365,9 +365,9 @@ test('of a long timeline the end is shown, and how to see the rest', () => {
 
 test('when it was quiet since a time, that is said, and how to see all', () => {
   expect(renderWhy(data([event(9, 'added')], { sinceMs: NOW - 5 * MINUTE }), view)).toContain(
-    '\n  Nothing has happened to it since 14:00:00 (all: nclust why api).\n',
+    '\n  It has had no event since 14:00:00 (all: nclust why api).\n',
   );
-  expect(renderWhy(data([], { sinceMs: NOW - 5 * MINUTE }), view)).toContain('The log of events has nothing about it.');
+  expect(renderWhy(data([], { sinceMs: NOW - 5 * MINUTE }), view)).toContain('The event log has no entry about it.');
   expect(renderWhy(data([event(9, 'added')], { lines: 0 }), view)).not.toContain('nothing about it');
 });
 
@@ -394,7 +394,7 @@ test('as JSON there is the answer, the timeline, and every event', () => {
     app: 'api',
     status: 'errored',
     answer: expect.stringContaining('it crashed 4 times'),
-    timeline: [{ events: 4 }, { text: expect.stringContaining('is started again in 100ms') }],
+    timeline: [{ events: 4 }, { text: expect.stringContaining('restarts in 100ms') }],
   });
   expect(told.events).toHaveLength(12);
 });
@@ -428,8 +428,8 @@ test('events are a line each, or JSON as in the log', () => {
     { at: NOW, type: 'of-a-later-version', app: 'x' },
   ];
   expect(renderEvents({ events }, view)).toBe(
-    '2026-11-21 14:04:00 0|api was started, pid 7\n2026-11-21 14:05:00 nclust the keeper died; the next one ' +
-      'is started\n2026-11-21 14:05:00 x of-a-later-version\n',
+    '2026-11-21 14:04:00 0|api was started, pid 7\n2026-11-21 14:05:00 nclust the keeper died; a new one ' +
+      'starts\n2026-11-21 14:05:00 x of-a-later-version\n',
   );
   expect(
     renderEvents({ events }, { ...view, options: { json: true } })
