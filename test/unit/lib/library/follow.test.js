@@ -4,7 +4,7 @@ import { NclustError } from '../../../../lib/shared/errors.js';
 
 /** @import { Beginning } from '../../../../lib/library/follow.js' */
 
-/** A connection as far as a subscription knows it. */
+/** A connection with the methods that a subscription uses. */
 function fakeClient() {
   /** @type {boolean[]} */
   const holds = [];
@@ -29,7 +29,7 @@ async function* counting({ onClient, onReady, signal }, client) {
   for (let n = 1; !signal.aborted; n += 1) yield n;
 }
 
-test('begins at once, and keeps the program alive while it is read, not before', async () => {
+test('a subscription starts at once, and keeps the program alive only while it is read', async () => {
   const client = fakeClient();
   const numbers = createSubscription((o) => counting(o, client));
   await numbers.ready;
@@ -41,7 +41,7 @@ test('begins at once, and keeps the program alive while it is read, not before',
   expect(await numbers.next()).toEqual({ done: true, value: undefined });
 });
 
-test('what goes wrong is told by ready and by next()', async () => {
+test('ready and next() reject with the error of the source', async () => {
   let ends = 0;
   const broken = createSubscription(
     // eslint-disable-next-line require-yield
@@ -60,7 +60,7 @@ test('what goes wrong is told by ready and by next()', async () => {
   expect(ends).toBe(1);
 });
 
-test('a signal that was aborted before ends it before it begins', async () => {
+test('an aborted signal ends a subscription before it starts', async () => {
   const client = fakeClient();
   const numbers = createSubscription((o) => counting(o, client), { signal: AbortSignal.abort() });
   await numbers.ready;

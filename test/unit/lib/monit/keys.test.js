@@ -23,11 +23,11 @@ test.each([
   ['\u0003\u001a\u000c\u0015', ['quit', 'suspend', 'redraw', 'clear']],
   ['é日👍', ['é', '日', '👍']],
   ['\u001b[24~\u001b[Zx\u0000', ['x']],
-])('%j', (text, names) => {
+])('the input %j gives its keys', (text, names) => {
   expect(read(text).keys).toEqual(names);
 });
 
-test('a sequence that comes in parts is one key', () => {
+test('a sequence that arrives in parts is one key', () => {
   for (const parts of [
     ['\u001b', '[A'],
     ['\u001b[', 'A'],
@@ -42,14 +42,14 @@ test('a sequence that comes in parts is one key', () => {
   }
 });
 
-test('Esc alone is a key when nothing follows', () => {
+test('Esc is a key if no sequence follows', () => {
   const { keys, reader } = read('\u001b');
   expect(keys).toEqual([]);
   expect(reader.flush()).toEqual([{ name: 'escape' }]);
   expect(reader.isWaiting()).toBe(false);
 });
 
-test('what is pasted is one key, in parts too, and presses none', () => {
+test('a paste is one key, even in parts, and presses no other key', () => {
   expect(read('\u001b[200~sy\nRy\u001b[201~q').keys).toEqual(['paste:sy\nRy', 'q']);
   const { keys, reader } = read('\u001b[200~sy', 'Ry');
   expect(keys).toEqual([]);
@@ -58,7 +58,7 @@ test('what is pasted is one key, in parts too, and presses none', () => {
   expect(reader.push('\u001b[201~')).toEqual([{ name: 'paste', text: 'syRy' }]);
 });
 
-test('a paste that never ends is thrown away', () => {
+test('a paste without an end is dropped', () => {
   const { keys, reader } = read(`\u001b[200~${'y'.repeat(70_000)}`);
   expect(keys).toEqual([]);
   expect(reader.push('j')).toEqual([{ name: 'j', text: 'j' }]);

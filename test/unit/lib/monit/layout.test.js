@@ -9,7 +9,7 @@ const EVERY = [1, 2, 5, 16, 24, 31, 50, 80].flatMap((rows) =>
   [1, 3, 20, 60, 80, 139, 140, 200, 400].map((columns) => ({ columns, rows })),
 );
 
-test('boxes stand within every terminal and never on each other', () => {
+test('boxes are inside every terminal and never overlap', () => {
   for (const size of EVERY) {
     const { page: _page, ...boxes } = layOut(size);
     const all = Object.entries(boxes).filter(([, { width, height }]) => width > 0 && height > 0);
@@ -38,7 +38,7 @@ test.each(EVERY.filter(({ columns }) => columns !== 139))('every page can be dra
   }
 });
 
-test.each(SIZES)('at $columns x $rows there are apps, workers, charts, logs and the keys', (size) => {
+test.each(SIZES)('the page at $columns x $rows shows apps, workers, charts, logs and the keys', (size) => {
   const shown = stage(size, { type: 'sampled', sample: sampleOf({ api: 2, worker: [{ status: 'errored', cpu: 0 }] }) });
   shown.give({ type: 'log-began', wish: 'a' });
   shown.give({
@@ -59,7 +59,7 @@ test.each(SIZES)('at $columns x $rows there are apps, workers, charts, logs and 
   expect(text).not.toContain('\u001b');
 });
 
-test('where there is room the row stands beside the table, with events below the logs', () => {
+test('a wide page shows the row beside the table, with events below the logs', () => {
   const shown = stage({ columns: 200, rows: 50 }, { type: 'sampled', sample: sampleOf({ api: 2 }) });
   shown.give({
     type: 'happened',
@@ -78,7 +78,7 @@ test('where there is room the row stands beside the table, with events below the
   expect(shown.text()).not.toContain('other');
 });
 
-test('the selected row is always among those that are shown', () => {
+test('the selected row is always visible', () => {
   for (const height of [1, 3, 8])
     for (const count of [1, 5, 500])
       for (let selected = 0; selected < count; selected += 7) {
@@ -90,7 +90,7 @@ test('the selected row is always among those that are shown', () => {
       }
 });
 
-test('five hundred workers are a matter of milliseconds', () => {
+test('a page with five hundred workers is drawn in milliseconds', () => {
   let state = firstState({ columns: 200, rows: 50 }, 0);
   const sample = sampleOf(Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`app-${at}`, 5])));
   const startedMono = performance.now();
@@ -98,11 +98,11 @@ test('five hundred workers are a matter of milliseconds', () => {
     ({ state } = step(state, { type: 'sampled', sample: { ...sample, atMs: tick * 1_000 } }));
     view(state);
   }
-  // 5 ms each here; as long as this a picture a second would be no more than a tenth of a core.
+  // 5 ms each here. At this limit, one frame a second takes at most a tenth of a core.
   expect((performance.now() - startedMono) / 20).toBeLessThan(100);
 });
 
-test('a name with escape codes is shown and not obeyed; a long one is cut', () => {
+test('escape codes in a name have no effect, and a long name is cut', () => {
   const shown = stage(
     { columns: 60, rows: 16 },
     { type: 'sampled', sample: sampleOf({ 'a\u001b[2J\nb': 1, ['x'.repeat(90)]: 1 }) },
@@ -111,7 +111,7 @@ test('a name with escape codes is shown and not obeyed; a long one is cut', () =
   expect(shown.text()).toMatch(/ x+~ +online/);
 });
 
-test('an empty list says how to begin', () => {
+test('an empty list shows how to start an app', () => {
   const shown = stage({ columns: 80, rows: 24 });
   expect(shown.text()).toContain('Waiting for the first figures');
   shown.give({ type: 'sampled', sample: sampleOf({}) });

@@ -8,7 +8,7 @@ beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => void vi.useRealTimers());
 
 /**
- * A terminal and a manager that do as they are told.
+ * A fake terminal and a fake manager.
  * @param {{ columns: number, rows: number }} size
  */
 function play(size = { columns: 80, rows: 24 }) {
@@ -105,7 +105,7 @@ function play(size = { columns: 80, rows: 24 }) {
 /** @param {number} atMs */
 const sampled = (atMs) => ({ type: 'sampled', sample: sampleOf({ api: 2, web: 1 }, atMs) });
 
-test('figures come up, keys move, an action is asked of the manager, q leaves the terminal as it was', async () => {
+test('the loop shows figures, obeys keys, sends an action to the manager, and q restores the terminal', async () => {
   const seen = play();
   await seen.pass();
   expect(seen.screen.text()).toContain('Waiting for the first figures');
@@ -125,7 +125,7 @@ test('figures come up, keys move, an action is asked of the manager, q leaves th
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a terminal that is resized is drawn anew, and where nothing has changed nothing is written', async () => {
+test('a resized terminal is drawn again, and an unchanged screen writes nothing', async () => {
   const seen = play();
   seen.tell(sampled(1_000_000));
   await seen.pass();
@@ -144,7 +144,7 @@ test('a terminal that is resized is drawn anew, and where nothing has changed no
   await seen.done;
 });
 
-test('logs and history are asked for when the selection rests, and not for every row that is passed', async () => {
+test('logs and history are requested when the selection rests, not for each row that it passes', async () => {
   const seen = play();
   seen.tell(sampled(1_000_000));
   await seen.pass();
@@ -160,7 +160,7 @@ test('logs and history are asked for when the selection rests, and not for every
   await seen.done;
 });
 
-test('a flood of lines makes no more pictures than a trickle, and a held terminal gets the newest one', async () => {
+test('many lines cause as many frames as few lines, and a paused terminal gets the newest frame', async () => {
   const seen = play();
   seen.tell(sampled(1_000_000));
   seen.tell({ type: 'log-began', wish: 'w' });
@@ -185,7 +185,7 @@ test('a flood of lines makes no more pictures than a trickle, and a held termina
   await seen.done;
 });
 
-test('Ctrl-Z gives the terminal back, and SIGCONT takes it and draws everything', async () => {
+test('Ctrl-Z restores the terminal, and SIGCONT draws everything again', async () => {
   const seen = play();
   seen.tell(sampled(1_000_000));
   await seen.pass();
@@ -202,7 +202,7 @@ test('Ctrl-Z gives the terminal back, and SIGCONT takes it and draws everything'
   expect(process.listenerCount('SIGCONT')).toBe(0);
 });
 
-test('a source that cannot go on ends it, with the terminal as it was', async () => {
+test('a source that fails ends the loop and restores the terminal', async () => {
   const seen = play();
   const ended = expect(seen.done).rejects.toThrow('no such method');
   await seen.pass();

@@ -17,7 +17,7 @@ const HTTP = {
 };
 
 /**
- * What a manager tells of such apps.
+ * A sample as the manager sends it.
  * @param {Record<string, number | Partial<WorkerSample>[]>} apps  Workers by name, or how many.
  * @param {number} [atMs]
  * @returns {MetricsSample}

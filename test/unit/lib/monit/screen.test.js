@@ -14,7 +14,7 @@ const paint = createPalette(1);
  */
 const row = (screen, row = 0) => screen.texts.slice(row * screen.columns, (row + 1) * screen.columns).join('');
 
-test('a text is cut off at its width and at the edge, and its end is told', () => {
+test('put() cuts a text at its width and at the edge, and returns its end', () => {
   const screen = createScreen(SIZE);
   expect(put(screen, { x: 2, y: 0, text: 'abcdef', width: 4 })).toBe(6);
   expect(row(screen).trimEnd()).toBe('  abcd');
@@ -23,7 +23,7 @@ test('a text is cut off at its width and at the edge, and its end is told', () =
   expect(row(screen, 2).trim()).toBe('');
 });
 
-test('outside of the screen nothing happens', () => {
+test('put() ignores rows outside of the screen', () => {
   const screen = createScreen(SIZE);
   put(screen, { x: 0, y: 4, text: 'below' });
   put(screen, { x: 30, y: 0, text: 'beside' });
@@ -31,25 +31,25 @@ test('outside of the screen nothing happens', () => {
   expect(screen).toEqual(createScreen(SIZE));
 });
 
-test('a wide character takes two cells, and none where only one is left', () => {
+test('a wide character takes two cells, and is left out if only one is free', () => {
   const screen = createScreen({ columns: 3, rows: 1 });
   expect(put(screen, { x: 0, y: 0, text: '日本' })).toBe(2);
   expect(screen.texts).toEqual(['日', '', ' ']);
 });
 
-test('control characters, escape codes and turned text of a name cannot do anything', () => {
+test('control characters, escape codes and text direction of a name have no effect', () => {
   const screen = createScreen({ columns: 12, rows: 1 });
   put(screen, { x: 0, y: 0, text: 'a\u001b[2Jb\n\u202ec' });
   expect(row(screen)).toBe('a?[2Jb??c   ');
 });
 
-test('an accent stays with its letter, joiners and variants are left out', () => {
+test('an accent shares the cell of its letter, and joiners and variants are left out', () => {
   const screen = createScreen({ columns: 6, rows: 1 });
   put(screen, { x: 0, y: 0, text: 'e\u0301x\u200d\ufe0fy' });
   expect(screen.texts).toEqual(['e\u0301', 'x', 'y', ' ', ' ', ' ']);
 });
 
-test('nothing is written when nothing has changed, and a few bytes for one cell', () => {
+test('an unchanged screen writes nothing, and one changed cell a few bytes', () => {
   const before = createScreen({ columns: 200, rows: 50 });
   put(before, { x: 0, y: 3, text: 'x'.repeat(200), style: 'red' });
   const after = { ...before, texts: [...before.texts], styles: [...before.styles] };
@@ -58,7 +58,7 @@ test('nothing is written when nothing has changed, and a few bytes for one cell'
   expect(difference(before, after, paint)).toBe('\u001b[31;121H7');
 });
 
-test('a screen of another size, or none, is drawn from the beginning', () => {
+test('a screen after null or after another size is drawn in full', () => {
   const after = createScreen({ columns: 5, rows: 2 });
   put(after, { x: 1, y: 1, text: 'a' });
   const whole = '\u001b[0m\u001b[2J\u001b[0m\u001b[2;2Ha';
@@ -66,7 +66,7 @@ test('a screen of another size, or none, is drawn from the beginning', () => {
   expect(difference(createScreen({ columns: 6, rows: 2 }), after, paint)).toBe(whole);
 });
 
-test('without colours there is nothing but bold and inverse', () => {
+test('a palette without colours has only bold and inverse', () => {
   const bare = createPalette(0);
   expect(['red', 'bold red', 'inverse', 'grey', ''].map((style) => bare(style, 'x'))).toEqual([
     'x',
@@ -80,7 +80,7 @@ test('without colours there is nothing but bold and inverse', () => {
 /** @type {Record<string, string>} */
 const CODES = { '': '0', red: '31', 'bold red': '1;31', inverse: '7' };
 
-test('whatever two screens are, the difference makes one of the other', () => {
+test('the difference of any two screens turns one into the other', () => {
   const random = createRandom(7);
   const pieces = ['a', 'bc def', '日本語', '█▁▂', 'e\u0301', '     ', 'x'.repeat(30), '─'];
   const terminal = createTinyTerminal(SIZE);
@@ -88,7 +88,7 @@ test('whatever two screens are, the difference makes one of the other', () => {
   for (let round = 0; round < 400; round += 1) {
     const next =
       shown && round % 9 !== 0 ? { ...shown, texts: [...shown.texts], styles: [...shown.styles] } : createScreen(SIZE);
-    // A row is drawn anew as a whole, as monit does: no half of a wide character is left behind.
+    // Draws whole rows, as monit does, so that no half of a wide character is left.
     for (const y of [0, 1, 2, 3].filter(() => random() < 0.6)) {
       put(next, { x: 0, y, text: ' '.repeat(20) });
       let x = Math.floor(random() * 6);

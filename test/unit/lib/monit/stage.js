@@ -6,7 +6,7 @@ import { createKeyReader } from '../../../../lib/monit/keys.js';
 /** @import { Effect, MonitEvent, State } from '../../../../lib/monit/state.js' */
 
 /**
- * A state that events and keys are given to.
+ * A state that takes events and keys.
  * @param {Size} size
  * @param {...MonitEvent} events
  */

@@ -48,7 +48,7 @@ test.each(SIZES)('the selection moves over the rows and stops at both ends, at $
   }
 });
 
-test('an app of many workers is closed until somebody opens it', () => {
+test('an app with many workers is collapsed until the user expands it', () => {
   const shown = shownWith();
   expect(names(shown)).toEqual(['- api', '└ 0', '└ 1', '└ 2', 'cron', '+ web']);
   shown.type(`${ENTER}`);
@@ -66,7 +66,7 @@ test('an app of many workers is closed until somebody opens it', () => {
   expect(names(shown)).toEqual(['+ api', 'cron', '+ web']);
 });
 
-test('the filter works while it is typed, counts pasted text, and Esc takes it back', () => {
+test('the filter applies while the user types or pastes it, and Esc restores the old one', () => {
   const shown = shownWith();
   shown.type('/WE');
   expect(names(shown)).toEqual(['+ web']);
@@ -85,7 +85,7 @@ test('the filter works while it is typed, counts pasted text, and Esc takes it b
   expect(shown.state().selected).toBe(null);
 });
 
-test('o goes through the orders and O turns them round; the selection stays with its app', () => {
+test('o changes the order and O reverses it; the selection stays with its app', () => {
   const shown = shownWith();
   shown.type('Go');
   expect(names(shown)[0]).toBe('cron');
@@ -106,7 +106,7 @@ test.each([
   ['-', 'Remove one instance of "api"?', 'scale', { target: 'api', instances: '-1' }],
   ['jR', 'Restart "api", id 0 only?', 'restart', { targets: ['0'] }],
   ['js', 'Stop "api", id 0 only?', 'stop', { targets: ['0'] }],
-])('%s asks, and only y does it', (keys, question, method, params) => {
+])('%s asks, and only y sends the request', (keys, question, method, params) => {
   const shown = shownWith();
   for (const no of ['n', ENTER, ESC, ' ', 'q', keys.at(-1), '\u001b[200~y\u001b[201~']) {
     shown.type(keys);
@@ -121,7 +121,7 @@ test.each([
   expect(shown.lines().at(-1)).toMatch(/ing .*"api".* \.\.\.$/);
 });
 
-test('+ does not ask; what was done, and what was refused, is said for a while', () => {
+test('+ does not ask, and a notice shows its success or failure for a while', () => {
   const shown = shownWith();
   shown.type('+');
   expect(shown.effects).toEqual([
@@ -133,7 +133,7 @@ test('+ does not ask; what was done, and what was refused, is said for a while',
   expect(shown.lines().at(-1)).toContain('? help');
 });
 
-test('the last instance is not taken away, and nothing is asked of a manager that is away', () => {
+test('the last instance is not removed, and a key sends no request while the manager is away', () => {
   const shown = shownWith({ one: 1 });
   shown.type('-y');
   shown.give({ type: 'lost', words: 'The manager went away.' });
@@ -143,7 +143,7 @@ test('the last instance is not taken away, and nothing is asked of a manager tha
   expect(shown.effects).toEqual([]);
 });
 
-test('an id that is also the name of an app is not acted on: it would mean that app', () => {
+test('a key refuses an id that is also the name of an app, because the request would change that app', () => {
   const shown = shownWith({ 0: 1, api: [{ id: 7 }, { id: 0 }] });
   shown.type('GR');
   expect(shown.state().question?.text).toMatch(/id 7 only/);
@@ -160,7 +160,7 @@ test('a pasted text presses no key', () => {
   expect(shown.state().question).toBe(null);
 });
 
-test('q and Ctrl-C quit; in the logs and the help q goes back', () => {
+test('q and Ctrl-C quit, and q leaves the logs and the help', () => {
   const shown = shownWith();
   shown.type('lq?q');
   expect(shown.effects).toEqual([]);
@@ -170,7 +170,7 @@ test('q and Ctrl-C quit; in the logs and the help q goes back', () => {
   expect(shown.effects).toEqual([{ type: 'quit' }, { type: 'quit' }]);
 });
 
-test.each(SIZES)('the help can be read to its end at $columns x $rows', (size) => {
+test.each(SIZES)('the help scrolls to its end at $columns x $rows', (size) => {
   const shown = shownWith(APPS, size);
   shown.type('?');
   expect(shown.lines()[1]).toBe(' The table');
@@ -180,7 +180,7 @@ test.each(SIZES)('the help can be read to its end at $columns x $rows', (size) =
   expect(shown.lines()[1]).toBe(' The table');
 });
 
-test('a row that goes leaves the selection in its place', () => {
+test('a row that disappears leaves the selection at its position', () => {
   const shown = shownWith();
   shown.type('jj');
   shown.give({ type: 'sampled', sample: sampleOf({ api: 1, cron: 1 }, 1_001_000) });
@@ -191,7 +191,7 @@ test('a row that goes leaves the selection in its place', () => {
   expect(shown.state().selected).toBe('app back');
 });
 
-test('a manager that is away is told, with the age of what is shown, until it is back', () => {
+test('the header reports that the manager is away, and the age of the figures, until it is back', () => {
   const shown = shownWith();
   shown.give({ type: 'lost', words: 'No manager runs.' });
   shown.give({ type: 'time', nowMs: 1_065_000 });
@@ -202,7 +202,7 @@ test('a manager that is away is told, with the age of what is shown, until it is
   expect(shown.lines()[0]).toMatch(/^ nclust {2}cpu 34%/);
 });
 
-test('the history comes before the ticks, and ticks that did not come are gaps', () => {
+test('the history is put before the samples, and missing samples are gaps', () => {
   const shown = shownWith({ api: 1 });
   const told = { cpu: [1, 2, 3], memoryBytes: [1, 1, 1], delayP99Ms: [null, 2, 2] };
   shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_001_000) });
@@ -228,7 +228,7 @@ test('the history comes before the ticks, and ticks that did not come are gaps',
   expect(shown.state().sparks.get('worker 0')).toHaveLength(40);
 });
 
-test('charts of six hours are those that the manager tells, and a short peak is seen in them', () => {
+test('charts of six hours show the history of the manager, including a short peak', () => {
   const shown = stage({ columns: 80, rows: 24 }, { type: 'sampled', sample: sampleOf({ api: 1 }) });
   expect(shown.text()).not.toContain('last 6 hours');
   shown.type('t');
@@ -242,7 +242,7 @@ test('charts of six hours are those that the manager tells, and a short peak is 
     apps: [{ name: 'api', series: { cpu, memoryBytes: flat, delayP99Ms: flat, requestsPerS: flat } }],
     host: { cpu: [], memoryUsedBytes: [], load1: [] },
   };
-  // The answer to a question of before: its points are seconds.
+  // The late answer to an earlier request: its points are seconds.
   shown.give({ type: 'history', key: 'app api', history: { ...history, stepMs: 1_000, points: 2_160 } });
   expect(shown.state().trend?.series.cpu).toEqual([]);
   shown.give({ type: 'history', key: 'app api', history: { ...history, stepMs: 10_000, points: 2_160 } });
@@ -267,7 +267,7 @@ function withLogs(size) {
 }
 
 test.each(SIZES)(
-  'full-screen logs follow, scroll to both ends, and tell what is below, at $columns x $rows',
+  'full-screen logs follow, scroll to both ends, and count the lines below, at $columns x $rows',
   (size) => {
     const shown = withLogs(size);
     expect(shown.lines().at(-2)).toBe('   line 99');
@@ -285,7 +285,7 @@ test.each(SIZES)(
   },
 );
 
-test('a search marks, jumps to older and newer lines, and says when there is none', () => {
+test('a search marks matches, jumps to older and newer lines, and reports if there is none', () => {
   const shown = withLogs();
   shown.type('/LINE 42\r');
   expect(shown.lines().at(-1)).toMatch(/"LINE 42" is not in these lines/);
@@ -301,7 +301,7 @@ test('a search marks, jumps to older and newer lines, and says when there is non
   expect(shown.state().page).toBe('table');
 });
 
-test('& asks the manager for the lines that have a text, and no other; closing the page asks for all again', () => {
+test('& requests only lines that contain a text; closing the page requests all lines again', () => {
   const shown = withLogs();
   expect(wishesOf(shown.state()).logs?.request).toEqual({ targets: ['api'], follow: true, lines: 200 });
   shown.type('&a.b\r');
@@ -310,7 +310,7 @@ test('& asks the manager for the lines that have a text, and no other; closing t
   expect(wishesOf(shown.state()).logs?.request).not.toHaveProperty('grep');
 });
 
-test('the lines of another wish are not taken, those that are kept are bounded, and what was left out is told', () => {
+test('logs ignore lines of another request, are bounded, and count lines that were left out', () => {
   const shown = withLogs();
   shown.give({ type: 'logged', wish: 'old', entries: entries(500, 1) });
   expect(shown.lines().at(-2)).toBe('   line 99');
@@ -322,7 +322,7 @@ test('the lines of another wish are not taken, those that are kept are bounded, 
   expect(shown.lines().at(-1)).toContain('41,000 lines came too fast');
 });
 
-test('long lines are scrolled sideways', () => {
+test('long lines scroll sideways', () => {
   const shown = withLogs({ columns: 60, rows: 16 });
   shown.give({
     type: 'logged',

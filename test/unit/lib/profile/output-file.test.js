@@ -13,7 +13,7 @@ beforeEach(() => {
   file = join(folder, 'out');
 });
 
-test('the file is made for its owner alone, and kept with its size', () => {
+test('the file is readable only for its owner, and keep() returns its size', () => {
   const output = createOutput(file, process.pid);
   expect([output.writable, statSync(file).mode & 0o777]).toEqual([file, 0o600]);
   writeFileSync(output.writable, 'four');
@@ -22,14 +22,14 @@ test('the file is made for its owner alone, and kept with its size', () => {
   expect(readFileSync(file, 'utf8')).toBe('four');
 });
 
-test('what was not kept is gone', () => {
+test('discard() removes a file that was not kept', () => {
   const output = createOutput(file, process.pid);
   output.discard();
   output.discard();
   expect(existsSync(file)).toBe(false);
 });
 
-test('what is there is not overwritten, and what cannot be made is an error of its own', () => {
+test('an existing file is not overwritten, and a file that cannot be created is another error', () => {
   writeFileSync(file, 'precious');
   expect(() => createOutput(file, process.pid)).toThrow(
     expect.objectContaining({
@@ -43,7 +43,7 @@ test('what is there is not overwritten, and what cannot be made is an error of i
   );
 });
 
-test('a folder that is missing is named, and is no matter of permissions', () => {
+test('the error names a missing folder, and does not mention permissions', () => {
   const folder = join(file, '..', 'nonexist');
   expect(() => createOutput(join(folder, 'out'), process.pid)).toThrow(
     expect.objectContaining({

@@ -10,7 +10,7 @@ const spec = (fields = {}) =>
   checkSpec({ name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv', ...fields });
 const none = { watch: null, nextRunMs: null, memory: null, last: null };
 
-/** The rows, as an object. */
+/** The rows as an object. */
 const rows = (fields, triggers = {}, slot = {}) =>
   Object.fromEntries(
     triggerRows(
@@ -19,7 +19,7 @@ const rows = (fields, triggers = {}, slot = {}) =>
     ).map(([key, cell]) => [key, typeof cell === 'string' ? cell : cell.text]),
   );
 
-test('what is not set is not there', () => {
+test('triggers that are not set have no row', () => {
   expect(rows({})).toEqual({ 'pid path': '/h/pids/api-0.pid', 'watch & reload': 'disabled' });
 });
 
@@ -27,11 +27,11 @@ test.each([
   [{ paths: ['/srv/src'], isReady: true, problem: null }, true, '/srv/src'],
   [{ paths: ['/srv/src'], isReady: false, problem: null }, true, 'not yet: /srv/src'],
   [null, false, 'when it runs: src'],
-])('watching %j', (watch, watching, text) => {
+])('the row of watch %j shows its state', (watch, watching, text) => {
   expect(rows({ watch: ['src'] }, { watch }, { watching })['watch & reload']).toBe(text);
 });
 
-test('watching that was switched off, and watching with a problem', () => {
+test('the watch row shows that watching is off, or its problem', () => {
   expect(rows({ watch: ['src'], watchOff: true })['watch & reload']).toBe('disabled for now: src');
   expect(
     rows({ watch: ['src'] }, { watch: { paths: [], isReady: false, problem: 'no more watches' } }, { watching: true })[
@@ -40,7 +40,7 @@ test('watching that was switched off, and watching with a problem', () => {
   ).toBe('no more watches');
 });
 
-test('cron, memory and the last one', () => {
+test('cron, the memory limit and the last trigger have rows', () => {
   expect(
     rows(
       { cronRestart: '0 3 * * *', maxMemoryBytes: 300 * MB },
@@ -65,7 +65,7 @@ test('cron, memory and the last one', () => {
   });
 });
 
-test('jlist has them under the names of PM2', () => {
+test('jlist has the triggers under the names of PM2', () => {
   const fields = {
     watch: ['src'],
     ignoreWatch: ['tmp'],

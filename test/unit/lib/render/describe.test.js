@@ -12,7 +12,7 @@ const view = { columns: null, paint: createPaint(0), nowMs: 1_065_000, options: 
 const rowsOf = (text) =>
   Object.fromEntries([...text.matchAll(/^│ (.+?) +│ (.*?) +│$/gm)].map(([, key, value]) => [key, value]));
 
-test('describe tells what runs, how, and by which rules', () => {
+test('describe shows the program, its state and its policies', () => {
   const spec = checkSpec({ name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' });
   const text = renderDescribe(
     {
@@ -55,7 +55,7 @@ test('describe tells what runs, how, and by which rules', () => {
   expect(text).not.toMatch(/deaths/);
 });
 
-test('describe tells what becomes of the output, as far as it was asked for', () => {
+test('describe shows the log settings that were set', () => {
   const plain = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' };
   expect(
     Object.keys(rowsOf(renderDescribe({ slots: [slotStatus({ spec: checkSpec(plain) })] }, view))).filter((title) =>
@@ -96,7 +96,7 @@ test('describe tells what becomes of the output, as far as it was asked for', ()
   });
 });
 
-test('describe tells the last deaths, newest first, with the last lines of the newest', () => {
+test('describe shows the last deaths, newest first, with the last lines of the newest', () => {
   const text = renderDescribe(
     {
       slots: [
@@ -146,11 +146,11 @@ test.each([
     'exited with code ? after 350ms: left over from a manager that died, and replaced',
   ],
   [{ code: null, cause: 'spawn-failed', by: 'ENOENT' }, 'it could not be started by ENOENT'],
-])('a death: %j', (changes, text) => {
+])('the death %j is described in one line', (changes, text) => {
   expect(describeDeath(death(/** @type {any} */ (changes)))).toBe(text);
 });
 
-test('the report begins with how it is, why it last ended, and what it waits for', () => {
+test('the description begins with the state, the last death, and what the app waits for', () => {
   const summary = (/** @type {any} */ changes) =>
     renderDescribe({ slots: [slotStatus({ startedAtMs: view.nowMs - 3 * 3_600_000, ...changes })] }, view).split(
       '┌',
@@ -196,7 +196,7 @@ test('the report begins with how it is, why it last ended, and what it waits for
   expect(summary({ lastDeath: death({ cause: 'reload', by: 'reload' }) })).toContain('It last exited at');
 });
 
-test('the errors since the last death are shown, and those of the death once', () => {
+test('describe shows the errors since the last death, and those of the death once', () => {
   const entry = (/** @type {number | null} */ atMs, /** @type {string} */ line) => ({
     id: 0,
     name: 'api',

@@ -6,6 +6,6 @@ test.each([
   ['apply', 'was deleted (nclust apply)'],
   ['kill', 'was removed from the list (nclust kill)'],
   [undefined, 'was deleted'],
-])('an app that left the list by %s', (by, words) => {
+])('an app that %s removed is described by what removed it', (by, words) => {
   expect(eventWords({ type: 'deleted', at: 0, app: 'api', by })).toBe(words);
 });

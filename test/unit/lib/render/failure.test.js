@@ -5,7 +5,7 @@ import { NclustError } from '../../../../lib/shared/errors.js';
 
 const plain = createPaint(0);
 
-test('a start that failed shows what, which instance, why, its last lines and what to do next', () => {
+test('a failed start shows the error, the instance, the reason, its last lines and the next step', () => {
   const error = new NclustError(
     'ERR_NCLUST_NOT_UP',
     'The start of "api" failed: instance 1 exited with code 1 after 0.2s.',
@@ -40,7 +40,7 @@ test('a manager that did not start shows the end of its log', () => {
   expect(renderFailure(error, plain)).toBe('nclust: It did not start.\n  | boom\n');
 });
 
-test('only a fault of nclust itself shows where it happened', () => {
+test('only an internal error shows its stack', () => {
   const cause = new TypeError('x is not a function');
   expect(renderFailure(new NclustError('ERR_NCLUST_INTERNAL', 'x is not a function', { cause }), plain)).toContain(
     'failure.test.js',
@@ -48,7 +48,7 @@ test('only a fault of nclust itself shows where it happened', () => {
   expect(renderFailure(new NclustError('ERR_NCLUST_USAGE', 'x', { cause }), plain)).toBe('nclust: x\n');
 });
 
-test('for programs a failure is one line', () => {
+test('the JSON of a failure is one line', () => {
   expect(JSON.parse(failureJson(new NclustError('ERR_NCLUST_USAGE', 'x', { data: { a: 1 } })))).toEqual({
     error: { code: 'ERR_NCLUST_USAGE', message: 'x', hint: null, data: { a: 1 }, exitStatus: 2 },
   });

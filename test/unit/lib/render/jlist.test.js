@@ -90,7 +90,7 @@ test('a process has the shape that readers of pm2 jlist expect', () => {
   });
 });
 
-test('log attributes that were asked for have the names of PM2', () => {
+test('log attributes that were set have the names of PM2', () => {
   const given = {
     ...spec,
     logDateFormat: 'HH:mm',
@@ -107,7 +107,7 @@ test('log attributes that were asked for have the names of PM2', () => {
   });
 });
 
-test('what was asked for of variables and of the stop has the names of PM2, and is not there otherwise', () => {
+test('settings of variables and of the stop have the names of PM2, and are missing if not set', () => {
   const given = { ...spec, shutdownWithMessage: true, incrementVar: 'PORT', filterEnv: ['AWS'] };
   expect(toPm2({ ...slot, spec: given }).pm2_env).toMatchObject({
     shutdown_with_message: true,
@@ -118,14 +118,14 @@ test('what was asked for of variables and of the stop has the names of PM2, and 
     expect(toPm2(slot).pm2_env).not.toHaveProperty(name);
 });
 
-test('a file that is not wanted is /dev/null', () => {
+test('a log file that is off is /dev/null', () => {
   expect(toPm2({ ...slot, outFile: '', errorFile: '' }).pm2_env).toMatchObject({
     pm_out_log_path: '/dev/null',
     pm_err_log_path: '/dev/null',
   });
 });
 
-test('what git knows is there where it knows something, and vizion was not turned off', () => {
+test('versioning is present if git has data and vizion is on', () => {
   const versioning = {
     type: /** @type {const} */ ('git'),
     url: null,
@@ -158,7 +158,7 @@ test.each([
   expect(toPm2({ ...slot, lastDeath }).pm2_env.exit_code).toBe(exitCode);
 });
 
-test('what is stopped has a start time all the same', () => {
+test('a stopped process has a start time', () => {
   expect(toPm2({ ...slot, pid: 0, startedAtMs: null, instanceId: null }).pm2_env).toMatchObject({
     pm_uptime: 900_000,
     unique_id: '',
@@ -170,25 +170,25 @@ test.each([
   ['was given by its name', { kind: 'exec', mode: 'fork', interpreterGiven: 'python3' }, 'python3'],
   ['was found for a Node program', {}, 'node'],
   ['was found for another program', { kind: 'exec', mode: 'fork' }, 'ruby'],
-])('the interpreter that %s', (_what, fields, shown) => {
+])('jlist shows an interpreter that %s as PM2 does', (_what, fields, shown) => {
   expect(toPm2({ ...slot, interpreter: '/usr/bin/ruby', spec: { ...spec, ...fields } }).pm2_env.exec_interpreter).toBe(
     shown,
   );
 });
 
-test('jlist is one line of JSON, and [] for nothing', () => {
+test('jlist is one line of JSON, and [] for an empty list', () => {
   expect(renderJlist({ slots: [] })).toBe('[]\n');
   const text = renderJlist({ slots: [slot, slot] });
   expect(text.trimEnd()).not.toContain('\n');
   expect(JSON.parse(text)).toHaveLength(2);
 });
 
-test('prettylist shows the same to the end of its depth', () => {
+test('prettylist shows the same data at any depth', () => {
   expect(renderPrettylist({ slots: [slot] })).toContain("exec_mode: 'cluster_mode'");
   expect(renderPrettylist({ slots: [] })).toBe('[]\n');
 });
 
-test('numbers of env stay numbers, but for those that a secret or nclust has replaced', () => {
+test('numbers in env stay numbers, unless a secret or nclust has replaced them', () => {
   const given = { ...spec, env: { PORT: '80', TOKEN: '0', name: '5', ON: 'true' } };
   const { env } = toPm2({
     ...slot,

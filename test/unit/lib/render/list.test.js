@@ -42,12 +42,12 @@ describe('on a terminal', () => {
     [72, 'memory'],
     [60, 'mem'],
     [10, 'mem'],
-  ])('of %d columns the last column is %s', (columns, last) => {
+  ])('of %d columns, the table ends with the column %s', (columns, last) => {
     const head = render(two, { columns }).split('\n')[1];
     expect(head.split('│').at(-2)?.trim()).toBe(last);
   });
 
-  test('colours change nothing but the colours', () => {
+  test('colours do not change the layout', () => {
     const painted = render(two, { hasColour: true, columns: 200 });
     expect(painted).toContain('\u001b[32monline\u001b[39m');
     expect(painted.replace(/\u001b\[\d+m/g, '')).toBe(render(two, { columns: 200 }));
@@ -66,31 +66,31 @@ test.each([
   ['status', [0, 1]],
   ['pid:asc', [1, 0]],
   ['namespace', [0, 1]],
-])('--sort %s', (sort, ids) => {
+])('--sort %s orders the rows', (sort, ids) => {
   const rows = render(two, { options: { sort } }).split('\n').slice(3, 5);
   expect(rows.map((row) => Number(row.split('│')[1]))).toEqual(ids);
 });
 
-test('--mini-list is a block per process', () => {
+test('--mini-list prints a block for each process', () => {
   const text = render(two, { options: { miniList: true } });
   expect(text).toContain('+--- api\nnamespace : default\nversion : 1.2.3\npid : 471\n');
   expect(text).toContain('+--- job\n');
 });
 
-test('a name cannot write on the terminal, and wide letters keep the frame straight', () => {
+test('escape codes in a name have no effect, and wide letters keep the frame straight', () => {
   const lines = render([slotStatus({ name: 'a\u001b[2Jb' }), slotStatus({ id: 1, name: '日本' })]).split('\n');
   expect(lines.join('')).not.toContain('\u001b');
   expect(lines[3]).toContain('│ a?[2Jb │');
   expect(lines[4]).toContain('│ 日本   │');
 });
 
-test('what needs attention has a sign, with and without colours', () => {
+test('a slot that needs attention has a sign, with and without colours', () => {
   const marked = (/** @type {any} */ status) => /!/.test(render([slotStatus({ status })]));
   expect(['errored', 'waiting restart'].map(marked)).toEqual([true, true]);
   expect(['online', 'launching', 'stopping', 'stopped'].map(marked)).toEqual([false, false, false, false]);
 });
 
-test('--group puts the workers of each app under it', () => {
+test('--group puts the workers of each app below it', () => {
   const slots = [
     slotStatus({ id: 0, name: 'api', cpu: 10, memoryBytes: 1024 ** 2, startedAtMs: NOW - 60_000 }),
     slotStatus({ id: 1, name: 'api', cpu: 5.5, memoryBytes: 1024 ** 2, restarts: 2, status: 'errored', pid: 0 }),
@@ -113,7 +113,7 @@ test('--group puts the workers of each app under it', () => {
   ]);
 });
 
-test('500 slots are laid out', () => {
+test('a list of 500 slots has all its rows', () => {
   const slots = Array.from({ length: 500 }, (_, id) => slotStatus({ id }));
   expect(render(slots).split('\n')).toHaveLength(505);
 });

@@ -15,15 +15,15 @@ const render = (options, hasColour = false, isTerminal = false, given = entries)
     { columns: null, isTerminal, paint: createPaint(hasColour ? 1 : 0), nowMs: 0, options },
   );
 
-test('lines carry the id and the name, and stay what the app wrote', () => {
+test('lines have the id and the name, and are otherwise unchanged', () => {
   expect(render({})).toBe('0|api      | listens\n12|a-long-name | \u001b[31mred\u001b[39m\n');
 });
 
-test('--raw is the lines alone', () => {
+test('--raw prints only the lines', () => {
   expect(render({ raw: true })).toBe('listens\n\u001b[31mred\u001b[39m\n');
 });
 
-test("--json is a record of PM2's keys a line", () => {
+test("--json prints a record with PM2's keys for each line", () => {
   expect(
     render({ json: true })
       .trim()
@@ -35,7 +35,7 @@ test("--json is a record of PM2's keys a line", () => {
   ]);
 });
 
-test("--format is PM2's keys and values, the message last and as it is", () => {
+test("--format prints PM2's keys and values, with the message last and unchanged", () => {
   const given = [
     ...entries,
     { id: 2, name: 'my "api"', stream: /** @type {const} */ ('out'), line: 'a=1 b', atMs: Date.UTC(2026, 0, 1) },
@@ -50,14 +50,14 @@ test("--format is PM2's keys and values, the message last and as it is", () => {
   expect(render({ format: true })).toMatch(/^timestamp=(1970-01-01|1969-12-31)-\d\d:\d\d:\d\d[+-]\d{4} app=api /);
 });
 
-test('--timestamp stands before each line, in the default format or another', () => {
+test('--timestamp prints the time before each line, in the default format or another', () => {
   expect(render({ timestamp: true })).toMatch(
     /^(1970-01-01|1969-12-31)-\d\d:\d\d:\d\d 0\|api {6}\| listens\n- 12\|a-long-name \| /,
   );
   expect(render({ timestamp: 'ss.SSS' })).toMatch(/^00\.000 0\|api/);
 });
 
-test('the column grows with the names, up to a limit, and stays', () => {
+test('the label column grows with the names, up to a limit, and never shrinks', () => {
   const render = createLogRenderer();
   const view = { columns: null, paint: createPaint(0), nowMs: 0, options: {} };
   render({ entries: [entries[1]] }, view);
@@ -66,7 +66,7 @@ test('the column grows with the names, up to a limit, and stays', () => {
   expect(render({ entries: [entries[0]] }, view)).toBe(`${'0|api'.padEnd(30)} | listens\n`);
 });
 
-test('the streams have colours of their own', () => {
+test('stdout and stderr have different colours', () => {
   expect(render({}, true)).toMatch(
     pattern(
       /^\u001b\[\d\dm0\|api {5}\u001b\[39m\u001b\[90m \| \u001b\[39mlistens\n/,
@@ -75,7 +75,7 @@ test('the streams have colours of their own', () => {
   );
 });
 
-test('an app has one colour in all its instances, which is not that of errors; apps have several', () => {
+test('all instances of an app have one colour, different apps have different ones, and none has that of errors', () => {
   const colours = Array.from({ length: 40 }, (_, at) => colourOf(`app-${at}`));
   expect(new Set(colours).size).toBe(5);
   expect(colours).not.toContain('red');
@@ -83,7 +83,7 @@ test('an app has one colour in all its instances, which is not that of errors; a
 });
 
 describe('on a terminal', () => {
-  test('a line keeps its colours, does not leave them behind, and does nothing else to the terminal', () => {
+  test('a line keeps its colours, resets them at its end, and has no other effect on the terminal', () => {
     const line = 'a\u001b[31mred\u001b[2J\u001b]0;title\u0007 \rb\tc\u0000\u202Ed\r';
     expect(render({}, false, true, [{ ...entries[0], line }])).toBe(
       '0|api      | \u001b[0ma\u001b[31mred ?b\tc??d\u001b[0m\n',
@@ -92,7 +92,7 @@ describe('on a terminal', () => {
     expect(render({}, false, false, [{ ...entries[0], line }])).toBe(`0|api      | ${line}\n`);
   });
 
-  test('the records of loggers are made readable; not with --raw, not with --json, not elsewhere', () => {
+  test('log records are made readable, but not with --raw or --json, and not in a pipe', () => {
     const given = [{ ...entries[0], line: '{"level":30,"time":0,"msg":"hi"}' }];
     expect(render({}, false, true, given)).toMatch(/^0\|api {6}\| \d\d:\d\d:00\.000 INFO {2}hi\n$/);
     expect(render({ timestamp: 's' }, false, true, given)).toBe('0 0|api      | INFO  hi\n');
@@ -105,7 +105,7 @@ describe('on a terminal', () => {
   });
 });
 
-test('--highlight marks every place in the text, and without a value what --grep found', () => {
+test('--highlight marks all matches of its text, and without a value the matches of --grep', () => {
   const given = [{ ...entries[0], line: 'a.b axb \u001b[31mA.B\u001b[39m' }];
   const marked = (/** @type {string} */ text) => `\u001b[7m${text}\u001b[27m`;
   const shown = (/** @type {Record<string, unknown>} */ options) =>

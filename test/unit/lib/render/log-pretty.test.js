@@ -36,32 +36,32 @@ test.each([
     { '@timestamp': new Date(AT).toISOString(), 'log.level': 'error', message: 'x', 'ecs.version': '8' },
     `${TIME} ERROR x`,
   ],
-  ['no message', { level: 30, time: AT, req: { id: 1 } }, `${TIME} INFO  req={"id":1}`],
-  ['a message that is no text', { level: 30, time: AT, msg: { a: 1 } }, `${TIME} INFO  {"a":1}`],
+  ['a logger without a message', { level: 30, time: AT, req: { id: 1 } }, `${TIME} INFO  req={"id":1}`],
+  ['a logger whose message is not a text', { level: 30, time: AT, msg: { a: 1 } }, `${TIME} INFO  {"a":1}`],
   [
-    'fields of every kind',
+    'a logger with fields of every kind',
     { level: 30, time: AT, msg: 'x', a: 'two words', b: null, c: true, d: '', e: 'one' },
     `${TIME} INFO  x a="two words" b=null c=true d="" e=one`,
   ],
-])('%s', (_what, record, line) => {
+])('a record of %s is made readable', (_what, record, line) => {
   expect(pretty(record)).toEqual([line]);
 });
 
-test('what has no time has that of the line, or none', () => {
+test('a record without a time has that of the line, or none', () => {
   expect(pretty({ level: 30, msg: 'x' }, { atMs: AT })).toEqual([`${TIME} INFO  x`]);
   expect(pretty({ level: 30, msg: 'x', time: 'soon' })).toEqual(['INFO  x']);
   expect(pretty({ level: 30, msg: 'x', time: 1e300 })).toEqual(['INFO  x']);
   expect(pretty({ level: 30, msg: 'x', time: AT }, { hasTime: true })).toEqual(['INFO  x']);
 });
 
-test('long fields and many are cut short', () => {
+test('long fields are cut, and only the first fields are shown', () => {
   const [long] = pretty({ level: 30, msg: 'x', a: 'y'.repeat(200) }) ?? [];
   expect(long).toBe(`INFO  x a=${'y'.repeat(79)}…`);
   const many = Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`k${at}`, at]));
   expect(pretty({ level: 30, msg: 'x', ...many })?.[0]).toMatch(/ k11=11 and 3 more$/);
 });
 
-test('a message of several lines and the stack of an error stand below', () => {
+test('the further lines of a message and the stack of an error follow the record', () => {
   expect(
     pretty({
       level: 50,
@@ -77,7 +77,7 @@ test('a message of several lines and the stack of an error stand below', () => {
   ]);
 });
 
-test('levels have colours', () => {
+test('each level has a colour', () => {
   const coloured = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map(
     (level) => pretty({ level, msg: '' }, { hasColour: true })?.[0],
   );
@@ -86,7 +86,7 @@ test('levels have colours', () => {
 });
 
 test.each([['plain'], ['{"a":1}'], ['{"level":30'], ['{"level":"loud","msg":"x"}'], ['[1]'], ['']])(
-  '%s is left as it is',
+  'the line %j is not a record',
   (line) => {
     expect(pretty(line)).toBe(null);
   },

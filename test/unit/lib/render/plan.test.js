@@ -25,7 +25,7 @@ const PLAN = [
   item('same', 'none'),
 ];
 
-test('a plan names each app that is not as the file says, what becomes of it and why', () => {
+test('a plan names each app that differs from the file, its action and the reason', () => {
   expect(renderPlan(asked(PLAN), { paint, isWhole: false })).toBe(`Plan for /srv/nclust.config.js:
   ~ api       rollout  env.PORT, env.NAME, kill_timeout
   ~ a-worker  live     max_memory_restart, out_file, args
@@ -35,7 +35,7 @@ test('a plan names each app that is not as the file says, what becomes of it and
 `);
 });
 
-test('a whole one says of each attribute what it is and what it will be, in the words of a file', () => {
+test('a whole plan shows the old and the new value of each attribute, as a file has them', () => {
   expect(renderPlan(asked(PLAN.slice(0, 2)), { paint, isWhole: true })).toBe(`Plan for /srv/nclust.config.js:
   ~ api       rollout
       env.PORT: 80 → (not set)
@@ -48,21 +48,21 @@ test('a whole one says of each attribute what it is and what it will be, in the 
 `);
 });
 
-test('where nothing is to be done it says so', () => {
+test('a plan without actions says that there is nothing to do', () => {
   expect(renderPlan(asked([item('api', 'none'), item('b', 'none')]), { paint, isWhole: false })).toBe(
     'Nothing to do: 2 apps match the file.\n',
   );
   expect(renderPlan(asked([]), { paint, isWhole: false })).toBe('There is nothing to do.\n');
 });
 
-test('apps that the file has lost are named', () => {
+test('a plan names apps that are no longer in the file', () => {
   expect(renderPlan(asked([item('api', 'none')], ['old', 'older']), { paint, isWhole: false })).toBe(
     'Nothing to do: 1 app matches the file.\n"old", "older" came from this file, but are no longer in it; ' +
       'they stay. --prune deletes such apps.\n',
   );
 });
 
-test('what an app is called or told cannot command the terminal', () => {
+test('escape codes in names and values have no effect', () => {
   expect(
     renderPlan(asked([item('a\u001b[2Jb', 'live', [['args', 'args', 'x\u001b[2J', 'y'.repeat(400)]])]), {
       paint,

@@ -21,7 +21,7 @@ const waiting = (fields) => ({
 /** @param {Waiting[]} list */
 const progress = (list) => ({ token: 't', done: 1, total: 4, waiting: list });
 
-test('each worker that is not there yet: which, waiting for what, how long', () => {
+test('progress shows each worker that is not ready, what it waits for, and for how long', () => {
   const list = [
     waiting({ slot: 2, forMs: 4_200, detail: 'it does not listen on port 3000' }),
     waiting({ slot: 10, phase: 'soaking', forMs: 300, leftMs: 700 }),
@@ -35,18 +35,18 @@ test('each worker that is not there yet: which, waiting for what, how long', () 
   ]);
 });
 
-test('before the manager has said anything it says what is being done', () => {
+test('progress shows the action before the first report of the manager', () => {
   expect(renderProgress({ ...shown, progress: null }, view)).toEqual(['Reloading api, 12s']);
 });
 
-test('time goes on between two messages', () => {
+test('progress counts on between two reports', () => {
   const list = [waiting({ phase: 'parked', forMs: 4_200, leftMs: 20_000 })];
   expect(renderProgress({ ...shown, ageMs: 5_000, progress: progress(list) }, view)[1]).toBe(
     '  api 0  parked          9s  15s left',
   );
 });
 
-test.each([20, 40, 80])('no line is as wide as a terminal of %d columns', (columns) => {
+test.each([20, 40, 80])('each line is narrower than a terminal of %d columns', (columns) => {
   const list = [
     waiting({ name: 'a-service-with-a-very-long-name-日本語', detail: 'x'.repeat(200) }),
     waiting({ name: 'b' }),
@@ -58,7 +58,7 @@ test.each([20, 40, 80])('no line is as wide as a terminal of %d columns', (colum
     expect(line.length).toBeLessThan(columns);
 });
 
-test('what does not fit is counted, and the block is lower than the terminal', () => {
+test('workers that do not fit are counted, and the block is lower than the terminal', () => {
   const list = Array.from({ length: 30 }, (_, slot) => waiting({ slot }));
   const lines = renderProgress({ ...shown, progress: progress(list) }, { ...view, rows: 10 });
   expect(lines).toHaveLength(8);
@@ -66,7 +66,7 @@ test('what does not fit is counted, and the block is lower than the terminal', (
   expect(renderProgress({ ...shown, progress: progress(list) }, { ...view, rows: 60 })).toHaveLength(13);
 });
 
-test('a name cannot write to the terminal', () => {
+test('escape codes in a name have no effect', () => {
   expect(
     renderProgress(
       {

@@ -23,7 +23,7 @@ const NAMES = [
 /** @param {string} text */
 const linesOf = (text) => text.trimEnd().split('\n');
 
-test('looks like a table of PM2', () => {
+test('renderTable() draws a table that looks like one of PM2', () => {
   expect(
     renderTable({
       head: ['id', 'name'],
@@ -43,7 +43,7 @@ test('looks like a table of PM2', () => {
 `);
 });
 
-test('without a head there is no line below it, and without rows none above their end', () => {
+test('a table without a head or without rows has no line between the two', () => {
   expect(
     renderTable({
       rows: [
@@ -69,13 +69,13 @@ describe('emoji, CJK, combining marks and hostile names', () => {
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
   });
 
-  test('stand in columns without lines as they do in a table', () => {
+  test('are aligned in columns without lines as in a table', () => {
     const lines = renderColumns(rows, { paint: plain });
     expect(lines).toHaveLength(NAMES.length);
     expect(new Set(lines.map((line) => stringWidth(line))).size).toBe(1);
   });
 
-  test('colours change nothing but the colours', () => {
+  test('do not change the layout with colours', () => {
     const painted = renderTable({ head: ['id', 'name', 'status'], rows, paint: coloured, columns: 40 });
     expect(painted).toContain('\u001b[1m日本語の名前\u001b[22m');
     expect(painted.replace(/\u001b\[\d+m/g, '')).toBe(
@@ -84,7 +84,7 @@ describe('emoji, CJK, combining marks and hostile names', () => {
   });
 });
 
-test('the widest column gives way first, and none below five letters', () => {
+test('the widest column becomes narrower first, and each keeps five letters', () => {
   const rows = [['10', 'a-service-with-a-long-name', 'waiting restart !', '100%', '45.1mb']];
   const shown = renderTable({ rows, paint: plain, columns: 60 });
   expect(linesOf(shown)[1]).toBe('│ 10 │ a-service-with-… │ waiting restart… │ 100% │ 45.1mb │');
@@ -92,7 +92,7 @@ test('the widest column gives way first, and none below five letters', () => {
   expect(linesOf(renderTable({ rows, paint: plain, columns: 10 }))[1]).toContain('│ a-se… │ wait… │');
 });
 
-test('what is wrapped loses nothing: words go to the next line', () => {
+test('a wrapped cell keeps all its words', () => {
   const rows = [
     ['script path', '/srv/shop/app.js'],
     ['ready when', 'it listens, or has lived for a second, or sends "ready" within three'],
@@ -107,7 +107,7 @@ test('what is wrapped loses nothing: words go to the next line', () => {
   expect([...new Set(linesOf(text).map((line) => stringWidth(line)))]).toEqual([50]);
 });
 
-test('a table never cuts a path, and has no frame where a path is wider than the terminal', () => {
+test('a table never cuts a path, and has no frame if a path is wider than the terminal', () => {
   const path = '/srv/shop/releases/current/app.js';
   const text = renderTable({
     rows: [
@@ -125,7 +125,7 @@ test('a table never cuts a path, and has no frame where a path is wider than the
   ]);
 });
 
-test('a column of a given width is cut, and the last one is wrapped where the terminal ends', () => {
+test('a column with a given width is cut, and the last column is wrapped at the terminal width', () => {
   expect(renderColumns([['abcdefgh', 'x']], { paint: plain, widths: [5] })).toEqual(['abcd…  x']);
   expect(
     renderColumns(
@@ -139,12 +139,12 @@ test('a column of a given width is cut, and the last one is wrapped where the te
   expect(renderColumns([], { paint: plain })).toEqual([]);
 });
 
-test('a line that is too long ends in "…", and its colour with it', () => {
+test('a line that is cut ends in "…", and its colour ends with it', () => {
   expect(cutLines(['abcdefgh', 'abc', '日本語日本語'], 6)).toEqual(['abcde…', 'abc', '日本…']);
   expect(cutLines([coloured('red', 'abcdefgh')], 6)).toEqual(['\u001b[31mabcde\u001b[39m…']);
 });
 
-test('rows that are drawn together are rows', () => {
+test('rows that share a cell of cli-table3 stay separate rows', () => {
   const rows = Array.from({ length: 500 }, (_, id) => [
     String(id),
     `name-${id}`,
@@ -161,7 +161,7 @@ test('rows that are drawn together are rows', () => {
   ).toEqual(rows.map(([id, name]) => [id, name, 'online']));
 });
 
-test('an emoji is not cut in two', () => {
+test('no emoji is cut in half', () => {
   for (let columns = 8; columns < 50; columns += 1) {
     const text = renderTable({ head: ['name'], rows: [[`a${'😀'.repeat(20)}`]], paint: plain, columns });
     expect(text).not.toMatch(/\p{Cs}/u);
@@ -169,7 +169,7 @@ test('an emoji is not cut in two', () => {
   }
 });
 
-test('what is taken for plain is as wide as string-width says', () => {
+test('plain characters have the width that string-width reports', () => {
   const wrong = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code)).filter(
     (character) => isPlain(character) && stringWidth(character) !== 1,
   );
@@ -177,12 +177,12 @@ test('what is taken for plain is as wide as string-width says', () => {
   expect(textWidth('⌚watch')).toBe(7);
 });
 
-test('cli-table3 measures with the same package', () => {
+test('cli-table3 uses the same package to measure', () => {
   const { resolve } = createRequire(import.meta.url);
   expect(createRequire(resolve('cli-table3')).resolve('string-width')).toBe(resolve('string-width'));
 });
 
-test('what is hostile becomes "?"; what joins an emoji stays', () => {
+test('hostile characters become "?", and joiners of an emoji stay', () => {
   expect(toOneLine('a\u001b[2Jb\u0007\u061c\u200b\u2028\ufeff')).toBe('a?[2Jb?????');
   expect(toOneLine('👩‍👩‍👧')).toBe('👩‍👩‍👧');
 });

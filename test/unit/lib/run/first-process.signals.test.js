@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { listenToSignals } from '../../../../lib/run/first-process.js';
 
-/** A process that writes down what it is asked for, and its clock. */
+/** A process that records the reactions, and its clock. */
 function listener() {
   const source = new EventEmitter();
   const done = [];
@@ -20,7 +20,7 @@ function listener() {
   return { source, done, clock };
 }
 
-test.each(['SIGTERM', 'SIGINT', 'SIGQUIT'])('%s ends it, and a second one hurries', (signal) => {
+test.each(['SIGTERM', 'SIGINT', 'SIGQUIT'])('%s stops the run, and a second one kills it', (signal) => {
   const { source, done, clock } = listener();
   source.emit(signal);
   clock.ms = 301;
@@ -28,7 +28,7 @@ test.each(['SIGTERM', 'SIGINT', 'SIGQUIT'])('%s ends it, and a second one hurrie
   expect(done).toEqual([`stop ${signal}`, 'hurry SIGTERM']);
 });
 
-test('Ctrl-C that comes from the terminal and from the shell above is one', () => {
+test('Ctrl-C from both the terminal and the shell counts once', () => {
   const { source, done, clock } = listener();
   source.emit('SIGINT');
   clock.ms = 200;
@@ -39,7 +39,7 @@ test('Ctrl-C that comes from the terminal and from the shell above is one', () =
   expect(done).toEqual(['stop SIGINT', 'hurry SIGINT']);
 });
 
-test('SIGHUP reloads, SIGUSR2 opens log files again, as often as they come', () => {
+test('each SIGHUP reloads, and each SIGUSR2 reopens the log files', () => {
   const { source, done } = listener();
   for (const signal of ['SIGHUP', 'SIGUSR2', 'SIGHUP']) source.emit(signal);
   expect(done).toEqual(['reload', 'reopen', 'reload']);

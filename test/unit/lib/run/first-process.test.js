@@ -15,6 +15,6 @@ test.each([
   [['start', 'run'], null],
   [['--version'], null],
   [[], null],
-])('what stands behind "run" in %j', (argv, words) => {
+])('the words of "run" are found in %j', (argv, words) => {
   expect(wordsOfRun(argv)).toEqual(words);
 });

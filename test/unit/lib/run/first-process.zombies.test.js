@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { zombiesOf } from '../../../../lib/run/first-process.js';
 
-test('the dead that wait for a parent are found, whatever they are called', () => {
+test('zombiesOf() finds the zombies of a parent, whatever their names are', () => {
   const proc = mkdtempSync(join(tmpdir(), 'nclust-proc-'));
   onTestFinished(() => rmSync(proc, { recursive: true }));
   const lines = { 10: '10 (sh) S 1 10', 11: '11 (a ) Z 2 (b) Z 1 10', 12: '12 (sh) Z 10 10', 13: '13 (sh) Z 1 10' };

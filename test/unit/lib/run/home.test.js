@@ -14,7 +14,7 @@ beforeEach(() => {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 });
 
-test('without NCLUST_HOME it is a fresh folder, for its owner alone, and gone at the end', async () => {
+test('a run without NCLUST_HOME uses a new folder for its owner only, and removes it at the end', async () => {
   const { home, leave } = await takeHome({ XDG_RUNTIME_DIR: folder }, say);
   expect(home.startsWith(folder)).toBe(true);
   expect(statSync(home).mode & 0o777).toBe(0o700);
@@ -23,13 +23,13 @@ test('without NCLUST_HOME it is a fresh folder, for its owner alone, and gone at
   expect(said).toEqual([]);
 });
 
-test('a folder that is not there is passed over', async () => {
+test('a missing folder is skipped', async () => {
   const { home, leave } = await takeHome({ XDG_RUNTIME_DIR: join(folder, 'nowhere') }, say);
   expect(home.startsWith(folder)).toBe(false);
   leave();
 });
 
-test('NCLUST_HOME is used, and stays', async () => {
+test('a run uses NCLUST_HOME and does not remove it', async () => {
   const given = join(folder, 'home');
   const { home, leave } = await takeHome({ NCLUST_HOME: given }, say);
   expect(home).toBe(given);
@@ -37,7 +37,7 @@ test('NCLUST_HOME is used, and stays', async () => {
   expect(existsSync(given)).toBe(true);
 });
 
-test('not where a manager runs', async () => {
+test('a run does not use a NCLUST_HOME whose manager runs', async () => {
   const given = join(folder, 'home');
   mkdirSync(join(given, 'run'), { recursive: true, mode: 0o700 });
   const server = createServer();
@@ -49,7 +49,7 @@ test('not where a manager runs', async () => {
   expect(said).toEqual([expect.stringContaining('a manager runs there')]);
 });
 
-test('a run leaves a home with a list of apps alone, and clears away what a killed foreground run left', async () => {
+test('a run does not use a home with a list of apps, unless a killed foreground run left the list', async () => {
   const given = join(folder, 'home');
   mkdirSync(join(given, 'run'), { recursive: true, mode: 0o700 });
   chmodSync(given, 0o700);
@@ -64,7 +64,7 @@ test('a run leaves a home with a list of apps alone, and clears away what a kill
   expect(existsSync(state)).toBe(false);
 });
 
-test('not where it cannot be written to', async () => {
+test('a run does not use a NCLUST_HOME that is not writable', async () => {
   const given = join(folder, 'file');
   writeFileSync(given, '');
   const { home, leave } = await takeHome({ NCLUST_HOME: given, XDG_RUNTIME_DIR: folder }, say);

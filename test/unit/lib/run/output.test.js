@@ -3,7 +3,7 @@ import { createWholeLines } from '../../../../lib/run/output.js';
 
 const text = (bytes) => bytes.toString('utf8');
 
-test('half a line waits for its end', () => {
+test('a part of a line waits for the rest', () => {
   const lines = createWholeLines();
   expect(text(lines.push(Buffer.from('one\ntw')))).toBe('one\n');
   expect(text(lines.push(Buffer.from('o')))).toBe('');
@@ -11,14 +11,14 @@ test('half a line waits for its end', () => {
   expect(text(lines.end())).toBe('');
 });
 
-test('the last line gets the end it has not', () => {
+test('the last line gets a missing line end', () => {
   const lines = createWholeLines();
   lines.push(Buffer.from('no end'));
   expect(text(lines.end())).toBe('no end\n');
   expect(text(lines.end())).toBe('');
 });
 
-test('what is kept does not change with the buffer it came in', () => {
+test('a held line does not change with the buffer it came in', () => {
   const lines = createWholeLines();
   const chunk = Buffer.from('abc');
   lines.push(chunk);
@@ -26,7 +26,7 @@ test('what is kept does not change with the buffer it came in', () => {
   expect(text(lines.push(Buffer.from('\n')))).toBe('abc\n');
 });
 
-test('a line that is too long is passed on in parts, whole characters and nothing else', () => {
+test('a line that is too long is written in parts of whole characters', () => {
   const lines = createWholeLines();
   const bytes = Buffer.from(`${'ü'.repeat(50_000)}\n`);
   const parts = [];
@@ -36,7 +36,7 @@ test('a line that is too long is passed on in parts, whole characters and nothin
   for (const part of parts) expect(part.toString('utf8')).not.toContain('\ufffd');
 });
 
-test('bytes that are no text pass through', () => {
+test('bytes that are not text are unchanged', () => {
   const lines = createWholeLines();
   const bytes = Buffer.concat([Buffer.alloc(70_000, 0x80), Buffer.from('\n')]);
   expect(Buffer.concat([lines.push(bytes.subarray(0, 66_000)), lines.push(bytes.subarray(66_000))]).equals(bytes)).toBe(

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { expect, test, vi } from 'vitest';
 import { createSink } from '../../../../lib/run/sink.js';
 
-/** A stream that takes something whenever it is told to. */
+/** A stream that takes bytes when the test lets it. */
 function slowStream() {
   const taken = [];
   const waiting = [];
@@ -16,7 +16,7 @@ function slowStream() {
   return { stream, text: () => taken.join(''), take: (error = null) => waiting.shift()?.(error) };
 }
 
-test('lines of two processes do not mix, also when one of them has written a part', () => {
+test('lines of two processes do not mix, even after a part of a line', () => {
   const written = [];
   const sink = createSink(
     new Writable({
@@ -35,7 +35,7 @@ test('lines of two processes do not mix, also when one of them has written a par
   expect(written.join('')).toBe('part of a goes on\nb\nits end\nnclust: Something.\n');
 });
 
-test('who writes more than is read is told to wait', async () => {
+test('write() returns a promise if the reader is slower than the writer', async () => {
   const { stream, text, take } = slowStream();
   const sink = createSink(stream, () => {});
   const written = sink.write('a', Buffer.from('one\n'));
@@ -45,7 +45,7 @@ test('who writes more than is read is told to wait', async () => {
   expect(text()).toBe('one\n');
 });
 
-test('a reader that has gone is told once, and nobody waits for it', async () => {
+test('a reader that is gone is reported once, and no write waits for it', async () => {
   const { stream, take } = slowStream();
   const onClosed = vi.fn();
   const sink = createSink(stream, onClosed);
@@ -58,7 +58,7 @@ test('a reader that has gone is told once, and nobody waits for it', async () =>
   expect(await sink.flush()).toBe(true);
 });
 
-test('the end waits for what is on its way', async () => {
+test('flush() waits for queued bytes', async () => {
   const { stream, text, take } = slowStream();
   const sink = createSink(stream, () => {});
   void sink.write('a', Buffer.from('one\n'));
@@ -69,7 +69,7 @@ test('the end waits for what is on its way', async () => {
   expect(await flushed).toBe(true);
 });
 
-test('but not for a reader that takes nothing any more', async () => {
+test('flush() does not wait for a reader that takes nothing', async () => {
   vi.useFakeTimers();
   try {
     const { stream } = slowStream();

@@ -12,20 +12,20 @@ describe('a run', () => {
     ['waiting restart', false],
     ['stopped', true],
     ['errored', true],
-  ])('with an app that is %s: over is %s', (status, isOver) => {
+  ])('with an app that is %s has isOver %s', (status, isOver) => {
     expect(judge([slot(status)]).isOver).toBe(isOver);
   });
 
-  test('goes on as long as one app does', () => {
+  test('goes on while one app runs', () => {
     expect(judge([slot('errored'), slot('online')]).isOver).toBe(false);
   });
 
   test.each([
-    ['exit code 0', [slot('stopped', death({ code: 0 }))], 0],
-    ['an exit code', [slot('stopped', death({ code: 3 }))], 3],
-    ['a signal', [slot('stopped', death({ signal: 'SIGKILL' }))], 137],
+    ['an app with exit code 0', [slot('stopped', death({ code: 0 }))], 0],
+    ['an app with an exit code', [slot('stopped', death({ code: 3 }))], 3],
+    ['an app killed by a signal', [slot('stopped', death({ signal: 'SIGKILL' }))], 137],
     [
-      'the first that failed',
+      'the first app that failed',
       [
         slot('stopped', death({ code: 5, atMs: 9 })),
         slot('stopped', death({ code: 0, atMs: 1 })),
@@ -33,16 +33,16 @@ describe('a run', () => {
       ],
       4,
     ],
-    ['one that was given up although it exits with 0', [slot('errored', death({ code: 0 }))], 1],
-    ['one that could not be started', [slot('errored', death({ pid: 0 }))], 1],
-    ['one that was given up', [slot('errored', death({ code: 78 }))], 78],
-    ['one that somebody stopped', [slot('stopped', death({ signal: 'SIGINT', by: 'stop' }))], 0],
+    ['an app that failed too often with code 0', [slot('errored', death({ code: 0 }))], 1],
+    ['an app that could not be started', [slot('errored', death({ pid: 0 }))], 1],
+    ['an app that failed too often', [slot('errored', death({ code: 78 }))], 78],
+    ['an app that a user stopped', [slot('stopped', death({ signal: 'SIGINT', by: 'stop' }))], 0],
     ['an empty list', [], 0],
   ])('ends with the status of %s', (_what, slots, exitStatus) => {
     expect(judge(slots)).toMatchObject({ isOver: true, exitStatus });
   });
 
-  test('knows when somebody has stopped something', () => {
+  test('reports that a user has stopped an app', () => {
     expect(
       judge([slot('stopped', death({ signal: 'SIGINT', by: 'stop' })), slot('stopped', death({ code: 0 }))])
         .isByCommand,
@@ -52,7 +52,7 @@ describe('a run', () => {
   });
 });
 
-test('what had to be killed is told apart from what ended when it was asked to', () => {
+test('forceExit() returns the instances that were killed, and not those that exited in time', () => {
   const late = slot('stopped', death({ signal: 'SIGKILL', by: 'stop' }), 'late');
   expect(
     forceExit([
@@ -64,7 +64,7 @@ test('what had to be killed is told apart from what ended when it was asked to',
   ).toEqual([late]);
 });
 
-test('who is given up is named, with how it ended', () => {
+test('sayGivenUp() names the app and how it exited', () => {
   expect(sayGivenUp(slot('errored', death({ code: 2 })))).toBe(
     '"api" (id 0) failed too often and is not restarted: it exited with code 2.',
   );

@@ -6,7 +6,7 @@ const basic = (text) => `Basic ${Buffer.from(text).toString('base64')}`;
 
 const mayEnter = createGatekeeper({ username: 'ann', password: 'a:bä' });
 
-test('the right words open, colons and letters beyond ASCII among them', () => {
+test('the right credentials are accepted, with colons and non-ASCII letters', () => {
   expect(mayEnter(basic('ann:a:bä'))).toBe(true);
   expect(mayEnter(basic('ann:a:bä').replace('Basic', 'basic'))).toBe(true);
 });
@@ -25,10 +25,10 @@ test.each([
   basic(':a:bä'),
   basic('ann:a:bä '),
   `Bearer ${Buffer.from('ann:a:bä').toString('base64')}`,
-])('%s does not', (header) => {
+])('the header "%s" is refused', (header) => {
   expect(mayEnter(header)).toBe(false);
 });
 
-test('an empty header never opens, whatever the words are', () => {
+test('an empty header is refused, whatever the credentials are', () => {
   expect(createGatekeeper({ username: '', password: '' })(undefined)).toBe(false);
 });

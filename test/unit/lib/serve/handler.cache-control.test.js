@@ -26,7 +26,7 @@ test.each([
   'facade.css',
   'three-r160.js',
   'polyfill-es2015.js',
-])('%s has none', (name) => {
+])('%s has no hash in its name', (name) => {
   expect(isHashed(`/3f2a9c1b/${name}`)).toBe(false);
 });
 
@@ -35,7 +35,7 @@ test.each([
   ['', true, { page: 'private, no-cache', asset: 'private, max-age=31536000, immutable', other: 'private, no-cache' }],
   ['1h', false, { page: 'no-cache', asset: 'public, max-age=31536000, immutable', other: 'public, max-age=3600' }],
   ['none', false, { page: 'no-store', asset: 'no-store', other: 'no-store' }],
-])('with cache "%s", behind a password: %s', (cache, isPrivate, { page, asset, other }) => {
+])('the header with cache "%s" and a password (%s)', (cache, isPrivate, { page, asset, other }) => {
   const cacheControl = createCacheControl({ cache, isPrivate });
   expect([cacheControl('/s/index.HTML'), cacheControl('/s/app.3f2a9c1b.js'), cacheControl('/s/a.png')]).toEqual([
     page,

@@ -39,7 +39,7 @@ async function serve({ hasListing = false, stalledMs } = {}) {
   return { path, said, port: /** @type {any} */ (server.address()).port };
 }
 
-/** Root may read everything, so for this test this process is another user. */
+/** Root may read everything, so this process changes its user for the test. */
 function becomeNobody() {
   if (process.getuid?.() !== 0) return;
   process.seteuid?.(NOBODY);
@@ -56,14 +56,14 @@ const openFiles = (path) =>
     }
   }).length;
 
-test('a client that asks for many files at once and reads none opens one, and none when it has left', async () => {
+test('a client that requests many files at once and reads none opens one file, and none after it has left', async () => {
   const { path, port, said } = await serve();
   writeFileSync(join(path, 'large.bin'), Buffer.alloc(16 * 1024 * 1024));
   const raw = connect(port, '127.0.0.1');
   raw.on('error', () => {}).pause();
   raw.write('GET /large.bin HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(30));
   await waitFor('the file', () => openFiles(path) > 0);
-  // A request on another connection takes the same way through the file system, later.
+  // A later request on another connection takes the same path through the file system.
   for (let at = 0; at < 20; at += 1) await askRaw(port, '/missing');
   expect(openFiles(path)).toBe(1);
   raw.destroy();
@@ -84,7 +84,7 @@ test('a client that does not read loses its connection', async () => {
   await waitFor('the file to be closed', () => openFiles(path) === 0);
 });
 
-test('a file that the server may not read is not there', async () => {
+test('a file that the server may not read gets status 404', async () => {
   const { path, port, said } = await serve();
   writeFileSync(join(path, 'private.txt'), 'x', { mode: 0 });
   becomeNobody();
@@ -92,7 +92,7 @@ test('a file that the server may not read is not there', async () => {
   expect(said).toEqual([]);
 });
 
-test('a folder that the server may enter and not read has no list', async () => {
+test('a folder that the server may enter but not read is not listed', async () => {
   const { path, port, said } = await serve({ hasListing: true });
   mkdirSync(join(path, 'inner'));
   writeFileSync(join(path, 'inner/file.txt'), 'x');

@@ -14,7 +14,7 @@ test.each([
   ['http://host?x', [], true],
   ['/%252e%252e/x', ['%2e%2e', 'x'], false],
   ['/.well-known/acme-challenge/token', ['.well-known', 'acme-challenge', 'token'], false],
-])('%s is a path', (target, segments, isFolder) => {
+])('%s is accepted as a path', (target, segments, isFolder) => {
   expect(readRequestPath(target)).toMatchObject({ segments, isFolder });
 });
 
@@ -58,7 +58,7 @@ test.each(['/.env', '/.git/config', '/a/.hidden', '/%2eenv', '/...', '/a/.well-k
   },
 );
 
-test('a path that is encoded never begins with two slashes, which would be another host', () => {
+test('an encoded path never begins with two slashes, which would name another host', () => {
   const read = /** @type {{ segments: string[] }} */ (readRequestPath('//evil.example//x%3F'));
   expect(encodePath(read.segments)).toBe('/evil.example/x%3F');
 });

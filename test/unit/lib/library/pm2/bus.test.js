@@ -21,14 +21,14 @@ test.each([
   ['*', 'log:out', [['log:out', 'data']]],
   ['*:*', 'log:out', [['log', 'out', 'data']]],
   ['a.b*', 'axb1', []],
-])('a listener of %s is told of %s as PM2 tells it', (pattern, event, calls) => {
+])('a listener of %s gets the event %s with the arguments of PM2', (pattern, event, calls) => {
   const emitter = new PatternEmitter();
   const heard = record(emitter, pattern);
   expect(emitter.emit(event, 'data')).toBe(calls.length > 0);
   expect(heard.calls).toEqual(calls);
 });
 
-test('listeners leave by themselves, by name, and all at once', () => {
+test('once() removes its listener, and off() removes one or all listeners', () => {
   const emitter = new PatternEmitter();
   const [one, two] = [record(emitter, 'x'), record(emitter, 'x')];
   let once = 0;

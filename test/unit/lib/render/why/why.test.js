@@ -61,14 +61,14 @@ const halt = (/** @type {number} */ minutesAgo) =>
   });
 const texts = (/** @type {any[]} */ events) => foldEvents(events).map(({ text }) => text);
 
-test('repeated crashes are one line, and the pauses between them none', () => {
+test('repeated crashes are one line, without the pauses between them', () => {
   expect(texts([...loop(10, 16), event(8, 'gave-up', { crashes: 17 })])).toEqual([
     'instance 0 crashed 16 times within 1m 30s: exit code 1, "Error: no database"',
     'instance 0 is not restarted: 17 unstable exits within 10m',
   ]);
 });
 
-test('another kind of death is another line', () => {
+test('a different death begins another line', () => {
   expect(
     texts([death(5), death(4), death(3, { code: null, signal: 'SIGKILL', cause: 'out-of-memory', by: 'the kernel' })]),
   ).toEqual([
@@ -77,7 +77,7 @@ test('another kind of death is another line', () => {
   ]);
 });
 
-test('a rollout is its steps: what ends for it is not told, unless it had to be killed', () => {
+test('a rollout shows its steps, and the exit of an old instance only if it was killed', () => {
   const old = (/** @type {number} */ slot, more = {}) =>
     event(1, 'died', {
       id: slot,
@@ -122,7 +122,7 @@ test('a rollout is its steps: what ends for it is not told, unless it had to be 
   ]);
 });
 
-describe('the first line answers the question', () => {
+describe('the first line of why', () => {
   const answer = (/** @type {any} */ slots, /** @type {any[]} */ events, isRunning = true) =>
     explain({ name: 'api', slots, events }, { isRunning, nowMs: NOW }).text;
 
@@ -255,7 +255,7 @@ describe('the first line answers the question', () => {
         'api is online since 14:04:58 (2s)',
       ],
       [
-        'a halted reload, of which the crash is none of the old ones',
+        'a halted reload whose new instance crashed',
         [online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 })],
         [began(3), death(2, { generation: 2 }), halt(2)],
         'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1',
@@ -282,7 +282,7 @@ describe('the first line answers the question', () => {
           'database"; its last reload was halted at 14:01:00: instance 0 exited with code 1',
       ],
       [
-        'a halted reload of what has failed',
+        'a halted reload of an errored app',
         [slotStatus({ status: 'errored', pid: 0, generation: 1 })],
         [death(9), event(9, 'gave-up', { crashes: 1 }), began(3), death(2, { generation: 2 }), halt(2)],
         'api is errored since 13:56:00 (9m): it died once, exit code 1, "Error: no database"; its last ' +
@@ -313,18 +313,18 @@ describe('the first line answers the question', () => {
         'api is online since 14:04:58 (2s)',
       ],
       [
-        'a part',
+        'some instances',
         [slotStatus({ id: 1 }), slotStatus({ generation: 1, id: 0, status: 'errored' })],
         [death(9), event(3, 'gave-up', { crashes: 17 })],
         '1 instance of 2 of api is errored since 14:02:00 (3m): it died once, exit code 1, "Error: no database"',
       ],
       ['deleted', [], [event(9, 'deleted')], 'api is not in the list: it was deleted at 13:56:00, 9m ago'],
     ]),
-  )('%s', (_what, slots, events, text) => {
+  )('explains: %s', (_what, slots, events, text) => {
     expect(answer(slots, events)).toBe(text);
   });
 
-  test('without a manager', () => {
+  test('reports that no manager runs', () => {
     expect(answer([], [death(9)], false)).toBe(
       'nclust is not running, so api is not supervised; this was its last known state: it died once, exit ' +
         'code 1, "Error: no database"',
@@ -340,7 +340,7 @@ const data = (/** @type {any[]} */ events, more = {}) => ({
   ...more,
 });
 
-test('the timeline has times, the last words, and no way to write on the terminal', () => {
+test('the timeline shows times and the last output, and escape codes have no effect', () => {
   const text = renderWhy(data([...loop(10, 4), event(3, 'gave-up', { crashes: 5 })]), view);
   expect(text).toMatch(
     pattern(
@@ -352,7 +352,7 @@ test('the timeline has times, the last words, and no way to write on the termina
   expect(text).not.toContain('\u001b');
 });
 
-test('of a long timeline the end is shown, and how to see the rest', () => {
+test('why shows the end of a long timeline, and how to see the rest', () => {
   const text = renderWhy(
     data([event(9, 'added'), event(8, 'scaled', { from: 1, to: 2 }), event(7, 'scaled', { from: 2, to: 3 })], {
       lines: 1,
@@ -363,7 +363,7 @@ test('of a long timeline the end is shown, and how to see the rest', () => {
   expect(text).not.toContain('from 1 to 2');
 });
 
-test('when it was quiet since a time, that is said, and how to see all', () => {
+test('why reports that there was no event since a time, and how to see all', () => {
   expect(renderWhy(data([event(9, 'added')], { sinceMs: NOW - 5 * MINUTE }), view)).toContain(
     '\n  It has had no event since 14:00:00 (all: nclust why api).\n',
   );
@@ -371,7 +371,7 @@ test('when it was quiet since a time, that is said, and how to see all', () => {
   expect(renderWhy(data([event(9, 'added')], { lines: 0 }), view)).not.toContain('nothing about it');
 });
 
-test('a crash before a start, restart or reload is no reason, unless that reload came to nothing', () => {
+test('a crash before a start, restart or reload is not a reason, unless that reload was undone', () => {
   expect(crashesOf([death(3), began(2)])).toEqual([]);
   expect(crashesOf([death(3), event(2, 'stop')])).toEqual([]);
   const old = death(3);
@@ -379,7 +379,7 @@ test('a crash before a start, restart or reload is no reason, unless that reload
 });
 
 test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])(
-  'a wrong option (%o) leads to the help of why',
+  'an invalid option (%o) is refused with the help of why',
   async (options) => {
     await expect(why(/** @type {any} */ ({}), ['api'], options)).rejects.toMatchObject({
       code: 'ERR_NCLUST_USAGE',
@@ -388,7 +388,7 @@ test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])(
   },
 );
 
-test('as JSON there is the answer, the timeline, and every event', () => {
+test('the JSON has the answer, the timeline, and each event', () => {
   const [told] = /** @type {any[]} */ (explainData(data(loop(10, 4)), NOW));
   expect(told).toMatchObject({
     app: 'api',
@@ -399,7 +399,7 @@ test('as JSON there is the answer, the timeline, and every event', () => {
   expect(told.events).toHaveLength(12);
 });
 
-test('targets are names, namespaces, ids and patterns, of the list and of the log', () => {
+test('targets are names, namespaces, ids and patterns of the list and of the event log', () => {
   const slots = [
     slotStatus({ id: 0, name: 'api' }),
     slotStatus({ id: 1, name: 'api' }),
@@ -421,7 +421,7 @@ test('targets are names, namespaces, ids and patterns, of the list and of the lo
   expect(() => meant('/(/')).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SELECTOR' }));
 });
 
-test('events are a line each, or JSON as in the log', () => {
+test('events prints a line for each event, or the JSON of the log', () => {
   const events = [
     event(1, 'started', { pid: 7 }),
     { at: NOW, type: 'manager:keeper-lost' },
