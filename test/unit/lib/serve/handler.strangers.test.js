@@ -56,7 +56,7 @@ const openFiles = (path) =>
     }
   }).length;
 
-test('a client that requests many files at once and reads none opens one file, and none after it has left', async () => {
+test('a client that requests many files and reads none opens one file, and none once it has left', async () => {
   const { path, port, said } = await serve();
   writeFileSync(join(path, 'large.bin'), Buffer.alloc(16 * 1024 * 1024));
   const raw = connect(port, '127.0.0.1');
