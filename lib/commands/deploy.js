@@ -5,7 +5,7 @@ import { describeConfig } from '../config/file/read.js';
 import { isConfigName } from '../config/find.js';
 import { checkRef, readDeployment } from '../deploy/settings.js';
 import { execute, list, revert, setUp, show, unlock, update } from '../deploy/steps.js';
-import { createTerminalWriter } from '../render/log-lines.js';
+import { toSafeLine } from '../render/log-lines.js';
 import { jsonLine, toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { shellQuote } from '../shared/shell-quote.js';
@@ -62,7 +62,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
     talk,
     onLine: (host, { stream, text }) => {
       if (stream === 'out') lines.write({ host, isLabelled, text });
-      else show(`${isLabelled ? `[${toOneLine(host)}] ` : ''}${createTerminalWriter(text)}`);
+      else show(`${isLabelled ? `[${toOneLine(host)}] ` : ''}${toSafeLine(text)}`);
     },
   };
   const work = perform(deployment, around, command, [...more, ...args]).finally(() => {
@@ -153,6 +153,6 @@ function onHost(file) {
  */
 export function renderDeployLine({ host, isLabelled, text }, { options, isTerminal }) {
   if (options.json) return `${jsonLine({ host, text })}\n`;
-  const line = isTerminal ? createTerminalWriter(text) : text;
+  const line = isTerminal ? toSafeLine(text) : text;
   return isLabelled ? `[${toOneLine(host)}] ${line}\n` : `${line}\n`;
 }

@@ -1,7 +1,7 @@
 import { streamLogs } from '../client/log-stream.js';
 import { notRunningError } from '../client/not-running.js';
 import { readLogOptions } from '../config/options/log-query.js';
-import { sayBefore, sayGap, sayMissed, sayNothing } from '../render/log-notes.js';
+import { noticeBeforeLines, sayGap, sayMissed, noticeWithoutLines } from '../render/log-notes.js';
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts } from './apps/targets.js';
 
@@ -23,7 +23,7 @@ export async function* logs(context, targets, options) {
   if (!client) throw notRunningError(context);
   const named = targets.length > 0 ? { targets: await absoluteScripts(context, client, targets) } : {};
   const { slots } = await client.request('list', { ...named, brief: true });
-  const before = sayBefore(slots, { follow: wishes.follow, isChosen: targets.length > 0 });
+  const before = noticeBeforeLines(slots, { follow: wishes.follow, isChosen: targets.length > 0 });
   if (before) context.talk(before);
   if (slots.length === 0 && !wishes.follow) return;
 
@@ -32,7 +32,7 @@ export async function* logs(context, targets, options) {
   const onCaughtUp = (lines) => {
     isCaughtUp = true;
     if (lines === 0 && wishes.lines !== 0 && slots.length > 0)
-      context.talk(sayNothing(slots, { follow: wishes.follow, isFiltered: isFiltered(wishes) }));
+      context.talk(noticeWithoutLines(slots, { follow: wishes.follow, isFiltered: isFiltered(wishes) }));
   };
   // Of the only app there is, everybody knows that it is meant.
   const isOther = (/** @type {string} */ name) =>

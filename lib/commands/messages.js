@@ -3,7 +3,7 @@ import { outcome } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
 import { streamLogs } from '../client/log-stream.js';
 import { noManagerNotice } from '../client/not-running.js';
-import { createTerminalWriter } from '../render/log-lines.js';
+import { toSafeLine } from '../render/log-lines.js';
 import { escapeControls, jsonLine, toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts, reachListed } from './apps/targets.js';
@@ -133,7 +133,7 @@ function nobodyHas(word, action, replies) {
  * @param {Pick<View, 'isTerminal'>} view
  */
 export function renderAttached({ entries }, { isTerminal }) {
-  return entries.map(({ line }) => `${isTerminal ? createTerminalWriter(line) : line}\n`).join('');
+  return entries.map(({ line }) => `${isTerminal ? toSafeLine(line) : line}\n`).join('');
 }
 
 /**

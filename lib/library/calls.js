@@ -63,7 +63,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
   const cwdNow = () => cwd ?? process.cwd();
 
   /** @param {AbortSignal} [signal] */
-  async function reachAgain(signal) {
+  async function reconnect(signal) {
     const socket = await connectOnly(home, signal);
     // A question must not start a manager that a user has ended.
     if (!socket && !(launch && (isOpening || changing > 0))) throw notRunningError({ home });
@@ -74,7 +74,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
   async function open(signal) {
     const opened = await openClient(
       (one) => (launch ? connectOrLaunch(home, one) : connectOnly(home, one)),
-      reachAgain,
+      reconnect,
       { isHeld: false, signal },
     );
     if (!opened) throw notRunningError({ home });
@@ -94,11 +94,12 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
    * @returns {Promise<T>}
    */
   async function call(doing, { timeoutMs = usualMs, signal, wait, onProgress }, work, defaultMs = CHANGE_MS) {
-    if (isClosed) throw closed();
+    if (isClosed) throw closedError();
     const allowedMs = readTimeout(timeoutMs ?? defaultMs);
     const over = new AbortController();
-    const timer = allowedMs === Infinity ? undefined : setTimeout(() => over.abort(late(doing, allowedMs)), allowedMs);
-    const onAbort = () => over.abort(interrupted(doing, signal?.reason));
+    const timer =
+      allowedMs === Infinity ? undefined : setTimeout(() => over.abort(timeoutError(doing, allowedMs)), allowedMs);
+    const onAbort = () => over.abort(interruptedError(doing, signal?.reason));
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted) onAbort();
     under.add(over);
@@ -112,7 +113,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
           ),
           over.signal,
         ),
-        reasonOf(over.signal),
+        rejectOnAbort(over.signal),
       ]);
     } catch (error) {
       throw over.signal.aborted ? over.signal.reason : toNclustError(error);
@@ -153,7 +154,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
 
   async function close() {
     isClosed = true;
-    for (const over of under) over.abort(closed());
+    for (const over of under) over.abort(closedError());
     await client?.close();
   }
 
@@ -181,7 +182,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
  * @param {AbortSignal} signal
  * @returns {Promise<never>}
  */
-function reasonOf(signal) {
+function rejectOnAbort(signal) {
   return new Promise((_, reject) => {
     const onAbort = () => reject(signal.reason);
     if (signal.aborted) onAbort();
@@ -204,7 +205,7 @@ function readTimeout(timeoutMs) {
  * @param {string} doing
  * @param {number} ms
  */
-function late(doing, ms) {
+function timeoutError(doing, ms) {
   return new NclustError('ERR_NCLUST_TIMEOUT', `${doing}() was not answered within ${ms} ms.`, {
     hint: 'The manager may still do it; list() shows the present state.',
   });
@@ -214,7 +215,7 @@ function late(doing, ms) {
  * @param {string} doing
  * @param {unknown} cause
  */
-function interrupted(doing, cause) {
+function interruptedError(doing, cause) {
   return new NclustError(
     'ERR_NCLUST_INTERRUPTED',
     `${doing}() was aborted by its signal; the manager may still do it.`,
@@ -222,7 +223,7 @@ function interrupted(doing, cause) {
   );
 }
 
-function closed() {
+function closedError() {
   return new NclustError('ERR_NCLUST_CLOSED', 'The connection was closed by this program.', {
     hint: 'Call close() last; connect() opens a new one.',
   });

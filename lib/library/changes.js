@@ -16,16 +16,16 @@ import { NclustError } from '../shared/errors.js';
 /**
  * @param {Ask} ask
  * @param {unknown} what  A script, a config object, the path of a config file, or listed apps.
- * @param {Choice & { force?: boolean, onWarning: OnWarning } & Record<string, any>} words
+ * @param {ConfigSelection & { force?: boolean, onWarning: OnWarning } & Record<string, any>} words
  * @returns {Promise<SlotStatus[]>}
  */
 export async function startSpecs(ask, what, { force, onWarning, ...words }) {
-  if (isConfig(what)) return renewGiven(ask, 'start', what, { ...words, onWarning });
+  if (isConfig(what)) return renewFromConfig(ask, 'start', what, { ...words, onWarning });
   const isDescribed = Object.keys(words).length > 0;
   if (!isDescribed && (await isListed(ask, what)))
     return requestForTargets(ask, 'start', /** @type {Targets} */ (what));
   if (typeof what !== 'string') return requestForTargets(ask, 'start', /** @type {Targets} */ (what));
-  const { specs, warnings } = await readGiven(ask, { ...words, script: what }, {});
+  const { specs, warnings } = await readConfigWithVersions(ask, { ...words, script: what }, {});
   warnings.forEach(onWarning);
   return (await ask('start', { specs, ...(force ? { force } : {}) })).slots;
 }
@@ -35,11 +35,11 @@ export async function startSpecs(ask, what, { force, onWarning, ...words }) {
  * @param {Ask} ask
  * @param {'start' | 'restart' | 'reload'} how
  * @param {unknown} what
- * @param {Choice & { onWarning: OnWarning }} choice
+ * @param {ConfigSelection & { onWarning: OnWarning }} choice
  * @returns {Promise<SlotStatus[]>}
  */
-async function renewGiven(ask, how, what, { onWarning, ...choice }) {
-  const { specs, file, warnings } = await readGiven(ask, what, choice);
+async function renewFromConfig(ask, how, what, { onWarning, ...choice }) {
+  const { specs, file, warnings } = await readConfigWithVersions(ask, what, choice);
   warnings.forEach(onWarning);
   if (specs.length === 0)
     throw new NclustError(
@@ -56,11 +56,11 @@ async function renewGiven(ask, how, what, { onWarning, ...choice }) {
  * @param {Ask} ask
  * @param {'restart' | 'reload'} how
  * @param {unknown} what  Targets, or a config.
- * @param {Choice & { updateEnv?: boolean, onWarning: OnWarning }} o
+ * @param {ConfigSelection & { updateEnv?: boolean, onWarning: OnWarning }} o
  * @returns {Promise<SlotStatus[]>}
  */
-export async function beginAgain(ask, how, what, { updateEnv = false, ...o }) {
-  if (isConfig(what)) return renewGiven(ask, how, what, o);
+export async function restartOrReload(ask, how, what, { updateEnv = false, ...o }) {
+  if (isConfig(what)) return renewFromConfig(ask, how, what, o);
   return requestForTargets(ask, how, /** @type {Targets} */ (what), updateEnv ? { env: snapshot(process.env) } : {});
 }
 
@@ -68,19 +68,19 @@ export async function beginAgain(ask, how, what, { updateEnv = false, ...o }) {
  * @param {Ask} ask
  * @param {'stop' | 'delete'} how
  * @param {unknown} what  Targets, or a config. Apps of the config that are not listed are ignored.
- * @param {Choice} choice
+ * @param {ConfigSelection} choice
  * @returns {Promise<SlotStatus[]>}
  */
 export async function endApps(ask, how, what, choice) {
   if (!isConfig(what)) return requestForTargets(ask, how, /** @type {Targets} */ (what));
-  return (await ask(how, { targets: await listedOf(ask, what, choice) })).slots;
+  return (await ask(how, { targets: await listedAppsOf(ask, what, choice) })).slots;
 }
 
 /**
  * @param {Ask} ask
  * @param {unknown} what
  * @param
- *   {Choice & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean, onWarning: OnWarning }} o
+ *   {ConfigSelection & { prune?: boolean, updateEnv?: boolean, dryRun?: boolean, onWarning: OnWarning }} o
  * @returns {Promise<{ plan: PlanItem[], left: string[], slots: SlotStatus[] }>}
  */
 export async function applySpecs(
@@ -94,7 +94,7 @@ export async function applySpecs(
       '"only" and "prune" were given; accepted: one of the two, because "prune" needs the whole config to ' +
         'find apps that are not in it.',
     );
-  const { specs, file, warnings } = await readGiven(ask, what, { env, only });
+  const { specs, file, warnings } = await readConfigWithVersions(ask, what, { env, only });
   warnings.forEach(onWarning);
   const { plan, left, slots } = await ask('apply', {
     specs,
@@ -125,10 +125,10 @@ async function isListed(ask, what) {
 /**
  * @param {Ask} ask
  * @param {unknown} what
- * @param {Choice} choice
+ * @param {ConfigSelection} choice
  */
-async function listedOf(ask, what, choice) {
-  const names = await namesGiven(ask, what, choice);
+async function listedAppsOf(ask, what, choice) {
+  const names = await readConfigNames(ask, what, choice);
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await ask('list');
   const there = names.filter((name) => slots.some((slot) => slot.name === name));
@@ -141,7 +141,7 @@ async function listedOf(ask, what, choice) {
 }
 
 /**
- * @typedef {object} Choice
+ * @typedef {object} ConfigSelection
  * @property {string} [env]  The name in `env_<name>`.
  * @property {string | string[]} [only]  Names of apps. Default: all.
  */
@@ -159,31 +159,31 @@ function isConfig(what) {
 /**
  * @param {Ask} ask
  * @param {unknown} what  The path or the content of a config file.
- * @param {Choice} choice
+ * @param {ConfigSelection} choice
  * @returns {ReturnType<typeof readConfig>}
  */
-async function readGiven(ask, what, choice) {
-  const config = await readConfig(wanted(ask, what, choice));
+async function readConfigWithVersions(ask, what, choice) {
+  const config = await readConfig(toReadRequest(ask, what, choice));
   return { ...config, specs: await withVersioning(config.specs) };
 }
 
 /**
  * @param {Ask} ask
  * @param {unknown} what
- * @param {Choice} choice
+ * @param {ConfigSelection} choice
  * @returns {Promise<string[]>}
  */
-async function namesGiven(ask, what, choice) {
-  return (await readNames(wanted(ask, what, choice))).names;
+async function readConfigNames(ask, what, choice) {
+  return (await readNames(toReadRequest(ask, what, choice))).names;
 }
 
 /**
  * @param {Pick<Ask, 'cwd'>} ask
  * @param {unknown} what
- * @param {Choice} choice
+ * @param {ConfigSelection} choice
  * @returns {Wanted}
  */
-function wanted({ cwd }, what, { env = undefined, only = undefined }) {
+function toReadRequest({ cwd }, what, { env = undefined, only = undefined }) {
   return {
     ...(typeof what === 'string' ? { file: what } : { value: what }),
     env: env ?? null,
@@ -226,7 +226,7 @@ export async function requestForTarget(ask, method, target, more = {}) {
  * @returns {Promise<string[]>}  In the form of the protocol.
  */
 export async function readTargets(targets, ask) {
-  const words = asWords(targets);
+  const words = toTargetList(targets);
   return absoluteScripts(ask, { request: ask }, words);
 }
 
@@ -235,7 +235,7 @@ export async function readTargets(targets, ask) {
  * @param {unknown} targets
  * @returns {string[]}
  */
-function asWords(targets) {
+function toTargetList(targets) {
   const list = Array.isArray(targets) ? targets : [targets];
   if (list.length > 0 && list.every((one) => typeof one === 'number' || (typeof one === 'string' && one !== '')))
     return list.map(String);

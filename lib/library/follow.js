@@ -23,7 +23,7 @@ const MAX_FRUITLESS = 5;
  * Opens a connection for one subscription, so that a slow reader delays no other call. Does not
  * start a manager. Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
  * @param {string} home
- * @param {Beginning} o
+ * @param {SubscriptionHooks} o
  * @returns {Promise<Client>}
  */
 async function openForReading(home, { signal, onClient }) {
@@ -39,7 +39,7 @@ async function openForReading(home, { signal, onClient }) {
  * @param {string} home
  * @param {{ types?: string[], onMissed: (count: number | null) => void }} wishes  onMissed: called
  *   with the number of events that were left out. null: unknown, because control was restarted.
- * @param {Beginning} o
+ * @param {SubscriptionHooks} o
  * @returns {AsyncGenerator<BusEvent, void, void>}  Ends with the manager.
  */
 export async function* followEvents(home, { types, onMissed }, o) {
@@ -62,7 +62,7 @@ export async function* followEvents(home, { types, onMissed }, o) {
       if (missed) onMissed(missed);
       yield* events;
     }
-    if (o.signal.aborted || !(await isBack(client))) return;
+    if (o.signal.aborted || !(await isManagerReachable(client))) return;
     isAgain = true;
   }
   throw new NclustError(
@@ -73,7 +73,7 @@ export async function* followEvents(home, { types, onMissed }, o) {
 }
 
 /** @param {Client} client */
-async function isBack(client) {
+async function isManagerReachable(client) {
   try {
     await client.request('hello');
     return true;
@@ -84,7 +84,7 @@ async function isBack(client) {
 }
 
 /**
- * @typedef {object} LogWishes
+ * @typedef {object} LogOptions
  * @property {Targets} [targets]  Default: all.
  * @property {boolean} [follow]  Continue with new lines. Default: false.
  * @property {number} [lines]  Maximum of old lines of each file. Default: 15; with `since`: all.
@@ -100,8 +100,8 @@ async function isBack(client) {
 
 /**
  * @param {{ home: string, cwd: string }} place
- * @param {LogWishes} wishes
- * @param {Beginning} o
+ * @param {LogOptions} wishes
+ * @param {SubscriptionHooks} o
  * @returns {AsyncGenerator<LogEntry, void, void>}  Ends with the files, or with the manager
  *   (`follow`).
  */
@@ -157,7 +157,7 @@ function readPattern(grep) {
  */
 
 /**
- * @typedef {object} Beginning
+ * @typedef {object} SubscriptionHooks
  * @property {AbortSignal} signal  Aborted when the subscription ends.
  * @property {() => void} onReady
  * @property {(client: Client) => void} onClient  Passes the connection. The subscription closes it.
@@ -165,7 +165,7 @@ function readPattern(grep) {
 
 /**
  * @template T
- * @param {(o: Beginning) => AsyncGenerator<T, void, void>} begin
+ * @param {(o: SubscriptionHooks) => AsyncGenerator<T, void, void>} begin
  * @param {object} [o]
  * @param {AbortSignal} [o.signal]  Ends it without an error.
  * @param {() => void} [o.onEnd]

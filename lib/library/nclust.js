@@ -8,7 +8,7 @@ import {
   applySpecs,
   requestForTargets,
   requestForTarget,
-  beginAgain,
+  restartOrReload,
   endApps,
   readTargets,
   startSpecs,
@@ -18,8 +18,8 @@ import { createSubscription, followEvents, followLogs } from './follow.js';
 /** @import { Nclust as Api } from '../index.js' */
 /** @import { Method, SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { CallOptions, Calls, ChangeOptions } from './calls.js' */
-/** @import { Choice, Targets } from './changes.js' */
-/** @import { Beginning, Subscription } from './follow.js' */
+/** @import { ConfigSelection, Targets } from './changes.js' */
+/** @import { SubscriptionHooks, Subscription } from './follow.js' */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
@@ -103,7 +103,7 @@ export class Nclust {
 
   /**
    * @param {unknown} what
-   * @param {ChangeOptions & Choice} [o]
+   * @param {ChangeOptions & ConfigSelection} [o]
    * @returns {Promise<SlotStatus[]>}
    */
   stop(what, o = {}) {
@@ -112,7 +112,7 @@ export class Nclust {
 
   /**
    * @param {unknown} what
-   * @param {ChangeOptions & Choice} [o]
+   * @param {ChangeOptions & ConfigSelection} [o]
    * @returns {Promise<SlotStatus[]>}
    */
   delete(what, o = {}) {
@@ -121,23 +121,23 @@ export class Nclust {
 
   /**
    * @param {unknown} what
-   * @param {ChangeOptions & Choice & { updateEnv?: boolean }} [o]
+   * @param {ChangeOptions & ConfigSelection & { updateEnv?: boolean }} [o]
    * @returns {Promise<SlotStatus[]>}
    */
   restart(what, o = {}) {
     return this.#calls.call('restart', o, (ask) =>
-      beginAgain(ask, 'restart', what, { ...o, onWarning: this.#onWarning }),
+      restartOrReload(ask, 'restart', what, { ...o, onWarning: this.#onWarning }),
     );
   }
 
   /**
    * @param {unknown} what
-   * @param {ChangeOptions & Choice & { updateEnv?: boolean }} [o]
+   * @param {ChangeOptions & ConfigSelection & { updateEnv?: boolean }} [o]
    * @returns {Promise<SlotStatus[]>}
    */
   reload(what, o = {}) {
     return this.#calls.call('reload', o, (ask) =>
-      beginAgain(ask, 'reload', what, { ...o, onWarning: this.#onWarning }),
+      restartOrReload(ask, 'reload', what, { ...o, onWarning: this.#onWarning }),
     );
   }
 
@@ -310,7 +310,7 @@ export class Nclust {
 
   /**
    * @template T
-   * @param {(o: Beginning) => AsyncGenerator<T, void, void>} follow
+   * @param {(o: SubscriptionHooks) => AsyncGenerator<T, void, void>} follow
    * @param {AbortSignal} [signal]
    */
   #follow(follow, signal) {

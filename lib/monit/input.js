@@ -2,7 +2,7 @@ import { helpLines } from './help.js';
 import { layOut } from './layout.js';
 import { onLogKey } from './log-keys.js';
 import { findLine } from './log-lines.js';
-import { say } from './notice.js';
+import { showNotice } from './notice.js';
 import { onTableKey } from './table-keys.js';
 
 /** @import { Key } from './keys.js' */
@@ -36,7 +36,7 @@ export function onKey(state, key) {
  */
 function onAnswer(state, { ask }, { name }) {
   if (name === 'y' || name === 'Y')
-    return { state: say({ ...state, question: null }, `${ask.doing} ...`, 'yellow'), effects: [ask] };
+    return { state: showNotice({ ...state, question: null }, `${ask.doing} ...`, 'yellow'), effects: [ask] };
   return { state: { ...state, question: null, notice: null }, effects: [] };
 }
 
@@ -107,5 +107,5 @@ function finishText(state, input) {
   const found = findLine(after.logs, 'older', layOut(after.size).page.height);
   return found
     ? { ...after, logs: found }
-    : say(after, `"${input.text}" is not in these lines; press & to search the log files`, 'yellow');
+    : showNotice(after, `"${input.text}" is not in these lines; press & to search the log files`, 'yellow');
 }

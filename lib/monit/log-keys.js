@@ -1,6 +1,6 @@
 import { layOut } from './layout.js';
 import { findLine, scrollLines } from './log-lines.js';
-import { say } from './notice.js';
+import { showNotice } from './notice.js';
 
 /** @import { Key } from './keys.js' */
 /** @import { State } from './state.js' */
@@ -71,7 +71,9 @@ function closeLogs(state) {
  * @returns {State}
  */
 function findNext(state, direction, height) {
-  if (state.logs.search === '') return say(state, 'Type / and a text to search for', 'yellow');
+  if (state.logs.search === '') return showNotice(state, 'Type / and a text to search for', 'yellow');
   const logs = findLine(state.logs, direction, height);
-  return logs ? { ...state, logs } : say(state, `No ${direction} line contains "${state.logs.search}"`, 'yellow');
+  return logs
+    ? { ...state, logs }
+    : showNotice(state, `No ${direction} line contains "${state.logs.search}"`, 'yellow');
 }

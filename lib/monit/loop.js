@@ -3,7 +3,7 @@
 // Start at: runLoop(), then state.js and view.js; source.js has the connection.
 import { createKeyReader } from './keys.js';
 import { createPalette, difference } from './screen.js';
-import { wishesOf } from './source.js';
+import { neededData } from './source.js';
 import { firstState, step } from './state.js';
 import { view } from './view.js';
 
@@ -64,7 +64,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
     finish = resolve;
   });
   const frame = createTimer(draw);
-  const rest = createTimer(() => source.follow(wishesOf(state)));
+  const rest = createTimer(() => source.follow(neededData(state)));
   const escape = createTimer(() => press(keys.flush()));
   let wished = '';
 
@@ -76,10 +76,10 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
     for (const effect of effects) {
       if (effect.type === 'ask') source.ask(effect);
       else if (effect.type === 'quit') finish();
-      else if (effect.type === 'suspend') stepAside();
+      else if (effect.type === 'suspend') suspendProcess();
       else shown = null;
     }
-    const wishes = JSON.stringify(wishesOf(state));
+    const wishes = JSON.stringify(neededData(state));
     if (wishes !== wished) rest.begin(REST_MS);
     wished = wishes;
     frame.beginOnce(FRAME_MS);
@@ -93,7 +93,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
     else frame.begin(FRAME_MS);
   }
 
-  function stepAside() {
+  function suspendProcess() {
     terminal.close();
     suspend();
   }
@@ -103,7 +103,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
     for (const key of pressed) dispatch({ type: 'key', key });
   }
 
-  const comeBack = () => {
+  const resumeScreen = () => {
     // While the process was stopped, the shell has used the terminal.
     terminal.close();
     terminal.open();
@@ -120,7 +120,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
     terminal.onResize(() => dispatch({ type: 'resized', size: terminal.size() })),
     terminal.onGone(finish),
     onStop(finish),
-    onContinue(comeBack),
+    onContinue(resumeScreen),
   ];
   const clock = setInterval(() => dispatch({ type: 'time', nowMs: now() }), SECOND_MS);
   try {

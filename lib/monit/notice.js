@@ -8,6 +8,6 @@ const NOTICE_MS = 6_000;
  * @param {string} style
  * @returns {State}
  */
-export function say(state, text, style) {
+export function showNotice(state, text, style) {
   return { ...state, notice: { text, style, untilMs: state.nowMs + NOTICE_MS } };
 }

@@ -126,7 +126,7 @@ export function createSource(home) {
             if (answer?.history) dispatch({ type: 'history', key, history: answer.history });
           })
           // The charts fill with new samples. runMetrics() reports a lost manager.
-          .catch((error) => tellNothing(error));
+          .catch((error) => ignoreNclustError(error));
       }
       trend = wish;
     },
@@ -155,7 +155,7 @@ export function createSource(home) {
 const PASSING = ['ERR_NCLUST_CONNECTION_LOST', 'ERR_NCLUST_DAEMON_UNREACHABLE'];
 
 /** @param {unknown} error */
-function tellNothing(error) {
+function ignoreNclustError(error) {
   if (!(error instanceof NclustError)) throw error;
 }
 
@@ -190,7 +190,7 @@ const LINES_OF_GREP = 1_000;
  * @param {State} state
  * @returns {Wishes}
  */
-export function wishesOf(state) {
+export function neededData(state) {
   const row = selectedRow(state);
   if (!row) return { logs: null, trend: null };
   // If an id is also the name of an app, this shows the other app, which does no harm.

@@ -1,6 +1,6 @@
 import { onKey } from './input.js';
 import { appendLines } from './log-lines.js';
-import { say } from './notice.js';
+import { showNotice } from './notice.js';
 import { placeSelection } from './rows.js';
 import { addSample, beginTrend, withHistory } from './trends.js';
 
@@ -153,11 +153,11 @@ function stepQuietly(state, event) {
         ? { ...state, logs: { ...state.logs, missed: state.logs.missed + event.count } }
         : state;
     case 'log-said':
-      return event.wish === state.logs.wish ? say(state, event.words, 'yellow') : state;
+      return event.wish === state.logs.wish ? showNotice(state, event.words, 'yellow') : state;
     case 'happened':
       return { ...state, events: [...state.events, ...event.events].slice(-EVENTS_MAX) };
     case 'said':
-      return say(state, event.text, event.isBad ? 'bold red' : 'green');
+      return showNotice(state, event.text, event.isBad ? 'bold red' : 'green');
   }
 }
 

@@ -1,5 +1,5 @@
 import { layOut } from './layout.js';
-import { say } from './notice.js';
+import { showNotice } from './notice.js';
 import { rowsOf, selectedRow, SORT_FIELDS } from './rows.js';
 
 /** @import { Key } from './keys.js' */
@@ -14,10 +14,10 @@ import { rowsOf, selectedRow, SORT_FIELDS } from './rows.js';
 export function onTableKey(state, { name }) {
   if (name in MOVES) return { state: moveSelection(state, MOVES[name](state)), effects: [] };
   const ask = askFor(state, name);
-  if (ask?.refusal) return { state: say(state, ask.refusal, 'yellow'), effects: [] };
+  if (ask?.refusal) return { state: showNotice(state, ask.refusal, 'yellow'), effects: [] };
   if (ask?.question)
     return { state: { ...state, question: { text: ask.question, ask: ask.ask }, notice: null }, effects: [] };
-  if (ask?.ask) return { state: say(state, `${ask.ask.doing} ...`, 'yellow'), effects: [ask.ask] };
+  if (ask?.ask) return { state: showNotice(state, `${ask.ask.doing} ...`, 'yellow'), effects: [ask.ask] };
   return { state: Object.hasOwn(KEYS, name) ? KEYS[name](state) : state, effects: [] };
 }
 

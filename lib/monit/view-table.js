@@ -110,11 +110,11 @@ export function drawTable(screen, box, { state, rows, marks }) {
     );
   }
   if (rows.length === 0)
-    put(screen, { x: box.x + 2, y: box.y + 1, text: nothing(state), style: 'grey', width: box.width - 2 });
+    put(screen, { x: box.x + 2, y: box.y + 1, text: emptyTableText(state), style: 'grey', width: box.width - 2 });
 }
 
 /** @param {State} state */
-function nothing({ sample, filter }) {
+function emptyTableText({ sample, filter }) {
   if (!sample) return 'Waiting for the first figures ...';
   return filter
     ? `No row contains "${filter}". Press Esc to show all.`

@@ -46,7 +46,7 @@ export async function openInspector({ onInterrupt, talk }, client, worker, look)
     if (wasOpen) await client.request('openInspector', { target, isLeftOpen: true });
     const inside = await openDebugger(url);
     try {
-      return await orGone(inside, interrupt.signal, look);
+      return await raceWithInterrupt(inside, interrupt.signal, look);
     } finally {
       if (wasOpen) inside.leave();
       else await inside.shut();
@@ -65,7 +65,7 @@ export async function openInspector({ onInterrupt, talk }, client, worker, look)
  * @param {AbortSignal} signal
  * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look
  */
-async function orGone(inside, signal, look) {
+async function raceWithInterrupt(inside, signal, look) {
   signal.throwIfAborted();
   /** @type {Promise<never>} */
   const interrupted = new Promise((_, reject) =>

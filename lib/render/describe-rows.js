@@ -21,7 +21,11 @@ export function logRows({ outFile, errorFile, logFile, logLost, shipping, spec }
       ? [row('log lines lost', `${logLost.lines} (${formatBytes(logLost.bytes)}) in the last hour: ${logLost.reason}`)]
       : []),
     ...(spec
-      ? [...formatRows(spec), ...limitRows(spec), ...(shipping ?? spec.logShip?.map(unknown) ?? []).map(shippingRow)]
+      ? [
+          ...formatRows(spec),
+          ...limitRows(spec),
+          ...(shipping ?? spec.logShip?.map(unreportedShipping) ?? []).map(shippingRow),
+        ]
       : []),
   ];
 }
@@ -82,7 +86,7 @@ function limit(title, value, format) {
  * @param {string} target
  * @returns {Shipped}
  */
-function unknown(target) {
+function unreportedShipping(target) {
   return { target, sent: 0, dropped: 0, problem: null };
 }
 

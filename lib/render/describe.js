@@ -4,7 +4,7 @@ import { describeDeath } from './death.js';
 import { logRows, triggerRows } from './describe-rows.js';
 import { environmentLines } from './environment.js';
 import { count, isAsked } from './event-text.js';
-import { createTerminalWriter } from './log-lines.js';
+import { toSafeLine } from './log-lines.js';
 import { statusStyle, uptimeOf } from './slots.js';
 import { renderTable } from './table.js';
 import { toOneLine } from './text.js';
@@ -50,7 +50,7 @@ function renderSlot(slot, { paint, nowMs, columns }, { differences, errors }) {
       columns,
       isWrapped: true,
     }).trimEnd(),
-    ...toldLines(slot, { paint, columns }),
+    ...customLines(slot, { paint, columns }),
     ...environmentLines(differences, paint),
     ...deathLines(slot, paint),
     ...errorLines(errors, slot.lastDeath, { nowMs, paint }),
@@ -137,7 +137,7 @@ function policyRows({ spec }) {
  * @param {SlotStatus} slot
  * @param {Pick<View, 'paint' | 'columns'>} view
  */
-function toldLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { paint, columns }) {
+function customLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { paint, columns }) {
   const actions = axm.actions.map(({ action_name: name }) => [
     toOneLine(name),
     `nclust trigger ${id} ${toOneLine(name)}`,
@@ -197,13 +197,13 @@ const LATELY_MS = 60 * 60_000;
 function summaryLines(slot, { nowMs, paint }) {
   const death = slot.deaths?.at(-1) ?? slot.lastDeath;
   return [
-    `  ${paint(statusStyle(slot.status), standing(slot, nowMs))}${what(slot)}`,
+    `  ${paint(statusStyle(slot.status), statusWithUptime(slot, nowMs))}${programSummary(slot)}`,
     ...(slot.waitingFor ? [`  It waits for ${toOneLine(slot.waitingFor)}.`] : []),
     ...(slot.listenFailure ? [`  It ${toOneLine(describeListenFailure(slot.listenFailure))}.`] : []),
     ...(death
       ? [
           `  It last ${isAsked(death) ? 'exited' : 'died'} at ${clockTime(death.atMs, nowMs)}, ` +
-            `${formatAgo(death.atMs, nowMs)}: ${toOneLine(describeDeath(death))}.${oftenLately(slot, nowMs)}`,
+            `${formatAgo(death.atMs, nowMs)}: ${toOneLine(describeDeath(death))}.${recentExitsNote(slot, nowMs)}`,
         ]
       : ['  It has not exited since it was added to the list.']),
     ...(slot.status === 'errored' || slot.status === 'waiting restart'
@@ -216,12 +216,12 @@ function summaryLines(slot, { nowMs, paint }) {
  * @param {SlotStatus} slot
  * @param {number} nowMs
  */
-function standing({ status, startedAtMs, pid }, nowMs) {
+function statusWithUptime({ status, startedAtMs, pid }, nowMs) {
   return pid && startedAtMs !== null ? `${status} for ${formatCoarse(nowMs - startedAtMs)}` : status;
 }
 
 /** @param {SlotStatus} slot */
-function what({ mode, script, slot, restarts, addresses }) {
+function programSummary({ mode, script, slot, restarts, addresses }) {
   const listens = listensOn(addresses);
   return `: instance ${slot} of ${toOneLine(script)} in ${mode} mode${listens}; ${count(restarts, 'restart')}.`;
 }
@@ -241,7 +241,7 @@ function listensOn(addresses) {
  * @param {SlotStatus} slot
  * @param {number} nowMs
  */
-function oftenLately({ deaths = [] }, nowMs) {
+function recentExitsNote({ deaths = [] }, nowMs) {
   const lately = deaths.filter((death) => nowMs - death.atMs < LATELY_MS && !isAsked(death)).length;
   return lately > 1 ? ` Of its last ${deaths.length} exits, ${lately} were unplanned and in the last hour.` : '';
 }
@@ -258,8 +258,7 @@ function errorLines(entries, death, { nowMs, paint }) {
   return [
     paint('bold', 'Last lines of its error log'),
     ...since.map(
-      ({ atMs, line }) =>
-        `  ${paint('dim', atMs === null ? '-' : clockTime(atMs, nowMs))}  ${createTerminalWriter(line)}`,
+      ({ atMs, line }) => `  ${paint('dim', atMs === null ? '-' : clockTime(atMs, nowMs))}  ${toSafeLine(line)}`,
     ),
   ];
 }

@@ -11,11 +11,11 @@ const MINUTES_OF_CRASHES = '10m';
  * @type {Record<string, (event: LoggedEvent) => string>}
  */
 const WORDS = {
-  added: ({ by, instances }) => `was added${byWhom(by)}, with ${count(instances, 'instance')}`,
-  deleted: ({ by }) => `was ${by === 'kill' ? 'removed from the list' : 'deleted'}${byWhom(by)}`,
-  config: ({ attributes = [], by }) => `has new settings: ${attributes.join(', ')}${byWhom(by)}`,
-  scaled: ({ from, to, by }) => `was scaled from ${from} to ${to}${byWhom(by)}`,
-  stop: ({ by, slots = [] }) => `was asked to stop${byWhom(by)}: ${count(slots.length, 'instance')}`,
+  added: ({ by, instances }) => `was added${byNote(by)}, with ${count(instances, 'instance')}`,
+  deleted: ({ by }) => `was ${by === 'kill' ? 'removed from the list' : 'deleted'}${byNote(by)}`,
+  config: ({ attributes = [], by }) => `has new settings: ${attributes.join(', ')}${byNote(by)}`,
+  scaled: ({ from, to, by }) => `was scaled from ${from} to ${to}${byNote(by)}`,
+  stop: ({ by, slots = [] }) => `was asked to stop${byNote(by)}: ${count(slots.length, 'instance')}`,
   started: ({ pid }) => `was started${pid ? `, pid ${pid}` : ''}`,
   ready: ({ afterMs }) => `is up${afterMs === undefined ? '' : `, ${formatDuration(afterMs)} after its start`}`,
   died: deathWords,
@@ -26,7 +26,7 @@ const WORDS = {
     isOk ? 'has finished its work, and is not restarted' : 'exited before it was up, and is not restarted',
   'rollout:began': ({ cause, by, instances, generation }) =>
     `${cause === 'orphan' ? 'replacement of processes that a dead keeper left' : cause} of ` +
-    `${count(instances, 'instance')} began${cause === 'orphan' || cause === by ? '' : byWhom(by)}: generation ` +
+    `${count(instances, 'instance')} began${cause === 'orphan' || cause === by ? '' : byNote(by)}: generation ` +
     `${generation}`,
   'rollout:canary': ({ of }) => `is up as the first of ${of}: the new code serves`,
   'rollout:step': ({ step, of }) => `is up: ${step} of ${of} replaced`,
@@ -35,10 +35,10 @@ const WORDS = {
   'rollout:halted': ({ reason, generation }) =>
     `the reload to generation ${generation} was halted: ${reason}; the old instances keep serving`,
   'rollout:rolled-back': ({ reason, generation }) => `generation ${generation} was rolled back: ${reason}`,
-  'limit:memory': ({ by }) => `is above its memory limit (${afterColon(by)}), and is replaced`,
+  'limit:memory': ({ by }) => `is above its memory limit (${withoutPrefix(by)}), and is replaced`,
   'limit:logs': ({ reason }) => `writes more than can be kept: lines are lost (${reason})`,
-  'trigger:watch': ({ by }) => `is reloaded, because ${afterColon(by)}`,
-  'trigger:cron': ({ by }) => `is reloaded by its cron (${afterColon(by)})`,
+  'trigger:watch': ({ by }) => `is reloaded, because ${withoutPrefix(by)}`,
+  'trigger:cron': ({ by }) => `is reloaded by its cron (${withoutPrefix(by)})`,
   'trigger:failed': ({ by, message }) => `could not be reloaded (${by}): ${message}`,
   'manager:ready': ({ version, instances }) =>
     instances > 0
@@ -122,7 +122,7 @@ export function describeEnd({ cause, by, code, signal, listenFailure }) {
  * @param {LoggedEvent} event
  * @returns {string}  `, "Error: ..."`. Empty if the event has no last line.
  */
-export function quoteName({ words }) {
+export function quoteLastLine({ words }) {
   return words ? `, "${words}"` : '';
 }
 
@@ -134,18 +134,18 @@ function deathWords(event) {
       `${event.signal === 'SIGKILL' ? 'did not exit in time and was killed' : 'exited'}${after}: ` +
       `${event.cause === event.by || !event.by ? event.cause : `${event.cause} by ${event.by}`}`
     );
-  return `died${after}: ${describeEnd(event)}${quoteName(event)}`;
+  return `died${after}: ${describeEnd(event)}${quoteLastLine(event)}`;
 }
 
 /** @param {string | null | undefined} by */
-function byWhom(by) {
+function byNote(by) {
   if (!by) return '';
   // With a space it is a trigger and its reason, else a command.
   return by.includes(' ') ? ` (${by})` : ` (nclust ${by})`;
 }
 
 /** @param {string | null | undefined} by */
-function afterColon(by) {
+function withoutPrefix(by) {
   return String(by).replace(/^\w+: /, '');
 }
 

@@ -36,7 +36,7 @@ function renderOnce(slots, view) {
   const sorted = sort === undefined ? slots.toSorted(compareNames) : sortSlots(slots, String(sort), view.nowMs);
   return miniList
     ? sorted.map((slot) => renderBlock(slot, view.nowMs)).join('')
-    : `${renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view)}${silentLines(sorted, view)}`;
+    : `${renderSlots(group ? groupRows(sorted, view.nowMs) : sorted, view)}${notListeningLines(sorted, view)}`;
 }
 
 /**
@@ -44,7 +44,7 @@ function renderOnce(slots, view) {
  * @param {BriefStatus[]} slots
  * @param {Pick<View, 'paint'>} view
  */
-function silentLines(slots, { paint }) {
+function notListeningLines(slots, { paint }) {
   const lines = slots.flatMap(({ name, listenFailure }) =>
     // An earlier version of the manager does not report it.
     listenFailure ? [`${toOneLine(name)} ${toOneLine(describeListenFailure(listenFailure))}.`] : [],

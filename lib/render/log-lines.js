@@ -34,7 +34,7 @@ function textOf(view) {
   if (format)
     return (entry) => {
       const record = formatRecord(entry, typeof timestamp === 'string' ? timestamp : undefined);
-      return `${isTerminal ? createTerminalWriter(record) : record}\n`;
+      return `${isTerminal ? toSafeLine(record) : record}\n`;
     };
   if (raw) return ({ line }) => `${line}\n`;
   return labelled(view);
@@ -52,7 +52,7 @@ function labelled({ paint, isTerminal = false, options: { timestamp, highlight, 
     const time = timeFormat === null ? '' : `${paint('grey', formatTime(entry.atMs, timeFormat))} `;
     const label = labelOf(entry);
     const lines = isTerminal
-      ? (prettyRecord(entry, { paint, hasTime: timeFormat !== null }) ?? [entry.line]).map(createTerminalWriter)
+      ? (prettyRecord(entry, { paint, hasTime: timeFormat !== null }) ?? [entry.line]).map(toSafeLine)
       : [entry.line];
     return lines.map((line) => `${time}${label}${marker ? mark(line, marker, paint) : line}\n`).join('');
   };
@@ -65,7 +65,7 @@ const paintAlways = createPaint(1);
  * Makes a line of an app safe for a terminal. It keeps its colours, and they end with the line.
  * @param {string} line
  */
-export function createTerminalWriter(line) {
+export function toSafeLine(line) {
   const text = withoutControls(line);
   return hasColours(text) ? paintAlways('reset', text) : text;
 }

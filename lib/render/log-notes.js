@@ -49,7 +49,7 @@ function some(items) {
  * @param {Named[]} slots
  * @param {{ follow: boolean, isChosen: boolean }} o  isChosen: the user named the slots.
  */
-export function sayBefore(slots, { follow, isChosen }) {
+export function noticeBeforeLines(slots, { follow, isChosen }) {
   if (slots.length === 0)
     return follow
       ? 'There is no app in the list yet; the lines of the first one will be shown here. Press Ctrl-C to quit.'
@@ -62,7 +62,7 @@ export function sayBefore(slots, { follow, isChosen }) {
  * @param {Named[]} slots
  * @param {{ follow: boolean, isFiltered: boolean }} o
  */
-export function sayNothing(slots, { follow, isFiltered }) {
+export function noticeWithoutLines(slots, { follow, isFiltered }) {
   const names = namesOf(slots);
   const who = names.length === 1 ? `"${names[0]}"` : `the ${names.length} apps`;
   const what = isFiltered ? `No line of ${who} matches` : `There is no line of ${who}`;

@@ -25,18 +25,18 @@ const VALUE_MAX = 200;
  * @param {Pick<AskedPlan, 'plan' | 'left' | 'shown'>} asked
  * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: with old and new values.
  */
-export function renderPlan({ plan, left, shown }, { paint, isWhole }) {
+export function renderPlan({ plan, left, shown }, { paint, isWhole: isDetailed }) {
   const pending = plan.filter(({ action }) => action !== 'none');
   const same = plan.length - pending.length;
   const heads = renderColumns(
-    pending.map((item) => headOf(item, isWhole)),
+    pending.map((item) => headOf(item, isDetailed)),
     { paint },
   );
   const lines = [
     ...(pending.length > 0 ? [`Plan for ${toOneLine(shown)}:`] : []),
     ...pending.flatMap(({ changes }, at) => [
       `  ${heads[at]}`,
-      ...(isWhole ? changes.map((change) => `      ${changeWords(change, paint)}`) : []),
+      ...(isDetailed ? changes.map((change) => `      ${changeWords(change, paint)}`) : []),
     ]),
     ...(same > 0 ? [`${pending.length > 0 ? '  ' : ''}${sameWords(same, pending.length === 0)}`] : []),
     ...(plan.length === 0 ? ['There is nothing to do.'] : []),

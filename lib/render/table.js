@@ -63,7 +63,7 @@ export function renderTable({ head, rows, paint, columns = null, isWrapped = fal
       .map((line) => `${line}\n`)
       .join('');
   const bar = paint('grey', '│');
-  const cells = rows.map((row) => row.map((cell) => painted(cell, paint)));
+  const cells = rows.map((row) => row.map((cell) => paintCell(cell, paint)));
   const draw = (/** @type {string[][]} */ body) => {
     const table = new Table({
       head: (head ?? []).map((title) => paint('cyan', title)),
@@ -131,7 +131,7 @@ export function renderColumns(rows, { paint, widths: given = [], columns = null 
     colWidths: widths,
     wordWrap: columns !== null,
   });
-  table.push(...rows.map((row) => row.map((cell) => painted(cell, paint))));
+  table.push(...rows.map((row) => row.map((cell) => paintCell(cell, paint))));
   return linesOf(table).map((line) => line.trimEnd());
 }
 
@@ -161,7 +161,7 @@ function linesOf(table) {
  * @param {Cell} cell
  * @param {Paint} paint
  */
-function painted(cell, paint) {
+function paintCell(cell, paint) {
   if (typeof cell === 'string') return toOneLine(cell);
   return cell.style ? paint(cell.style, toOneLine(cell.text)) : toOneLine(cell.text);
 }

@@ -26,7 +26,7 @@ const KNOCK_MS = 2_000;
 export async function takeHome(env, say) {
   if (env.NCLUST_HOME) {
     const home = resolveHome(env);
-    const why = await whyNot(home);
+    const why = await reasonAgainst(home);
     if (why === null) return { home, leave: () => rmSync(outputSocket(homePaths(home).run), { force: true }) };
     say(`NCLUST_HOME ("${home}") is not used, because ${why}; this run uses a temporary home.`);
   }
@@ -38,7 +38,7 @@ export async function takeHome(env, say) {
  * @param {string} home
  * @returns {Promise<string | null>}  Null: the home is usable.
  */
-async function whyNot(home) {
+async function reasonAgainst(home) {
   try {
     checkHome(home);
   } catch (error) {

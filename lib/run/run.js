@@ -9,7 +9,7 @@ import { countSavedApps } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { outputSocket } from '../shared/wire/output-frame.js';
-import { forceExit, judge, sayGivenUp } from './verdict.js';
+import { killedSlots, judge, sayGivenUp } from './verdict.js';
 import { openOutput } from './output.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -26,7 +26,7 @@ const LOOK_EVERY_MS = 2_000;
 /**
  * A user who has stopped the apps may start them again: this many checks must find none running.
  */
-const LOOKS_MIN = 4;
+const IDLE_CHECKS_MIN = 4;
 
 /** Exit status of shells for SIGKILL. */
 const KILLED = 137;
@@ -37,7 +37,7 @@ const KILLED = 137;
  * @property {string} home  Of this run.
  * @property {{ out: Sink, err: Sink }} sinks
  * @property {Shape} shape
- * @property {(sentence: string) => void} say
+ * @property {(sentence: string) => void} showMessage
  * @property {(react: Reactions) => void} listen
  */
 
@@ -51,7 +51,7 @@ const KILLED = 137;
 export async function runForeground(
   specs,
   { delayMs, isAutoExit },
-  { context: given, home, sinks, shape, say, listen },
+  { context: given, home, sinks, shape, showMessage, listen },
 ) {
   const context = createContext({ ...given, home, talk: () => {}, screen: null });
   let nudge = () => {};
@@ -63,7 +63,7 @@ export async function runForeground(
    * @param {(client: Client) => Promise<unknown>} ask
    */
   const tell = (doing, ask) => {
-    if (client) ask(client).catch((error) => say(`${doing}: ${error.message}`));
+    if (client) ask(client).catch((error) => showMessage(`${doing}: ${error.message}`));
   };
   listen({
     onStop: () => stop.abort(),
@@ -80,24 +80,24 @@ export async function runForeground(
     client = stop.signal.aborted ? null : await openManager(home);
     if (stop.signal.aborted || !client) return 0;
     await client.request('start', { specs, wait: false, token: newToken() });
-    const exitStatus = await untilOver(client, {
+    const exitStatus = await waitUntilOver(client, {
       isAutoExit,
-      say,
+      say: showMessage,
       signal: stop.signal,
       onNudge: (wake) => {
         nudge = wake;
       },
     }).catch((error) => unlessKilled(error, home));
     if (exitStatus !== null) return exitStatus;
-    const late = forceExit(await stopAll(client));
-    for (const { name, id } of late) say(`"${name}" (id ${id}) did not exit in time and was killed.`);
+    const late = killedSlots(await stopAll(client));
+    for (const { name, id } of late) showMessage(`"${name}" (id ${id}) did not exit in time and was killed.`);
     return late.length > 0 ? KILLED : 0;
   } finally {
-    await kill(context, [], { json: true }).catch((error) => say(error.message));
+    await kill(context, [], { json: true }).catch((error) => showMessage(error.message));
     const isWhole = await output.close();
     await Promise.all([client?.close(), context.close()]);
     const isShown = isWhole && !(await Promise.all([sinks.out.flush(), sinks.err.flush()])).includes(false);
-    if (!isShown) say('the last lines are lost, because their reader did not take them in time.');
+    if (!isShown) showMessage('the last lines are lost, because their reader did not take them in time.');
   }
 }
 
@@ -137,7 +137,7 @@ function runFolder(home) {
  * @param {(wake: () => void) => void} o.onNudge
  * @returns {Promise<number | null>}  The exit status. Null: aborted by the signal.
  */
-async function untilOver(client, { isAutoExit, say, signal, onNudge }) {
+async function waitUntilOver(client, { isAutoExit, say, signal, onNudge }) {
   /** @type {Set<number>} */
   let givenUp = new Set();
   for (let idleLooks = 0; !signal.aborted;) {
@@ -147,7 +147,7 @@ async function untilOver(client, { isAutoExit, say, signal, onNudge }) {
     givenUp = new Set(slots.filter(({ status }) => status === 'errored').map(({ id }) => id));
     const { isOver, isByCommand, exitStatus } = judge(slots);
     idleLooks = isOver ? idleLooks + 1 : 0;
-    if (isAutoExit && isOver && (!isByCommand || idleLooks >= LOOKS_MIN)) return exitStatus;
+    if (isAutoExit && isOver && (!isByCommand || idleLooks >= IDLE_CHECKS_MIN)) return exitStatus;
     await pause(LOOK_EVERY_MS, signal, onNudge);
   }
   return null;

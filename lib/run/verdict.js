@@ -27,7 +27,7 @@ export function judge(slots) {
 }
 
 /** @param {SlotStatus[]} slots  After a stop. */
-export function forceExit(slots) {
+export function killedSlots(slots) {
   return slots.filter(({ lastDeath }) => lastDeath?.signal === 'SIGKILL' && lastDeath.by);
 }
 

@@ -28,13 +28,15 @@ export async function run(context, words, options, args) {
   const out = createSink(process.stdout, () =>
     err.say('nobody reads standard output any more; the apps run on without it.'),
   );
-  const { say } = err;
-  watchZombies(say);
+  const { say: showMessage } = err;
+  watchZombies(showMessage);
   const delayMs = readDelay(options.delay);
   if (options.web !== undefined)
-    say('--web does nothing: there is no web interface. Inside of the container "nclust list --json" tells the same.');
-  const specs = (await specsOf(context, words, options, args, say)).map(withoutFiles);
-  const { home, leave } = await takeHome(context.env, say);
+    showMessage(
+      '--web does nothing: there is no web interface. Inside of the container "nclust list --json" tells the same.',
+    );
+  const specs = (await specsOf(context, words, options, args, showMessage)).map(withoutFiles);
+  const { home, leave } = await takeHome(context.env, showMessage);
   try {
     const exitStatus = await runForeground(
       specs,
@@ -44,7 +46,7 @@ export async function run(context, words, options, args) {
         home,
         sinks: { out, err },
         shape: shapeOf(options),
-        say,
+        showMessage,
         listen: (reactions) => listenToSignals(process, reactions),
       },
     );

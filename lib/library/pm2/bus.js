@@ -155,7 +155,7 @@ export class Bus extends PatternEmitter {
   /** @returns {Promise<this>}  After this no event is missed. */
   async open() {
     await this.#events.ready;
-    void this.#relay(this.#events, (event) => this.#tell(event)).then(() => this.#leave());
+    void this.#relay(this.#events, (event) => this.#emitEvent(event)).then(() => this.#onManagerExit());
     return this;
   }
 
@@ -171,7 +171,7 @@ export class Bus extends PatternEmitter {
    */
   on(event, listener) {
     super.on(event, listener);
-    this.#heedLogs();
+    this.#subscribeToLogs();
     return this;
   }
 
@@ -182,7 +182,7 @@ export class Bus extends PatternEmitter {
    */
   once(event, listener) {
     super.once(event, listener);
-    this.#heedLogs();
+    this.#subscribeToLogs();
     return this;
   }
 
@@ -194,7 +194,7 @@ export class Bus extends PatternEmitter {
   }
 
   /** Subscribes to lines when the first listener needs them, because there are many. */
-  #heedLogs() {
+  #subscribeToLogs() {
     if (
       this.#logs ||
       this.#isClosed ||
@@ -225,7 +225,7 @@ export class Bus extends PatternEmitter {
   }
 
   /** @param {BusEvent} event */
-  async #tell({ type, at, process, isFromApp, ...said }) {
+  async #emitEvent({ type, at, process, isFromApp, ...said }) {
     if (!isFromApp) {
       this.#namespaces.set(process.name, process.namespace);
       return this.emit(type, {
@@ -239,7 +239,7 @@ export class Bus extends PatternEmitter {
     return this.emit(type, { at, ...said, process: { pm_id: id, name, namespace: await this.#namespaceOf(name) } });
   }
 
-  #leave() {
+  #onManagerExit() {
     if (!this.#isClosed) this.emit('pm2:kill', { status: 'killed', msg: 'The manager has exited' });
     this.close();
     this.sock.emit('close', undefined);

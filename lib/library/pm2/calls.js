@@ -17,11 +17,12 @@ const WORDS = { scriptArgs: 'args' };
 
 /** The calls of PM2, without callbacks. @type {Record<string, Call>} */
 export const CALLS = {
-  start: (nclust, what, o) => workers(nclust, nclust.start(typeof what === 'number' ? String(what) : what, named(o))),
-  restart: (nclust, what, o) => workers(nclust, nclust.restart(what, updating(o))),
-  reload: (nclust, what, o) => workers(nclust, nclust.reload(what, updating(o))),
-  gracefulReload: (nclust, what, o) => workers(nclust, nclust.reload(what, updating(o))),
-  stop: (nclust, what) => workers(nclust, nclust.stop(what)),
+  start: (nclust, what, o) =>
+    listChanged(nclust, nclust.start(typeof what === 'number' ? String(what) : what, renameOptions(o))),
+  restart: (nclust, what, o) => listChanged(nclust, nclust.restart(what, pickUpdateOptions(o))),
+  reload: (nclust, what, o) => listChanged(nclust, nclust.reload(what, pickUpdateOptions(o))),
+  gracefulReload: (nclust, what, o) => listChanged(nclust, nclust.reload(what, pickUpdateOptions(o))),
+  stop: (nclust, what) => listChanged(nclust, nclust.stop(what)),
 
   async delete(nclust, what) {
     const before = await detailed(nclust);
@@ -60,7 +61,7 @@ export const CALLS = {
     return DONE;
   },
 
-  resurrect: (nclust) => workers(nclust, nclust.resurrect()),
+  resurrect: (nclust) => listChanged(nclust, nclust.resurrect()),
 
   async flush(nclust, what) {
     await nclust.flush(what ?? undefined);
@@ -109,8 +110,8 @@ export const CALLS = {
     return { pm_id: id, line: text };
   },
 
-  sendSignalToProcessName: (nclust, signal, name) => workers(nclust, nclust.signal(name, signal)),
-  sendSignalToProcessId: (nclust, signal, id) => workers(nclust, nclust.signal(id, signal)),
+  sendSignalToProcessName: (nclust, signal, name) => listChanged(nclust, nclust.signal(name, signal)),
+  sendSignalToProcessId: (nclust, signal, id) => listChanged(nclust, nclust.signal(id, signal)),
   getPID: async (nclust, name) =>
     (await CALLS.list(nclust))
       .filter((/** @type {any} */ one) => name === undefined || one.name === name)
@@ -133,14 +134,14 @@ export const CALLS = {
   inspect: (nclust, what) => nclust.inspect(what),
 
   serve: (nclust, path = '.', port = 8080, o = {}) =>
-    workers(nclust, nclust.start({ static: [{ path: String(path), port: Number(port), ...named(o) }] })),
+    listChanged(nclust, nclust.start({ static: [{ path: String(path), port: Number(port), ...renameOptions(o) }] })),
 };
 
 /**
  * @param {Nclust} nclust
  * @param {Promise<SlotStatus[]>} change
  */
-async function workers(nclust, change) {
+async function listChanged(nclust, change) {
   const ids = new Set((await change).map(({ id }) => id));
   return (await detailed(nclust)).filter(({ id }) => ids.has(id)).map(toWorker);
 }
@@ -154,12 +155,12 @@ async function detailed(nclust) {
 }
 
 /** @param {Record<string, unknown> | null} [o] */
-function named(o) {
+function renameOptions(o) {
   return Object.fromEntries(Object.entries(o ?? {}).map(([key, value]) => [WORDS[key] ?? key, value]));
 }
 
 /** @param {{ updateEnv?: boolean, env?: unknown, only?: string } | null} [o] */
-function updating(o) {
+function pickUpdateOptions(o) {
   const { updateEnv, env, only } = o ?? {};
   return {
     ...(updateEnv ? { updateEnv: true } : {}),

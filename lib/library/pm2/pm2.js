@@ -15,7 +15,7 @@ import { CALLS, toPm2Error } from './calls.js';
 /** @import { Nclust } from '../nclust.js' */
 
 /** Replacements for calls that nclust does not have. @type {Record<string, string>} */
-const INSTEAD = {
+const REPLACEMENTS = {
   startup: 'nclust startup',
   profile: 'nclust profile',
   install: 'nothing: log rotation and metrics are built in',
@@ -130,10 +130,10 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
    */
   async function perform(method, args) {
     try {
-      if (Object.hasOwn(INSTEAD, method))
+      if (Object.hasOwn(REPLACEMENTS, method))
         throw new NclustError(
           'ERR_NCLUST_ELSEWHERE',
-          `nclust does not have ${method}() of PM2's API; use ${INSTEAD[method]}.`,
+          `nclust does not have ${method}() of PM2's API; use ${REPLACEMENTS[method]}.`,
         );
       if (Object.hasOwn(ownCalls, method)) return await ownCalls[method](...args);
       const nclust = await reach();
@@ -166,11 +166,11 @@ function endWithProgram(nclust) {
   });
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
     process.once(signal, () => process.exit(128 + constants.signals[signal]));
-  void stay(nclust);
+  void keepAlive(nclust);
 }
 
 /** @param {Nclust} nclust */
-async function stay(nclust) {
+async function keepAlive(nclust) {
   const nothing = nclust.events({ types: ['nclust:nothing'] });
   await nothing.next().catch(() => {}); // Waits for disconnect(), or the exit of the manager.
 }

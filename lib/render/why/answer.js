@@ -1,6 +1,6 @@
-import { count, describeEnd, isAsked, quoteName } from '../event-text.js';
+import { count, describeEnd, isAsked, quoteLastLine } from '../event-text.js';
 import { formatAgo, clockTime, formatCoarse } from '../time.js';
-import { subjectOf, isWithin } from './fold.js';
+import { subjectOf, formatSpan } from './fold.js';
 
 /** @import { Story } from '../../commands/why.js' */
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
@@ -41,7 +41,7 @@ export function explain({ name, slots, events }, { isRunning, nowMs }) {
 function onlineText(name, slots, { crashes, own, nowMs }) {
   const last = crashes.at(-1);
   if (!last) return `${name} is online${since(firstStart(slots), nowMs)}${afterRollout(slots, own)}`;
-  const how = `${describeEnd(last)}${quoteName(last)}`;
+  const how = `${describeEnd(last)}${quoteLastLine(last)}`;
   // An old crash does not explain the present state of the app.
   if (nowMs - last.at > APART_MS)
     return (
@@ -54,7 +54,9 @@ function onlineText(name, slots, { crashes, own, nowMs }) {
   );
   const who = slots.length === 1 ? '' : `; ${subjectOf(crashes).trimEnd()}`;
   const after =
-    crashes.length === 1 ? 'a crash: ' : `${crashes.length} crashes within ${isWithin(crashes[0].at, last.at)}; last: `;
+    crashes.length === 1
+      ? 'a crash: '
+      : `${crashes.length} crashes within ${formatSpan(crashes[0].at, last.at)}; last: `;
   return `${name} is online${who}${since(starts.length > 0 ? Math.max(...starts) : null, nowMs)}, after ${after}${how}`;
 }
 
@@ -142,7 +144,7 @@ function sinceOf(status, slots, { about, crashes }) {
   if (status === 'launching') return firstStart(slots);
   if (status === 'errored')
     return (
-      about.findLast((event) => event.type === 'gave-up' && slots.some((slot) => isOf(slot, event)))?.at ??
+      about.findLast((event) => event.type === 'gave-up' && slots.some((slot) => isAboutSlot(slot, event)))?.at ??
       last('rollout:halted') ??
       last('died')
     );
@@ -168,10 +170,10 @@ function reasonOf(status, slots, { about, crashes }) {
 function crashNote(crashes) {
   const last = crashes.at(-1);
   if (!last) return '';
-  if (crashes.length === 1) return `: it died once, ${describeEnd(last)}${quoteName(last)}`;
+  if (crashes.length === 1) return `: it died once, ${describeEnd(last)}${quoteLastLine(last)}`;
   return (
-    `: it crashed ${crashes.length} times within ${isWithin(crashes[0].at, last.at)}; last: ` +
-    `${describeEnd(last)}${quoteName(last)}`
+    `: it crashed ${crashes.length} times within ${formatSpan(crashes[0].at, last.at)}; last: ` +
+    `${describeEnd(last)}${quoteLastLine(last)}`
   );
 }
 
@@ -184,7 +186,7 @@ function crashNote(crashes) {
 function crashesOfSlots(slots, events) {
   const all = slots
     .flatMap((slot) => {
-      const crashes = crashesOf(events.filter((event) => isOf(slot, event)));
+      const crashes = crashesOf(events.filter((event) => isAboutSlot(slot, event)));
       // "nclust reset" logs no event, but sets the restart counter to zero.
       return slot.status === 'online' ? crashes.slice(Math.max(0, crashes.length - slot.restarts)) : crashes;
     })
@@ -199,7 +201,7 @@ function crashesOfSlots(slots, events) {
  * @param {SlotStatus} slot
  * @param {LoggedEvent} event
  */
-function isOf(slot, { type, app, id, generation, slots }) {
+function isAboutSlot(slot, { type, app, id, generation, slots }) {
   if (app === undefined) return type === 'manager:ending';
   if (app !== slot.name || (id !== undefined && id !== slot.id)) return false;
   if (type === 'stop') return slots?.includes(slot.slot) !== false;

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../shared/units.js';
-import { count, describeEnd, eventStyle, eventWords, isAsked, quoteName } from '../event-text.js';
+import { count, describeEnd, eventStyle, eventWords, isAsked, quoteLastLine } from '../event-text.js';
 
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
 /** @import { Style } from '../paint.js' */
@@ -101,8 +101,8 @@ function lineOfRun(run) {
     return {
       ...line,
       text:
-        `${subjectOf(run)}crashed ${run.length} times within ${isWithin(first.at, last.at)}: ` +
-        `${describeEnd(last)}${quoteName(last)}`,
+        `${subjectOf(run)}crashed ${run.length} times within ${formatSpan(first.at, last.at)}: ` +
+        `${describeEnd(last)}${quoteLastLine(last)}`,
     };
   if (first.type === 'rollout:step')
     return { ...line, text: `${subjectOf(run)}are up: ${last.step} of ${last.of} replaced` };
@@ -113,7 +113,7 @@ function lineOfRun(run) {
  * @param {number} fromMs
  * @param {number} toMs
  */
-export function isWithin(fromMs, toMs) {
+export function formatSpan(fromMs, toMs) {
   return formatDuration(Math.max(1_000, Math.round((toMs - fromMs) / 1_000) * 1_000));
 }
 

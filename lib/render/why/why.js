@@ -68,8 +68,8 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
     ...(left > 0
       ? [paint('dim', `  (${left} earlier: nclust why ${toOneLine(story.name)} --lines ${timeline.length})`)]
       : []),
-    ...(timeline.length > 0 ? rows : [paint('dim', `  ${quiet(story, { sinceMs, nowMs })}`)]),
-    ...wordsLines(story, { nowMs, paint }),
+    ...(timeline.length > 0 ? rows : [paint('dim', `  ${noEventsNote(story, { sinceMs, nowMs })}`)]),
+    ...lastOutputLines(story, { nowMs, paint }),
     ...waitingOf(story).map(({ slot, what }) => `Instance ${slot} waits for ${toOneLine(what)}.`),
   ].join('\n')}\n`;
 }
@@ -78,7 +78,7 @@ function renderStory(story, { isRunning, sinceMs, lines }, { paint, nowMs }) {
  * @param {Story} story
  * @param {{ sinceMs: number, nowMs: number }} o
  */
-function quiet({ name, events }, { sinceMs, nowMs }) {
+function noEventsNote({ name, events }, { sinceMs, nowMs }) {
   if (sinceMs === 0 || events.length === 0) return 'The event log has no entry about it.';
   return `It has had no event since ${clockTime(sinceMs, nowMs)} (all: nclust why ${toOneLine(name)}).`;
 }
@@ -87,7 +87,7 @@ function quiet({ name, events }, { sinceMs, nowMs }) {
  * @param {Story} story
  * @param {{ nowMs: number, paint: Paint }} o
  */
-function wordsLines({ events }, { nowMs, paint }) {
+function lastOutputLines({ events }, { nowMs, paint }) {
   const death = events.findLast((event) => event.type === 'died' && !isAsked(event));
   if (!death?.lines?.length) return [];
   return [

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createSubscription } from '../../../../lib/library/follow.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 
-/** @import { Beginning } from '../../../../lib/library/follow.js' */
+/** @import { SubscriptionHooks } from '../../../../lib/library/follow.js' */
 
 /** A connection with the methods that a subscription uses. */
 function fakeClient() {
@@ -20,7 +20,7 @@ function fakeClient() {
 }
 
 /**
- * @param {Beginning} o
+ * @param {SubscriptionHooks} o
  * @param {any} client
  */
 async function* counting({ onClient, onReady, signal }, client) {

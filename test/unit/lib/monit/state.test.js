@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LINES_MAX } from '../../../../lib/monit/log-lines.js';
-import { wishesOf } from '../../../../lib/monit/source.js';
+import { neededData } from '../../../../lib/monit/source.js';
 import { sampleOf } from './sample.js';
 import { entries, SIZES, stage } from './stage.js';
 
@@ -233,7 +233,7 @@ test('charts of six hours show the history of the manager, including a short pea
   expect(shown.text()).not.toContain('last 6 hours');
   shown.type('t');
   expect(shown.text()).toContain('last 6 hours');
-  expect(wishesOf(shown.state()).trend).toMatchObject({ key: 'app api', stepMs: 10_000, points: 2_160 });
+  expect(neededData(shown.state()).trend).toMatchObject({ key: 'app api', stepMs: 10_000, points: 2_160 });
   const cpu = new Array(2_160).fill(1).fill(90, 1_000, 1_001);
   const flat = new Array(2_160).fill(0);
   const history = {
@@ -249,9 +249,9 @@ test('charts of six hours show the history of the manager, including a short pea
   expect(shown.text()).toMatch(/cpu +1\.0% +▁+▇▁+ /);
   shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_001_000) });
   expect(shown.state().trend?.series.cpu).toEqual(cpu);
-  const before = wishesOf(shown.state()).trend;
+  const before = neededData(shown.state()).trend;
   shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_080_000) });
-  expect(wishesOf(shown.state()).trend).not.toEqual(before); // Asked for again.
+  expect(neededData(shown.state()).trend).not.toEqual(before); // Asked for again.
   shown.type('t');
   expect(shown.text()).not.toContain('last 6 hours');
   expect(shown.state().trend?.series.cpu).toEqual([1.5]);
@@ -303,11 +303,14 @@ test('a search marks matches, jumps to older and newer lines, and reports if the
 
 test('& requests only lines that contain a text; closing the page requests all lines again', () => {
   const shown = withLogs();
-  expect(wishesOf(shown.state()).logs?.request).toEqual({ targets: ['api'], follow: true, lines: 200 });
+  expect(neededData(shown.state()).logs?.request).toEqual({ targets: ['api'], follow: true, lines: 200 });
   shown.type('&a.b\r');
-  expect(wishesOf(shown.state()).logs?.request).toMatchObject({ grep: { source: 'a\\.b', flags: 'i' }, lines: 1_000 });
+  expect(neededData(shown.state()).logs?.request).toMatchObject({
+    grep: { source: 'a\\.b', flags: 'i' },
+    lines: 1_000,
+  });
   shown.type('q');
-  expect(wishesOf(shown.state()).logs?.request).not.toHaveProperty('grep');
+  expect(neededData(shown.state()).logs?.request).not.toHaveProperty('grep');
 });
 
 test('logs ignore lines of another request, are bounded, and count lines that were left out', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { forceExit, judge, sayGivenUp } from '../../../../lib/run/verdict.js';
+import { killedSlots, judge, sayGivenUp } from '../../../../lib/run/verdict.js';
 
 const death = (given) => ({ atMs: 1, pid: 7, code: null, signal: null, cause: 'crash', by: null, ...given });
 const slot = (status, lastDeath = null, name = 'api') => ({ id: 0, name, status, lastDeath });
@@ -55,7 +55,7 @@ describe('a run', () => {
 test('forceExit() returns the instances that were killed, and not those that exited in time', () => {
   const late = slot('stopped', death({ signal: 'SIGKILL', by: 'stop' }), 'late');
   expect(
-    forceExit([
+    killedSlots([
       slot('stopped', death({ signal: 'SIGINT', by: 'stop' })),
       late,
       slot('stopped', death({ signal: 'SIGKILL' })),
