@@ -30,7 +30,7 @@ function createChannel(logFiles) {
   /** @type {Map<string, (message: Message, handle?: any) => void>} */
   const listeners = new Map();
   /** @type {{ say: (message: Message) => boolean } | null} */
-  let door = null;
+  let keeper = null;
   /** @type {() => void} */
   let lost = () => {};
   // Read now, because the app may change its environment.
@@ -52,7 +52,7 @@ function createChannel(logFiles) {
   });
   const lose = whenDisconnected(() => {
     tryTo(() => {
-      door = later('./reconnect.cjs').findKeeper({ home, instanceId, logFiles, receive });
+      keeper = later('./reconnect.cjs').findKeeper({ home, instanceId, logFiles, receive });
     });
     tryTo(lost);
   });
@@ -61,7 +61,7 @@ function createChannel(logFiles) {
   const channel = {
     // Without a callback Node.js would emit the error of a closing channel on process.
     say(message, handle, onSent = () => {}) {
-      if (door) return door.say(message);
+      if (keeper) return keeper.say(message);
       if (!process.connected) return false;
       if (handle) tryTo(() => watchChannel(lose));
       send?.({ cmd: CMD, ...message }, /** @type {any} */ (handle), { keepOpen: true }, onSent);

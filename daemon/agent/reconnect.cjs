@@ -41,9 +41,9 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
     }
   };
   const knock = () => {
-    const door = newestDoor(run);
-    if (!door) return lookLater();
-    const next = net.connect(door).unref();
+    const socketPath = newestKeeperSocket(run);
+    if (!socketPath) return lookLater();
+    const next = net.connect(socketPath).unref();
     next.setEncoding('utf8');
     next.once('connect', () => {
       socket = next;
@@ -73,7 +73,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
 }
 
 /** @param {string} run */
-function newestDoor(run) {
+function newestKeeperSocket(run) {
   const numbers = readNames(run).flatMap((name) => /^keeper\.(\d+)\.sock$/.exec(name)?.[1] ?? []);
   return numbers.length === 0 ? null : path.join(run, `keeper.${Math.max(...numbers.map(Number))}.sock`);
 }

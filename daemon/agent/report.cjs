@@ -106,7 +106,7 @@ function createSampler(servers, onFault) {
   let isBusy = false;
   let isResting = true;
 
-  function settle() {
+  function finish() {
     counts.set(watcher !== null || measurer !== null);
     if (watcher === null && measurer === null) return loop.look(0);
     if (isResting || !load.isExact()) counts.whenAsked(wake);
@@ -154,7 +154,7 @@ function createSampler(servers, onFault) {
         },
       );
     }
-    settle();
+    finish();
   }
 
   /** @param {(report: Report) => void} say */
@@ -208,13 +208,13 @@ function createSampler(servers, onFault) {
         tell(delays, atMono, worstMs);
         if (isAtWork && !load.isExact()) collector.beExact();
         if (isBusy) collector.beginGc();
-        settle();
+        finish();
       },
     );
     reportNow = () => tell(new Float64Array(), nowMono(), 0);
     // The work of the start does not count.
     setImmediate(isolate(collector.begin)).unref();
-    settle();
+    finish();
   }
 
   return {

@@ -40,9 +40,9 @@ const CHANGES_NO_PLAN = new Set(['booted']);
 function onKeeperEvent(context, { event, data }) {
   const instance = context.registry.instances.get(data.instanceId);
   if (!instance) return adoptUnknown(context, event, data.instanceId);
-  const fact = readEvent(context, instance, event, data);
-  if (!fact) return;
-  keeperEventHandlers[event](context, instance, fact);
+  const checked = readEvent(context, instance, event, data);
+  if (!checked) return;
+  keeperEventHandlers[event](context, instance, checked);
   if (!CHANGES_NO_PLAN.has(event)) reconcile(context, instance.label.name);
 }
 

@@ -258,7 +258,7 @@ export class Child {
   }
 
   /** @returns {ChildSnapshot} */
-  fact() {
+  snapshot() {
     const {
       instanceId,
       app,

@@ -124,7 +124,7 @@ export class Keeper {
       pid: process.pid,
       startedAtMs: this.#startedAtMs,
       isTerminating: this.#isTerminating,
-      children: [...this.#children.values()].map((child) => child.fact()),
+      children: [...this.#children.values()].map((child) => child.snapshot()),
       listeners: this.#sockets.all().map(describeListener),
       notes: Object.fromEntries(this.#notes),
     };
@@ -252,7 +252,7 @@ export class Keeper {
   }
 
   get keeperSocketEvents() {
-    return this.#orphans.doorEvents;
+    return this.#orphans.keeperSocketEvents;
   }
 
   /** Messages of apps are dropped until the next control asks for them. */

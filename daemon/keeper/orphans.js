@@ -38,7 +38,7 @@ export function createOrphans({ childOf, agents }) {
   };
 
   return {
-    doorEvents: keeperSocketEvents,
+    keeperSocketEvents,
     /**
      * @param {Child} child  Adopted just now.
      * @param {string} startTicks

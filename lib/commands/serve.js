@@ -9,7 +9,7 @@ import {
   serveScript,
   serveVariables,
   VARIABLES,
-  wishesOf,
+  readVariables,
 } from '../serve/settings.js';
 import { userOf } from '../shared/host/as-user.js';
 import { checkSpec } from '../shared/spec/spec.js';
@@ -19,7 +19,7 @@ import { newToken } from '../client/client.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Outcome } from '../cli/session/outcome.js' */
-/** @import { Wishes } from '../serve/settings.js' */
+/** @import { ServeOptions } from '../serve/settings.js' */
 
 /**
  * Starts an app that serves a folder. What is not said is taken from the PM2_SERVE_* variables of
@@ -43,7 +43,7 @@ export async function serve(context, [path, port], options) {
     cors,
     ...credentialsOf(options),
   });
-  const settings = readServeSettings({ ...wishesOf(context.env), ...given }, (key) =>
+  const settings = readServeSettings({ ...readVariables(context.env), ...given }, (key) =>
     key in given ? OPTIONS[key] : VARIABLES[key],
   );
   const folder = checkFolder(resolve(context.cwd, settings.path));
@@ -79,7 +79,7 @@ export async function serve(context, [path, port], options) {
   return outcome(context, client, slots, { done: wait ? 'Started' : 'Starting', json });
 }
 
-/** What a message calls a wish. @type {Record<keyof Wishes, string>} */
+/** What a message calls a wish. @type {Record<keyof ServeOptions, string>} */
 const OPTIONS = {
   path: 'path',
   port: 'port',
@@ -103,11 +103,11 @@ function credentialsOf({ basicAuthUsername: username, basicAuthPassword: passwor
 }
 
 /**
- * @param {Wishes} wishes
- * @returns {Wishes}
+ * @param {ServeOptions} given
+ * @returns {ServeOptions}
  */
-function present(wishes) {
-  return Object.fromEntries(Object.entries(wishes).filter(([, value]) => value !== undefined));
+function present(given) {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 /** @param {string} folder */

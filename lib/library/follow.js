@@ -37,7 +37,7 @@ async function openForReading(home, { signal, onClient }) {
 /**
  * Yields events of processes and of apps. Continues when control restarts.
  * @param {string} home
- * @param {{ types?: string[], onMissed: (count: number | null) => void }} wishes  onMissed: called
+ * @param {{ types?: string[], onMissed: (count: number | null) => void }} options  onMissed: called
  *   with the number of events that were left out. null: unknown, because control was restarted.
  * @param {SubscriptionHooks} o
  * @returns {AsyncGenerator<BusEvent, void, void>}  Ends with the manager.
@@ -100,7 +100,7 @@ async function isManagerReachable(client) {
 
 /**
  * @param {{ home: string, cwd: string }} place
- * @param {LogOptions} wishes
+ * @param {LogOptions} options
  * @param {SubscriptionHooks} o
  * @returns {AsyncGenerator<LogEntry, void, void>}  Ends with the files, or with the manager
  *   (`follow`).
@@ -111,7 +111,7 @@ export async function* followLogs(
   o,
 ) {
   const { lines, streams, level } = same;
-  const wishes = {
+  const query = {
     follow,
     lines,
     streams,
@@ -127,7 +127,7 @@ export async function* followLogs(
       : { targets: await readTargets(targets, Object.assign(client.request.bind(client), { cwd })) };
   const pages = streamLogs(
     client,
-    { ...named, ...wishes },
+    { ...named, ...query },
     { talk: () => {}, signal: o.signal, onCaughtUp: o.onReady, onMissed, onGap },
   );
   for await (const { entries } of pages) yield* entries;

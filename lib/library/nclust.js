@@ -284,8 +284,8 @@ export class Nclust {
   }
 
   /** @type {Api['logs']} */
-  logs({ signal, ...wishes } = {}) {
-    return this.#follow((o) => followLogs(this.#calls, wishes, o), signal);
+  logs({ signal, ...options } = {}) {
+    return this.#follow((o) => followLogs(this.#calls, options, o), signal);
   }
 
   /**

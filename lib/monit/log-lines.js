@@ -5,7 +5,7 @@ import { NclustError } from '../shared/errors.js';
 
 /** @import { Client } from '../client/client.js' */
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
-/** @import { Wishes } from './source.js' */
+/** @import { NeededData } from './source.js' */
 /** @import { MonitEvent } from './state.js' */
 
 /**
@@ -20,7 +20,7 @@ import { NclustError } from '../shared/errors.js';
 
 /**
  * @typedef {object} LogLines
- * @property {string} wish  Key of the request: see wishesOf() in source.js.
+ * @property {string} query  Key of the request: see neededData() in source.js.
  * @property {LogLine[]} lines  Oldest first, at most LINES_MAX.
  * @property {number} nextSeq
  * @property {number} missed  Lines that came too fast to be shown.
@@ -121,7 +121,7 @@ const AGAIN_MS = 1_000;
 
 /**
  * Follows the logs of a row. Continues when the manager is back.
- * @param {NonNullable<Wishes['logs']>} wish
+ * @param {NonNullable<NeededData['logs']>} query
  * @param {object} o
  * @param {() => Promise<Client | null>} o.open
  * @param {(event: MonitEvent) => void} o.dispatch
@@ -137,13 +137,13 @@ export function followLog({ key, request }, { open, dispatch, signal }) {
   async function readOnce() {
     client = await open();
     if (!client || ends.aborted) return;
-    dispatch({ type: 'log-began', wish: key });
+    dispatch({ type: 'log-began', query: key });
     let lines = 0;
     let sinceMono = performance.now();
-    const talk = (/** @type {string} */ words) => dispatch({ type: 'log-said', wish: key, words });
-    const onMissed = (/** @type {number} */ count) => dispatch({ type: 'log-missed', wish: key, count });
+    const talk = (/** @type {string} */ words) => dispatch({ type: 'log-said', query: key, words });
+    const onMissed = (/** @type {number} */ count) => dispatch({ type: 'log-missed', query: key, count });
     for await (const { entries } of streamLogs(client, request, { talk, signal: ends, onMissed, onGap: () => {} })) {
-      dispatch({ type: 'logged', wish: key, entries });
+      dispatch({ type: 'logged', query: key, entries });
       lines += entries.length;
       if (lines < LINES_AT_ONCE) continue;
       const left = BREATH_MS - (performance.now() - sinceMono);
@@ -161,7 +161,7 @@ export function followLog({ key, request }, { open, dispatch, signal }) {
         if (ends.aborted) return;
         // The header already shows that the manager is away.
         if (!(error instanceof NclustError)) throw error;
-        if (!AWAY.includes(error.code)) dispatch({ type: 'log-said', wish: key, words: error.message });
+        if (!AWAY.includes(error.code)) dispatch({ type: 'log-said', query: key, words: error.message });
       } finally {
         await client?.close();
       }

@@ -10,7 +10,7 @@ import { view } from './view.js';
 /** @import { ColourLevel } from '../render/paint.js' */
 /** @import { Key } from './keys.js' */
 /** @import { Screen } from './screen.js' */
-/** @import { Wishes } from './source.js' */
+/** @import { NeededData } from './source.js' */
 /** @import { Ask, MonitEvent, State } from './state.js' */
 /** @import { Terminal } from './terminal.js' */
 
@@ -18,7 +18,7 @@ import { view } from './view.js';
  * Supplies data and sends requests to the manager. Reports everything through `dispatch`.
  * @typedef {object} Source
  * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Until close().
- * @property {(wishes: Wishes) => void} follow
+ * @property {(needed: NeededData) => void} follow
  * @property {(ask: Ask) => void} ask
  * @property {() => Promise<void>} close  Idempotent.
  */
@@ -66,7 +66,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
   const frame = createTimer(draw);
   const rest = createTimer(() => source.follow(neededData(state)));
   const escape = createTimer(() => press(keys.flush()));
-  let wished = '';
+  let followed = '';
 
   /** @param {MonitEvent} event */
   function dispatch(event) {
@@ -79,9 +79,9 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
       else if (effect.type === 'suspend') suspendProcess();
       else shown = null;
     }
-    const wishes = JSON.stringify(neededData(state));
-    if (wishes !== wished) rest.begin(REST_MS);
-    wished = wishes;
+    const needed = JSON.stringify(neededData(state));
+    if (needed !== followed) rest.begin(REST_MS);
+    followed = needed;
     frame.beginOnce(FRAME_MS);
   }
 

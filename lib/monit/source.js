@@ -62,8 +62,8 @@ export function createSource(home) {
     })) {
       if (signal.aborted) return;
       if (method !== undefined && method !== 'metrics') continue;
-      const { history: told, ...sample } = /** @type {any} */ (method === undefined ? result : params);
-      dispatch({ type: 'sampled', sample, ...(told ? { history: told } : {}) });
+      const { history, ...sample } = /** @type {any} */ (method === undefined ? result : params);
+      dispatch({ type: 'sampled', sample, ...(history ? { history } : {}) });
     }
   }
 
@@ -112,8 +112,8 @@ export function createSource(home) {
         log?.end();
         log = logs && { key: logs.key, end: followLog(logs, { open, dispatch, signal }) };
       }
-      const wish = asked ? JSON.stringify(asked) : '';
-      if (asked && wish !== trend) {
+      const query = asked ? JSON.stringify(asked) : '';
+      if (asked && query !== trend) {
         const { key, targets, stepMs, points } = asked;
         withClient((client) =>
           client.request('metrics', {
@@ -128,7 +128,7 @@ export function createSource(home) {
           // The charts fill with new samples. runMetrics() reports a lost manager.
           .catch((error) => ignoreNclustError(error));
       }
-      trend = wish;
+      trend = query;
     },
     ask({ method, params, done }) {
       withClient((client) => client.request(method, { ...params, wait: true, token: globalThis.crypto.randomUUID() }))
@@ -167,7 +167,7 @@ const LINES = 200;
 const LINES_OF_GREP = 1_000;
 
 /**
- * @typedef {object} LogsWish
+ * @typedef {object} LogsNeeded
  * @property {string} key
  * @property {{
  *   targets: string[],
@@ -179,8 +179,8 @@ const LINES_OF_GREP = 1_000;
 
 /**
  * The data that the screen needs. The loop compares it with the data that it follows.
- * @typedef {object} Wishes
- * @property {LogsWish | null} logs
+ * @typedef {object} NeededData
+ * @property {LogsNeeded | null} logs
  * @property
  *   {{ key: string, targets: string[], stepMs: number, points: number, turn: number } | null} trend
  *   The history for the charts. A new `turn` requests it again.
@@ -188,7 +188,7 @@ const LINES_OF_GREP = 1_000;
 
 /**
  * @param {State} state
- * @returns {Wishes}
+ * @returns {NeededData}
  */
 export function neededData(state) {
   const row = selectedRow(state);

@@ -61,10 +61,10 @@ import { addSample, beginTrend, withHistory } from './trends.js';
  *   | {type: 'history', key: string, history: MetricsHistory}
  *   | {type: 'found'}
  *   | {type: 'lost', words: string}
- *   | {type: 'log-began', wish: string}
- *   | {type: 'logged', wish: string, entries: LogEntry[]}
- *   | {type: 'log-missed', wish: string, count: number}
- *   | {type: 'log-said', wish: string, words: string}
+ *   | {type: 'log-began', query: string}
+ *   | {type: 'logged', query: string, entries: LogEntry[]}
+ *   | {type: 'log-missed', query: string, count: number}
+ *   | {type: 'log-said', query: string, words: string}
  *   | {type: 'happened', events: LoggedEvent[]}
  *   | {type: 'said', text: string, isBad: boolean}} MonitEvent
  */
@@ -95,7 +95,7 @@ export function firstState(size, nowMs) {
     input: null,
     question: null,
     notice: null,
-    logs: { wish: '', lines: [], nextSeq: 0, missed: 0, bottomSeq: null, left: 0, search: '', grep: '' },
+    logs: { query: '', lines: [], nextSeq: 0, missed: 0, bottomSeq: null, left: 0, search: '', grep: '' },
     events: [],
     helpTop: 0,
   };
@@ -145,15 +145,15 @@ function stepQuietly(state, event) {
         },
       };
     case 'log-began':
-      return { ...state, logs: { ...state.logs, wish: event.wish, lines: [], missed: 0, bottomSeq: null, left: 0 } };
+      return { ...state, logs: { ...state.logs, query: event.query, lines: [], missed: 0, bottomSeq: null, left: 0 } };
     case 'logged':
-      return event.wish === state.logs.wish ? { ...state, logs: appendLines(state.logs, event.entries) } : state;
+      return event.query === state.logs.query ? { ...state, logs: appendLines(state.logs, event.entries) } : state;
     case 'log-missed':
-      return event.wish === state.logs.wish
+      return event.query === state.logs.query
         ? { ...state, logs: { ...state.logs, missed: state.logs.missed + event.count } }
         : state;
     case 'log-said':
-      return event.wish === state.logs.wish ? showNotice(state, event.words, 'yellow') : state;
+      return event.query === state.logs.query ? showNotice(state, event.words, 'yellow') : state;
     case 'happened':
       return { ...state, events: [...state.events, ...event.events].slice(-EVENTS_MAX) };
     case 'said':

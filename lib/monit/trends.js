@@ -66,9 +66,9 @@ export function beginTrend(state) {
 export function withHistory(state, { key, history }) {
   const { trend } = state;
   if (!trend || trend.key !== key || SPANS[trend.span].stepMs !== history.stepMs) return state;
-  const told =
+  const known =
     history.workers.find(({ id }) => workerKey(id) === key) ?? history.apps.find(({ name }) => appKey(name) === key);
-  if (!told) return state;
+  if (!known) return state;
   // Samples that are newer than the history. Charts of hours take no samples.
   const newer = Math.max(
     0,
@@ -76,7 +76,7 @@ export function withHistory(state, { key, history }) {
   );
   const series = mapShown((name) =>
     [
-      ...(told.series[name] ?? new Array(history.points).fill(null)),
+      ...(known.series[name] ?? new Array(history.points).fill(null)),
       ...(newer > 0 ? trend.series[name].slice(-newer) : []),
     ].slice(-SPANS[trend.span].points),
   );

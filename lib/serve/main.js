@@ -4,7 +4,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createStaticServer } from './handler.js';
-import { readServeSettings, wishesOf } from './settings.js';
+import { readServeSettings, readVariables } from './settings.js';
 
 // All settings come from the environment, because other users can see a password in the arguments.
 
@@ -18,7 +18,7 @@ function giveUp(error) {
 }
 
 try {
-  const settings = readServeSettings(wishesOf(process.env));
+  const settings = readServeSettings(readVariables(process.env));
   const path = resolve(settings.path);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
     throw new Error(`The folder "${path}" does not exist, or is not a folder.`);

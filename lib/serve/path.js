@@ -82,11 +82,11 @@ export async function locate(folder, segments) {
     if (inside === '..' || inside.startsWith(`..${sep}`)) return { type: 'nothing' };
     // Otherwise a link could expose a hidden file.
     if (inside.split(sep).some((name, at) => isHidden(name) && name !== segments[at])) return { type: 'nothing' };
-    const facts = await stat(path);
-    const { size: bytes, mtimeMs: modifiedAtMs } = facts;
-    if (facts.isDirectory()) return { type: 'folder', root, folder: path, bytes, modifiedAtMs };
+    const stats = await stat(path);
+    const { size: bytes, mtimeMs: modifiedAtMs } = stats;
+    if (stats.isDirectory()) return { type: 'folder', root, folder: path, bytes, modifiedAtMs };
     // Pipes, sockets and devices are not served, because they have no end.
-    return facts.isFile() ? { type: 'file', root, file: path, bytes, modifiedAtMs } : { type: 'nothing' };
+    return stats.isFile() ? { type: 'file', root, file: path, bytes, modifiedAtMs } : { type: 'nothing' };
   } catch (error) {
     if (isAbsent(error)) return { type: 'nothing' };
     throw error;

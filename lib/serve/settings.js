@@ -4,7 +4,7 @@ import { DURATION_FORMS, parseDuration } from '../shared/units.js';
 
 /**
  * Settings before validation.
- * @typedef {{ [K in keyof typeof VARIABLES]?: unknown }} Wishes
+ * @typedef {{ [K in keyof typeof VARIABLES]?: unknown }} ServeOptions
  */
 
 export const VARIABLES = {
@@ -23,9 +23,9 @@ export const VARIABLES = {
 
 /**
  * @param {Record<string, string | undefined>} env
- * @returns {Wishes}  Without empty variables.
+ * @returns {ServeOptions}  Without empty variables.
  */
-export function wishesOf(env) {
+export function readVariables(env) {
   return Object.fromEntries(
     Object.entries(VARIABLES)
       .filter(([, name]) => env[name])
@@ -35,21 +35,21 @@ export function wishesOf(env) {
 
 /**
  * Throws ERR_NCLUST_USAGE if a setting is invalid.
- * @param {Wishes} wishes
- * @param {(key: keyof Wishes) => string} [nameOf]  The name in messages. Default: the variable.
+ * @param {ServeOptions} options
+ * @param {(key: keyof ServeOptions) => string} [nameOf]  The name in messages. Default: the variable.
  * @returns {ServeSettings}
  */
-export function readServeSettings(wishes, nameOf = (key) => VARIABLES[key]) {
+export function readServeSettings(options, nameOf = (key) => VARIABLES[key]) {
   return {
-    path: asFilled(wishes.path ?? '.', nameOf('path')),
-    port: asPort(wishes.port ?? DEFAULT_PORT, nameOf('port')),
-    host: asFilled(wishes.host ?? DEFAULT_HOST, nameOf('host')),
-    isSpa: asSwitch(wishes.spa ?? false, nameOf('spa')),
-    hasListing: asSwitch(wishes.ftp ?? false, nameOf('ftp')),
-    homepage: asHomepage(wishes.homepage ?? DEFAULT_HOMEPAGE, nameOf('homepage')),
-    credentials: asCredentials(wishes, nameOf),
-    cache: asCache(wishes.cache ?? '', nameOf('cache')),
-    cors: asOrigin(wishes.cors ?? '', nameOf('cors')),
+    path: asFilled(options.path ?? '.', nameOf('path')),
+    port: asPort(options.port ?? DEFAULT_PORT, nameOf('port')),
+    host: asFilled(options.host ?? DEFAULT_HOST, nameOf('host')),
+    isSpa: asSwitch(options.spa ?? false, nameOf('spa')),
+    hasListing: asSwitch(options.ftp ?? false, nameOf('ftp')),
+    homepage: asHomepage(options.homepage ?? DEFAULT_HOMEPAGE, nameOf('homepage')),
+    credentials: asCredentials(options, nameOf),
+    cache: asCache(options.cache ?? '', nameOf('cache')),
+    cors: asOrigin(options.cors ?? '', nameOf('cors')),
   };
 }
 
@@ -95,8 +95,8 @@ function asHomepage(value, name) {
 
 /**
  * A missing user name or password is an error, so that the folder is never served without one.
- * @param {Wishes} wishes
- * @param {(key: keyof Wishes) => string} nameOf
+ * @param {ServeOptions} options
+ * @param {(key: keyof ServeOptions) => string} nameOf
  */
 function asCredentials({ basicAuth, username, password }, nameOf) {
   const isWanted =

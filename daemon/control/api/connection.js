@@ -186,7 +186,7 @@ export function serveConnection(socket, { answer, clock }) {
       return void leftOut.set(subscription, before);
     }
     leftOut.delete(subscription);
-    send(notificationLine(method, { subscription, ...content, ...told(before) }));
+    send(notificationLine(method, { subscription, ...content, ...dropFields(before) }));
   }
 
   /**
@@ -219,7 +219,7 @@ export function serveConnection(socket, { answer, clock }) {
         notificationLine(out.method, {
           subscription,
           ...(out.method === 'log' ? { entries: [] } : { events: [] }),
-          ...told(out),
+          ...dropFields(out),
         }),
       );
     leftOut.clear();
@@ -256,7 +256,7 @@ export function serveConnection(socket, { answer, clock }) {
 }
 
 /** @param {LeftOut} leftOut */
-function told({ method, missed, of }) {
+function dropFields({ method, missed, of }) {
   if (missed === 0) return {};
   return method === 'log' ? { missed, missedOf: Object.fromEntries(of) } : { missed };
 }

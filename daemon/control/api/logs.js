@@ -76,7 +76,7 @@ export const followLogs = {
       isAttached = true;
     };
     let isAttached = false;
-    const told = await tellHistory({
+    const sent = await tellHistory({
       query,
       files: () => uniqueFiles(files()),
       source: {
@@ -95,8 +95,8 @@ export const followLogs = {
     });
     return {
       subscription,
-      cursor: told.cursor,
-      ...(told.isGap || lostOf.length > 0 ? { gap: true, gapOf: lostOf } : {}),
+      cursor: sent.cursor,
+      ...(sent.isGap || lostOf.length > 0 ? { gap: true, gapOf: lostOf } : {}),
     };
   },
 
@@ -143,8 +143,8 @@ function followerFor(client, subscription, { query: { isWanted, untilMs }, wants
  */
 function writtenFiles({ control, paths }, isMeant, streams) {
   const { desired, instances } = control.registry;
-  const slots = desired.apps.flatMap(({ spec, slots: wishes }) =>
-    wishes.map(({ id }) => ({ id, name: spec.name, user: userOf(spec), ...logFiles(spec, id, paths.logs) })),
+  const slots = desired.apps.flatMap(({ spec, slots: ofApp }) =>
+    ofApp.map(({ id }) => ({ id, name: spec.name, user: userOf(spec), ...logFiles(spec, id, paths.logs) })),
   );
   const labels = [...instances.values()].map(
     ({ label: { id, name, user = null, outFile, errorFile, logFile = '' } }) => ({

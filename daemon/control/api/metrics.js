@@ -126,7 +126,7 @@ function trimmed(sample, hasWorkers) {
  * @param {MetricsSample} sample
  */
 async function addCustom(context, sample) {
-  const told = await readAppMetadataOf(context);
+  const metadata = await readAppMetadataOf(context);
   for (const worker of sample.workers)
-    worker.custom = /** @type {any} */ (told.get(worker.instanceId ?? '')?.monitor ?? {});
+    worker.custom = /** @type {any} */ (metadata.get(worker.instanceId ?? '')?.monitor ?? {});
 }

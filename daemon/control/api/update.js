@@ -86,13 +86,13 @@ async function inTurn(context, wanted) {
 async function replace(context, wanted) {
   const { control, parts } = context;
   for (;;) {
-    const told = await parts.probe(wanted);
-    const stale = staleSlots(context, wanted, told);
+    const report = await parts.probe(wanted);
+    const stale = staleSlots(context, wanted, report);
     if (stale === 'none') return;
     refuseWhenOvertaken(context, wanted);
-    parts.managerLog('update-begun', { version: told.control.version, root: wanted.root, replaces: stale });
+    parts.managerLog('update-begun', { version: report.control.version, root: wanted.root, replaces: stale });
     try {
-      if (stale === 'keeper') await replaceKeeper(context, wanted, told.keeper.digest);
+      if (stale === 'keeper') await replaceKeeper(context, wanted, report.keeper.digest);
       // With a new keeper this only sets the installation to go back to.
       await control.askKeeper('use-installation', {
         root: wanted.root,
@@ -112,14 +112,14 @@ async function replace(context, wanted) {
 /**
  * @param {ApiContext} context
  * @param {Wanted} wanted
- * @param {{ keeper: { digest: string }, control: { digest: string } }} told  Reported by the
+ * @param {{ keeper: { digest: string }, control: { digest: string } }} report  Reported by the
  *   installed code.
  * @returns {Stale}
  */
-function staleSlots({ control, parts }, { root, node, nodeVersion }, told) {
+function staleSlots({ control, parts }, { root, node, nodeVersion }, report) {
   const isOtherNode = nodeVersion !== process.version || (node !== parts.own.node && !existsSync(parts.own.node));
-  if (isOtherNode || told.keeper.digest !== control.keeper?.digest) return 'keeper';
-  return told.control.digest !== parts.own.digest || root !== parts.own.root ? 'control' : 'none';
+  if (isOtherNode || report.keeper.digest !== control.keeper?.digest) return 'keeper';
+  return report.control.digest !== parts.own.digest || root !== parts.own.root ? 'control' : 'none';
 }
 
 /**

@@ -81,21 +81,21 @@ export async function trigger({ control, clock, targets, action, params, token, 
  */
 function replyOf({ bus }, clock, { instanceId, action, timeoutMs, signal }) {
   /** @type {(answer: Pick<TriggerReply, 'outcome' | 'reply'>) => void} */
-  let settle = () => {};
+  let resolveReply = () => {};
   /** @type {Promise<Pick<TriggerReply, 'outcome' | 'reply'>>} */
   const answer = new Promise((resolve) => {
-    settle = resolve;
+    resolveReply = resolve;
   });
-  const stop = () => settle({ outcome: 'silent' });
+  const stop = () => resolveReply({ outcome: 'silent' });
   const cancel = clock.after(timeoutMs, stop);
   signal.addEventListener('abort', stop);
   const unfollow = bus.follow({
     wants: ({ type, process }) =>
       process.instanceId === instanceId && (type === 'axm:reply' || type === 'process:event'),
     deliver(event) {
-      if ('event' in event) return event.event === 'exit' ? settle({ outcome: 'exited' }) : undefined;
+      if ('event' in event) return event.event === 'exit' ? resolveReply({ outcome: 'exited' }) : undefined;
       const { data } = /** @type {{ data?: { action_name?: unknown, return?: unknown } }} */ (event);
-      if (data?.action_name === action) settle({ outcome: 'replied', reply: data.return ?? null });
+      if (data?.action_name === action) resolveReply({ outcome: 'replied', reply: data.return ?? null });
     },
   });
   const end = () => {

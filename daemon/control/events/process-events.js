@@ -42,13 +42,13 @@ function stepEvents(before, after, event, { effects, isOnProbation }) {
  */
 export function noteStep({ bus, registry, parts }, seat, before, event, o) {
   const instance = registry.instances.get(seat.instanceId ?? '');
-  for (const told of stepEvents(before, seat.life, event, o)) {
+  for (const entry of stepEvents(before, seat.life, event, o)) {
     bus.note({
-      ...told,
-      ...momentOf(told.type, instance, parts.clock.nowMs()),
+      ...entry,
+      ...momentOf(entry.type, instance, parts.clock.nowMs()),
       ...placeIn(registry, seat, seat.instanceId),
       pid: instance?.pid || undefined,
-      ...(told.type === 'rollout:step' ? progressOf(registry, seat) : {}),
+      ...(entry.type === 'rollout:step' ? progressOf(registry, seat) : {}),
     });
   }
 }

@@ -91,12 +91,12 @@ function createForeground(socket, { clock, onGone }) {
   socket.on('close', () => {
     cancelRetry();
     pending.length = 0;
-    settle();
+    finishClosing();
     if (!closing) onGone();
   });
   socket.resume();
 
-  function settle() {
+  function finishClosing() {
     waiting?.done();
     waiting = null;
   }
@@ -118,7 +118,7 @@ function createForeground(socket, { clock, onGone }) {
 
   function tryAgain() {
     pauseMs = pump() > 0 ? PAUSE_MIN_MS : Math.min(PAUSE_MAX_MS, 2 * pauseMs);
-    if (pending.length === 0) settle();
+    if (pending.length === 0) finishClosing();
     else cancelRetry = clock.after(pauseMs, tryAgain);
   }
 
@@ -182,10 +182,10 @@ function createForeground(socket, { clock, onGone }) {
     lossesOf: (name) => losses.get(name) ?? null,
     notices: () =>
       [...losses].flatMap(([name, lost]) => {
-        const told = lost.recent();
-        return told
+        const recent = lost.recent();
+        return recent
           ? [
-              `${told.lines} lines (${told.bytes} bytes) of "${name}" could not be shown (${told.reason}) ` +
+              `${recent.lines} lines (${recent.bytes} bytes) of "${name}" could not be shown (${recent.reason}) ` +
                 `and are lost there.`,
             ]
           : [];

@@ -58,7 +58,7 @@ function askForProcess(context, instanceId, params) {
   context.link?.requestInOrder(
     'spawn',
     params,
-    (fact) => context.dispatch({ type: 'spawned', instanceId, ...fact }),
+    (process) => context.dispatch({ type: 'spawned', instanceId, ...process }),
     ({ code, message }) =>
       context.dispatch({
         type: 'refused',

@@ -110,12 +110,12 @@ function ready(context, instance) {
 /**
  * @param {LoopContext} context
  * @param {Instance} instance
- * @param {object} fact
- * @param {number} fact.pid
- * @param {number} fact.startedAtMs
- * @param {number | null} [fact.bootedAtMs]
- * @param {string | null} fact.outPipe
- * @param {string | null} fact.errPipe
+ * @param {object} process
+ * @param {number} process.pid
+ * @param {number} process.startedAtMs
+ * @param {number | null} [process.bootedAtMs]
+ * @param {string | null} process.outPipe
+ * @param {string | null} process.errPipe
  */
 export function markSpawned(context, instance, { pid, startedAtMs, bootedAtMs = startedAtMs, outPipe, errPipe }) {
   Object.assign(instance, { pid, startedAtMs, bootedAtMs, outPipe, errPipe });
@@ -222,8 +222,8 @@ function noteDeath(context, instance, seat, lastLines, uptimeMs) {
   // of the process are only in the event log, because people send the manager's log to strangers,
   // and the lines may contain a password.
   if (!circumstances.asked) {
-    const { lastLines: _, ...facts } = death;
-    parts.managerLog('died', { app: label.name, slot: label.slot, ...facts });
+    const { lastLines: _, ...others } = death;
+    parts.managerLog('died', { app: label.name, slot: label.slot, ...others });
   }
   // If the instance has a seat, the seat's step writes the note.
   if (!seat) writeNote(context, label.id);

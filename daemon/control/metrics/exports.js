@@ -63,7 +63,7 @@ export function createExports({ metrics, settings, clock, managerLog, version })
     return done;
   }
 
-  async function settleServer() {
+  async function syncServer() {
     const { listen, allowRemote } = settings();
     if (isClosed || (listen.kind === 'none' && server === null)) return;
     const key = JSON.stringify([listen, allowRemote]);
@@ -86,7 +86,7 @@ export function createExports({ metrics, settings, clock, managerLog, version })
    * @param {string} url
    * @param {number} intervalMs
    */
-  async function settleSender(url, intervalMs) {
+  async function syncSender(url, intervalMs) {
     if (sender && sender.url !== url) {
       sender.close();
       sender = null;
@@ -107,8 +107,8 @@ export function createExports({ metrics, settings, clock, managerLog, version })
     if (listen.kind === 'none' && otlp === 'none' && server === null && sender === null) return;
     isBusy = true;
     try {
-      await inTurn(settleServer);
-      await settleSender(otlp, otlpIntervalMs);
+      await inTurn(syncServer);
+      await syncSender(otlp, otlpIntervalMs);
     } catch (error) {
       tellFailure(error);
     } finally {
@@ -119,7 +119,7 @@ export function createExports({ metrics, settings, clock, managerLog, version })
   async function applyNow() {
     await inTurn(() => {
       if (server) server.retryIn = 0;
-      return settleServer();
+      return syncServer();
     }).catch(tellFailure);
     return server?.reason ? { reason: server.reason, retryMs: RETRY_TICKS * TICK_MS } : null;
   }

@@ -47,12 +47,12 @@ export function createReports() {
 
   return {
     /**
-     * @param {Record<string, unknown>} told  All reports, by instance.
+     * @param {Record<string, unknown>} reports  All reports, by instance.
      * @param {number} nowMs
      */
-    take(told, nowMs) {
-      for (const instanceId of tracks.keys()) if (!Object.hasOwn(told, instanceId)) tracks.delete(instanceId);
-      for (const [instanceId, given] of Object.entries(told)) {
+    take(reports, nowMs) {
+      for (const instanceId of tracks.keys()) if (!Object.hasOwn(reports, instanceId)) tracks.delete(instanceId);
+      for (const [instanceId, given] of Object.entries(reports)) {
         const track = tracks.get(instanceId);
         if (track?.last.seq === /** @type {any} */ (given)?.seq) continue;
         const last = readReport(given);

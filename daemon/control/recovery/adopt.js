@@ -30,35 +30,35 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
  * @returns {{ news: News[], names: Set<string> }}
  */
 export function adopt(context, children) {
-  const known = children.flatMap((fact) => instanceOf(context, fact) ?? []);
-  known.sort((a, b) => a.instance.label.spawns - b.instance.label.spawns || a.fact.startedAtMs - b.fact.startedAtMs);
-  const seated = known.flatMap(({ instance, fact }) => seatInstance(context, instance, fact) ?? []);
+  const known = children.flatMap((child) => instanceOf(context, child) ?? []);
+  known.sort((a, b) => a.instance.label.spawns - b.instance.label.spawns || a.child.startedAtMs - b.child.startedAtMs);
+  const seated = known.flatMap(({ instance, child }) => seatInstance(context, instance, child) ?? []);
   // The readiness of a new instance depends on the old ones, so these come first.
   seated.sort((a, b) => a.seat.generation - b.seat.generation);
   for (const one of seated) resume(context, one);
   restore(context);
   for (const id of [...context.registry.histories.keys()]) forgetSlot(context, id);
   return {
-    news: known.flatMap(({ fact }) => newsOf(fact)),
+    news: known.flatMap(({ child }) => newsOf(child)),
     names: new Set(known.map(({ instance }) => instance.label.name)),
   };
 }
 
 /**
  * @param {LoopContext} context
- * @param {ChildSnapshot} fact
- * @returns {{ instance: Instance, fact: ChildSnapshot } | null}
+ * @param {ChildSnapshot} child
+ * @returns {{ instance: Instance, child: ChildSnapshot } | null}
  */
-function instanceOf(context, fact) {
-  const written = /** @type {Label | null} */ (fact.label);
-  if (context.registry.instances.has(fact.instanceId) || typeof written?.id !== 'number') return null;
+function instanceOf(context, child) {
+  const written = /** @type {Label | null} */ (child.label);
+  if (context.registry.instances.has(child.instanceId) || typeof written?.id !== 'number') return null;
   // The label may be older than the last rename of the app.
   const label = { ...written, name: findSlot(context.registry, written.id)?.app.spec.name ?? written.name };
-  const { pid, startedAtMs, addresses, isReady, isAdopted, outPipe, errPipe } = fact;
+  const { pid, startedAtMs, addresses, isReady, isAdopted, outPipe, errPipe } = child;
   const isStray = isLost(context, label.id);
-  const { isGated = false, isParked = false, bootedAtMs = startedAtMs, listenFailure = null } = fact;
+  const { isGated = false, isParked = false, bootedAtMs = startedAtMs, listenFailure = null } = child;
   const instance = {
-    ...newInstance(fact.instanceId, label),
+    ...newInstance(child.instanceId, label),
     pid,
     startedAtMs,
     bootedAtMs,
@@ -72,12 +72,12 @@ function instanceOf(context, fact) {
     outPipe,
     errPipe,
   };
-  context.registry.instances.set(fact.instanceId, instance);
+  context.registry.instances.set(child.instanceId, instance);
   openScope(context.registry, label.scope, written.name);
   const history = slotHistoryOf(context.registry, label.id);
   history.spawns = Math.max(history.spawns, label.spawns);
   attachLogs(context, instance);
-  return { instance, fact };
+  return { instance, child };
 }
 
 /**
@@ -96,46 +96,46 @@ function isLost(context, id) {
   return history.isStray;
 }
 
-/** @typedef {{ seat: Seat, instance: Instance, fact: ChildSnapshot, asked: Asked | null }} Seated */
+/** @typedef {{ seat: Seat, instance: Instance, child: ChildSnapshot, asked: Asked | null }} Seated */
 
 /**
  * @param {LoopContext} context
  * @param {Instance} instance
- * @param {ChildSnapshot} fact
+ * @param {ChildSnapshot} child
  * @returns {Seated | null}  Null if it gets no seat.
  */
-function seatInstance(context, instance, fact) {
+function seatInstance(context, instance, child) {
   const { registry } = context;
   const history = slotHistoryOf(registry, instance.label.id);
-  const asked = endReason(history, fact);
+  const asked = endReason(history, child);
   if (!asked) forgetAsked(history, instance.instanceId);
   // The exit was handled before: the seat has moved on.
-  if (fact.exit && !asked && hasRecorded(history, instance.instanceId)) return null;
+  if (child.exit && !asked && hasRecorded(history, instance.instanceId)) return null;
   if (instance.isStray) return null;
   if (asked?.cause === 'orphan' && !isOld(context, instance)) return null;
-  if (fact.isAdopted && instance.isParked && !fact.exit && !asked) {
+  if (child.isAdopted && instance.isParked && !child.exit && !asked) {
     // It cannot be taken back, because no socket can be passed to an orphan.
     retireSurplus(context, instance, 'handover');
     return null;
   }
   const { id, slot, name, generation } = instance.label;
   if (registry.seats.has(seatKey(id, generation))) {
-    if (!fact.exit) retireSurplus(context, instance, 'finish');
+    if (!child.exit) retireSurplus(context, instance, 'finish');
     return null;
   }
   const seat = addSeat(registry, { id, generation, slot, name, spec: specFor(registry, id, generation) });
   seat.instanceId = instance.instanceId;
-  const state = initialState(instance, fact);
+  const state = initialState(instance, child);
   seat.life = { ...seat.life, state };
-  instance.wasUp = state !== 'starting' || wasOldEnough(seat, fact, context.parts.clock.nowMs());
-  return { seat, instance, fact, asked };
+  instance.wasUp = state !== 'starting' || wasOldEnough(seat, child, context.parts.clock.nowMs());
+  return { seat, instance, child, asked };
 }
 
 /**
  * Returns why an instance is being retired. A note without a retirement comes from a control that
  * died between the two.
  * @param {SlotHistory} history
- * @param {ChildSnapshot} fact
+ * @param {ChildSnapshot} child
  */
 function endReason(history, { instanceId, exit, isRetiring }) {
   return exit || isRetiring ? (history.asked[instanceId] ?? null) : null;
@@ -164,22 +164,22 @@ function specFor(registry, id, generation) {
  * @param {LoopContext} context
  * @param {Seated} seated
  */
-function resume(context, { seat, instance, fact, asked }) {
-  if (asked || fact.isRetiring) {
+function resume(context, { seat, instance, child, asked }) {
+  if (asked || child.isRetiring) {
     seat.life = { ...seat.life, state: 'stopping', asked: asked ?? { cause: 'stop', by: null } };
     return;
   }
   if (seat.life.state !== 'starting') return;
   // An orphan was serving before its keeper died, and will not report that again.
-  if (isReady(context.registry, seat) || fact.isAdopted || (fact.exit && instance.wasUp))
+  if (isReady(context.registry, seat) || child.isAdopted || (child.exit && instance.wasUp))
     step(context, seat, { type: 'ready' });
-  else step(context, seat, { type: 'spawned', startedAtMs: fact.startedAtMs });
+  else step(context, seat, { type: 'spawned', startedAtMs: child.startedAtMs });
 }
 
 /**
  * An instance that was started behind a gate and is not gated any more has passed its probation.
  * @param {Instance} instance
- * @param {ChildSnapshot} fact
+ * @param {ChildSnapshot} child
  * @returns {'starting' | 'up' | 'parked'}
  */
 function initialState({ label }, { isParked, isGated }) {
@@ -189,7 +189,7 @@ function initialState({ label }, { isParked, isGated }) {
 
 /**
  * @param {Seat} seat
- * @param {ChildSnapshot} fact
+ * @param {ChildSnapshot} child
  * @param {number} nowMs
  */
 function wasOldEnough({ spec }, { exit, startedAtMs, bootedAtMs = startedAtMs }, nowMs) {
@@ -199,7 +199,7 @@ function wasOldEnough({ spec }, { exit, startedAtMs, bootedAtMs = startedAtMs },
 }
 
 /**
- * @param {ChildSnapshot} fact
+ * @param {ChildSnapshot} child
  * @returns {{ event: 'exited' | 'gone', instanceId: string, data: object }[]}
  */
 function newsOf({ instanceId, exit, isGone, report }) {

@@ -15,7 +15,7 @@ export async function introduce(context) {
   const snapshot = /** @type {Snapshot} */ (await context.link?.request('snapshot', {}));
   exchangeNotes(context, snapshot.notes);
   const orphans = await takeOverOrphans(context, { notes: snapshot.notes, children: snapshot.children, known });
-  dropRecords(context, new Set([...snapshot.children, ...orphans].map((fact) => fact.instanceId)));
+  dropRecords(context, new Set([...snapshot.children, ...orphans].map((child) => child.instanceId)));
   return { snapshot, orphans };
 }
 

@@ -45,7 +45,7 @@ export async function takeOverOrphans(context, { notes, children, known }) {
     labelled.map(({ orphan, label }) => take(context, orphan, label, known.get(orphan.instanceId))),
   );
   await context.link?.request('note', { key: SOUGHT, value: true });
-  return taken.flatMap((fact) => fact ?? []);
+  return taken.flatMap((child) => child ?? []);
 }
 
 /** @param {DesiredApp | undefined} app */

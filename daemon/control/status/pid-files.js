@@ -59,7 +59,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
   /** The content, by slot. @type {Map<number, PidFile & { pid: number }>} */
   const written = new Map();
   /** Paths whose fault was logged. @type {Set<string>} */
-  const told = new Set();
+  const reported = new Set();
   let isFirst = true;
 
   /** @param {number} id */
@@ -104,12 +104,12 @@ export function createPidFiles(registry, { pids, managerLog }) {
       const mode = dirname(path) === pids ? 0o600 : 0o644;
       if (actor) replace(path, actor, `${pid}\n`, mode);
       else writeFileSync(path, `${pid}\n`, { mode });
-      told.delete(path);
+      reported.delete(path);
       return true;
     } catch (error) {
       // Tried again at every change of the slot.
-      if (!told.has(path)) managerLog('pid-file-failed', { path, message: messageOf(error, user) });
-      told.add(path);
+      if (!reported.has(path)) managerLog('pid-file-failed', { path, message: messageOf(error, user) });
+      reported.add(path);
       return false;
     }
   }

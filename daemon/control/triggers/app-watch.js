@@ -38,11 +38,11 @@ const LOOKS_UNTIL_AGAIN = 60;
  * @param {Identify} [o.identify]
  * @param {Record<string, unknown>} o.options
  * @param {number} o.delayMs
- * @param {(changes: Changes) => void} o.onSettled
+ * @param {(changes: Changes) => void} o.onQuiet
  * @returns {AppWatch}
  */
-export function watchForApp(scope, { clock, open, identify = identityOf, options, delayMs, onSettled }) {
-  const settler = createDebounce({ clock, delayMs, onSettled });
+export function watchForApp(scope, { clock, open, identify = identityOf, options, delayMs, onQuiet }) {
+  const debounce = createDebounce({ clock, delayMs, onQuiet });
   /** @type {Map<string, string | null> | null} */
   let known = null;
   /** @type {{ close: () => void } | null} */
@@ -88,8 +88,8 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
       identities,
       isIgnored: scope.isIgnored,
       options,
-      onChange: (path) => settler.note(scope.nameOf(path)),
-      onStir: settler.stir,
+      onChange: (path) => debounce.note(scope.nameOf(path)),
+      onStir: debounce.stir,
       onReady: () => {
         if (mine === watcher) isReady = true;
       },
@@ -111,7 +111,7 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
     const others = before ? scope.roots.filter((root) => found.get(root) !== before.get(root)) : [];
     const isRetried = error !== null && (looksLeft -= 1) <= 0;
     if (!before || others.length > 0 || isRetried) openAnew(found);
-    for (const root of others) if (found.get(root) !== null) settler.note(scope.nameOf(root));
+    for (const root of others) if (found.get(root) !== null) debounce.note(scope.nameOf(root));
   }
 
   const cancel = clock.every(LOOK_MS, () => void look());
@@ -123,7 +123,7 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
       if (error) return describe(error);
       const missing = scope.roots.find((root) => known && known.get(root) === null);
       if (missing) return `"${missing}" is not there; it is watched as soon as it is`;
-      const restless = settler.restless();
+      const restless = debounce.restless();
       return restless
         ? `"${restless.file}" has been changing for ${Math.round(restless.forMs / 1000)}s without a pause, ` +
             `and it is reloaded in the first pause; if the app writes it, put it into ignore_watch`
@@ -132,7 +132,7 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
     close() {
       isClosed = true;
       cancel();
-      settler.close();
+      debounce.close();
       watcher?.close();
     },
   };
@@ -198,7 +198,7 @@ const RESTLESS_MS = 10_000;
 
 /**
  * Makes one call of many changes, after a time without changes.
- * @typedef {object} Settler
+ * @typedef {object} Debounce
  * @property {(file: string) => void} note  A file has changed.
  * @property {() => void} stir  A file may have changed, so the changes so far are not complete.
  * @property {() => { file: string, forMs: number } | null} restless  The file that has changed all
@@ -210,10 +210,10 @@ const RESTLESS_MS = 10_000;
  * @param {object} o
  * @param {Clock} o.clock
  * @param {number} o.delayMs  Time without a change. 0: the default.
- * @param {(changes: Changes) => void} o.onSettled
- * @returns {Settler}
+ * @param {(changes: Changes) => void} o.onQuiet
+ * @returns {Debounce}
  */
-export function createDebounce({ clock, delayMs, onSettled }) {
+export function createDebounce({ clock, delayMs, onQuiet }) {
   let count = 0;
   let file = '';
   let firstMs = 0;
@@ -221,11 +221,11 @@ export function createDebounce({ clock, delayMs, onSettled }) {
   /** @type {Cancel} */
   let cancel = () => {};
 
-  function settle() {
+  function fire() {
     const changes = { file, count };
     count = 0;
     lastCallMs = clock.nowMs();
-    onSettled(changes);
+    onQuiet(changes);
   }
 
   function wait() {
@@ -233,7 +233,7 @@ export function createDebounce({ clock, delayMs, onSettled }) {
     // If the wall clock was set back, the pause is at most the whole spacing.
     const spacingMs = Math.min(SPACING_MS, Math.max(0, lastCallMs + SPACING_MS - clock.nowMs()));
     cancel();
-    cancel = clock.after(Math.max(quietMs, spacingMs), settle);
+    cancel = clock.after(Math.max(quietMs, spacingMs), fire);
   }
 
   return {

@@ -54,7 +54,7 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
     context,
     openWatcher,
     identify,
-    onSettled: (name, reason) => ask(name, 'watch', reason, wanted),
+    onQuiet: (name, reason) => ask(name, 'watch', reason, wanted),
   });
   const crons = createCrons({
     clock,

@@ -25,10 +25,10 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
  * @param {Pick<ApiContext, 'parts' | 'paths'>} o.context
  * @param {OpenWatcher} o.openWatcher
  * @param {Identify} [o.identify]
- * @param {(name: string, reason: string) => void} o.onSettled
+ * @param {(name: string, reason: string) => void} o.onQuiet
  * @returns {Watches}
  */
-export function createWatches({ context: { parts, paths }, openWatcher, identify, onSettled }) {
+export function createWatches({ context: { parts, paths }, openWatcher, identify, onQuiet }) {
   /** @type {Map<string, { key: string, watch: AppWatch }>} */
   const entries = new Map();
   const share = createSharedWatchers(openWatcher);
@@ -66,8 +66,7 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
       identify,
       options: spec.watchOptions,
       delayMs: spec.watchDelayMs,
-      onSettled: ({ file, count }) =>
-        onSettled(spec.name, `${file} changed${count > 1 ? `, and ${count - 1} more` : ''}`),
+      onQuiet: ({ file, count }) => onQuiet(spec.name, `${file} changed${count > 1 ? `, and ${count - 1} more` : ''}`),
     });
   }
 

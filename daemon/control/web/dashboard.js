@@ -188,7 +188,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     return { wasOn };
   }
 
-  async function settle() {
+  async function applySettings() {
     const { listen, allowRemote } = settings.web();
     if (listen.kind === 'none') {
       problem = null;
@@ -213,13 +213,13 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
   async function sync() {
     if (isSyncing || (settings.web().listen.kind === 'none' && open === null && problem === null)) return;
     isSyncing = true;
-    await inTurn(settle).catch(tellFailure);
+    await inTurn(applySettings).catch(tellFailure);
     isSyncing = false;
   }
 
   /** @type {Web['syncNow']} */
   async function syncNow() {
-    await inTurn(settle).catch(tellFailure);
+    await inTurn(applySettings).catch(tellFailure);
     return problem === null ? null : { reason: problem, retryMs: TICK_MS };
   }
 

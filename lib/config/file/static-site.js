@@ -1,5 +1,11 @@
 import { badKind, badOption } from '../options/readers.js';
-import { defaultServeName, readServeSettings, serveScript, serveVariables, wishesOf } from '../../serve/settings.js';
+import {
+  defaultServeName,
+  readServeSettings,
+  serveScript,
+  serveVariables,
+  readVariables,
+} from '../../serve/settings.js';
 
 /**
  * The attributes of an app that serves a folder, as an entry of `static:` describes it. What else
@@ -38,11 +44,11 @@ export function staticSite(entry, where = 'static') {
     cors,
     ...credentialsOf(basicAuth, where),
   };
-  const wishes = {
-    ...wishesOf(attributes.env ?? {}),
+  const serveOptions = {
+    ...readVariables(attributes.env ?? {}),
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null)),
   };
-  const settings = readServeSettings(wishes, (key) => `${where}.${KEYS[key] ?? key}`);
+  const settings = readServeSettings(serveOptions, (key) => `${where}.${KEYS[key] ?? key}`);
   return {
     name: defaultServeName(settings.port),
     wait_ready: true,
@@ -71,7 +77,7 @@ export function serveApp(app) {
     waitReady: true,
     ...app,
     script: serveScript(),
-    name: app.name ?? defaultServeName(readServeSettings(wishesOf(app.env ?? {})).port),
+    name: app.name ?? defaultServeName(readServeSettings(readVariables(app.env ?? {})).port),
   };
 }
 

@@ -39,7 +39,7 @@ export async function mergeLines(readers, take, signal) {
       open.note(reader);
       if (!isMore) heap.pop();
     }
-    heap.settle();
+    heap.restoreOrder();
   }
 }
 
@@ -54,7 +54,7 @@ export function mergeLinesNow(readers, take) {
   for (let reader = heap.first(); reader; reader = heap.first()) {
     take(reader, reader.shiftLine());
     if (!reader.nextLine && !reader.fillNow()) heap.pop();
-    heap.settle();
+    heap.restoreOrder();
   }
 }
 
@@ -113,13 +113,13 @@ function createHeap() {
         at = parent;
       }
     },
-    /** Removes the first; the caller calls settle() next. */
+    /** Removes the first; the caller calls restoreOrder() next. */
     pop() {
       const last = heap.pop();
       if (last && heap.length > 0) heap[0] = last;
     },
     /** Restores the order, because the first reader has another line now. */
-    settle() {
+    restoreOrder() {
       for (let at = 0; ;) {
         const left = 2 * at + 1;
         if (left >= heap.length) return;

@@ -75,16 +75,16 @@ export function reasonOf(error) {
  * @returns {Link}
  */
 export function createProcessLink({ file, args, env, user }, textOf, { clock, events }) {
-  const told = onceOnly(events);
+  const report = onceOnly(events);
   // Its own process group, because Ctrl-C in the manager's terminal must not end it.
   const child = withDefaultOomScore(() =>
     spawn(file, args, { ...user, stdio: ['pipe', 'ignore', 'ignore'], env, detached: true }),
   );
   const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
-  child.on('spawn', told.onOpen);
-  child.on('error', (error) => told.onDown(reasonOf(error)));
+  child.on('spawn', report.onOpen);
+  child.on('error', (error) => report.onDown(reasonOf(error)));
   child.on('exit', (code, signal) =>
-    told.onDown(signal ? `the command was ended by ${signal}` : `the command ended with code ${code}`),
+    report.onDown(signal ? `the command was ended by ${signal}` : `the command ended with code ${code}`),
   );
   // If descriptors ran out, there is no pipe. EPIPE is not an end yet, because a second process
   // must not run beside this one.
@@ -94,11 +94,11 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
   return {
     write(lines) {
       child.stdin.write(lines.map((line) => `${textOf(line)}\n`).join(''), (error) => {
-        if (!error) told.onTaken(lines.length);
+        if (!error) report.onTaken(lines.length);
       });
     },
     close(graceMs) {
-      told.mute();
+      report.mute();
       cancelEnd();
       child.stdin?.end();
       if (hasEnded()) return Promise.resolve();
@@ -141,7 +141,7 @@ const KEEP_ALIVE_MS = 30_000;
  * @returns {Link}  Throws errors of the system about the path.
  */
 export function createStreamLink(address, frame, { clock, events }) {
-  const told = onceOnly(events);
+  const report = onceOnly(events);
   const socket =
     'path' in address
       ? connectAsUser(address.user, address.path, (path) => connect({ path }))
@@ -149,22 +149,22 @@ export function createStreamLink(address, frame, { clock, events }) {
   // The end of the other side is noticed only when all its data have been read.
   socket.resume();
   let cancelEnd = () => {};
-  socket.on('connect', told.onOpen);
+  socket.on('connect', report.onOpen);
   socket.on('end', () => {
     socket.destroy();
-    told.onDown('the other side has closed the connection');
+    report.onDown('the other side has closed the connection');
   });
-  socket.on('error', (error) => told.onDown(reasonOf(error)));
-  socket.on('close', () => told.onDown('the connection was closed'));
+  socket.on('error', (error) => report.onDown(reasonOf(error)));
+  socket.on('close', () => report.onDown('the connection was closed'));
 
   return {
     write(lines) {
       socket.write(lines.map(frame).join(''), (error) => {
-        if (!error) told.onTaken(lines.length);
+        if (!error) report.onTaken(lines.length);
       });
     },
     close(graceMs) {
-      told.mute();
+      report.mute();
       cancelEnd();
       if (socket.closed) return Promise.resolve();
       return new Promise((resolve) => {
@@ -195,24 +195,24 @@ const TEXT_MAX = 2_000;
  * @returns {Link}
  */
 export function createUdpLink({ host, port }, message, { events }) {
-  const told = onceOnly(events);
+  const report = onceOnly(events);
   /** @type {Socket | null} */
   let socket = null;
 
   lookup(host, (error, address, family) => {
-    if (told.isOver()) return;
-    if (error) return told.onDown(reasonOf(error));
+    if (report.isOver()) return;
+    if (error) return report.onDown(reasonOf(error));
     const opened = createSocket(family === 6 ? 'udp6' : 'udp4');
     socket = opened;
     opened.on('error', fail);
-    opened.on('connect', told.onOpen);
+    opened.on('connect', report.onOpen);
     opened.connect(port, address);
   });
 
   /** @param {Error} error */
   function fail(error) {
     closeSocket();
-    told.onDown(reasonOf(error));
+    report.onDown(reasonOf(error));
   }
 
   function closeSocket() {
@@ -227,13 +227,13 @@ export function createUdpLink({ host, port }, message, { events }) {
         for (const [at, line] of parts.entries()) {
           socket?.send(message({ ...entry, line }), (error) => {
             if (error) fail(error);
-            else if (at === parts.length - 1) told.onTaken(1);
+            else if (at === parts.length - 1) report.onTaken(1);
           });
         }
       }
     },
     async close() {
-      told.mute();
+      report.mute();
       closeSocket();
     },
   };

@@ -8,7 +8,7 @@ import { createLogFile } from './log-file.js';
 /** @import { LogFile, OnWritten } from './log-file.js' */
 
 /**
- * The wishes of one holder for its file.
+ * The options of one holder for its file.
  * @typedef {object} FileOptions
  * @property {string} name  Of the app.
  * @property {User | null} user  Of the app.
@@ -30,17 +30,17 @@ import { createLogFile } from './log-file.js';
  */
 export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = () => {} }) {
   const disk = createDisk();
-  /** @typedef {{ file: LogFile, holders: number, wishes: FileOptions }} Entry */
+  /** @typedef {{ file: LogFile, holders: number, options: FileOptions }} Entry */
   /** @type {Map<string, Entry>} */
   const table = new Map();
 
   /**
    * @param {string} path
-   * @param {FileOptions} wishes
+   * @param {FileOptions} options
    * @returns {Entry}
    */
-  function entryFor(path, wishes) {
-    const goal = () => table.get(path)?.wishes ?? wishes;
+  function entryFor(path, options) {
+    const goal = () => table.get(path)?.options ?? options;
     const file = createLogFile({
       disk,
       isDropping: () => goal().overflow === 'drop',
@@ -54,7 +54,7 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
         onRotated: archive.rotated,
       },
     });
-    return { holders: 0, wishes, file };
+    return { holders: 0, options, file };
   }
 
   /**
@@ -70,15 +70,15 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
   return {
     /**
      * @param {string} path
-     * @param {FileOptions} wishes
+     * @param {FileOptions} options
      */
-    hold(path, wishes) {
+    hold(path, options) {
       if (path === '') return;
-      const entry = table.get(path) ?? entryFor(path, wishes);
+      const entry = table.get(path) ?? entryFor(path, options);
       entry.holders += 1;
-      entry.wishes = wishes;
+      entry.options = options;
       table.set(path, entry);
-      archive.hold(path, wishes.limits, wishes.name, wishes.user);
+      archive.hold(path, options.limits, options.name, options.user);
       entry.file.prepare();
     },
     /** @param {string} path */
@@ -94,16 +94,16 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
     /**
      * @param {string} path
      * @param {Buffer} chunk
-     * @param {OnWritten} told
+     * @param {OnWritten} onWritten
      */
-    append(path, chunk, told) {
+    append(path, chunk, onWritten) {
       const entry = table.get(path);
       if (!entry) {
-        told(chunk, null);
+        onWritten(chunk, null);
         return null;
       }
       return entry.file.append(chunk, (part, at) => {
-        told(part, at);
+        onWritten(part, at);
         // Lost bytes, and bytes for a pipe or a device, take no space.
         if (at) archive.grew(path, part.length);
       });

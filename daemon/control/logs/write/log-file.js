@@ -18,7 +18,7 @@ const LINE_END = Buffer.from('\n');
  * @typedef {object} LogFile
  * @property {() => void} prepare  Opens the file if it exists, so that output from the pipe does
  *   not wait for that. Never throws.
- * @property {(chunk: Buffer, told: OnWritten) => Promise<void> | null} append  Null: it is written.
+ * @property {(chunk: Buffer, onWritten: OnWritten) => Promise<void> | null} append  Null: it is written.
  *   A promise: resolves when it is written; until then the caller should not send more. Never
  *   throws, never rejects.
  * @property {() => Position | null} position  Of the next byte. Null before the first one, and if
@@ -69,17 +69,17 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
 
   /**
    * @param {Buffer} chunk
-   * @param {OnWritten} told
+   * @param {OnWritten} onWritten
    */
-  function writeNow(chunk, told) {
+  function writeNow(chunk, onWritten) {
     let from = 0;
     try {
       const cut = begin(chunk);
       while (from < chunk.length)
-        from = took(chunk, from, disk.writeNow(file.ready(), rest(chunk, from, cut)), cut, told);
+        from = took(chunk, from, disk.writeNow(file.ready(), rest(chunk, from, cut)), cut, onWritten);
       losses.recovered();
     } catch (error) {
-      lose(chunk, from, error, told);
+      lose(chunk, from, error, onWritten);
     }
   }
 
@@ -121,12 +121,12 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
    * @param {number} from
    * @param {number} written
    * @param {number} cut
-   * @param {OnWritten} told
+   * @param {OnWritten} onWritten
    * @returns {number}  Where the rest of the chunk begins.
    */
-  function took(chunk, from, written, cut, told) {
+  function took(chunk, from, written, cut, onWritten) {
     const next = from + written;
-    told(chunk.subarray(from, next), file.noteWritten(written));
+    onWritten(chunk.subarray(from, next), file.noteWritten(written));
     if (next === cut) file.rotate();
     return next;
   }
@@ -135,13 +135,13 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
    * @param {Buffer} chunk
    * @param {number} from
    * @param {unknown} error
-   * @param {OnWritten} told
+   * @param {OnWritten} onWritten
    */
-  function lose(chunk, from, error, told) {
+  function lose(chunk, from, error, onWritten) {
     const lost = chunk.subarray(from);
     isTorn ||= from > 0 && chunk[from - 1] !== NEWLINE;
     losses.add(lost, /** @type {NodeJS.ErrnoException} */ (error).code ?? String(error));
-    told(lost, null);
+    onWritten(lost, null);
   }
 
   /**
@@ -182,10 +182,10 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
   return {
     losses,
     prepare: file.prepare,
-    append(chunk, told) {
+    append(chunk, onWritten) {
       isClosed = false;
-      if (pumping || disk.isSlow()) return queue(chunk, told);
-      writeNow(chunk, told);
+      if (pumping || disk.isSlow()) return queue(chunk, onWritten);
+      writeNow(chunk, onWritten);
       return null;
     },
     position: file.position,

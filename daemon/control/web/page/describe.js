@@ -55,7 +55,7 @@ export function detailRows(slots, nowMs) {
       .flatMap((field) => shared(slots, field))
       .filter((path, at, all) => all.indexOf(path) === at)
       .map((path) => fact('Log file', path)),
-    ...told(slots),
+    ...customRows(slots),
     fact('In the list since', clockTime(Math.min(...slots.map(({ createdAtMs }) => createdAtMs)), nowMs)),
   ];
 }
@@ -179,7 +179,7 @@ function triggers({ spec, triggers: known }, nowMs) {
  * @param {SlotStatus[]} slots
  * @returns {Fact[]}
  */
-function told(slots) {
+function customRows(slots) {
   return slots.flatMap(({ slot, axm }) =>
     Object.entries(axm?.monitor ?? {}).map(([name, metric]) => {
       const { value, unit } = /** @type {{ value?: unknown, unit?: unknown }} */ (Object(metric));

@@ -267,8 +267,8 @@ export function createDetail({ place, connection, onGo, onAct }) {
     slotStamp = now;
     connection
       .request('list', { targets: [target], detail: true })
-      .then(({ slots: told }) => {
-        slots = told.filter((/** @type {SlotStatus} */ { id, name }) =>
+      .then(({ slots: listed }) => {
+        slots = listed.filter((/** @type {SlotStatus} */ { id, name }) =>
           isApp ? name === target : id === place.worker,
         );
       })
@@ -285,12 +285,12 @@ export function createDetail({ place, connection, onGo, onAct }) {
     const points = Math.min(newest, POINTS[asked], Math.floor(VALUES_MAX / (NAMES.length * workersMax)));
     connection
       .request('metrics', { targets: [target], workers: false, history: { stepMs: asked, of, points } })
-      .then(({ history: told }) => {
+      .then(({ history }) => {
         if (asked !== range) return;
         const series = isApp
-          ? told.apps.find((/** @type {{ name: string }} */ { name }) => name === target)
-          : told.workers.find((/** @type {{ id: number }} */ { id }) => id === place.worker);
-        trend = withHistory(trend, told, series?.series ?? {});
+          ? history.apps.find((/** @type {{ name: string }} */ { name }) => name === target)
+          : history.workers.find((/** @type {{ id: number }} */ { id }) => id === place.worker);
+        trend = withHistory(trend, history, series?.series ?? {});
         charts.show(trend);
       })
       .catch(leave);

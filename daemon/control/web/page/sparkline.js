@@ -88,11 +88,11 @@ export function emptyTrend(stepMs) {
  * manager starts without history.
  * @param {Trend} trend
  * @param {MetricsHistory} history
- * @param {Partial<Record<SeriesName, (number | null)[]>>} told
+ * @param {Partial<Record<SeriesName, (number | null)[]>>} series
  * @returns {Trend}
  */
-export function withHistory(trend, { stepMs, endMs, points }, told) {
-  const values = mapNames((name) => told[name] ?? new Array(points).fill(null));
+export function withHistory(trend, { stepMs, endMs, points }, series) {
+  const values = mapNames((name) => series[name] ?? new Array(points).fill(null));
   const from = Math.max(
     0,
     Math.min(

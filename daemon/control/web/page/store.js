@@ -44,9 +44,9 @@ export function emptyStore() {
  */
 export function withSample(store, { history, ...sample }, heardAt) {
   const seconds = store.sample ? Math.round((sample.atMs - store.sample.atMs) / 1_000) : 1;
-  const told = history ? sparksOf(history) : null;
+  const known = history ? sparksOf(history) : null;
   const sparks =
-    told ??
+    known ??
     addToSparks(
       store.sparks,
       [

@@ -29,7 +29,7 @@ async function begin(roots = ['/a', '/b']) {
     identify: async (path) => there[path] ?? null,
     options: {},
     delayMs: 0,
-    onSettled: (changes) => calls.push(changes.file),
+    onQuiet: (changes) => calls.push(changes.file),
   });
   await settle();
   return watch;

@@ -40,10 +40,10 @@ test.each(EVERY.filter(({ columns }) => columns !== 139))('every page can be dra
 
 test.each(SIZES)('the page at $columns x $rows shows apps, workers, charts, logs and the keys', (size) => {
   const shown = stage(size, { type: 'sampled', sample: sampleOf({ api: 2, worker: [{ status: 'errored', cpu: 0 }] }) });
-  shown.give({ type: 'log-began', wish: 'a' });
+  shown.give({ type: 'log-began', query: 'a' });
   shown.give({
     type: 'logged',
-    wish: 'a',
+    query: 'a',
     entries: [{ id: 0, name: 'api', stream: 'err', line: 'something \u001b[31mred\u001b[0m\u001b[2J', atMs: 1 }],
   });
   const text = shown.text();

@@ -64,7 +64,7 @@ function play(size = { columns: 80, rows: 24 }) {
           fail = reject;
         });
       },
-      follow: (wishes) => void followed.push(wishes),
+      follow: (needed) => void followed.push(needed),
       ask: (ask) => void asked.push(ask),
       close: async () => {
         isClosed = true;
@@ -163,20 +163,20 @@ test('logs and history are requested when the selection rests, not for each row 
 test('many lines cause as many frames as few lines, and a paused terminal gets the newest frame', async () => {
   const seen = play();
   seen.tell(sampled(1_000_000));
-  seen.tell({ type: 'log-began', wish: 'w' });
+  seen.tell({ type: 'log-began', query: 'w' });
   await seen.pass();
   const before = seen.screen.bytes();
   for (let at = 0; at < 100; at += 1) {
-    seen.tell({ type: 'logged', wish: 'w', entries: entries(at * 100, 100) });
+    seen.tell({ type: 'logged', query: 'w', entries: entries(at * 100, 100) });
     await seen.pass(10);
   }
   await seen.pass(100);
   expect(seen.screen.text()).toContain('line 9999');
   expect(seen.screen.bytes() - before).toBeLessThan(15 * 700);
   seen.hold(true);
-  seen.tell({ type: 'logged', wish: 'w', entries: entries(50_000, 10) });
+  seen.tell({ type: 'logged', query: 'w', entries: entries(50_000, 10) });
   await seen.pass(500);
-  seen.tell({ type: 'logged', wish: 'w', entries: entries(60_000, 10) });
+  seen.tell({ type: 'logged', query: 'w', entries: entries(60_000, 10) });
   await seen.pass(500);
   seen.hold(false);
   await seen.pass();

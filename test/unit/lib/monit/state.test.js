@@ -260,8 +260,8 @@ test('charts of six hours show the history of the manager, including a short pea
 /** @param {Size} [size] */
 function withLogs(size) {
   const shown = shownWith(APPS, size);
-  shown.give({ type: 'log-began', wish: 'w' });
-  shown.give({ type: 'logged', wish: 'w', entries: entries(0, 100) });
+  shown.give({ type: 'log-began', query: 'w' });
+  shown.give({ type: 'logged', query: 'w', entries: entries(0, 100) });
   shown.type('l');
   return shown;
 }
@@ -273,7 +273,7 @@ test.each(SIZES)(
     expect(shown.lines().at(-2)).toBe('   line 99');
     shown.type('kk');
     expect(shown.lines().at(-2)).toBe('   line 97');
-    shown.give({ type: 'logged', wish: 'w', entries: entries(100, 5) });
+    shown.give({ type: 'logged', query: 'w', entries: entries(100, 5) });
     expect(shown.lines().at(-2)).toBe('   line 97');
     expect(shown.lines().at(-1)).toMatch(/^ 7 newer below, G follows/);
     shown.type('g');
@@ -315,11 +315,11 @@ test('& requests only lines that contain a text; closing the page requests all l
 
 test('logs ignore lines of another request, are bounded, and count lines that were left out', () => {
   const shown = withLogs();
-  shown.give({ type: 'logged', wish: 'old', entries: entries(500, 1) });
+  shown.give({ type: 'logged', query: 'old', entries: entries(500, 1) });
   expect(shown.lines().at(-2)).toBe('   line 99');
   for (let batch = 0; batch < 5; batch += 1)
-    shown.give({ type: 'logged', wish: 'w', entries: entries(batch * 3_000, 3_000) });
-  shown.give({ type: 'log-missed', wish: 'w', count: 41_000 });
+    shown.give({ type: 'logged', query: 'w', entries: entries(batch * 3_000, 3_000) });
+  shown.give({ type: 'log-missed', query: 'w', count: 41_000 });
   expect(shown.state().logs.lines).toHaveLength(LINES_MAX);
   expect(shown.lines().at(-2)).toBe('   line 14999');
   expect(shown.lines().at(-1)).toContain('41,000 lines came too fast');
@@ -329,7 +329,7 @@ test('long lines scroll sideways', () => {
   const shown = withLogs({ columns: 60, rows: 16 });
   shown.give({
     type: 'logged',
-    wish: 'w',
+    query: 'w',
     entries: [{ id: 0, name: 'api', stream: 'out', line: `${'.'.repeat(70)}END`, atMs: 1 }],
   });
   expect(shown.text()).not.toContain('END');
