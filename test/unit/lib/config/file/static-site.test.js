@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { isServeApp, serveApp, staticSite } from '../../../../../lib/config/file/static-site.js';
-import { readServeSettings, serveScript, wishesOf } from '../../../../../lib/serve/settings.js';
+import { readServeSettings, serveScript, readVariables } from '../../../../../lib/serve/settings.js';
 
 /**
  * What the server makes of an entry.
  * @param {Record<string, any>} entry
  */
-const settingsOf = (entry) => readServeSettings(wishesOf(staticSite(entry).env));
+const settingsOf = (entry) => readServeSettings(readVariables(staticSite(entry).env));
 
 test('an entry becomes an app, and the server reads from its variables what the entry said', () => {
   const entry = {
@@ -104,7 +104,7 @@ test.each([
   [{ PM2_SERVE_BASIC_AUTH_USERNAME: 'ann' }],
   [{ PM2_SERVE_BASIC_AUTH_PASSWORD: 'secret' }],
 ])('half of what a lock needs is no open door: %j', (env) => {
-  expect(() => readServeSettings(wishesOf(env))).toThrow(/PM2_SERVE_BASIC_AUTH_(USERNAME|PASSWORD) is ""/);
+  expect(() => readServeSettings(readVariables(env))).toThrow(/PM2_SERVE_BASIC_AUTH_(USERNAME|PASSWORD) is ""/);
 });
 
 test('script: "serve" is PM2\'s way of saying it in the list of apps', () => {
