@@ -2,7 +2,7 @@
 // 2>/dev/null; exec node -- "$0" "$@"
 
 // The line above is a command for sh and a comment for Node.js. Without "--" Node.js would look for
-// options of its own behind the script name, too. It would read the file of --env-file and obey a
+// its own options after the script name, too: it would read the file of --env-file and obey a
 // NODE_OPTIONS in it before nclust runs. sh fails to run "//" and goes on.
 import module from 'node:module';
 import { isatty } from 'node:tty';
@@ -37,18 +37,15 @@ void main(process.argv.slice(2));
 /** @param {string[]} argv */
 async function main(argv) {
   if (process.pid === 1 && process.platform === 'linux') (await import('../lib/run/first-process.js')).becomeInit(argv);
-  // From Node.js 22.8 on. Before the large modules are read.
+  // From Node.js 22.8 on, and before the large modules are loaded.
   if ('enableCompileCache' in module) (await import('../lib/cli/compile-cache.js')).keepCompiled(process.env);
   const { runProgram } = await import('../lib/cli/program.js');
   process.exitCode = await runProgram(argv, io);
-  // Faster than to wait until Node.js finds out that nothing is left to do.
+  // Faster than waiting until Node.js finds that nothing is left to do.
   if (process.stdout.writableLength === 0 && !hasTalked) process.exit();
 }
 
-/**
- * `nclust run` writes to stdout by itself, and looks after its errors.
- * @param {string} text
- */
+/** @param {string} text */
 async function print(text) {
   if (!hasPrinted) process.stdout.on('error', onOutputError);
   hasPrinted = true;
@@ -75,7 +72,7 @@ function onInterrupt(listener) {
 }
 
 /**
- * A reader that has seen enough (`nclust ls | head -1`) is not an error; a full disk is.
+ * A reader that closes early (`nclust ls | head -1`) is not an error; a full disk is.
  * @param {NodeJS.ErrnoException} error
  */
 function onOutputError({ code }) {

@@ -4,32 +4,32 @@ import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { attend } from './watch-manager.js';
 import { hasLeft, visitKeeper } from './probe-manager.js';
-// An update in place would give a process that lives for months the modules of another version:
-// what may be needed later is read now.
+// All modules are loaded now, because after an update in place this process, which lives for
+// months, would load modules of another version.
 import '../client/check-home.js';
 import '../client/spawn-keeper.js';
 
 /** @import { Visit } from './probe-manager.js' */
 /** @import { Notifier } from './systemd.js' */
 
-/** For a keeper that was there a moment ago. */
+/** Time limit for a keeper that existed a moment ago, in ms. */
 const VISIT_MS = 20_000;
 
-/** Between two looks for the next keeper. */
+/** Pause between two checks for the next keeper, in ms. */
 const PAUSE_MS = 50;
 
 /**
- * Stays as long as the home has a manager: starts one when there is none, and follows from one
- * keeper to the next when one dies or is replaced.
+ * Follows the manager of a home as long as it exists: starts one if there is none, and goes on with
+ * the next keeper when one dies or is replaced.
  * @param {object} o
  * @param {string} o.home
  * @param {Notifier | null} o.notifier
  * @param {(sentence: string) => void} o.talk
- * @param {AbortSignal} o.ending  The manager is to be ended, its apps with it; they stay wanted.
+ * @param {AbortSignal} o.ending  Aborted to end the manager and its apps; the apps stay wanted.
  * @param {(pid: number, signal: 'SIGTERM' | 'SIGKILL') => void} o.send
- * @returns {Promise<void>}  When it has ended because it should. Rejects with
- *   ERR_NCLUST_CONNECTION_LOST when it ended although its apps are wanted, and with what launching
- *   one throws.
+ * @returns {Promise<void>}  Resolves when the manager was ended on request. Rejects with
+ *   ERR_NCLUST_CONNECTION_LOST if it ended although its apps are wanted, and with errors of the
+ *   launch.
  */
 export async function stayWith({ home, notifier, talk, ending, send }) {
   const paths = homePaths(home);

@@ -7,13 +7,12 @@ import { NclustError } from '../shared/errors.js';
 
 /** @typedef {{ uid: number, gid: number }} Owner */
 
-/** How long a service may take to start: its apps are up then. */
+/** Time limit for a service to start with all its apps, in ms. */
 const COMMAND_MS = 15 * 60_000;
 
 /**
  * @param {PlannedFile[]} files
- * @param {Owner} owner
- * Throws ERR_NCLUST_STARTUP.
+ * @param {Owner} owner  Throws ERR_NCLUST_STARTUP.
  */
 export function writeFiles(files, owner) {
   for (const file of files) {
@@ -28,8 +27,7 @@ export function writeFiles(files, owner) {
 
 /**
  * @param {Pick<PlannedFile, 'path' | 'isOwners'>[]} files
- * @param {Owner} owner
- * Throws ERR_NCLUST_STARTUP. A file that is not there is none to remove.
+ * @param {Owner} owner  Throws ERR_NCLUST_STARTUP. A missing file is not an error.
  */
 export function removeFiles(files, owner) {
   for (const { path, isOwners } of files) {
@@ -44,8 +42,8 @@ export function removeFiles(files, owner) {
 
 /**
  * @param {string[][]} commands
- * @param {{ env: Record<string, string | undefined>, mayFail?: boolean }} o
- * Throws ERR_NCLUST_STARTUP with what the command said.
+ * @param {{ env: Record<string, string | undefined>, mayFail?: boolean }} o  Throws
+ *   ERR_NCLUST_STARTUP with the output of the command.
  */
 export function runCommands(commands, { env, mayFail = false }) {
   for (const [program, ...args] of commands) {
@@ -63,11 +61,10 @@ export function runCommands(commands, { env, mayFail = false }) {
 }
 
 /**
- * A service that could not run its program would fail at the next boot, when nobody looks.
+ * Checks that the service can run its program. Otherwise it would fail at the next boot.
  * @param {string} node
  * @param {string} main
- * @param {Owner & { user: string }} owner
- * Throws ERR_NCLUST_STARTUP.
+ * @param {Owner & { user: string }} owner  Throws ERR_NCLUST_STARTUP.
  */
 export function checkReach(node, main, owner) {
   runAsOwner(owner, () => {
@@ -113,11 +110,11 @@ function codeOf(error) {
 }
 
 /**
- * Does something with the rights of the user a service is for. What root writes into a folder of
- * somebody else's may land elsewhere, through a link.
+ * Works with the rights of the service's user, because root could follow a link in a folder of
+ * another user.
  * @template T
  * @param {{ uid: number, gid: number }} owner
- * @param {() => T} work  Without waiting for anything.
+ * @param {() => T} work  Synchronous.
  */
 export function runAsOwner({ uid, gid }, work) {
   const { geteuid, getegid, seteuid, setegid, setgroups, getgroups } = process;

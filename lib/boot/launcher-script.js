@@ -6,8 +6,8 @@ import { shellQuote } from '../shared/shell-quote.js';
 const NODE_MIN = 20;
 
 /**
- * Where version managers keep their versions, newest first to be tried in this order. A star stands
- * for the version.
+ * Folders of version managers, in the order of search; in each, the newest version comes first. A
+ * star stands for the version.
  * @type {[variable: string, byDefault: string, below: string][]}
  */
 const VERSION_FOLDERS = [
@@ -21,14 +21,15 @@ const VERSION_FOLDERS = [
 ];
 
 /**
- * A script that runs nclust with a Node.js that is there, for services: the version that was
- * current when they were installed may be gone.
+ * Builds a script that runs nclust with an existing Node.js, because the version at installation
+ * may be gone when the service starts.
  * @param {object} o
  * @param {string} o.home  NCLUST_HOME.
  * @param {string} o.userHome
- * @param {string} o.node  What runs nclust now.
+ * @param {string} o.node  The Node.js that runs nclust now.
  * @param {string} o.main  bin/nclust.js.
- * @param {Record<string, string | undefined>} o.env  Of the shell: where version managers live.
+ * @param {Record<string, string | undefined>} o.env  Of the shell: it shows where version managers
+ *   keep their versions.
  */
 export function launcherScript({ home, userHome, node, main, env }) {
   const folders = VERSION_FOLDERS.map(([variable, byDefault, below]) => {

@@ -3,12 +3,12 @@ import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
 
 /**
- * @typedef {'systemd' | 'launchd' | 'openrc' | 'rcd' | 'rcd-openbsd'} Platform  Those there is a
- *   service for.
+ * @typedef {'systemd' | 'launchd' | 'openrc' | 'rcd' | 'rcd-openbsd'} Platform  With support for
+ *   services.
  */
 
 /**
- * In the order in which they are looked for; PM2's names of them.
+ * In the order of search, with PM2's names.
  * @type {{ platform: Platform | 'upstart' | 'systemv' | 'smf', probe: string, names: string[] }[]}
  */
 const PLATFORMS = [
@@ -29,15 +29,15 @@ const PLATFORMS = [
 /** @type {Platform[]} */
 const SUPPORTED = ['systemd', 'launchd', 'openrc', 'rcd', 'rcd-openbsd'];
 
-/** Service managers are not in everybody's PATH. */
+/** Folders of service managers that may be missing from PATH. */
 const MORE_PATH = ':/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin';
 
 /**
- * @param {string | undefined} word  What was typed. Undefined: look which one there is.
+ * @param {string | undefined} word  As typed. Undefined: detect it.
  * @param {object} o
  * @param {string | undefined} o.path  PATH.
- * @param {string} o.instead  A command line that brings the apps back, for a system without a
- *   service of ours.
+ * @param {string} o.instead  A command line that restores the apps, for a system that is not
+ *   supported.
  * @returns {Platform}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
  */
 export function choosePlatform(word, { path, instead }) {

@@ -7,24 +7,24 @@ import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js'
 /** @import { Socket } from 'node:net' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
-/** Between two looks at a door whose queue is full. */
+/** Pause before a keeper socket with a full queue is tried again, in ms. */
 const PAUSE_MS = 20;
 
 const DOOR_LINE_MAX_BYTES = 64 * 1024;
 
 /**
- * A connection to the door of the keeper that stays until one of the two goes.
+ * A connection to the keeper socket that stays until one side ends it.
  * @typedef {object} Visit
  * @property {number} keeperPid
  * @property {() => number | null} controlPid  Null: not ready at the moment.
- * @property {Promise<void>} gone  The keeper has ended, or we have left.
+ * @property {Promise<void>} gone  The keeper has exited, or this side has left.
  * @property {() => void} leave
  */
 
 /**
- * @param {string} run  The folder of the doors.
- * @param {AbortSignal} signal  Ends the attempt; the promise rejects with its reason.
- * @returns {Promise<Visit | null>}  When the keeper has answered. Null: there is none.
+ * @param {string} run  The folder of the keeper sockets.
+ * @param {AbortSignal} signal  Aborts the attempt; the promise rejects with its reason.
+ * @returns {Promise<Visit | null>}  Resolves when the keeper has answered. Null: there is none.
  */
 export async function visitKeeper(run, signal) {
   for (;;) {
@@ -73,7 +73,7 @@ function welcomed(door, signal) {
 }
 
 /**
- * Whether the last keeper has given the home back, as against one that died.
+ * Whether the last keeper has left the home in order, and did not crash.
  * @param {string} run
  */
 export function hasLeft(run) {
@@ -106,11 +106,10 @@ function readLine(line) {
 }
 
 /**
- * Asks control for the list, once and on a connection of its own: whether it answers is the
- * question.
+ * Asks control for the list over a new connection, to see whether control answers.
  * @param {string} sock
  * @param {AbortSignal} signal  Ends the wait.
- * @returns {Promise<SlotStatus[] | null>}  Null when it does not answer. Never rejects.
+ * @returns {Promise<SlotStatus[] | null>}  Null if it does not answer. Never rejects.
  */
 export async function askControl(sock, signal) {
   const socket = await knock(sock, signal).catch(() => null);

@@ -3,7 +3,7 @@ import { shellQuote } from '../shared/shell-quote.js';
 /** @import { Service } from './systemd.js' */
 
 /**
- * A script for OpenRC, whose supervise-daemon starts the main process again.
+ * A script for OpenRC, whose supervise-daemon restarts the main process.
  * @param {Service} service
  */
 export function openrcScript({ user, launcher, waitsForIp, stopSeconds }) {
@@ -34,7 +34,7 @@ reload() {
 }
 
 /**
- * A script for FreeBSD's rc.d, where daemon(8) starts the main process again.
+ * A script for FreeBSD's rc.d, where daemon(8) restarts the main process.
  * @param {Service} service
  */
 export function freebsdScript({ name, user, launcher, waitsForIp }) {
@@ -94,7 +94,7 @@ rc_cmd "$1"
 }
 
 /**
- * Names of services become parts of shell variables.
+ * Service names become parts of shell variables.
  * @param {string} name
  */
 export function identifier(name) {

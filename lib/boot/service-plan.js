@@ -7,25 +7,25 @@ import { systemdUnit } from './systemd.js';
 /** @import { Service } from './systemd.js' */
 
 /**
- * A file to be written.
- * @typedef {object} PlannedFile
+ * @typedef {object} PlannedFile  A file to write.
  * @property {string} path
  * @property {string} text
  * @property {number} mode
- * @property {boolean} isOwners  It belongs to the user of the service, and is written as that user.
+ * @property {boolean} isOwners  The service's user owns it and writes it.
  */
 
 /**
- * How a service gets into the system and out of it.
+ * The steps that install and remove a service.
  * @typedef {object} ServicePlan
  * @property {PlannedFile} file
- * @property {string[][]} enable  Commands, in order, after the file is there.
- * @property {string[][]} disable  Before it is removed. What fails there was not there.
- * @property {string[][]} forget  After it was removed.
- * @property {string | null} next  What is left to be done by hand.
+ * @property {string[][]} enable  Commands after the file was written, in order.
+ * @property {string[][]} disable  Commands before it is removed. A failure means that the service
+ *   did not exist.
+ * @property {string[][]} forget  Commands after it was removed.
+ * @property {string | null} next  Steps for the user.
  */
 
-/** Services that a user may have without root. */
+/** Platforms with services that need no root. */
 export const USER_UNITS = /** @type {Platform[]} */ (['systemd', 'launchd']);
 
 /**

@@ -21,13 +21,12 @@ import { planService, USER_UNITS } from './service-plan.js';
 
 const MAIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
-/** Ending takes as long as the slowest app may, and something for the manager itself. */
+/** Time to stop the manager beyond the longest kill timeout of an app, in seconds. */
 const STOP_SLACK_S = 30;
 const STOP_MIN_S = 90;
 
 /**
- * Everything about one service, before anything is done.
- * @typedef {object} Intent
+ * @typedef {object} Intent  Everything about one service, before anything is done.
  * @property {Platform} platform
  * @property {string} name
  * @property {Whose} whose
@@ -40,7 +39,7 @@ const STOP_MIN_S = 90;
 
 /**
  * @param {string | undefined} word  The platform.
- * @param {Record<string, any>} options  Those of `startup`.
+ * @param {Record<string, any>} options  Of `startup`.
  * @param {Context} context
  * @returns {Intent}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
  */
@@ -98,7 +97,7 @@ export function needsRoot({ isUserUnit }) {
 }
 
 /**
- * The command that root has to run, as PM2's users know it.
+ * The command line for root, in the form that PM2's users know.
  * @param {string} command
  * @param {Intent} intent
  * @param {Record<string, any>} options
@@ -116,7 +115,7 @@ export function sudoLine(command, { platform, whose, node, main }, { serviceName
     ...(serviceName === undefined ? [] : ['--service-name', serviceName]),
     ...(waitIp ? ['--wait-ip'] : []),
   ];
-  // A PATH may have spaces in it: that of WSL does.
+  // PATH may contain spaces, as in WSL.
   return `sudo env PATH="$PATH":${shellQuote(dirname(node))} ${[node, main, ...words].map(shellQuote).join(' ')}`;
 }
 
@@ -127,7 +126,7 @@ function stopSeconds(whose) {
 }
 
 /**
- * Whose manager it is, and where.
+ * The user of a manager, and its home.
  * @typedef {object} Whose
  * @property {string} user
  * @property {number} uid
@@ -148,7 +147,7 @@ function resolveWhose({ user: name, hp, home }, { cwd, env }) {
   const self = userInfo();
   const user = name === undefined || name === self.username ? selfAs(self, env) : other(name, hp);
   const userHome = hp === undefined ? user.userHome : resolve(cwd, hp);
-  // The variable is about the one who typed the command, and --hp says otherwise.
+  // NCLUST_HOME belongs to the user who typed the command, and --hp overrides it.
   const own = user.uid === self.uid && hp === undefined ? env.NCLUST_HOME : undefined;
   return { ...user, userHome, home: resolve(cwd, home ?? (own || join(userHome, '.nclust'))) };
 }
@@ -186,13 +185,13 @@ function asked(program, args) {
   try {
     return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   } catch {
-    return null; // No such user, or no such program: both mean that it is not known.
+    return null; // No such user, or no such program: then it is unknown.
   }
 }
 
 /**
  * @param {string} home
- * @returns {number}  The longest kill_timeout of the apps that are kept there.
+ * @returns {number}  The longest kill_timeout of the home's apps.
  */
 export function longestKillMs(home) {
   try {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 
 /**
- * What every service is made from.
+ * The values that every service file contains.
  * @typedef {object} Service
  * @property {string} name
  * @property {string} user
@@ -10,13 +10,13 @@ import { execFile } from 'node:child_process';
  * @property {string} launcher  Script that runs nclust: see launcher-script.js.
  * @property {boolean} isUserUnit
  * @property {boolean} waitsForIp
- * @property {number} stopSeconds  How long ending everything may take.
+ * @property {number} stopSeconds  Time limit to stop everything.
  */
 
 /**
  * The main process is `nclust daemon`, which follows the keeper and starts the next one when both
- * halves of the manager are gone. So KillMode is "process": whatever happens to the main process,
- * the workers live on, and the next main process finds them.
+ * processes of the manager are gone. So KillMode is "process": whenever the main process exits, the
+ * workers live on, and the next main process finds them.
  * @param {Service} service
  */
 export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp, stopSeconds }) {
@@ -60,10 +60,10 @@ export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp
 }
 
 /**
- * Which processes of the unit systemd listens to. Messages go through systemd-notify(1). If root
- * runs it, it sends them in the name of the process that started it, the main one, and an app that
- * runs as another user cannot. Other users may not do that, so systemd has to listen to all; but
- * each of their apps runs as the same user, and could end the manager anyway.
+ * The processes of the unit whose messages systemd accepts. Messages go through systemd-notify(1).
+ * If root runs it, it sends them in the name of the main process, and an app of another user
+ * cannot. Other users may not do that, so systemd has to accept messages of all; but each of their
+ * apps runs as the same user, and could end the manager anyway.
  * @param {string} user
  */
 function notifyAccess(user) {
@@ -71,7 +71,7 @@ function notifyAccess(user) {
 }
 
 /**
- * One word of a unit file.
+ * Quotes a word for a unit file.
  * @param {string} word
  */
 function quote(word) {
@@ -79,24 +79,26 @@ function quote(word) {
   return /[\s"'\\;]/.test(plain) ? `"${plain.replace(/(["\\])/g, '\\$1')}"` : plain;
 }
 
-/** systemd-notify waits until systemd has read the message, which takes a few ms. */
+/** Time limit for systemd-notify, which waits a few ms until systemd has read the message. */
 const SEND_MS = 10_000;
 
 /**
- * Tells systemd how things stand.
+ * Reports the state of the manager to systemd.
  * @typedef {object} Notifier
- * @property {(...fields: string[]) => void} say  As "READY=1". In order; never throws.
- * @property {() => Promise<void>} settled  Everything said so far has been sent.
- * @property {number | null} watchdogMs  After so long without WATCHDOG=1 the service counts as
- *   hung. Null: nobody watches.
+ * @property {(...fields: string[]) => void} say  Sends fields such as "READY=1", in order. Never
+ *   throws.
+ * @property {() => Promise<void>} settled  Resolves when all messages were sent.
+ * @property {number | null} watchdogMs  Without WATCHDOG=1 for this long, the service counts as
+ *   hung. Null: no watchdog.
  */
 
 /**
- * Node cannot write to datagram sockets of the file system, so systemd's own program does.
- * @param {Record<string, string | undefined>} env  NOTIFY_SOCKET and the WATCHDOG variables are
- *   taken out: they are for this process, and for none it starts.
+ * Sends through systemd's own program, because Node.js cannot write to datagram sockets of the file
+ * system.
+ * @param {Record<string, string | undefined>} env  Removes NOTIFY_SOCKET and the WATCHDOG
+ *   variables, because they are only for this process.
  * @param {(sentence: string) => void} talk
- * @returns {Notifier | null}  Null: nobody listens.
+ * @returns {Notifier | null}  Null: systemd does not listen.
  */
 export function takeNotifier(env, talk) {
   const { NOTIFY_SOCKET, WATCHDOG_USEC, PATH } = env;

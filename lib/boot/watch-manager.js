@@ -4,29 +4,29 @@ import { askControl, visitKeeper } from './probe-manager.js';
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 /** @import { Notifier } from './systemd.js' */
 
-/** How often it is looked, where systemd does not say. */
+/** Interval of checks if systemd does not set one, in ms. */
 const EVERY_MS = 30_000;
 
-/** Both answer from memory. */
+/** Time limit for an answer, in ms. Both processes answer from memory. */
 const ANSWER_MS = 10_000;
 
-/** While the apps start, and after a look that nobody answered. */
+/** Interval while apps start, and after a check without an answer, in ms. */
 const SOON_MS = 250;
 
-/** Of that many looks in a row: once may be a machine that is busy. */
+/** Checks in a row without an answer: a single one may mean a busy machine. */
 const SILENT_LOOKS = 2;
 
-/** What systemd is asked to wait for the start, from each time on. */
+/** The time by which systemd is asked to extend the start, in ms. */
 const EXTENSION_MS = 60_000;
 
 /**
- * What a look has found. `slots` is null when control did not answer.
- * @typedef {{ isKeeperThere: boolean, controlPid: number | null, slots: SlotStatus[] | null }} Look
+ * @typedef {{ isKeeperThere: boolean, controlPid: number | null, slots: SlotStatus[] | null }} Look  The
+ *   result of a check. `slots` is null if control did not answer.
  */
 
 /**
- * Looks after the manager until the signal says so: tells systemd how it is, and has the half that
- * hangs ended, in whose place the other half starts a new one. systemd could only end everything.
+ * Watches the manager until the signal: reports its state to systemd, and ends the process that
+ * hangs, whose place a new one takes. systemd could only end everything.
  * @param {object} o
  * @param {HomePaths} o.paths
  * @param {Notifier | null} o.notifier
@@ -64,8 +64,8 @@ export async function attend({ paths, notifier, keeperPid, endHung, signal }) {
  * @returns {Promise<Look>}
  */
 async function look({ run, sock }, withinMs, signal) {
-  // Not AbortSignal.any() with AbortSignal.timeout(): Node 20 may collect the latter as garbage,
-  // and the wait would never end.
+  // Without AbortSignal.any() and AbortSignal.timeout(), because Node.js 20 may collect the latter
+  // as garbage, and the wait would never end.
   const enough = new AbortController();
   const stop = () => enough.abort();
   const timer = setTimeout(stop, withinMs);
@@ -84,7 +84,8 @@ async function look({ run, sock }, withinMs, signal) {
 }
 
 /**
- * The half that does not answer while the other does. Where neither does, it is the machine.
+ * Returns the process that does not answer while the other one does. If neither answers, the
+ * machine is busy.
  * @param {Look} found
  */
 function silentHalf({ isKeeperThere, slots }) {
@@ -93,8 +94,8 @@ function silentHalf({ isKeeperThere, slots }) {
 }
 
 /**
- * What systemd is told, and when: READY=1 once everything that should run does, or has failed at
- * its first attempt.
+ * Reports to systemd. READY=1 follows when every app that should run does, or has failed at its
+ * first attempt.
  * @param {Notifier} notifier
  */
 function createReport(notifier) {
@@ -139,7 +140,7 @@ function rest(ms, signal) {
 }
 
 /**
- * Whether everything that should run does, or has failed at its first attempt.
+ * Whether every app that should run does, or has failed at its first attempt.
  * @param {Pick<SlotStatus, 'status' | 'restarts'>[]} slots
  */
 export function isDecided(slots) {

@@ -20,7 +20,7 @@ import { pm2OnlyOptions } from './table/row.js';
 
 /** @typedef {import('commander').Command} Command */
 
-// Loaded by require: to import CommonJS takes a third longer.
+// With require(), because importing CommonJS takes a third longer.
 const { Command, CommanderError, Option } = /** @type {typeof import('commander')} */ (
   createRequire(import.meta.url)('commander')
 );
@@ -28,14 +28,14 @@ const { Command, CommanderError, Option } = /** @type {typeof import('commander'
 const SHOWN = COMMANDS.filter(({ isHidden }) => !isHidden);
 
 /**
- * Parses a command line and runs the command it names.
+ * Parses a command line and runs its command.
  * @param {string[]} argv
  * @param {Io} io
  * @returns {Promise<number>}  The exit status. Rejects with the NclustError of the command.
  */
 export async function parseCommandLine(argv, io) {
   const end = argv.indexOf('--');
-  // Cut off here: commander would count the words behind "--" among those before it.
+  // Cut off here, because commander would count the words after "--" among those before it.
   const args = end === -1 ? [] : argv.slice(end + 1);
   const ours = end === -1 ? argv : argv.slice(0, end);
   /** @type {string[]} */
@@ -48,7 +48,7 @@ export async function parseCommandLine(argv, io) {
   const plain = ours.filter((one) => !one.startsWith('-'));
   const isAbout = plain[0] === 'help';
   const word = plain[isAbout ? 1 : 0];
-  // In front of a command --help is about all of them.
+  // In front of a command, --help is about all of them.
   const isAboutAll =
     word !== undefined && !isAbout && ours.slice(0, ours.indexOf(word)).some((one) => ['-h', '--help'].includes(one));
   const meant = word === undefined || isAboutAll ? undefined : findCommand(word);
@@ -73,8 +73,8 @@ export async function parseCommandLine(argv, io) {
 }
 
 /**
- * If a command is meant, the others are left out: to make them all takes as long as to ask the
- * manager for its list. Otherwise they are there by their names, for the help and for suggestions.
+ * Builds only the command that is meant, because building all of them takes as long as a request
+ * for the list. Without a command, all are built by name only, for the help and for suggestions.
  * @param {Row | undefined} meant
  * @param {string[]} args
  * @param {Io} io
@@ -157,7 +157,7 @@ async function addAction(program, command, row, args, io, onDone) {
 }
 
 /**
- * An option of PM2 that changes nothing is no error in anybody's script, and no secret.
+ * Reports options of PM2 that change nothing. They must not fail a script.
  * @param {[flags: string, why: string][]} unneeded
  * @param {Command} command
  * @param {Io} io
@@ -176,8 +176,8 @@ function sayNotNeeded(unneeded, command, io) {
  */
 function asOption(flags, { help, isRepeatable }) {
   const option = new Option(flags, help);
-  // Not a variadic one: that would take the script behind it, too. Of an option that may stand
-  // alone, `true` is what it says then.
+  // Not a variadic option, which would also take the script after it. If an option may stand alone,
+  // its value is `true` then.
   return isRepeatable
     ? option.argParser((value, /** @type {string[] | true | undefined} */ before) =>
         before === true ? true : [...(before ?? []), value],
@@ -186,7 +186,7 @@ function asOption(flags, { help, isRepeatable }) {
 }
 
 /**
- * commander calls an action with one value per argument (a list for the variadic one), then the
+ * commander calls an action with one value per argument (a list for a variadic one), then the
  * options, then the command.
  * @param {any[]} given
  * @returns {{ words: string[], options: Record<string, any> }}

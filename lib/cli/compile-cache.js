@@ -3,13 +3,12 @@ import module from 'node:module';
 import { isAbsolute, join } from 'node:path';
 
 /**
- * Lets Node.js, from 22.8 on, keep what it has compiled of this program, so that the next command
- * need not compile it again.
+ * Makes Node.js 22.8 and later store the compiled code of this program for the next command.
  * @param {Record<string, string | undefined>} env
  */
 export function keepCompiled(env) {
   const folder = cacheFolder(env, process);
-  // It does not throw: a folder that cannot be written is not used.
+  // It does not throw: a folder that is not writable is not used.
   if (folder)
     /** @type {{ enableCompileCache: (folder: string) => void }} */ (
       /** @type {unknown} */ (module)
@@ -20,7 +19,7 @@ export function keepCompiled(env) {
  * @param {Record<string, string | undefined>} env
  * @param {{ platform: string, geteuid?: () => number }} o
  * @returns {string | null}  Null if the folder belongs to another user: sudo may keep HOME, and
- *   root must not run what another user can write.
+ *   root must not run code that another user can write.
  */
 export function cacheFolder({ HOME: home, XDG_CACHE_HOME: cache }, { platform, geteuid }) {
   const isOwn = (/** @type {string} */ folder) => ownerOf(folder) === geteuid?.();
@@ -34,6 +33,6 @@ function ownerOf(folder) {
   try {
     return statSync(folder).uid;
   } catch {
-    return null; // It does not exist, or this user may not look at it.
+    return null; // It does not exist, or this user may not read it.
   }
 }

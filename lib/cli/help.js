@@ -3,16 +3,13 @@ import { HEADINGS, OPTION_HEADINGS } from './table/headings.js';
 /** @import { HelpConfiguration, Option } from 'commander' */
 /** @import { Command as Row } from './table/row.js' */
 
-/**
- * What is wider stands on a line of its own: one long option does not push every explanation to the
- * right.
- */
+/** A longer term gets its own line, so that it does not push all explanations to the right. */
 const TERM_MAX = 26;
 
-/** Of a line in the list of commands on a terminal of 80 columns, behind the longest name. */
+/** Width of an explanation in the list of commands on a terminal of 80 columns. */
 const BRIEF_MAX = 62;
 
-/** How a help page looks, for `configureHelp` of commander. @type {HelpConfiguration} */
+/** The layout of a help page, for `configureHelp` of commander. @type {HelpConfiguration} */
 export const LAYOUT = {
   subcommandTerm: (command) => command.name(),
   padWidth(command, helper) {
@@ -34,8 +31,7 @@ export const LAYOUT = {
 
 /**
  * @param {Row[]} rows
- * @returns {Row[]}  In the order of the help. What has no place in it comes last, as what is hidden
- *   does.
+ * @returns {Row[]}  In the order of the help. Hidden and unlisted commands come last.
  */
 export function sortForHelp(rows) {
   const order = HEADINGS.flatMap(([, names]) => names);
@@ -43,15 +39,14 @@ export function sortForHelp(rows) {
   return [...rows].sort((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** @param {string} name Of a command. */
+/** @param {string} name  Of a command. */
 export function headingOf(name) {
   return HEADINGS.find(([, names]) => names.includes(name))?.[0] ?? 'More:';
 }
 
 /**
  * @param {Row} row
- * @returns {string}  Its line in the list of commands, with its other names where there is room for
- *   them.
+ * @returns {string}  Its line in the list of commands, with its aliases if there is room.
  */
 export function briefOf({ help, brief = help, aliases = [] }) {
   const whole = `${brief} (${aliases.join(', ')})`;
@@ -104,7 +99,7 @@ Exit status: 0 done, 1 refused or failed, 2 usage, 3 the manager cannot be
 reached, 130 Ctrl-C.
 `;
 
-/** For whoever typed nothing but "nclust". */
+/** Shown for "nclust" without arguments. */
 export const SHORT_HELP = `Usage: nclust <command> [options]
 
   nclust start app.js -i max      start one process per CPU

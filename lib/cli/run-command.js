@@ -14,17 +14,19 @@ import { resolveHome } from '../shared/paths.js';
 /** @import { Command } from './table/row.js' */
 
 /**
- * The two ends of the shell a command is typed in.
+ * Input and output of the shell.
  * @typedef {object} Io
- * @property {(text: string) => Promise<void>} print  To stdout; resolves when more may be printed.
- * @property {(text: string) => void} talk  To stderr.
+ * @property {(text: string) => Promise<void>} print  Writes to stdout; resolves when more may be
+ *   printed.
+ * @property {(text: string) => void} talk  Writes to stderr.
  * @property {boolean} isTTY  Whether stdout is a terminal.
- * @property {boolean} isTalkTTY  Whether stderr is one.
+ * @property {boolean} isTalkTTY  Whether stderr is a terminal.
  * @property {number | null} columns  Width of stdout's terminal.
- * @property {() => Promise<ColourLevels>} colourLevels  What the two ends can show, before the
+ * @property {() => Promise<ColourLevels>} colourLevels  The colours that both support, before
  *   options of a command.
  * @property {() => { columns: number, rows: number }} talkSize  Of stderr's terminal.
- * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C; returns what undoes it.
+ * @property {(listener: () => void) => () => void} onInterrupt  Called at Ctrl-C; returns a
+ *   function that ends this.
  * @property {string} cwd
  * @property {Record<string, string | undefined>} env
  * @property {string} platform
@@ -32,14 +34,14 @@ import { resolveHome } from '../shared/paths.js';
  */
 
 /**
- * Runs one command: data, then text. Connections are closed whatever happens.
+ * Runs one command: data, then text. Always closes its connections.
  * @param {Command} command
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @param {string[]} args  What stood behind "--".
+ * @param {string[]} args  The words after "--".
  * @param {Io} io
- * @returns {Promise<number>}  The exit status: 0, or what the command says in its data
- *   (`exitStatus`). Rejects with a NclustError.
+ * @returns {Promise<number>}  The exit status: 0, or `exitStatus` of its data. Rejects with a
+ *   NclustError.
  */
 export async function perform(command, words, options, args, io) {
   const levels = await io.colourLevels();
@@ -82,7 +84,7 @@ export async function perform(command, words, options, args, io) {
 }
 
 /**
- * What --attach means: the lines of the apps a command was about, until Ctrl-C.
+ * Shows lines of the affected apps until Ctrl-C, for --attach.
  * @param {Context} context
  * @param {SlotStatus[]} slots
  * @param {View} view
@@ -97,7 +99,7 @@ async function followLogs(context, slots, view, io) {
 }
 
 /**
- * A shell can stand in a folder that no longer exists.
+ * The current folder of a shell may not exist any more.
  * @param {Io} io
  */
 function folderOf(io) {
@@ -127,11 +129,11 @@ function screenOf(options, io, detected) {
 }
 
 /**
- * The folder a command was typed in, by the name its user knows it by. The system knows it without
- * links: who starts an app in /srv/app/current would have it tied to the release that link leads to
- * today, and no reload would ever run the next one. Shells keep the name in PWD, which counts as
- * long as it leads here (POSIX, `pwd -L`).
- * @param {string} cwd  As the system knows it.
+ * Returns the current folder by the name the user knows. The system knows it without links: an app
+ * started in /srv/app/current would be tied to the release that the link leads to today, and no
+ * reload would ever run the next one. Shells keep the name in PWD, which counts if it leads here
+ * (POSIX, `pwd -L`).
+ * @param {string} cwd  From the system.
  * @param {string | undefined} pwd
  */
 export function currentFolder(cwd, pwd) {

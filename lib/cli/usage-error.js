@@ -12,7 +12,7 @@ const IMAGE =
 const VENDOR = 'There is no vendor behind nclust: nothing leaves this machine.';
 
 /**
- * Options of PM2 that have no place here, and what does the same.
+ * Options of PM2 that nclust does not have, with their replacements.
  * @type {Record<string, string>}
  */
 const OF_PM2 = {
@@ -29,7 +29,7 @@ const OF_PM2 = {
 };
 
 /**
- * The commands that may be proposed for an unknown word. They end and overwrite nothing, because a
+ * Commands that may be proposed for an unknown word. They end and overwrite nothing, because a
  * tired person runs a proposal unread.
  */
 const PROPOSED = [
@@ -39,7 +39,7 @@ const PROPOSED = [
 ];
 
 /**
- * What commander found wrong with a command line, and what to do.
+ * Translates an error of commander, with what to do.
  * @param {CommanderError} error
  * @param {string[]} argv
  * @returns {NclustError}  ERR_NCLUST_USAGE.
@@ -58,7 +58,7 @@ export function usageError({ code, message }, argv) {
 }
 
 /**
- * `nclust help <word>` about a command that there is not.
+ * For `nclust help <word>` with an unknown command.
  * @param {string} word
  * @returns {NclustError}  ERR_NCLUST_USAGE.
  */
@@ -70,7 +70,7 @@ export function unknownCommandError(word) {
 
 /**
  * @param {string} word
- * @returns {string}  Empty when nothing harmless is near.
+ * @returns {string}  Empty if there is no similar and harmless one.
  */
 function proposalFor(word) {
   const [near] = nearWords(word, PROPOSED);
@@ -78,8 +78,8 @@ function proposalFor(word) {
 }
 
 /**
- * PM2 takes every option with every command. Here one that would do nothing is refused, and it is
- * said which command does it.
+ * PM2 accepts every option with every command. nclust refuses an option that would have no effect,
+ * and names the command that has it.
  * @param {string} flag  As typed.
  * @param {string | undefined} command
  */

@@ -7,19 +7,20 @@ import { homePaths } from '../shared/paths.js';
 /** @import { Stats } from 'node:fs' */
 
 /**
- * Makes sure that the home exists, is ours, is closed to others, and cannot be exchanged by them;
- * creates it when it is missing. Throws ERR_NCLUST_HOME_TOO_LONG, _NOT_DIRECTORY, _FOREIGN, _OPEN,
- * _EXPOSED and _UNWRITABLE.
+ * Checks that the home exists, belongs to us, is closed to others, and cannot be exchanged by them.
+ * Creates a missing one. Throws ERR_NCLUST_HOME_TOO_LONG, _NOT_DIRECTORY, _FOREIGN, _OPEN, _EXPOSED
+ * and _UNWRITABLE.
  * @param {string} home  Absolute.
  * @param {object} [o]
- * @param {number} [o.uid]  Who we are. Default: the effective user.
+ * @param {number} [o.uid]  Our user. Default: the effective one.
  */
 export function checkHome(home, { uid = process.geteuid?.() ?? 0 } = {}) {
   checkLength(home);
   const stat = statIfThere(home);
   if (stat) checkOwn(home, stat, uid);
   const fault = faultOfHome(home, { uid });
-  // The way to the home comes first, because another user could let it lead to any folder of ours.
+  // The path to the home is checked first, because another user could let it lead to any folder of
+  // ours.
   if (fault && !(stat && isAt(fault.data.folder, stat)))
     throw new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault);
   if (stat) closeToOthers(home, stat.mode);
@@ -59,7 +60,7 @@ function checkOwn(home, stat, uid) {
 }
 
 /**
- * Throws ERR_NCLUST_HOME_TOO_LONG when a socket inside the home could not be bound.
+ * Throws ERR_NCLUST_HOME_TOO_LONG if a socket inside the home could not be bound.
  * @param {string} home
  */
 function checkLength(home) {
@@ -108,18 +109,18 @@ const STATE = /state\.json|state\.reserve|pids|dump\.json|settings\.json|web\.to
 const OTHERS = /events\.log|nclust(__\S+)?\.log|nclust\.sock|run|logs|launcher\.sh/;
 const ASIDE = /(\.\S+)?/;
 
-/** The files of a home, those included that stand beside them for a moment or were set aside. */
+/** The files of a home, including temporary files and files that were set aside. */
 const OURS = new RegExp(`^(${STATE.source}|${OTHERS.source})${ASIDE.source}$`);
 
 /**
- * A home that is ours alone is closed silently; a folder with other things in it (/tmp, a project)
- * is never touched.
+ * Closes a home that contains only our files. Never touches a folder with other files (/tmp, a
+ * project).
  * @param {string} home
  * @param {number} mode
  */
 function closeToOthers(home, mode) {
   if ((mode & 0o077) === 0) return;
-  // Every entry has to be of ours: / and /var have a `run` too.
+  // Every entry must be ours, because / and /var have a `run` too.
   if (readdirSync(home).every((entry) => OURS.test(entry))) return chmodSync(home, 0o700);
   throw new NclustError(
     'ERR_NCLUST_HOME_OPEN',

@@ -13,21 +13,21 @@ import { connectionLostError, PendingRequests } from './pending-requests.js';
 /** @import { RpcMessage } from '../shared/wire/rpc.js' */
 
 /**
- * @typedef {(signal?: AbortSignal) => Promise<Socket | null>} Reach  Makes a connection; null when
- *   no manager runs. The signal ends the attempt: it rejects then.
+ * @typedef {(signal?: AbortSignal) => Promise<Socket | null>} Reach  Makes a connection; null if no
+ *   manager runs. The signal aborts the attempt, which rejects then.
  */
 
 /**
  * Opens a client and greets the server.
  * @param {Reach} reach
- * @param {Reach} [reachAgain]  For a connection that broke. Default: the same.
+ * @param {Reach} [reachAgain]  For a broken connection. Default: the same.
  * @param {object} [o]
- * @param {boolean} [o.isAnyVersion]  Whether a server with another protocol will do.
+ * @param {boolean} [o.isAnyVersion]  Whether to accept a server with another protocol.
  * @param {boolean} [o.isHeld]  Whether the connection alone keeps this process alive. Default:
  *   true.
- * @param {AbortSignal} [o.signal]  Ends the opening; it rejects with its reason.
- * @returns {Promise<Client | null>}  Null when no manager runs. The caller closes it. Throws
- *   ERR_NCLUST_PROTOCOL_VERSION and what `reach` throws.
+ * @param {AbortSignal} [o.signal]  Aborts the opening; it rejects with its reason.
+ * @returns {Promise<Client | null>}  Null if no manager runs. The caller closes it. Throws
+ *   ERR_NCLUST_PROTOCOL_VERSION and errors of `reach`.
  */
 export async function openClient(reach, reachAgain = reach, { isAnyVersion = false, isHeld = true, signal } = {}) {
   const socket = await reach(signal);
@@ -45,9 +45,9 @@ export async function openClient(reach, reachAgain = reach, { isAnyVersion = fal
 }
 
 /**
- * One conversation with control, which may outlive control: the client connects again after a
- * connection broke, and sends unanswered requests again. They carry the same token, so that control
- * does nothing twice.
+ * A conversation with control that may outlive control: the client reconnects after a broken
+ * connection, and repeats unanswered requests. They carry the same token, so control carries each
+ * out once.
  */
 export class Client {
   /** @type {Hello | null} */
@@ -66,7 +66,7 @@ export class Client {
   #inbox = createInbox();
 
   /**
-   * The requests whose answers are given to the reader of the notifications, in order.
+   * Requests whose answers go to the reader of the notifications, in order.
    * @type {Set<string | number>}
    */
   #conversations = new Set();
@@ -88,11 +88,11 @@ export class Client {
    * @param {Method} method
    * @param {object} [params]  Mutations carry a `token`.
    * @param {object} [o]
-   * @param {AbortSignal} [o.signal]  Ends the waiting, and not the change; the promise rejects with
+   * @param {AbortSignal} [o.signal]  Ends the waiting, but not the change; the promise rejects with
    *   its reason.
    * @returns {Promise<any>}  The result. Rejects with the server's NclustError,
-   *   ERR_NCLUST_CONNECTION_LOST, or ERR_NCLUST_DAEMON_UNREACHABLE when a question is not answered
-   *   within 10 s; what changes something may take as long as it needs.
+   *   ERR_NCLUST_CONNECTION_LOST, or ERR_NCLUST_DAEMON_UNREACHABLE if a question is not answered
+   *   within 10 s. Changes have no time limit.
    */
   request(method, params = {}, { signal } = {}) {
     if (this.#state === 'closed') return Promise.reject(connectionLostError());
@@ -105,8 +105,7 @@ export class Client {
   }
 
   /**
-   * Says whether the connection alone keeps this process alive. One that does not still does while
-   * a request is unanswered.
+   * Sets whether the connection alone keeps this process alive. An open request always does.
    * @param {boolean} isHeld
    */
   hold(isHeld) {
@@ -115,7 +114,7 @@ export class Client {
   }
 
   /**
-   * What the server says unasked, in order, until the connection breaks or closes. One reader at a
+   * Notifications of the server, in order, until the connection breaks or closes. One reader at a
    * time.
    * @returns {AsyncGenerator<RpcMessage, void, void>}
    */
@@ -129,13 +128,13 @@ export class Client {
   }
 
   /**
-   * Asks what is answered in many pieces: notifications, the answer in its place among them, and
-   * more notifications, until the connection breaks or closes. It is not asked again then: the
-   * caller knows what it has got already. One reader at a time.
+   * Sends a request whose answer comes in many pieces: notifications, the answer in its place among
+   * them, and more notifications, until the connection breaks or closes. It is not repeated then,
+   * because the caller knows what it has received. One reader at a time.
    * @param {Method} method
    * @param {object} [params]
-   * @returns {AsyncGenerator<RpcMessage, void, void>}  Ends at once on a connection that is broken.
-   *   Throws the server's NclustError.
+   * @returns {AsyncGenerator<RpcMessage, void, void>}  Ends at once on a broken connection. Throws
+   *   the server's NclustError.
    */
   async *converse(method, params = {}) {
     if (this.#state !== 'open') return;
@@ -153,8 +152,7 @@ export class Client {
   }
 
   /**
-   * Hands what the server says unasked to a listener, in place of keeping it for notifications().
-   * One at a time.
+   * Passes notifications to a listener, instead of keeping them for notifications(). One at a time.
    * @param {(message: RpcMessage) => void} listener
    * @returns {() => void}  Ends that.
    */
@@ -265,7 +263,7 @@ export class Client {
       if (!signal.aborted) this.#requests.failAll(error);
     } finally {
       this.#reaching = null;
-      // The attempt was given up because no request waited, and a new one waits since then.
+      // The attempt was stopped because no request waited, and a new request has come since.
       if (this.#state === 'broken' && this.#requests.size > 0) void this.#reconnect();
     }
   }
@@ -283,7 +281,10 @@ function checkProtocol({ protocol, version }) {
   );
 }
 
-/** @returns {string}  Names one mutation, so that control does it once when it is asked twice. */
+/**
+ * @returns {string}  Identifies a mutation, so that control carries it out once even if it is
+ *   repeated.
+ */
 export function newToken() {
   return globalThis.crypto.randomUUID();
 }

@@ -8,31 +8,33 @@ import { knock } from './try-connect.js';
 /** @import { HomePaths } from '../shared/paths.js' */
 
 /**
- * From the first attempt until the manager has to be reachable. Fifty first commands on two slow
- * cores have taken 9 s.
+ * Time limit from the first attempt until the manager can be reached, in ms. Fifty first commands
+ * on two slow cores have taken 9 s.
  */
 const LAUNCH_DEADLINE_MS = 20_000;
 
-/** How long a read-only command waits for a control that a living keeper is starting again. */
+/** Time for which a read-only command waits for a control that the keeper is restarting, in ms. */
 const RETURN_DEADLINE_MS = 5_000;
 
-/** Between two looks when the facts contradict each other for a moment and no event will tell. */
+/**
+ * Pause between two attempts if the state is contradictory for a moment and no event will come, in
+ * ms.
+ */
 const PAUSE_MS = 20;
 
 /**
- * A connection to control; starts the keeper when the home has none. Concurrent callers agree on
- * one keeper, because its lock decides.
+ * Connects to control; starts the keeper if the home has none. Concurrent callers agree on one
+ * keeper, because its lock decides.
  *
  *     nclust.sock answers? ---------------------------> done
  *       | no
- *     a keeper behind the highest door? --yes--> wait for "control-ready", look again
+ *     a keeper behind the highest socket? --yes--> wait for "control-ready", try again
  *       | no
- *     spawn one: "ok" -> look again, "held" (another was quicker) -> look again, "error" -> throw
- *
- * @param {string} home  Absolute. Created when missing.
- * @param {AbortSignal} [given]  Ends the attempt; the promise rejects with its reason.
- * @returns {Promise<Socket>}  The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE and what
- *   checkHome throws.
+ *     spawn one: "ok" -> try again, "held" (another was quicker) -> try again, "error" -> throw
+ * @param {string} home  Absolute. Created if missing.
+ * @param {AbortSignal} [given]  Aborts the attempt; the promise rejects with its reason.
+ * @returns {Promise<Socket>}  The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE and errors
+ *   of checkHome().
  */
 export async function connectOrLaunch(home, given) {
   const { checkHome } = await import('./check-home.js');
@@ -62,11 +64,11 @@ export async function connectOrLaunch(home, given) {
 }
 
 /**
- * A connection to control, if there is one; starts nothing and creates nothing. Where a living
- * keeper is about to bring control back, it is waited for.
+ * Connects to control if there is one; starts and creates nothing. If a keeper is about to restart
+ * control, waits for that.
  * @param {string} home  Absolute.
- * @param {AbortSignal} [given]  Ends the attempt; the promise rejects with its reason.
- * @returns {Promise<Socket | null>}  Null when no manager runs. The caller closes it. Throws
+ * @param {AbortSignal} [given]  Aborts the attempt; the promise rejects with its reason.
+ * @returns {Promise<Socket | null>}  Null if no manager runs. The caller closes it. Throws
  *   ERR_NCLUST_DAEMON_UNREACHABLE and ERR_NCLUST_HOME_EXPOSED.
  */
 export async function connectOnly(home, given) {
@@ -124,7 +126,7 @@ function ownerOf(home, own) {
 }
 
 /**
- * Imported here and not above, because a command does not need it if control answers at once.
+ * Imported on demand, because a command does not need it if control answers at once.
  * @param {string} run
  * @param {AbortSignal} signal
  */
@@ -142,8 +144,8 @@ async function waitAtDoor(door, signal, onFailure) {
   const { waitForControl } = await import('./keeper-socket.js');
   const startedMono = performance.now();
   await waitForControl(door, signal, onFailure);
-  // Ready at once, and yet its socket did not answer just now: it is dying, or somebody removed the
-  // socket. Not a loop to spin in.
+  // It is ready, but its socket did not answer just now: it is exiting, or the socket was removed.
+  // A pause avoids a busy loop.
   if (performance.now() - startedMono < PAUSE_MS) await pause();
 }
 
@@ -182,8 +184,8 @@ function pause() {
 }
 
 /**
- * A deadline as a signal. (On Node 20, `AbortSignal.any` of a timeout can be collected as garbage
- * before it fires.)
+ * A deadline as a signal. (In Node.js 20, `AbortSignal.any` of a timeout can be collected as
+ * garbage before it fires.)
  * @param {number} ms  From now on. It does not keep the process alive.
  * @param {AbortSignal} [signal]  Aborts it earlier, with its own reason.
  * @returns {{ signal: AbortSignal, release: () => void }}  The caller releases it.

@@ -9,7 +9,10 @@ import { countSavedApps } from './not-running.js';
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from './client.js' */
 
-/** From the answer, when every app is gone, until both processes of the manager have to be gone. */
+/**
+ * Time from the answer, when every app is gone, until both processes of the manager must be gone,
+ * in ms.
+ */
 const END_DEADLINE_MS = 10_000;
 
 /**
@@ -19,7 +22,7 @@ const END_DEADLINE_MS = 10_000;
  * @param {Record<string, any>} options
  */
 export async function kill(context, _targets, { json }) {
-  // Apps may have outlived a manager that died: only a manager finds and ends them.
+  // Apps may have outlived a manager that died; only a manager finds and ends them.
   const client = (await context.running()) ?? (countSavedApps(context.home) > 0 ? await startAndLeave(context) : null);
   if (client) await killAndWait(client, context.home);
   if (!json)
@@ -30,7 +33,7 @@ export async function kill(context, _targets, { json }) {
 }
 
 /**
- * Starts the manager, and lets go of a connection that would start it again when it ends.
+ * Starts the manager, and closes a connection that would start it again when it ends.
  * @param {Context} context
  */
 async function startAndLeave(context) {
@@ -41,8 +44,7 @@ async function startAndLeave(context) {
 
 /**
  * Control answers just before it exits. This waits for the exit too, so that the next command does
- * not meet the old manager. A connection that breaks, with no manager left, means the same as the
- * answer.
+ * not find the old manager. If the connection breaks and no manager is left, that means the same.
  * @param {Client} client
  * @param {string} home
  */
@@ -55,7 +57,7 @@ async function killAndWait(client, home) {
   }
   await client.close();
   const signal = AbortSignal.timeout(END_DEADLINE_MS);
-  // Another keeper may have followed the one that control named in its hello.
+  // Another keeper may have followed the one in control's hello.
   const hasLeft = await waitUntilLeft(homePaths(home).run, signal).then(
     () => true,
     () => false,
@@ -74,18 +76,20 @@ async function killAndWait(client, home) {
     );
 }
 
-/** A manager that dies this often before it has ended the apps is killed by the request. */
+/**
+ * A manager that dies this often before it has ended the apps probably dies because of the request.
+ */
 const MAX_TRIES = 3;
 
 /**
- * Ends every app, then the manager, over a connection that would not start it again.
+ * Ends every app, then the manager, over a connection that does not start it again.
  * @param {string} home
  * @param {AbortSignal} signal  Ends the waiting; it rejects with its reason.
- * @returns {Promise<{ wasRunning: boolean }>}  When keeper and control are gone.
+ * @returns {Promise<{ wasRunning: boolean }>}  Resolves when keeper and control are gone.
  */
 export async function endManager(home, signal) {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
-    // Apps may have outlived a manager that died: only a manager finds and ends them.
+    // Apps may have outlived a manager that died; only a manager finds and ends them.
     const client =
       (await unlessLost(open(home, signal))) ?? (countSavedApps(home) > 0 ? await launchAndOpen(home, signal) : null);
     if (!client) return { wasRunning: tried > 0 };
@@ -165,11 +169,11 @@ async function unlessLost(answer) {
 const LOOK_EVERY_MS = 10;
 
 /**
- * Waits until processes that are not our children have exited. The system does not announce that,
- * so this looks again and again.
+ * Waits until processes that are not our children have exited. Polls, because the system does not
+ * report that.
  * @param {number[]} pids
  * @param {number} deadlineMs
- * @returns {Promise<boolean>}  False when one of them still ran at the deadline.
+ * @returns {Promise<boolean>}  False if one of them still ran at the deadline.
  */
 export async function waitForEnd(pids, deadlineMs) {
   const endMono = performance.now() + deadlineMs;
@@ -194,7 +198,7 @@ function isRunning(pid) {
 
 /**
  * If the first process of a container does not collect its orphans, a dead process stays in the
- * process table for ever.
+ * process table.
  * @param {number} pid
  */
 function isZombie(pid) {
@@ -202,6 +206,6 @@ function isZombie(pid) {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
   } catch {
-    return false; // Not Linux, or it exited after the signal: the next look finds that.
+    return false; // Not Linux, or it has just exited, which the next check finds.
   }
 }

@@ -4,25 +4,24 @@ import { openSegments, parseEvents } from '../shared/event-log.js';
 
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 
-/** How often the log is looked at where the system cannot say when it changes, in ms. */
+/** Interval of checks if the system cannot report changes of the log, in ms. */
 const LOOK_MS = 500;
 
 const READ_BYTES = 64 * 1024;
 
 /**
- * The log of events, and then what is added to it. It is read from the file: so it goes on while
- * control is replaced, and each event comes once.
+ * Yields the event log, then new entries. It reads the file, so it works while control is replaced,
+ * and each event comes once.
  * @param {string} path
  * @param {object} o
  * @param {AbortSignal} o.signal  Ends it.
  * @param {(folder: string, name: string, onChange: () => void) => () => void} [o.notice]  Calls
- *   when the file may have changed; returns what ends it.
- * @returns
- *   {AsyncGenerator<{ entries: LoggedEvent[], isHistory: boolean, isGap: boolean }, void, void>}
- *   First what there is, at once. `isGap`: what was in between is not kept any more.
+ *   when the file may have changed; returns a function that ends this.
+ * @returns {AsyncGenerator<{ entries: LoggedEvent[], isHistory: boolean, isGap: boolean }, void, void>}  First
+ *   the existing entries. `isGap`: entries in between are not kept any more.
  */
 export async function* tailEvents(path, { signal, notice = noticeChanges }) {
-  /** Before anything is read: what is written meanwhile is seen the next time. */
+  /** Before the first read, so that no change in between is missed. */
   const nudge = createNudge(signal);
   const unnotice = notice(dirname(path), basename(path), nudge.wake);
   const reader = createReader(path);
@@ -77,13 +76,13 @@ function noticeChanges(folder, name, onChange) {
       end = fallBack();
     });
   } catch {
-    end = fallBack(); // No watches left, or none on this file system.
+    end = fallBack(); // Watches ran out, or this file system has none.
   }
   return () => end();
 }
 
 /**
- * Reads on from where it was, over rotations.
+ * Continues at its position, also over rotations.
  * @param {string} path
  */
 function createReader(path) {
@@ -99,7 +98,7 @@ function createReader(path) {
     const newer = all.slice(at + 1);
     for (const { fd } of all.slice(0, at + 1)) closeSync(fd);
     if (newer.length === 0) return { entries, isGap: false };
-    // What came between the two looks: nobody writes there any more.
+    // Entries that were added to the rotated file between the two checks.
     if (place) entries.push(...readOn(place));
     const isGap = place !== null && at === -1;
     for (const { fd, ino } of newer) {
@@ -120,8 +119,8 @@ function createReader(path) {
 }
 
 /**
- * @typedef {{ fd: number, ino: number, at: number, rest: Buffer }} Place  `rest`: a line whose end
- *   is not there yet.
+ * @typedef {{ fd: number, ino: number, at: number, rest: Buffer }} Place  `rest`: an incomplete
+ *   line.
  */
 
 /**
@@ -134,11 +133,11 @@ function isStill(path, { ino }) {
 }
 
 /**
- * @param {Place} place  Is moved on.
+ * @param {Place} place  Moved forward.
  * @returns {LoggedEvent[]}
  */
 function readOn(place) {
-  // Somebody has emptied it.
+  // Another program has truncated it.
   if (fstatSync(place.fd).size < place.at) Object.assign(place, { at: 0, rest: Buffer.alloc(0) });
   const chunks = [place.rest];
   for (;;) {

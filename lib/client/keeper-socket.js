@@ -5,13 +5,13 @@ import { knock } from './try-connect.js';
 
 /** @import { Socket } from 'node:net' */
 
-/** A door line is a few hundred bytes; anything much longer is no keeper. */
+/** A line of the keeper has a few hundred bytes. A much longer one is not from a keeper. */
 const DOOR_LINE_MAX_BYTES = 64 * 1024;
 
 /**
- * The keeper of a home: whoever listens behind the highest-numbered door. Lower numbers are dead by
- * the rule of the lock.
- * @param {string} run  The folder of the doors.
+ * Finds the keeper of a home: the listener at the socket with the highest number. Lower numbers are
+ * dead by the rule of the lock.
+ * @param {string} run  The folder of the keeper sockets.
  * @param {AbortSignal} signal
  */
 export async function findKeeper(run, signal) {
@@ -20,11 +20,11 @@ export async function findKeeper(run, signal) {
 }
 
 /**
- * Waits at a door until control can be reached. Closes the socket.
+ * Waits at a keeper socket until control can be reached. Closes the socket.
  * @param {Socket} door
  * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
- * @param {(reason: string) => void} onFailure  Called for each boot of control that failed; the
- *   keeper goes on trying.
+ * @param {(reason: string) => void} onFailure  Called for each failed boot of control; the keeper
+ *   keeps trying.
  * @returns {Promise<'ready' | 'gone'>}  gone: the keeper left first.
  */
 export function waitForControl(door, signal, onFailure) {
@@ -57,7 +57,7 @@ export function waitForControl(door, signal, onFailure) {
 }
 
 /**
- * Waits until the keeper of a home has left. It goes last, and its end closes the door.
+ * Waits until the keeper of a home has left. It exits last, which closes its socket.
  * @param {string} run
  * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
  */

@@ -17,32 +17,33 @@ import { FOLLOWED_TO_THE_END, sayGap, sayMissed, WAITING } from '../render/log-n
  * @property {string[]} [gapOf]
  */
 
-/** A control that is killed is back before this; then nobody needs to know. */
+/** A control that is killed is back within this time, in ms. Then no notice is needed. */
 const PATIENCE_MS = 1_000;
 
-/** A request that meets so many dying controls in a row is probably what kills them. */
+/** A request that meets this many dying controls in a row probably causes their deaths. */
 const MAX_FRUITLESS = 5;
 
 /** One connection has one reader, so it needs one name. */
 const SUBSCRIPTION = 'logs';
 
 /**
- * Lines as the manager sends them, what is kept first; where the connection breaks it goes on
- * behind the last line it has got.
+ * Yields lines from the manager, existing ones first. After a broken connection it continues after
+ * its last line.
  * @param {Client} client
  * @param {LogRequest} request
  * @param {object} o
  * @param {(sentence: string) => void} o.talk
  * @param {AbortSignal} o.signal  Ends it, once the client is closed as well.
- * @param {(lines: number) => void} [o.onCaughtUp]  What is kept has been told: so many lines.
- * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  So many were left out,
- *   of these apps. Default: says so.
- * @param {(names: string[]) => void} [o.onGap]  What was written meanwhile is not there any more.
- *   Default: says so.
+ * @param {(lines: number) => void} [o.onCaughtUp]  Called after the existing lines, with their
+ *   number.
+ * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  Called with the number
+ *   of dropped lines, and their apps. Default: prints it.
+ * @param {(names: string[]) => void} [o.onGap]  Called if lines written meanwhile do not exist any
+ *   more. Default: prints it.
  * @param {number} [o.patienceMs]
- * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Ends with the history, or when it
- *   follows with the manager. Throws the server's NclustError, ERR_NCLUST_CONNECTION_LOST and
- *   ERR_NCLUST_DAEMON_UNREACHABLE.
+ * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Ends with the existing lines, or
+ *   with `follow` when the manager ends. Throws the server's NclustError,
+ *   ERR_NCLUST_CONNECTION_LOST and ERR_NCLUST_DAEMON_UNREACHABLE.
  */
 export async function* streamLogs(
   client,
@@ -78,7 +79,7 @@ export async function* streamLogs(
       const { entries = [] } = said;
       lines += entries.length;
       if (entries.length > 0) yield { entries };
-      // A notification carries only the part that has changed.
+      // A notification contains only the part that has changed.
       if (said.cursor) cursor = Object.assign(cursor ?? {}, said.cursor);
       if (method !== undefined) continue;
       if (!isCaughtUp) onCaughtUp(lines);
@@ -101,7 +102,7 @@ export async function* streamLogs(
  * @param {AbortSignal} o.signal
  * @param {boolean} o.isCaughtUp
  * @param {number} o.patienceMs
- * @returns {Promise<boolean>}  False: it has ended. Throws where that leaves something untold.
+ * @returns {Promise<boolean>}  False: the manager has ended. Throws if lines are missing then.
  */
 async function isBack(client, { talk, signal, isCaughtUp, patienceMs }) {
   const timer = setTimeout(() => talk(WAITING), patienceMs);

@@ -5,10 +5,10 @@ import { homePaths } from '../shared/paths.js';
 /** @import { Context } from '../cli/session/context.js' */
 
 /**
- * How many apps the desired state holds, for a home whose manager does not run.
+ * Counts the apps of the desired state, for a home without a running manager.
  * @param {string} home
- * @returns {number}  0 when there is no state, or none that can be read: the manager tells about
- *   that when it starts.
+ * @returns {number}  0 if there is no state, or none that can be read; then the manager reports it
+ *   at its start.
  */
 export function countSavedApps(home) {
   try {

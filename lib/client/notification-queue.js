@@ -1,14 +1,14 @@
 /** @import { RpcMessage } from '../shared/wire/rpc.js' */
 
 /**
- * What waits for a slow reader; above either of these no more should be taken from the server,
- * which then drops lines for us.
+ * Limits for a slow reader. Above one of them, the client stops reading from the server, which then
+ * drops lines.
  */
 const MAX_MESSAGES = 256;
 const MAX_CHARS = 1024 * 1024;
 
 /**
- * Messages that wait for their reader, of whom there is one.
+ * Messages that wait for their only reader.
  * @typedef {object} Inbox
  * @property {(message: RpcMessage, chars: number) => void} push
  * @property {() => RpcMessage | undefined} take

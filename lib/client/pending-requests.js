@@ -4,7 +4,7 @@ import { fromWire, NclustError } from '../shared/errors.js';
 /** @import { Method } from '../shared/wire/protocol.js' */
 /** @import { RpcMessage } from '../shared/wire/rpc.js' */
 
-/** A request that meets this many dying controls in a row is probably what kills them. */
+/** A request that meets this many dying controls in a row probably causes their deaths. */
 const MAX_SENDS = 5;
 
 /**
@@ -22,16 +22,14 @@ const ANSWER_DEADLINE_MS = 10_000;
 
 /**
  * @typedef {object} Pending
- * @property {string} line  Kept, to be sent again word for word.
- * @property {number} sent  How many times.
+ * @property {string} line  Kept, to be sent again unchanged.
+ * @property {number} sent  Number of attempts.
  * @property {number} maxSends
  * @property {(result: any) => void} resolve
  * @property {(error: unknown) => void} reject
  */
 
-/**
- * The requests that wait for an answer. They outlive a connection: the next one gets them again.
- */
+/** Requests that wait for an answer. They outlive a connection: the next one sends them again. */
 export class PendingRequests {
   /** @type {Map<string | number, Pending>} */
   #pending = new Map();
@@ -41,7 +39,7 @@ export class PendingRequests {
   /**
    * @param {object} o
    * @param {() => void} o.onChange  The number of requests may have changed.
-   * @param {() => void} o.onAbandoned  The caller of the last request waits no longer.
+   * @param {() => void} o.onAbandoned  The caller of the last request does not wait any more.
    */
   constructor({ onChange, onAbandoned }) {
     this.#onChange = onChange;
@@ -53,13 +51,13 @@ export class PendingRequests {
   }
 
   /**
-   * Keeps a request; the caller sends it.
+   * Stores a request; the caller sends it.
    * @param {number} id
    * @param {Method} method
    * @param {object} o
    * @param {string} o.line
    * @param {AbortSignal} [o.signal]  Ends the waiting.
-   * @returns {Promise<any>}  The result. Rejects as Client.request() does.
+   * @returns {Promise<any>}  The result. Rejects like Client.request().
    */
   add(id, method, { line, signal }) {
     /** @type {Promise<any>} */
@@ -73,7 +71,7 @@ export class PendingRequests {
   }
 
   /**
-   * Sends a request, or rejects it if it has been sent often enough.
+   * Sends a request, or rejects it after too many attempts.
    * @param {string | number} id
    * @param {Socket} socket
    */
@@ -91,7 +89,7 @@ export class PendingRequests {
   }
 
   /**
-   * Hands an answer to its caller, or drops it if the caller waits no longer.
+   * Passes an answer to its caller, or drops it if the caller does not wait any more.
    * @param {string | number} id
    * @param {RpcMessage} answer
    */
@@ -157,7 +155,7 @@ export class PendingRequests {
   }
 }
 
-/** @returns {NclustError}  For a request whose connection broke and cannot be made again. */
+/** @returns {NclustError}  For a request whose connection broke and cannot be restored. */
 export function connectionLostError() {
   return new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.', {
     hint: 'Run the command again.',

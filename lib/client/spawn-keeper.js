@@ -9,8 +9,8 @@ import { createLineReader } from '../shared/wire/rpc.js';
 /** @import { HomePaths } from '../shared/paths.js' */
 
 /**
- * The keeper empties its environment at boot; apps get theirs from their spec. These are what the
- * daemon itself needs.
+ * The keeper empties its environment at boot; apps get theirs from their spec. These variables are
+ * for the daemon itself.
  */
 const INHERITED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 
@@ -23,7 +23,7 @@ const TAIL_LINES = 10;
  * @param {HomePaths} paths
  * @param {AbortSignal} signal  Ends the wait, not the keeper; the promise rejects with its reason.
  * @returns {Promise<'ok' | 'held'>}  ok: control is ready. held: another keeper owns the home.
- *   Throws what the keeper reports.
+ *   Throws the error that the keeper reports.
  */
 export async function spawnKeeper(paths, signal) {
   mkdirSync(paths.run, { recursive: true, mode: 0o700 });
@@ -48,9 +48,9 @@ export async function spawnKeeper(paths, signal) {
 }
 
 /**
- * The last lines of a file.
+ * Reads the last lines of a file.
  * @param {string} file
- * @returns {string[]}  At most 10; none when it cannot be read.
+ * @returns {string[]}  At most 10; none if it cannot be read.
  */
 export function readTail(file) {
   try {
@@ -64,7 +64,7 @@ export function readTail(file) {
       closeSync(fd);
     }
   } catch {
-    return []; // It only decorates a message that is about something else.
+    return []; // The lines are only an addition to a message about something else.
   }
 }
 
@@ -77,7 +77,7 @@ function keeperEnv(home) {
 /**
  * @param {Socket} pipe
  * @param {AbortSignal} signal
- * @returns {Promise<string | null>}  Null when the keeper ended without a word.
+ * @returns {Promise<string | null>}  Null if the keeper exited without a report.
  */
 function readReport(pipe, signal) {
   return new Promise((resolve, reject) => {

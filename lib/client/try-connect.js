@@ -3,14 +3,14 @@ import { NclustError } from '../shared/errors.js';
 
 /** @import { Socket } from 'node:net' */
 
-/** Nobody listens there, or somebody did and died with us in its queue (ECONNRESET). */
+/** Errors without a listener, or with one that died while we were in its queue (ECONNRESET). */
 const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
 
 /**
- * Connects to a Unix socket. A refused or missing one is an answer (null), not an error.
+ * Connects to a Unix socket. For a refused or missing one the result is null, not an error.
  * @param {string} path
- * @param {AbortSignal} signal  Ends the attempt; the promise rejects with its reason.
- * @returns {Promise<Socket | 'busy' | null>}  busy: somebody listens, and its queue is full. The
+ * @param {AbortSignal} signal  Aborts the attempt; the promise rejects with its reason.
+ * @returns {Promise<Socket | 'busy' | null>}  busy: there is a listener, and its queue is full. The
  *   caller destroys the socket.
  */
 export function knock(path, signal) {

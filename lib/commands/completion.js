@@ -12,8 +12,8 @@ import { SETTINGS } from '../shared/settings/settings.js';
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
- * Completion of command lines: `bash`, `zsh` or `fish` prints what a shell has to read, `install`
- * and `uninstall` put it where the shell looks, `words` is what the shell asks on every TAB.
+ * Completion of command lines: `bash`, `zsh` or `fish` prints the script for a shell, `install` and
+ * `uninstall` add it to the shell's folders or remove it, `words` answers the shell on every TAB.
  * @param {Context} context
  * @param {string[]} words
  * @param {string[]} args  The command line, for `words`.

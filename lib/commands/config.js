@@ -9,7 +9,7 @@ import { readFileApps } from './apps/from-file.js';
 /** @import { Context } from '../cli/session/context.js' */
 
 /**
- * Writes a config file to begin with.
+ * Writes a first config file.
  * @param {Context} context
  * @param {string[]} words  "simple" for a short one.
  * @returns {Promise<{ file: string }>}  Throws ERR_NCLUST_CONFIG_EXISTS,
@@ -33,7 +33,7 @@ export async function init(context, [kind]) {
 }
 
 /**
- * Whether a .js file in this folder is an ES module, in which there is no `module.exports`.
+ * Whether a .js file in this folder is an ES module, which has no `module.exports`.
  * @param {string} folder
  */
 function isModule(folder) {
@@ -53,12 +53,12 @@ function typeIn(file) {
   try {
     return String(JSON.parse(readFileSync(file, 'utf8')).type ?? 'commonjs');
   } catch {
-    return 'commonjs'; // Whoever runs it will be told; here it is only about a name.
+    return 'commonjs'; // Running it will report the fault; here it only affects a name.
   }
 }
 
 /**
- * What a config file says, when nothing about it is wrong.
+ * The contents of a valid config file.
  * @typedef {object} Validated
  * @property {string | null} file  Null: stdin.
  * @property
@@ -72,7 +72,7 @@ function typeIn(file) {
  * @param {Context} context
  * @param {string[]} words  The file. Default: the one in this folder.
  * @param {Record<string, any>} options
- * @returns {Promise<Validated>}  Throws ERR_NCLUST_BAD_CONFIG with everything that is wrong.
+ * @returns {Promise<Validated>}  Throws ERR_NCLUST_BAD_CONFIG with all faults.
  */
 export async function validate(context, [file], options) {
   const { readConfig } = await import('../config/file/read.js');

@@ -7,14 +7,14 @@ import { connectOnly } from '../client/connect.js';
 /** @import { Notifier } from '../boot/systemd.js' */
 /** @import { Context } from '../cli/session/context.js' */
 
-/** What ending takes beyond the longest kill_timeout. */
+/** Time to end beyond the longest kill_timeout, in ms. */
 const SLACK_MS = 30_000;
 
 /**
  * Runs the manager in the foreground: under systemd, launchd or another supervisor. SIGTERM and
  * SIGINT end it and its apps, which stay wanted; SIGHUP reloads them.
  * @param {Context} context
- * @returns {Promise<{ home: string }>}  When the manager has ended.
+ * @returns {Promise<{ home: string }>}  Resolves when the manager has ended.
  */
 export async function daemon({ home, env, talk }) {
   process.title = `nclust daemon (${home})`;
@@ -53,7 +53,7 @@ async function reloadAll(home, notifier) {
 }
 
 /**
- * To the manager itself; apps are ended by it.
+ * Sends a signal to the manager, which ends the apps.
  * @param {number} pid
  * @param {'SIGTERM' | 'SIGKILL'} signal
  */
@@ -61,6 +61,6 @@ function sendSignal(pid, signal) {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended in this very moment.
+    // It has just exited.
   }
 }

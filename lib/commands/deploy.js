@@ -16,15 +16,14 @@ import { shellQuote } from '../shared/shell-quote.js';
 /** @import { View } from '../render/list.js' */
 
 /**
- * Brings a commit of a git repository onto hosts, and does what else can be done with releases
- * there.
+ * Deploys a commit of a git repository to hosts, and runs other commands about releases there.
  * @param {Context} context
  * @param {string[]} words  [file] environment [command [words...]]
  * @param {Record<string, any>} options
- * @param {string[]} args  What stood behind "--": more words of a command.
- * @returns {AsyncGenerator<HostLine, void, void>}  What hosts and hooks write to stdout. Throws
- *   ERR_NCLUST_USAGE, ERR_NCLUST_DEPLOY_BAD_CONFIG, ERR_NCLUST_DEPLOY_FAILED and what reading a
- *   config file throws.
+ * @param {string[]} args  The words after "--": more words of a command.
+ * @returns {AsyncGenerator<HostLine, void, void>}  Lines that hosts and hooks write to stdout.
+ *   Throws ERR_NCLUST_USAGE, ERR_NCLUST_DEPLOY_BAD_CONFIG, ERR_NCLUST_DEPLOY_FAILED and errors of
+ *   reading a config file.
  */
 export async function* deploy(context, words, { parallel: isParallel = false }, args) {
   const [first = '', ...rest] = words;
@@ -46,7 +45,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
   const isLabelled = deployment.hosts.length > 1;
   const lines = new PassThrough({ objectMode: true });
   const interrupted = new AbortController();
-  // The second Ctrl-C does not wait until the hosts are unlocked.
+  // A second Ctrl-C does not wait until the hosts are unlocked.
   const leaveSignals = context.onInterrupt(() => {
     leaveSignals();
     interrupted.abort();
@@ -69,7 +68,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
     leaveSignals();
     lines.end();
   });
-  // It is awaited when its lines have been shown.
+  // It is awaited after its lines have been shown.
   work.catch(() => {});
   yield* lines;
   await work;
@@ -134,7 +133,7 @@ function asCount([word = '1', ...more]) {
 }
 
 /**
- * In the repository the file is where it is here, seen from the folder one deploys from.
+ * The path of the file in the repository, relative to the folder of the command.
  * @param {string} file
  */
 function onHost(file) {
@@ -142,12 +141,12 @@ function onHost(file) {
 }
 
 /**
- * What a host, or a hook here, has written to stdout.
- * @typedef {{ host: string, isLabelled: boolean, text: string }} HostLine
+ * @typedef {{ host: string, isLabelled: boolean, text: string }} HostLine  A line that a host or a
+ *   local hook wrote to stdout.
  */
 
 /**
- * A line of a host; with several hosts behind its name.
+ * A line of a host, with its name if there are several.
  * @param {HostLine} line
  * @param {View} view
  */

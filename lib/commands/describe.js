@@ -12,7 +12,7 @@ import { absoluteScripts } from './apps/targets.js';
 
 const ERROR_LINES = 5;
 
-/** Of more processes nobody reads the errors one after the other. */
+/** Above this number of processes, the error tails are left out. */
 const WITH_ERRORS_MAX = 20;
 
 /**
@@ -25,8 +25,8 @@ const WITH_ERRORS_MAX = 20;
 /**
  * @param {Context} context
  * @param {string[]} targets
- * @returns {Promise<Described>}  With details; by id, how the environment differs from the one of
- *   this shell, and the last lines of stderr. Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<Described>}  With details; by id, how the environment differs from this
+ *   shell's, and the last lines of stderr. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function describe(context, targets) {
   const client = await context.running();
@@ -60,10 +60,10 @@ async function lastErrors(client, slots) {
 }
 
 /**
- * The variables an instance was given; with `--diff`, what differs from those of this shell, and
- * where it comes from. Secrets are masked.
+ * The environment of an instance; with `--diff`, its differences from this shell, and their origin.
+ * Secrets are masked.
  * @param {Context} context
- * @param {string[]} words  One target; of several instances, the first.
+ * @param {string[]} words  One target; with several instances, the first one counts.
  * @param {{ diff?: boolean }} [options]
  * @returns {Promise<{ env: Record<string, string>, differences?: Difference[] }>}  Throws
  *   ERR_NCLUST_APP_NOT_FOUND.

@@ -8,10 +8,10 @@ import { homePaths } from '../shared/paths.js';
 /** @import { Finding } from '../doctor/findings.js' */
 
 /**
- * Looks at this machine and this home for what is known to make trouble. Changes nothing.
+ * Checks this machine and this home for known problems. Changes nothing.
  * @param {Context} context
- * @returns {Promise<{ facts: Facts, findings: Finding[], exitStatus: number }>}  exitStatus is 1
- *   when something is bad.
+ * @returns {Promise<{ facts: Facts, findings: Finding[], exitStatus: number }>}  exitStatus is 1 if
+ *   there is a serious problem.
  */
 export async function doctor(context) {
   const facts = await gatherFacts(context);
@@ -22,8 +22,8 @@ export async function doctor(context) {
 const LOG_BYTES = 8 * 1024;
 
 /**
- * What somebody who is asked for help wants to know: the machine, the home, the list, the end of
- * the manager's log. No variables, arguments and lines of apps.
+ * Facts for a bug report: the machine, the home, the list, the end of the manager's log. Without
+ * variables, arguments and lines of apps.
  * @param {Context} context
  * @returns {Promise<Awaited<ReturnType<typeof doctor>> & { log: string[] }>}  `log`: the last lines
  *   of nclust.log.

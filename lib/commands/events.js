@@ -15,11 +15,11 @@ import { homePaths } from '../shared/paths.js';
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
-/** Events to begin with. */
+/** Default number of past events. */
 const LINES = 20;
 
 /**
- * What has happened, and then what happens, until Ctrl-C. No manager has to run.
+ * Yields past events, and then new ones until Ctrl-C. Needs no manager.
  * @param {Context} context
  * @param {string[]} targets  None: everything.
  * @param {Record<string, any>} options
@@ -77,8 +77,8 @@ const THEY_ARE = 'The types are in docs/events.md.';
 /**
  * @param {Record<string, any>} options
  * @param {number} nowMs
- * @param {string} [command]  Whose help to read when it is wrong.
- * @returns {number}  0: since ever. Throws ERR_NCLUST_USAGE.
+ * @param {string} [command]  Whose help the hint names.
+ * @returns {number}  0: no limit. Throws ERR_NCLUST_USAGE.
  */
 export function readSince({ since }, nowMs, command = 'events') {
   if (since === undefined) return 0;
@@ -91,7 +91,7 @@ export function readSince({ since }, nowMs, command = 'events') {
 /**
  * @param {Record<string, any>} options
  * @param {number} otherwise
- * @param {string} [command]  Whose help to read when it is wrong.
+ * @param {string} [command]  Whose help the hint names.
  * @returns {number}  Throws ERR_NCLUST_USAGE.
  */
 export function readCount({ lines, since }, otherwise, command = 'events') {
@@ -121,7 +121,7 @@ function readTypes({ type }) {
 }
 
 /**
- * What may have been meant.
+ * Suggests a similar type.
  * @param {string} type
  * @returns {string[]}  A question, or nothing.
  */
@@ -148,12 +148,12 @@ function usage(message, hint) {
 /** @typedef {Pick<SlotStatus, 'id' | 'name' | 'namespace'>} Named */
 
 /**
- * An app that is meant, and which of its slots.
+ * An app in the targets, with its slots.
  * @typedef {{ name: string, ids: number[] | null }} Meant  `ids`: null for all.
  */
 
 /**
- * The apps that targets mean: those in the list, and those that the log alone still knows.
+ * Finds the apps that targets name: listed ones, and those that only the log still contains.
  * @param {string[]} targets
  * @param {{ slots: Named[], events: LoggedEvent[] }} o
  * @returns {Meant[]}  Each app once. Throws ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_BAD_SELECTOR.
@@ -245,7 +245,7 @@ export function isAbout(meant) {
 }
 
 /**
- * A line for each event; with --json as it is in the log.
+ * A line for each event; with --json as in the log.
  * @param {{ events: LoggedEvent[] }} data
  * @param {View} view
  */
@@ -255,7 +255,7 @@ export function renderEvents({ events }, { options, paint }) {
     .map((event) => {
       const style = eventStyle(event);
       const words = toOneLine(eventWords(event));
-      // The date always: who follows for days must not guess.
+      // Always with the date, because a user may follow for days.
       return (
         `${paint('dim', clockTime(event.at, 0))} ${paint('cyan', whose(event))} ` +
         `${style ? paint(style, words) : words}\n`

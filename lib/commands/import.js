@@ -25,12 +25,12 @@ import { NclustError } from '../shared/errors.js';
  */
 
 /**
- * What was taken over, or would be.
+ * Apps that were taken over, or would be.
  * @typedef {object} Imported
  * @property {string} source
  * @property {boolean} isDryRun
- * @property {ImportedApp[]} apps  Of the variables only the names: values may be secrets.
- * @property {string[]} present  Were in the list already, and were left alone.
+ * @property {ImportedApp[]} apps  Only names of variables, because values may be secrets.
+ * @property {string[]} present  Apps that were in the list already, and were not changed.
  * @property {{ name: string, why: string }[]} refused
  * @property {string[]} warnings
  * @property {SlotStatus[]} slots
@@ -39,12 +39,12 @@ import { NclustError } from '../shared/errors.js';
  */
 
 /**
- * Takes over the apps of another manager, which is left alone.
+ * Takes over the apps of another manager, which stays as it is.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<Imported>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_IMPORT, and what starting
- *   throws.
+ * @returns {Promise<Imported>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_IMPORT, and errors of the
+ *   start.
  */
 export async function importList(context, [from, file], { live = false, dryRun = false, wait, json }) {
   if (from !== 'pm2')

@@ -25,7 +25,7 @@ export async function inspect(context, words, { stop }) {
 }
 
 /**
- * Where a debugger gets in, and how.
+ * Explains how to connect a debugger.
  * @param {Inspected} data
  */
 export function renderInspected({ slot: { id, name, pid }, url, was }) {

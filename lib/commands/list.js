@@ -1,6 +1,6 @@
-// Knows: what each command does: its data, and the text where no other command shows the same.
-// Must not: parse the command line, or print its data: cli/run-command.js does.
-// Start at: this file, then apps/start.js for a command that changes something.
+// Knows: each command: its data, and its text if no other command shows the same. Must not: parse
+// the command line, or print its data: cli/run-command.js does. Start at: this file, then
+// apps/start.js for a command that changes something.
 import { inspect } from 'node:util';
 import { SORT_FIELDS } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';
@@ -12,8 +12,8 @@ import { NclustError } from '../shared/errors.js';
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<{ slots: SlotStatus[] }>}  Empty when no manager runs; says then how to start
- *   one. Throws ERR_NCLUST_USAGE for a bad --sort.
+ * @returns {Promise<{ slots: SlotStatus[] }>}  Empty if no manager runs; then a message explains
+ *   how to start one. Throws ERR_NCLUST_USAGE for a bad --sort.
  */
 export async function list(context, _words, options) {
   if (options.sort !== undefined) checkOrder(options.sort);
@@ -29,12 +29,12 @@ export async function list(context, _words, options) {
   return { slots };
 }
 
-/** As often as PM2, in ms. */
+/** The same interval as PM2, in ms. */
 const WATCH_MS = 900;
 
 /**
- * The list once, or with `watch` again and again until Ctrl-C or until the manager ends. Throws
- * ERR_NCLUST_USAGE for `watch` and `json` at once.
+ * The list once, or with `watch` repeatedly until Ctrl-C or until the manager ends. Throws
+ * ERR_NCLUST_USAGE for `watch` together with `json`.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
@@ -77,7 +77,7 @@ async function* watchList(context, words, options) {
 }
 
 /**
- * For jlist and prettylist. Says nothing: programs read it.
+ * For jlist and prettylist. Prints no messages, because programs read it.
  * @param {Context} context
  * @returns {Promise<{ slots: SlotStatus[] }>}
  */
@@ -99,8 +99,8 @@ function checkOrder(order) {
 }
 
 /**
- * The processes of an app, or all. Finds nothing for a name that is not there, as PM2: scripts loop
- * over the answer.
+ * The processes of an app, or all. Empty for an unknown name, as in PM2, because scripts loop over
+ * the output.
  * @param {Context} context
  * @param {string[]} words  The name, or nothing.
  * @returns {Promise<{ slots: SlotStatus[] }>}
@@ -113,7 +113,7 @@ export async function findSlots(context, [name]) {
 }
 
 /**
- * The same for a name that has to be there.
+ * The same for a name that must exist.
  * @param {Context} context
  * @param {string[]} words  The name.
  * @returns {Promise<{ slots: SlotStatus[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND.
@@ -140,7 +140,7 @@ export function idsOf({ slots }) {
 
 /**
  * @param {Slots} data
- * @returns {string}  One a line; nothing when there are none.
+ * @returns {string}  One a line.
  */
 export function renderPids(data) {
   return pidsOf(data)

@@ -6,11 +6,11 @@ import { reachListed } from './apps/targets.js';
 /** @import { Context } from '../cli/session/context.js' */
 
 /**
- * Empties log files and removes what was rotated.
+ * Empties log files and removes rotated ones.
  * @param {Context} context
  * @param {string[]} words  The targets. None: all apps, and the manager's own log.
- * @returns {Promise<{ files: { path: string, bytes: number }[] }>}  `bytes`: that are free now.
- *   Throws ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ files: { path: string, bytes: number }[] }>}  `bytes`: freed. Throws
+ *   ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function flush(context, words) {
   if (words.length > 0) {
@@ -23,7 +23,7 @@ export async function flush(context, words) {
 }
 
 /**
- * Has every log file opened anew.
+ * Makes the manager open every log file again.
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options

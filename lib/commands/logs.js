@@ -10,7 +10,7 @@ import { absoluteScripts } from './apps/targets.js';
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
 
 /**
- * The last lines of apps, and then their new ones until the manager or the reader ends.
+ * Yields the last lines of apps, and then new ones until the manager or the reader ends.
  * @param {Context} context
  * @param {string[]} targets  None: all.
  * @param {Record<string, any>} options
@@ -34,7 +34,7 @@ export async function* logs(context, targets, options) {
     if (lines === 0 && wishes.lines !== 0 && slots.length > 0)
       context.talk(noticeWithoutLines(slots, { follow: wishes.follow, isFiltered: isFiltered(wishes) }));
   };
-  // Of the only app there is, everybody knows that it is meant.
+  // If there is only one app, its name is not needed.
   const isOther = (/** @type {string} */ name) =>
     slots.length === 0 || slots.some((/** @type {{ name: string }} */ slot) => slot.name !== name);
   const onMissed = (/** @type {number} */ lines, /** @type {Record<string, number>} */ of) =>
@@ -54,14 +54,13 @@ export async function* logs(context, targets, options) {
   } finally {
     release();
   }
-  // Who followed has seen what there was to see; who did not has a part of it.
+  // A client that followed has seen all existing lines; one that did not has seen a part.
   if (stop.signal.aborted && !isCaughtUp) throw new NclustError('ERR_NCLUST_INTERRUPTED', 'There were more lines.');
 }
 
 /**
- * On a terminal, Ctrl-C lets the line that is being written come to its end, with the colours it
- * has set. Elsewhere it ends the command as it ends any other: a reader that does not read would
- * hold it up.
+ * On a terminal, Ctrl-C lets the present line end, with its colours. Elsewhere it ends the command
+ * at once, because a reader that does not read would block it.
  * @param {Context} context
  * @param {() => void} listener
  */

@@ -9,23 +9,24 @@ import { NclustError } from '../shared/errors.js';
 /** @import { Hello, NotUp } from '../shared/wire/protocol.js' */
 
 /**
- * What was replaced. Null for a manager that does not run.
+ * The replaced parts. Null for a manager that does not run.
  * @typedef {object} Update
  * @property {Hello | null} before
  * @property {Hello | null} after
  * @property {('control' | 'keeper')[]} replaced
- * @property {number} workers  Processes that were replaced by new ones: those that were up, where
- *   the keeper was replaced.
+ * @property {number} workers  Processes that were replaced: those that were up, if the keeper was
+ *   replaced.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 /**
- * Replaces the running manager by the version this command belongs to.
+ * Replaces the running manager by the version of this command.
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<Update>}  When the new one answers, and every app that was up is up again.
+ * @returns {Promise<Update>}  Resolves when the new one answers, and every app that was up is up
+ *   again.
  */
 export async function update(context, _words, { wait, json }) {
   const client = await context.predecessor();
@@ -62,8 +63,7 @@ export async function update(context, _words, { wait, json }) {
  */
 function describe({ before, after, replaced, workers }, isWaitedFor) {
   const to = after?.version;
-  // Where the files were overwritten, a control that died meanwhile has come back as the new
-  // version.
+  // If the files were overwritten, a control that died meanwhile has come back as the new version.
   const from = before?.version === to && replaced.length > 1 ? before?.keeperVersion : before?.version;
   if (replaced.length === 0) return `nclust ${to} runs already; nothing was replaced.`;
   const what = from === to ? `nclust ${to} was replaced by the one in ${ROOT}` : `nclust ${from} was replaced by ${to}`;
@@ -92,7 +92,7 @@ function explain(error) {
 }
 
 /**
- * The manager is the new one; an app whose program was broken meanwhile is not its business.
+ * The new manager runs. An app whose program has become unusable is not a failure of the update.
  * @param {NclustError} error
  */
 function notAllReplaced(error) {
@@ -111,19 +111,15 @@ function notAllReplaced(error) {
 
 const PAUSE_MS = 5_000;
 
-/**
- * Each of these questions has 10 s of its own, and a control that hangs may be ended and replaced
- * in that time.
- */
+/** Each request has 10 s, and in that time a control that hangs may be ended and replaced. */
 const UNANSWERED = 3;
 
 /**
- * Asks the manager now and then whether it is there, while something is waited for that may take as
- * long as it needs.
+ * Pings the manager during a wait without a time limit.
  * @param {Pick<Client, 'request'>} client
- * @param {AbortSignal} over  Ends the asking.
+ * @param {AbortSignal} over  Ends the pings.
  * @returns {Promise<never>}  Rejects with ERR_NCLUST_DAEMON_UNREACHABLE after half a minute without
- *   an answer. Never settles otherwise.
+ *   an answer. Never resolves.
  */
 export function waitForAnswer(client, over) {
   return new Promise((_, reject) => {
@@ -141,7 +137,7 @@ export function waitForAnswer(client, over) {
         },
         (error) => {
           unanswered += 1;
-          // A connection that cannot be made again ends what is waited for as well.
+          // A connection that cannot be restored also ends the wait.
           if (unanswered < UNANSWERED) later();
           else reject(error);
         },

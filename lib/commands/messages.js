@@ -19,8 +19,8 @@ import { absoluteScripts, reachListed } from './apps/targets.js';
  * @param {string[]} words  The target, then the line.
  * @param {Record<string, any>} options
  * @returns {Promise<Outcome>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
- *   ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NOT_READING and ERR_NCLUST_BAD_SELECTOR when several
- *   processes are meant.
+ *   ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NOT_READING and ERR_NCLUST_BAD_SELECTOR for several
+ *   processes.
  */
 export async function send(context, [word, ...line], options) {
   const { client, targets } = await reachListed(context, [word]);
@@ -33,19 +33,18 @@ export async function send(context, [word, ...line], options) {
 }
 
 /**
- * What is typed goes to an app line by line, and what it writes is shown, until one side has had
- * enough. The app is left alone then.
+ * Sends typed lines to an app and shows its output, until one side ends. The app goes on.
  * @param {Context} context
- * @param {string[]} words  The target, and what ends a line for the app.
+ * @param {string[]} words  The target, and the line end for the app.
  * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Throws ERR_NCLUST_APP_NOT_FOUND,
- *   ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE and ERR_NCLUST_BAD_SELECTOR when several
- *   processes are meant.
+ *   ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE and ERR_NCLUST_BAD_SELECTOR for several
+ *   processes.
  */
 export async function* attach(context, [word, separator = '\n']) {
   const client = await context.running();
   if (!client) throw noManagerNotice(context, [word]);
   const [named] = await absoluteScripts(context, client, [word]);
-  // Nothing, to hear whether a line would arrive.
+  // An empty text, to check whether a line would arrive.
   const {
     slots: [{ id, name }],
   } = await client.request('sendInput', { target: named, input: '' });
@@ -80,7 +79,7 @@ export async function* attach(context, [word, separator = '\n']) {
 }
 
 /**
- * One line that could not be sent is no reason to stop: the app may be on its way back.
+ * A line that could not be sent does not end the command, because the app may be restarting.
  * @param {Context} context
  * @param {unknown} error
  */
@@ -94,7 +93,7 @@ function sayRefusal({ talk }, error) {
  * @param {Context} context
  * @param {string[]} words  The target, the action, its parameters.
  * @returns {Promise<{ replies: TriggerReply[], exitStatus: number }>}  Of the processes that have
- *   the action; 1 when one of them did not reply. Throws ERR_NCLUST_APP_NOT_FOUND,
+ *   the action; 1 if one of them did not reply. Throws ERR_NCLUST_APP_NOT_FOUND,
  *   ERR_NCLUST_NO_PROCESS and ERR_NCLUST_NO_ACTION.
  */
 export async function trigger(context, [word, action, params]) {
@@ -128,7 +127,7 @@ function nobodyHas(word, action, replies) {
 }
 
 /**
- * What the app writes; on a terminal it can do no more than be coloured.
+ * Output of the app; on a terminal only its colours are kept.
  * @param {{ entries: LogEntry[] }} data
  * @param {Pick<View, 'isTerminal'>} view
  */
@@ -137,7 +136,7 @@ export function renderAttached({ entries }, { isTerminal }) {
 }
 
 /**
- * A line for each process: what the action returned, or why there is nothing.
+ * A line for each process: the returned value, or why there is none.
  * @param {{ replies: TriggerReply[] }} data
  */
 export function renderReplies({ replies }) {

@@ -7,12 +7,12 @@ import { NclustError } from '../shared/errors.js';
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /**
- * A live view on the whole terminal, until somebody quits; elsewhere the figures of this moment.
+ * A live view on the whole terminal, until the user quits; without a terminal, the present values.
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
  * @returns {Promise<{ sample: MetricsSample | null }>}  Null: it was shown. Throws
- *   ERR_NCLUST_DAEMON_NOT_RUNNING, and ERR_NCLUST_PROTOCOL when the manager is too old.
+ *   ERR_NCLUST_DAEMON_NOT_RUNNING, and ERR_NCLUST_PROTOCOL if the manager is too old.
  */
 export async function monit(context, _words, options) {
   const client = await context.running();
@@ -36,7 +36,7 @@ async function watch(context) {
     import('../monit/trends.js'),
   ]);
   const terminal = createTerminal({ input: stdin, output: stdout });
-  // However it ends: before an error is printed, and before the process is gone.
+  // In every case: before an error is printed, and before the process exits.
   const restore = () => terminal.close();
   process.on('exit', restore);
   process.on('uncaughtExceptionMonitor', restore);
@@ -61,7 +61,7 @@ async function watch(context) {
     process.off('uncaughtExceptionMonitor', restore);
     stdin.destroy();
   }
-  // As if nobody had listened, so that the shell sees what it was.
+  // Sends the signal again without a handler, so that the shell sees it.
   if (ended !== null && ended !== 'SIGINT') process.kill(process.pid, ended);
 }
 
@@ -87,7 +87,7 @@ function onSignals(listener) {
 }
 
 /**
- * A terminal whose locale names another encoding cannot show blocks.
+ * A terminal with a locale of another encoding cannot show blocks.
  * @param {Record<string, string | undefined>} env
  */
 function hasBlocks({ LC_ALL, LC_CTYPE, LANG }) {

@@ -16,7 +16,8 @@ import { reachListed } from './apps/targets.js';
  * @property {number | null} durationMs  Null: of one moment.
  * @property {string} file
  * @property {number} bytes
- * @property {'itself' | 'debugger'} by  Who took it: a process whose event loop is held up cannot.
+ * @property {'itself' | 'debugger'} by  A process whose event loop is blocked cannot profile
+ *   itself.
  */
 
 const DEFAULT_MS = 10_000;
@@ -24,7 +25,7 @@ const MIN_MS = 100;
 const MAX_MS = 3_600_000;
 
 /**
- * Writes what one worker does with its time or its memory into a file.
+ * Writes a profile of a worker's time or memory into a file.
  * @param {Context} context
  * @param {string[]} words  The target.
  * @param {Record<string, any>} options
@@ -39,7 +40,7 @@ export async function profile(context, words, options) {
   const file = resolve(context.cwd, options.output ?? defaultName(worker, kind, new Date()));
   const output = createOutput(file, worker.pid);
   try {
-    // What is no Node program is about to be refused.
+    // A program other than Node.js is about to be refused.
     if (worker.nodeVersion !== null) talk(announcement(worker, kind, durationMs));
     const by = await take({ ...context, talk }, client, worker, { kind, durationMs, output });
     const bytes = output.keep();
@@ -130,7 +131,7 @@ async function take(context, client, worker, what) {
     return 'debugger';
   } catch (error) {
     if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NO_REPLY') throw error;
-    // What held it up may have ended meanwhile.
+    // The block may have ended meanwhile.
     context.talk('No debugger got in. The worker is asked once more, and takes the profile itself if it answers.');
     if (await takesItself(context, client, worker, what)) return 'itself';
     throw error;
@@ -142,7 +143,7 @@ async function take(context, client, worker, what) {
  * @param {Client} client
  * @param {SlotStatus} worker
  * @param {{ kind: Kind, durationMs: number, output: Output }} what
- * @returns {Promise<boolean>}  False: its event loop is held up, and nothing was begun.
+ * @returns {Promise<boolean>}  False: its event loop is blocked, and no profile was started.
  */
 async function takesItself(context, client, { id, name }, { kind, durationMs, output }) {
   const interrupt = new AbortController();
@@ -167,11 +168,11 @@ async function takesItself(context, client, { id, name }, { kind, durationMs, ou
 }
 
 /**
- * The one process that a command is about.
+ * Finds the only process that a command is about.
  * @param {Context} context
  * @param {string[]} words
  * @returns {Promise<{ client: Client, worker: SlotStatus }>}  Throws ERR_NCLUST_APP_NOT_FOUND,
- *   ERR_NCLUST_NO_PROCESS, and ERR_NCLUST_BAD_SELECTOR when several are meant.
+ *   ERR_NCLUST_NO_PROCESS, and ERR_NCLUST_BAD_SELECTOR for several processes.
  */
 export async function selectWorker(context, words) {
   const { client, targets } = await reachListed(context, words);

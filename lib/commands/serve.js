@@ -22,13 +22,13 @@ import { newToken } from '../client/client.js';
 /** @import { ServeOptions } from '../serve/settings.js' */
 
 /**
- * Starts an app that serves a folder. What is not said is taken from the PM2_SERVE_* variables of
+ * Starts an app that serves a folder. Missing options are read from the PM2_SERVE_* variables of
  * the shell.
  * @param {Context} context
  * @param {string[]} words  The folder and the port.
  * @param {Record<string, any>} options  Its own, and those of start.
- * @returns {Promise<Outcome>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_FOLDER_NOT_FOUND and what
- *   starting throws.
+ * @returns {Promise<Outcome>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_FOLDER_NOT_FOUND and errors of
+ *   the start.
  */
 export async function serve(context, [path, port], options) {
   const { host, spa, ftp, homepage, cache, cors } = options;
@@ -79,7 +79,7 @@ export async function serve(context, [path, port], options) {
   return outcome(context, client, slots, { done: wait ? 'Started' : 'Starting', json });
 }
 
-/** What a message calls a wish. @type {Record<keyof ServeOptions, string>} */
+/** Names of the settings in messages. @type {Record<keyof ServeOptions, string>} */
 const OPTIONS = {
   path: 'path',
   port: 'port',
@@ -95,7 +95,7 @@ const OPTIONS = {
 };
 
 /**
- * Who names a user wants a password asked for, whatever the shell says.
+ * With a user name, a password is required, whatever the shell contains.
  * @param {Record<string, any>} options
  */
 function credentialsOf({ basicAuthUsername: username, basicAuthPassword: password }) {

@@ -11,7 +11,7 @@ import { checkKey, checkSetting, describeSettings, readSettingsFile, withKey } f
 /** @import { ShownSetting } from '../shared/settings/settings.js' */
 
 /**
- * A setting of the whole home, or all of them. Needs no manager.
+ * Shows a setting of the home, or all of them. Needs no manager.
  * @param {Context} context
  * @param {string[]} words  The key, or nothing.
  * @returns {Promise<{ settings: ShownSetting[], key: string | null }>}  Throws
@@ -28,7 +28,7 @@ export async function get(context, [key]) {
 }
 
 /**
- * Changes a setting of the whole home.
+ * Changes a setting of the home.
  * @param {Context} context
  * @param {string[]} words  Key and value.
  * @param {Record<string, any>} options
@@ -38,7 +38,7 @@ export async function get(context, [key]) {
 export async function set(context, [key, value], { json }) {
   checkSetting(key, value); // Before a manager is started for it.
   const client = await context.manager();
-  // A manager of an earlier version does not tell.
+  // A manager of an earlier version does not report it.
   const { settings, unserved = null } = await client.request('set', { key, value });
   if (!json) context.talk(`"${key}" is ${value} now.`);
   if (!json && unserved) context.talk(unservedSentence(unserved));
@@ -46,7 +46,7 @@ export async function set(context, [key, value], { json }) {
 }
 
 /**
- * Goes back to the default of a setting.
+ * Resets a setting to its default.
  * @param {Context} context
  * @param {string[]} words  The key.
  * @param {Record<string, any>} options
@@ -65,7 +65,7 @@ export async function unset(context, [key], { json }) {
 }
 
 /**
- * Changes several settings. All of them are looked at before the first is changed.
+ * Changes several settings. Checks all before it changes the first.
  * @param {Context} context
  * @param {string[]} words  One text of keys and values.
  * @param {Record<string, any>} options
@@ -87,11 +87,11 @@ export async function multiset(context, [text], options) {
 }
 
 /**
- * PM2's word for both: prints settings, or changes one.
+ * PM2's command for both: prints settings, or changes one.
  * @param {Context} context
  * @param {string[]} words  The key and the value, the key, or nothing.
  * @param {Record<string, any>} options
- * @returns {Promise<Awaited<ReturnType<typeof get>>>}  Throws as get and set do.
+ * @returns {Promise<Awaited<ReturnType<typeof get>>>}  Throws like get() and set().
  */
 export async function conf(context, words, options) {
   if (words.length < 2) return get(context, words);
@@ -101,7 +101,7 @@ export async function conf(context, words, options) {
 /**
  * @param {{ settings: ShownSetting[], key: string | null }} data
  * @param {View} view
- * @returns {string}  Of one key the bare value, for scripts.
+ * @returns {string}  For one key only the value, for scripts.
  */
 export function renderSettings({ settings, key }, { paint }) {
   if (key !== null) return settings.map(({ value }) => `${toOneLine(value)}\n`).join('');

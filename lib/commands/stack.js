@@ -9,22 +9,22 @@ import { selectWorker } from './profile.js';
 /**
  * @typedef {object} Stack
  * @property {{ id: number, name: string, slot: number, pid: number }} slot
- * @property {boolean} isHeldUp  Its event loop does not turn: the frames are those of one moment,
- *   else those that were seen most often.
- * @property {boolean} wasHeldUp  It did not answer at first, and does now: the rest is of what it
- *   does since.
- * @property {number | null} busy  0 to 1: which part of the time it did something. Null when its
- *   loop is held up.
- * @property {number} durationMs  For so long it was looked at. 0: a moment.
+ * @property {boolean} isHeldUp  Its event loop is blocked: the frames are those of one moment, else
+ *   the most frequent ones.
+ * @property {boolean} wasHeldUp  It did not answer at first, and does now: the other values are
+ *   from after that.
+ * @property {number | null} busy  0 to 1: share of time in which it was active. Null if its loop is
+ *   blocked.
+ * @property {number} durationMs  Length of the observation. 0: a moment.
  * @property {Frame[]} frames  The innermost first. Empty: it ran no JavaScript.
- * @property {Record<string, number>} resources  What keeps it alive: how many, by Node's name. Empty
- *   when its loop is held up.
+ * @property {Record<string, number>} resources  Resources that keep it alive: number by Node's
+ *   name. Empty if its loop is blocked.
  */
 
 const LOOK_MS = 200;
 
 /**
- * What a worker runs now.
+ * Shows what a worker runs now.
  * @param {Context} context
  * @param {string[]} words  The target.
  * @param {Record<string, any>} options
@@ -58,8 +58,8 @@ export async function stack(context, words, { json }) {
     openInspector(json ? { ...context, talk: () => {} } : context, client, worker, stackOf),
   );
   if (!frames.some(isOfApp)) {
-    // It may have come back while the debugger waited. Or it stays between two turns of its loop,
-    // as of process.nextTick(): only the worker can tell.
+    // The block may have ended while the debugger waited. Or the worker never finishes a turn of
+    // its loop, for example because of process.nextTick(); only the worker can report that.
     const { stack: now } = await look();
     if (now) return turning(now, true);
     if (failure) throw failure;
@@ -80,11 +80,11 @@ async function orNoReply(look) {
   }
 }
 
-/** A worker that does less is idle, whatever was seen. */
+/** A worker that is busy less than this is idle. */
 const BUSY_MIN = 0.02;
 
 /**
- * What a worker runs: a sentence, and its frames as V8 writes them.
+ * A sentence, and the frames in V8's format.
  * @param {Stack} data
  */
 export function renderStack({ slot: { id, name, pid }, isHeldUp, wasHeldUp, busy, durationMs, frames, resources }) {
@@ -110,8 +110,7 @@ function frameLine({ name, file, line, column }) {
 }
 
 /**
- * What else a name stands for: a socket that was handed over by the manager listens under that of a
- * connection.
+ * Further meanings of a name: a listening socket from the manager has the name of a connection.
  * @type {Map<string, string>}
  */
 const NOTES = new Map([['TCPSocketWrap', ' (connections, or sockets that listen)']]);

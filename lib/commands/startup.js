@@ -5,20 +5,19 @@ import { intend, needsRoot, sudoLine } from '../boot/service.js';
 /** @import { Context } from '../cli/session/context.js' */
 
 /**
- * What startup and unstartup have done, or would do.
+ * The result of startup and unstartup, or their plan.
  * @typedef {object} Startup
  * @property {string} platform
  * @property {string} service
  * @property {'installed' | 'removed' | 'shown' | 'needs root'} done
  * @property {{ path: string, text: string }[]} files
  * @property {string[]} commands
- * @property {string | null} next  What is left to be done by hand: a command line, where root is
- *   needed.
+ * @property {string | null} next  A command line for the user, if root is needed.
  * @property {number} [exitStatus]
  */
 
 /**
- * Has the machine start the manager, and with it what should run, when it boots.
+ * Makes the machine start the manager with its apps at boot.
  * @param {Context} context
  * @param {string[]} words  The platform.
  * @param {Record<string, any>} options
@@ -63,7 +62,7 @@ export async function startup(context, [word], options) {
 }
 
 /**
- * Takes the service away. The manager and its apps go on; they are not started at boot any more.
+ * Removes the service. The manager and its apps go on, but do not start at boot any more.
  * @param {Context} context
  * @param {string[]} words  The platform.
  * @param {Record<string, any>} options

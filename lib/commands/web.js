@@ -26,7 +26,7 @@ import { readSettingsFile, readSettingsText } from '../shared/settings/settings.
 /** @typedef {WebShown | WebEnded} WebAnswer */
 
 /**
- * Serves the dashboard, or ends that.
+ * Starts or stops the dashboard.
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
@@ -46,7 +46,7 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
 }
 
 /**
- * A manager is not started for it: it might bring back apps that nobody wants now.
+ * Starts no manager for this, because that might restore unwanted apps.
  * @param {Context} context
  * @param {boolean | undefined} isQuiet
  */
@@ -66,7 +66,7 @@ async function end(context, isQuiet) {
 }
 
 /**
- * What leads a browser there.
+ * The file that leads a browser to the dashboard.
  * @param {string} home
  */
 function openerIn(home) {
@@ -96,11 +96,11 @@ function sentencesOf({ port, takenPorts, mayAct, isRemote, host }) {
 const KEYS = ['web.listen', 'web.actions', 'web.allow_remote'];
 
 /**
- * Ends the dashboard of a home where no manager runs: the next one will serve none, and nobody gets
- * in with the old token any more.
+ * Switches off the dashboard of a home without a running manager: the next one will not serve it,
+ * and the old token is invalid.
  * @param {string} home
  * @returns {{ isOn: false, wasOn: boolean }}  Whether the next one would have served it. Throws
- *   ERR_NCLUST_SETTINGS_FILE, and what checkHome throws.
+ *   ERR_NCLUST_SETTINGS_FILE, and errors of checkHome().
  */
 function forgetDashboard(home) {
   const { settings, webToken } = homePaths(home);
@@ -110,7 +110,7 @@ function forgetDashboard(home) {
       hint: 'Mend the file or move it away; nothing was changed.',
     });
   const isSet = KEYS.some((key) => Object.hasOwn(given, key));
-  // A file that root leaves here the owner of the home could not read.
+  // The owner of the home could not read a file that root leaves here.
   if (isSet || existsSync(webToken)) checkHome(home);
   if (isSet) writeWithout(settings);
   rmSync(webToken, { force: true });
@@ -133,13 +133,13 @@ function writeWithout(file) {
 }
 
 /**
- * Shows an address in the browser of the desktop. The token must not stand in a command line, which
- * everybody on the machine can read: so the browser is given a file, for this user alone, that
- * leads there.
+ * Opens an address in the desktop's browser. The token must not be in a command line, which every
+ * user of the machine can read. So the browser gets a file, for this user alone, that redirects to
+ * it.
  * @param {string} url
  * @param {object} o
  * @param {string} o.opener  The file. Replaced.
- * @param {(sentence: string) => void} o.talk  Told when there is no browser.
+ * @param {(sentence: string) => void} o.talk  Called if there is no browser.
  * @returns {Promise<void>}  Never rejects.
  */
 async function openBrowser(url, { opener, talk }) {
@@ -164,7 +164,7 @@ async function openBrowser(url, { opener, talk }) {
 }
 
 /**
- * The address, alone, so that scripts can take it.
+ * Prints only the address, for scripts.
  * @param {WebAnswer} answer
  */
 export function renderWeb(answer) {

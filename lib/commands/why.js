@@ -10,20 +10,21 @@ import { appsMeant, isAbout, readCount, readSince } from './events.js';
 const LINES = 30;
 
 /**
- * What is known about one app.
+ * Facts about one app.
  * @typedef {object} Story
  * @property {string} name
- * @property {SlotStatus[]} slots  As they are; none when it is not in the list, or nobody can say.
+ * @property {SlotStatus[]} slots  The present ones; none if it is not in the list, or no manager
+ *   answers.
  * @property {LoggedEvent[]} events  Of the app, and of the manager since the first of them.
  */
 
 /**
- * Why apps are as they are.
+ * Explains the state of apps.
  * @param {Context} context
  * @param {string[]} targets
  * @param {Record<string, any>} options
- * @returns {Promise<{ stories: Story[], isRunning: boolean, sinceMs: number, lines: number }>}
- *   Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ stories: Story[], isRunning: boolean, sinceMs: number, lines: number }>}  Throws
+ *   ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function why(context, targets, options) {
   const sinceMs = readSince(options, Date.now(), 'why');

@@ -8,13 +8,13 @@ import { NclustError } from '../../shared/errors.js';
 /** @import { Context } from './context.js' */
 
 /**
- * Asks the manager for a change and waits for it, unless `params.wait` is false. On a terminal it
- * shows how far it is. Ctrl-C ends the waiting, and not the change.
+ * Sends a change to the manager and waits for it, unless `params.wait` is false. Shows progress on
+ * a terminal. Ctrl-C ends the waiting, but not the change.
  * @param {Context} context
  * @param {Client} client
  * @param {Method} method
  * @param {Record<string, unknown> & { token: string }} params
- * @param {string} doing  "Reloading api": what is shown, and said when the waiting is cut short.
+ * @param {string} doing  "Reloading api": for the progress, and for the message after Ctrl-C.
  * @returns {Promise<any>}  The result. Rejects with the server's NclustError or
  *   ERR_NCLUST_INTERRUPTED.
  */
@@ -49,24 +49,23 @@ function goesOn(doing) {
   );
 }
 
-/** Seconds are counted on by ourselves; the manager speaks only when something has changed. */
+/** Interval at which the elapsed time is updated, in ms; the manager reports only changes. */
 const TICK_MS = 250;
 
 /**
- * The terminal that talk goes to.
- * @typedef {object} Screen
+ * @typedef {object} Screen  The terminal for messages.
  * @property {() => { columns: number, rows: number }} size
  * @property {(text: string) => void} write
  * @property {Paint} paint
  */
 
 /**
- * A few lines that are rewritten in place while a command waits. The cursor stays visible and
- * behind the last of them, so that there is nothing to put right when the command is killed.
+ * Lines that are rewritten in place while a command waits. The cursor stays visible and behind the
+ * last line, so that nothing has to be restored if the command is killed.
  * @param {Screen} screen
  * @param {string} doing  "Reloading api".
- * @returns {{ show: (progress: Progress) => void, close: () => void }}  close() takes the lines
- *   away. Idempotent.
+ * @returns {{ show: (progress: Progress) => void, close: () => void }}  close() removes the lines.
+ *   Idempotent.
  */
 function createBoard(screen, doing) {
   const startedMono = performance.now();
@@ -81,7 +80,7 @@ function createBoard(screen, doing) {
       { doing, forMs: nowMono - startedMono, progress: latest, ageMs: nowMono - latestMono },
       { ...screen.size(), paint: screen.paint },
     );
-    // In one piece, line by line over what is there: nothing flickers.
+    // In one write over the old lines, so that nothing flickers.
     screen.write(`${up(height)}${lines.map((line) => `${line}${CLEAR_TO_END_OF_LINE}\n`).join('')}${CLEAR_BELOW}`);
     height = lines.length;
   }

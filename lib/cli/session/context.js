@@ -10,27 +10,28 @@ import { warnOfForeignHome } from './foreign-home.js';
 /** @import { Screen } from './await-change.js' */
 
 /**
- * What a command gets besides its arguments.
+ * The surroundings that a command gets besides its arguments.
  * @typedef {object} Context
  * @property {string} home
  * @property {string} cwd
  * @property {Record<string, string | undefined>} env
  * @property {{ file: string, version: string }} node  The Node.js that runs the command.
- * @property {(sentence: string) => void} talk  To the person; never data. It may quote anything.
- * @property {(text: string) => void} show  The same for what was rendered, with its colours.
- * @property {Screen | null} screen  Where progress can be shown; null where there is no terminal.
- * @property {boolean} isTerminal  Whether its data goes to a terminal.
+ * @property {(sentence: string) => void} talk  Shows a sentence to the user; never data. It may
+ *   quote anything.
+ * @property {(text: string) => void} show  The same for rendered text with colours.
+ * @property {Screen | null} screen  For progress; null without a terminal.
+ * @property {boolean} isTerminal  Whether data goes to a terminal.
  * @property {ColourLevel} colourLevel  Of that terminal.
- * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C does this in place of ending
- *   the command; returns what undoes it.
- * @property {() => Promise<Client>} manager  Starts the manager when none runs.
- * @property {() => Promise<Client | null>} running  Null when none runs. Never starts one. Asked
- *   again, it gives the same connection.
- * @property {() => Promise<Client | null>} present  Null when none runs; but one that dies in the
- *   middle of a request is started again to finish it.
- * @property {() => Promise<Client | null>} predecessor  Like present, whatever version it has: it
- *   is about to be replaced.
- * @property {() => Promise<void>} close  Closes the connections that were made. Idempotent.
+ * @property {(listener: () => void) => () => void} onInterrupt  Called at Ctrl-C instead of ending
+ *   the command; returns a function that undoes this.
+ * @property {() => Promise<Client>} manager  Starts the manager if none runs.
+ * @property {() => Promise<Client | null>} running  Null if none runs. Never starts one. Returns
+ *   the same connection each time.
+ * @property {() => Promise<Client | null>} present  Null if none runs; but if the manager dies
+ *   during a request, it is started again to finish it.
+ * @property {() => Promise<Client | null>} predecessor  Like present, for a manager of any version,
+ *   which is about to be replaced.
+ * @property {() => Promise<void>} close  Closes all connections. Idempotent.
  */
 
 /**

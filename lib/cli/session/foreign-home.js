@@ -3,10 +3,10 @@ import { userInfo } from 'node:os';
 import { resolveHome } from '../../shared/paths.js';
 
 /**
- * With `sudo -E`, a sudo that keeps HOME (macOS), and `su -p`, HOME is still that of another user.
- * Then the home of nclust is that user's, too, which is hardly what was meant.
+ * Warns if HOME belongs to another user: with `sudo -E`, a sudo that keeps HOME (macOS), and `su
+ * -p`. Then nclust's home is that user's, too, which is probably not intended.
  * @param {Record<string, string | undefined>} env
- * @returns {string | null}  One sentence or more; null when there is nothing to say.
+ * @returns {string | null}  One sentence or more; null if there is no problem.
  */
 export function warnOfForeignHome(env) {
   const { HOME, NCLUST_HOME } = env;
@@ -28,7 +28,7 @@ function ownerOf(folder) {
   try {
     return statSync(folder).uid;
   } catch {
-    return null; // It is missing or cannot be reached: to use the home fails, and says so.
+    return null; // It is missing or cannot be reached: using it will fail with a message.
   }
 }
 
@@ -36,6 +36,6 @@ function account() {
   try {
     return userInfo();
   } catch {
-    return null; // Without an account, as in a container, HOME is what the image says.
+    return null; // In a container the user may have no account, and the image sets HOME.
   }
 }

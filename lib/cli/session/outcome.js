@@ -5,14 +5,14 @@ import { readVersion } from '../../shared/version.js';
 /** @import { Context } from './context.js' */
 
 /**
- * What a command that changed something returns.
+ * The result of a command that changed something.
  * @typedef {object} Outcome
- * @property {SlotStatus[]} slots  The ones it was about.
+ * @property {SlotStatus[]} slots  The affected ones.
  * @property {SlotStatus[]} all  The whole list afterwards, for the table; empty with --json.
  */
 
 /**
- * Says what was done and, for people, looks at the whole list once more.
+ * Reports the change and, for people, reads the whole list again.
  * @param {Context} context
  * @param {Client} client
  * @param {SlotStatus[]} slots

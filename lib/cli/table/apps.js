@@ -125,7 +125,7 @@ export const APPS = [
   },
 ];
 
-/** Commands that talk to apps that run. @type {Command[]} */
+/** Commands that send messages to apps. @type {Command[]} */
 export const MESSAGES = [
   {
     name: 'send',

@@ -62,7 +62,7 @@ const FROM_FILE = [
   ],
 ];
 
-/** Making the running state equal to a file. @type {Command[]} */
+/** Commands that make the running state equal to a file. @type {Command[]} */
 export const APPLY = [
   {
     name: 'apply',

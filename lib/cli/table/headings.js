@@ -1,5 +1,5 @@
 /**
- * The groups of `nclust help`, in its order: what is needed every day comes first.
+ * The groups of `nclust help`, with the most frequent first.
  * @type {[heading: string, commands: string[]][]}
  */
 export const HEADINGS = [
@@ -19,7 +19,7 @@ export const HEADINGS = [
 ];
 
 /**
- * Those of the options that describe an app: what PM2's users type most comes first.
+ * The groups of options that describe an app, with the most frequent of PM2's users first.
  * @type {[heading: string, options: string[]][]}
  */
 export const OPTION_HEADINGS = [

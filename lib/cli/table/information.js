@@ -2,7 +2,7 @@ import { JSON_OPTION, fileArgument, load } from './row.js';
 
 /** @import { Command } from './row.js' */
 
-/** What runs, and how. @type {Command[]} */
+/** Commands that show apps. @type {Command[]} */
 export const INFORMATION = [
   {
     name: 'list',
@@ -202,7 +202,7 @@ export const INFORMATION = [
   },
 ];
 
-/** What makes trouble here, and what this machine is. @type {Command[]} */
+/** Commands about problems and about this machine. @type {Command[]} */
 export const DIAGNOSIS = [
   {
     name: 'doctor',

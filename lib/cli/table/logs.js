@@ -2,7 +2,7 @@ import { JSON_OPTION, load } from './row.js';
 
 /** @import { Command } from './row.js' */
 
-/** What apps have written. @type {Command[]} */
+/** Commands about output of apps. @type {Command[]} */
 export const LOGS = [
   {
     name: 'logs',

@@ -2,7 +2,7 @@ import { JSON_OPTION, NO_WAIT, changeSummary, fileArgument, load, loadSetting } 
 
 /** @import { Command } from './row.js' */
 
-/** The home as a whole: its settings, its list, its manager. @type {Command[]} */
+/** Commands about the home: its settings, its list, its manager. @type {Command[]} */
 export const HOME = [
   {
     name: 'set',
@@ -137,7 +137,7 @@ const SHOW = [
   JSON_OPTION,
 ];
 
-/** Coming back after a reboot, and coming over from PM2. @type {Command[]} */
+/** Commands about boot, and about a migration from PM2. @type {Command[]} */
 export const BOOT = [
   {
     name: 'startup',
@@ -209,7 +209,7 @@ export const BOOT = [
   },
 ];
 
-/** Commands of PM2 that have no place here, and what does the same. */
+/** Commands of PM2 that nclust does not have, with their replacements. */
 export const ELSEWHERE = /** @type {const} */ ({
   logrotate:
     'Log files rotate by themselves: "nclust get" shows the limits, "nclust set logs.max_size 50M" changes ' +
@@ -248,7 +248,7 @@ export const ELSEWHERE = /** @type {const} */ ({
 });
 
 /**
- * A row for each command of ELSEWHERE: it says what to use instead. The help does not list them.
+ * A row for each command of ELSEWHERE. It names the replacement. The help does not list these.
  * @type {Command[]}
  */
 export const PM2_ONLY = Object.entries(ELSEWHERE).map(([name, hint]) => ({

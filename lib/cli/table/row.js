@@ -3,7 +3,7 @@
 /** @import { Context } from '../session/context.js' */
 
 /**
- * A command and how its data becomes text.
+ * A command, and how its data become text.
  * @typedef {object} Loaded
  * @property {(
  *   context: Context,
@@ -12,10 +12,9 @@
  *   args: string[],
  * ) => Promise<any> | AsyncIterable<any>} run
  * @property {(data: any, view: View) => string} render
- * @property {boolean} [isAside]  What is printed is shown in passing, after the work: --silent
- *   leaves it out.
- * @property {(data: any) => unknown} [json]  What --json prints. Default: the slots of the data, or
- *   the data itself.
+ * @property {boolean} [isAside]  The output is secondary: --silent leaves it out.
+ * @property {(data: any) => unknown} [json]  The output of --json. Default: the slots of the data,
+ *   or the data itself.
  */
 
 /**
@@ -24,21 +23,21 @@
  * @property {string[]} [aliases]
  * @property {string} [words]  Its arguments, as commander writes them.
  * @property {string} help
- * @property {string} [brief]  The same for the list of all commands, on one line. Default: `help`.
+ * @property {string} [brief]  `help` on one line, for the list of all commands. Default: `help`.
  * @property {[flags: string, help: string][]} [options]
- * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Those of
- *   config/options/options.js; all of them, and arguments for the app behind "--", or what can
+ * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Takes options of
+ *   config/options/options.js: all of them and arguments for the app after "--", or those that can
  *   change later.
  * @property {string[]} [examples]
  * @property {boolean} [isHidden]  Left out of the help.
- * @property {() => Promise<Loaded>} load  Imports what this command needs, and nothing else.
+ * @property {() => Promise<Loaded>} load  Imports only what this command needs.
  */
 
 /** @type {[string, string]} */
 export const JSON_OPTION = ['--json', 'print the data as JSON'];
 /** @type {[string, string]} */
 export const NO_WAIT = ['--no-wait', 'return at once instead of when it is done'];
-/** Which part of a config file. @type {[string, string][]} */
+/** Options that select a part of a config file. @type {[string, string][]} */
 export const OF_FILE = [
   ['--only <names>', 'of a config file, only these apps: "api,worker"'],
   ['--env <name>', 'of a config file, with the variables of "env_<name>"'],
@@ -67,9 +66,9 @@ const NOT_NEEDED = [
 ];
 
 /**
- * The options of NOT_NEEDED that a command takes: for PM2 they are options of every command.
+ * The options of NOT_NEEDED that a command accepts. In PM2 every command has them.
  * @param {Command} row
- * @param {Pick<StartOption, 'flags'>[]} described  Those of its options that describe an app.
+ * @param {Pick<StartOption, 'flags'>[]} described  Its options that describe an app.
  */
 export function pm2OnlyOptions({ takesOptionsOf, words, options = [] }, described) {
   if (!takesOptionsOf && ![TARGETS, TARGETS_OR_FILE].includes(words ?? '')) return [];
@@ -91,10 +90,7 @@ export function load(module, name, renderer) {
   };
 }
 
-/**
- * As JSON, every command about settings prints those it was about.
- * @type {typeof load}
- */
+/** As JSON, every command about settings prints those it affects. @type {typeof load} */
 export function loadSetting(module, name, renderer) {
   return async () => ({ ...(await load(module, name, renderer)()), json: ({ settings }) => settings });
 }
@@ -105,7 +101,7 @@ export async function fileArgument() {
   return (/** @type {{ file: string }} */ { file }) => `${toOneLine(file)}\n`;
 }
 
-/** After a change people want to see the whole list, as in PM2. */
+/** Shows the whole list after a change, as PM2 does. */
 export async function changeSummary() {
   const { renderList } = await import('../../render/list.js');
   /** @type {Loaded['render']} */

@@ -36,7 +36,7 @@ export const RUN = [
   },
 ];
 
-/** To bring something to those who want it. @type {Command[]} */
+/** Commands that publish. @type {Command[]} */
 export const PUBLISH = [
   {
     name: 'serve',

@@ -18,7 +18,7 @@ import { NclustError } from '../../shared/errors.js';
  * @param {string[]} words  The file, or nothing.
  * @param {Record<string, any>} options
  * @returns {Promise<AskedPlan & { all: SlotStatus[] }>}  Rejects with ERR_NCLUST_APPLY_FAILED, and
- *   what readConfig says.
+ *   with errors of readConfig().
  */
 export async function apply(context, [word], options) {
   const { request, shown } = await readFile(context, word, options);
@@ -60,11 +60,11 @@ function tell(context, asked) {
 }
 
 /**
- * What `apply` would change, one by one. Nothing is touched.
+ * Shows what `apply` would change. Changes nothing.
  * @param {Context} context
  * @param {string[]} words  The file, or nothing.
  * @param {Record<string, any>} options
- * @returns {Promise<AskedPlan>}  Rejects with what readConfig says.
+ * @returns {Promise<AskedPlan>}  Rejects with errors of readConfig().
  */
 export async function diff(context, [word], options) {
   const { request, shown } = await readFile(context, word, options);
@@ -85,8 +85,8 @@ export async function diff(context, [word], options) {
  * @param {Context} context
  * @param {string | undefined} word  The file. Default: the config file of the folder.
  * @param {Record<string, any>} options
- * @returns {Promise<{ request: Record<string, unknown>, shown: string }>}  What to ask the manager
- *   for.
+ * @returns {Promise<{ request: Record<string, unknown>, shown: string }>}  The request to the
+ *   manager.
  */
 async function readFile(context, word, { only, env, prune = false, updateEnv = false }) {
   refuseHalf({ only, prune });
@@ -117,7 +117,7 @@ function refuseHalf({ only, prune }) {
 }
 
 /**
- * Nothing is started for that.
+ * Starts no manager for this.
  * @param {Context} context
  * @param {Record<string, unknown>} request
  * @param {string} shown

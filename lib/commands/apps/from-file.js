@@ -18,9 +18,9 @@ const DOING = { start: 'Starting', restart: 'Restarting', reload: 'Reloading' };
 const DONE = { start: 'Started', restart: 'Restarted', reload: 'Reloaded' };
 
 /**
- * The config file among the words of a command, or "-" for stdin.
+ * Finds the config file among the words of a command, or "-" for stdin.
  * @param {string[]} words
- * @returns {string | null}  Throws ERR_NCLUST_USAGE when other words stand beside it.
+ * @returns {string | null}  Throws ERR_NCLUST_USAGE if there are other words.
  */
 export function splitFile(words) {
   const file = words.find((word) => word === '-' || isConfigName(word)) ?? null;
@@ -40,14 +40,14 @@ function quoteAll(words) {
 }
 
 /**
- * Starts, restarts or reloads the apps of a file: those in the list get what it says now and the
- * variables of this shell, the others are started.
+ * Starts, restarts or reloads the apps of a file. Listed apps get the present settings of the file
+ * and the variables of this shell; the others are started.
  * @param {Context} context
  * @param {'start' | 'restart' | 'reload'} how
  * @param {string | null} file  Null: the one in this folder.
  * @param {Record<string, any>} options  `env`, `only`, `wait`, `json`.
- * @param {Record<string, any>} read  By key: the options of the command line for every app.
- * @returns {Promise<Outcome>}  Throws ERR_NCLUST_BAD_CONFIG and what starting throws.
+ * @param {Record<string, any>} read  By key: options of the command line for every app.
+ * @returns {Promise<Outcome>}  Throws ERR_NCLUST_BAD_CONFIG and errors of the start.
  */
 export async function renewFromFile(context, how, file, options, read) {
   const { wait, json } = options;
@@ -73,7 +73,7 @@ export async function renewFromFile(context, how, file, options, read) {
  * @param {Context} context
  * @param {Wanted} wanted
  * @returns {Promise<{ specs: AppSpec[], file: string | null }>}  At least one spec. Throws
- *   ERR_NCLUST_APP_NOT_FOUND and what readConfig() throws.
+ *   ERR_NCLUST_APP_NOT_FOUND and errors of readConfig().
  */
 async function readSpecs(context, wanted) {
   const { readConfig } = await import('../../config/file/read.js');
@@ -86,7 +86,8 @@ async function readSpecs(context, wanted) {
 }
 
 /**
- * Says how the number of instances changes. The user did not type it just now: a file says it.
+ * Explains a change of the number of instances, because the user did not type it: a file contains
+ * it.
  * @param {PlanItem} item
  */
 function explainInstances({ name, changes, kept }) {
@@ -101,8 +102,8 @@ function explainInstances({ name, changes, kept }) {
 }
 
 /**
- * The manager and the targets of a command that ends apps: the apps of the file that are in the
- * list, or the words themselves.
+ * Returns the manager and the targets of a command that ends apps: listed apps of the file, or the
+ * words themselves.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
@@ -131,7 +132,7 @@ export async function reachTargets(context, words, options) {
 }
 
 /**
- * Which apps are read from a file, with which options.
+ * Selects the apps of a file, and their options.
  * @param {Context} context
  * @param {string | null} file
  * @param {Record<string, any>} options
@@ -149,7 +150,7 @@ export function readFileApps({ cwd, env: shell, node, talk }, file, { env = null
 }
 
 /**
- * Adds the words behind "--": they are arguments for every app of a file.
+ * Adds the words after "--": arguments for every app of a file.
  * @param {Record<string, any>} read
  * @param {string[]} args
  */
@@ -158,7 +159,7 @@ export function withArgs(read, args) {
 }
 
 /**
- * Says that `--env` and `--only` change nothing without a file.
+ * Reports that `--env` and `--only` have no effect without a file.
  * @param {Context} context
  * @param {Record<string, any>} options
  */

@@ -13,12 +13,12 @@ import { reachListed } from './targets.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * Ends apps and starts them again; with `updateEnv`, the shell's variables are merged over theirs.
- * What is given as an option is the app's setting from then on.
+ * Stops apps and starts them again; with `updateEnv`, the shell's variables are merged over theirs.
+ * An option of the command becomes a setting of the app.
  * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
- * @param {string[]} [args]  What stood behind "--": for the app, from then on.
+ * @param {string[]} [args]  The words after "--": the app's arguments from then on.
  * @returns {Promise<Outcome>}
  */
 export async function restart(context, words, options, args = []) {
@@ -44,12 +44,12 @@ export async function restart(context, words, options, args = []) {
 }
 
 /**
- * Replaces apps by new instances of themselves, one by one and without losing a request. What is
- * given as an option is the app's setting from then on.
+ * Replaces apps by new instances, one by one and without losing a request. An option of the command
+ * becomes a setting of the app.
  * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
- * @param {string[]} [args]  What stood behind "--": for the app, from then on.
+ * @param {string[]} [args]  The words after "--": the app's arguments from then on.
  * @returns {Promise<Outcome>}
  */
 export async function reload(context, words, options, args = []) {
@@ -72,13 +72,13 @@ export async function reload(context, words, options, args = []) {
 const OF_ONE = ['cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'uid', 'gid'];
 
 /**
- * What changes in each app by itself.
+ * Changes that differ between the apps.
  * @param {Context} context
  * @param {Client} client
  * @param {string[]} targets
  * @param {{ read: Record<string, any>, args: string[] }} o
- * @returns {Promise<{ specs?: Record<string, Partial<AppSpec>> }>}  By name; nothing where nothing
- *   does. Rejects as specChange throws.
+ * @returns {Promise<{ specs?: Record<string, Partial<AppSpec>> }>}  By name; empty if there are
+ *   none. Rejects like specChange().
  */
 async function ownChanges(context, client, targets, { read, args }) {
   if (args.length === 0 && OF_ONE.every((key) => read[key] === undefined)) return {};
@@ -90,7 +90,7 @@ async function ownChanges(context, client, targets, { read, args }) {
 }
 
 /**
- * What changes in all of them in the same way.
+ * Changes that are the same for all apps.
  * @param {Partial<AppSpec>} spec
  * @returns {{ spec?: Partial<AppSpec> }}
  */

@@ -15,13 +15,13 @@ import { NclustError } from '../../shared/errors.js';
 const NO_FILE = '/dev/null';
 
 /**
- * Runs apps in the foreground, as the one thing that a container does. Ends this process itself,
- * with the exit status of the app.
+ * Runs apps in the foreground, as the main program of a container. Ends this process with the exit
+ * status of the app.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @param {string[]} args  What stood behind "--": for the app.
- * @returns {Promise<never>}  Rejects when nothing could be started.
+ * @param {string[]} args  The words after "--": for the app.
+ * @returns {Promise<never>}  Rejects if nothing could be started.
  */
 export async function run(context, words, options, args) {
   const err = createSink(process.stderr, () => {});
@@ -95,7 +95,7 @@ async function specsOf(context, words, options, args, say) {
 }
 
 /**
- * What is on standard output need not be on the disk of a container, too; unless somebody names the
+ * Writes no log files, because the output of a container is on stdout, unless the user names a
  * file.
  * @param {AppSpec} spec
  * @returns {AppSpec}

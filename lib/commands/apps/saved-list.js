@@ -23,12 +23,12 @@ export async function save(context, _targets, { force = false, json }) {
 }
 
 /**
- * Starts what dump.json has and the list has not. Where no manager runs, starting one brings back
- * what ran under the last one, saved or not.
+ * Starts apps of dump.json that are not in the list. If no manager runs, its start restores what
+ * ran under the last one, saved or not.
  * @param {Context} context
  * @param {string[]} _targets
  * @param {Record<string, any>} options
- * @returns {Promise<Outcome>}  Throws ERR_NCLUST_DUMP_MISSING when there is neither.
+ * @returns {Promise<Outcome>}  Throws ERR_NCLUST_DUMP_MISSING if there is neither.
  */
 export async function resurrect(context, _targets, options) {
   const isListKept = !(await context.running()) && countSavedApps(context.home) > 0;
@@ -55,7 +55,7 @@ async function startSaved(context, client, wait, mayBeMissing) {
 }
 
 /**
- * Saves an empty list. What runs goes on; the list before is kept beside it, as with every save.
+ * Saves an empty list. Apps go on; the previous list is kept beside it, as with every save.
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options

@@ -30,7 +30,7 @@ export async function stop(context, words, options) {
 }
 
 /**
- * Stops apps and takes them out of the list.
+ * Stops apps and removes them from the list.
  * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options

@@ -1,6 +1,6 @@
-// Knows: the commands that change apps: what is asked of the manager, and what is shown.
-// Must not: decide what happens to an app; the manager does.
-// Start at: start(), then restart.js; from-file.js is for config files.
+// Knows: the commands that change apps: their requests to the manager, and their output. Must not:
+// decide what happens to an app; the manager does. Start at: start(), then restart.js; from-file.js
+// is for config files.
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
@@ -28,12 +28,12 @@ import { splitFile, renewFromFile, sayOnlyForFiles, withArgs } from './from-file
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * Starts new apps, those that are in the list already by their name, id or namespace, or the apps
- * of a config file; without a word, of the one in this folder.
+ * Starts new apps, listed apps by name, id or namespace, or the apps of a config file; without a
+ * word, the apps of the config file in this folder.
  * @param {Context} context
  * @param {string[]} targets
  * @param {Record<string, any>} options
- * @param {string[]} args  What stood behind "--": for the app.
+ * @param {string[]} args  The words after "--": for the app.
  * @returns {Promise<Outcome>}
  */
 export async function start(context, targets, options, args) {
@@ -104,8 +104,8 @@ export async function start(context, targets, options, args) {
 }
 
 /**
- * A manager that runs, or one whose state has to be known to understand the targets. A mistyped
- * script alone starts no daemon.
+ * Connects to a manager that runs, or starts one if its state is needed to understand the targets.
+ * A mistyped script alone does not start a daemon.
  * @param {Context} context
  */
 async function reach(context) {
@@ -113,15 +113,14 @@ async function reach(context) {
 }
 
 /**
- * Sorts targets by what they mean. As in PM2, a word that is in the list means that before a file
- * of the same name. A script means the apps that were started from it, so that they come back with
- * all their settings.
+ * Sorts targets by their meaning. As in PM2, a word in the list goes before a file of the same
+ * name. A script means the apps that were started from it, so that they keep all their settings.
  * @param {string[]} targets
  * @param {SlotStatus[]} known
  * @param {Context} context
  * @param {{ read: Record<string, any>, args: string[], isForced: boolean }} o
- * @returns {{ listed: string[], changed: string[], fresh: string[] }}  `changed`: listed ones that
- *   are started with other settings. Throws ERR_NCLUST_APP_EXISTS for a script that runs.
+ * @returns {{ listed: string[], changed: string[], fresh: string[] }}  `changed`: listed apps that
+ *   start with other settings. Throws ERR_NCLUST_APP_EXISTS for a script that runs.
  */
 function sort(targets, known, context, { read: { name, ...settings }, args, isForced }) {
   /** @type {string[]} */
@@ -135,7 +134,7 @@ function sort(targets, known, context, { read: { name, ...settings }, args, isFo
     if (apps.length === 0) fresh.push(target);
     const resting = known.filter((slot) => apps.includes(slot.name) && isResting(slot));
     if (apps.length > 0 && resting.length === 0) throw runsAlready(target, apps[0]);
-    // The instances that run are left alone.
+    // Running instances stay as they are.
     return resting.map(({ id }) => String(id));
   });
   const isDescribed = Object.keys(settings).length > 0 || args.length > 0;
@@ -147,7 +146,7 @@ function sort(targets, known, context, { read: { name, ...settings }, args, isFo
  * @param {SlotStatus[]} known
  * @param {Context} context
  * @param {Record<string, any>} settings
- * @returns {string[]}  The names of the apps that were started from this script, program or command.
+ * @returns {string[]}  Names of the apps that were started from this script, program or command.
  */
 function appsOf(target, known, context, settings) {
   if (known.length === 0) return [];
@@ -156,9 +155,9 @@ function appsOf(target, known, context, settings) {
 }
 
 /**
- * A script whose default name is that of another app would take its place, with none of its
- * settings.
- * @param {AppSpec[]} specs  Of what was typed without a name.
+ * Refuses a script whose default name is that of another app, because it would replace that app
+ * without its settings.
+ * @param {AppSpec[]} specs  Of scripts that were typed without a name.
  * @param {SlotStatus[]} known
  */
 function assertNamesFree(specs, known) {
@@ -179,7 +178,7 @@ function isResting({ status }) {
 }
 
 /**
- * Starts listed apps with settings that were given with the command. All others stay as they are.
+ * Starts listed apps with settings of the command. Other settings stay.
  * @param {Context} context
  * @param {Client} client
  * @param {string[]} targets
@@ -208,13 +207,13 @@ async function startChanged(context, client, targets, { read: { name: _, ...read
  */
 function isListed(target, known) {
   if (target === 'all') return !isFile(target);
-  // A path from the root looks like a pattern, too.
+  // An absolute path also looks like a pattern.
   if (/^\/.+\/[imsu]*$/.test(target)) return !existsSync(target);
   return known.some(({ id, name, namespace }) => name === target || namespace === target || String(id) === target);
 }
 
 /**
- * The list says online of what nothing listens for, too.
+ * Reports apps that do not listen yet, because the list shows them as online too.
  * @param {Context} context
  * @param {SlotStatus[]} slots
  */

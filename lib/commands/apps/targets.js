@@ -7,11 +7,11 @@ import { countSavedApps, noManagerNotice } from '../../client/not-running.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * The manager, for a command about apps that should be in the list. One is started only when a list
- * was left by an earlier one.
+ * Returns the manager, for a command about listed apps. Starts one only if an earlier one has left
+ * a list.
  * @param {Context} context
  * @param {string[]} targets
- * @returns {Promise<{ client: Client, targets: string[] }>}  The targets as the manager understands
+ * @returns {Promise<{ client: Client, targets: string[] }>}  Targets as the manager understands
  *   them. Throws ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function reachListed(context, targets) {
@@ -21,8 +21,8 @@ export async function reachListed(context, targets) {
 }
 
 /**
- * A script may be named by its path as seen from here, which only this side can make absolute. A
- * name, namespace or id of the same word is meant first.
+ * Makes script paths absolute, because only this side knows the folder. A name, namespace or id of
+ * the same word goes first.
  * @param {Pick<Context, 'cwd'>} context
  * @param {Pick<Client, 'request'>} client
  * @param {string[]} targets
