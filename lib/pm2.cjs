@@ -1,7 +1,7 @@
 'use strict';
 
-// PM2's programmatic API. A CommonJS file, because most programs that use it require() it; what
-// does the work is read at the first call.
+// PM2's programmatic API. A CommonJS file, because most programs load it with require(). The code
+// behind it is loaded at the first call.
 
 const { mkdtempSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -61,13 +61,16 @@ const METHODS = [
 /** @type {Record<string, string>} */
 const SAME = { close: 'disconnect', kill: 'killDaemon' };
 
-/** One home. Its methods may be taken off it: `const { connect, list } = require('nclust/pm2')`. */
+/**
+ * One home. Its methods also work without the object: `const { connect, list } =
+ * require('nclust/pm2')`.
+ */
 class Pm2 {
   /**
    * @param {object} [o]
    * @param {string} [o.pm2_home]  Default: NCLUST_HOME, else ~/.nclust.
-   * @param {string} [o.cwd]  From where relative paths count. Default: the working directory.
-   * @param {boolean} [o.independent]  A home of its own, that destroy() removes.
+   * @param {string} [o.cwd]  Base of relative paths. Default: the working directory.
+   * @param {boolean} [o.independent]  A new home, which destroy() removes.
    */
   constructor({ pm2_home: given, cwd, independent = false } = {}) {
     const home = independent ? mkdtempSync(join(tmpdir(), 'nclust-')) : given && resolve(given);
@@ -87,8 +90,8 @@ class Pm2 {
 }
 
 /**
- * With a callback it is called once, later, and what it throws is not taken for an error of the
- * call. Without one there is a promise.
+ * Calls a callback once, later; an error that it throws is not an error of the call. Without a
+ * callback it returns a promise.
  * @param {unknown[]} args
  * @param {(rest: unknown[]) => Promise<any>} work
  */

@@ -5,16 +5,16 @@
 const WAITING_MAX = 32;
 
 /**
- * A listener for the requests of strangers. It never throws and never rejects.
+ * A listener for requests of unknown clients. It never throws and never rejects.
  *
- * A client can send thousands of requests in one packet, and Node emits all of them at once. Each
- * connection gets one answer at a time here, so that such a packet opens one file and not
- * thousands. When the connection ends, the requests that wait are dropped: Node emits 'close' only
- * for the response that has the socket, so nothing would close what the others had opened.
+ * A client can send thousands of requests in one packet, and Node.js emits all of them at once.
+ * Each connection gets one answer at a time here, so that such a packet opens one file and not
+ * thousands. When the connection ends, waiting requests are dropped: Node.js emits 'close' only for
+ * the response that has the socket, so nothing would close the files of the others.
  * @param {(request: IncomingMessage, response: ServerResponse) => unknown} answer  It may throw or
  *   reject.
- * @param {(error: Error, request: IncomingMessage, response: ServerResponse) => void} onFault
- *   Reports what `answer` threw, and ends the response.
+ * @param {(error: Error, request: IncomingMessage, response: ServerResponse) => void} onFault  Reports
+ *   an error of `answer`, and ends the response.
  * @returns {(request: IncomingMessage, response: ServerResponse) => void}
  */
 export function answerInTurn(answer, onFault) {
@@ -42,7 +42,7 @@ export function answerInTurn(answer, onFault) {
     waiting.set(socket, count);
     response.once('socket', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
-      // Node has not finished with the event: it flushes the response next.
+      // Node.js has not finished with the event: it flushes the response next.
       process.nextTick(begin, request, response);
     });
     return undefined;

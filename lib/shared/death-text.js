@@ -1,10 +1,10 @@
 /** @import { Death, ListenFailure } from './wire/protocol.js' */
 
-/** What "exited with code 0" says of a service, in words that follow it. */
+/** The meaning of "exited with code 0" for a service, as text that follows it. */
 export const CLEAN_EXIT = 'it had nothing left to do, or ended itself without an error';
 
 /**
- * A death in words that follow "instance 0 ".
+ * Describes a death as text that follows "instance 0 ".
  * @param {Death} death
  * @param {{ listenTimeoutMs: number } | null} spec
  */
@@ -23,7 +23,7 @@ export function describeDeath(death, spec) {
 }
 
 /**
- * In words that follow "it " or "instance 0 ": "could not listen on port 3000, which the app "web"
+ * Text that follows "it " or "instance 0 ": "could not listen on port 3000, which the app "web"
  * holds".
  * @param {ListenFailure} failure
  */
@@ -39,7 +39,7 @@ export function describeListenFailure(failure) {
 }
 
 /**
- * The advice that follows a failed listen().
+ * The advice after a failed listen().
  * @param {ListenFailure} failure
  */
 export function adviceOn({ code, family, app, holder }) {

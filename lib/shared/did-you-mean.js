@@ -1,16 +1,13 @@
-/**
- * A word further away than this, or one that shares nothing with what was given, is not what was
- * meant.
- */
+/** A word with a greater distance, or without a common part, is not similar. */
 const NEAR = 2;
 
-/** A part of a word that is shorter than this says nothing. */
+/** Shortest common part that counts. */
 const PART_MIN = 3;
 
 /**
- * What may have been meant by a word that is none.
+ * Finds words that are similar to an unknown one.
  * @param {string} given
- * @param {string[]} words  The ones there are.
+ * @param {string[]} words  The known ones.
  * @returns {string[]}  The nearest first.
  */
 export function nearWords(given, words) {
@@ -24,7 +21,7 @@ export function nearWords(given, words) {
 }
 
 /**
- * Levenshtein's: edits between two words.
+ * Levenshtein distance.
  * @param {string} a
  * @param {string} b
  */

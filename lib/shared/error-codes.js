@@ -5,7 +5,7 @@
  * @property {string} remedy
  */
 
-/** Every code there is. docs/errors.md shows the same rows; a test compares the two. */
+/** All codes. docs/errors.md has the same rows; a test compares the two. */
 export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_APPLY_FAILED: {
     exitStatus: 1,

@@ -3,16 +3,16 @@ import { ERRORS } from './error-codes.js';
 /** @typedef {keyof typeof ERRORS} ErrorCode */
 
 /**
- * @typedef {object} WireError  An error as a JSON-RPC answer carries it.
+ * @typedef {object} WireError  An error in a JSON-RPC answer.
  * @property {number} code
  * @property {string} message
  * @property {unknown} [data]
  */
 
-/** JSON-RPC's own number for "the server says why in `data`". */
+/** JSON-RPC's number for an error that `data` explains. */
 const SERVER_ERROR = -32000;
 
-/** The one class for everything nclust refuses or fails to do. */
+/** The class of every error that nclust reports. */
 export class NclustError extends Error {
   /**
    * @param {ErrorCode} code
@@ -34,7 +34,7 @@ export class NclustError extends Error {
 }
 
 /**
- * What a JSON-RPC answer says about an error. Anything that is not a NclustError becomes
+ * Converts an error for a JSON-RPC answer. Any error other than a NclustError becomes
  * ERR_NCLUST_INTERNAL.
  * @param {unknown} error
  * @returns {WireError}
@@ -49,7 +49,7 @@ export function toWire(error) {
 }
 
 /**
- * The error a JSON-RPC answer stands for. Numbers of JSON-RPC itself (-32700 to -32600) become
+ * Converts the error of a JSON-RPC answer. Numbers of JSON-RPC itself (-32700 to -32600) become
  * ERR_NCLUST_PROTOCOL.
  * @param {WireError} wire
  */
@@ -60,8 +60,7 @@ export function fromWire(wire) {
 }
 
 /**
- * Builds the error from loose fields, as the keeper reports them. A code this version does not know
- * keeps its name.
+ * Builds an error from the keeper's fields. A code that this version does not know keeps its name.
  * @param {Record<string, unknown>} fields
  */
 export function fromFields({ code, message, hint, data, exitStatus }) {

@@ -2,7 +2,6 @@ import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync } f
 import { basename, dirname, join } from 'node:path';
 
 /**
- * One line of the event log. Which other fields there are follows from the type: docs/events.md.
  * @typedef {{
  *   at: number,
  *   type: string,
@@ -14,13 +13,14 @@ import { basename, dirname, join } from 'node:path';
  *   instanceId?: string,
  *   pid?: number,
  *   by?: string | null,
- * } & Record<string, any>} LoggedEvent
+ * } & Record<string, any>} LoggedEvent  One line of the event log. Further fields depend on the
+ *   type: docs/events.md.
  */
 
 const NEWLINE = 0x0a;
 
 /**
- * The entries of a text. A line that is none, because it was cut off or damaged, is left out.
+ * Parses the entries of a text. Skips incomplete and damaged lines.
  * @param {string} text
  * @returns {LoggedEvent[]}
  */
@@ -38,13 +38,13 @@ function parseEvent(line) {
     const entry = JSON.parse(line);
     return Number.isFinite(entry.at) && typeof entry.type === 'string' ? entry : null;
   } catch {
-    return null; // Cut off.
+    return null; // Incomplete.
   }
 }
 
 /**
  * @param {string} path  Of the log: the newest segment.
- * @returns {string[]}  The segments there are, newest first.
+ * @returns {string[]}  Existing segments, newest first.
  */
 export function eventSegments(path) {
   const name = basename(path);
@@ -82,14 +82,11 @@ function namesIn(folder) {
   }
 }
 
-/**
- * An open segment. The caller closes it.
- * @typedef {{ fd: number, ino: number }} Segment
- */
+/** @typedef {{ fd: number, ino: number }} Segment  An open segment. The caller closes it. */
 
 /**
- * Opens all there is, newest first: a rotation meanwhile shows a segment twice, and that is left
- * out. In the other order one could be missed.
+ * Opens all segments, newest first, so that a rotation meanwhile makes a segment appear twice,
+ * which is skipped. In the other order one could be missed.
  * @param {string} path
  * @returns {Segment[]}  Oldest first.
  */
@@ -118,10 +115,10 @@ function openIfThere(path) {
 }
 
 /**
- * Everything the log holds.
+ * Reads the whole log.
  * @param {string} path
- * @returns {LoggedEvent[]}  In the order in which it was written. Throws what the system says;
- *   nothing is there: empty.
+ * @returns {LoggedEvent[]}  In the order of writing; empty without a log. Throws errors of the
+ *   system.
  */
 export function readEvents(path) {
   return openSegments(path).flatMap(({ fd }) => {
@@ -134,10 +131,10 @@ export function readEvents(path) {
 }
 
 /**
- * The end of the log.
+ * Reads the end of the log.
  * @param {string} path
  * @param {number} maxBytes  Of the newest segments, whole entries only.
- * @returns {LoggedEvent[]}  In the order in which it was written. Throws what the system says.
+ * @returns {LoggedEvent[]}  In the order of writing. Throws errors of the system.
  */
 export function readLastEvents(path, maxBytes) {
   /** @type {LoggedEvent[]} */
@@ -163,7 +160,7 @@ function endOf(file, maxBytes) {
     const { size } = fstatSync(fd);
     const bytes = Buffer.alloc(Math.min(size, maxBytes));
     const read = readSync(fd, bytes, 0, bytes.length, size - bytes.length);
-    // The first line may be the rest of one.
+    // The first line may be incomplete.
     return bytes.subarray(bytes.length < size ? bytes.indexOf(NEWLINE) + 1 : 0, read);
   } finally {
     closeSync(fd);

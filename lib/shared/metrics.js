@@ -1,13 +1,13 @@
-// What is measured, as clients see it. docs/metrics.md tells it in prose.
+// Shapes of metrics for clients. docs/metrics.md explains them.
 
 /** @import { ShownStatus } from './wire/protocol.js' */
 
-/** Every how often everything is looked at, in ms. */
+/** Interval of measurements, in ms. */
 export const TICK_MS = 1_000;
 
 /**
- * Of slots and apps. `worst`: of several, the greatest is told, and of the others the sum; over
- * time it is the greatest, and of the others the mean.
+ * Series of slots and apps. `worst`: of several instances the greatest value counts, of other
+ * series the sum; over time the greatest, of other series the mean.
  */
 export const SERIES = /** @type {const} */ ({
   cpu: { worst: false },
@@ -20,15 +20,15 @@ export const SERIES = /** @type {const} */ ({
 
 /** @typedef {keyof typeof SERIES} SeriesName */
 
-/** How far apart the points of the history are, in ms, and how many there are. */
+/** Distance of the points of the history, in ms, and their number. */
 export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
 
 /**
  * Sums over the life of a slot, through restarts and reloads.
  * @typedef {object} HttpTotals
  * @property {number} requests
- * @property {number} aborted  Whose connection ended before the answer did.
- * @property {number} upgrades  To WebSocket; not among the requests.
+ * @property {number} aborted  The connection ended before the answer did.
+ * @property {number} upgrades  To WebSocket; not part of the requests.
  * @property {Record<'1xx' | '2xx' | '3xx' | '4xx' | '5xx', number>} responses
  * @property {number} durationMs
  */
@@ -45,7 +45,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  */
 
 /**
- * What both workers and apps have. Null: not known.
+ * Values of both workers and apps. Null: not known.
  * @typedef {object} CommonSample
  * @property {string} name
  * @property {string} namespace
@@ -57,12 +57,12 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number | null} heapUsedBytes
  * @property {number | null} elu  0 to 1. Of an app: the mean.
  * @property {number | null} delayP50Ms  Of the event loop, in the last second. Of an app: the
- *   worst, as of the next two.
+ *   worst. The same for the next two.
  * @property {number | null} delayP99Ms
  * @property {number | null} delayMaxMs
  * @property {number | null} gcMsPerS
  * @property {number | null} connections
- * @property {HttpSample | null} http  Null: there has been no request.
+ * @property {HttpSample | null} http  Null: there was no request.
  */
 
 /**
@@ -75,13 +75,13 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} generation
  * @property {number | null} startedAtMs
  * @property {boolean} isNode
- * @property {number | null} cpuMs  Used by all that ever ran in the slot.
+ * @property {number | null} cpuMs  Used by all processes of the slot so far.
  * @property {number | null} pssBytes  Only with `detail`, like the next.
  * @property {number | null} privateBytes
  * @property {number | null} heapLimitBytes
  * @property {number | null} externalBytes
  * @property {number | null} handles
- * @property {number | null} reportAgeMs  Since its agent last told of it.
+ * @property {number | null} reportAgeMs  Since the last report of its agent.
  * @property {Record<string, { value: unknown, unit?: string, type?: string }>} [custom]
  */
 

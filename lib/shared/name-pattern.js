@@ -1,9 +1,9 @@
 import { NclustError } from './errors.js';
 
 /**
- * A target that is a pattern on names.
+ * Reads a target that is a pattern for names.
  * @param {string} target  "/^web-/i"
- * @returns {RegExp | null}  Null when it has not that form. Throws ERR_NCLUST_BAD_SELECTOR.
+ * @returns {RegExp | null}  Null if it does not have that form. Throws ERR_NCLUST_BAD_SELECTOR.
  */
 export function namePattern(target) {
   const match = /^\/(.+)\/([imsu]*)$/.exec(target);

@@ -19,19 +19,19 @@ export function resolveHome(env) {
  * @property {string} sock  The client socket.
  * @property {string} state
  * @property {string} stateBackup
- * @property {string} reserve  Room on the disk for the day it is full.
+ * @property {string} reserve  Space for the case that the disk is full.
  * @property {string} dump
  * @property {string} settings
- * @property {string} webToken  What the dashboard is opened with.
+ * @property {string} webToken  The token of the dashboard.
  * @property {string} daemonLog
- * @property {string} events  The log of events: its newest segment.
+ * @property {string} events  The event log: its newest segment.
  * @property {string} logs
  * @property {string} run
  * @property {string} pids
  */
 
 /**
- * Where everything lives. `home` is absolute.
+ * All paths of a home. `home` is absolute.
  * @param {string} home
  * @returns {HomePaths}
  */
@@ -54,11 +54,11 @@ export function homePaths(home) {
 }
 
 /**
- * The default log file of an app. Characters that have a meaning in paths become "-".
+ * The default log file of an app. Characters with a meaning in paths become "-".
  * @param {string} logs  The folder.
  * @param {string} name
  * @param {LogStream | null} stream  Null: of both streams.
- * @param {number | null} id  Null when all instances share the file.
+ * @param {number | null} id  Null if all instances share the file.
  */
 export function logFile(logs, name, stream, id) {
   const stem = name.replace(/[^\p{L}\p{N}._@-]/gu, '-');

@@ -1,5 +1,5 @@
 /**
- * A word as a POSIX shell reads it back.
+ * Quotes a word for a POSIX shell.
  * @param {string} word
  */
 export function shellQuote(word) {

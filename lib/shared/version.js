@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * The version of this installation, from its package.json. Read when asked, not at import: most
- * commands never show it.
+ * The version of this installation, from its package.json. Read on demand, because most commands
+ * never show it.
  * @returns {string}
  */
 export function readVersion() {

@@ -1,5 +1,4 @@
-// People put passwords and keys into commands and addresses. These forms leave out where they
-// stand.
+// People put passwords and keys into commands and addresses. These functions leave such parts out.
 
 /**
  * @param {string} target  Where the lines of an app are sent.
@@ -10,8 +9,8 @@ export function shortTarget(target) {
 }
 
 /**
- * @param {string} sentence  With commands of targets and addresses in it, perhaps.
- * @returns {string}  With "exec", and of an address the scheme, the host and the port.
+ * @param {string} sentence  It may contain commands and addresses of targets.
+ * @returns {string}  With "exec", and of an address only the scheme, the host and the port.
  */
 export function shortNotice(sentence) {
   return sentence
@@ -22,7 +21,7 @@ export function shortNotice(sentence) {
 /**
  * @param {string} script  A path, or a shell command.
  * @param {string[]} interpreterArgs
- * @returns {string}  Of a command the program.
+ * @returns {string}  Of a command only the program.
  */
 export function shortScript(script, interpreterArgs) {
   if (interpreterArgs[0] !== '-c') return script;

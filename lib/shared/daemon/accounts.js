@@ -13,8 +13,8 @@ export const ACCOUNT_FILES = { passwd: () => readIfThere('/etc/passwd'), group: 
 /**
  * @param {number} gid
  * @param {AccountFiles} [files]
- * @returns {number[] | null}  The users in the group, also those whose first group it is; NaN for a
- *   name without a user. Null when no file names the group.
+ * @returns {number[] | null}  Users in the group, including those whose first group it is; NaN for
+ *   a name without a user. Null if no file contains the group.
  */
 export function membersOf(gid, { passwd, group } = ACCOUNT_FILES) {
   const users = linesOf(passwd());
@@ -32,7 +32,7 @@ export function linesOf(text) {
 
 /**
  * @param {string} file
- * @returns {string}  Empty when it cannot be read.
+ * @returns {string}  Empty if it cannot be read.
  */
 export function readIfThere(file) {
   try {

@@ -1,5 +1,5 @@
-// Whether another user could put a folder of their own in the place of the home. Then the manager
-// would read the state of that user and start what it says, and write where its links lead.
+// Checks whether another user could replace the home by a folder of their own. Then the manager
+// would read that user's state and start its apps, and write where its links lead.
 import { lstatSync, readlinkSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -18,12 +18,12 @@ import { ACCOUNT_FILES, linesOf, membersOf, readIfThere } from './accounts.js';
 /**
  * @typedef {object} OwnAccount
  * @property {() => boolean} hasOwn  Whether the user of this process has an account.
- * @property {(uid: number) => boolean} isOutside  Whether an owner is not of our user namespace.
+ * @property {(uid: number) => boolean} isOutside  Whether an owner is not in our user namespace.
  */
 
 /**
- * Facts about users. Each is looked up only for a folder that looks bad.
- * @typedef {AccountFiles & OwnAccount} Accounts
+ * @typedef {AccountFiles & OwnAccount} Accounts  Facts about users, each read only for a suspicious
+ *   folder.
  */
 
 /** @typedef {{ uid: number, accounts: Accounts, platform: string }} Situation */
@@ -33,23 +33,22 @@ const OTHERS_WRITE = 0o002;
 /** In a folder with this bit, only the owner of an entry may rename or remove it. */
 const STICKY = 0o1000;
 
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const LINKS_MAX = 40;
 
 /** On macOS the members of this group may become root anyway. */
 const ADMIN_GID = 80;
 
 /**
- * Looks at each folder from the home up to the root, and at each link on the way, as sshd does
- * (StrictModes). Each has to belong to root or to us. Nobody else may write to it, unless it is
+ * Checks each folder from the home up to the root, and each link on the way, as sshd does
+ * (StrictModes). Each must belong to root or to us. No other user may write to it, unless it is
  * sticky, as /tmp is. These are accepted, too:
  *
- * - folders that a group may write to, if that group is root's or nobody else is in it: Debian and
- *   Fedora give each user such a group
- * - whatever is there, if our user has no account. Then a container platform has chosen the number,
- *   and no other user is there
- *
- * @param {string} home  It need not be there yet.
+ * - folders that a group may write to, if the group is root's or has no other user: Debian and Fedora
+ *   give each user such a group
+ * - everything, if our user has no account. Then a container platform has chosen the number, and there
+ *   is no other user
+ * @param {string} home  It need not exist yet.
  * @param {Partial<Situation>} [o]
  * @returns {Fault | null}
  */
@@ -112,9 +111,9 @@ function describe(home, folder, stat, { what, change }) {
 
 /**
  * @param {string} home
- * @returns {Generator<[path: string, stat: Stats]>}  From the root to the home. A link is followed
- *   by the folders that it leads through. Ends where nothing is, or nothing can be reached: then to
- *   use the home fails, too.
+ * @returns {Generator<[path: string, stat: Stats]>}  From the root to the home. After a link come
+ *   the folders that it leads through. Ends at a folder that does not exist or cannot be reached:
+ *   then using the home fails, too.
  */
 function* stepsTo(home) {
   let folder = '/';
@@ -147,9 +146,9 @@ function statIfThere(path) {
 }
 
 /**
- * Whether a user who is neither root nor us is in a group. On macOS the files say nothing of users.
- * Elsewhere a group that the files do not name may be of a directory service, or a number that a
- * container platform has given to a volume: root does not trust it.
+ * Whether a user other than root and us is in a group. On macOS the files do not contain users. On
+ * other systems, a group that is not in the files may belong to a directory service, or be a number
+ * that a container platform has given to a volume: root does not trust it.
  * @param {number} gid
  * @param {Situation} situation
  */

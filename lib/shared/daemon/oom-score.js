@@ -1,4 +1,4 @@
-// Which processes Linux ends first when memory runs out: oom_score_adj in proc(5).
+// The order in which Linux kills processes when memory runs out: oom_score_adj in proc(5).
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /** Of the keeper, and of control, which inherits it. */
@@ -7,8 +7,8 @@ const LOW = '-900';
 const OWN = '/proc/self/oom_score_adj';
 
 /**
- * Makes this process the last to go when memory runs out: the keeper holds the sockets of all apps.
- * Needs root; otherwise the score stays what it is.
+ * Makes this process the last to be killed when memory runs out, because the keeper holds the
+ * sockets of all apps. Needs root; otherwise the score does not change.
  * @param {string} [file]
  */
 export function lowerOomScore(file = OWN) {
@@ -16,9 +16,9 @@ export function lowerOomScore(file = OWN) {
 }
 
 /**
- * Starts a process that must not inherit a score that the keeper has lowered. This process has the
- * usual score during the call: to reset the score of the child afterwards would be too late for
- * what the child starts at once.
+ * Starts a process that must not inherit the lowered score of the keeper. This process has the
+ * usual score during the call, because resetting the child's score afterwards would be too late for
+ * processes that the child starts at once.
  * @template T
  * @param {() => T} start  Synchronous.
  * @param {string} [file]

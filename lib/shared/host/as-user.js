@@ -20,10 +20,10 @@ import { hasPermission, reach, READ, SEARCH, STICKY, systemError, WRITE } from '
 /** @import { Stats } from 'node:fs' */
 /** @import { Reached, User } from './user-path.js' */
 
-/** For mkdir(1), in ms. */
+/** Time limit for mkdir(1), in ms. */
 const MAKE_MS = 1_000;
 
-/** /proc, /sys, and control groups (2 and 1), as statfs(2) names their file systems. */
+/** /proc, /sys, and control groups (2 and 1): file system types of statfs(2). */
 const KERNEL_TYPES = [0x9fa0, 0x62656572, 0x63677270, 0x27e0eb];
 
 /**
@@ -36,26 +36,27 @@ export function userOf({ uid, gid }, own = process.geteuid?.() ?? 0) {
 }
 
 /**
- * For what has to stay root's where the user of an app can change nothing.
+ * Returns the user whose rights count at a path, for files that stay root's if the user of an app
+ * cannot change them.
  * @param {User | null} user
  * @param {string} path  Absolute.
- * @param {{ isFollowing?: boolean }} [o]  Default true: what a link at the end leads to counts.
- * @returns {User | null}  Null: the user can change neither what is there nor the way to it, so root
- *   may work on it as root. Throws what the system says.
+ * @param {{ isFollowing?: boolean }} [o]  Default true: a link at the end is followed.
+ * @returns {User | null}  Null: the user can change neither the file nor a folder above it, so root
+ *   may work on it as root. Throws errors of the system.
  */
 export function actorAt(user, path, o) {
   return user && reach(user, path, ({ isTrusted }) => (isTrusted ? null : user), o);
 }
 
 /**
- * Opens a file as open(2) does for the user; what it makes belongs to the user. In a folder that
- * the user can change, it opens regular files only, and none of the kernel: the mode of such a file
- * allows more than the kernel does, which asks who has opened it.
+ * Opens a file as open(2) does for the user; a new file belongs to the user. In a folder that the
+ * user can change, it opens only regular files, and none of the kernel: the mode of such a file
+ * allows more than the kernel does, which checks who has opened it.
  * @param {User | null} user
  * @param {string} path  Absolute.
  * @param {number} flags  With O_NONBLOCK, because open(2) waits for the other end of a named pipe.
  * @param {number} [mode]
- * @returns {number}  The descriptor, which the caller closes. Throws what the system says.
+ * @returns {number}  The descriptor, which the caller closes. Throws errors of the system.
  */
 export function openAsUser(user, path, flags, mode = 0o600) {
   if (!user) return openSync(path, flags, mode);
@@ -77,12 +78,13 @@ export function openAsUser(user, path, flags, mode = 0o600) {
 }
 
 /**
- * Connects to a Unix socket, to which the user has to be allowed to write.
+ * Connects to a Unix socket that the user may write to.
  * @template T
  * @param {User | null} user
  * @param {string} path  Absolute.
- * @param {(path: string) => T} connect  In this turn. The path leads to the socket until then.
- * @returns {T}  Throws what the system says.
+ * @param {(path: string) => T} connect  Synchronous: the path leads to the socket only during the
+ *   call.
+ * @returns {T}  Throws errors of the system.
  */
 export function connectAsUser(user, path, connect) {
   if (!user) return connect(path);
@@ -97,7 +99,7 @@ export function connectAsUser(user, path, connect) {
  * @param {User | null} user
  * @param {string} path  Absolute.
  * @param {{ isFollowing?: boolean }} [o]  Default true: like stat(2).
- * @returns {Stats | null}  Null when nothing is there. Throws what the system says.
+ * @returns {Stats | null}  Null if there is no file. Throws errors of the system.
  */
 export function statAsUser(user, path, { isFollowing = true } = {}) {
   if (!user) return (isFollowing ? statSync : lstatSync)(path, { throwIfNoEntry: false }) ?? null;
@@ -106,8 +108,8 @@ export function statAsUser(user, path, { isFollowing = true } = {}) {
 
 /**
  * @param {User | null} user
- * @param {string} path  Absolute. Like unlink(2), it removes a link and not what the link names.
- * @returns {void}  Throws what the system says, but not when there is nothing.
+ * @param {string} path  Absolute. Like unlink(2), it removes a link and not its target.
+ * @returns {void}  Throws errors of the system, except for a missing file.
  */
 export function removeAsUser(user, path) {
   orNull(() => {
@@ -129,7 +131,7 @@ export function removeAsUser(user, path) {
  * @param {User | null} user
  * @param {string} from  Absolute.
  * @param {string} to  A path in the same folder.
- * @returns {void}  Throws what the system says.
+ * @returns {void}  Throws errors of the system.
  */
 export function renameAsUser(user, from, to) {
   if (!user) return renameSync(from, to);
@@ -148,7 +150,7 @@ export function renameAsUser(user, from, to) {
 /**
  * @param {User | null} user
  * @param {string} folder  Absolute.
- * @returns {string[]}  The names in it. Throws what the system says.
+ * @returns {string[]}  Names in it. Throws errors of the system.
  */
 export function listAsUser(user, folder) {
   if (!user) return readdirSync(folder);
@@ -160,11 +162,11 @@ export function listAsUser(user, folder) {
 }
 
 /**
- * Makes a folder and the missing ones above it. It belongs to the user, except in a trusted folder:
- * several apps may use it there.
+ * Makes a folder and the missing ones above it. It belongs to the user, except in a trusted folder,
+ * where several apps may use it.
  * @param {User | null} user
  * @param {string} path  Absolute.
- * @returns {void}  Throws what the system says.
+ * @returns {void}  Throws errors of the system.
  */
 export function makeFolderAsUser(user, path) {
   if (!user) {
@@ -176,7 +178,7 @@ export function makeFolderAsUser(user, path) {
   reach(user, path, ({ name, stat, at, isTrusted }) => {
     if (stat !== null) return;
     if (isTrusted) return mkdirSync(at(name), 0o700);
-    // mkdir(2) returns no descriptor, so a chown(2) after it could meet another folder.
+    // mkdir(2) does not return a descriptor, so a chown(2) after it could affect another folder.
     const { status } = spawnSync('mkdir', ['-m', '700', '--', path], {
       ...user,
       cwd: '/',
@@ -211,7 +213,7 @@ function allowChange(user, { stat, folder, isTrusted }, path) {
 /**
  * @template T
  * @param {() => T} work
- * @returns {T | null}  Null when there is nothing at the path.
+ * @returns {T | null}  Null if the path does not exist.
  */
 function orNull(work) {
   try {

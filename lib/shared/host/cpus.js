@@ -3,22 +3,21 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { NclustError } from '../errors.js';
 
-/** What a number of instances may look like, for messages. */
+/** Accepted forms of a number of instances, for messages. */
 export const INSTANCES_FORMS =
   'a whole number from 1, "max" or 0 (one per CPU), "-N" (CPUs less N), or "N%" of the CPUs';
 
 /**
- * How many processes can really run at once here: the smallest of CPU affinity, cpuset and cgroup
- * quota (v1 and v2), at least 1. `os.availableParallelism()` alone knows the affinity but, before
- * Node 22, no quota.
+ * The number of processes that can run at the same time: the smallest of CPU affinity, cpuset and
+ * cgroup quota (v1 and v2), at least 1. `os.availableParallelism()` alone includes the affinity
+ * but, before Node.js 22, no quota.
  * @param {object} [o]
- * @param {string} [o.root]  Where /proc and /sys are looked for. Default "/".
- * @param {number} [o.affinity]  Default: what libuv reports.
+ * @param {string} [o.root]  Base of /proc and /sys. Default "/".
+ * @param {number} [o.affinity]  Default: from libuv.
  */
 export function availableCpus({ root = '/', affinity = availableParallelism() } = {}) {
   const quota = Math.min(quotaV1(root), quotaV2(root));
-  // Rounded down, as libuv does where it knows the quota: one process more than the quota pays for
-  // is a process that is throttled.
+  // Rounded down, as libuv does if it knows the quota, because one process more would be throttled.
   return Math.max(1, Math.floor(Math.min(affinity, allowedCpus(root), quota)));
 }
 
@@ -41,7 +40,7 @@ export function resolveInstances(instances, cpus) {
 }
 
 /**
- * The number `scale` asks for. Here "+N" and "-N" count from the present number.
+ * Resolves the number of `scale`. Here "+N" and "-N" count from the present number.
  * @param {string | number} instances
  * @param {number} current
  * @param {number} cpus
@@ -103,7 +102,7 @@ function quotaV1(root) {
 
 /**
  * A limit of any parent counts too. In a container the path may be the host's; then only the
- * mount's own root exists, and the walk ends there.
+ * mount's own root exists, and the search ends there.
  * @param {string} path
  * @param {(folder: string) => number} quotaOf
  */
@@ -129,6 +128,6 @@ function read(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Not Linux, or not mounted: no limit known.
+    return ''; // Not Linux, or not mounted: no limit is known.
   }
 }

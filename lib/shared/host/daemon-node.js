@@ -1,8 +1,8 @@
 /**
- * How Node is started for the keeper; control inherits it.
+ * Node.js options of the keeper; control inherits them.
  *
- * Not with --optimize-for-size and not with a smaller --v8-pool-size, which save 2 MB: in one of a
- * hundred ends on a busy machine Node 24 then waits for a thread of V8 that does not end.
+ * Without --optimize-for-size and without a smaller --v8-pool-size, which save 2 MB: on a busy
+ * machine, Node.js 24 then hangs at one in a hundred exits, because a thread of V8 does not end.
  */
 export const DAEMON_NODE_ARGS = [
   // Garbage of a crash loop grows the young generation to 32 MB without it (keeper: 39 MB private,

@@ -8,36 +8,36 @@ import { systemError } from './user-path.js';
 /** @import { Stats } from 'node:fs' */
 /** @import { User } from './user-path.js' */
 
-/** For the packed refs of a large project. */
+/** Limit for the packed refs of a large project. */
 const PACKED_MAX_BYTES = 4 * 1024 * 1024;
 const CONFIG_MAX_BYTES = 1024 * 1024;
-/** For a file with one ref, revision or path. */
+/** Limit for a file with one ref, revision or path. */
 const LINE_MAX_BYTES = 8 * 1024;
 const NAME_MAX_CHARS = 255;
 const URL_MAX_CHARS = 2_000;
 const REMOTES_MAX = 64;
 
 const REVISION = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
-/** No part of it begins with "..": it stays in the folder. */
+/** No part begins with "..", so the ref stays in the folder. */
 const REF = /^refs\/(?!(?:.*\/)?\.\.)\S+$/;
 
 /**
- * What lies in the folder of a git checkout, read without git.
+ * Facts about a git checkout, read without git.
  * @typedef {object} GitFolder
  * @property {string} root  Of the checkout.
- * @property {string} branch  "HEAD" where none is checked out.
+ * @property {string} branch  "HEAD" if no branch is checked out.
  * @property {string | null} revision
  * @property {string[]} remotes
- * @property {string | null} remote  That of the branch, or the only one there is.
+ * @property {string | null} remote  Of the branch, or the only one.
  * @property {string | null} url  Without user name, password and token.
  * @property {boolean} isOnRemote  Whether the remote has a branch of that name, as far as it was
  *   fetched.
- * @property {number} updatedAtMs  When something was last checked out, committed or pulled.
+ * @property {number} updatedAtMs  Last checkout, commit or pull.
  */
 
 /**
  * @param {string} folder  Absolute.
- * @returns {string | null}  The root of the checkout it lies in.
+ * @returns {string | null}  The root of its checkout.
  */
 export function checkoutOf(folder) {
   for (let at = folder; ; at = dirname(at)) {
@@ -47,10 +47,10 @@ export function checkoutOf(folder) {
 }
 
 /**
- * Reads only regular files of a limited size, and the thread does not wait for them.
+ * Reads only regular files of a limited size, and does not block the thread.
  * @param {string} root
- * @param {User | null} user  With whose rights; null: those of this process.
- * @returns {Promise<GitFolder | null>}  Null when it is none, or cannot be read.
+ * @param {User | null} user  Whose rights to use; null: those of this process.
+ * @returns {Promise<GitFolder | null>}  Null if it is not a checkout, or cannot be read.
  */
 export async function readGitFolder(root, user) {
   const { stat, text, line, bytes, pathIn } = createReader(user);
@@ -83,7 +83,7 @@ export async function readGitFolder(root, user) {
       updatedAtMs: new Date(log?.mtimeMs ?? 0).getTime() || 0,
     };
   } catch {
-    return null; // It only decorates the list.
+    return null; // The list works without it.
   }
 }
 
@@ -97,7 +97,7 @@ export function withoutCredentials(url) {
 }
 
 /**
- * A worktree and a submodule have a file in its place, which names the folder.
+ * A worktree and a submodule have a file instead, which names the folder.
  * @param {string} root
  * @param {Pick<Reader, 'stat' | 'pathIn'>} reader
  */
@@ -129,7 +129,7 @@ function createRefs(folders, { line, bytes }) {
 
   /**
    * @param {string} ref
-   * @param {boolean} [isLed]  Another ref has led here, as that of the remote's HEAD does.
+   * @param {boolean} [isLed]  Another ref has led here, as the remote's HEAD does.
    * @returns {Promise<string | null>}
    */
   async function revisionOf(ref, isLed = false) {
@@ -190,15 +190,16 @@ function linesOf(config) {
 
 /**
  * @typedef {object} Reader
- * @property {(path: string) => Promise<Stats | null>} stat  Null: it is not there, or out of reach.
+ * @property {(path: string) => Promise<Stats | null>} stat  Null: it does not exist, or cannot be
+ *   reached.
  * @property {(file: string) => Promise<string | null>} line
  * @property {(file: string, maxBytes: number) => Promise<string | null>} text
- * @property {(file: string, maxBytes: number) => Promise<Buffer | null>} bytes  Null: it is not there,
- *   as not every checkout has every file. Rejects when it is too long, because its content is then
- *   unknown.
+ * @property {(file: string, maxBytes: number) => Promise<Buffer | null>} bytes  Null: it does not
+ *   exist, because not every checkout has every file. Rejects if it is too long, because its
+ *   content is then unknown.
  * @property {(file: string, pattern: RegExp) => Promise<string | null>} pathIn  The folder that a
- *   file names, from its own. Rejects when the user can write this file, and the folder is trusted:
- *   it would be read as root.
+ *   file names, relative to its own. Rejects if the user can write this file and the folder is
+ *   trusted, because it would be read as root.
  */
 
 /**

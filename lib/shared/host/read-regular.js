@@ -11,22 +11,22 @@ const read = promisify(fs.read);
 /** open(2) waits for the other end of a named pipe. */
 const FLAGS = fs.constants.O_RDONLY | fs.constants.O_NONBLOCK;
 
-/** The file is not as it should be. `message` follows its path. */
+/** The file is not suitable. `message` follows its path. */
 export class Unfit extends Error {
-  /** It has more bytes than were asked for. */
+  /** It has more bytes than the limit. */
   isTooLong = false;
 }
 
-/** For a file whose size the system does not know, such as those of /proc. */
+/** For a file of unknown size, such as those of /proc. */
 const FIRST_BYTES = 4_096;
 
 /**
- * Reads a file that somebody else looks after: no named pipe, device or folder, and no more than is
- * expected of it. The thread does not wait for it, except to open it with the rights of a user.
+ * Reads a file that others may change: only a regular file of a limited size. The thread does not
+ * wait for it, except to open it with the rights of a user.
  * @param {string} file
  * @param {number} maxBytes
- * @param {User | null} [user]  With whose rights; null: those of this process.
- * @returns {Promise<Buffer>}  Rejects with Unfit, or with what the system says.
+ * @param {User | null} [user]  Whose rights to use; null: those of this process.
+ * @returns {Promise<Buffer>}  Rejects with Unfit, or with errors of the system.
  */
 export async function readRegular(file, maxBytes, user = null) {
   const fd = user ? openFor(user, file) : await open(file, FLAGS);
@@ -38,7 +38,7 @@ export async function readRegular(file, maxBytes, user = null) {
     let length = 0;
     for (let got = -1; got !== 0; length += got) {
       if (length > maxBytes) throw tooLong(maxBytes);
-      // It grows as it is read.
+      // It grows during the read.
       if (length === bytes.length) bytes = Buffer.concat([bytes], Math.min(maxBytes + 1, 2 * length));
       got = (await read(fd, bytes, length, bytes.length - length, null)).bytesRead;
     }

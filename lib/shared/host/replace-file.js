@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * Atomically. Mode 0600. Throws what the file system says.
+ * Writes atomically. Mode 0600. Throws errors of the file system.
  * @param {string} file
  * @param {string} text
  */
@@ -17,9 +17,8 @@ export function replaceFile(file, text) {
 }
 
 /**
- * Writes a new file to the disk, in the place of what is there, and never through a link that is
- * there. Mode 0600 from its first instant. Throws what the file system says, and may then have left
- * a part of the file.
+ * Writes a new file to the disk, in place of an old one, and never through a link. Mode 0600 from
+ * the start. Throws errors of the file system, and may then have left a part of the file.
  * @param {string} file
  * @param {string | Buffer} content
  */

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * What the system allows the keeper, and so whatever it starts.
+ * Limits of the system for the keeper and its children.
  * @typedef {object} SystemLimits
- * @property {number} files  Open descriptors of the keeper itself. Infinity: none is known.
+ * @property {number} files  Open descriptors of the keeper itself. Infinity: no limit is known.
  * @property {number} tasks  Processes and threads of its control group.
- * @property {string} tasksFile  Where that is set.
+ * @property {string} tasksFile  The file with that limit.
  */
 
 /**
  * @param {number} keeperPid
  * @param {object} [o]
- * @param {string} [o.root]  Where /proc and /sys are looked for.
+ * @param {string} [o.root]  Base of /proc and /sys.
  * @returns {SystemLimits}
  */
 export function systemLimits(keeperPid, { root = '/' } = {}) {
@@ -47,7 +47,7 @@ function filesOf(mount, path) {
   return files;
 }
 
-/** @param {string} text  "max", or nothing: no limit. */
+/** @param {string} text  "max", or empty: no limit. */
 function numberIn(text) {
   return /^\d+$/.test(text.trim()) ? Number(text) : Infinity;
 }
@@ -57,6 +57,6 @@ function read(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Not Linux, or not mounted: no limit known.
+    return ''; // Not Linux, or not mounted: no limit is known.
   }
 }

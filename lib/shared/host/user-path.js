@@ -1,7 +1,7 @@
-// Knows: how a manager that runs as root goes along a path that the user of an app can change.
-// Must not: look a name up twice. reach() opens every folder on the way once, without following
-// links, and looks up the next name from that descriptor, so exchanging a folder changes nothing.
-// Start at: reach().
+// Knows: how a manager that runs as root follows a path that the user of an app can change. Must
+// not: look a name up twice. reach() opens every folder on the way once, without following links,
+// and looks up the next name from that descriptor, so exchanging a folder has no effect. Start at:
+// reach().
 //
 // seteuid(2) around each call would be shorter, but it changes every thread of the process: if the
 // thread pool reads a file of another app at that moment, this would fail.
@@ -13,30 +13,29 @@ import { membersOf } from '../daemon/accounts.js';
 /** @import { Stats } from 'node:fs' */
 
 /**
- * The user of an app. Null instead of it: the app has the rights of the manager, and the functions
- * below are those of node:fs.
- * @typedef {{ uid: number, gid: number }} User
+ * @typedef {{ uid: number, gid: number }} User  The user of an app. Null instead: the app has the
+ *   rights of the manager, and the functions below are those of node:fs.
  */
 
 /**
  * A name that was reached.
  * @typedef {object} Reached
  * @property {string} name  In the folder.
- * @property {Stats | null} stat  Of what is there, without following a link; null: nothing.
- * @property {string} place  Leads to what is there, whatever happens to its name.
+ * @property {Stats | null} stat  Of the file, without following a link; null: it does not exist.
+ * @property {string} place  Leads to the file, even if its name changes.
  * @property {Stats} folder
- * @property {(name: string) => string} at  Leads to a name in the folder, whatever happens to the
- *   names above it.
- * @property {boolean} isTrusted  The user can change neither the folder nor the way to it.
+ * @property {(name: string) => string} at  Leads to a name in the folder, even if names above it
+ *   change.
+ * @property {boolean} isTrusted  The user can change neither the folder nor one above it.
  */
 
-/** Linux alone can go on from a descriptor: everywhere else only trusted folders are entered. */
+/** Only Linux can continue from a descriptor: on other systems only trusted folders are entered. */
 const HAS_PLACES = process.platform === 'linux';
 
-/** O_PATH: the descriptor stands for a place, and opening it has no effect on what is there. */
+/** O_PATH: the descriptor stands for a path, and opening it has no effect on the file. */
 const PLACE = 0o10000000 | constants.O_NOFOLLOW;
 
-/** Names on the way to a path, those of links included. */
+/** Limit for the names on a path, including those of links. */
 const STEPS_MAX = 256;
 
 /** Bits of one class of access. */
@@ -44,11 +43,11 @@ export const [READ, WRITE, SEARCH] = [4, 2, 1];
 export const STICKY = 0o1000;
 
 /**
- * Goes to a path as the kernel does for the user, folder by folder.
+ * Follows a path as the kernel does for the user, folder by folder.
  * @template T
  * @param {User} user
  * @param {string} path
- * @param {(found: Reached) => T} work  In this turn: the descriptors are closed after it.
+ * @param {(found: Reached) => T} work  Synchronous: the descriptors are closed after it.
  * @param {{ isFollowing?: boolean }} [o]  Whether a link at the end is followed.
  */
 export function reach(user, path, work, { isFollowing = true } = {}) {
@@ -70,8 +69,9 @@ export function reach(user, path, work, { isFollowing = true } = {}) {
       next = openIfThere(at(name));
       isWayTrusted = isTrusted || (isWayTrusted && isKeptBySticky(folder.stat, next?.stat));
       if (next?.stat.isSymbolicLink() && (isFollowing || !isLast)) {
-        // The one second look, because Node.js reads a link only by its name. If the user exchanges
-        // the link before it, the way is not trusted already, and the new link is theirs as well.
+        // The only second lookup, because Node.js reads a link only by its name. If the user
+        // exchanges the link before it, the path is not trusted anyway, and the new link is also
+        // the user's.
         const target = readlinkSync(at(name));
         todo.unshift(...partsOf(target));
         if (target.startsWith('/')) folder = exchange(folder, openPlace('/'));
@@ -146,7 +146,7 @@ function isClosedTo(user, folder) {
 }
 
 /**
- * In /tmp, everybody makes names, but nobody else can rename or remove what belongs to root.
+ * In /tmp, every user can make names, but only root can rename or remove those of root.
  * @param {Stats} folder
  * @param {Stats} [found]
  */

@@ -7,21 +7,20 @@ import { createMatcher } from './safe-pattern.js';
 export { LEVELS, levelOf };
 
 /**
- * A piece of a line that is too long to be one. `line` is the same object in all pieces of one
- * line.
- * @typedef {{ line: object, isFirst: boolean }} Part
+ * @typedef {{ line: object, isFirst: boolean }} Part  A piece of a long line. `line` is the same
+ *   object in all pieces of one line.
  */
 
 /**
  * @typedef {object} Wishes
  * @property {Grep | null} [grep]
- * @property {Level | null} [level]  This one and those that are more important.
+ * @property {Level | null} [level]  This level and more important ones.
  */
 
 /**
- * Which lines somebody wants to see. Lines without a level are left out where one is asked for.
+ * Returns a filter for lines. With a level, lines without one are left out.
  * @param {Wishes} wanted
- * @returns {(line: string) => boolean}  Throws ERR_NCLUST_USAGE for a pattern that cannot be used.
+ * @returns {(line: string) => boolean}  Throws ERR_NCLUST_USAGE for an unsuitable pattern.
  */
 export function createLogFilter(wanted) {
   const isWanted = createPartFilter(wanted);
@@ -29,8 +28,8 @@ export function createLogFilter(wanted) {
 }
 
 /**
- * The same where lines come in parts: what its first one is like decides about a line. Where that
- * does not tell its level, or has not been seen, the level does not count.
+ * Returns a filter for lines that come in parts. The first part decides about a line. If that part
+ * does not contain the level, or was not seen, the level does not count.
  * @param {Wishes} wanted
  * @returns {(line: string, part: Part | null) => boolean}  Throws ERR_NCLUST_USAGE.
  */

@@ -6,8 +6,8 @@ import { stripVTControlCharacters } from 'node:util';
 export const LEVELS = /** @type {const} */ (['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
 
 /**
- * What other loggers call them: winston's npm and syslog levels, Google's severities, and the usual
- * short forms.
+ * Names of other loggers: winston's npm and syslog levels, Google's severities, and common short
+ * forms.
  * @type {Record<string, Level>}
  */
 const WORDS = {
@@ -36,16 +36,16 @@ const WORDS = {
   panic: 'fatal',
 };
 
-/** Where a level may stand, the surest first. */
+/** Keys that may contain a level, the surest first. */
 const KEYS = /** @type {const} */ (['level', 'severity', 'log.level']);
 
 /** Most lines have none, and then nothing needs to be parsed. */
 const MENTION = /"(?:level|severity|log\.level)"/;
 
 /**
- * The level of a line that is a JSON record of pino, bunyan, winston or their like.
+ * Returns the level of a line that is a JSON record of pino, bunyan, winston or similar loggers.
  * @param {string} line
- * @returns {Level | null}  Null when it is none, or says no level that is known.
+ * @returns {Level | null}  Null if it is not a record, or has no known level.
  */
 export function levelOf(line) {
   if (line[0] !== '{' || !MENTION.test(line)) return null;
@@ -54,10 +54,10 @@ export function levelOf(line) {
 }
 
 /**
- * The same for a line of which there is only the beginning.
+ * Returns the same for the beginning of a line.
  * @param {string} text
- * @returns {Level | null | undefined}  Undefined: it is a record, and its level may stand in the
- *   rest.
+ * @returns {Level | null | undefined}  Undefined: it is a record, and the rest may contain its
+ *   level.
  */
 export function levelOfBeginning(text) {
   const record = text[0] === '{' ? readBeginning(text, KEYS) : null;
@@ -66,7 +66,7 @@ export function levelOfBeginning(text) {
 
 /**
  * @param {string} line
- * @returns {Record<string, unknown> | null}  Null when the line is no JSON object.
+ * @returns {Record<string, unknown> | null}  Null if the line is not a JSON object.
  */
 export function recordOf(line) {
   if (line[0] !== '{') return null;
@@ -96,8 +96,8 @@ function readLevel(value) {
 }
 
 /**
- * pino's and bunyan's numbers; one between two levels belongs to the lower. Below 10 is syslog's
- * scale, which runs the other way: not taken for either.
+ * pino's and bunyan's numbers; one between two levels belongs to the lower. Numbers below 10 are
+ * syslog's, which run the other way, so they are ignored.
  * @param {number} number
  */
 function ofNumber(number) {
@@ -109,15 +109,15 @@ const SPACE = /[ \t\r\n]*/y;
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/y;
 const SCALAR = /[\w.+-]+/y;
 
-/** What does not matter inside an object or a list. */
+/** Characters without a meaning inside an object or a list. */
 const FILLING = /[^"{}[\]]+/y;
 
 /**
- * Reads as much as there is of a JSON object whose end is not known.
+ * Reads the beginning of a JSON object.
  * @param {string} text  From its "{".
- * @param {readonly string[]} keys  The fields that are looked for, of the object itself.
- * @returns {Record<string, unknown> | null}  Those that are there as a whole, as far as they are
- *   texts, numbers and the like. Null when it is no beginning of an object.
+ * @param {readonly string[]} keys  Wanted fields, of the object itself.
+ * @returns {Record<string, unknown> | null}  Complete fields with texts, numbers and similar
+ *   values. Null if it is not the beginning of an object.
  */
 function readBeginning(text, keys) {
   /** @type {Record<string, unknown>} */
@@ -150,7 +150,7 @@ function createReader(text) {
 
   /**
    * @param {RegExp} pattern
-   * @returns {string | null}  Null: something else comes, or the text ends in the middle of it.
+   * @returns {string | null}  Null: something else comes, or the text ends within it.
    */
   function read(pattern) {
     match(SPACE);
@@ -201,6 +201,6 @@ function parsed(json) {
   try {
     return JSON.parse(json);
   } catch {
-    return null; // As good as a value that says nothing.
+    return null; // Like a value without a meaning.
   }
 }

@@ -6,27 +6,23 @@ import { NclustError } from '../errors.js';
 
 const PATTERN_MAX_CHARS = 500;
 
-/** What is looked at of a line. */
+/** Characters of a line that are searched. */
 const LINE_MAX_CHARS = 8 * 1024;
 
-/**
- * About 2.5 ms at the very worst (Node 20): shorter than starting a guard for every line would be
- * worth.
- */
+/** About 2.5 ms in the worst case (Node.js 20), less than a guard for every line would cost. */
 const STEPS_MAX = 1_000_000;
 
-/** How long one line may take. */
+/** Time limit for one line, in ms. */
 const GUARD_MS = 50;
 
 /** "g" and "y" would remember where the last line matched. */
 const FLAGS = /^[imsu]*$/;
 
 /**
- * A regular expression that cannot hold up whoever uses it. Node has no engine whose time is
- * bounded, and a pattern without nested quantifiers is not enough: /a.*b.*c/ takes 2 s on 2,048
- * characters "abab...". So where the pattern and the length of a line allow more than STEPS_MAX, V8
- * is told to give up after GUARD_MS, and less is looked at of every line from then on: a pattern
- * costs less than half a second more than it should, once.
+ * A regular expression that cannot block its user. Node.js has no engine with a time limit, and it
+ * is not enough to forbid nested quantifiers: /a.*b.*c/ takes 2 s on 2,048 characters "abab...". So
+ * if pattern and line may need more than STEPS_MAX, V8 stops after GUARD_MS, and from then on less
+ * of every line is searched. So a pattern costs at most half a second too much, once.
  * @param {Grep} grep
  * @returns {Matcher}  Throws ERR_NCLUST_USAGE.
  */
@@ -50,7 +46,7 @@ export function createMatcher(grep) {
 
 /**
  * @param {Grep} grep
- * @returns {RegExp}  Throws ERR_NCLUST_USAGE, also for patterns that would take for ever.
+ * @returns {RegExp}  Throws ERR_NCLUST_USAGE, also for patterns that would never end.
  */
 export function compile({ source, flags }) {
   if (source.length > PATTERN_MAX_CHARS)
@@ -106,27 +102,26 @@ function guard(pattern) {
         return script.runInContext(context, { timeout: GUARD_MS });
       } catch (error) {
         if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-        // V8 counts also the time in which a busy machine runs something else.
+        // V8 also counts the time in which a busy machine runs other programs.
         if (process.cpuUsage(before).user >= (GUARD_MS * 1_000) / 2) return null;
       }
     }
   };
 }
 
-// How much a regular expression may backtrack, from its text alone.
+// Estimates from the text of a regular expression how much it may backtrack.
 
-/** A group that is repeated at most so often is counted as so many copies of it. */
+/** A group that is repeated up to this often counts as that many copies. */
 const COPIES_MAX = 20;
 
-/** So many yes-or-no choices cost a constant factor; more of them are as bad as anything. */
+/** This many yes-or-no choices cost a constant factor; more of them have no useful bound. */
 const CHOICES_MAX = 6;
 
 /**
  * @typedef {object} Cost
- * @property {number} degree  Quantifiers that may take this many or that many characters: matching
- *   n characters takes at most n^(degree + 1) steps. Infinity: nobody knows.
- * @property {boolean} isNested  Something that may take this many or that many is itself repeated
- *   without end.
+ * @property {number} degree  Quantifiers with a variable length: matching n characters takes at
+ *   most n^(degree + 1) steps. Infinity: unknown.
+ * @property {boolean} isNested  A part with a variable length is itself repeated without a limit.
  */
 
 /** @typedef {{ degree: number, choices: number }} Part */
@@ -134,14 +129,14 @@ const CHOICES_MAX = 6;
 const NOTHING = /** @type {Part} */ ({ degree: 0, choices: 0 });
 
 /**
- * @param {string} source  Of a regular expression that is valid.
+ * @param {string} source  Of a valid regular expression.
  * @returns {Cost}
  */
 export function estimateCost(source) {
   let isNested = false;
-  /** The groups that are open, outermost first. @type {Part[]} */
+  /** Open groups, outermost first. @type {Part[]} */
   const open = [{ ...NOTHING }];
-  /** What a quantifier would apply to. @type {Part} */
+  /** The part that a quantifier would apply to. @type {Part} */
   let last = NOTHING;
 
   for (const [token] of source.matchAll(TOKENS)) {
@@ -156,7 +151,7 @@ export function estimateCost(source) {
     } else if (QUANTIFIER.test(token)) {
       const { least, most } = timesOf(token);
       if (last.degree > 0 && most > COPIES_MAX) isNested = true;
-      // What it applies to has been added once already.
+      // The part itself was added once before.
       add(group, repeated(last, least, most));
     } else {
       last = /^\\(?:[1-9]|k<)/.test(token) ? { degree: Infinity, choices: 0 } : NOTHING;
@@ -168,8 +163,8 @@ export function estimateCost(source) {
 }
 
 /**
- * Escapes, character classes, the openings of groups, quantifiers with what makes them lazy, and
- * any other character.
+ * Escapes, character classes, beginnings of groups, quantifiers with their lazy form, and any other
+ * character.
  */
 const TOKENS = new RegExp(
   [
@@ -189,7 +184,7 @@ const QUANTIFIER = /^(?:[*+?]|\{\d+(?:,\d*)?\})\??$/;
  * @param {Part} part
  * @param {number} least
  * @param {number} most
- * @returns {Part}  What repeating it adds.
+ * @returns {Part}  What its repetition adds.
  */
 function repeated(part, least, most) {
   if (most > COPIES_MAX) return { degree: part.choices > 0 ? Infinity : most === least ? 0 : 1, choices: 0 };

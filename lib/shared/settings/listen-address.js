@@ -1,10 +1,9 @@
 import { isIP } from 'node:net';
 
 /**
- * Where /metrics is served.
  * @typedef {{ kind: 'none' }
  *   | { kind: 'tcp', host: string, port: number }
- *   | { kind: 'unix', path: string }} ListenTarget
+ *   | { kind: 'unix', path: string }} ListenTarget  Where /metrics is served.
  */
 
 export const LISTEN_FORMS = 'none, an address and a port (127.0.0.1:9615, [::1]:9615), or unix:/path';
@@ -12,7 +11,7 @@ export const OTLP_FORMS = 'none, or the http:// or https:// address of a collect
 
 /**
  * @param {string} text
- * @returns {ListenTarget | null}  Null when it is none.
+ * @returns {ListenTarget | null}  Null if it is not an address.
  */
 export function parseListen(text) {
   if (text === 'none') return { kind: 'none' };
@@ -38,26 +37,22 @@ export function isLocal(target) {
 
 /**
  * @param {string} text
- * @returns {string | null}  The address that metrics are sent to, or 'none'. Null when it is
- *   neither.
+ * @returns {string | null}  The address for metrics, or 'none'. Null if it is neither.
  */
 export function parseOtlp(text) {
   if (text === 'none') return 'none';
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.search !== '' || url.hash !== '')
     return null;
-  // A path of its own is taken as it is: OTEL_EXPORTER_OTLP_METRICS_ENDPOINT does so, too.
+  // A path stays as it is, as with OTEL_EXPORTER_OTLP_METRICS_ENDPOINT.
   if (url.pathname === '/') url.pathname = '/v1/metrics';
   return url.href;
 }
 
-/**
- * Where the dashboard is served.
- * @typedef {{ host: string, port: number }} WebAddress
- */
+/** @typedef {{ host: string, port: number }} WebAddress  Where the dashboard is served. */
 /** @typedef {{ kind: 'none' } | { kind: 'tcp', host: string, port: number }} WebTarget */
 
-/** Where it is served when nothing is said. */
+/** The default. */
 export const WEB_HOST = '127.0.0.1';
 export const WEB_PORT = 9616;
 
@@ -66,9 +61,9 @@ export const WEB_LISTEN_FORMS =
   'a port (9616; 0 is any that is free), or an address and a port (127.0.0.1:9616, [::1]:9616)';
 
 /**
- * As it stands in the settings.
+ * Reads an address as in the settings.
  * @param {string} text
- * @returns {WebTarget | null}  Null when it is none.
+ * @returns {WebTarget | null}  Null if it is not an address.
  */
 export function parseWebTarget(text) {
   const target = parseListen(text);
@@ -76,9 +71,9 @@ export function parseWebTarget(text) {
 }
 
 /**
- * As a person writes it.
+ * Reads an address as a person writes it.
  * @param {string} text
- * @returns {WebAddress | null}  Null when it is none. Port 0: any that is free.
+ * @returns {WebAddress | null}  Null if it is not an address. Port 0: any free one.
  */
 export function parseWebListen(text) {
   const whole = /^\d{1,5}$/.test(text) ? `${WEB_HOST}:${text}` : text;
@@ -94,17 +89,17 @@ export function isLoopback({ host, port }) {
 
 /**
  * @param {WebAddress} address
- * @returns {string}  As it stands in an address.
+ * @returns {string}  As part of an address.
  */
 export function writeWebAddress({ host, port }) {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /**
- * An address of the settings that could not be had.
+ * An address of the settings that cannot be used.
  * @typedef {object} Unserved
- * @property {string} reason  A code of the system where there is one.
- * @property {number} retryMs  How often it is tried again.
+ * @property {string} reason  A code of the system if there is one.
+ * @property {number} retryMs  Interval of attempts.
  */
 
 /** @type {Record<string, string>} */
@@ -112,14 +107,14 @@ const WORDS = { EADDRINUSE: 'another program has this address', EADDRNOTAVAIL: '
 
 /**
  * @param {string} reason
- * @returns {string}  In words, where there are any for it.
+ * @returns {string}  In words, if there are any for it.
  */
 export function whyUnserved(reason) {
   return Object.hasOwn(WORDS, reason) ? WORDS[reason] : reason;
 }
 
 /**
- * For the list: what is not served, why, and which command serves it elsewhere.
+ * For the list: what is not served, why, and the command that serves it elsewhere.
  * @param {{ what: string, where: string, reason: string, instead: string }} o
  */
 export function unservedNotice({ what, where, reason, instead }) {
@@ -131,7 +126,7 @@ export function unservedNotice({ what, where, reason, instead }) {
 }
 
 /**
- * For who has just set it.
+ * For the user who has just set it.
  * @param {Unserved} unserved
  */
 export function unservedSentence({ reason, retryMs }) {

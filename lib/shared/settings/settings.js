@@ -13,9 +13,9 @@ import {
 } from './listen-address.js';
 
 /**
- * A setting of the whole home. It is kept as it was written ("10mb") and read when it is used.
+ * A setting of the home. It is stored as written ("10mb") and parsed when it is used.
  * @typedef {object} SettingRule
- * @property {(text: string) => unknown} parse  Null when it is none.
+ * @property {(text: string) => unknown} parse  Null if it is invalid.
  * @property {string} accepted  In words, for the message.
  * @property {string} fallback  The default, as a person would write it.
  * @property {string} help
@@ -73,7 +73,7 @@ export const SETTINGS = {
 
 /** @typedef {keyof typeof SETTINGS} SettingKey */
 
-/** What people knew these by. @type {Record<string, SettingKey>} */
+/** Names of pm2-logrotate. @type {Record<string, SettingKey>} */
 const PM2_LOGROTATE = {
   max_size: 'logs.max_size',
   retain: 'logs.max_files',
@@ -82,18 +82,18 @@ const PM2_LOGROTATE = {
 };
 
 /**
- * What the file of settings says.
+ * The contents of the settings file.
  * @typedef {object} ReadSettings
- * @property {Record<string, string>} given  Everything in it that is a text or a number, as text.
+ * @property {Record<string, string>} given  All texts and numbers in it, as text.
  * @property {Record<SettingKey, any>} values  Complete; `Infinity` for no limit.
- * @property {string[]} problems  What of it cannot be used, in sentences.
- * @property {string | null} broken  Why nothing of it can.
+ * @property {string[]} problems  Entries that cannot be used, in sentences.
+ * @property {string | null} broken  Why the whole file cannot be used.
  */
 
 /**
- * @param {string | null} text  Of the file; null when there is none.
- * @param {(key: string, value: unknown) => boolean} [isPossible]  Where this machine cannot do
- *   everything.
+ * @param {string | null} text  Of the file; null if there is none.
+ * @param {(key: string, value: unknown) => boolean} [isPossible]  Whether this machine supports a
+ *   value.
  * @returns {ReadSettings}  Never throws.
  */
 export function readSettings(text, isPossible = () => true) {
@@ -112,8 +112,8 @@ export function readSettings(text, isPossible = () => true) {
 /** @typedef {{ key: string, value: string, isSet: boolean, help: string }} ShownSetting */
 
 /**
- * All settings, for people. One whose text cannot be used has its default, as if it were not set.
- * @param {Record<string, string>} given  What the file says.
+ * All settings, for people. An invalid one has its default, as if it were not set.
+ * @param {Record<string, string>} given  From the file.
  * @returns {ShownSetting[]}
  */
 export function describeSettings(given) {
@@ -126,7 +126,7 @@ export function describeSettings(given) {
 /**
  * @param {ShownSetting[]} settings
  * @param {string} key
- * @returns {ShownSetting[]}  One, or none: a key that is no setting can be in the file.
+ * @returns {ShownSetting[]}  One, or none: the file may contain an unknown key.
  */
 export function withKey(settings, key) {
   return settings.filter((one) => one.key === key);
@@ -182,7 +182,7 @@ function defaults() {
  * @param {string} key
  * @param {unknown} value
  * @param {(key: string, value: unknown) => boolean} [isPossible]
- * @returns {unknown}  Null when it cannot be used.
+ * @returns {unknown}  Null if it cannot be used.
  */
 function parse(key, value, isPossible = () => true) {
   if (!Object.hasOwn(SETTINGS, key) || !isScalar(value)) return null;
@@ -269,14 +269,14 @@ function wholeUpTo(max) {
   return (text) => (/^\d+$/.test(text) && Number(text) <= max ? Number(text) : null);
 }
 
-/** Opening what somebody put there, a FIFO say, must not wait for anybody. */
+/** Not blocking, because the path may lead to a named pipe. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * @param {string} file
- * @param {(key: string, value: unknown) => boolean} [isPossible]  Where this machine cannot do
- *   everything.
- * @returns {ReadSettings}  Never throws: what cannot be read is broken.
+ * @param {(key: string, value: unknown) => boolean} [isPossible]  Whether this machine supports a
+ *   value.
+ * @returns {ReadSettings}  Never throws: a file that cannot be read is broken.
  */
 export function readSettingsFile(file, isPossible) {
   try {
@@ -288,9 +288,9 @@ export function readSettingsFile(file, isPossible) {
 }
 
 /**
- * Throws what the file system says.
+ * Throws errors of the file system.
  * @param {string} file
- * @returns {string | null}  Null when there is none.
+ * @returns {string | null}  Null if there is none.
  */
 export function readSettingsText(file) {
   const fd = open(file);

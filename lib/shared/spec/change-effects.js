@@ -1,24 +1,22 @@
 /** @import { AppSpec } from './spec.js' */
 
 /**
- * What a change of one field of a spec takes in an app that runs. The later one counts where
- * several fields change.
- *
- * nothing: it describes. live: it takes effect on what runs, and no process is touched. along: it
- * tells of what runs, so it follows the next rollout and is none by itself. scale: more or fewer
- * instances. rollout: new instances in the place of the old, without losing a request. replace: the
- * old have to be gone, with their sockets, before new ones can be.
- * @typedef {'nothing' | 'live' | 'along' | 'scale' | 'rollout' | 'replace'} Needs
+ * @typedef {'nothing' | 'live' | 'along' | 'scale' | 'rollout' | 'replace'} Needs  The effect of a
+ *   changed field on a running app. If several fields change, the later one in this order counts.
+ *   nothing: the field only describes. live: it takes effect without a new process. along: it
+ *   describes the running program, so it is part of the next rollout but does not cause one. scale:
+ *   more or fewer instances. rollout: new instances replace the old ones without losing a request.
+ *   replace: the old instances must be gone, with their sockets, before new ones start.
  */
 
 /**
  * @typedef {object} NeedsRow
  * @property {Needs} needs
- * @property {string} attribute  As it is called in a file.
- * @property {boolean} [isDerived]  It follows from other fields, which say more.
+ * @property {string} attribute  The name in a config file.
+ * @property {boolean} [isDerived]  It follows from other fields, which contain more.
  */
 
-/** Every field there is. @type {Record<string, NeedsRow>} */
+/** All fields. @type {Record<string, NeedsRow>} */
 export const SPEC_NEEDS = {
   name: row('nothing', 'name'),
   namespace: row('nothing', 'namespace'),
@@ -47,14 +45,14 @@ export const SPEC_NEEDS = {
   stopExitCodes: row('live', 'stop_exit_codes'),
   killTimeoutMs: row('live', 'kill_timeout'),
   stopSignal: row('live', 'stop_signal'),
-  // One that runs and has never said "ready" would be taken for one that is late.
+  // A running app that has never sent "ready" would count as late.
   waitReady: row('rollout', 'wait_ready'),
   listenTimeoutMs: row('live', 'listen_timeout'),
   treekill: row('live', 'treekill'),
   instanceVar: row('rollout', 'instance_var'),
   version: derived('along', 'version'),
   nodeVersion: derived('along', 'node_version'),
-  // The workers of an app have to agree about it, and each is told when it begins.
+  // The workers of an app must agree on it, and each gets it at its start.
   scheduling: row('rollout', 'scheduling'),
   maxSurge: row('live', 'max_surge'),
   maxUnavailable: row('live', 'max_unavailable'),
@@ -100,11 +98,11 @@ export const SPEC_NEEDS = {
   versioning: derived('along', 'vizion'),
 };
 
-/** Fields that may change under an instance that runs. */
+/** Fields that may change while an instance runs. */
 const LIVE = Object.keys(SPEC_NEEDS).filter((field) => ['nothing', 'live'].includes(SPEC_NEEDS[field].needs));
 
 /**
- * A spec of what runs, with everything of another that needs no new process.
+ * Returns the running spec with all fields of another spec that need no new process.
  * @param {AppSpec} spec
  * @param {AppSpec} wanted
  * @returns {AppSpec}

@@ -6,11 +6,11 @@ import { MASK } from './environment.js';
 /** @import { AppSpec } from './spec.js' */
 
 /**
- * One thing that is not as it should be.
+ * A difference between two specs.
  * @typedef {object} SpecChange
  * @property {string} field  Of the spec.
- * @property {string} attribute  As it is called in a file; of a variable "env.PORT".
- * @property {unknown} before  Null: it was not there.
+ * @property {string} attribute  The name in a config file; for a variable "env.PORT".
+ * @property {unknown} before  Null: it did not exist.
  * @property {unknown} after
  */
 
@@ -26,12 +26,12 @@ const SECRET_KEY =
 const SECRET_VALUE = /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*:[^/@\s]+@/i;
 
 /**
- * How a spec differs from the wanted one. The number of instances is not looked at: it is what runs
- * that counts.
+ * Compares a spec with the wanted one. Ignores the number of instances, because the running ones
+ * count.
  * @param {AppSpec} before
  * @param {AppSpec} after
  * @param {object} [o]
- * @param {boolean} [o.isShellNew]  The variables of the shell are wanted to be these.
+ * @param {boolean} [o.isShellNew]  Whether the shell variables are to change.
  * @returns {SpecDiff}
  */
 export function diffSpecs(before, after, { isShellNew = false } = {}) {
@@ -52,7 +52,7 @@ export function diffSpecs(before, after, { isShellNew = false } = {}) {
 }
 
 /**
- * A field of a version that is not this one: a new process will know what to do with it.
+ * For a field of another version: a new process will know how to use it.
  * @param {string} field
  * @param {boolean} isShellNew
  * @returns {NeedsRow}

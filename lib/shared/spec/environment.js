@@ -4,25 +4,23 @@ import { isFilled, isText, nullable, texts } from './rules.js';
 /** @import { AppSpec } from './spec.js' */
 
 /**
- * What the variables of an app are made of, besides what it declares (`env`) and the shell it was
- * started from (`shellEnv`). environment.js puts them together.
+ * The sources of an app's environment, besides its declared variables (`env`) and the shell it was
+ * started from (`shellEnv`). environment.js combines them.
  * @typedef {object} EnvironmentSpec
- * @property {Record<string, string>} interpreterEnv  What its interpreter is given unless the shell
- *   says otherwise.
- * @property {Record<string, string>} ownerEnv  Of the user it runs as, where that is another one
- *   than the shell's: HOME, USER, LOGNAME.
+ * @property {Record<string, string>} interpreterEnv  Variables for its interpreter, unless the
+ *   shell sets them.
+ * @property {Record<string, string>} ownerEnv  HOME, USER and LOGNAME of the user it runs as, if
+ *   that is not the shell's user.
  * @property {string[]} envFiles  As the user wrote them, the last one wins. A relative path counts
  *   from `cwd`.
- * @property {FileEnv[]} fileEnv  What they held when the generation began. Read by control.
- * @property {Record<string, SecretSource>} secrets  Where the values of variables are had from that
- *   are written down nowhere.
+ * @property {FileEnv[]} fileEnv  Their contents when the generation started. Read by control.
+ * @property {Record<string, SecretSource>} secrets  Sources of values that are not stored anywhere.
  * @property {string | null} incrementVar  The variable to whose value the slot is added.
- * @property {boolean | string | string[]} filterEnv  What of the shell is left out. true: all of
- *   it. A text: that variable. A list: those whose names contain one of these.
+ * @property {boolean | string | string[]} filterEnv  Shell variables to leave out. true: all. A
+ *   text: that variable. A list: those whose names contain one of these.
  * @property {string[]} envUnquoted  Variables of `env` that were given as a number or as true or
  *   false. For the app every variable is a text.
- * @property {string | null} envName  The environment of its config file that was chosen
- *   (`env_<name>`).
+ * @property {string | null} envName  The chosen environment of its config file (`env_<name>`).
  */
 
 /** @typedef {{ file: string, env: Record<string, string> }} FileEnv  The path is absolute. */
@@ -102,20 +100,20 @@ function isRecord(value) {
  * @property
  *   {'interpreter' | 'shell' | 'user' | 'file' | 'env' | 'increment_var' | 'secret' | 'nclust'}
  *   origin
- * @property {string} [file]  Of origin file: its path.
+ * @property {string} [file]  For origin file: its path.
  * @property {Record<string, string>} env
  */
 
-/** What is shown in place of the value of a secret. */
+/** Shown in place of the value of a secret. */
 export const MASK = '***';
 
 /**
- * Where the variables of an instance come from, in the order in which they overrule each other; the
- * last one wins. A function of the spec, the slot and the home, nothing else.
+ * The sources of an instance's variables, in the order of their priority; the last one wins.
+ * Depends only on the spec, the slot and the home.
  * @param {AppSpec} spec
  * @param {{ id: number, slot: number }} place
  * @param {string} home
- * @param {Record<string, string>} [secrets]  Their values. Default: what can be shown of them.
+ * @param {Record<string, string>} [secrets]  Their values. Default: masked.
  * @returns {Layer[]}
  */
 export function layersOf(spec, { id, slot }, home, secrets = masked(spec)) {
@@ -155,7 +153,7 @@ export function readDeclaredLayers(spec) {
 }
 
 /**
- * What an app is given of a shell.
+ * The part of a shell's environment that an app gets.
  * @param {Record<string, string>} shellEnv
  * @param {AppSpec['filterEnv']} filter
  */
@@ -174,7 +172,7 @@ function isLeftOut(key, filter) {
 }
 
 /**
- * Why a spec cannot become an environment, in words that follow the name of the app.
+ * Why a spec cannot become an environment, as text that follows the name of the app.
  * @param {AppSpec} spec
  */
 export function environmentFault(spec) {

@@ -3,10 +3,10 @@ import { flag, isFilled, isText, isWhole, oneOf, nullable } from './rules.js';
 
 /** @import { Rule } from './rules.js' */
 
-/** How many targets an app may have: each has a buffer of its own. */
+/** Limit for the targets of an app, because each has its own buffer. */
 export const SHIP_TARGETS_MAX = 8;
 
-/** What a target may look like, for messages. */
+/** Accepted forms of a target, for messages. */
 export const SHIP_TARGET_FORMS =
   '"syslog+udp://host:port", "syslog+tcp://host:port", "syslog+unix:///path" or "exec:command"; the first ' +
   'three may end in "?facility=local0"';
@@ -40,15 +40,14 @@ const FACILITIES = [
 ];
 
 /**
- * Where the lines of an app are sent.
  * @typedef {{ kind: 'udp' | 'tcp', host: string, port: number, facility: number }
  *   | { kind: 'unix', path: string, facility: number }
- *   | { kind: 'exec', command: string }} ShipTarget
+ *   | { kind: 'exec', command: string }} ShipTarget  Where the lines of an app are sent.
  */
 
 /**
  * @param {string} text
- * @returns {ShipTarget | null}  Null when it is none.
+ * @returns {ShipTarget | null}  Null if it is invalid.
  */
 export function parseShipTarget(text) {
   const [, kind, rest] = /^(?:syslog\+)?(udp|tcp|unix|exec):(.+)$/s.exec(text) ?? [];
@@ -66,35 +65,32 @@ export function parseShipTarget(text) {
 }
 
 /**
- * What becomes of an app's output. The fields that say null leave it to the defaults of the home
- * (`nclust set`).
+ * Handling of an app's output. A null field has the default of the home (`nclust set`).
  * @typedef {object} LogSpec
  * @property {string} outFile  Empty: the default path. "/dev/null" or "NULL": no file. A relative
  *   path counts from `cwd`.
  * @property {string} errorFile
- * @property {string} logFile  One more file with the lines of both streams. Empty, "/dev/null" or
- *   "NULL": none. "default": <name>.log.
+ * @property {string} logFile  A file with the lines of both streams. Empty, "/dev/null" or "NULL":
+ *   none. "default": <name>.log.
  * @property {boolean | null} mergeLogs  Null: the default rule.
  * @property {'raw' | 'json'} logType
- * @property {string | null} logDateFormat  In front of each line, in the words of dayjs. Null:
- *   nothing.
- * @property {boolean} disableLogs  No files, and nothing to follow.
- * @property {string[]} logShip  Where lines are sent besides: syslog+udp://, syslog+tcp://,
- *   syslog+unix:// or exec:
- * @property {'block' | 'drop'} logOverflow  What a slow disk does: the app waits, or lines are
- *   lost.
+ * @property {string | null} logDateFormat  In front of each line, in dayjs' format. Null: nothing.
+ * @property {boolean} disableLogs  No files, and no lines for followers.
+ * @property {string[]} logShip  Targets for lines: syslog+udp://, syslog+tcp://, syslog+unix:// or
+ *   exec:
+ * @property {'block' | 'drop'} logOverflow  With a slow disk: the app waits, or lines are lost.
  * @property {number} logRateLimitBytes  Per second and instance; lines above it are lost. 0: no
  *   limit.
- * @property {number | null} logMaxSizeBytes  A file this big is rotated. 0: no limit.
- * @property {'hourly' | 'daily' | 'weekly' | 'never' | null} logInterval  How often it is rotated
- *   whatever its size.
+ * @property {number | null} logMaxSizeBytes  A file of this size is rotated. 0: no limit.
+ * @property {'hourly' | 'daily' | 'weekly' | 'never' | null} logInterval  Interval of rotation,
+ *   independent of the size.
  * @property {number | null} logMaxFiles  Rotated files kept of each log file. 0: none.
- * @property {number | null} logMaxAgeMs  How long they are kept. 0: no limit.
+ * @property {number | null} logMaxAgeMs  Longest time that they are kept. 0: no limit.
  * @property {number | null} logMaxTotalBytes  Of all log files of the app. 0: no limit.
  * @property {'gzip' | 'zstd' | 'none' | null} logCompress
  */
 
-/** What is no path in `outFile` and `errorFile`. */
+/** Values of `outFile` and `errorFile` that are not paths. */
 const NO_PATHS = ['', 'NULL'];
 
 const HOME_DEFAULT = 'the default of the home';
@@ -106,7 +102,7 @@ const SIZE_FORMS = `0 for no limit, or a whole number from ${SIZE_MIN_BYTES}`;
 
 const FILES_MAX = 10_000;
 
-/** What `time: true` stands for, in PM2 too. */
+/** The format of `time: true`, as in PM2. */
 export const TIME_FORMAT = 'YYYY-MM-DDTHH:mm:ss';
 
 export const LOG_TYPES = ['raw', 'json'];
@@ -153,7 +149,7 @@ export const LOG_RULES = {
 };
 
 /**
- * Relative paths of log files count from where the app runs, wherever they were written.
+ * Makes log paths absolute, from the folder the app runs in.
  * @template {LogSpec & { cwd: string }} Spec
  * @param {Spec} spec
  * @returns {Spec}

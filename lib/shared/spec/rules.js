@@ -1,12 +1,12 @@
 /**
- * What one field of a spec may be.
+ * The rule for one field of a spec.
  * @typedef {object} Rule
  * @property {(value: unknown) => boolean} accepts
  * @property {string} accepted  In words, for the message.
  * @property {unknown} [fallback]  The default. Without one the field is required.
  */
 
-// Node turns a timer above this into one of 1 ms, so it is a real limit and not taste.
+// Node.js turns a timer above this into one of 1 ms.
 const TIMER_MAX_MS = 2_147_483_647;
 
 /**
@@ -69,7 +69,7 @@ export function isWhole(value) {
 }
 
 /**
- * No NUL: execve would cut the text there.
+ * Without NUL, because execve would cut the text there.
  * @param {unknown} value
  * @returns {value is string}
  */

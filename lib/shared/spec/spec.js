@@ -13,19 +13,19 @@ import { VERSIONING_RULES } from './versioning.js';
 /** @import { TriggerSpec } from './triggers.js' */
 
 /**
- * Everything the manager needs to know about one app: complete, checked, in plain units.
- * @typedef {ProgramSpec & EnvironmentSpec & LogSpec & TriggerSpec & VersioningSpec} AppSpec
+ * @typedef {ProgramSpec & EnvironmentSpec & LogSpec & TriggerSpec & VersioningSpec} AppSpec  All
+ *   that the manager needs to know about one app: complete, checked, in plain units.
  */
 
 /**
- * What runs, and by which rules.
+ * The program, and the rules for it.
  * @typedef {object} ProgramSpec
  * @property {string} name
  * @property {string} namespace
- * @property {'node' | 'exec'} kind  node: the agent is preloaded. exec: anything else.
+ * @property {'node' | 'exec'} kind  node: the agent is preloaded. exec: any other program.
  * @property {'cluster' | 'fork'} mode  cluster only for kind node.
  * @property {number | string} instances  Integer from 1, "max", 0 (= max), "-N" or "N%".
- * @property {boolean} instancesGiven  Whether the user named a number.
+ * @property {boolean} instancesGiven  Whether the user gave a number.
  * @property {string} file  Absolute path of the program that is executed.
  * @property {string} script  Absolute path, or the shell command as the user wrote it.
  * @property {string} interpreter  Absolute path or "none".
@@ -33,40 +33,39 @@ import { VERSIONING_RULES } from './versioning.js';
  *   the first line of the script.
  * @property {string[]} interpreterArgs
  * @property {string[]} args  For the app.
- * @property {string[]} execArgs  What `file` is really given, for kind exec.
+ * @property {string[]} execArgs  The actual arguments of `file`, for kind exec.
  * @property {string} cwd
- * @property {Record<string, string>} env  What the user declared for the app. Goes before
- *   `shellEnv`.
+ * @property {Record<string, string>} env  Variables that the user declared for the app. They
+ *   override `shellEnv`.
  * @property {Record<string, string>} shellEnv  The variables of the shell it was started from.
  * @property {number | null} uid
  * @property {number | null} gid
- * @property {string} user  The name shown.
+ * @property {string} user  The name in the list.
  * @property {boolean} autorestart
- * @property {number} maxRestarts  Unstable exits inside 10 minutes.
+ * @property {number} maxRestarts  Unstable exits within 10 minutes.
  * @property {number} restartDelayMs
  * @property {number | null} backoffMs  First delay; doubles up to 15 s. Null: 100 ms, or with a
  *   restartDelayMs none.
  * @property {number} minUptimeMs
  * @property {number[]} stopExitCodes
  * @property {number} killTimeoutMs
- * @property {string | null} stopSignal  Null: SIGTERM when the app listens to it, else SIGINT.
+ * @property {string | null} stopSignal  Null: SIGTERM if the app listens to it, else SIGINT.
  * @property {boolean} waitReady
  * @property {number} listenTimeoutMs
  * @property {boolean} treekill
  * @property {string} instanceVar
  * @property {string} version  Of the app, or "N/A".
  * @property {string | null} nodeVersion
- * @property {'least-connections' | 'sticky' | 'os'} scheduling  Who gets a new connection, in
- *   cluster mode.
- * @property {number} maxSurge  New instances a reload starts beside those that serve.
- * @property {number} maxUnavailable  Serving instances a reload may take down before their
- *   replacements are there.
- * @property {number} rollbackWindowMs  How long a reload keeps the old instances, parked. 0: not at
- *   all.
- * @property {boolean} metrics  Whether the agent counts what the app serves and looks at its event
- *   loop.
- * @property {boolean} shutdownWithMessage  The app is told to end by the message 'shutdown' in
- *   place of a signal.
+ * @property {'least-connections' | 'sticky' | 'os'} scheduling  How new connections are
+ *   distributed, in cluster mode.
+ * @property {number} maxSurge  New instances that a reload starts beside the serving ones.
+ * @property {number} maxUnavailable  Serving instances that a reload may stop before their
+ *   replacements are up.
+ * @property {number} rollbackWindowMs  Time for which a reload keeps the old instances parked. 0:
+ *   not at all.
+ * @property {boolean} metrics  Whether the agent counts requests and samples the event loop.
+ * @property {boolean} shutdownWithMessage  The message 'shutdown' ends the app, instead of a
+ *   signal.
  */
 
 /** @type {{ [K in keyof AppSpec]: Rule }} */
@@ -133,8 +132,8 @@ export const SPEC_RULES = {
 };
 
 /**
- * A complete spec with its defaults filled in; fields this version does not know are dropped.
- * Throws ERR_NCLUST_BAD_SPEC naming the key path, what was found and what is accepted.
+ * Returns a complete spec with defaults; drops fields that this version does not know. Throws
+ * ERR_NCLUST_BAD_SPEC with the key path, the value and the accepted values.
  * @param {unknown} value
  * @param {string} [keyPath]
  * @returns {AppSpec}
@@ -148,8 +147,7 @@ export function checkSpec(value, keyPath = 'spec') {
 }
 
 /**
- * Some fields of a spec, for an app that is in the list already. No defaults are filled in. Throws
- * like checkSpec.
+ * Checks some fields of a spec, for a listed app, without defaults. Throws like checkSpec().
  * @param {unknown} value
  * @param {string} [keyPath]
  * @returns {Partial<AppSpec>}
@@ -161,7 +159,7 @@ export function checkSpecChange(value, keyPath = 'spec') {
 }
 
 /**
- * A spec that an earlier version has checked, with the defaults of the fields it did not know.
+ * Adds defaults for new fields to a spec that an earlier version has checked.
  * @param {Partial<AppSpec>} spec
  */
 export function completeSpec(spec) {
@@ -173,8 +171,8 @@ export function completeSpec(spec) {
 }
 
 /**
- * What a later version has written into a spec. Whoever goes back to this one and forward again
- * finds it as it was.
+ * Returns fields that a later version has added to a spec, so that a downgrade and a later upgrade
+ * keep them.
  * @param {AppSpec} spec  Of the desired state.
  * @returns {Partial<AppSpec>}
  */

@@ -3,17 +3,15 @@ import { flag, isText, isWhole, nullable, texts, whole } from './rules.js';
 /** @import { Rule } from './rules.js' */
 
 /**
- * What replaces or starts the instances of an app besides commands, and where their pid is written.
+ * What replaces or starts the instances of an app besides commands, and the path of their pid file.
  * @typedef {object} TriggerSpec
- * @property {string[]} watch  Files, folders and globs whose changes replace it; relative ones
- *   count from `cwd`. Empty: nothing is watched.
- * @property {boolean} watchOff  They are not watched for now, by `stop --watch` or
- *   `restart --watch`.
+ * @property {string[]} watch  Files, folders and globs whose changes cause a reload; relative ones
+ *   count from `cwd`. Empty: none.
+ * @property {boolean} watchOff  Watching is paused by `stop --watch` or `restart --watch`.
  * @property {string[]} ignoreWatch  Names, paths, globs and regular expressions: see
  *   readWatchPattern() below.
- * @property {string[]} watchExtensions  Without the dot. Empty: of all files.
- * @property {number} watchDelayMs  How long nothing may have changed before it is replaced. 0: 100
- *   ms.
+ * @property {string[]} watchExtensions  Without the dot. Empty: all files.
+ * @property {number} watchDelayMs  Quiet time before the reload. 0: 100 ms.
  * @property {Record<string, unknown>} watchOptions  For chokidar.
  * @property {string | null} cronRestart  A pattern for croner.
  * @property {number} maxMemoryBytes  Of an instance and its descendants together. 0: no limit.
@@ -22,12 +20,12 @@ import { flag, isText, isWhole, nullable, texts, whole } from './rules.js';
  *   `cwd`.
  */
 
-/** Less would be a reload with every look: 300 typed for "300M". */
+/** Less would be a reload at every check: 300 typed for "300M". */
 const MEMORY_MIN_BYTES = 1024 ** 2;
 
 const CRON_MAX = 200;
 
-/** The longest path there is. What makes matchers of globs throws at much more. */
+/** The longest possible path. A much longer pattern makes glob matchers throw. */
 const PATTERN_MAX = 4096;
 
 /** @type {{ [K in keyof TriggerSpec]: Rule }} */
@@ -71,7 +69,7 @@ function isPlain(value) {
 }
 
 /**
- * Whether croner understands it is asked where croner can be loaded.
+ * croner checks the pattern where it can be loaded.
  * @param {unknown} value
  */
 function isCronText(value) {
@@ -93,20 +91,20 @@ function isCronText(value) {
  */
 
 /**
- * What has a meaning in a regular expression and none in a glob. A slash escaped in a regular
- * expression is the one thing both have.
+ * Characters with a meaning in a regular expression but not in a glob. An escaped slash occurs in
+ * both.
  */
 const REGEX_ONLY = /\\[^*?[\]{}()!]|^\^|\$$|\.\*/;
 
 /**
  * @param {string} text
- * @returns {WatchPattern | null}  Null: it looks like a regular expression, and is none.
+ * @returns {WatchPattern | null}  Null: it looks like a regular expression, but is invalid.
  */
 export function readWatchPattern(text) {
   const isException = text.startsWith('!') && text.length > 1;
   const rest = isException ? text.slice(1) : text;
   const slashed = /^\/(.+)\/([imsu]*)$/.exec(rest);
-  // "/srv/data/" is a path; what else stands between slashes holds a sign that no path has.
+  // "/srv/data/" is a path; a regular expression contains a character that no path has.
   if (slashed && /[\\^$|()]|\.\*/.test(slashed[1])) return regexOf(slashed[1], slashed[2], isException);
   if (REGEX_ONLY.test(rest)) return regexOf(rest, '', isException);
   const glob = rest.replace(/^\.\//, '').replace(/(?<=.)\/+$/, '');
@@ -123,6 +121,6 @@ function regexOf(source, flags, isException) {
   try {
     return { kind: 'regex', regex: new RegExp(source, flags), isException };
   } catch {
-    return null; // The caller says so, with the text.
+    return null; // The caller reports it, with the text.
   }
 }

@@ -3,14 +3,14 @@ import { isText } from './rules.js';
 /** @import { Rule } from './rules.js' */
 
 /**
- * What git knew of the checkout a script lies in when a command last started, restarted or reloaded
- * it. The words are PM2's.
+ * Facts from git about the checkout of a script, read when a command last started, restarted or
+ * reloaded it. The names are PM2's.
  * @typedef {object} Versioning
  * @property {'git'} type
  * @property {string | null} url  Of the remote, without user name and password.
  * @property {string | null} revision
  * @property {string | null} comment  Of the commit.
- * @property {boolean | null} unstaged  Whether files that git knows had been changed.
+ * @property {boolean | null} unstaged  Whether tracked files had been changed.
  * @property {string} branch
  * @property {string[]} remotes
  * @property {string | null} remote
@@ -24,7 +24,7 @@ import { isText } from './rules.js';
 
 /**
  * @typedef {{ vizion: boolean, versioning: Versioning | null }} VersioningSpec  `vizion`: whether
- *   it is looked up.
+ *   it is read.
  */
 
 const TEXT_MAX = 4096;

@@ -1,27 +1,27 @@
-// What control sends to a foreground run: chunks of output, each behind a line of JSON that says
-// whose it is. Both ends import this file.
+// Frames from control to a foreground run: chunks of output, each after a JSON line about its
+// source. Both ends import this file.
 import { join } from 'node:path';
 
 /** @import { LogStream } from './protocol.js' */
 
 const NEWLINE = 0x0a;
 
-/** A head is a few hundred bytes; anything much longer is none. */
+/** A head has a few hundred bytes. A much longer one is invalid. */
 const HEAD_MAX_BYTES = 64 * 1024;
 
 /**
- * Whose output follows.
+ * The source of the output that follows.
  * @typedef {object} FrameHead
  * @property {string} instanceId
  * @property {number} id  Of the slot.
  * @property {string} name
  * @property {LogStream} stream
  * @property {number} atMs
- * @property {boolean} [isEnd]  Nothing comes after it.
+ * @property {boolean} [isEnd]  No more output follows.
  */
 
 /**
- * Where a foreground run listens for the output of its apps.
+ * The socket on which a foreground run gets the output of its apps.
  * @param {string} run  The folder of the home.
  */
 export function outputSocket(run) {
@@ -31,17 +31,17 @@ export function outputSocket(run) {
 /**
  * @param {FrameHead} head
  * @param {Uint8Array} bytes
- * @returns {Buffer}  A copy of its own.
+ * @returns {Buffer}  A new buffer.
  */
 export function outputFrame(head, bytes) {
   return Buffer.concat([Buffer.from(`${JSON.stringify({ ...head, bytes: bytes.length })}\n`), bytes]);
 }
 
 /**
- * Reads frames from a connection. What has come of a frame is handed over at once, in as many
- * pieces as it came in: a sender that is killed in the middle of one takes nothing along.
- * @param {(head: FrameHead, bytes: Buffer) => void} onPiece  The bytes are good until it returns.
- * @returns {(chunk: Buffer) => void}  Throws when that is no frame.
+ * Reads frames from a connection. Passes on each piece of a frame at once, so that nothing is lost
+ * if the sender is killed in the middle of one.
+ * @param {(head: FrameHead, bytes: Buffer) => void} onPiece  The bytes are valid until it returns.
+ * @returns {(chunk: Buffer) => void}  Throws if the data are not a frame.
  */
 export function createFrameReader(onPiece) {
   let held = Buffer.alloc(0);

@@ -1,13 +1,13 @@
-// Knows: what crosses the client socket: methods, shapes, the longest lines.
-// Must not: import control or the command, which both import it.
-// Start at: METHODS; rpc.js cuts and parses lines; docs/protocol.md has the same in prose.
+// Knows: the protocol of the client socket: methods, shapes, the longest lines. Must not: import
+// control or the command, which both import it. Start at: METHODS; rpc.js cuts and parses lines;
+// docs/protocol.md has the same in prose.
 
 /** @import { SpecChange } from '../spec/diff.js' */
 /** @import { AppSpec } from '../spec/spec.js' */
 
 /**
- * What is spoken on the client socket. Raised when a message changes its meaning; a new field or
- * method does not raise it.
+ * The version of the protocol. Raised when the meaning of a message changes; a new field or method
+ * does not raise it.
  */
 export const PROTOCOL = 1;
 
@@ -15,15 +15,15 @@ export const PROTOCOL = 1;
 export const TO_SERVER_MAX_BYTES = 8 * 1024 * 1024;
 
 /**
- * Longest line the server may send, in bytes without the newline. Larger: a list with details
- * carries every app's environment.
+ * Longest line the server may send, in bytes without the newline. Larger, because a list with
+ * details contains every app's environment.
  */
 export const TO_CLIENT_MAX_BYTES = 16 * 1024 * 1024;
 
-/** The form in which Node names the address of an inspector. */
+/** The form in which Node.js prints the address of an inspector. */
 export const INSPECTOR_URL = /^ws:\/\/[\w.:[\]-]+\/[\w-]+$/;
 
-/** Every method a client may call. */
+/** Methods for clients. */
 export const METHODS = /** @type {const} */ ([
   'hello',
   'list',
@@ -65,8 +65,8 @@ export const METHODS = /** @type {const} */ ([
 /** @typedef {typeof METHODS[number]} Method */
 
 /**
- * @typedef {'launching' | 'online' | 'stopping' | 'stopped' | 'errored' | 'waiting restart'}
- *   ShownStatus  The words people see, PM2's.
+ * @typedef {'launching' | 'online' | 'stopping' | 'stopped' | 'errored' | 'waiting restart'} ShownStatus  PM2's
+ *   words, for people.
  */
 
 /**
@@ -79,46 +79,46 @@ export const METHODS = /** @type {const} */ ([
 /**
  * @typedef {object} Death
  * @property {number} atMs  Wall clock.
- * @property {number} pid  0 when the process never existed.
+ * @property {number} pid  0 if the process never existed.
  * @property {number | null} code
  * @property {string | null} signal
  * @property {DeathCause} cause
- * @property {string | null} by  Who asked, null when nobody did.
+ * @property {string | null} by  Who asked for it, null if it was unplanned.
  * @property {number} uptimeMs
  * @property {boolean} wasReady
  * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
- * @property {ListenFailure} [listenFailure]  It listened nowhere, because of this.
+ * @property {ListenFailure} [listenFailure]  The reason why it did not listen.
  */
 
 /**
  * A listening socket that the keeper holds for an app.
  * @typedef {object} HeldSocket
  * @property {string} app
- * @property {string} address  Of a Unix socket its path.
+ * @property {string} address  For a Unix socket its path.
  * @property {number} port  0 for a Unix socket.
- * @property {{ id: number, slot: number, pid: number }[]} users  The instances that listen on it.
- *   None: it is held for the next one, and clients wait in its queue.
+ * @property {{ id: number, slot: number, pid: number }[]} users  Instances that listen on it. None:
+ *   it is held for the next one, and clients wait in its queue.
  */
 
 /**
- * A listen() that failed.
+ * A failed listen().
  * @typedef {object} ListenFailure
- * @property {string | null} address  As the app asked: null is all addresses, and of a Unix socket it
- *   is the path.
+ * @property {string | null} address  As the app asked: null is all addresses; for a Unix socket the
+ *   path.
  * @property {number} port  0 for a Unix socket.
  * @property {number} family  4, 6, or 0 for a Unix socket.
  * @property {string} code  The system's: EADDRINUSE, EACCES.
- * @property {string | null} app  Which app of this manager holds the address.
- * @property {boolean} [isUdp]  Of a socket of UDP. The app did not handle the error, so it ended.
- * @property {{ pid: number, command: string, isOwn?: boolean } | null} [holder]  Which other process
- *   does, where the system says so. isOwn: one of the same app.
+ * @property {string | null} app  The app of this manager that holds the address.
+ * @property {boolean} [isUdp]  A UDP socket. The app did not handle the error, so it exited.
+ * @property {{ pid: number, command: string, isOwn?: boolean } | null} [holder]  Another process
+ *   that holds it, if the system reports one. isOwn: a process of the same app.
  */
 
 /**
- * The lines of an app, all its instances together, and one of its targets.
+ * The lines of an app, of all its instances together, for one of its targets.
  * @typedef {object} Shipped
  * @property {string} target
- * @property {number} sent  Lines that the system has taken.
+ * @property {number} sent  Lines that the system has accepted.
  * @property {number} dropped  Lines that were lost because the target was too slow or away.
  * @property {string | null} problem  Why it cannot be reached now.
  */
@@ -127,7 +127,7 @@ export const METHODS = /** @type {const} */ ([
  * The watching of an app.
  * @typedef {object} WatchShown
  * @property {string[]} paths
- * @property {boolean} isReady  Changes are seen.
+ * @property {boolean} isReady  Changes are noticed.
  * @property {string | null} problem  In words.
  */
 
@@ -136,9 +136,9 @@ export const METHODS = /** @type {const} */ ([
  * @typedef {object} SlotTriggers
  * @property {WatchShown | null} watch  Null: nothing is watched now.
  * @property {number | null} nextRunMs  Of its cron, wall clock.
- * @property {{ bytes: number, misses: number } | null} memory  Of the whole tree, as of the last
- *   look; with how many instances in a row were above the limit as soon as they were judged.
- * @property {{ atMs: number, by: string, problem: string | null } | null} last  What became of the
+ * @property {{ bytes: number, misses: number } | null} memory  Of the whole tree, at the last
+ *   check; and the number of instances in a row that were above the limit at their first check.
+ * @property {{ atMs: number, by: string, problem: string | null } | null} last  The result of the
  *   last one. Known to the control that did it.
  */
 
@@ -156,7 +156,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} namespace
  * @property {number} slot  Index inside the app.
  * @property {string | null} instanceId
- * @property {number} pid  0 when no process runs.
+ * @property {number} pid  0 if no process runs.
  * @property {ShownStatus} status
  * @property {number} generation
  * @property {number} restarts
@@ -166,7 +166,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} cpu  In percent of one core.
  * @property {number} memoryBytes  Resident.
  * @property {'cluster' | 'fork'} mode
- * @property {string} version  The app's own.
+ * @property {string} version  Of the app.
  * @property {string} user
  * @property {string} script
  * @property {string[]} args
@@ -178,29 +178,27 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} [logFile]  With the lines of both. Empty or absent: none.
  * @property {string} pidFile
  * @property {SlotTriggers} [triggers]  Only with `detail`.
- * @property {{ lines: number, bytes: number, reason: string } | null} [logLost]  What its log files
- *   have not kept in the last hour. Only with `detail`.
- * @property {Shipped[]} [shipping]  What became of the lines that are sent elsewhere, one for each
- *   target. Only with `detail`.
+ * @property {{ lines: number, bytes: number, reason: string } | null} [logLost]  Losses of its log
+ *   files in the last hour. Only with `detail`.
+ * @property {Shipped[]} [shipping]  Lines sent elsewhere, for each target. Only with `detail`.
  * @property {string | null} nodeVersion
  * @property {boolean} watching
  * @property {{ address: string, port: number, family: string }[]} addresses
- * @property {ListenFailure | null} listenFailure  Its last listen() that failed, until it listens
- *   there.
+ * @property {ListenFailure | null} listenFailure  Its last failed listen(), until it listens there.
  * @property {string | null} waitingFor
  * @property {boolean} isReady
  * @property {boolean} autorestart
  * @property {Death | null} lastDeath
  * @property {Death[]} [deaths]  Newest last, at most 10. Only with `detail`.
  * @property {AppSpec} [spec]  Only with `detail`.
- * @property {Record<string, string>} [effectiveEnv]  What the process was given. Only with
+ * @property {Record<string, string>} [effectiveEnv]  The environment of the process. Only with
  *   `detail`.
- * @property {AxmShown} [axm]  What the app tells of itself. Only with `detail`.
+ * @property {AxmShown} [axm]  Metadata of the app. Only with `detail`.
  */
 
 /**
- * @typedef {{ action_name: string, action_type: string, arity: number, opts?: unknown }}
- *   CustomAction  As the app has registered it.
+ * @typedef {{ action_name: string, action_type: string, arity: number, opts?: unknown }} CustomAction  As
+ *   the app has registered it.
  */
 
 /**
@@ -208,7 +206,7 @@ export const METHODS = /** @type {const} */ ([
  *   SlotStatus,
  *   | 'id' | 'name' | 'namespace' | 'version' | 'mode' | 'pid' | 'startedAtMs' | 'restarts'
  *   | 'status' | 'cpu' | 'memoryBytes' | 'user' | 'watching' | 'listenFailure'
- * >} BriefStatus  What a table of many slots shows.
+ * >} BriefStatus  For a table of many slots.
  */
 
 /**
@@ -217,7 +215,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} name
  * @property {LogStream} stream
  * @property {string} line
- * @property {number | null} atMs  Null: of a file whose times are not known.
+ * @property {number | null} atMs  Null: from a file whose times are not known.
  */
 
 /**
@@ -229,19 +227,19 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} generation
  * @property {string} namespace
  * @property {string | null} instanceId
- * @property {number} pid  0 when no process runs.
+ * @property {number} pid  0 if no process runs.
  * @property {ShownStatus} status
  * @property {number | null} startedAtMs
  * @property {number} restarts
  * @property {'cluster' | 'fork' | null} mode
  * @property {string} version
  * @property {number | null} createdAtMs
- * @property {number | null} exitCode  Of its last end.
+ * @property {number | null} exitCode  Of its last exit.
  * @property {string | null} signal
  */
 
 /**
- * What became of a custom action in one process.
+ * The result of a custom action in one process.
  * @typedef {object} TriggerReply
  * @property {number} id
  * @property {string} name
@@ -249,20 +247,20 @@ export const METHODS = /** @type {const} */ ([
  * @property
  *   {'replied' | 'silent' | 'exited' | 'no-action' | 'no-node' | 'no-process' | 'unreachable'}
  *   outcome
- * @property {unknown} [reply]  What the action returned.
- * @property {string[]} [actions]  Of `no-action`: what there is.
- * @property {string} [reason]  Of `unreachable`; and of `silent`, when its reply may have gone to a
+ * @property {unknown} [reply]  The return value of the action.
+ * @property {string[]} [actions]  For `no-action`: existing actions.
+ * @property {string} [reason]  For `unreachable`; and for `silent`, if the reply may have gone to a
  *   manager that died.
  */
 
 /**
- * What has happened to a process, in PM2's words.
+ * An event of a process, in PM2's words.
  * @typedef {object} ProcessEvent
  * @property {'process:event'} type
  * @property
  *   {'start' | 'online' | 'exit' | 'stop' | 'restart' | 'reload' | 'delete' | 'restart overlimit'}
  *   event
- * @property {boolean} manually  Somebody asked for it.
+ * @property {boolean} manually  A user asked for it.
  * @property {ProcessInEvent} process
  * @property {number} at  Wall clock.
  */
@@ -282,15 +280,15 @@ export const METHODS = /** @type {const} */ ([
 /** @typedef {'starting' | 'soaking' | 'draining' | 'parked' | 'backing off'} WaitingPhase */
 
 /**
- * What one instance of a request that is waited for is doing.
+ * The progress of one instance, for a request that waits.
  * @typedef {object} Waiting
  * @property {number} id
  * @property {string} name
  * @property {number} slot
  * @property {WaitingPhase} phase
  * @property {number} forMs
- * @property {number | null} leftMs  Until what it waits for comes by itself. Null: it is not a
- *   matter of time.
+ * @property {number | null} leftMs  Time until the awaited event at the latest. Null: it does not
+ *   depend on time.
  * @property {string | null} detail  In words: what is missing.
  */
 
@@ -304,25 +302,24 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
- * One slot that did not get up, inside the data of ERR_NCLUST_NOT_UP.
  * @typedef {{
  *   id: number, name: string, slot: number, reason: string, lastLines: string[],
  *   listenFailure?: ListenFailure,
- * }} NotUp
+ * }} NotUp  A slot that did not get up, in the data of ERR_NCLUST_NOT_UP.
  */
 
 /**
- * start: it is new, or nothing of it runs as it should. live: what runs takes it as it is. rollout:
- * a reload. replace: what runs is ended first.
- * @typedef {'start' | 'none' | 'live' | 'scale' | 'rollout' | 'replace' | 'delete'} PlanAction
+ * @typedef {'start' | 'none' | 'live' | 'scale' | 'rollout' | 'replace' | 'delete'} PlanAction  start:
+ *   the app is new, or none of its instances runs as it should. live: running instances take the
+ *   change. rollout: a reload. replace: running instances end first.
  */
 
 /**
- * What becomes of one app when a file is applied.
+ * The step for one app when a file is applied.
  * @typedef {object} PlanItem
  * @property {string} name
  * @property {PlanAction} action
  * @property {SpecChange[]} changes
- * @property {{ instances: number, file: number }} [kept]  Of a restart or reload of a file: the app
- *   was scaled by hand to another number than the file says, now as then.
+ * @property {{ instances: number, file: number }} [kept]  For a restart or reload of a file: the
+ *   app was scaled by hand to another number than the file has, and keeps it.
  */

@@ -11,8 +11,7 @@ export const RPC_ERROR = /** @type {const} */ ({
 });
 
 /**
- * @typedef {object} RpcMessage  What a well-formed line holds; which fields are there says what it
- *   is.
+ * @typedef {object} RpcMessage  The content of a valid line; its kind follows from its fields.
  * @property {'2.0'} jsonrpc
  * @property {string | number | null} [id]
  * @property {string} [method]
@@ -25,16 +24,17 @@ export const RPC_ERROR = /** @type {const} */ ({
 
 /**
  * @typedef {object} LineReader
- * @property {(chunk: Uint8Array) => void} push  Calls onLine for every line the chunk completes.
- * @property {() => number} pendingBytes  Bytes of the line that is not complete yet.
+ * @property {(chunk: Uint8Array) => void} push  Calls onLine for every line that the chunk
+ *   completes.
+ * @property {() => number} pendingBytes  Bytes of the incomplete line.
  */
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Cuts a byte stream into lines. Empty lines are skipped. A line longer than the cap is given up
- * before it is held in memory: onTooLong is called once and everything after it is ignored.
+ * Cuts a byte stream into lines. Skips empty lines. Does not collect a line above the limit: it
+ * calls onTooLong once and ignores all further data.
  * @param {object} o
  * @param {number} o.maxBytes  Of one line, without its newline.
  * @param {(line: string) => void} o.onLine
@@ -56,7 +56,7 @@ export function createLineReader({ maxBytes, onLine, onTooLong }) {
 
   /** @param {Uint8Array} part */
   function hold(part) {
-    // A copy: sockets may hand out views of a buffer they use again.
+    // A copy, because sockets may pass views of a buffer that they reuse.
     if (part.length > 0) parts.push(Uint8Array.prototype.slice.call(part));
     heldBytes += part.length;
   }
@@ -88,7 +88,7 @@ export function createLineReader({ maxBytes, onLine, onTooLong }) {
 }
 
 /**
- * Reads one line. Never throws: a bad line comes back as the fault to answer with.
+ * Parses one line. Never throws: for a bad line it returns the fault to answer with.
  * @param {string} line
  * @returns {Parsed}
  */
