@@ -21,11 +21,11 @@ const END = '# <<< nclust completion <<<';
 const BLOCK = new RegExp(`\\n?${BEGIN}\\n[\\s\\S]*?${END}\\n`, 'g');
 
 /**
- * Where a shell looks for what completes a command: a file of ours for fish, a block in the start
- * file of the others.
+ * Returns the file in which a shell looks for completions: our own file for fish, a block in the
+ * start file of the others.
  * @param {Shell} shell
  * @param {Record<string, string | undefined>} env
- * @returns {string}  Throws ERR_NCLUST_USAGE when the shell says no home.
+ * @returns {string}  Throws ERR_NCLUST_USAGE if the shell sets no home.
  */
 export function placeOf(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
   if (HOME === '')
@@ -38,10 +38,9 @@ export function placeOf(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
 }
 
 /**
- * Done again, it changes nothing but an older form of itself.
+ * Repeated, it only updates an older form of the block.
  * @param {Shell} shell
- * @param {string} file
- * Throws ERR_NCLUST_FILE_UNWRITABLE.
+ * @param {string} file  Throws ERR_NCLUST_FILE_UNWRITABLE.
  */
 export function install(shell, file) {
   withUnwritableError(file, () => {
@@ -53,7 +52,7 @@ export function install(shell, file) {
 /**
  * @param {Shell} shell
  * @param {string} file
- * @returns {boolean}  Whether it was there. Throws ERR_NCLUST_FILE_UNWRITABLE.
+ * @returns {boolean}  Whether it was installed. Throws ERR_NCLUST_FILE_UNWRITABLE.
  */
 export function uninstall(shell, file) {
   return withUnwritableError(file, () => {
@@ -77,8 +76,8 @@ function read(file) {
 }
 
 /**
- * Atomically, with the rights and the owner it had; a start file is often a link into a folder of
- * dotfiles.
+ * Replaces the file atomically, with its mode and owner. A start file is often a link into a folder
+ * of dotfiles.
  * @param {string} file
  * @param {string} text
  */

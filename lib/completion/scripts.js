@@ -1,25 +1,25 @@
 /** @import { Command } from '../cli/table/row.js' */
 
 /**
- * What a word of a command line may be.
+ * The possible words of a command line.
  * @typedef {object} Vocabulary
  * @property {Command[]} commands
  * @property {(command: Command) => string[]} flagsOf  All options of a command, as commander writes
  *   them.
- * @property {() => Promise<string[]>} apps  Names, namespaces and ids. Asked only when a target may
+ * @property {() => Promise<string[]>} apps  Names, namespaces and ids. Called only if a target may
  *   stand there.
  * @property {() => string[]} settings  Keys of `nclust set`.
  */
 
-/** What the shell completes by itself: it knows files better. */
+/** The shell completes files itself, because it knows them better. */
 export const FILES = ':files';
 
 /**
- * The words that may stand where the cursor is.
- * @param {string[]} words  Behind "nclust"; the last one is what was typed of the word at the
+ * Returns the words that may stand at the cursor.
+ * @param {string[]} words  After "nclust"; the last one is the typed part of the word at the
  *   cursor, and may be empty.
  * @param {Vocabulary} vocabulary
- * @returns {Promise<string[]>}  Those that begin with it. FILES among them: paths as well.
+ * @returns {Promise<string[]>}  Those that begin with it. With FILES among them, also paths.
  */
 export async function candidates(words, vocabulary) {
   const typed = words.at(-1) ?? '';
@@ -52,7 +52,7 @@ async function possible(before, typed, { commands, flagsOf, apps, settings }) {
 
 /**
  * @param {Command} command
- * @param {string[]} given  Behind its name.
+ * @param {string[]} given  After its name.
  * @param {Pick<Vocabulary, 'apps' | 'settings'>} o
  */
 async function wordsFor({ name, words = '' }, given, { apps, settings }) {
@@ -76,8 +76,8 @@ function takesValue(flags) {
   return flags.includes('<');
 }
 
-// What a shell reads at its start. It asks nclust itself on every TAB, so that apps, commands and
-// options are those of now.
+// Scripts that a shell reads at its start. They call nclust on every TAB, so that apps, commands
+// and options are the present ones.
 
 export const SHELLS = /** @type {const} */ (['bash', 'zsh', 'fish']);
 

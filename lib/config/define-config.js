@@ -1,8 +1,7 @@
 /** @import { ConfigExport, ConfigFunction } from './config-types.js' */
 
 /**
- * Says what a config file exports, so that an editor knows its attributes. It returns what it is
- * given.
+ * Types a config for editors. Returns its argument.
  * @template {ConfigExport | ConfigFunction} T
  * @param {T} config
  */

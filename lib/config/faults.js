@@ -2,9 +2,9 @@ import { NclustError } from '../shared/errors.js';
 import { findAttribute, TOP_LEVEL } from './options/schema.js';
 
 /**
- * One thing that is wrong with a config file.
+ * A fault in a config file.
  * @typedef {object} Fault
- * @property {string} keyPath  "apps[1].max_memory_restart"; empty for the file as a whole.
+ * @property {string} keyPath  "apps[1].max_memory_restart"; empty for the whole file.
  * @property {string} found
  * @property {string} accepted
  * @property {string} message  A sentence.
@@ -27,10 +27,10 @@ export function faultAt(keyPath, found, accepted) {
 }
 
 /**
- * What a reader of values or of programs has thrown.
+ * Converts an error of a reader.
  * @param {unknown} error
- * @param {string} keyPath  Where it belongs when the error does not say.
- * @returns {Fault}  Throws what is no refusal.
+ * @param {string} keyPath  Used if the error has none.
+ * @returns {Fault}  Throws other errors again.
  */
 export function faultOf(error, keyPath) {
   if (!(error instanceof NclustError) || error.code === 'ERR_NCLUST_INTERNAL') throw error;
@@ -41,10 +41,10 @@ export function faultOf(error, keyPath) {
 }
 
 /**
- * Everything that is wrong with a file, as one error.
+ * All faults of a file, as one error.
  * @param {string} file
  * @param {Fault[]} faults
- * @param {string[]} warnings  Which may say why: a misspelt key is one that is missing.
+ * @param {string[]} warnings  They may explain a fault: a misspelt key is a missing one.
  */
 export function badConfig(file, faults, warnings) {
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
@@ -62,7 +62,7 @@ export function badConfig(file, faults, warnings) {
 }
 
 /**
- * The file could not be read as what it should be.
+ * The file could not be read or parsed.
  * @param {string} file
  * @param {string} why  A clause.
  * @param {object} [o]
@@ -82,23 +82,23 @@ export function unreadableError(file, why, { line = null, column = null, hint = 
 }
 
 /**
- * What a config file holds, taken apart.
+ * The parts of a config file.
  * @typedef {object} Shape
  * @property {{ keyPath: string, entry: unknown }[]} apps
  * @property {{ keyPath: string, entry: unknown }[]} sites  Entries of `static`.
  * @property {Record<string, unknown> | null} deploy
- * @property {string[]} unknown  Keys beside them that mean nothing.
+ * @property {string[]} unknown  Other keys, which have no meaning.
  * @property {Fault[]} faults
  */
 
-/** Where a JSON file names its JSON Schema. */
+/** The key with which a JSON file names its JSON Schema. */
 export const FOR_EDITORS = '$schema';
 
 const SHAPES = 'an app, a list of apps, or an object with a list "apps"';
 
 /**
- * People write a list of apps in several ways.
- * @param {unknown} value  What the file holds or exports.
+ * Finds the list of apps, which people write in several ways.
+ * @param {unknown} value  The content or the export of the file.
  * @param {string} [keyPath]
  * @returns {Shape}
  */

@@ -6,15 +6,15 @@ import { isFile } from './find.js';
  * Where an app of a config file runs.
  * @typedef {object} Place
  * @property {string} cwd  Absolute; it may not exist.
- * @property {string | null} file  The script, absolute. Null: it is no file.
+ * @property {string | null} file  The script, absolute. Null: it is not a file.
  */
 
 /**
- * Paths count from the folder of the config file; those that are not there, from the folder in
- * which the command was typed, which is where PM2 looks. An app without `cwd` runs in the folder in
- * which its script was found.
+ * Resolves paths from the folder of the config file. A path that does not exist there is resolved
+ * from the folder of the command, as in PM2. An app without `cwd` runs in the folder in which its
+ * script was found.
  * @param {string} script
- * @param {string | undefined} cwd  As the file says it.
+ * @param {string | undefined} cwd  From the file.
  * @param {object} o
  * @param {string} o.folder  Of the config file.
  * @param {string} o.shellCwd
@@ -34,8 +34,8 @@ export function placeScript(script, cwd, { folder, shellCwd }) {
 }
 
 /**
- * A command has no folder of its own: it runs beside the config file. But a file in "config/" is
- * about the project above it, from where it is started.
+ * A shell command runs in the folder of the config file. But a file in "config/" is about the
+ * project above it, if the command was typed there.
  * @param {string} folder
  * @param {string} shellCwd
  */
@@ -49,6 +49,6 @@ function isFolder(path) {
   try {
     return statSync(path).isDirectory();
   } catch {
-    return false; // Missing: it is told about where the app is made.
+    return false; // It does not exist: the caller that builds the app reports it.
   }
 }

@@ -1,8 +1,8 @@
 import { NclustError } from '../shared/errors.js';
 
 /**
- * What a host runs, as far as it was heard.
- * @typedef {{ host: string, facts: Record<string, string>, isBegun: boolean }} Account
+ * @typedef {{ host: string, facts: Record<string, string>, isBegun: boolean }} Account  What a host
+ *   runs now, according to its reports.
  */
 
 const LOST = 255;
@@ -14,7 +14,7 @@ const NOT_FOUND = 127;
  * @param {string} o.doing  "Deploying".
  * @param {{ host: string, code: number }[]} o.failed  Not empty.
  * @param {Account[]} o.accounts  Of all hosts, in their order.
- * @param {boolean} o.isPlain  Nothing about releases was changed.
+ * @param {boolean} o.isPlain  The command does not change releases.
  */
 export function deployError({ name, doing, failed, accounts, isPlain }) {
   const stepOf = (/** @type {string} */ host) =>

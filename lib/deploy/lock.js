@@ -4,16 +4,14 @@ import { NEEDS_SETUP, prelude } from './script-parts.js';
 /** @import { Deployment } from './settings.js' */
 
 /**
- * Who changes the releases of a host at the moment: .lock in the folder of the deployment, a link
- * that leads nowhere and has in it what there is to know, because a link is made in one call and
- * only when there is none.
+ * The lock of a host's releases: .lock in the folder of the deployment. It is a link without a
+ * target whose text contains the owner, because a link is made in one call, and only if there is
+ * none.
  *
  *     .lock -> <token> <who> since <time>
- *                        from the first look at the host, held over several connections
+ *                        from the first access to the host, held over several connections
  *                    active-<token> <who> since <time>
- *                        during the switch, which the host brings to its end alone and then
- *                        removes it
- *
+ *                        during the switch, which the host finishes alone and then removes it
  * @typedef {object} Lock
  * @property {string} token
  * @property {string} owner  For people.
@@ -33,7 +31,7 @@ ${taking(lock.token, lock.owner)}
 
 /**
  * @param {Deployment} deployment
- * @param {Lock | null} lock  Null: whosever it is.
+ * @param {Lock | null} lock  Null: any owner's.
  */
 export function unlockScript(deployment, lock) {
   return `${prelude(deployment)}
@@ -59,7 +57,7 @@ say held yes`;
 }
 
 /**
- * Takes it for one script, which gives it back at its end.
+ * Locks for one script, which unlocks at its end.
  * @param {Lock} lock
  */
 export function lockWithin({ token, owner }) {
@@ -69,8 +67,8 @@ trap 'exit 1' HUP PIPE INT TERM`;
 }
 
 /**
- * Goes over from a lock that the one who deploys gives back to one that the host itself does,
- * because the switch outlives the connection.
+ * Changes a lock of the deploying user into one that the host itself removes, because the switch
+ * outlives the connection.
  * @param {Lock} lock
  */
 export function keepLock({ token, owner }) {

@@ -6,23 +6,23 @@ import { createInterface } from 'node:readline';
 /** @typedef {{ stream: 'out' | 'err', text: string }} Line */
 
 /**
- * How a script came to its end.
+ * The result of a script.
  * @typedef {object} Ended
  * @property {number} code  255 from ssh itself: it could not connect, or lost the connection. 128 +
  *   n for a signal.
- * @property {Record<string, string>} facts  What the script has said, the last of each kind.
+ * @property {Record<string, string>} facts  Reports of the script, the last of each kind.
  */
 
 /**
- * Runs a script on a host, through the ssh of this system.
+ * Runs a script on a host, with the ssh of this system.
  * @param {Deployment} deployment
  * @param {string} host
  * @param {string} script
  * @param {object} o
- * @param {Record<string, string | undefined>} o.env  Of the shell; PATH says which ssh.
- * @param {AbortSignal} o.signal  Ends ssh, and on the host what then writes.
+ * @param {Record<string, string | undefined>} o.env  Of the shell; ssh is found in PATH.
+ * @param {AbortSignal} o.signal  Ends ssh, and on the host each program that writes after that.
  * @param {(line: Line) => void} o.onLine
- * @returns {Promise<Ended>}  Rejects when there is no ssh.
+ * @returns {Promise<Ended>}  Rejects if there is no ssh.
  */
 export function runRemote(deployment, host, script, { env, signal, onLine }) {
   const mark = `:nclust-${globalThis.crypto.randomUUID()}:`;
@@ -36,8 +36,8 @@ export function runRemote(deployment, host, script, { env, signal, onLine }) {
 }
 
 /**
- * The script comes through stdin: the shell of the user may be any, and what is in the script is in
- * nobody's list of processes.
+ * The script is sent through stdin, because the user's shell may be any, and the list of processes
+ * must not show the script.
  */
 const READ_SCRIPT = `sh -c 'eval "$(cat)"'`;
 
@@ -91,7 +91,7 @@ function run(file, args, { cwd, env, mark, input, signal, onLine }) {
     const end = () => void child.kill('SIGINT');
     if (signal.aborted) end();
     signal.addEventListener('abort', end, { once: true });
-    // It may end before it has read everything; its exit status says why.
+    // It may exit before it has read everything; its exit status is the reason.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     createInterface({ input: child.stdout }).on('line', (line) => {
@@ -101,7 +101,7 @@ function run(file, args, { cwd, env, mark, input, signal, onLine }) {
     });
     createInterface({ input: child.stderr }).on('line', (text) => onLine({ stream: 'err', text }));
     child.once('error', reject);
-    // What it has started may hold these for long.
+    // Its children may hold these for long.
     child.once('exit', () => {
       if (signal.aborted) for (const stream of [child.stdout, child.stderr]) stream.destroy();
     });

@@ -5,8 +5,8 @@ import { shellQuote } from '../shared/shell-quote.js';
 const NEW_TO_OLD = '"$nclust_root/.$2.new" "$nclust_root/$2"';
 
 /**
- * Variables of the scripts begin with "nclust_", and settings.js refuses such a name in `env`, so
- * neither the scripts nor the user replace a variable of the other.
+ * Variables of the scripts begin with "nclust_", and settings.js refuses such names in `env`, so
+ * scripts and user cannot overwrite each other's variables.
  * @param {Deployment} deployment
  */
 export function prelude({ path, repo, env }) {
@@ -39,7 +39,7 @@ git -C "$nclust_root/repo.git" config remote.origin.url "$nclust_repo"
 git -C "$nclust_root/repo.git" fetch --quiet --prune --force origin ${BRANCHES_AND_TAGS}`;
 
 /**
- * The switch. It is done, or undone, to its end also when the connection breaks in the middle.
+ * The switch. It is completed or undone even if the connection breaks in the middle.
  * @param {Deployment} deployment
  * @param {HookName} hookName
  */
@@ -84,7 +84,7 @@ export function hook({ hooks }, name, folder) {
 }
 
 /**
- * A name with a slash at its end is a folder, and made.
+ * A name with a slash at its end is a folder, which is created.
  * @param {string} path
  */
 export function shareLine(path) {
@@ -96,8 +96,8 @@ ln -s "$nclust_root/shared/"${name} "$nclust_release/"${name}`;
 }
 
 /**
- * A path on a host, as one word of a shell. What begins with "~/", and what is relative, counts
- * from the home there, which only the shell there knows.
+ * Quotes a path on a host for a shell. A path that begins with "~/" or is relative counts from the
+ * home there, which only the host's shell knows.
  * @param {string} path
  */
 export function quotePath(path) {

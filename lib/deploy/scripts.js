@@ -5,16 +5,16 @@ import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine }
 /** @import { Lock } from './lock.js' */
 /** @import { Deployment, HookName } from './settings.js' */
 
-// What runs on a host: POSIX sh, git and the usual tools, nothing of nclust. Under the path of a
-// deployment:
+// Scripts for hosts: POSIX sh, git and the usual tools, without nclust. The path of a deployment
+// contains:
 //
-//   repo.git     all that was fetched
-//   releases/    <time>-<commit>, each a working tree of its own
-//   shared/      what outlives a release
+//   repo.git     the fetched commits
+//   releases/    <time>-<commit>, each with its own working tree
+//   shared/      files that outlive a release
 //   current      -> releases/..., replaced by rename(2)
 //   source       -> current, the name of PM2
-//   .history     what was current, the oldest first, one a line
-//   .lock        who changes all this at the moment, see lock.js
+//   .history     former current releases, the oldest first, one a line
+//   .lock        the present owner, see lock.js
 //
 // say() writes for the user who deploys: see remote.js, which also sets $nclust_mark.
 
@@ -31,7 +31,7 @@ ${FETCH}
 }
 
 /**
- * Finds the commit a ref stands for: that of the branch as it was just fetched, before a tag.
+ * Finds the commit of a ref: the branch that was just fetched, else a tag.
  * @param {Deployment} deployment
  * @param {string} ref
  */
@@ -52,7 +52,7 @@ say commit "$nclust_commit"
 }
 
 /**
- * Makes a release that nobody sees yet.
+ * Makes a release that is not current yet.
  * @param {Deployment} deployment
  * @param {object} o
  * @param {string} o.commit
@@ -84,13 +84,13 @@ ${hasHook ? hook(deployment, 'pre-deploy', '$nclust_release') : ''}
 }
 
 /**
- * Makes a release the current one and runs a hook in it; when that fails, the one before is the
- * current one again.
+ * Makes a release the current one and runs a hook in it. If the hook fails, the previous one
+ * becomes current again.
  * @param {Deployment} deployment
  * @param {object} o
  * @param {string} o.release
  * @param {HookName} o.hookName
- * @param {Lock} o.lock  Held; it is given back at the end.
+ * @param {Lock} o.lock  Held; it is unlocked at the end.
  */
 export function activateScript(deployment, { release, hookName, lock }) {
   return `${prelude(deployment)}

@@ -2,10 +2,10 @@ import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
 
 /**
- * Where and what is deployed.
+ * Source and destination of a deployment.
  * @typedef {object} Deployment
  * @property {string} name  Of the environment.
- * @property {string | null} user  Null: the one ssh takes.
+ * @property {string | null} user  Null: ssh's default.
  * @property {string[]} hosts
  * @property {number | null} port
  * @property {string | null} key  File with the private key.
@@ -14,8 +14,8 @@ import { NclustError } from '../shared/errors.js';
  * @property {string} repo
  * @property {string} path  On the hosts.
  * @property {Record<string, string>} env  For the hooks.
- * @property {string[]} shared  What each release has from path/shared.
- * @property {number} releases  How many are kept.
+ * @property {string[]} shared  Files of path/shared that each release gets.
+ * @property {number} releases  Number of releases to keep.
  * @property {Record<HookName, string>} hooks  "" for none.
  */
 
@@ -81,13 +81,13 @@ const RULES = {
 };
 
 /**
- * @param {Record<string, unknown> | null} deploy  What the config file says about deploying.
+ * @param {Record<string, unknown> | null} deploy  The section of the config file.
  * @param {string} name  Of the environment.
  * @param {object} o
- * @param {string} o.file  Named in messages.
- * @param {string} o.postDeploy  What is run after the switch when nothing is said.
+ * @param {string} o.file  For messages.
+ * @param {string} o.postDeploy  The default hook after the switch.
  * @returns {{ deployment: Deployment, warnings: string[] }}  Throws ERR_NCLUST_DEPLOY_BAD_CONFIG
- *   for everything that is wrong.
+ *   with all faults.
  */
 export function readDeployment(deploy, name, { file, postDeploy }) {
   const given = deploy && Object.hasOwn(deploy, name) ? deploy[name] : undefined;
@@ -124,7 +124,7 @@ export function readDeployment(deploy, name, { file, postDeploy }) {
 }
 
 /**
- * Another ref than that of the file, from the command line.
+ * Checks a ref from the command line, which replaces that of the file.
  * @param {string} ref
  * @returns {string}  Throws ERR_NCLUST_USAGE.
  */
@@ -186,7 +186,7 @@ function meansNothing(keyPath, key) {
 }
 
 /**
- * A habit that is dear: until it has come to its end the new release is the current one, and
+ * Warns about a risky habit: until this hook finishes, the new release is already current but
  * incomplete.
  * @param {string | undefined} hook
  */
@@ -207,7 +207,7 @@ function isFilled(value) {
 }
 
 /**
- * What a program would take for an option is none.
+ * Refuses words that a program would read as an option.
  * @param {unknown} value
  * @returns {value is string}
  */
@@ -243,9 +243,9 @@ function isObject(value) {
 }
 
 /**
- * People put passwords into variables.
+ * Hides values, because people put passwords into variables.
  * @param {unknown} value  Not an env.
- * @returns {string}  With the names of the refused variables, and no value.
+ * @returns {string}  Names of the refused variables, without values.
  */
 function shownEnv(value) {
   if (!isObject(value)) return `a ${Array.isArray(value) ? 'list' : typeof value}`;

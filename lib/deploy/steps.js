@@ -1,6 +1,6 @@
-// Knows: `nclust deploy`: the shell scripts for the hosts, what runs where, and in which order.
-// Must not: leave a host without a current release that is complete.
-// Start at: setUp() and update() below, then scripts.js; remote.js has ssh.
+// Knows: `nclust deploy`: the shell scripts for the hosts, where they run, and their order. Must
+// not: leave a host without a current release that is complete. Start at: setUp() and update()
+// below, then scripts.js; remote.js has ssh.
 import { deployError } from './failure.js';
 import { lockScript, unlockScript } from './lock.js';
 import { runLocal, runRemote } from './remote.js';
@@ -25,18 +25,18 @@ import { NclustError } from '../shared/errors.js';
 
 /**
  * @typedef {object} Surroundings
- * @property {string} folder  Of the config file: where local hooks run.
+ * @property {string} folder  Of the config file: local hooks run in it.
  * @property {Record<string, string | undefined>} env
  * @property {boolean} isParallel
  * @property {number} nowMs
- * @property {string} who  Deploys, for others who want to.
- * @property {AbortSignal} signal  Ends what is run, here and over ssh.
+ * @property {string} who  The deploying user, shown to others.
+ * @property {AbortSignal} signal  Ends running programs, here and over ssh.
  * @property {(host: string, line: Line) => void} onLine
  * @property {(sentence: string) => void} talk
  */
 
 /**
- * Makes a host ready, with a first release that is current.
+ * Prepares hosts, with a first current release.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  */
@@ -56,8 +56,7 @@ export async function setUp(deployment, around) {
 }
 
 /**
- * Puts a new release on every host: first every host gets it, then one host after the other
- * switches to it.
+ * Deploys a new release: first every host gets it, then one host after the other switches to it.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {string} ref
@@ -72,7 +71,7 @@ export async function update(deployment, around, ref) {
 }
 
 /**
- * Runs the hook of this machine, before any host is asked for anything.
+ * Runs the hook of this machine, before any host is accessed.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  */
@@ -93,7 +92,7 @@ async function runLocalHook({ name, hooks, env }, around) {
 }
 
 /**
- * Goes back to the release that was current before, or one earlier.
+ * Goes back to the previous release, or to an earlier one.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {number} back
@@ -137,7 +136,7 @@ export async function execute(deployment, around, command) {
 }
 
 /**
- * Removes the lock that a deployment which did not finish has left behind.
+ * Removes the lock of a deployment that did not finish.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  */
@@ -157,11 +156,12 @@ export async function unlock(deployment, around) {
 
 /**
  * Locks hosts while a deployment works on them. Two deployments to one host at the same time would
- * fetch into one repository, remove each other's releases, and leave the hosts with different ones.
+ * fetch into one repository, remove each other's releases, and leave different releases on the
+ * hosts.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {{ hosts: string[], doing: string, isFirst: boolean }} o
- * @param {(lock: Lock) => Promise<void>} work  When it succeeds each host has given its lock back.
+ * @param {(lock: Lock) => Promise<void>} work  When it succeeds, each host has unlocked itself.
  */
 async function whileLocked(deployment, around, { hosts, doing, isFirst }, work) {
   const lock = newLock(around);
@@ -184,7 +184,7 @@ async function whileLocked(deployment, around, { hosts, doing, isFirst }, work) 
 }
 
 /**
- * Gives locks back after a failure, and after Ctrl-C too: it does not listen to that signal.
+ * Unlocks hosts after a failure, and after Ctrl-C too: it ignores that signal.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {{ hosts: string[], lock: Lock }} o
@@ -217,7 +217,7 @@ function newLock({ who, nowMs }) {
  * @param {Lock} o.lock
  */
 async function publish(deployment, around, { hosts, ref, doing, hookName, lock }) {
-  // The first host says which commit, because a branch may move before the next one is asked.
+  // The first host resolves the commit, because a branch may move before the next host is asked.
   const resolve = () => resolveScript(deployment, ref);
   const [resolved] = await onHosts(deployment, around, { doing, hosts: hosts.slice(0, 1), script: resolve });
   const { commit } = resolved.facts;
@@ -236,17 +236,18 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
 }
 
 /**
- * Runs a script on hosts, one after the other or all at once. No host follows one that failed.
+ * Runs a script on hosts, one after the other or all at once. After a failure, no other host
+ * begins.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {object} o
  * @param {string} o.doing
  * @param {string[]} [o.hosts]
  * @param {(host: string) => string} o.script
- * @param {Map<string, Record<string, string>>} [o.known]  The facts that each host reported before.
- * @param {(host: string, facts: Record<string, string>) => void} [o.onFacts]  Gets what a host
- *   reported, also after a failure.
- * @param {boolean} [o.isPlain]  It changes nothing about releases: there is no account of them, and
+ * @param {Map<string, Record<string, string>>} [o.known]  Earlier facts of each host.
+ * @param {(host: string, facts: Record<string, string>) => void} [o.onFacts]  Gets the facts of a
+ *   host, also after a failure.
+ * @param {boolean} [o.isPlain]  It does not change releases: the error has no account of them, and
  *   the exit status is that of the command.
  * @returns {Promise<Account[]>}  Rejects with ERR_NCLUST_DEPLOY_FAILED, which names the failed
  *   hosts in the order of the config, with an account of all.

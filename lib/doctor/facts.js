@@ -30,7 +30,7 @@ import { shortTarget } from '../shared/without-secrets.js';
  */
 
 /**
- * What is known of this machine and this home. Null: it cannot be known here.
+ * Facts about this machine and this home. Null: not known here.
  * @typedef {object} Facts
  * @property {string} version  Of this command.
  * @property {{ version: string, file: string }} node
@@ -39,9 +39,9 @@ import { shortTarget } from '../shared/without-secrets.js';
  * @property {string | null} sudoUser
  * @property {string | null} nodeOptions  NODE_OPTIONS of the shell.
  * @property {string} home
- * @property {{ mode: number, uid: number } | null} homeStat  Null: there is none yet.
+ * @property {{ mode: number, uid: number } | null} homeStat  Null: there is no home yet.
  * @property {DiskFacts | null} disk  Of the home.
- * @property {number} cpus  That may be used.
+ * @property {number} cpus  Usable ones.
  * @property {{ freeBytes: number, totalBytes: number }} memory
  * @property {GroupFacts} group  The control group of the manager, or of this command.
  * @property {number | null} openFiles  The limit of the manager, or of this command.
@@ -50,8 +50,8 @@ import { shortTarget } from '../shared/without-secrets.js';
  * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {HeldSocket[]} sockets  That the manager holds for apps.
  * @property {string[]} notices  Of the manager.
- * @property {boolean | null} isAtBoot  Whether something starts this home at boot. Null: this
- *   system has another way.
+ * @property {boolean | null} isAtBoot  Whether a service starts this home at boot. Null: this
+ *   system has another mechanism.
  * @property {number | null} pm2Pid  Of a PM2 that runs for this user.
  * @property {number} logsMaxTotalBytes
  */
@@ -72,10 +72,10 @@ const MEMORY_TYPES = [0x0102_1994, 0x8584_58f6];
 const REMOTE_TYPES = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x6573_5546];
 
 /**
- * Looks at everything, changes nothing, starts nothing.
+ * Reads all facts. Changes and starts nothing.
  * @param {Context} context
  * @param {object} [o]
- * @param {string} [o.root]  Where /proc, /sys and /etc are looked for.
+ * @param {string} [o.root]  Base of /proc, /sys and /etc.
  * @returns {Promise<Facts>}
  */
 export async function gatherFacts(context, { root = '/' } = {}) {
@@ -110,7 +110,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   };
 }
 
-/** The facts of a slot that a report shows: not its environment, arguments or output. */
+/** Facts of a slot in a report, without its environment, arguments and output. */
 const SLOT_FIELDS = /** @type {const} */ ([
   'id',
   'name',
@@ -156,7 +156,7 @@ function ownerOf(home) {
 }
 
 /**
- * @param {string} home  Or the nearest folder above it that is there.
+ * @param {string} home  Or the nearest existing folder above it.
  * @returns {Facts['disk']}
  */
 function diskOf(home) {
@@ -172,7 +172,7 @@ function diskOf(home) {
       isRemote: REMOTE_TYPES.includes(type >>> 0),
     };
   } catch {
-    // Neither the home nor the folder it is in is there yet.
+    // Neither the home nor its folder exists yet.
     return folder === dirname(folder) ? null : diskOf(folder);
   }
 }
@@ -228,7 +228,7 @@ function isAtBoot(root, { home, env }) {
     join(root, 'etc/systemd/system'),
     join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), '.config'), 'systemd/user'),
   ];
-  // Whatever its name: a unit of ours names the home.
+  // By content, because a unit of ours may have any name.
   return folders.some((folder) => unitsIn(folder).some((file) => read(file).includes(home)));
 }
 
@@ -247,7 +247,7 @@ function unitsIn(folder) {
  */
 function pm2Pid(root, env) {
   const pid = numberIn(read(join(env.PM2_HOME ?? join(env.HOME ?? '/nonexistent', '.pm2'), 'pm2.pid')));
-  // The number may be somebody else's by now.
+  // Another process may have the number by now.
   return pid !== null && /pm2/i.test(read(join(root, 'proc', String(pid), 'cmdline'))) ? pid : null;
 }
 
@@ -261,6 +261,6 @@ function read(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Another system, or nothing there: not known.
+    return ''; // Another system, or no such file: not known.
   }
 }

@@ -1,5 +1,4 @@
-// Knows: the traps of a machine, and what to do about each.
-// Must not: read anything; facts.js does.
+// Knows: the traps of a machine, and the remedy for each. Must not: read anything; facts.js does.
 // Start at: RULES.
 import { formatBytes } from '../render/slots.js';
 import { adviceOn, describeListenFailure } from '../shared/death-text.js';
@@ -9,22 +8,21 @@ import { shellQuote } from '../shared/shell-quote.js';
 /** @import { Facts } from './facts.js' */
 
 /**
- * Something a person should know. bad: it breaks a promise now or soon. warn: it will on a bad day.
- * note: good to know.
- * @typedef {{ level: 'bad' | 'warn' | 'note', what: string, remedy: string }} Finding
+ * @typedef {{ level: 'bad' | 'warn' | 'note', what: string, remedy: string }} Finding  bad: it
+ *   breaks a promise now or soon. warn: it will at some time. note: good to know.
  */
 
 const MB = 1024 ** 2;
 const GB = 1024 ** 3;
 
-/** Below this many descriptors a busy server runs out: two for each proxied connection. */
+/** With fewer descriptors, a busy server runs out of them: two for each proxied connection. */
 const OPEN_FILES_LOW = 4_096;
 
-/** Node asks for 511 connections in a listen queue, and gets the smaller of the two. */
+/** Node.js asks for a listen queue of 511 connections, and gets the smaller value. */
 const BACKLOG = 511;
 
 /**
- * Looks at every fact with a known trap in it. Pure.
+ * Checks all facts for known traps. Pure.
  * @param {Facts} facts
  * @returns {Finding[]}  The worst first.
  */

@@ -3,7 +3,7 @@ import { areVariables } from '../shared/spec/environment.js';
 
 /** @import { Pm2Record } from './pm2-list.js' */
 
-/** What PM2 keeps as the user has said it, and only then. */
+/** Settings that PM2 stores only if the user gave them, unchanged. */
 const AS_SAID = [
   'namespace',
   'node_args',
@@ -38,12 +38,12 @@ const AS_SAID = [
   'disable_source_map_support',
 ];
 
-/** Found by the extension or the first line of the script, too. */
+/** Also found by the extension or the first line of the script. */
 const JAVASCRIPT = /\.[cm]?js$/;
 
 /**
- * The processes of one app as an entry of a config file.
- * @param {Pm2Record[]} records  At least one; all of them run the same.
+ * Converts the processes of one app to an entry of a config file.
+ * @param {Pm2Record[]} records  At least one; all of them run the same program.
  * @param {{ name: string, env: Record<string, string>, pm2Home: string }} o
  * @returns {Record<string, unknown>}
  */
@@ -69,7 +69,7 @@ export function pm2Entry(records, { name, env, pm2Home }) {
  * @param {Record<string, string>} env
  */
 function programOf({ pm_exec_path: file, exec_interpreter: interpreter, args }, env) {
-  // PM2's own server of folders is named by its variables.
+  // PM2's own file server is configured by its variables.
   if (basename(String(file)) === 'Serve.js' && env.PM2_SERVE_PATH !== undefined) return { script: 'serve', args: [] };
   const words = Array.isArray(args) ? args.map(String) : [];
   const isCommand =
@@ -113,23 +113,19 @@ function isSaid(value) {
   return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
 }
 
-/**
- * What PM2 puts into the environment of an app besides what the user said. PM2_SERVE_* is what its
- * file server is configured by.
- */
+/** Variables that PM2 adds to the environment of an app. PM2_SERVE_* configures its file server. */
 const OF_PM2 = /^(PM2_(?!SERVE_)|pm_|axm_)|^(unique_id|km_link|NODE_APP_INSTANCE)$/;
 
 /**
- * The variables of an app, in two: those that the shell has which imports it (and so most likely
- * had the one that started it), and those that only the app has. The first are replaced by
- * --update-env, the second stay.
+ * Splits the variables of an app: those that the importing shell has (and so probably the one that
+ * started it), and those that only the app has. --update-env replaces the first; the second stay.
  * @param {Record<string, unknown>} env  `pm2_env.env`.
  * @param {object} o
- * @param {string} o.name  Of the app: PM2 keeps the settings of modules under it.
+ * @param {string} o.name  Of the app: PM2 stores the settings of modules under it.
  * @param {string} o.instanceVar
  * @param {Record<string, string | undefined>} o.shell
- * @returns {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }}
- *   `left`: names of those that no environment can hold.
+ * @returns {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }}  `left`:
+ *   names that no environment can contain.
  */
 export function splitEnvironment(env, { name, instanceVar, shell }) {
   /** @type {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }} */

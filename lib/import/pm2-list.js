@@ -5,10 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { findProgram } from '../config/spec/find-program.js';
 import { NclustError } from '../shared/errors.js';
 
-/**
- * One process as PM2 knows it.
- * @typedef {Record<string, any>} Pm2Record
- */
+/** @typedef {Record<string, any>} Pm2Record  One process in PM2's list. */
 
 /**
  * @typedef {object} Pm2List
@@ -29,7 +26,7 @@ function pm2HomeOf({ cwd, env }) {
 }
 
 /**
- * What `pm2 save` has written.
+ * Reads the list that `pm2 save` has written.
  * @param {string | undefined} file  Default: the one in the home of PM2.
  * @param {Shell} shell
  * @returns {Pm2List}  Throws ERR_NCLUST_IMPORT.
@@ -49,7 +46,7 @@ export function readSavedList(file, shell) {
 }
 
 /**
- * What a running PM2 lists. It is asked only when it runs: its own command would start it.
+ * Reads the list of a running PM2. Never starts it, as PM2's own command would.
  * @param {Shell} shell
  * @returns {Promise<Pm2List>}  Rejects with ERR_NCLUST_IMPORT.
  */
@@ -91,7 +88,7 @@ export function readRunningPm2(pm2Home) {
     process.kill(pid, 0);
     return pid;
   } catch {
-    return null; // No file, or nobody of that number.
+    return null; // No file, or no process of that number.
   }
 }
 
@@ -117,7 +114,7 @@ function tryRead(file) {
 }
 
 /**
- * The first command after an installation greets before it answers.
+ * The first command after an installation prints a greeting before the answer.
  * @param {string} text
  * @returns {unknown[] | null}
  */
@@ -135,7 +132,7 @@ function listIn(text) {
 }
 
 /**
- * A saved list has the settings themselves, a live one has them inside.
+ * A saved list contains the settings themselves, a live one has them one level deeper.
  * @param {unknown} value
  * @returns {Pm2Record}
  */

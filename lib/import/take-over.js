@@ -8,16 +8,17 @@ import { pm2Entry, splitEnvironment } from './pm2-entry.js';
 
 /**
  * @typedef {object} TakenOver
- * @property {{ spec: AppSpec, resting: number[] }[]} apps  `resting`: slots that come stopped.
+ * @property {{ spec: AppSpec, resting: number[] }[]} apps  `resting`: slots that are added as
+ *   stopped.
  * @property {{ name: string, why: string }[]} refused
  * @property {string[]} warnings
  */
 
-/** What PM2 does not run at the moment, and was not told to. */
+/** States in which PM2 does not run a process. */
 const RESTING = new Set(['stopped', 'stopping', 'errored']);
 
 /**
- * Makes specs of what PM2 lists. Pure, but for looking at the programs.
+ * Makes specs from PM2's list. Pure, except that it looks for the programs.
  * @param {Pm2Record[]} records
  * @param {object} o
  * @param {string} o.pm2Home
@@ -81,13 +82,13 @@ function takeOne(group, name, { pm2Home, shell }, taken) {
   const resting = group.flatMap(({ status }, slot) => (RESTING.has(status) ? [slot] : []));
   if (group.some(({ status }) => status === 'errored'))
     taken.warnings.push(`"${name}" was given up by PM2 and comes stopped; start it with: nclust start ${name}`);
-  // The variables that were needed to find its interpreter are those of its shell; what the app
-  // alone has is in `env`.
+  // The variables that were needed to find its interpreter are those of its shell; variables of the
+  // app alone are in `env`.
   taken.apps.push({ spec: { ...spec, shellEnv: snapshot(env.shell) }, resting });
 }
 
 /**
- * One app is what has the same name and runs the same.
+ * Records with the same name and program are one app.
  * @param {Pm2Record[]} records
  * @returns {Pm2Record[][]}
  */

@@ -10,7 +10,7 @@ import { inspect } from 'node:util';
  */
 
 /**
- * What went wrong in a config, and where in it.
+ * Describes an error of a config, with its place.
  * @param {unknown} error
  * @param {string} file
  * @returns {EvaluationError}
@@ -30,14 +30,14 @@ export function describeError(error, file) {
 }
 
 /**
- * @param {string} stack  Or what Node.js prints about an error.
+ * @param {string} stack  Or the output of Node.js about an error.
  * @param {string} file
  */
 export function placeIn(stack, file) {
   const names = [pathToFileURL(file).href, file].map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const found = new RegExp(`(?:${names.join('|')})(?:\\?as=[a-z-]+)?:(\\d+)(?::(\\d+))?`).exec(stack);
   if (!found) return null;
-  // Of a syntax error only the carets under the line say it.
+  // For a syntax error, only the carets below the line show the column.
   const column = found[2] ?? /^( *)\^+\s*$/m.exec(stack)?.[1].concat('^').length ?? null;
   return { line: Number(found[1]), column: column === null ? null : Number(column) };
 }

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 
 /** @import { LoadFnOutput, LoadHookContext } from 'node:module' */
 
-// Hooks of node:module, in a thread of their own: one file is read as the kind of module it is
-// written as.
+// Hooks of node:module, in their own thread: they load one file as the kind of module that its code
+// is.
 
 /** @type {{ url: string, format: string }} */
 let forced;

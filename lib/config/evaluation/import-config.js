@@ -3,11 +3,10 @@ import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Imports a config. When its package says that it is the other kind of module than the one it is
- * written as, the file counts and not the package. Its lines up to the first `require` or `module`
- * run twice then.
+ * Imports a config. If its package declares another kind of module than the file's code, the code
+ * counts. Then its lines up to the first `require` or `module` run twice.
  * @param {string} file
- * @returns {Promise<Record<string, unknown>>}  What it exports. Rejects with what it throws.
+ * @returns {Promise<Record<string, unknown>>}  Its exports. Rejects with its errors.
  */
 export async function importConfig(file) {
   const { href } = pathToFileURL(file);
@@ -35,8 +34,8 @@ const IS_MODULE = new RegExp(
 /**
  * @param {unknown} error
  * @param {string} file
- * @returns {string | null}  Null when the error is about something else, or the name of the file
- *   says which kind it is.
+ * @returns {string | null}  Null if the error has another reason, or the name of the file
+ *   determines its kind.
  */
 function otherFormat(error, file) {
   const extension = extname(file);

@@ -1,6 +1,6 @@
-// Knows: how the code of a config file is run, in a process of its own.
-// Must not: import anything outside of this folder, or trust what the file returns.
-// Start at: evaluate() below, then import-config.js.
+// Knows: how the code of a config file runs, in its own process. Must not: import anything outside
+// of this folder, or trust what the file returns. Start at: evaluate() below, then
+// import-config.js.
 import { describeError } from './describe-error.js';
 import { importConfig } from './import-config.js';
 import { toPlain } from './plain.js';
@@ -10,20 +10,20 @@ import { toPlain } from './plain.js';
 
 /** @typedef {(Loaded & { variables: Variable[] }) | { error: EvaluationError }} Answer */
 
-// A process of its own for the user's config: it may go to another folder or end itself, what it
-// leaves running ends with it, and a promise that never settles is noticed. A thread would do for
-// half of that: process.chdir() and process.umask() throw in one.
+// The user's config runs in its own process: it may change the folder or exit, everything it leaves
+// running ends with the process, and a promise that never settles is noticed. A thread would solve
+// only half of that: process.chdir() and process.umask() throw in one.
 
 const { file, env } = /** @type {{ file: string, env: string | null }} */ (JSON.parse(process.argv.splice(2, 1)[0]));
 const changedVariables = noteVariables(process.env);
 
-// Node.js would keep what a slow reader has not taken yet, and lose it at the end.
+// Otherwise Node.js would buffer output for a slow reader, and lose it at the end.
 for (const stream of [process.stdout, process.stderr]) /** @type {any} */ (stream)._handle?.setBlocking?.(true);
-// Remarks of Node.js on how it loads the file, which ends well or with an error.
+// Warnings of Node.js about how it loads the file, which either works or is an error.
 process.removeAllListeners('warning');
 process.on('uncaughtException', fail);
 process.on('disconnect', () => process.exit());
-// Listening to that alone is no reason to stay.
+// The channel alone must not keep the process alive.
 process.channel?.unref();
 
 evaluate().then((found) => answer(found), fail);
@@ -40,8 +40,8 @@ function fail(error) {
 }
 
 /**
- * The first one counts. Whoever asked ends this process then; one that ended by itself could be
- * gone before it is heard.
+ * Sends the first answer. The parent ends this process then; if it exited on its own, the answer
+ * could be lost.
  * @param {Answer} message
  */
 function answer(message) {
@@ -60,15 +60,12 @@ async function exportOf(namespace) {
   return isCompiled ? /** @type {{ default: unknown }} */ (exported).default : exported;
 }
 
-/**
- * Its value; null: it was removed.
- * @typedef {[name: string, value: string | null]} Variable
- */
+/** @typedef {[name: string, value: string | null]} Variable  Null: it was removed. */
 
 /**
- * Remembers how an environment is.
+ * Records the present environment.
  * @param {Record<string, string | undefined>} env
- * @returns {() => Variable[]}  Those that are another way by then.
+ * @returns {() => Variable[]}  Variables that have changed since.
  */
 function noteVariables(env) {
   const before = { ...env };

@@ -1,13 +1,12 @@
 /**
- * What cannot be handed over.
- * @typedef {{ keyPath: string, found: string }} Oddity
+ * @typedef {{ keyPath: string, found: string }} Oddity  A value that cannot be sent to the parent.
  */
 
-/** Nobody writes a config this deep. */
+/** Deeper than any real config. */
 const DEPTH_MAX = 100;
 
 /**
- * A copy of what a config exports, of plain values alone. Regular expressions stay what they are.
+ * Copies the exports of a config as plain values. Regular expressions stay as they are.
  * @param {unknown} value
  * @returns {{ value: unknown, oddities: Oddity[] }}
  */

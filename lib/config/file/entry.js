@@ -13,18 +13,18 @@ import { isServeApp, serveApp, staticSite } from './static-site.js';
  * One app as its file describes it.
  * @typedef {object} Entry
  * @property {string} keyPath
- * @property {Record<string, any>} options  By the key of their row; absent ones are absent.
- * @property {Record<string, ReturnType<typeof readEnvironment>>} environments  The variables of each
- *   `env_<name>`.
+ * @property {Record<string, any>} options  By the key of their row. Only given ones.
+ * @property {Record<string, ReturnType<typeof readEnvironment>>} environments  The variables of
+ *   each `env_<name>`.
  * @property {Fault[]} faults
  * @property {string[]} warnings
  */
 
-/** A suggestion is about as long as what was written, and this much of it. */
+/** A suggestion is not much longer than the written word, and needs this many characters. */
 const SUGGESTION = { longerBy: 3, from: 4 };
 
 /**
- * Reads every attribute, whatever is wrong with the others.
+ * Reads all attributes, also after a fault.
  * @param {unknown} entry
  * @param {string} keyPath
  * @returns {Entry}
@@ -54,7 +54,7 @@ export function readEntry(entry, keyPath) {
  * @param {Entry} read
  * @param {string} word
  * @param {unknown} value
- * @param {Map<string, string>} said  Attributes that have been read, and what they were called.
+ * @param {Map<string, string>} said  Attributes that were read, with the name in the file.
  */
 function readOne(read, word, value, said) {
   const where = withKeyPath(read.keyPath, word);
@@ -89,10 +89,10 @@ function unknownKey(where, word) {
 }
 
 /**
- * What decides besides the file.
+ * Choices besides the file.
  * @typedef {object} Choice
- * @property {Record<string, any>} options  By key: what the command line says about every app.
- * @property {string | null} env  Whose `env_<name>` counts.
+ * @property {Record<string, any>} options  By key: options of the command line for every app.
+ * @property {string | null} env  The name in `env_<name>`.
  * @property {string} folder  Of the config file.
  * @property {string} shellCwd
  * @property {string | undefined} path  PATH.
@@ -113,8 +113,8 @@ export function readSite(site, keyPath) {
 }
 
 /**
- * An entry with its name, and with the variables of the environment that was chosen. The command
- * line counts before the file.
+ * Completes an entry with its name, and with the variables of the chosen environment. The command
+ * line overrides the file.
  * @param {Entry} entry
  * @param {Choice} choice
  * @returns {Entry}
@@ -133,8 +133,8 @@ export function settleEntry(entry, choice) {
 }
 
 /**
- * PM2 means itself by `script: "serve"`; here a program of that name is meant when there is one,
- * unless the variables are those of PM2's server.
+ * In PM2, `script: "serve"` is its own file server. Here it means a program of that name if there
+ * is one, unless the variables are those of PM2's server.
  * @param {Record<string, any>} options
  * @param {Choice} choice
  */

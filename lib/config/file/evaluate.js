@@ -14,11 +14,11 @@ import { typeStrippingFlags } from '../spec/interpreter.js';
 const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
 
 /**
- * Runs a config that is a program and returns what it exports, as plain values. Variables it sets
- * are set in this process, too: many begin with `require('dotenv').config()`.
+ * Runs a config that is a program and returns its exports as plain values. Variables that it sets
+ * are also set in this process, because many begin with `require('dotenv').config()`.
  * @param {string} file  Absolute.
  * @param {object} o
- * @param {string | null} o.env  The environment that was chosen, for an export that is a function.
+ * @param {string | null} o.env  The chosen environment, for an export that is a function.
  * @param {string} o.version  Of the Node.js that runs this command.
  * @param {Patience & { talk: (sentence: string) => void }} o.patience
  * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG.
@@ -29,7 +29,7 @@ export async function evaluate(file, { env, version, patience }) {
     throw unreadableError(file, `Node.js ${version} cannot run TypeScript`, {
       hint: 'Use Node.js 22.18 or newer, or write the file as .js, .json or .yaml.',
     });
-  // What it prints is talk: stdout is for the data of the command.
+  // Its output goes to stderr, because stdout is for the data of the command.
   const child = fork(MAIN, [JSON.stringify({ file, env }), ...process.argv.slice(2)], {
     execArgv: [...flags, '--'], // Node.js must not read the arguments of the command.
     serialization: 'advanced',
@@ -78,14 +78,14 @@ function answerOf(child, file) {
  */
 function ending(code, signal) {
   if (signal !== null) return `it was ended by ${signal}`;
-  // 13: what stands at its top level waits for ever.
+  // 13: a top-level await that never settles.
   return code === 0 || code === 13
     ? 'it ended before it exported anything: a promise of it never settles, or it calls process.exit()'
     : `it ended with code ${code}`;
 }
 
 /**
- * With whatever it has left running.
+ * Ends the process with everything it has left running.
  * @param {ChildProcess} child
  */
 async function end(child) {
@@ -98,13 +98,13 @@ const LIMIT_VARIABLE = 'NCLUST_CONFIG_TIMEOUT';
 
 const LIMIT_MS = 60_000;
 
-/** From the beginning until somebody who waits is told for what, and from then on how often. */
+/** Time until the first "still waiting for ..." notice, and between later ones, in ms. */
 const FIRST_WORD_MS = 5_000;
 const NEXT_WORD_MS = 15_000;
 
 /**
- * How long a config that is a program may take.
- * @typedef {{ limitMs: number, firstWordMs: number }} Patience  `limitMs` 0: for ever.
+ * Time limits for a config that is a program.
+ * @typedef {{ limitMs: number, firstWordMs: number }} Patience  `limitMs` 0: no limit.
  */
 
 /**
@@ -123,8 +123,7 @@ export function evaluationLimits(shell) {
 }
 
 /**
- * Says while a config is being evaluated that it is, and when it takes too long, that it is given
- * up.
+ * Reports a slow evaluation, and gives up at the limit.
  * @template T
  * @param {string} file
  * @param {Promise<T>} evaluation
@@ -172,15 +171,15 @@ function tooLate(file, limitMs) {
   });
 }
 
-/** A file that takes longer has no place worth waiting for, in ms. */
+/** Time limit for the search of a syntax error, in ms. */
 const CHECK_MS = 5_000;
 
 /**
- * Where a syntax error is in an ES module: import() tells no program, and only `node --check`
+ * Finds a syntax error in an ES module: import() does not report the place, only `node --check`
  * prints it.
  * @param {string} file
  * @param {string[]} flags  That this Node.js needs for it.
- * @returns {Promise<{ line?: number, column?: number | null }>}  Empty when it cannot be told.
+ * @returns {Promise<{ line?: number, column?: number | null }>}  Empty if it cannot be found.
  */
 function syntaxPlace(file, flags) {
   return new Promise((resolve) => {

@@ -11,27 +11,27 @@ import { evaluate } from './evaluate.js';
 
 /**
  * @typedef {{ value: unknown, oddities: Oddity[], isFunction: boolean }} Loaded  isFunction: it was
- *   told the chosen environment.
+ *   called with the chosen environment.
  */
 
-/** The file that is no file: what another program writes into the command. */
+/** Stands for stdin, to which another program writes. */
 export const STDIN = '-';
 
 /**
- * What a config file holds, before anybody has looked at it.
+ * Reads the content of a config file, unchecked.
  * @param {string} file  Absolute, or "-".
  * @param {object} o
  * @param {string | null} o.env
  * @param {string} o.version  Of the Node.js that runs this command.
  * @param {() => Promise<string>} o.stdin
- * @param {() => Patience & { talk: (sentence: string) => void }} o.patience  With one that is a
- *   program. Throws ERR_NCLUST_USAGE.
+ * @param {() => Patience & { talk: (sentence: string) => void }} o.patience  For a program. Throws
+ *   ERR_NCLUST_USAGE.
  * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG, and ERR_NCLUST_CONFIG_NOT_FOUND.
  */
 export async function loadConfig(file, { env, version, stdin, patience }) {
   if (file === STDIN) return plain(await parseEither(await stdin(), 'stdin'));
   if (/\.[cm]?[jt]s$/.test(file)) {
-    await textOf(file); // For an error that says so when it is missing.
+    await textOf(file); // Rejects with a clear error if it does not exist.
     return evaluate(file, { env, version, patience: patience() });
   }
   const text = await textOf(file);
@@ -45,7 +45,7 @@ export async function loadConfig(file, { env, version, stdin, patience }) {
  * @returns {Loaded}
  */
 function plain(value) {
-  // YAML has names for parts of itself, and bytes and sets.
+  // YAML has references, bytes and sets.
   return { ...toPlain(value), isFunction: false };
 }
 
@@ -113,7 +113,7 @@ async function parseYaml(text, file) {
 }
 
 /**
- * What stands on stdin: JSON when it looks like it, else YAML.
+ * Parses stdin: as JSON if it looks like JSON, else as YAML.
  * @param {string} text
  * @param {string} file
  */
@@ -139,15 +139,15 @@ function ofPackage(content, file) {
 }
 
 /**
- * What most files hold, which takes seconds less for one of megabytes than JSON5.
+ * Parses strict JSON, the usual case, which for megabytes takes seconds less than JSON5.
  * @param {string} text
- * @returns {unknown}  undefined: it is something else, or wrong.
+ * @returns {unknown}  undefined: it is something else, or invalid.
  */
 function strictJson(text) {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The other parser says what is wrong, and where.
+    return undefined; // The other parser reports the fault and its place.
   }
 }
 

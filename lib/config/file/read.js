@@ -1,6 +1,6 @@
-// Knows: a config file to checked entries, with every fault at once.
-// Must not: run the code of a file in this process; evaluate.js starts another one.
-// Start at: readConfig(), then load.js and entry.js.
+// Knows: the way from a config file to checked entries, with every fault at once. Must not: run the
+// code of a file in this process; evaluate.js starts another one. Start at: readConfig(), then
+// load.js and entry.js.
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { nearWords } from '../../shared/did-you-mean.js';
@@ -19,11 +19,11 @@ import { loadConfig, STDIN } from './load.js';
 /** @import { Entry } from './entry.js' */
 
 /**
- * What is read, and in which surroundings.
+ * What to read, and the surroundings.
  * @typedef {object} Wanted
  * @property {string | null} [file]  A path, or "-" for stdin. Default: the config file in `cwd`.
- * @property {unknown} [value]  In place of a file, what it would hold.
- * @property {string | null} [env]  Whose `env_<name>` counts.
+ * @property {unknown} [value]  The content, instead of a file.
+ * @property {string | null} [env]  The name in `env_<name>`.
  * @property {string | null} [only]  Names of apps, with commas or spaces between them. Default:
  *   all.
  * @property {string} cwd  Of the shell.
@@ -31,9 +31,9 @@ import { loadConfig, STDIN } from './load.js';
  *   config that is a program may add to it.
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
  * @property {() => Promise<string>} [stdin]  Default: that of this process.
- * @property {(sentence: string) => void} [talk]  Hears that a config which is a program takes long.
- *   Default: nobody.
- * @property {Record<string, any>} [options]  By key: what the command line says about every app of
+ * @property {(sentence: string) => void} [talk]  Called if a config that is a program is slow.
+ *   Default: no output.
+ * @property {Record<string, any>} [options]  By key: options of the command line for every app of
  *   the file.
  */
 
@@ -48,8 +48,8 @@ import { loadConfig, STDIN } from './load.js';
 /**
  * Reads a config file and makes the specs of its apps.
  * @param {Wanted} wanted
- * @returns {Promise<Config>}  Rejects with one ERR_NCLUST_BAD_CONFIG for everything that is wrong
- *   (data.faults), with ERR_NCLUST_CONFIG_NOT_FOUND, or for a wrong `only` or `env`.
+ * @returns {Promise<Config>}  Rejects with one ERR_NCLUST_BAD_CONFIG for all faults (data.faults),
+ *   with ERR_NCLUST_CONFIG_NOT_FOUND, or for a wrong `only` or `env`.
  */
 export async function readConfig(wanted) {
   const { file, shown, folder, entries, faults, warnings, deploy } = await describeConfig(wanted);
@@ -66,10 +66,10 @@ export async function readConfig(wanted) {
 }
 
 /**
- * The names of the apps of a file, for commands that end them: their scripts may be gone.
+ * Returns the names of the apps of a file, for commands that end them: their scripts may be gone.
  * @param {Wanted} wanted
  * @returns {Promise<{ file: string | null, names: string[], warnings: string[] }>}  Rejects like
- *   readConfig, but not for what only running them needs.
+ *   readConfig(), except for faults that matter only for running them.
  */
 export async function readNames(wanted) {
   const { file, shown, entries, faults, warnings } = await describeConfig(wanted);
@@ -80,20 +80,20 @@ export async function readNames(wanted) {
 }
 
 /**
- * The apps of a config file as it describes them, those that were chosen.
+ * The selected apps of a config file, as it describes them.
  * @typedef {object} Description
  * @property {string | null} file  Null: stdin, or an object.
  * @property {string} shown  In messages.
- * @property {string} folder  From where its paths count.
+ * @property {string} folder  Base of its paths.
  * @property {Entry[]} entries
- * @property {Fault[]} faults  Of the file; those of an app are with its entry.
+ * @property {Fault[]} faults  Of the file; those of an app are in its entry.
  * @property {string[]} warnings
  * @property {Record<string, unknown> | null} deploy
  */
 
 /**
  * @param {Wanted} wanted
- * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG when it cannot be read,
+ * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG if it cannot be read,
  *   _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env` and `options`.
  */
 export async function describeConfig({
@@ -170,8 +170,8 @@ function chosen(file, entries, only) {
 }
 
 /**
- * A typing error must not start production apps with the variables of none. In a file that has no
- * environments at all nobody could mean one.
+ * Checks the name of the environment, because a typo must not start production apps without its
+ * variables. A file without environments gets only a warning.
  * @param {string} file
  * @param {Entry[]} entries
  * @param {string | null} env
@@ -223,8 +223,7 @@ function namesTwice(entries) {
 }
 
 /**
- * What a file keeps for itself, to share between its apps, is nobody's business; what looks like
- * one of ours is.
+ * Returns an attribute that an unknown key resembles. Other keys may be the file's own.
  * @param {string} key
  */
 function misspelt(key) {

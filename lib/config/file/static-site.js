@@ -8,13 +8,12 @@ import {
 } from '../../serve/settings.js';
 
 /**
- * The attributes of an app that serves a folder, as an entry of `static:` describes it. What else
- * stands in the entry (instances, namespace, env ...) is an attribute of the app like those of any
- * other.
+ * Returns the attributes of an app that serves a folder, from an entry of `static:`. Other keys of
+ * the entry (instances, namespace, env ...) are attributes like those of any app.
  * @param {Record<string, any>} entry
- * @param {string} [where]  Named in the error, such as "static[0]".
- * @returns {Record<string, any>}  By the names of config files; `env.PM2_SERVE_PATH` is relative
- *   where it was. Throws ERR_NCLUST_USAGE.
+ * @param {string} [where]  In the error, such as "static[0]".
+ * @returns {Record<string, any>}  By the names of config files; a relative `env.PM2_SERVE_PATH`
+ *   stays relative. Throws ERR_NCLUST_USAGE.
  */
 export function staticSite(entry, where = 'static') {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
@@ -59,8 +58,8 @@ export function staticSite(entry, where = 'static') {
 }
 
 /**
- * PM2's own way of saying "serve a folder" in the list of apps: `script: "serve"`, and PM2_SERVE_*
- * among the variables. The one who reads the file knows whether there is a script of that name.
+ * PM2's own form of "serve a folder" in the list of apps: `script: "serve"`, and PM2_SERVE_* among
+ * the variables. The caller checks whether there is a script of that name.
  * @param {Record<string, any>} app
  */
 export function isServeApp({ script, interpreter }) {
@@ -68,7 +67,7 @@ export function isServeApp({ script, interpreter }) {
 }
 
 /**
- * Such an app with the program that serves, which says when it listens.
+ * Returns such an app with the program that serves, and that reports when it listens.
  * @param {Record<string, any>} app  By the keys of options.js.
  * @returns {Record<string, any>}
  */

@@ -15,7 +15,7 @@ const SOURCE_SCHEMA = {
   ],
 };
 
-/** What the variables of an app are made of, besides `env`. @type {StartOption[]} */
+/** Options for an app's environment, besides `env`. @type {StartOption[]} */
 export const ENVIRONMENT_OPTIONS = [
   {
     flags: '--env-file <path>',
@@ -101,7 +101,7 @@ function asEnvFiles(value, where) {
 }
 
 /**
- * What is found is not shown: it may be the secret itself.
+ * The value is not shown, because it may be the secret itself.
  * @param {unknown} value
  * @param {string} where
  */

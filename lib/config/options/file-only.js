@@ -2,15 +2,15 @@ import { badKind, badOption, KINDS } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
-// Readers of what only a config file can hold.
+// Readers of values that only a config file can contain.
 
 const ENVIRONMENT_FORMS = 'an object whose values are texts, numbers, true, false, objects or lists';
 const MODE_FORMS = 'fork or cluster';
 const PORT_FORMS = 'a number from 0 to 65535, or the path of a Unix socket';
 
 /**
- * A variable without a value is not declared: `TOKEN: process.env.TOKEN` in a shell that has none
- * means none.
+ * Skips variables without a value: `TOKEN: process.env.TOKEN` declares nothing if the shell has no
+ * TOKEN.
  * @param {unknown} value
  * @param {string} where
  * @returns {Record<string, string | number | boolean>}
@@ -55,7 +55,7 @@ function checkVariable(key, where) {
 }
 
 /**
- * The value itself is not shown: it may be a password.
+ * The value is not shown, because it may be a password.
  * @param {unknown} value
  * @param {string} where
  */
@@ -74,7 +74,7 @@ function asVariable(value, where) {
 const { flag, text, words } = KINDS;
 
 /**
- * What a config file alone says, because on the command line it stands elsewhere or has no use.
+ * Attributes that only a config file has: the command line has another form for them, or no use.
  * @type {StartOption[]}
  */
 export const FILE_OPTIONS = [
@@ -138,8 +138,7 @@ export const FILE_OPTIONS = [
 ];
 
 /**
- * What PM2's files may say and nclust has no use for. Nothing is read from it, so nothing about it
- * is wrong.
+ * Attributes of PM2's files that nclust does not use. Their values are not checked.
  * @param {string} name
  * @param {string} note  Why.
  * @param {string[]} [aliases]

@@ -6,12 +6,11 @@ import { parseDuration } from '../../shared/units.js';
 /** @import { Level } from '../../shared/logs/level.js' */
 /** @import { Grep } from '../../shared/logs/safe-pattern.js' */
 
-/** As many as the manager gives at once. */
+/** The manager's limit for one request. */
 const LINES_MAX = 100_000;
 
 /**
- * What the options of `logs` ask the manager for, as its method takes it; what was not asked for is
- * absent.
+ * The request of `logs` to the manager. Options that were not given are missing.
  * @typedef {object} LogWishes
  * @property {boolean} follow
  * @property {number} [lines]
@@ -23,7 +22,7 @@ const LINES_MAX = 100_000;
  */
 
 /**
- * @param {Record<string, any>} options  As commander returns them.
+ * @param {Record<string, any>} options  From commander.
  * @param {number} nowMs
  * @returns {LogWishes}  Throws ERR_NCLUST_USAGE.
  */
@@ -45,14 +44,14 @@ export function readLogOptions(options, nowMs) {
 }
 
 /**
- * A pattern, or one with flags between slashes: `timeout`, `/time.?out/i`.
+ * Reads a pattern, or one with flags between slashes: `timeout`, `/time.?out/i`.
  * @param {string} text
  * @returns {Grep}  Throws ERR_NCLUST_USAGE.
  */
 export function readGrep(text) {
   if (text === '') throw usage('--grep is "".', 'Give a text or a regular expression to look for.');
   const match = /^\/(.+)\/([a-z]*)$/s.exec(text);
-  // "/api/users" is a path. What ends as flags do is taken for flags.
+  // "/api/users" is a path. An end that looks like flags counts as flags.
   const grep =
     match && /^[imsu]*$/.test(match[2]) ? { source: match[1], flags: match[2] } : { source: text, flags: '' };
   compile(grep);
@@ -76,7 +75,7 @@ function readLines(text) {
 function readMoment(flag, text, nowMs) {
   const moment = parseMoment(text, nowMs);
   if (moment === null) throw usage(`${flag} is "${text}"; accepted: ${MOMENT_FORMS}.`);
-  // The manager takes no time before 1970.
+  // The manager accepts no time before 1970.
   return Math.max(0, moment);
 }
 
@@ -106,7 +105,7 @@ function usage(message, hint = 'See: nclust help logs') {
   return new NclustError('ERR_NCLUST_USAGE', message, { hint });
 }
 
-/** What a point in time may look like, for messages. */
+/** Accepted forms of a point in time, for messages. */
 export const MOMENT_FORMS =
   'how long ago ("2h", "30m", 5000 for milliseconds), a time of day ("14:30"), a date ("2026-11-21", ' +
   '"2026-11-21T14:30:05Z") or milliseconds since 1970';
@@ -120,10 +119,10 @@ const EPOCH_FROM = 1e11;
 const DAY_MS = 86_400_000;
 
 /**
- * Reads a point in time the way people write it. Without an offset it is local.
+ * Parses a point in time as people write it. Without an offset it is local.
  * @param {string} text
  * @param {number} nowMs
- * @returns {number | null}  Milliseconds since 1970; null when it is none.
+ * @returns {number | null}  Milliseconds since 1970; null if it is invalid.
  */
 export function parseMoment(text, nowMs) {
   const trimmed = text.trim();
@@ -135,7 +134,7 @@ export function parseMoment(text, nowMs) {
 }
 
 /**
- * The last moment at which clocks showed this: "23:50" said at ten past midnight is yesterday's.
+ * The last moment at which clocks showed this: "23:50" at ten past midnight means yesterday.
  * @param {string} text
  * @param {number} nowMs
  */

@@ -24,7 +24,7 @@ const PATH_SCHEMA = { type: 'string' };
 
 const NONE_OR_SIZE = { type: ['integer', 'string', 'null'] };
 
-/** What start, restart and reload take about the output of an app. @type {StartOption[]} */
+/** Options of start, restart and reload about an app's output. @type {StartOption[]} */
 export const LOG_OPTIONS = [
   {
     name: 'out_file',
@@ -98,7 +98,7 @@ export const LOG_OPTIONS = [
     default: 'raw',
     help: 'raw, or json for one record a line (default: raw)',
   },
-  // Before --log-date-format, which says more and counts when both are given.
+  // Before --log-date-format, which is more specific and counts if both are given.
   {
     name: 'time',
     flags: '--time',

@@ -7,27 +7,25 @@ import { ADDING_OPTIONS, RESTART_TRIGGER_OPTIONS, TRIGGER_OPTIONS } from './trig
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 
 /**
- * One thing that can be said about an app, as an option of `start`, in a config file or both: how
- * it is written, what it means, which field of the spec it fills.
+ * A setting of an app, as an option of `start`, in a config file or both: its forms, its meaning,
+ * and the field of the spec that it fills.
  * @typedef {object} StartOption
- * @property {string} [flags]  As commander reads them. Missing: only a file says it.
- * @property {string} key  Where commander puts the value.
- * @property {boolean} [isRepeatable]  The value is a list of what was given.
- * @property {string} [name]  In a file, as PM2 writes it; the same in camelCase is accepted.
- *   Missing: only the command line says it.
+ * @property {string} [flags]  As commander reads them. Missing: only a file has it.
+ * @property {string} key  commander's key for the value.
+ * @property {boolean} [isRepeatable]  The value is a list of all given ones.
+ * @property {string} [name]  In a file, as PM2 writes it; camelCase is also accepted. Missing: only
+ *   the command line has it.
  * @property {string[]} [aliases]  Other names in a file.
  * @property {string} help
- * @property {string} [meaning]  What it means in a file, where `help` is about the option.
+ * @property {string} [meaning]  Its meaning in a file, if `help` is about the option.
  * @property {string} [default]  In words.
  * @property {string} [unit]  Of a bare number.
  * @property {string} [accepted]  In words.
- * @property {Record<string, unknown>} [schema]  What an editor accepts, a piece of JSON Schema.
- * @property {string} [note]  Why it is accepted and does nothing.
- * @property {keyof AppSpec} [field]  Options without one decide together with others; build.js
- *   reads them.
- * @property {(value: any, where: string) => unknown} read  Takes what is typed and what a file may
- *   hold. Throws ERR_NCLUST_USAGE naming the option or key path, what was found and what is
- *   accepted.
+ * @property {Record<string, unknown>} [schema]  For editors, a piece of JSON Schema.
+ * @property {string} [note]  Why it is accepted without an effect.
+ * @property {keyof AppSpec} [field]  Options without a field depend on others; build.js reads them.
+ * @property {(value: any, where: string) => unknown} read  Reads a typed value or one of a file.
+ *   Throws ERR_NCLUST_USAGE with the option or key path, the value and the accepted values.
  */
 
 /** @type {StartOption[]} */
@@ -41,7 +39,7 @@ export const START_OPTIONS = [
   ...UNNEEDED_OPTIONS,
 ];
 
-/** Those that mean something for an app that is in the list, too. */
+/** Options that also apply to a listed app. */
 const CHANGEABLE = [
   'name',
   'cwd',
@@ -57,7 +55,7 @@ const CHANGEABLE = [
   'gid',
 ];
 
-/** The rules it is run by. */
+/** Rules for running an app. */
 const RULES = [
   'namespace',
   'autorestart',
@@ -98,22 +96,22 @@ const RESTART_OPTIONS = [
 ];
 
 /**
- * By the commands that take them.
+ * By the commands that accept them.
  * @type {Record<'start' | 'reload' | 'restart' | 'none', StartOption[]>}
  */
 export const OPTIONS_OF = { start: START_OPTIONS, reload: RELOAD_OPTIONS, restart: RESTART_OPTIONS, none: [] };
 
 /**
- * Reads the options of `start` that were given.
- * @param {Record<string, unknown>} given  As commander returns them.
- * @returns {Record<string, any>}  By key; absent ones are absent. Throws ERR_NCLUST_USAGE.
+ * Reads the given options of `start`.
+ * @param {Record<string, unknown>} given  From commander.
+ * @returns {Record<string, any>}  By key. Throws ERR_NCLUST_USAGE.
  */
 export function readStartOptions(given) {
   return readOptions(START_OPTIONS, given);
 }
 
 /**
- * The same for those of `reload`.
+ * The same for `reload`.
  * @param {Record<string, unknown>} given
  * @returns {Record<string, any>}
  */
@@ -122,7 +120,7 @@ export function readReloadOptions(given) {
 }
 
 /**
- * The same for those of `restart`.
+ * The same for `restart`.
  * @param {Record<string, unknown>} given
  * @returns {Record<string, any>}
  */
@@ -145,7 +143,7 @@ export function specFields(options) {
  * @returns {Record<string, any>}
  */
 function readOptions(table, given) {
-  // commander says `true` for a --no- option that is not there.
+  // commander returns `true` for a --no- option that was not given.
   const present = table.filter(
     ({ key, flags }) => flags && given[key] !== undefined && !(flags.startsWith('--no-') && given[key] === true),
   );
@@ -155,8 +153,8 @@ function readOptions(table, given) {
 }
 
 /**
- * `--stop-exit-codes 0 app.js`: the option takes every word up to the next option, the script too.
- * What is no code is handed back.
+ * `--stop-exit-codes 0 app.js`: commander takes every word up to the next option, including the
+ * script. Returns the words that are not codes.
  * @param {string[]} words
  * @returns {{ codes: string[], rest: string[] }}
  */
@@ -166,10 +164,10 @@ export function separateExitCodes(words) {
 }
 
 /**
- * `start --watch app.js`: the script was taken for what to watch.
+ * `start --watch app.js`: commander took the script for a path to watch.
  * @template {unknown} Watch
  * @param {string[]} targets
- * @param {Watch} watch  As commander returns it.
+ * @param {Watch} watch  From commander.
  * @param {(path: string) => boolean} isFile
  * @returns {{ targets: string[], watch: Watch | string[] | true }}
  */

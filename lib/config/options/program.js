@@ -4,7 +4,7 @@ import { KINDS, wordsOf } from './readers.js';
 
 const { duration, exitCodes, flag, instances, signal, text, whole, word, words } = KINDS;
 
-/** What runs, how often, and by which rules. @type {StartOption[]} */
+/** The program, its number of instances, and its rules. @type {StartOption[]} */
 export const PROGRAM_OPTIONS = [
   {
     name: 'name',

@@ -3,8 +3,8 @@ import { INSTANCES_FORMS } from '../../shared/host/cpus.js';
 import { signalName } from '../../shared/host/signals.js';
 import { DURATION_FORMS, parseDuration } from '../../shared/units.js';
 
-// Each turns what was typed, or what a config file holds, into the value of a spec, or throws
-// ERR_NCLUST_USAGE naming the option or key path, what was found and what is accepted.
+// Each reader turns a typed value, or one of a config file, into a value of a spec, or throws
+// ERR_NCLUST_USAGE with the option or key path, the value and the accepted values.
 
 const TEXT_FORMS = 'a text that is not empty';
 const WORDS_FORMS = 'a text whose quotes are closed, or a list of texts';
@@ -23,7 +23,7 @@ export function badOption(where, found, accepted) {
 }
 
 /**
- * The same for what may be a secret: only its kind is shown.
+ * The same for a value that may be a secret: shows only its kind.
  * @param {string} where
  * @param {unknown} found
  * @param {string} accepted
@@ -174,8 +174,8 @@ function asSignal(value, where) {
 }
 
 /**
- * What a kind of value needs in a row: how it is read, what is accepted in words, and the same for
- * an editor.
+ * A kind of value for the table: its reader, the accepted values in words, and the same for
+ * editors.
  * @typedef {object} ValueKind
  * @property {(value: any, where: string) => any} read
  * @property {string} accepted
@@ -185,7 +185,7 @@ function asSignal(value, where) {
 /** @satisfies {Record<string, ValueKind>} */
 export const KINDS = {
   text: { read: readText, accepted: TEXT_FORMS, schema: { type: 'string' } },
-  /** What people write without quotes in YAML. */
+  /** In YAML people write these without quotes. */
   word: { read: readText, accepted: TEXT_FORMS, schema: { type: ['string', 'number'] } },
   words: {
     read: asWords,
@@ -213,10 +213,9 @@ export function wordsOf(words) {
 }
 
 /**
- * Cuts a line into words as a shell would: quotes and backslashes are honoured, nothing is
- * expanded.
+ * Splits a line into words as a shell would: understands quotes and backslashes, expands nothing.
  * @param {string} line
- * @param {string} keyPath  Named in the error.
+ * @param {string} keyPath  In the error.
  * @returns {string[]}  Throws ERR_NCLUST_USAGE for a quote that is not closed.
  */
 export function splitWords(line, keyPath) {

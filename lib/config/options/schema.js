@@ -1,26 +1,23 @@
-// Knows: the one table of what an app can be told: names, flags, readers, defaults, help.
-// Must not: read a file, or know of commands.
-// Start at: options.js, then program.js for its rows; findAttribute() is for config files.
+// Knows: the one table of an app's settings: names, flags, readers, defaults, help. Must not: read
+// a file, or know of commands. Start at: options.js, then program.js for its rows; findAttribute()
+// is for config files.
 import { START_OPTIONS } from './options.js';
 
 /** @import { StartOption } from './options.js' */
 
 /**
- * A row of the one table behind what a config file may say: validation, the options of the command
- * line, their help, docs/config.md, the types and the JSON Schema all come from it.
- * @typedef {StartOption & { name: string }} Attribute
+ * @typedef {StartOption & { name: string }} Attribute  A row of the table from which validation,
+ *   the options of the command line, their help, docs/config.md, the types and the JSON Schema all
+ *   come.
  */
 
 /** In the order of the documentation. */
 export const ATTRIBUTES = /** @type {Attribute[]} */ (START_OPTIONS.filter(({ name }) => name !== undefined));
 
-/**
- * What else may stand beside them: `env_<name>`, the variables of an environment that
- * `--env <name>` chooses.
- */
+/** `env_<name>`: the variables of an environment that `--env <name>` selects. */
 export const ENVIRONMENT_PREFIX = 'env_';
 
-/** What a file may hold beside an app or a list of them. */
+/** Keys of a file beside an app or a list of apps. */
 export const TOP_LEVEL = ['apps', 'static', 'deploy', 'pm2', 'nclust'];
 
 /** @type {Map<string, Attribute> | null} */
@@ -34,7 +31,7 @@ export function findAttribute(word) {
 
 /**
  * @param {Attribute} row
- * @returns {string[]}  Everything it may be called, its name first.
+ * @returns {string[]}  All its names, the main one first.
  */
 export function wordsFor({ name, aliases = [] }) {
   return [...new Set([name, ...aliases].flatMap((word) => [word, camelCase(word), snakeCase(word)]))];

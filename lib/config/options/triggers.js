@@ -16,7 +16,7 @@ const OBJECT_FORMS = 'an object with options of chokidar';
 const TEXTS = { type: ['string', 'array'], items: { type: 'string' } };
 
 /**
- * What replaces or starts an app besides commands, and where its pid is written.
+ * Options for what replaces or starts an app besides commands, and for its pid file.
  * @type {StartOption[]}
  */
 export const TRIGGER_OPTIONS = [
@@ -127,10 +127,13 @@ export const TRIGGER_OPTIONS = [
   },
 ];
 
-/** `restart --watch` has a meaning of its own. */
+/** `restart --watch` has its own meaning. */
 export const RESTART_TRIGGER_OPTIONS = TRIGGER_OPTIONS.filter(({ key }) => key !== 'watch');
 
-/** How an app comes into the list: it means nothing for one that is there. @type {StartOption[]} */
+/**
+ * Options for adding an app to the list, without meaning for a listed one.
+ * @type {StartOption[]}
+ */
 export const ADDING_OPTIONS = [
   {
     flags: '--no-autostart',
@@ -162,7 +165,7 @@ function asWatch(value, where) {
  */
 function asIgnored(value, where) {
   if (value === false || value === null) return [];
-  // As in PM2, a text holds several; what stands in a list of a file is one, with its spaces.
+  // As in PM2, a text contains several; an item of a file's list is one, with its spaces.
   const isText = !Array.isArray(value) || where.startsWith('--');
   const given = [value]
     .flat()
@@ -171,7 +174,7 @@ function asIgnored(value, where) {
         ? one.trim().split(/\s+/)
         : [one],
     );
-  // A config file that is a program may hold real ones.
+  // A config file that is a program may contain real ones.
   const texts = textsOf(
     given.map((one) => (one instanceof RegExp ? `/${one.source}/${one.flags.replace(/[^imsu]/g, '')}` : one)),
     where,
@@ -196,7 +199,7 @@ function asExtensions(value, where) {
 }
 
 /**
- * On the command line PM2 takes seconds, and in a file milliseconds.
+ * On the command line PM2 reads seconds, and in a file milliseconds.
  * @param {unknown} value
  * @param {string} where
  */
@@ -261,10 +264,10 @@ function textsOf(value, where, accepted) {
 
 /**
  * @param {string} pattern
- * @returns {string | null}  Why it cannot be used, in the words of croner; null when it can.
+ * @returns {string | null}  Why it is invalid, in croner's words; null if it is valid.
  */
 function cronFault(pattern) {
-  // Not imported above: this file is read by every command that takes options.
+  // Loaded on demand, because every command with options reads this file.
   const { Cron } = /** @type {typeof import('croner')} */ (createRequire(import.meta.url)('croner'));
   try {
     return new Cron(pattern, { paused: true }).nextRun() === null ? 'it never comes' : null;

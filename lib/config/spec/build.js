@@ -1,6 +1,6 @@
-// Knows: attributes to a spec: program, interpreter, owner, versioning.
-// Must not: ask the manager, or change a file.
-// Start at: buildSpec(), then interpreter.js; of-entry.js is for entries of config files.
+// Knows: the way from attributes to a spec: program, interpreter, owner, versioning. Must not: ask
+// the manager, or change a file. Start at: buildSpec(), then interpreter.js; of-entry.js is for
+// entries of config files.
 import { closeSync, constants, fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
@@ -17,16 +17,16 @@ import { resolveOwner } from './owner.js';
 /** @import { Owner } from './owner.js' */
 
 /**
- * @typedef {object} Surroundings  The shell the command was typed in.
+ * @typedef {object} Surroundings  The shell of the command.
  * @property {string} cwd
  * @property {Record<string, string | undefined>} env
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
- * @property {string} [keyPath]  What a message calls the app. Default: what was typed.
+ * @property {string} [keyPath]  The app's name in messages. Default: the typed word.
  */
 
 /**
- * Variables that belong to the process this command was started from (it may itself be an app of
- * nclust, or a child with an IPC channel).
+ * Variables of the process that started this command, which may itself be an app of nclust, or a
+ * child with an IPC channel.
  */
 const NOT_INHERITED = [
   'NCLUST_INSTANCE',
@@ -42,10 +42,10 @@ const NOT_INHERITED = [
 const NAME_MAX = 100;
 
 /**
- * Makes the spec of one app from what was typed.
+ * Makes the spec of one app from a command line.
  * @param {string} target  Script, program in PATH, or shell command.
- * @param {string[]} args  What stood behind "--".
- * @param {Record<string, any>} options  From readStartOptions.
+ * @param {string[]} args  The words after "--".
+ * @param {Record<string, any>} options  From readStartOptions().
  * @param {Surroundings} surroundings
  * @returns {AppSpec}  Checked. Throws ERR_NCLUST_SCRIPT_NOT_FOUND, _CWD_NOT_FOUND, _INTERPRETER_*,
  *   _NOT_PERMITTED, _BAD_SPEC, _USAGE.
@@ -97,7 +97,7 @@ function wantsCluster({ execMode, executeCommand, instances }) {
 }
 
 /**
- * The environment an app gets from the shell.
+ * The environment that an app gets from the shell.
  * @param {Record<string, string | undefined>} env
  */
 export function snapshot(env) {
@@ -106,8 +106,8 @@ export function snapshot(env) {
 }
 
 /**
- * A file wins over everything, also when its name has a space; then a text with a space is a shell
- * command; then a program in PATH.
+ * Finds the program. A file goes first, even if its name contains a space; then a text with a space
+ * is a shell command; then it is a program in PATH.
  * @param {string} target
  * @param {string} cwd
  * @param {Surroundings} surroundings
@@ -133,7 +133,7 @@ function ofScript(script, args, options, { cwd, env, node, owner }) {
   const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
   const nodeArgs = [...interpreterArgs, ...wordsOf(String(options.env?.NODE_OPTIONS ?? env.NODE_OPTIONS ?? ''))];
   const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node, owner, nodeArgs });
-  // Who gives deno its subcommand does not want it twice.
+  // A user who gives deno its subcommand does not want it twice.
   const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];
   const ours = [
     ...program.flags,
@@ -179,7 +179,7 @@ function throughShell(command, args, options, { cwd, env }) {
   }
   const shell = findProgram('bash', { path: env.PATH, cwd }) ?? '/bin/sh';
   const file = shell;
-  // "$@" hands the arguments over without quoting them again; the word before them is $0.
+  // "$@" passes the arguments on without quoting them again; the word before them is $0.
   const execArgs = args.length === 0 ? ['-c', command] : ['-c', `${command} "$@"`, basename(shell), ...args];
   return {
     fields: { kind: 'exec', file, interpreter: shell, interpreterArgs: ['-c'], execArgs, nodeVersion: null },
@@ -213,7 +213,7 @@ export function checkFolder(folder) {
   try {
     if (statSync(folder).isDirectory()) return folder;
   } catch {
-    // Told below, like a file in its place.
+    // Reported below, like a file in its place.
   }
   throw new NclustError(
     'ERR_NCLUST_CWD_NOT_FOUND',
@@ -223,10 +223,10 @@ export function checkFolder(folder) {
 }
 
 /**
- * The version of the nearest package.json that has one.
+ * Returns the version of the nearest package.json that has one.
  * @param {string} folder  Where to begin; absolute.
  * @param {User | null} user  Of the app.
- * @returns {string}  "N/A" when there is none.
+ * @returns {string}  "N/A" if there is none.
  */
 export function appVersion(folder, user) {
   for (let at = folder; ; at = dirname(at)) {
@@ -248,7 +248,7 @@ function versionIn(file, user) {
     const { version } = JSON.parse(textOf(file, user));
     return typeof version === 'string' ? version : null;
   } catch {
-    return null; // Missing or broken: that is the app's affair, this only decorates the list.
+    return null; // Missing or broken: the list works without the version.
   }
 }
 

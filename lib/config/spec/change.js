@@ -13,11 +13,11 @@ import { resolveOwner } from './owner.js';
 /** @import { Where } from './interpreter.js' */
 
 /**
- * How the spec of an app that is in the list changes by what means something else for each script:
- * its folder, who runs it, its interpreter, the arguments for both.
+ * Computes changes of a listed app's spec that differ between scripts: its folder, its user, its
+ * interpreter, and the arguments for both.
  * @param {AppSpec} spec
- * @param {Record<string, any>} options  From readRestartOptions or readReloadOptions.
- * @param {string[]} args  What stood behind "--". Empty: those it has.
+ * @param {Record<string, any>} options  From readRestartOptions() or readReloadOptions().
+ * @param {string[]} args  The words after "--". Empty: they stay.
  * @param {Surroundings} surroundings
  * @returns {Partial<AppSpec>}  Throws ERR_NCLUST_USAGE, _CWD_NOT_FOUND, _INTERPRETER_*,
  *   _NOT_PERMITTED, _BAD_SPEC.
@@ -35,18 +35,18 @@ export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
   return { ...moved, ...told, ...run, ...owned };
 }
 
-/** What "start" changes in an app that is in the list: what "restart" does, and its number. */
+/** Options of "start" for a listed app: those of "restart", and the number of instances. */
 const STARTABLE = new Set([...OPTIONS_OF.restart.map(({ key }) => key), 'instances']);
 
 /**
- * The specs of apps that are in the list, with what was given when they were started again.
+ * The specs of listed apps with the options of a new start.
  * @param {SlotStatus[]} slots  With detail.
  * @param {object} o
- * @param {Record<string, any>} o.read  From readStartOptions.
- * @param {string[]} o.args  What stood behind "--". Empty: those they have.
- * @param {boolean} o.isShellNew  They get the variables of this shell.
+ * @param {Record<string, any>} o.read  From readStartOptions().
+ * @param {string[]} o.args  The words after "--". Empty: they stay.
+ * @param {boolean} o.isShellNew  Whether they get the variables of this shell.
  * @param {Surroundings} surroundings
- * @returns {AppSpec[]}  Throws ERR_NCLUST_USAGE and what specChange() throws.
+ * @returns {AppSpec[]}  Throws ERR_NCLUST_USAGE and errors of specChange().
  */
 export function changeSpecs(slots, { read, args, isShellNew }, surroundings) {
   const specs = new Map(slots.map((slot) => [slot.name, /** @type {AppSpec} */ (slot.spec)]));
@@ -73,7 +73,7 @@ function flagOf(key) {
 }
 
 /**
- * As with -i for a new app: a Node.js program shares its ports.
+ * As with -i for a new app, because a Node.js program shares its ports.
  * @param {AppSpec} spec
  * @returns {Partial<AppSpec>}
  */
@@ -115,16 +115,15 @@ function ownedBy(spec, { uid, gid }) {
   };
 }
 
-/** What nclust puts in front of the user's own arguments, whichever interpreter it was for. */
+/** Arguments that nclust itself puts before the user's, for any interpreter. */
 const OURS = new Set(['run', ...['v22.6.0', 'v22.18.0'].flatMap((version) => typeStrippingFlags(version) ?? [])]);
 
 /**
- * How the spec of an app that is in the list changes when its script is to be run by another
- * interpreter, or with other arguments for it.
+ * Computes changes of a listed app's spec for another interpreter, or other arguments for it.
  * @param {AppSpec} spec
  * @param {object} o
- * @param {string} [o.interpreter]  Default: the one it has.
- * @param {string[]} [o.interpreterArgs]  Default: those it has.
+ * @param {string} [o.interpreter]  Default: unchanged.
+ * @param {string[]} [o.interpreterArgs]  Default: unchanged.
  * @param {Pick<Where, 'path' | 'node'>} where
  * @returns {Partial<AppSpec>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_INTERPRETER_*.
  */

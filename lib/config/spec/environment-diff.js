@@ -4,16 +4,16 @@ import { layersOf, MASK } from '../../shared/spec/environment.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * A variable that an instance has otherwise than the shell, or only one of them has.
+ * A difference between an instance's environment and the shell's.
  * @typedef {object} Difference
  * @property {string} name
  * @property {'added' | 'removed' | 'changed'} change  Seen from the shell.
- * @property {string | null} value  Of the instance; null: it does not have it.
- * @property {string | null} shell  Of the shell.
- * @property {string} origin  Where the instance has it from, or why it does not have it.
+ * @property {string | null} value  In the instance; null: missing.
+ * @property {string | null} shell  In the shell.
+ * @property {string} origin  The source of the instance's value, or why it is missing.
  */
 
-/** What each origin is called, but for files: those are their paths. */
+/** Names of origins. Files are named by their path. */
 const ORIGINS = {
   interpreter: 'interpreter',
   shell: 'shell at start',
@@ -24,7 +24,7 @@ const ORIGINS = {
   nclust: 'nclust',
 };
 
-/** Of the shell that a command is typed in, and no matter of the app. */
+/** Variables of the shell itself, which do not concern the app. */
 const PASSING = new Set(['_', 'SHLVL', 'OLDPWD', 'PWD']);
 
 /**
@@ -40,7 +40,7 @@ export function envDiff({ spec, effectiveEnv = {}, ...place }, shell, home) {
   return names.flatMap((name) => {
     const value = ofOwn(effectiveEnv, name);
     const typed = ofOwn(shell, name);
-    // What cannot be compared is not said to be the same.
+    // Values that cannot be compared count as different.
     if (value === typed && !secrets.has(name)) return [];
     const origin = value === null ? absence(name, layers, spec) : originOf(name, layers);
     if (PASSING.has(name) && (value === null || origin === ORIGINS.shell)) return [];
@@ -50,7 +50,8 @@ export function envDiff({ spec, effectiveEnv = {}, ...place }, shell, home) {
 }
 
 /**
- * Of these, what an app has and a shell has not, without what nclust gives to every app.
+ * Returns differences that the app declares and the shell does not have, without nclust's own
+ * variables.
  * @param {SlotStatus} slot  With detail.
  * @param {Record<string, string>} shell
  * @param {string} home

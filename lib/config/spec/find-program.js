@@ -5,7 +5,7 @@ import { NclustError } from '../../shared/errors.js';
 import { findConfig } from '../find.js';
 
 /**
- * Looks a program up as a shell would: in PATH, or by its path when the name holds a slash.
+ * Finds a program as a shell would: in PATH, or by its path if the name contains a slash.
  * @param {string} name
  * @param {object} o
  * @param {string | undefined} o.path  PATH.
@@ -25,7 +25,7 @@ export function findProgram(name, { path, cwd }) {
 
 /**
  * @param {string} file
- * @returns {boolean}  Whether it is a file that may be executed.
+ * @returns {boolean}  Whether it is an executable file.
  */
 export function isProgram(file) {
   try {
@@ -37,10 +37,10 @@ export function isProgram(file) {
 }
 
 /**
- * What was typed is neither an app nor anything that can be run.
+ * The typed word is neither an app nor a program.
  * @param {string} target
- * @param {string} file  Where it would be, absolute.
- * @returns {NclustError}  ERR_NCLUST_SCRIPT_NOT_FOUND, with what may have been meant.
+ * @param {string} file  The expected path, absolute.
+ * @returns {NclustError}  ERR_NCLUST_SCRIPT_NOT_FOUND, with similar names.
  */
 export function noScriptError(target, file) {
   if (isDirectory(file)) return isFolder(target, file);
@@ -78,7 +78,7 @@ function nearFiles(file) {
   try {
     return nearWords(basename(file), readdirSync(dirname(file)));
   } catch {
-    return []; // No such folder, or a closed one: there is nothing to suggest.
+    return []; // No such folder, or one we may not read: no suggestion.
   }
 }
 
@@ -87,6 +87,6 @@ function isDirectory(path) {
   try {
     return statSync(path).isDirectory();
   } catch {
-    return false; // Missing or out of reach.
+    return false; // It does not exist, or cannot be reached.
   }
 }

@@ -7,15 +7,15 @@ import { checkoutOf, readGitFolder } from '../../shared/host/git-folder.js';
 /** @import { Versioning } from '../../shared/spec/versioning.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 
-/** What git has not said by then is left out. */
+/** Time limit for git, in ms. Late answers are left out. */
 const GIT_MS = 1_000;
 const COMMENT_MAX = 1_000;
 
 const run = promisify(execFile);
 
 /**
- * Specs with what git knows of where their scripts lie, for whoever reads the list: it is looked up
- * here, once for each checkout, and never when the list is shown.
+ * Adds git's facts about the checkouts of scripts to specs, for the list. Runs git here, once for
+ * each checkout, and never when the list is shown.
  * @param {AppSpec[]} specs
  * @returns {Promise<AppSpec[]>}  Never rejects.
  */
@@ -36,7 +36,7 @@ export async function withVersioning(specs) {
 /**
  * @param {string} root
  * @param {AppSpec} spec
- * @returns {Promise<Versioning | null>}  In the words of PM2.
+ * @returns {Promise<Versioning | null>}  With PM2's names.
  */
 async function versioningOf(root, spec) {
   const folder = await readGitFolder(root, userOf(spec));
@@ -64,12 +64,12 @@ async function versioningOf(root, spec) {
 }
 
 /**
- * Runs git as the user of the app: what is configured in a checkout may run other programs.
+ * Runs git as the user of the app, because the configuration of a checkout may run other programs.
  * @param {string} root
  * @param {AppSpec} spec
  * @param {string[]} args
- * @returns {Promise<string | null>}  Null when there is no git, when it is too slow, or does not
- *   like the folder.
+ * @returns {Promise<string | null>}  Null if there is no git, it is too slow, or it refuses the
+ *   folder.
  */
 async function ask(root, { uid, gid, ownerEnv }, args) {
   const env = { ...process.env, ...ownerEnv, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };

@@ -10,10 +10,10 @@ import { findProgram, isProgram } from './find-program.js';
  * How a script is run.
  * @typedef {object} Program
  * @property {'node' | 'exec'} kind
- * @property {string} file  Absolute path of what is executed.
+ * @property {string} file  Absolute path of the executed program.
  * @property {string} interpreter  Absolute path, or "none".
- * @property {string[]} flags  The interpreter's, before those of the user.
- * @property {Record<string, string>} env  Set unless the user set it.
+ * @property {string[]} flags  Of the interpreter, before those of the user.
+ * @property {Record<string, string>} env  Set unless the user sets them.
  * @property {string | null} nodeVersion
  */
 
@@ -22,15 +22,12 @@ import { findProgram, isProgram } from './find-program.js';
  * @property {string | undefined} path  PATH.
  * @property {string} cwd
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
- * @property {Pick<Owner, 'uid' | 'gid'>} owner  Of the app. An interpreter is asked for its version
- *   as this user, who may be able to replace it.
- * @property {string[]} nodeArgs  What the user gives Node.js, with the words of NODE_OPTIONS.
+ * @property {Pick<Owner, 'uid' | 'gid'>} owner  Of the app. An interpreter is run as this user to
+ *   read its version, because this user may be able to replace it.
+ * @property {string[]} nodeArgs  The user's arguments for Node.js, with the words of NODE_OPTIONS.
  */
 
-/**
- * Names to try, in order.
- * @type {Record<string, string[]>}
- */
+/** Names to try, in order. @type {Record<string, string[]>} */
 const BY_EXTENSION = {
   '.js': ['node'],
   '.cjs': ['node'],
@@ -51,14 +48,14 @@ const BY_EXTENSION = {
 
 const TYPESCRIPT = new Set(['.ts', '.mts', '.cts']);
 
-/** Options of Node.js that load something before the script. */
+/** Options of Node.js that load a module before the script. */
 const PRELOADS = /^(-r|--require|--import|--loader|--experimental-loader)(=|$)/;
 /** Packages that make Node.js run other languages than JavaScript. */
 const LOADER = /\b(tsx|ts-node|ts-node-dev|swc-node|swc|esbuild|esbuild-register|sucrase|babel|jiti|tsimp)\b/;
 
 /**
  * @param {string} script  Absolute path of an existing file.
- * @param {string | undefined} interpreter  What the user asked for; "none" runs the script itself.
+ * @param {string | undefined} interpreter  The user's choice; "none" runs the script itself.
  * @param {Where} where
  * @returns {Program}  Throws ERR_NCLUST_INTERPRETER_NOT_FOUND and
  *   ERR_NCLUST_INTERPRETER_UNSUPPORTED.
@@ -98,7 +95,7 @@ function byFile(script, where) {
 
 /**
  * @param {string | undefined} nodeOptions  NODE_OPTIONS.
- * @returns {string[]}  As Node.js separates them, but for quotes, which make no difference here.
+ * @returns {string[]}  Separated as Node.js does, except for quotes, which make no difference here.
  */
 export function wordsOf(nodeOptions = '') {
   return nodeOptions.split(/\s+/).filter(Boolean);
@@ -106,14 +103,14 @@ export function wordsOf(nodeOptions = '') {
 
 /**
  * @param {string[]} nodeArgs
- * @returns {boolean}  Whether a package in them is known to run TypeScript.
+ * @returns {boolean}  Whether they contain a package that runs TypeScript.
  */
 function hasLoader(nodeArgs) {
   return nodeArgs.some((arg) => PRELOADS.test(arg)) && nodeArgs.some((arg) => LOADER.test(arg));
 }
 
 /**
- * A program that may be executed but not read is still a program.
+ * A program may be executable but not readable.
  * @param {string} script
  * @returns {Head}
  */
@@ -147,7 +144,7 @@ function itself(script) {
 
 /**
  * @param {string} script
- * @param {string[]} names  The first that is there and can run the script is taken.
+ * @param {string[]} names  The first that exists and can run the script is used.
  * @param {Where} where
  */
 function withInterpreter(script, names, where) {
@@ -167,7 +164,7 @@ function withInterpreter(script, names, where) {
 }
 
 /**
- * Plain "node" is the one that runs this command, not whichever is first in PATH: it is there, and
+ * Plain "node" means the one that runs this command, not the first in PATH, because it exists and
  * its version is known.
  * @param {string} name
  * @param {Where} where
@@ -180,7 +177,7 @@ function findInterpreter(name, { path, cwd, node }) {
  * @param {string} file
  * @param {boolean} isTypeScript
  * @param {Where} where
- * @returns {Program | null}  Null when it cannot run the script.
+ * @returns {Program | null}  Null if it cannot run the script.
  */
 function describe(file, isTypeScript, where) {
   const name = basename(file);
@@ -203,15 +200,15 @@ function describe(file, isTypeScript, where) {
 /**
  * @param {string} version
  * @param {string[]} nodeArgs
- * @returns {string[] | null}  Null where this Node.js cannot run TypeScript.
+ * @returns {string[] | null}  Null if this Node.js cannot run TypeScript.
  */
 function typeScriptFlags(version, nodeArgs) {
   if (hasLoader(nodeArgs)) return [];
-  // A file of the user's own may register a loader.
+  // A file of the user may register a loader.
   return typeStrippingFlags(version) ?? (nodeArgs.some((arg) => PRELOADS.test(arg)) ? [] : null);
 }
 
-/** An interpreter has this long to answer, in ms. */
+/** Time limit for an interpreter to report its version, in ms. */
 const VERSION_MS = 5_000;
 
 /**
@@ -239,8 +236,8 @@ function nodeVersion(file, { node, owner: { uid, gid } }) {
 }
 
 /**
- * What the first bytes of a file say about how to run it.
- * @typedef {{ type: 'shebang', program: string } | { type: 'binary' } | { type: 'text' }} Head
+ * @typedef {{ type: 'shebang', program: string } | { type: 'binary' } | { type: 'text' }} Head  How
+ *   to run a file, according to its first bytes.
  */
 
 const HEAD_BYTES = 512;
@@ -250,8 +247,8 @@ const MAGIC = ['7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafe
 
 /**
  * @param {string} file
- * @returns {Head}  For a shebang: the base name of the program, looked up behind `env` and its
- *   options. Throws when the file cannot be read.
+ * @returns {Head}  For a shebang: the base name of the program, after `env` and its options. Throws
+ *   if the file cannot be read.
  */
 function readHead(file) {
   const fd = openSync(file, 'r');
@@ -279,9 +276,9 @@ function headOf(bytes) {
 }
 
 /**
- * The flags with which a Node.js runs TypeScript by itself.
- * @param {string} version  As `process.version` says it.
- * @returns {string[] | null}  Empty where it needs none; null where it cannot.
+ * Returns the flags with which Node.js itself runs TypeScript.
+ * @param {string} version  As in `process.version`.
+ * @returns {string[] | null}  Empty if it needs none; null if it cannot.
  */
 export function typeStrippingFlags(version) {
   const [major, minor] = version.replace(/^v/, '').split('.').map(Number);

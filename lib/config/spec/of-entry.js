@@ -9,11 +9,11 @@ import { buildSpec } from './build.js';
 /** @import { Entry } from '../file/entry.js' */
 
 /**
- * @typedef {import('./build.js').Surroundings & { folder: string, envName: string | null }}
- *   Surroundings  `cwd` is the shell's, `folder` that of the file.
+ * @typedef {import('./build.js').Surroundings & { folder: string, envName: string | null }} Surroundings  `cwd`:
+ *   of the shell, `folder`: of the file.
  */
 
-/** Which attribute an error is about that names none. @type {Partial<Record<ErrorCode, string>>} */
+/** The attribute of an error that names none. @type {Partial<Record<ErrorCode, string>>} */
 const ATTRIBUTE_OF = {
   ERR_NCLUST_CWD_NOT_FOUND: 'cwd',
   ERR_NCLUST_INTERPRETER_NOT_FOUND: 'interpreter',
@@ -24,8 +24,8 @@ const ATTRIBUTE_OF = {
 /**
  * @param {Entry} entry
  * @param {Surroundings} surroundings
- * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}  With the faults of the
- *   entry, and of where and how it should run.
+ * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}  With faults of the
+ *   entry, of its folder and of its program.
  */
 export function specOfEntry({ keyPath, options, faults: own }, { cwd: shellCwd, env, node, folder, envName }) {
   if (options.script === undefined) return { spec: null, faults: own, warnings: [] };

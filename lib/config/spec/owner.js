@@ -3,19 +3,19 @@ import { userInfo } from 'node:os';
 import { NclustError } from '../../shared/errors.js';
 
 /**
- * As whom an app runs.
+ * The user that an app runs as.
  * @typedef {object} Owner
- * @property {number | null} uid  Null: as the manager itself.
+ * @property {number | null} uid  Null: the manager's own user.
  * @property {number | null} gid
- * @property {string} user  The name shown.
- * @property {string | null} home  The home directory when it is another user's.
+ * @property {string} user  The name in the list.
+ * @property {string | null} home  The home directory if it is another user.
  */
 
 /**
  * @param {object} o
  * @param {string} [o.uid]  Name or number.
  * @param {string} [o.gid]  Name or number. Default: the primary group of that user.
- * @param {number} [o.self]  The effective user. Only root may become somebody else.
+ * @param {number} [o.self]  The effective user. Only root may use another one.
  * @returns {Owner}  Throws ERR_NCLUST_NOT_PERMITTED and ERR_NCLUST_BAD_SPEC.
  */
 export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
@@ -69,8 +69,8 @@ function passwdEntry(user) {
 }
 
 /**
- * Asks the system and not /etc/passwd: users may live in a directory service. macOS has no getent;
- * there a number has to be given.
+ * Asks the system and not /etc/passwd, because users may be in a directory service. macOS has no
+ * getent, so there a number is needed.
  * @param {'passwd' | 'group'} table
  * @param {string} key
  */

@@ -77,8 +77,8 @@ function isCronText(value) {
 }
 
 /**
- * What a text in `ignore_watch` means. People bring four kinds of them from PM2, whose chokidar
- * told them apart by their looks as well.
+ * The meaning of a text in `ignore_watch`. PM2 has these four kinds too, and its chokidar also
+ * distinguished them by their form.
  *
  *   "node_modules", "*.log"              name: of a file or folder, however deep
  *   "public/*", "./tmp", "/srv/data"     path: from the folder the app runs in; a folder goes with

@@ -10,7 +10,7 @@ import { createLineReader, errorLine, notificationLine, parseLine, resultLine } 
 /** @typedef {import('node:net').Socket & { lastId?: any }} Socket */
 /** @typedef {{ method: string, params: any, socket: Socket }} Call */
 
-// Pids that no system gives out: nothing in these tests may look at a real process.
+// Pids that no system uses, so that the tests do not read a real process.
 const HELLO = {
   version: '0.1.0',
   protocol: PROTOCOL,
@@ -23,7 +23,7 @@ const HELLO = {
 };
 
 /**
- * A control that says what a test wants. Handlers find the id of the request in `socket.lastId`;
+ * A control that sends what a test wants. Handlers find the id of the request in `socket.lastId`;
  * they return the result, throw a NclustError, or return `undefined` to leave a request unanswered.
  * @param {Record<string, (params: any, socket: Socket) => unknown>} handlers
  */
@@ -79,8 +79,8 @@ export async function openServer(handlers) {
     server.listen(path, () => resolve(undefined));
   });
   onTestFinished(async () => {
-    // A command whose test has failed may still wait. If its connection breaks without an answer,
-    // it starts a manager in this home.
+    // The command of a failed test may still wait. If its connection breaks without an answer, it
+    // starts a manager in this home.
     for (const { id, socket } of unanswered)
       if (!socket.destroyed) socket.write(errorLine(id, toWire(new Error('The test is over.'))));
     await close();

@@ -1,7 +1,7 @@
 /** @import { Death, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
 
 /**
- * A slot as the server tells it.
+ * A slot as the server sends it.
  * @param {Partial<SlotStatus>} [changes]
  * @returns {SlotStatus}
  */

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 
 /**
- * A program that says where it is and what it is given.
+ * A program that prints its path and its arguments.
  * @param {string} path
  */
 function place(path) {
@@ -29,8 +29,8 @@ function launch({ node = join(root, 'gone/bin/node'), path = '/nowhere', words =
   const main = join(root, 'nclust.js');
   writeFileSync(main, '');
   const file = join(root, 'launcher.sh');
-  // The last resort of the script are the folders of the system, where this machine may have a node
-  // of its own.
+  // The script's last resort is the folders of the system, where this machine may have its own
+  // node.
   writeFileSync(
     file,
     launcherScript({ home: join(root, 'home'), userHome: root, node, main, env }).replace(
@@ -45,7 +45,7 @@ function launch({ node = join(root, 'gone/bin/node'), path = '/nowhere', words =
   return { status, ran: stdout.replaceAll(`${root}/`, '').trim().split('\n'), stderr };
 }
 
-/** A folder with awk and nothing else. */
+/** A folder that contains only awk. */
 function toolFolder() {
   const file = join(root, 'tools/awk');
   mkdirSync(dirname(file), { recursive: true });

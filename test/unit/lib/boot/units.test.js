@@ -18,7 +18,7 @@ const SERVICE = {
   stopSeconds: 90,
 };
 
-/** Signs that mean something to one of the service managers. */
+/** Characters with a meaning for one of the service managers. */
 const ODD = [
   '/srv/my apps',
   '/srv/100%',

@@ -7,7 +7,7 @@ import { death, slotStatus } from '../slots.js';
 export const HOSTILE =
   '\u001b]52;c;aGk=\u0007\u001b[2J\u001b[8m\u001b[31m\u0085\u009b2J\u007f\u0000\r\u202e\u2066\u200f\u061c';
 
-/** Characters that names, files and variables can hold. */
+/** Characters that names, files and variables can contain. */
 export const IN_FILE = '\u009b2J\u202e\u2066';
 
 /** @param {string} word */
@@ -41,7 +41,7 @@ const SLOT = {
       app: null,
       holder: { pid: 7, command: evil('nginx') },
     },
-    // Of this user: a profile is given to the owner of the process.
+    // Of this user, because the owner of the process gets the profile.
     pid: process.pid,
     waitingFor: evil('a restart'),
     lastDeath: death({ by: evil('you'), lastLines: [evil('Error: no')], signal: evil('SIGTERM') }),

@@ -12,12 +12,12 @@ import { NclustError } from '../../../../lib/shared/errors.js';
 import { openServer } from '../rpc-server.js';
 import { ANSWERS, EVENTS, evil, HOSTILE, IN_FILE, NAME } from './hostile-answers.js';
 
-// Apps, hosts and files can put any characters into the words that nclust shows. A terminal must
-// not get those that make it do something.
+// Apps, hosts and files can put any characters into texts that nclust shows. A terminal must not
+// get control characters.
 
 const FORBIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 
-/** How each command is run. Those of `ELSEWHERE` are not. @type {Record<string, string[]>} */
+/** Arguments of each command, except those of `ELSEWHERE`. @type {Record<string, string[]>} */
 const WORDS = {
   start: [`app.js${IN_FILE}`],
   stop: ['api'],
@@ -71,10 +71,10 @@ const WORDS = {
   unstartup: ['systemd', '--print'],
 };
 
-/** Of those that refuse a part of it. @type {Record<string, number>} */
+/** Exit statuses of commands that refuse a part of it. @type {Record<string, number>} */
 const STATUS = { set: 2, config: 2, multiset: 2, trigger: 1, import: 1, diff: 2 };
 
-/** Those that show no words of others. */
+/** Commands that show no foreign texts. */
 const QUIET = [
   'pid',
   'id',

@@ -173,7 +173,7 @@ describe('usage', () => {
     const without = COMMANDS.filter(
       ({ options = [], isHidden }) => !isHidden && !options.some(([flags]) => flags === '--json'),
     ).map(({ name }) => name);
-    // Texts for the eye and for a shell, and a conversation.
+    // Texts for people and for a shell, and a conversation.
     expect(without).toEqual(['jlist', 'prettylist', 'attach', 'examples', 'completion']);
   });
 

@@ -49,7 +49,7 @@ async function listen(name, onSocket = () => {}) {
   return server;
 }
 
-/** A process that has a socket and is stopped: connections wait in its queue. */
+/** A stopped process with a socket: connections wait in its queue. */
 async function stoppedListener() {
   const path = join(home, 'nclust.sock');
   const child = spawn(
@@ -60,8 +60,8 @@ async function stoppedListener() {
   await once(child, 'message');
   process.kill(child.pid ?? 0, 'SIGSTOP');
   const exited = once(child, 'exit');
-  // Blocks this process, whose connection is therefore in the queue of the dying one. A zombie
-  // whose other threads ("l") are not over yet still holds its socket.
+  // Blocks this process, so its connection stays in the queue of the dying one. A zombie whose
+  // other threads ("l") still run holds its socket.
   const isOver = `case "$(ps -o stat= -p ${child.pid})" in *l*) false;; Z*) true;; *) false;; esac`;
   return {
     path,

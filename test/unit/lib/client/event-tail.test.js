@@ -28,7 +28,7 @@ function tail(text) {
   return {
     path,
     stop,
-    /** What comes next, after the file has changed. */
+    /** The next entries after a change of the file. */
     async next(change = () => {}) {
       change();
       wake();

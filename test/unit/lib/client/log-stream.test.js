@@ -18,9 +18,10 @@ const answer = (result = {}) => ({ jsonrpc: '2.0', id: 1, result: { subscription
 const ended = () => new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.');
 
 /**
- * A client whose connections say what the test wants, and then break.
+ * A client whose connections send what the test wants, and then break.
  * @param {any[][]} connections
- * @param {() => Promise<void>} [onHello]  Default: there is another one as long as one is left.
+ * @param {() => Promise<void>} [onHello]  Default: there is another connection as long as one is
+ *   left.
  */
 function clientOf(connections, onHello) {
   /** @type {any[]} */

@@ -237,8 +237,7 @@ test('while the reader does not read, neither does the command', async () => {
     },
   });
   let before = -1;
-  // 64 MB are on their way; what stands between the two is the buffers of the socket and of the
-  // command.
+  // 64 MB are on their way; the rest is in the buffers of the socket and of the command.
   await waitFor('the pages to stop', async () => {
     const hasStopped = sent === before && bytes > 0;
     before = sent;

@@ -6,7 +6,10 @@ afterEach(() => void vi.useRealTimers());
 
 const REFUSAL = new Error('did not answer within 10s');
 
-/** @param {(nth: number) => boolean} doesAnswer  The question of this number, from 1. */
+/**
+ * @param {(nth: number) => boolean} doesAnswer  Whether the ping with this number, from 1, gets an
+ *   answer.
+ */
 function asking(doesAnswer) {
   const seen = { asked: 0, error: /** @type {unknown} */ (null) };
   const over = new AbortController();

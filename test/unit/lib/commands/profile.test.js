@@ -8,7 +8,7 @@ import { slotStatus } from '../slots.js';
 
 /**
  * @param {object} o
- * @param {(() => object)[]} o.profiles  What it answers to `profile`, one question after the other.
+ * @param {(() => object)[]} o.profiles  Answers to `profile`, in turn.
  * @param {object} [o.worker]
  */
 function contextWith({ profiles, worker = {} }) {

@@ -11,9 +11,9 @@ const idle = { samples: 100, busy: 0, frames: [], resources: { PipeWrap: 1 } };
 const frame = (/** @type {string} */ file) => ({ name: 'f', file, line: 1, column: 1 });
 
 /**
- * A worker whose event loop is held up, and into which no debugger gets.
+ * A worker whose event loop is blocked, and whose debugger does not open.
  * @param {object} o
- * @param {any[]} o.looks  What it answers, one question after the other. null: nothing.
+ * @param {any[]} o.looks  Answers, in turn. null: none.
  * @param {SlotStatus[]} [o.slots]
  */
 function blocked({ looks, slots = [slotStatus({ pid: slot.pid })] }) {

@@ -14,7 +14,7 @@ const FOLDER = fileURLToPath(new URL('../../../fixtures/ecosystems/', import.met
 const NODE = { file: process.execPath, version: process.version };
 const at = (/** @type {string} */ path) => join(FOLDER, path);
 
-/** Programs that may not be on this machine. @type {string} */
+/** Programs that may be missing on this machine. @type {string} */
 let bin;
 
 beforeAll(() => {
@@ -37,7 +37,7 @@ afterEach(() => {
 const read = (file, wanted = {}) => readConfig({ file, cwd: FOLDER, shell: { PATH: bin }, node: NODE, ...wanted });
 
 /**
- * What the author meant, by the name of each app.
+ * The author's intention, by the name of each app.
  * @type {[file: string, apps: Record<string, Record<string, unknown>>, wanted?: object][]}
  */
 const MEANT = [

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { runRemote } from '../../../../lib/deploy/remote.js';
 import { activateScript } from '../../../../lib/deploy/scripts.js';
 
-/** Each name that the scripts have used for a variable of their own. */
+/** Names of all variables that the scripts have used. */
 const NAMES = ['root', 'repo', 'mark', 'link', 'name', 'old', 'status', 'owner', 'one', 'release'];
 const LOCK = { token: 'token', owner: 'ann' };
 

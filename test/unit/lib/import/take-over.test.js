@@ -6,7 +6,7 @@ import { readSavedList } from '../../../../lib/import/pm2-list.js';
 import { takeOver } from '../../../../lib/import/take-over.js';
 import { fixturePath } from '../../../helpers/fixtures.js';
 
-/** The shell that imports: it has nothing of what the apps declare. */
+/** The importing shell, which has no variable of the apps. */
 const SHELL = {
   cwd: '/',
   env: { PATH: process.env.PATH, HOME: '/home/deploy', LANG: 'C.UTF-8', PWD: '/' },
@@ -23,7 +23,7 @@ beforeAll(() => {
 });
 
 /**
- * What PM2 has written, for programs that are there.
+ * A list of PM2, for existing programs.
  * @param {string} name
  */
 const fixture = (name) =>

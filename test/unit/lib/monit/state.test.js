@@ -251,7 +251,7 @@ test('charts of six hours show the history of the manager, including a short pea
   expect(shown.state().trend?.series.cpu).toEqual(cpu);
   const before = neededData(shown.state()).trend;
   shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_080_000) });
-  expect(neededData(shown.state()).trend).not.toEqual(before); // Asked for again.
+  expect(neededData(shown.state()).trend).not.toEqual(before); // Requested again.
   shown.type('t');
   expect(shown.text()).not.toContain('last 6 hours');
   expect(shown.state().trend?.series.cpu).toEqual([1.5]);

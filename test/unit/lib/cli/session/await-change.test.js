@@ -8,7 +8,7 @@ import { slotStatus } from '../../slots.js';
 const slots = [slotStatus(), slotStatus({ id: 1, slot: 1 })];
 
 /**
- * A command that waits for a manager which answers when the test says so.
+ * A command that waits for a manager which answers when the test wants.
  * @param {string[]} argv
  * @param {{ isTTY?: boolean, env?: Record<string, string> }} [o]
  */

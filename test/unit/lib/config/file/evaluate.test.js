@@ -85,7 +85,7 @@ test.each([
     `"${file}" has been running for 500ms and has exported nothing yet; it is given up after 2.5s ` +
       `(NCLUST_CONFIG_TIMEOUT).`,
   ]);
-  // On a machine that has no time for it, it was ended before its first line.
+  // On a busy machine it was ended before its first line.
   const begun = existsSync(join(folder, 'pid')) ? [Number(readFileSync(join(folder, 'pid'), 'utf8'))] : [];
   expect(begun.filter(isRunning)).toEqual([]);
 });

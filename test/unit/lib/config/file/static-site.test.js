@@ -3,7 +3,7 @@ import { isServeApp, serveApp, staticSite } from '../../../../../lib/config/file
 import { readServeSettings, serveScript, readVariables } from '../../../../../lib/serve/settings.js';
 
 /**
- * What the server makes of an entry.
+ * The server's settings for an entry.
  * @param {Record<string, any>} entry
  */
 const settingsOf = (entry) => readServeSettings(readVariables(staticSite(entry).env));

@@ -58,7 +58,7 @@ afterAll(() => rmSync(cwd, { recursive: true }));
 
 /**
  * @param {string} target
- * @param {Record<string, unknown>} [options]  As commander gives them.
+ * @param {Record<string, unknown>} [options]  From commander.
  * @param {string[]} [args]
  * @param {Record<string, string>} [env]
  */
@@ -66,7 +66,7 @@ const build = (target, options = {}, args = [], env = {}) =>
   buildSpec(target, args, readStartOptions(options), { cwd, env: { PATH: bin, ...env }, node: NODE });
 
 /**
- * What an instance is given.
+ * The environment of an instance.
  * @param {AppSpec} spec
  */
 const effective = (spec) => flatten(layersOf(spec, { id: 0, slot: 0 }, '/h'));

@@ -42,7 +42,7 @@ test('a system without scores starts processes all the same', () => {
   expect(existsSync(file)).toBe(false);
 });
 
-/** Of the processes that keeper and control start, those that keep the score, and why. */
+/** Processes that keep the score of keeper and control, and why. */
 const KEEP = {
   'daemon/control/keeper-link/launch.js': 'the next keeper',
   'daemon/control/host/processes.js': 'ps, on systems without scores',

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { availableCpus, resolveInstances, resolveScale } from '../../../../../lib/shared/host/cpus.js';
 
 /**
- * A file system that holds just these files.
+ * A file system with only these files.
  * @param {Record<string, string>} files
  */
 function fakeRoot(files) {

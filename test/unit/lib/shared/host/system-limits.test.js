@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemLimits } from '../../../../../lib/shared/host/system-limits.js';
 
-/** @param {Record<string, string>} files  Below a root of their own. */
+/** @param {Record<string, string>} files  Below their own root. */
 function machine(files) {
   const root = mkdtempSync(join(tmpdir(), 'limits-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
