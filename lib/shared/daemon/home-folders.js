@@ -44,10 +44,10 @@ const ADMIN_GID = 80;
  * (StrictModes). Each must belong to root or to us. No other user may write to it, unless it is
  * sticky, as /tmp is. These are accepted, too:
  *
- * - folders that a group may write to, if the group is root's or has no other user: Debian and Fedora
- *   give each user such a group
- * - everything, if our user has no account. Then a container platform has chosen the number, and there
- *   is no other user
+ * - folders that a group may write to, if the group is root's or has no other user: Debian and
+ *   Fedora give each user such a group
+ * - everything, if our user has no account. Then a container platform has chosen the number, and
+ *   there is no other user
  * @param {string} home  It need not exist yet.
  * @param {Partial<Situation>} [o]
  * @returns {Fault | null}
