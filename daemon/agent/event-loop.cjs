@@ -41,8 +41,8 @@ function createLoopSampler(load, isolate, onLook) {
   });
 
   /**
-   * Estimates a delay from a late timer. The delay may have begun before the timer was due: at most
-   * one interval before, and it was not longer than the loop was active.
+   * Estimates a delay from a late timer. The delay may have started before the timer was due: at
+   * most one interval before, and it was not longer than the loop was active.
    * @param {number} lateMs
    */
   function delayOf(lateMs) {
@@ -85,7 +85,7 @@ function createLoopLoad(isolate) {
   return {
     /** A sum. Only differences count, and not across beExact(). */
     activeMs: () => (performance === null ? cpuMs() + waitedMs : performance.eventLoopUtilization().active),
-    /** Measures the turn of the loop that has just begun. */
+    /** Measures the turn of the loop that has just started. */
     watchTurn() {
       const [beganMono, cpuBeforeMs] = [nowMono(), cpuMs()];
       // Runs after all callbacks of this poll.

@@ -57,7 +57,7 @@ export function createOrphans({ childOf, agents }) {
 
 /**
  * @param {number} pid
- * @param {string | null} startTicks  Tells the process from a later one with the same pid.
+ * @param {string | null} startTicks  Distinguishes the process from a later one with the same pid.
  * @param {() => void} onExit
  * @returns {() => void}  Checks at once. Call it when the process may have exited.
  */

@@ -55,7 +55,7 @@ export function briefOf({ help, brief = help, aliases = [] }) {
 
 /**
  * @param {Row} row
- * @returns {string}  What its own page begins with.
+ * @returns {string}  The beginning of its own page.
  */
 export function pageOf({ help, aliases = [] }) {
   return aliases.length > 0 ? `${help}\nAlso called: ${aliases.join(', ')}` : help;

@@ -38,7 +38,7 @@ const SUBSCRIPTION = 'logs';
  *   number.
  * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  Called with the number
  *   of dropped lines, and their apps. Default: prints it.
- * @param {(names: string[]) => void} [o.onGap]  Called if lines written meanwhile do not exist any
+ * @param {(names: string[]) => void} [o.onGap]  Called if lines written in between do not exist any
  *   more. Default: prints it.
  * @param {number} [o.patienceMs]
  * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Ends with the existing lines, or

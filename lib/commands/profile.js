@@ -131,7 +131,7 @@ async function take(context, client, worker, what) {
     return 'debugger';
   } catch (error) {
     if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NO_REPLY') throw error;
-    // The block may have ended meanwhile.
+    // The block may have ended.
     context.talk('No debugger got in. The worker is asked once more, and takes the profile itself if it answers.');
     if (await takesItself(context, client, worker, what)) return 'itself';
     throw error;

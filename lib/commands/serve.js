@@ -95,7 +95,7 @@ const OPTIONS = {
 };
 
 /**
- * With a user name, a password is required, whatever the shell contains.
+ * With a user name, a password is required, independent of the shell.
  * @param {Record<string, any>} options
  */
 function credentialsOf({ basicAuthUsername: username, basicAuthPassword: password }) {

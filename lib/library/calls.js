@@ -41,7 +41,7 @@ const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
 /** @typedef {Awaited<ReturnType<typeof openCalls>>} Calls */
 
 /**
- * Each call settles within its time limit, whatever happens to the manager.
+ * Each call settles within its time limit, even if the manager dies.
  * @param {object} o
  * @param {string} o.home
  * @param {boolean} o.launch  If no manager runs, start one. Only when connecting, and for changes.

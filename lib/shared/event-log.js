@@ -85,7 +85,7 @@ function namesIn(folder) {
 /** @typedef {{ fd: number, ino: number }} Segment  An open segment. The caller closes it. */
 
 /**
- * Opens all segments, newest first, so that a rotation meanwhile makes a segment appear twice,
+ * Opens all segments, newest first, so that a rotation in between makes a segment appear twice,
  * which is skipped. In the other order one could be missed.
  * @param {string} path
  * @returns {Segment[]}  Oldest first.

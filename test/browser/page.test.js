@@ -97,7 +97,7 @@ describe('the table', () => {
     await page.locator('body[data-seen]').waitFor({ state: 'attached' });
     const { texts, nodes } = await page.evaluate(() => /** @type {any} */ (globalThis).seen);
     expect(nodes).toBe(0);
-    // The worker and its app; the uptime may reach a minute meanwhile.
+    // The worker and its app; the uptime may reach a minute.
     expect(texts).toBeLessThan(650);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
   });

@@ -55,7 +55,7 @@ export class FakeKeeper {
   requests = [];
   /** @type {Set<string>} */
   released = new Set();
-  /** @type {Map<string, number>} How often each tells its vitals, in ms. */
+  /** @type {Map<string, number>} Interval of each one's samples, in ms. */
   watched = new Map();
   /** Whether control subscribes to messages of apps. */
   isHeard = false;

@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 60;
 const COMPILED = ['code', 'hidden'];
 
 /**
- * What a Node.js process uses, measured through its inspector, which is closed again.
+ * The resources of a Node.js process, measured through its inspector, which is closed again.
  * @typedef {object} InUse
  * @property {number} heapBytes  After a full garbage collection, without compiled code.
  * @property {number} privateBytes  Private memory after the same collection, including V8's
@@ -77,7 +77,7 @@ async function activeResources(call) {
 
 /**
  * @param {Record<string, number>[]} looks
- * @returns {Record<string, number>}  What existed each time.
+ * @returns {Record<string, number>}  The handles that existed each time.
  */
 export function leastHandles([first, ...others]) {
   const counts = Object.entries(first).map(

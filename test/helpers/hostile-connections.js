@@ -134,7 +134,7 @@ function written(socket, bytes) {
  * @param {number} port
  * @param {string} beginning
  * @param {number} everyMs
- * @returns {Promise<string>}  What came until the server closed the connection.
+ * @returns {Promise<string>}  All that came until the server closed the connection.
  */
 export async function drip(port, beginning, everyMs) {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');

@@ -10,7 +10,7 @@ import { readSegments } from '../../daemon/control/logs/archive/segments.js';
  * @param {string} path
  */
 export function wholeLog(path) {
-  // The active file first, so that a rotation meanwhile makes lines appear twice, not go missing.
+  // The active file first, so that a rotation in between makes lines appear twice, not go missing.
   const active = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
   return Buffer.concat([...readSegments(path).map(contentOf), active]).toString('utf8');
 }
@@ -31,7 +31,7 @@ export function wholeLogLines(path) {
 }
 
 /**
- * Waits until a log file is written to; it may be rotated meanwhile.
+ * Waits until a log file is written to; it may be rotated first.
  * @param {string} path
  * @returns {Promise<void>}
  */

@@ -148,7 +148,7 @@ function textOf(path) {
 }
 
 /**
- * Objects that nobody can put at a path.
+ * Objects that the user nobody can put at a path.
  * @type {Record<string, (path: string, closed: string) => void>}
  */
 const PLANTS = {

@@ -149,7 +149,7 @@ test('a worker that drains finishes what it has, and is given nothing more, thou
   const own = pids[IDS.indexOf(draining)];
   const others = pids.filter((pid) => pid !== own);
   await keeper.retire(draining, { drain: 'handover', killTimeoutMs: 60_000 });
-  await keeper.call('ping', { instanceId: draining, timeoutMs: 5_000 }); // It has begun to drain.
+  await keeper.call('ping', { instanceId: draining, timeoutMs: 5_000 }); // It has started to drain.
   for (const pid of others) process.kill(pid, 'SIGSTOP');
   const sockets = Array.from({ length: 20 }, () => connect(port));
   const answers = sockets.map((socket) => text(socket));

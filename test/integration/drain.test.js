@@ -247,7 +247,7 @@ test('a client whose TLS handshake comes after the drain began is served', async
   const socket = connect(port);
   await keeper.says('one', 'connected');
   await keeper.retire('one', { drain: 'handover' });
-  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 }); // It has begun to drain.
+  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 }); // It has started to drain.
   const answer = new Promise((resolve, reject) => {
     requestHttps({ createConnection: () => connectTls({ socket, rejectUnauthorized: false }) }, (response) =>
       collect(response, resolve, reject),
@@ -273,7 +273,7 @@ test('an HTTP/2 session whose TLS handshake follows the drain finishes its reque
   const socket = connect(port);
   await keeper.says('one', 'connected');
   await keeper.retire('one', { drain: 'handover', killTimeoutMs: 60_000 });
-  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 }); // It has begun to drain.
+  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 }); // It has started to drain.
   const session = connectHttp2('https://localhost', {
     createConnection: () => connectTls({ socket, ALPNProtocols: ['h2'], rejectUnauthorized: false }),
   });

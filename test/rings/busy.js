@@ -1,4 +1,4 @@
-// Keeps one core busy until its parent is gone, in whatever way the parent ended.
+// Keeps one core busy until its parent is gone, even if the parent was killed.
 import { performance } from 'node:perf_hooks';
 
 process.once('disconnect', () => process.exit());

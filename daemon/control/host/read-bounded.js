@@ -20,7 +20,7 @@ const HINTS = {
 };
 
 /**
- * Reads a file that somebody else may change, off the main thread.
+ * Reads a file that others may change, off the main thread.
  * @param {string} file
  * @param {{ maxBytes: number, clock: Clock, user: User | null }} o
  * @returns {Promise<

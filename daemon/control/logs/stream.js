@@ -140,7 +140,7 @@ export function createRateLimit(bytesPerSecond, nowMono) {
   let leftBytes = bytesPerSecond;
   let filledMono = nowMono();
   /**
-   * What happened to the unfinished line of the last chunk. cut: its beginning has passed, and then
+   * The fate of the unfinished line of the last chunk. cut: its beginning has passed, and then
    * only its end will pass.
    * @type {'passed' | 'refused' | 'cut' | null}
    */

@@ -175,7 +175,7 @@ export function fulfil({ parts, registry }, id) {
   try {
     parts.store.save(registry.desired);
   } catch (error) {
-    // The note in the keeper says so too; the next change of the state file includes it.
+    // The note in the keeper records it too; the next change of the state file includes it.
     parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
   }
 }

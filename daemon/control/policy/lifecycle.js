@@ -193,7 +193,7 @@ function takeBack(life, _event, { policy }) {
 function overdue(life, event, context) {
   const { readiness, nowMs } = context;
   if (readiness.missing === null) return admit(life, event, context);
-  // The older instances may have begun to listen since. Then this one has to listen too.
+  // The older instances may have started to listen since. Then this one has to listen too.
   const ageMs = nowMs - (readiness.startedAtMs ?? 0);
   const leftMs = ageMs < 0 ? 0 : allowedMs(context) - ageMs;
   if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };

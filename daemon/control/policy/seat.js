@@ -100,7 +100,7 @@ export const EVENTS = /** @type {const} */ ([
  */
 
 /**
- * What an instance has to do before connections reach it.
+ * The conditions for connections to reach an instance.
  * @typedef {object} Readiness
  * @property {boolean} isOnProbation  The first failure is final.
  * @property {'open' | 'gated' | 'canary'} gate  canary: the instance is admitted after it has lived

@@ -11,7 +11,7 @@ import { findSlot, hasProcess, slotHistoryOf, occupiedSlots, seatsOfSlot } from 
 /** @import { Registry } from '../state/registry.js' */
 
 /**
- * What a mutation has promised. The state file holds it together with the change itself. So if the
+ * The promise of a mutation. The state file holds it together with the change itself. So if the
  * same request comes again, to this control or the next one, control waits for it and does not do
  * it twice.
  * @typedef {object} Receipt

@@ -57,8 +57,8 @@ import { newSlotHistory } from './slot-history.js';
  * @property {string | null} errPipe
  * @property {string | null} signalledBy  The command that last sent it a signal.
  * @property {number} [cpuMs]  CPU used so far, at the last measurement.
- * @property {number} [snapshots]  Heap snapshots in progress. Meanwhile neither its silence nor its
- *   memory is a fault.
+ * @property {number} [snapshots]  Heap snapshots in progress. During them neither its silence nor
+ *   its memory is a fault.
  */
 
 /**

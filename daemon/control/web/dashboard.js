@@ -169,7 +169,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
   }
 
   /**
-   * Tells pages again whether they may act.
+   * Informs pages again whether they may act.
    * @param {NonNullable<typeof open>} served
    */
   function keepUp(served) {

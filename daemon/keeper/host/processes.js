@@ -13,8 +13,8 @@ const PS_MS = 2_000;
  * @property {number} pid
  * @property {number} ppid
  * @property {number} pgid  Process group.
- * @property {string | null} startTicks  Tells the process from a later one with the same pid. null
- *   on systems without /proc.
+ * @property {string | null} startTicks  Distinguishes the process from a later one with the same
+ *   pid. null on systems without /proc.
  * @property {string | null} instanceId  From the marker in its environment, which children inherit.
  * @property {number | null} uid  The real user. null without a marker.
  */

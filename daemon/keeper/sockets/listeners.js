@@ -26,7 +26,7 @@ const IPV6_ONLY = 1;
  * @property {number} port  0: any.
  * @property {number} family  4, 6, or 0 for a Unix socket.
  * @property {number} flags  1: IPv6 only.
- * @property {number} index  Tells the sockets of a process with port 0 apart.
+ * @property {number} index  Distinguishes the sockets of a process with port 0.
  *
  * @typedef {object} Claimant  An instance.
  * @property {string} app

@@ -19,7 +19,7 @@ import { loadConfig, STDIN } from './load.js';
 /** @import { Entry } from './entry.js' */
 
 /**
- * What to read, and the surroundings.
+ * The file to read, and the surroundings.
  * @typedef {object} Wanted
  * @property {string | null} [file]  A path, or "-" for stdin. Default: the config file in `cwd`.
  * @property {unknown} [value]  The content, instead of a file.

@@ -1,7 +1,7 @@
 // The order in which Linux kills processes when memory runs out: oom_score_adj in proc(5).
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Of the keeper, and of control, which inherits it. */
+/** The score of the keeper, and of control, which inherits it. */
 const LOW = '-900';
 
 const OWN = '/proc/self/oom_score_adj';

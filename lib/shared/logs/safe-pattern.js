@@ -184,7 +184,7 @@ const QUANTIFIER = /^(?:[*+?]|\{\d+(?:,\d*)?\})\??$/;
  * @param {Part} part
  * @param {number} least
  * @param {number} most
- * @returns {Part}  What its repetition adds.
+ * @returns {Part}  The cost that its repetition adds.
  */
 function repeated(part, least, most) {
   if (most > COPIES_MAX) return { degree: part.choices > 0 ? Infinity : most === least ? 0 : 1, choices: 0 };

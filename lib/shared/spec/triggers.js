@@ -3,7 +3,8 @@ import { flag, isText, isWhole, nullable, texts, whole } from './rules.js';
 /** @import { Rule } from './rules.js' */
 
 /**
- * What replaces or starts the instances of an app besides commands, and the path of their pid file.
+ * Triggers that replace or start the instances of an app besides commands, and the path of their
+ * pid file.
  * @typedef {object} TriggerSpec
  * @property {string[]} watch  Files, folders and globs whose changes cause a reload; relative ones
  *   count from `cwd`. Empty: none.

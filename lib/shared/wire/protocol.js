@@ -65,8 +65,8 @@ export const METHODS = /** @type {const} */ ([
 /** @typedef {typeof METHODS[number]} Method */
 
 /**
- * @typedef {'launching' | 'online' | 'stopping' | 'stopped' | 'errored' | 'waiting restart'} ShownStatus  PM2's
- *   words, for people.
+ * @typedef {'launching' | 'online' | 'stopping' | 'stopped' | 'errored' | 'waiting restart'} ShownStatus
+ *   PM2's words, for people.
  */
 
 /**
@@ -132,7 +132,7 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
- * What may replace a slot besides commands.
+ * Triggers that may replace a slot, besides commands.
  * @typedef {object} SlotTriggers
  * @property {WatchShown | null} watch  Null: nothing is watched now.
  * @property {number | null} nextRunMs  Of its cron, wall clock.
@@ -197,8 +197,8 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
- * @typedef {{ action_name: string, action_type: string, arity: number, opts?: unknown }} CustomAction  As
- *   the app has registered it.
+ * @typedef {{ action_name: string, action_type: string, arity: number, opts?: unknown }} CustomAction
+ *   As the app has registered it.
  */
 
 /**
@@ -309,9 +309,9 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
- * @typedef {'start' | 'none' | 'live' | 'scale' | 'rollout' | 'replace' | 'delete'} PlanAction  start:
- *   the app is new, or none of its instances runs as it should. live: running instances take the
- *   change. rollout: a reload. replace: running instances end first.
+ * @typedef {'start' | 'none' | 'live' | 'scale' | 'rollout' | 'replace' | 'delete'} PlanAction
+ *   start: the app is new, or none of its instances runs as it should. live: running instances take
+ *   the change. rollout: a reload. replace: running instances end first.
  */
 
 /**

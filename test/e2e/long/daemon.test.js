@@ -160,7 +160,7 @@ describe('systemd', () => {
     const { keeperPid, controlPid } = await home.daemon();
     await home.waitFor('pings', () => systemd.count('WATCHDOG=1') >= 2);
     for (const pid of [controlPid, keeperPid]) process.kill(pid, 'SIGSTOP');
-    // The next check may have begun. After it, the file stays quiet for longer than four checks
+    // The next check may have started. After it, the file stays quiet for longer than four checks
     // take.
     let [last, quietSince] = [-1, 0];
     await home.waitFor('silence', () => {

@@ -189,7 +189,7 @@ test('CPU, memory, load and disk of the machine are those of /proc and of its fi
   expect(Math.abs(mean - truth)).toBeLessThan(2);
   expect(samples[0].cores).toBe(readFileSync('/proc/stat', 'utf8').match(/^cpu\d/gm)?.length);
 
-  // It is measured every tenth second, and others write to the disk meanwhile.
+  // It is measured every tenth second, and others write to the disk too.
   await home.waitFor(
     'the disk as it is',
     async () => {

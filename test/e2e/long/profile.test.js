@@ -71,7 +71,7 @@ const functionsOf = (/** @type {any} */ { nodes }) =>
   nodes.map((/** @type {any} */ { callFrame }) => callFrame.functionName);
 
 /**
- * A profile that runs until it is ended, and has begun: the worker has opened its file.
+ * A profile that runs until it is ended, and has started: the worker has opened its file.
  * @param {Sandbox} home
  * @param {number} pid
  */
@@ -88,7 +88,7 @@ function targetOf(link) {
   try {
     return readlinkSync(link);
   } catch {
-    return ''; // Closed meanwhile.
+    return ''; // Closed since.
   }
 }
 

@@ -77,7 +77,7 @@ async function expectNoGrowth(home, round) {
       last,
     ].map((rounds) => leastHandles(rounds.map((one) => one[who].handles)));
     expect(handlesLast, `handles of ${who}`).toEqual(handlesFirst);
-    // A timer that is set again after each piece of work is missing meanwhile. One left by every
+    // A timer that is set again after each piece of work is missing during it. One left by every
     // round would make seven.
     expect(timersLast, `timers of ${who}`).toBeLessThanOrEqual(timersFirst + WARM_UP);
   }

@@ -34,7 +34,7 @@ async function digestOf(path) {
 function bytesIn(folder) {
   let bytes = 0;
   for (const name of readdirSync(folder)) {
-    // Rotation and compression go on meanwhile.
+    // Rotation and compression go on during this.
     const stat = statSync(join(folder, name), { throwIfNoEntry: false });
     if (stat?.isFile()) bytes += stat.size;
   }

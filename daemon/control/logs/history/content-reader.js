@@ -37,7 +37,7 @@ const DECOMPRESSORS = {
  * @property {((maxBytes: number) => Buffer | null) | null} readNow  The same in this turn. Null for
  *   a compressed content.
  * @property {() => boolean} isTorn  The content ended before it should.
- * @property {() => Stats} stat  Looks at the open file, whatever its name is now.
+ * @property {() => Stats} stat  Reads the state of the open file, also if its name has changed.
  * @property {(into: Buffer, at: number) => Buffer} readAt  Fills the buffer as far as a plain file
  *   has bytes, in this turn. From a compressed content it returns an empty buffer.
  * @property {() => void} close  Idempotent.

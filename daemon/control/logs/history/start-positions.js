@@ -113,7 +113,7 @@ async function lastOfPath(path, wanted, { source, signal, segmentsOf, end }) {
     if (signal.aborted || found.length >= wanted.count) break;
     if (content.endedAtMs !== null && content.endedAtMs < wanted.sinceMs) break;
     const isLast = content.startedAtMs === end.startedAtMs;
-    // The file was begun after the client asked.
+    // The file was started after the client asked.
     if (content.endedAtMs === null && end.startedAtMs !== UNKNOWN && !isLast) continue;
     const search = { ...wanted, count: wanted.count - found.length };
     const o = { timesFolder: source.timesFolder, signal, endBytes: isLast ? end.offset : Infinity };

@@ -177,7 +177,7 @@ test('who has changed the setting learns at once whether it is served', async ()
   expect(await exports.applyNow()).toBe(null);
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
   expect(await exports.applyNow()).toEqual({ reason: 'EADDRINUSE', retryMs: 5_000 });
-  // A check that had begun before saw the previous setting.
+  // A check that had started before saw the previous setting.
   const next = await takePort();
   const before = rig.turn(1_000);
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port: next } };

@@ -9,7 +9,7 @@ let clock;
 /** @type {ReturnType<typeof createShipperPool>} */
 let shippers;
 /**
- * What was written to links, newest last.
+ * Lines that were written to links, newest last.
  * @type
  *   {{ target: string, lines: string[], taken: () => void, graces: number[], end: () => void }[]}
  */
