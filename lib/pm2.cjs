@@ -83,7 +83,7 @@ class Pm2 {
     for (const method of METHODS) {
       const word = SAME[method] ?? method;
       /** @type {any} */ (this)[method] = (/** @type {unknown[]} */ ...args) =>
-        settle(args, async (rest) => (await load()).call(word, rest));
+        callBack(args, async (rest) => (await load()).call(word, rest));
     }
     /** @type {any} */ (this).custom = Pm2;
   }
@@ -95,7 +95,7 @@ class Pm2 {
  * @param {unknown[]} args
  * @param {(rest: unknown[]) => Promise<any>} work
  */
-function settle(args, work) {
+function callBack(args, work) {
   const at = args.findIndex((one) => typeof one === 'function');
   if (at === -1) return work(args);
   const callback = /** @type {(...results: unknown[]) => void} */ (args[at]);

@@ -10,7 +10,7 @@ import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js'
 /** Pause before a keeper socket with a full queue is tried again, in ms. */
 const PAUSE_MS = 20;
 
-const DOOR_LINE_MAX_BYTES = 64 * 1024;
+const KEEPER_LINE_MAX_BYTES = 64 * 1024;
 
 /**
  * A connection to the keeper socket that stays until one side ends it.
@@ -28,9 +28,9 @@ const DOOR_LINE_MAX_BYTES = 64 * 1024;
  */
 export async function visitKeeper(run, signal) {
   for (;;) {
-    const door = await findKeeper(run, signal);
-    if (door === null) return null;
-    if (door !== 'busy') return welcomed(door, signal);
+    const socket = await findKeeper(run, signal);
+    if (socket === null) return null;
+    if (socket !== 'busy') return welcomed(socket, signal);
     await new Promise((resolve) => {
       setTimeout(resolve, PAUSE_MS);
     });
@@ -38,23 +38,23 @@ export async function visitKeeper(run, signal) {
 }
 
 /**
- * @param {Socket} door
+ * @param {Socket} socket
  * @param {AbortSignal} signal
  * @returns {Promise<Visit | null>}
  */
-function welcomed(door, signal) {
+function welcomed(socket, signal) {
   let controlPid = /** @type {number | null} */ (null);
   const gone = /** @type {Promise<void>} */ (
     new Promise((resolve) => {
-      door.once('close', () => resolve());
+      socket.once('close', () => resolve());
     })
   );
   return new Promise((resolve, reject) => {
     const onAbort = () => {
-      door.destroy();
+      socket.destroy();
       reject(signal.reason);
     };
-    const settle = (/** @type {Visit | null} */ visit) => {
+    const finish = (/** @type {Visit | null} */ visit) => {
       signal.removeEventListener('abort', onAbort);
       resolve(visit);
     };
@@ -62,12 +62,12 @@ function welcomed(door, signal) {
       const said = readLine(line);
       if (said.event !== undefined) controlPid = said.event === 'control-ready' ? (said.pid ?? null) : null;
       if (said.keeper)
-        settle({ keeperPid: said.keeper.pid, controlPid: () => controlPid, gone, leave: () => door.destroy() });
+        finish({ keeperPid: said.keeper.pid, controlPid: () => controlPid, gone, leave: () => socket.destroy() });
     };
     signal.addEventListener('abort', onAbort, { once: true });
-    const reader = createLineReader({ maxBytes: DOOR_LINE_MAX_BYTES, onLine, onTooLong: () => door.destroy() });
-    door.on('data', reader.push).on('error', () => door.destroy());
-    void gone.then(() => settle(null));
+    const reader = createLineReader({ maxBytes: KEEPER_LINE_MAX_BYTES, onLine, onTooLong: () => socket.destroy() });
+    socket.on('data', reader.push).on('error', () => socket.destroy());
+    void gone.then(() => finish(null));
     if (signal.aborted) onAbort();
   });
 }
@@ -116,18 +116,18 @@ export async function askControl(sock, signal) {
   if (socket === null || socket === 'busy') return null;
   return new Promise((resolve) => {
     /** @param {string} [line] */
-    const settle = (line) => {
+    const finish = (line) => {
       signal.removeEventListener('abort', onAbort);
       socket.destroy();
       resolve(line === undefined ? null : slotsIn(line));
     };
-    const onAbort = () => settle();
+    const onAbort = () => finish();
     signal.addEventListener('abort', onAbort, { once: true });
-    const reader = createLineReader({ maxBytes: TO_CLIENT_MAX_BYTES, onLine: settle, onTooLong: () => settle() });
+    const reader = createLineReader({ maxBytes: TO_CLIENT_MAX_BYTES, onLine: finish, onTooLong: () => finish() });
     socket
       .on('data', reader.push)
       .on('error', () => {})
-      .on('close', () => settle());
+      .on('close', () => finish());
     socket.write(requestLine(1, 'list', {}));
   });
 }

@@ -87,7 +87,7 @@ const SEND_MS = 10_000;
  * @typedef {object} Notifier
  * @property {(...fields: string[]) => void} say  Sends fields such as "READY=1", in order. Never
  *   throws.
- * @property {() => Promise<void>} settled  Resolves when all messages were sent.
+ * @property {() => Promise<void>} sent  Resolves when all messages were sent.
  * @property {number | null} watchdogMs  Without WATCHDOG=1 for this long, the service counts as
  *   hung. Null: no watchdog.
  */
@@ -127,7 +127,7 @@ export function takeNotifier(env, talk) {
     say(...fields) {
       last = last.then(() => send(fields));
     },
-    settled: () => last,
+    sent: () => last,
     watchdogMs: watchdogMs > 0 ? watchdogMs : null,
   };
 }

@@ -156,9 +156,9 @@ export function readState(slots) {
   const stopped = count('stopped');
   const parts = [
     `${count('online')} of ${slots.length - stopped} instances are up`,
-    ...told(count('waiting restart'), 'waiting to be restarted'),
-    ...told(count('errored'), 'given up'),
-    ...told(stopped, 'stopped'),
+    ...countText(count('waiting restart'), 'waiting to be restarted'),
+    ...countText(count('errored'), 'given up'),
+    ...countText(stopped, 'stopped'),
   ];
   return parts.join(', ');
 }
@@ -167,6 +167,6 @@ export function readState(slots) {
  * @param {number} number
  * @param {string} what
  */
-function told(number, what) {
+function countText(number, what) {
   return number > 0 ? [`${number} ${what}`] : [];
 }

@@ -213,7 +213,7 @@ export class Client {
     // An error without an id is about the connection: the server did not understand a message.
     if (message.id === undefined || message.id === null)
       return message.error ? this.#onFault(message.error) : undefined;
-    this.#requests.settle(message.id, message);
+    this.#requests.resolve(message.id, message);
   }
 
   /**

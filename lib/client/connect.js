@@ -47,10 +47,10 @@ export async function connectOrLaunch(home, given) {
     for (;;) {
       const socket = await knock(paths.sock, signal);
       if (socket && socket !== 'busy') return socket;
-      const door = socket ?? (await keeperOf(paths.run, signal));
-      if (door === 'busy') await pause();
-      else if (door)
-        await waitAtDoor(door, signal, (reason) => {
+      const keeper = socket ?? (await keeperOf(paths.run, signal));
+      if (keeper === 'busy') await pause();
+      else if (keeper)
+        await waitAtKeeperSocket(keeper, signal, (reason) => {
           failure = reason;
         });
       else await launch(paths, signal);
@@ -81,11 +81,11 @@ export async function connectOnly(home, given) {
     for (;;) {
       const socket = await knock(paths.sock, signal);
       if (socket && socket !== 'busy') return socket;
-      const door = socket ?? (await keeperOf(paths.run, signal));
-      if (!door) return null;
-      if (door === 'busy') await pause();
+      const keeper = socket ?? (await keeperOf(paths.run, signal));
+      if (!keeper) return null;
+      if (keeper === 'busy') await pause();
       else
-        await waitAtDoor(door, signal, (reason) => {
+        await waitAtKeeperSocket(keeper, signal, (reason) => {
           failure = reason;
         });
     }
@@ -136,14 +136,14 @@ async function keeperOf(run, signal) {
 }
 
 /**
- * @param {Socket} door
+ * @param {Socket} keeper
  * @param {AbortSignal} signal
  * @param {(reason: string) => void} onFailure
  */
-async function waitAtDoor(door, signal, onFailure) {
+async function waitAtKeeperSocket(keeper, signal, onFailure) {
   const { waitForControl } = await import('./keeper-socket.js');
   const startedMono = performance.now();
-  await waitForControl(door, signal, onFailure);
+  await waitForControl(keeper, signal, onFailure);
   // It is ready, but its socket did not answer just now: it is exiting, or the socket was removed.
   // A pause avoids a busy loop.
   if (performance.now() - startedMono < PAUSE_MS) await pause();

@@ -6,7 +6,7 @@ import { knock } from './try-connect.js';
 /** @import { Socket } from 'node:net' */
 
 /** A line of the keeper has a few hundred bytes. A much longer one is not from a keeper. */
-const DOOR_LINE_MAX_BYTES = 64 * 1024;
+const KEEPER_LINE_MAX_BYTES = 64 * 1024;
 
 /**
  * Finds the keeper of a home: the listener at the socket with the highest number. Lower numbers are
@@ -15,43 +15,43 @@ const DOOR_LINE_MAX_BYTES = 64 * 1024;
  * @param {AbortSignal} signal
  */
 export async function findKeeper(run, signal) {
-  const highest = highestDoor(run);
+  const highest = highestSocket(run);
   return highest === 0 ? null : knock(join(run, `keeper.${highest}.sock`), signal);
 }
 
 /**
  * Waits at a keeper socket until control can be reached. Closes the socket.
- * @param {Socket} door
+ * @param {Socket} socket
  * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
  * @param {(reason: string) => void} onFailure  Called for each failed boot of control; the keeper
  *   keeps trying.
  * @returns {Promise<'ready' | 'gone'>}  gone: the keeper left first.
  */
-export function waitForControl(door, signal, onFailure) {
+export function waitForControl(socket, signal, onFailure) {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
-      door.destroy();
+      socket.destroy();
       reject(signal.reason);
     };
     /** @param {'ready' | 'gone'} outcome */
-    const settle = (outcome) => {
+    const finish = (outcome) => {
       signal.removeEventListener('abort', onAbort);
-      door.destroy();
+      socket.destroy();
       resolve(outcome);
     };
     const reader = createLineReader({
-      maxBytes: DOOR_LINE_MAX_BYTES,
-      onTooLong: () => settle('gone'),
+      maxBytes: KEEPER_LINE_MAX_BYTES,
+      onTooLong: () => finish('gone'),
       onLine: (line) => {
-        const said = readDoorLine(line);
-        if (said.event === 'control-ready') settle('ready');
+        const said = readKeeperLine(line);
+        if (said.event === 'control-ready') finish('ready');
         if (said.event === 'control-failed') onFailure(String(said.message));
       },
     });
     signal.addEventListener('abort', onAbort, { once: true });
-    door.on('data', reader.push);
-    door.on('error', () => {}); // 'close' follows.
-    door.on('close', () => settle('gone'));
+    socket.on('data', reader.push);
+    socket.on('error', () => {}); // 'close' follows.
+    socket.on('close', () => finish('gone'));
     if (signal.aborted) onAbort();
   });
 }
@@ -62,21 +62,21 @@ export function waitForControl(door, signal, onFailure) {
  * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
  */
 export async function waitUntilLeft(run, signal) {
-  const door = await findKeeper(run, signal);
-  if (door === null || door === 'busy') return;
+  const socket = await findKeeper(run, signal);
+  if (socket === null || socket === 'busy') return;
   await new Promise((resolve, reject) => {
     const onAbort = () => {
-      door.destroy();
+      socket.destroy();
       reject(signal.reason);
     };
     signal.addEventListener('abort', onAbort, { once: true });
-    door.on('error', () => {}); // 'close' follows.
-    door.on('close', resolve).resume();
+    socket.on('error', () => {}); // 'close' follows.
+    socket.on('close', resolve).resume();
   });
 }
 
 /** @param {string} run */
-function highestDoor(run) {
+function highestSocket(run) {
   /** @type {string[]} */
   let entries;
   try {
@@ -92,7 +92,7 @@ function highestDoor(run) {
  * @param {string} line
  * @returns {{ event?: string, message?: string }}
  */
-function readDoorLine(line) {
+function readKeeperLine(line) {
   try {
     return JSON.parse(line) ?? {};
   } catch {

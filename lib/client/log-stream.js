@@ -1,11 +1,11 @@
 import { NclustError } from '../shared/errors.js';
 import { FOLLOWED_TO_THE_END, sayGap, sayMissed, WAITING } from '../render/log-notes.js';
 
-/** @import { LogWishes } from '../config/options/log-query.js' */
+/** @import { LogQuery } from '../config/options/log-query.js' */
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
 /** @import { Client } from './client.js' */
 
-/** @typedef {LogWishes & { targets?: string[] }} LogRequest */
+/** @typedef {LogQuery & { targets?: string[] }} LogRequest */
 /**
  * @typedef {object} LogNews  A notification or the answer.
  * @property {string} subscription

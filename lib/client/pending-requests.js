@@ -93,7 +93,7 @@ export class PendingRequests {
    * @param {string | number} id
    * @param {RpcMessage} answer
    */
-  settle(id, { error, result }) {
+  resolve(id, { error, result }) {
     const pending = this.#take(id);
     if (error) pending?.reject(fromWire(error));
     else pending?.resolve(result);

@@ -86,16 +86,16 @@ function readReport(pipe, signal) {
       reject(signal.reason);
     };
     /** @param {string | null} line */
-    const settle = (line) => {
+    const finish = (line) => {
       signal.removeEventListener('abort', onAbort);
       pipe.destroy();
       resolve(line);
     };
-    const reader = createLineReader({ maxBytes: REPORT_MAX_BYTES, onLine: settle, onTooLong: () => settle(null) });
+    const reader = createLineReader({ maxBytes: REPORT_MAX_BYTES, onLine: finish, onTooLong: () => finish(null) });
     signal.addEventListener('abort', onAbort, { once: true });
     pipe.on('data', reader.push);
     pipe.on('error', () => {}); // 'close' follows.
-    pipe.on('close', () => settle(null));
+    pipe.on('close', () => finish(null));
   });
 }
 

@@ -29,7 +29,7 @@ export async function daemon({ home, env, talk }) {
   process.on('SIGTERM', end).on('SIGINT', end).on('SIGHUP', reload);
   try {
     await stayWith({ home, notifier, talk, ending: ending.signal, send: sendSignal });
-    await notifier?.settled();
+    await notifier?.sent();
   } finally {
     process.off('SIGTERM', end).off('SIGINT', end).off('SIGHUP', reload);
   }

@@ -6,7 +6,7 @@ import { NclustError } from '../shared/errors.js';
 import { absoluteScripts } from './apps/targets.js';
 
 /** @import { Context } from '../cli/session/context.js' */
-/** @import { LogWishes } from '../config/options/log-query.js' */
+/** @import { LogQuery } from '../config/options/log-query.js' */
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
 
 /**
@@ -18,21 +18,21 @@ import { absoluteScripts } from './apps/targets.js';
  *   ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_INTERRUPTED.
  */
 export async function* logs(context, targets, options) {
-  const wishes = readLogOptions(options, Date.now());
+  const query = readLogOptions(options, Date.now());
   const client = await context.running();
   if (!client) throw notRunningError(context);
   const named = targets.length > 0 ? { targets: await absoluteScripts(context, client, targets) } : {};
   const { slots } = await client.request('list', { ...named, brief: true });
-  const before = noticeBeforeLines(slots, { follow: wishes.follow, isChosen: targets.length > 0 });
+  const before = noticeBeforeLines(slots, { follow: query.follow, isChosen: targets.length > 0 });
   if (before) context.talk(before);
-  if (slots.length === 0 && !wishes.follow) return;
+  if (slots.length === 0 && !query.follow) return;
 
   let isCaughtUp = false;
   /** @param {number} lines */
   const onCaughtUp = (lines) => {
     isCaughtUp = true;
-    if (lines === 0 && wishes.lines !== 0 && slots.length > 0)
-      context.talk(noticeWithoutLines(slots, { follow: wishes.follow, isFiltered: isFiltered(wishes) }));
+    if (lines === 0 && query.lines !== 0 && slots.length > 0)
+      context.talk(noticeWithoutLines(slots, { follow: query.follow, isFiltered: isFiltered(query) }));
   };
   // If there is only one app, its name is not needed.
   const isOther = (/** @type {string} */ name) =>
@@ -48,7 +48,7 @@ export async function* logs(context, targets, options) {
   try {
     yield* streamLogs(
       client,
-      { ...named, ...wishes },
+      { ...named, ...query },
       { talk: context.talk, signal: stop.signal, onCaughtUp, onMissed, onGap },
     );
   } finally {
@@ -68,7 +68,7 @@ function onCtrlC({ isTerminal, onInterrupt }, listener) {
   return isTerminal ? onInterrupt(listener) : () => {};
 }
 
-/** @param {LogWishes} wishes */
+/** @param {LogQuery} query */
 function isFiltered({ streams, since, until, grep, level }) {
-  return [streams, since, until, grep, level].some((wish) => wish !== undefined);
+  return [streams, since, until, grep, level].some((one) => one !== undefined);
 }

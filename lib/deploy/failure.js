@@ -1,7 +1,7 @@
 import { NclustError } from '../shared/errors.js';
 
 /**
- * @typedef {{ host: string, facts: Record<string, string>, isBegun: boolean }} Account  What a host
+ * @typedef {{ host: string, reports: Record<string, string>, isBegun: boolean }} Account  What a host
  *   runs now, according to its reports.
  */
 
@@ -18,8 +18,8 @@ const NOT_FOUND = 127;
  */
 export function deployError({ name, doing, failed, accounts, isPlain }) {
   const stepOf = (/** @type {string} */ host) =>
-    accounts.find((account) => account.host === host)?.facts.step ?? 'connect';
-  const lockedOf = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.facts.locked;
+    accounts.find((account) => account.host === host)?.reports.step ?? 'connect';
+  const lockedOf = (/** @type {string} */ host) => accounts.find((account) => account.host === host)?.reports.locked;
   const what = failed.map(({ host, code }) => {
     if (lockedOf(host) !== undefined) return ` on ${host}: it is locked by ${lockedOf(host)}`;
     const step = stepOf(host);
@@ -40,7 +40,7 @@ export function deployError({ name, doing, failed, accounts, isPlain }) {
 }
 
 /** @param {Account} account */
-function tell({ facts: { previous, switched, back, active }, isBegun }) {
+function tell({ reports: { previous, switched, back, active }, isBegun }) {
   const before =
     previous === undefined
       ? ''

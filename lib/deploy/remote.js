@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
  * @typedef {object} Ended
  * @property {number} code  255 from ssh itself: it could not connect, or lost the connection. 128 +
  *   n for a signal.
- * @property {Record<string, string>} facts  Reports of the script, the last of each kind.
+ * @property {Record<string, string>} reports  Reports of the script, the last of each kind.
  */
 
 /**
@@ -86,7 +86,7 @@ export function sshArguments({ user, port, key, sshOptions }, host, command) {
 function run(file, args, { cwd, env, mark, input, signal, onLine }) {
   return new Promise((resolve, reject) => {
     /** @type {Record<string, string>} */
-    const facts = {};
+    const reports = {};
     const child = spawn(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
     const end = () => void child.kill('SIGINT');
     if (signal.aborted) end();
@@ -97,7 +97,7 @@ function run(file, args, { cwd, env, mark, input, signal, onLine }) {
     createInterface({ input: child.stdout }).on('line', (line) => {
       const at = mark === null ? -1 : line.indexOf(mark);
       if (at !== 0) onLine({ stream: 'out', text: at === -1 ? line : line.slice(0, at) });
-      if (at !== -1) note(facts, line.slice(at + /** @type {string} */ (mark).length + 1));
+      if (at !== -1) note(reports, line.slice(at + /** @type {string} */ (mark).length + 1));
     });
     createInterface({ input: child.stderr }).on('line', (text) => onLine({ stream: 'err', text }));
     child.once('error', reject);
@@ -107,16 +107,16 @@ function run(file, args, { cwd, env, mark, input, signal, onLine }) {
     });
     child.once('close', (code, by) => {
       signal.removeEventListener('abort', end);
-      resolve({ code: code ?? 128 + (by === 'SIGINT' ? 2 : 15), facts });
+      resolve({ code: code ?? 128 + (by === 'SIGINT' ? 2 : 15), reports });
     });
   });
 }
 
 /**
- * @param {Record<string, string>} facts
+ * @param {Record<string, string>} reports
  * @param {string} said
  */
-function note(facts, said) {
+function note(reports, said) {
   const [key] = said.split(' ', 1);
-  facts[key] = said.slice(key.length + 1);
+  reports[key] = said.slice(key.length + 1);
 }

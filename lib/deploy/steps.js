@@ -43,7 +43,7 @@ import { NclustError } from '../shared/errors.js';
 export async function setUp(deployment, around) {
   const doing = 'Setting up';
   const accounts = await onHosts(deployment, around, { doing, script: () => isSetUpScript(deployment) });
-  const hosts = deployment.hosts.filter((_, at) => !accounts[at].facts.previous);
+  const hosts = deployment.hosts.filter((_, at) => !accounts[at].reports.previous);
   for (const host of deployment.hosts) if (!hosts.includes(host)) around.talk(`${host} is set up already.`);
   if (hosts.length === 0) return;
   const { ref, hooks } = deployment;
@@ -102,7 +102,7 @@ export async function revert(deployment, around, back) {
     doing: 'Reverting',
     script: () => revertScript(deployment, back, newLock(around)),
   });
-  for (const { host, facts } of accounts) around.talk(`${host} runs ${facts.active}.`);
+  for (const { host, reports } of accounts) around.talk(`${host} runs ${reports.active}.`);
 }
 
 /**
@@ -146,8 +146,8 @@ export async function unlock(deployment, around) {
     script: () => unlockScript(deployment, null),
     isPlain: true,
   });
-  for (const { host, facts } of accounts) {
-    const owner = facts.unlocked;
+  for (const { host, reports } of accounts) {
+    const owner = reports.unlocked;
     around.talk(
       owner === undefined ? `${host} was not locked.` : `${host} was locked by ${owner}, and is not any more.`,
     );
@@ -172,8 +172,8 @@ async function whileLocked(deployment, around, { hosts, doing, isFirst }, work) 
       doing,
       hosts,
       script: () => lockScript(deployment, lock, { isFirst }),
-      onFacts: (host, facts) => {
-        if (facts.held) held.add(host);
+      onReports: (host, reports) => {
+        if (reports.held) held.add(host);
       },
     });
     await work(lock);
@@ -220,7 +220,7 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
   // The first host resolves the commit, because a branch may move before the next host is asked.
   const resolve = () => resolveScript(deployment, ref);
   const [resolved] = await onHosts(deployment, around, { doing, hosts: hosts.slice(0, 1), script: resolve });
-  const { commit } = resolved.facts;
+  const { commit } = resolved.reports;
   around.talk(`${doing} ${deployment.name}: ${ref} is ${commit}.`);
 
   const time = new Date(around.nowMs).toISOString().replace(/\D/g, '').slice(0, 14);
@@ -228,11 +228,11 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
   const stage = () => stageScript(deployment, { commit, time, hasHook });
   const staged = await onHosts(deployment, around, { doing, hosts, script: stage });
 
-  const known = new Map(staged.map(({ host, facts }) => [host, facts]));
+  const known = new Map(staged.map(({ host, reports }) => [host, reports]));
   const activate = (/** @type {string} */ host) =>
     activateScript(deployment, { release: known.get(host)?.release ?? '', hookName, lock });
   const activated = await onHosts(deployment, around, { doing, hosts, script: activate, known });
-  for (const { host, facts } of activated) around.talk(`${host} runs ${facts.active}.`);
+  for (const { host, reports } of activated) around.talk(`${host} runs ${reports.active}.`);
 }
 
 /**
@@ -244,8 +244,8 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
  * @param {string} o.doing
  * @param {string[]} [o.hosts]
  * @param {(host: string) => string} o.script
- * @param {Map<string, Record<string, string>>} [o.known]  Earlier facts of each host.
- * @param {(host: string, facts: Record<string, string>) => void} [o.onFacts]  Gets the facts of a
+ * @param {Map<string, Record<string, string>>} [o.known]  Earlier reports of each host.
+ * @param {(host: string, reports: Record<string, string>) => void} [o.onReports]  Gets the reports of a
  *   host, also after a failure.
  * @param {boolean} [o.isPlain]  It does not change releases: the error has no account of them, and
  *   the exit status is that of the command.
@@ -255,22 +255,22 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
 async function onHosts(
   deployment,
   around,
-  { doing, hosts = deployment.hosts, script, known = new Map(), onFacts = () => {}, isPlain = false },
+  { doing, hosts = deployment.hosts, script, known = new Map(), onReports = () => {}, isPlain = false },
 ) {
   /** @type {Account[]} */
-  const accounts = hosts.map((host) => ({ host, facts: { ...known.get(host) }, isBegun: false }));
+  const accounts = hosts.map((host) => ({ host, reports: { ...known.get(host) }, isBegun: false }));
   /** @type {{ host: string, code: number }[]} */
   const failed = [];
   /** @param {Account} account */
   const runOn = async (account) => {
     account.isBegun = true;
-    const { code, facts } = await runRemote(deployment, account.host, script(account.host), {
+    const { code, reports } = await runRemote(deployment, account.host, script(account.host), {
       env: around.env,
       signal: around.signal,
       onLine: (line) => around.onLine(account.host, line),
     });
-    Object.assign(account.facts, facts);
-    onFacts(account.host, facts);
+    Object.assign(account.reports, reports);
+    onReports(account.host, reports);
     if (code !== 0) failed.push({ host: account.host, code });
   };
   if (around.isParallel) await Promise.all(accounts.map(runOn));

@@ -1,4 +1,4 @@
-import { readEntry, settleEntry } from '../config/file/entry.js';
+import { readEntry, completeEntry } from '../config/file/entry.js';
 import { snapshot } from '../config/spec/build.js';
 import { specOfEntry } from '../config/spec/of-entry.js';
 import { pm2Entry, splitEnvironment } from './pm2-entry.js';
@@ -69,7 +69,7 @@ function takeOne(group, name, { pm2Home, shell }, taken) {
   const variables = { ...env.shell, ...env.own };
   const place = { folder: cwd, cwd, env: variables, node: shell.node, envName: null };
   const read = readEntry(pm2Entry(group, { name, env: env.own, pm2Home }), name);
-  const entry = settleEntry(read, { options: {}, env: null, folder: cwd, shellCwd: cwd, path: variables.PATH });
+  const entry = completeEntry(read, { options: {}, env: null, folder: cwd, shellCwd: cwd, path: variables.PATH });
   const { spec, faults, warnings } =
     entry.faults.length > 0 ? { spec: null, faults: entry.faults, warnings: [] } : specOfEntry(entry, place);
   for (const variable of env.left)

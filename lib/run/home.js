@@ -45,10 +45,10 @@ async function reasonAgainst(home) {
     return lowerFirst(/** @type {Error} */ (error).message.replace(/\.$/, ''));
   }
   const paths = homePaths(home);
-  const door = await findKeeper(paths.run, AbortSignal.timeout(KNOCK_MS));
-  if (door === 'busy') return 'a manager runs there';
-  if (door) {
-    door.destroy();
+  const keeper = await findKeeper(paths.run, AbortSignal.timeout(KNOCK_MS));
+  if (keeper === 'busy') return 'a manager runs there';
+  if (keeper) {
+    keeper.destroy();
     return 'a manager runs there';
   }
   if (countSavedApps(home) === 0) return null;

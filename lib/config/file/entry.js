@@ -119,7 +119,7 @@ export function readSite(site, keyPath) {
  * @param {Choice} choice
  * @returns {Entry}
  */
-export function settleEntry(entry, choice) {
+export function completeEntry(entry, choice) {
   const { env: own, ...said } = { ...entry.options, ...choice.options };
   const chosen = choice.env === null ? undefined : entry.environments[choice.env];
   const env = own || chosen ? { env: { ...own, ...chosen } } : {};

@@ -10,7 +10,7 @@ import { badConfig, faultAt, shapeOf, withKeyPath } from '../faults.js';
 import { findConfig, noConfigError } from '../find.js';
 import { TOP_LEVEL } from '../options/schema.js';
 import { specOfEntry } from '../spec/of-entry.js';
-import { readEntry, readSite, settleEntry } from './entry.js';
+import { readEntry, readSite, completeEntry } from './entry.js';
 import { evaluationLimits } from './evaluate.js';
 import { loadConfig, STDIN } from './load.js';
 
@@ -128,7 +128,7 @@ export async function describeConfig({
     ...shape.apps.map(({ keyPath, entry }) => readEntry(entry, keyPath)),
     ...shape.sites.map(({ keyPath, entry }) => readSite(entry, keyPath)),
   ];
-  const all = read.map((entry) => settleEntry(entry, { options, env, folder, shellCwd: cwd, path: shell.PATH }));
+  const all = read.map((entry) => completeEntry(entry, { options, env, folder, shellCwd: cwd, path: shell.PATH }));
   const entries = chosen(shown, all, only);
   checkOneName(shown, entries, options.name);
   return {

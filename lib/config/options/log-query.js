@@ -11,7 +11,7 @@ const LINES_MAX = 100_000;
 
 /**
  * The request of `logs` to the manager. Options that were not given are missing.
- * @typedef {object} LogWishes
+ * @typedef {object} LogQuery
  * @property {boolean} follow
  * @property {number} [lines]
  * @property {('out' | 'err')[]} [streams]
@@ -24,23 +24,23 @@ const LINES_MAX = 100_000;
 /**
  * @param {Record<string, any>} options  From commander.
  * @param {number} nowMs
- * @returns {LogWishes}  Throws ERR_NCLUST_USAGE.
+ * @returns {LogQuery}  Throws ERR_NCLUST_USAGE.
  */
 export function readLogOptions(options, nowMs) {
   const { out, err, lines, since, until, grep, level } = options;
   if (options.follow && options.nostream) throw usage('--follow and --nostream contradict each other.');
   if (options.follow && until !== undefined)
     throw usage('--follow and --until contradict each other: what is followed has no end.');
-  /** @type {LogWishes} */
-  const wishes = { follow: options.nostream !== true && until === undefined };
-  if (lines !== undefined) wishes.lines = readLines(lines);
-  if (out !== err) wishes.streams = [out ? 'out' : 'err'];
-  if (since !== undefined) wishes.since = readMoment('--since', since, nowMs);
-  if (until !== undefined) wishes.until = readMoment('--until', until, nowMs);
-  if (grep !== undefined) wishes.grep = readGrep(grep);
-  if (level !== undefined) wishes.level = readLevel(level);
-  checkSpan(wishes, options, nowMs);
-  return wishes;
+  /** @type {LogQuery} */
+  const query = { follow: options.nostream !== true && until === undefined };
+  if (lines !== undefined) query.lines = readLines(lines);
+  if (out !== err) query.streams = [out ? 'out' : 'err'];
+  if (since !== undefined) query.since = readMoment('--since', since, nowMs);
+  if (until !== undefined) query.until = readMoment('--until', until, nowMs);
+  if (grep !== undefined) query.grep = readGrep(grep);
+  if (level !== undefined) query.level = readLevel(level);
+  checkSpan(query, options, nowMs);
+  return query;
 }
 
 /**
@@ -87,7 +87,7 @@ function readLevel(text) {
 }
 
 /**
- * @param {LogWishes} wishes
+ * @param {LogQuery} query
  * @param {Record<string, any>} given
  * @param {number} nowMs
  */

@@ -25,14 +25,14 @@ import { resolveOwner } from './owner.js';
 export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
   const { interpreter, interpreterArgs = options.nodeArgs, cwd, uid, gid } = options;
   const moved = cwd === undefined ? {} : inFolder(spec, checkFolder(resolve(shellCwd, cwd)));
-  const told = args.length === 0 ? {} : { args, execArgs: execArgsOf(spec, args) };
+  const newArgs = args.length === 0 ? {} : { args, execArgs: execArgsOf(spec, args) };
   const owned = uid === undefined && gid === undefined ? {} : ownedBy(spec, { uid, gid });
-  const asked = { ...spec, ...moved, ...told, ...owned };
+  const asked = { ...spec, ...moved, ...newArgs, ...owned };
   const run =
     interpreter === undefined && interpreterArgs === undefined
       ? {}
       : interpreterChange(asked, { interpreter, interpreterArgs }, { path: env.PATH, node });
-  return { ...moved, ...told, ...run, ...owned };
+  return { ...moved, ...newArgs, ...run, ...owned };
 }
 
 /** Options of "start" for a listed app: those of "restart", and the number of instances. */

@@ -32,7 +32,7 @@ export function foldEvents(events) {
  * @param {LoggedEvent[]} events
  */
 function withoutConsequences(events) {
-  const settled = new Set(
+  const explained = new Set(
     events.filter(({ type }) => type === 'ready' || type === 'died').map(({ instanceId }) => instanceId),
   );
   const steps = new Set(
@@ -45,7 +45,7 @@ function withoutConsequences(events) {
   );
   return events.filter((event, at) => {
     if (event.type === 'backoff') return at > (outcomes.get(event.id) ?? -1);
-    if (event.type === 'started') return !settled.has(event.instanceId);
+    if (event.type === 'started') return !explained.has(event.instanceId);
     if (event.type === 'ready') return !steps.has(event.instanceId);
     return event.type !== 'died' || !isAsked(event) || event.signal === 'SIGKILL';
   });

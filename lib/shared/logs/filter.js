@@ -12,14 +12,14 @@ export { LEVELS, levelOf };
  */
 
 /**
- * @typedef {object} Wishes
+ * @typedef {object} FilterOptions
  * @property {Grep | null} [grep]
  * @property {Level | null} [level]  This level and more important ones.
  */
 
 /**
  * Returns a filter for lines. With a level, lines without one are left out.
- * @param {Wishes} wanted
+ * @param {FilterOptions} wanted
  * @returns {(line: string) => boolean}  Throws ERR_NCLUST_USAGE for an unsuitable pattern.
  */
 export function createLogFilter(wanted) {
@@ -30,7 +30,7 @@ export function createLogFilter(wanted) {
 /**
  * Returns a filter for lines that come in parts. The first part decides about a line. If that part
  * does not contain the level, or was not seen, the level does not count.
- * @param {Wishes} wanted
+ * @param {FilterOptions} wanted
  * @returns {(line: string, part: Part | null) => boolean}  Throws ERR_NCLUST_USAGE.
  */
 export function createPartFilter({ grep = null, level = null }) {

@@ -154,13 +154,13 @@ export const LOG_RULES = {
  * @param {Spec} spec
  * @returns {Spec}
  */
-export function settleLogPaths(spec) {
+export function resolveLogPaths(spec) {
   const { cwd, outFile, errorFile, logFile } = spec;
   return {
     ...spec,
-    outFile: settled(outFile, cwd),
-    errorFile: settled(errorFile, cwd),
-    logFile: logFile === 'default' ? logFile : settled(logFile, cwd),
+    outFile: resolvePath(outFile, cwd),
+    errorFile: resolvePath(errorFile, cwd),
+    logFile: logFile === 'default' ? logFile : resolvePath(logFile, cwd),
   };
 }
 
@@ -168,7 +168,7 @@ export function settleLogPaths(spec) {
  * @param {string} path
  * @param {string} cwd
  */
-function settled(path, cwd) {
+function resolvePath(path, cwd) {
   return NO_PATHS.includes(path) || isAbsolute(path) ? path : resolve(cwd, path);
 }
 

@@ -1,7 +1,7 @@
 import { NclustError } from '../errors.js';
 import { INSTANCES_FORMS } from '../host/cpus.js';
 import { areVariables, ENVIRONMENT_RULES, isVariableName } from './environment.js';
-import { LOG_RULES, settleLogPaths } from './logs.js';
+import { LOG_RULES, resolveLogPaths } from './logs.js';
 import { TRIGGER_RULES } from './triggers.js';
 import { flag, isFilled, isText, isWhole, oneOf, nullable, texts, whole } from './rules.js';
 import { VERSIONING_RULES } from './versioning.js';
@@ -217,7 +217,7 @@ function checkTogether(spec, keyPath) {
       spec.mode,
       '"fork", because only Node.js programs can share a socket through cluster mode',
     );
-  return settleLogPaths(spec);
+  return resolveLogPaths(spec);
 }
 
 /**

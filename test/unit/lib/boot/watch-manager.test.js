@@ -62,7 +62,7 @@ function attended(watchdogMs) {
   const notifier = {
     watchdogMs,
     say: (/** @type {string[]} */ ...fields) => void said.push(...fields),
-    settled: async () => {},
+    sent: async () => {},
   };
   const done = attend({
     paths,

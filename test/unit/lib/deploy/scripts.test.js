@@ -35,7 +35,7 @@ test('variables of the deployment reach the hook and replace no variable of the 
     signal: new AbortController().signal,
     onLine: () => {},
   });
-  expect(ended).toMatchObject({ code: 0, facts: { active: 'two' } });
+  expect(ended).toMatchObject({ code: 0, reports: { active: 'two' } });
   expect(readlinkSync(join(folder, 'app/current'))).toBe('releases/two');
   expect(readFileSync(join(folder, 'app/seen'), 'utf8')).toBe(`${Object.values(env).join(' ')}\n`);
 });

@@ -19,8 +19,8 @@ test.each([
   ],
   [{ since: '40000d' }, { follow: true, since: 0 }],
   [{ json: true, raw: true, format: true, timestamp: true, highlight: 'x' }, { follow: true }],
-])('%j is %j', (options, wishes) => {
-  expect(readLogOptions(options, NOW)).toEqual(wishes);
+])('%j is %j', (options, query) => {
+  expect(readLogOptions(options, NOW)).toEqual(query);
 });
 
 test.each([
