@@ -95,7 +95,7 @@ function listenAgain(uses, source, then) {
 function rebind({ claim, call }, port, onHandle, onRefused) {
   const bound = bindOwn({ ...claim, port }, call.options);
   if (bound) onHandle(bound.handle);
-  else onRefused({ code: 'EADDRINUSE', message: `port ${port} was taken meanwhile` });
+  else onRefused({ code: 'EADDRINUSE', message: `port ${port} was taken by another process` });
 }
 
 /**

@@ -76,7 +76,7 @@ function begin({ kind, file, durationMs }, answer) {
  * @param {Answer} answer
  */
 function end({ file }, answer) {
-  if (run?.file !== file) return answer({ failure: { code: 'EGIVENUP', message: 'it was given up' } });
+  if (run?.file !== file) return answer({ failure: { code: 'EGIVENUP', message: 'the profile was cancelled' } });
   if (run.outcome) answer(run.outcome);
   else run.waiting.push(answer);
 }
@@ -102,7 +102,7 @@ function openEmpty(file) {
   const stat = fs.fstatSync(fd);
   if (stat.isFile() && stat.size === 0) return fd;
   fs.closeSync(fd);
-  throw Object.assign(new Error(`"${file}" is no empty file`), { code: 'EEXIST' });
+  throw Object.assign(new Error(`"${file}" is not an empty file`), { code: 'EEXIST' });
 }
 
 /**
@@ -127,7 +127,7 @@ function span(mine, { domain, start, stop }, durationMs) {
   mine.giveUp = ending(() => {
     session.disconnect();
     close(mine);
-    conclude(mine, { failure: { code: 'EGIVENUP', message: 'it was given up' } });
+    conclude(mine, { failure: { code: 'EGIVENUP', message: 'the profile was cancelled' } });
   });
   if (start === SPANS.cpu.start)
     post(session, 'Profiler.setSamplingInterval', {

@@ -71,7 +71,7 @@ class SocketClaims {
     const use = { server, claim, call };
     const other = this.#uses.get(keyOf(claim))?.server;
     if (other && other !== server && this.#isAtWork(other))
-      return emitLater(use, { code: 'EADDRINUSE', message: 'by this very process' });
+      return emitLater(use, { code: 'EADDRINUSE', message: 'by this process' });
     this.#uses.set(keyOf(claim), use);
     if (isAlone(options)) return this.#listenAlone(use);
     this.#source.obtain(

@@ -150,7 +150,7 @@ export function createEdge() {
     const act = actOf(message);
     if (act === null) return { act, fault: 'an unknown act' };
     const field = unfitField(act, message, handle);
-    if (field !== null) return { act, fault: `"${act}" with an unfit ${field}` };
+    if (field !== null) return { act, fault: `"${act}" with an invalid ${field}` };
     return { act, fault: isInTime(child, act) ? null : `"${act}" too often` };
   };
 }

@@ -41,7 +41,7 @@ export function createAppVerbs({ findChild, children, messages }) {
     },
     async 'send-message'({ instanceId, message, token }) {
       const child = await livingOf(findChild, instanceId);
-      if (child.mode === 'exec') throw new KeeperError('ENOTSUP', `instance ${instanceId} is no Node program`);
+      if (child.mode === 'exec') throw new KeeperError('ENOTSUP', `instance ${instanceId} is not a Node.js program`);
       return deliveries.once(child, token, () => {
         if (child.waitingChars > CHANNEL_MAX_CHARS)
           throw new KeeperError('EAGAIN', `instance ${instanceId} does not read its messages`);
@@ -53,7 +53,7 @@ export function createAppVerbs({ findChild, children, messages }) {
       const child = await livingOf(findChild, instanceId);
       const { input } = child;
       if (!input)
-        throw new KeeperError('ENOTSUP', `the standard input of instance ${instanceId} is not held by this keeper`);
+        throw new KeeperError('ENOTSUP', `this keeper does not hold the standard input of instance ${instanceId}`);
       return deliveries.once(child, token, () => {
         if (!input.writable) throw new KeeperError('EPIPE', `instance ${instanceId} has closed its standard input`);
         if (input.writableLength + Buffer.byteLength(text) > INPUT_MAX_BYTES)
@@ -67,7 +67,7 @@ export function createAppVerbs({ findChild, children, messages }) {
       if (!answer)
         throw new KeeperError(
           child.mode === 'exec' ? 'ENOTSUP' : 'EPIPE',
-          `instance ${instanceId} has no agent that could be asked`,
+          `instance ${instanceId} has no agent to ask`,
         );
       return { url: answer.url ?? null, was: answer.was ?? null };
     },
@@ -77,7 +77,7 @@ export function createAppVerbs({ findChild, children, messages }) {
       if (!answer)
         throw new KeeperError(
           child.mode === 'exec' ? 'ENOTSUP' : 'EPIPE',
-          `instance ${instanceId} has no agent that could be asked`,
+          `instance ${instanceId} has no agent to ask`,
         );
       const { failure = null, bytes = 0, stack = null } = answer;
       return { failure, bytes, stack };
@@ -131,7 +131,7 @@ export function createRotationVerbs({ findChild, onChanged }) {
  */
 async function livingOf(findChild, instanceId) {
   const child = await findChild(instanceId);
-  if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has ended`);
+  if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has exited`);
   return child;
 }
 
@@ -150,7 +150,7 @@ async function answered(child, question, timeoutMs) {
       const onAnswer = (answer) =>
         answer.refusal ? reject(new KeeperError(answer.refusal.code, answer.refusal.message)) : resolve(answer);
       if (child.mode === 'exec' || !child.ask(question, onAnswer)) return resolve(undefined);
-      void child.exited.then(() => reject(new KeeperError('ESRCH', `instance ${child.instanceId} has ended`)));
+      void child.exited.then(() => reject(new KeeperError('ESRCH', `instance ${child.instanceId} has exited`)));
       void deadline?.passed.then(() =>
         reject(new KeeperError('ETIMEDOUT', `instance ${child.instanceId} did not answer within ${timeoutMs} ms`)),
       );

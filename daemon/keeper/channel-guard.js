@@ -152,7 +152,7 @@ export function guardChannel(started, scope, onDropped) {
     try {
       Reflect.apply(onread, channel, [bytes]);
     } catch (error) {
-      return close(`no JSON: ${/** @type {Error} */ (error).message}`);
+      return close(`not JSON: ${/** @type {Error} */ (error).message}`);
     }
     if (!bytes) return;
     if (isTooMany) return close('a socket without a message');
@@ -169,7 +169,7 @@ export function guardChannel(started, scope, onDropped) {
     if (isSkipping || isBlank) forgetLine();
     const waiting = /** @type {any} */ (started)._handleQueue?.length ?? 0;
     if (channel.writeQueueSize > WAITING_MAX_BYTES || waiting > WAITING_MAX_MESSAGES)
-      return close('questions of an app that does not read the answers');
+      return close('requests of an app that does not read the answers');
     pace(bytes.byteLength);
   };
 }

@@ -57,7 +57,7 @@ export function createControlLink(log) {
    */
   const answer = (message, handle) => {
     if (message?.v !== PROTOCOL)
-      throw new KeeperError('EPROTO', `protocol version ${message?.v} is not spoken here, ${PROTOCOL} is`);
+      throw new KeeperError('EPROTO', `protocol version ${message?.v} is not supported, only ${PROTOCOL}`);
     const verb = typeof message.verb === 'string' && Object.hasOwn(verbs, message.verb) ? verbs[message.verb] : null;
     if (!verb) throw new KeeperError('ENOSYS', `unknown verb ${JSON.stringify(message.verb)}`);
     return verb(message.params ?? {}, handle);

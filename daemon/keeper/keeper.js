@@ -146,7 +146,7 @@ export class Keeper {
 
   /** @param {SpawnParams} params */
   async #spawn(params) {
-    if (this.#isTerminating || this.#onEmpty) throw new KeeperError('ELEAVING', 'the keeper is leaving');
+    if (this.#isTerminating || this.#onEmpty) throw new KeeperError('ELEAVING', 'the keeper is exiting');
     const { instanceId, app, scope = app, mode } = params;
     const owner = ownerOf(params);
     this.#sockets.want(scope, app);
@@ -228,7 +228,7 @@ export class Keeper {
   /** @param {{ instanceId: string, signal: NodeJS.Signals }} params */
   async signal({ instanceId, signal }) {
     const child = await this.#findChild(instanceId);
-    if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has ended`);
+    if (child.exit) throw new KeeperError('ESRCH', `instance ${instanceId} has exited`);
     process.kill(child.pid, signal);
   }
 

@@ -26,7 +26,7 @@ export function findWorker({ control }, target) {
     );
   }
   if (one.mode !== 'exec') return one;
-  throw new NclustError('ERR_NCLUST_NOT_REACHABLE', `"${one.name}" (id ${one.id}) is no Node program.`, {
+  throw new NclustError('ERR_NCLUST_NOT_REACHABLE', `"${one.name}" (id ${one.id}) is not a Node.js program.`, {
     hint:
       `Look into it with the tools of its language: "py-spy dump --pid ${one.instance.pid}", "rbspy", ` +
       `"jstack", or "gdb -p ${one.instance.pid}".`,

@@ -233,7 +233,7 @@ test('one profile of a worker at a time; Ctrl-C and the death of the worker leav
   expect(profilesIn(home)).toEqual([]);
 });
 
-test('a command that is killed takes its file along; what is no Node program is refused', async () => {
+test('a command that is killed takes its file along; what is not a Node.js program is refused', async () => {
   const home = await sandbox();
   const { app, pid } = await spinner(home);
   const killed = await longProfile(home, pid);
@@ -246,7 +246,7 @@ test('a command that is killed takes its file along; what is no Node program is 
     expect(await home.nclust(command, 'sleeper')).toMatchObject({
       exitStatus: 1,
       stdout: '',
-      stderr: expect.stringMatching(/is no Node program[^]*py-spy/),
+      stderr: expect.stringMatching(/is not a Node.js program[^]*py-spy/),
     });
   expect(profilesIn(home)).toEqual([]);
 });

@@ -106,11 +106,11 @@ test('a socket is taken by the acts that bring one, if it is of the kind that th
   const { _handle: tcp } = /** @type {any} */ (server);
   const faultOf = (/** @type {object} */ message, /** @type {any} */ handle) => createEdge()({}, message, handle).fault;
   expect(faultOf({ act: 'bound', claim: CLAIM }, tcp)).toBeNull();
-  const unfit = '"bound" with an unfit socket';
+  const unfit = '"bound" with an invalid socket';
   expect(faultOf({ act: 'bound', claim: { ...CLAIM, address: '/run/app.sock', family: 0 } }, tcp)).toBe(unfit);
   for (const other of [undefined, server, new net.Socket()])
     expect(faultOf({ act: 'bound', claim: CLAIM }, other)).toBe(unfit);
-  expect(faultOf({ act: 'hello' }, tcp)).toBe('"hello" with an unfit socket');
+  expect(faultOf({ act: 'hello' }, tcp)).toBe('"hello" with an invalid socket');
 });
 
 test('a message that is not heard is answered if its sender waits', () => {

@@ -35,7 +35,7 @@ function contextWith({ profiles, worker = {} }) {
 
 /** @returns {never} */
 function refuse() {
-  throw new NclustError('ERR_NCLUST_NOT_REACHABLE', '"zz" (id 0) is no Node program.');
+  throw new NclustError('ERR_NCLUST_NOT_REACHABLE', '"zz" (id 0) is not a Node.js program.');
 }
 
 const heldUp = () => ({ bytes: null });
