@@ -133,9 +133,13 @@ export class Control {
     const seen = this.#find(token);
     if (seen) return seen;
     if (registry.ending)
-      throw new NclustError('ERR_NCLUST_SHUTTING_DOWN', `The manager is being ended and does not take "${method}".`, {
-        hint: 'Run the command again in a moment.',
-      });
+      throw new NclustError(
+        'ERR_NCLUST_SHUTTING_DOWN',
+        `The manager is shutting down and does not accept "${method}".`,
+        {
+          hint: 'Run the command again in a moment.',
+        },
+      );
     const before = registry.desired;
     const { desired, up, gone, about, root, plan } = change(before);
     /** @type {Receipt} */

@@ -91,7 +91,7 @@ export function createSettings(file, nowMs) {
     const { broken } = readFile(file);
     if (broken === null) return JSON.parse(readSettingsText(file) ?? '{}');
     throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings in "${file}" cannot be changed: ${broken}.`, {
-      hint: 'Mend the file or move it away; nothing was changed.',
+      hint: 'Fix the file or move it away; nothing was changed.',
     });
   }
 
@@ -106,7 +106,7 @@ export function createSettings(file, nowMs) {
         `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`,
         {
           hint:
-            'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of ' +
+            'Make room on the disk ("nclust flush" empties the log files) or fix the permissions of ' +
             'the home, then repeat the command.',
           cause: error,
         },
@@ -166,7 +166,7 @@ export function createSettings(file, nowMs) {
     },
     notices() {
       const { broken, problems } = look();
-      if (broken !== null) return [`The settings in "${file}" are not used, because ${broken}; the defaults are.`];
+      if (broken !== null) return [`The settings in "${file}" are ignored, because ${broken}; the defaults are used.`];
       return problems.map((problem) => `In the settings "${file}" ${problem}.`);
     },
   };
@@ -184,14 +184,14 @@ function checkReach(key, text, allowRemote) {
   if (!target || allowRemote || isLocal(target)) return;
   const [why, own] =
     key === 'web.listen'
-      ? ['what it sends is not encrypted', '127.0.0.1:9616']
-      : ['nobody is asked for a password there', '127.0.0.1:9615'];
+      ? ['its traffic is not encrypted', '127.0.0.1:9616']
+      : ['no password is asked for there', '127.0.0.1:9615'];
   throw new NclustError(
     'ERR_NCLUST_BAD_SETTING',
-    `"${key}" cannot be "${text}": others could reach that address, and ${why}.`,
+    `"${key}" cannot be "${text}": other machines could reach that address, and ${why}.`,
     {
       hint:
-        `Take an address of this machine alone (${own}), or allow it first: nclust set ` +
+        `Use an address of this machine only (${own}), or allow it first: nclust set ` +
         `${key.replace('listen', 'allow_remote')} true`,
       data: { key },
     },

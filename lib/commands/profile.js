@@ -184,7 +184,7 @@ export async function selectWorker(context, words) {
   const ids = living.map(({ id, name }) => `${id} (${name})`).join(', ');
   throw new NclustError(
     'ERR_NCLUST_BAD_SELECTOR',
-    `"${word}" means ${living.length} processes, and this is about one.`,
+    `"${word}" matches ${living.length} processes, but this command takes only one.`,
     { hint: `Give one of the ids: ${ids}.`, data: { target: word, ids: living.map(({ id }) => id) } },
   );
 }

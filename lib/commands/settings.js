@@ -21,7 +21,7 @@ export async function get(context, [key]) {
   if (key !== undefined) checkKey(key);
   const file = homePaths(context.home).settings;
   const { given, problems, broken } = readSettingsFile(file);
-  if (broken !== null) context.talk(`The settings in "${file}" are not used, because ${broken}; the defaults are.`);
+  if (broken !== null) context.talk(`The settings in "${file}" are ignored, because ${broken}; the defaults are used.`);
   for (const problem of problems) context.talk(`In the settings "${file}" ${problem}.`);
   const all = describeSettings(given);
   return { settings: key === undefined ? all : withKey(all, key), key: key ?? null };

@@ -107,7 +107,7 @@ function forgetDashboard(home) {
   const { given, values, broken } = readSettingsFile(settings);
   if (broken !== null)
     throw new NclustError('ERR_NCLUST_SETTINGS_FILE', `The settings in "${settings}" cannot be changed: ${broken}.`, {
-      hint: 'Mend the file or move it away; nothing was changed.',
+      hint: 'Fix the file or move it away; nothing was changed.',
     });
   const isSet = KEYS.some((key) => Object.hasOwn(given, key));
   // The owner of the home could not read a file that root leaves here.

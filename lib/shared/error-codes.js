@@ -129,7 +129,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when:
       'A command was to write a file of yours (a config file, the start file of a shell), and the ' +
       'system did not let it.',
-    remedy: 'The message names the path and the reason; mend the permissions of the file or of its folder.',
+    remedy: 'The message names the path and the reason; fix the permissions of the file or of its folder.',
   },
   ERR_NCLUST_FOLDER_NOT_FOUND: {
     exitStatus: 1,
@@ -213,7 +213,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_NOT_READING: {
     exitStatus: 1,
     when: 'An app does not read its standard input or its messages, and what may wait for it does already.',
-    remedy: 'Look at what it does; a restart empties what waits.',
+    remedy: 'Check what it does; a restart empties the queue.',
   },
   ERR_NCLUST_NOT_UP: {
     exitStatus: 1,
@@ -258,7 +258,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_PROFILE_BUSY: {
     exitStatus: 1,
     when: 'A profile of this process is under way already.',
-    remedy: 'Wait for it, or end the command that takes it.',
+    remedy: 'Wait until it is done, or stop the command that takes it.',
   },
   ERR_NCLUST_PROTOCOL: {
     exitStatus: 1,
@@ -290,7 +290,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_SECRET: {
     exitStatus: 1,
     when:
-      'The value of a secret could not be had: its file cannot be read, or its command failed or took ' +
+      'The value of a secret is not available: its file cannot be read, or its command failed or took ' +
       'longer than 10 s.',
     remedy:
       'The message names the secret and the reason, never what the command said; run the command as the ' +
@@ -317,7 +317,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     exitStatus: 1,
     when: 'The desired state could not be written to disk; nothing was changed.',
     remedy:
-      'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the home, ' +
+      'Make room on the disk ("nclust flush" empties the log files) or fix the permissions of the home, ' +
       'then repeat the command.',
   },
   ERR_NCLUST_TIMEOUT: {

@@ -75,7 +75,7 @@ test('the dashboard shows the apps and logs of a real manager live, acts, and go
   expect(await app.pids()).toEqual(after);
   await page.getByRole('button', { name: 'One more' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'One more' }).click();
-  await see(page, '#dialog-title', 'Started one more of “http-echo”.');
+  await see(page, '#dialog-title', 'Started one more instance of “http-echo”.');
   await page.keyboard.press('Escape');
   await page.locator('tr[data-key="worker 2"]').waitFor();
   await see(page, '.title .state', 'online 3/3');
@@ -162,7 +162,7 @@ test('the real manager: a screen reader is told of apps, figures, charts, and of
   const chart = page.getByRole('figure').filter({ has: page.getByRole('img', { name: /^Memory: now/ }) });
   await chart.waitFor();
   expect(await chart.ariaSnapshot()).toMatch(
-    /^- figure "Memory [^"]*[\d.]+ MB":\n[^]*img "Memory: now [\d.]+ MB, at most [\d.]+ MB in what is shown"/,
+    /^- figure "Memory [^"]*[\d.]+ MB":\n[^]*img "Memory: now [\d.]+ MB, at most [\d.]+ MB in this range"/,
   );
   const before = await app.pids();
   await page.getByRole('button', { name: 'Restart', exact: true }).click();
@@ -218,7 +218,7 @@ test('nobody gets in with a wrong token, from another page, or by another name',
   const url = await turnOn(home);
   const page = await browser.page();
   await page.goto(`${url.origin}/#token=${'x'.repeat(43)}`);
-  await see(page, '#gate h1', 'This address is not valid any more');
+  await see(page, '#gate h1', 'This address is no longer valid');
 
   // A page of another origin, in the same browser.
   const evil = createServer((_, response) =>

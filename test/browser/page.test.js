@@ -226,7 +226,7 @@ describe('one app', () => {
     await page.getByRole('button', { name: '6 h' }).click();
     await expect.poll(() => manager.asked('metrics').at(-1)?.history).toMatchObject({ stepMs: 10_000, of: 'apps' });
     manager.tick([worker({ id: 3, name: 'job' })]);
-    await see(page, '.answer', '“api” is not in the list any more.');
+    await see(page, '.answer', '“api” is no longer in the list.');
   });
 
   test('its logs are followed, paused, filtered, and have a bound', async () => {
@@ -239,7 +239,7 @@ describe('one app', () => {
     );
     await see(page, '.lines div', /line 2999$/);
     expect(await page.locator('.lines div').count()).toBe(2_000);
-    await see(page, '.logs .note', '12 lines came too fast and are left out here');
+    await see(page, '.logs .note', '12 lines came too fast and were left out here');
     const isAtEnd = () =>
       page.locator('.lines').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight < 2);
     await expect.poll(isAtEnd).toBe(true);
@@ -249,9 +249,9 @@ describe('one app', () => {
     });
     await page.locator('.logs [aria-pressed="true"]').waitFor();
     manager.log([entry('while it stood still')]);
-    await see(page, '.logs button', 'Go on (1 new)');
+    await see(page, '.logs button', 'Resume (1 new)');
     expect(await page.locator('.lines div', { hasText: 'stood still' }).count()).toBe(0);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await see(page, '.lines div', 'while it stood still');
     await expect.poll(isAtEnd).toBe(true);
 
@@ -260,7 +260,7 @@ describe('one app', () => {
       .poll(() => manager.asked('logs').at(-1))
       .toMatchObject({ targets: ['api'], grep: { source: 'a\\.b', flags: 'i' }, lines: 1_000 });
     expect(manager.asked('unsubscribe')).toHaveLength(1);
-    await page.getByLabel('Which output').selectOption('err');
+    await page.getByLabel('Output stream').selectOption('err');
     await expect.poll(() => manager.asked('logs').at(-1)).toMatchObject({ streams: ['err'] });
   });
 
@@ -325,7 +325,7 @@ describe('actions', () => {
       ],
     });
     await see(page, '#dialog-state', '1 of 3 done');
-    await see(page, '#dialog-state', 'Instance 1 is starting, for 2s: it does not listen yet');
+    await see(page, '#dialog-state', 'Instance 1 has been starting for 2s: it does not listen yet');
     finish();
     await see(page, '#dialog-title', 'Reloaded “api”.');
     await dialog.getByRole('button', { name: 'Close' }).click();
@@ -346,7 +346,7 @@ describe('actions', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
     await see(page, '#dialog-state.bad', 'An update is under way.');
     await see(page, '#dialog-state.bad', 'Try it again afterwards.');
-    await see(page, '#dialog-title', 'Stopping “api” did not come about.');
+    await see(page, '#dialog-title', 'Stopping “api” failed.');
   });
 
   test('go on over a manager that is replaced meanwhile, and are asked for once', async () => {
@@ -401,7 +401,7 @@ describe('the connection', () => {
     await row(page, 'app api').waitFor();
     manager.fallSilent();
     await page.clock.runFor(6_000);
-    await see(page, '#connection', /No news\..*Figures are \d+s old/);
+    await see(page, '#connection', /No updates\..*Figures are \d+s old/);
   });
 
   test('of a manager that was updated brings the page of that one', async () => {
@@ -416,8 +416,8 @@ describe('the connection', () => {
   });
 
   test.each([
-    ['without a token', '', 'This page needs its whole address'],
-    ['with a wrong one', `#token=${'b'.repeat(43)}`, 'This address is not valid any more'],
+    ['without a token', '', 'This page needs its full address'],
+    ['with a wrong one', `#token=${'b'.repeat(43)}`, 'This address is no longer valid'],
   ])('is refused %s, and the page says how to get the address', async (_, fragment, title) => {
     const manager = await fakeManager();
     const page = await browser.page();
@@ -464,7 +464,7 @@ describe('everybody can use it', () => {
     const page = await open(await fakeManager(), '', { colorScheme: 'dark' });
     const paper = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     const dark = await paper();
-    await page.getByRole('button', { name: 'Wear light colours' }).click();
+    await page.getByRole('button', { name: 'Use light colours' }).click();
     const light = await paper();
     expect(light).not.toBe(dark);
     await page.reload();

@@ -80,16 +80,16 @@ describe('a bad deploy changes nothing', () => {
       'code that does not parse',
       (/** @type {string} */ script) => writeFileSync(script, 'const = 1;\n'),
       [],
-      /was not begun: .* does not parse: SyntaxError/,
+      /was refused: .* does not parse: SyntaxError/,
     ],
     [
       'a script that is gone',
       (/** @type {string} */ script) => rmSync(script),
       [],
-      /was not begun: its script .* is missing/,
+      /was refused: its script .* is missing/,
     ],
     ['an interpreter that is not there', () => {}, ['--interpreter', '/nowhere/node'], /"\/nowhere\/node"/],
-    ['a port that is none', () => {}, ['--update-env', { env: { PORT: '99999' } }], /was not begun: PORT is 99999/],
+    ['a port that is none', () => {}, ['--update-env', { env: { PORT: '99999' } }], /was refused: PORT is 99999/],
   ])('%s is found before anything is touched', async (_, spoil, words, reason) => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2 });

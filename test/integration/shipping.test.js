@@ -335,7 +335,7 @@ describe('into a command', () => {
     const file = join(folder, 'out.txt');
     const shipper = ship(`exec:head -n 1 >> ${file}; exit 3`);
     shipper.send('out', ['one'], atMs);
-    await waitFor('its end', () => shipper.counters().problem === 'the command ended with code 3');
+    await waitFor('its end', () => shipper.counters().problem === 'the command exited with code 3');
     await waitFor('the next to live', () => shipper.counters().problem === null);
     shipper.send('out', ['two'], atMs);
     await waitFor('the second line', () => readFileSync(file, 'utf8') === 'one\ntwo\n');

@@ -85,7 +85,10 @@ export function serveConnection(socket, { answer, clock }) {
     maxBytes: TO_SERVER_MAX_BYTES,
     onLine,
     onTooLong: () =>
-      sendAway(null, { code: RPC_ERROR.invalidRequest, message: `A line may have ${TO_SERVER_MAX_BYTES} bytes.` }),
+      sendAway(null, {
+        code: RPC_ERROR.invalidRequest,
+        message: `A line may have at most ${TO_SERVER_MAX_BYTES} bytes.`,
+      }),
   });
 
   /** @param {string} line */
@@ -100,7 +103,7 @@ export function serveConnection(socket, { answer, clock }) {
     if (open.size >= OPEN_MAX)
       return sendAway(parsed.message.id ?? null, {
         code: RPC_ERROR.invalidRequest,
-        message: `There are ${OPEN_MAX} unanswered requests on this connection.`,
+        message: `This connection already has ${OPEN_MAX} unanswered requests.`,
       });
     const work = respond(parsed.message).finally(() => open.delete(work));
     open.add(work);

@@ -105,7 +105,7 @@ export const messages = {
     if (![url, was].every((address) => address === null || isInspectorUrl(address)))
       throw new NclustError(
         'ERR_NCLUST_NOT_REACHABLE',
-        `"${one.name}" (id ${one.id}) did not name its inspector by an address as Node has them.`,
+        `"${one.name}" (id ${one.id}) reported an inspector address that Node.js does not use.`,
         { data: { id: one.id, name: one.name } },
       );
     return { slot: place(one), url, was };
@@ -183,7 +183,7 @@ function single({ control }, target) {
   if (meant.length === 1) return meant[0];
   throw new NclustError(
     'ERR_NCLUST_BAD_SELECTOR',
-    `"${target}" means ${meant.length} processes, and a line goes to one.`,
+    `"${target}" matches ${meant.length} processes, but a line can go to only one.`,
     { hint: `Give one of the ids ${meant.map(({ id }) => id).join(', ')}.`, data: { target } },
   );
 }

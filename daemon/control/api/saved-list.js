@@ -86,7 +86,7 @@ function writeDump({ paths }, apps) {
       `The list could not be saved to "${paths.dump}" (${code ?? message}).`,
       {
         hint:
-          'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the ' +
+          'Make room on the disk ("nclust flush" empties the log files) or fix the permissions of the ' +
           'home, then repeat the command.',
         cause: error,
       },
@@ -107,7 +107,7 @@ function readDump({ paths }) {
       hint: 'Start the apps, then run: nclust save',
     });
   }
-  const why = reading.kind === 'bad' ? reading.why : 'it holds no list of apps';
+  const why = reading.kind === 'bad' ? reading.why : 'it does not contain a list of apps';
   throw new NclustError('ERR_NCLUST_DUMP_BAD', `The saved list "${paths.dump}" cannot be used: ${why}.`, {
     hint: 'Move it away, start the apps and run: nclust save',
   });

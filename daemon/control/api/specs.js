@@ -33,7 +33,7 @@ export function acceptSpec(given, paths, keyPath) {
 export function acceptFile(given, paths) {
   const specs = given.map((spec, at) => acceptSpec(spec, paths, `specs[${at}]`));
   const twin = specs.find(({ name }, at) => specs.findIndex((other) => other.name === name) !== at);
-  if (twin) throw new BadParams('specs', `of apps with different names; "${twin.name}" is there twice`);
+  if (twin) throw new BadParams('specs', `a list of apps with different names; "${twin.name}" is in it twice`);
   return specs;
 }
 

@@ -102,11 +102,9 @@ function explain(error, about, { keeper }) {
   const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
   const who = about ? `"${about.name}" (id ${about.id})` : 'the app';
   if (error instanceof KeeperLost)
-    return new NclustError(
-      'ERR_NCLUST_NOT_REACHABLE',
-      `${who} cannot be reached: the manager is just being replaced.`,
-      { hint: 'Run the command again in a moment.' },
-    );
+    return new NclustError('ERR_NCLUST_NOT_REACHABLE', `${who} cannot be reached: the manager is being replaced.`, {
+      hint: 'Run the command again in a moment.',
+    });
   if (code === 'ENOSYS') return outdated(keeper?.version);
   const [row, what, hint] = REASONS[code] ?? ['ERR_NCLUST_NOT_REACHABLE', `cannot be reached: ${message}`, undefined];
   return new NclustError(row, `${who} ${what}.`, {
@@ -117,21 +115,21 @@ function explain(error, about, { keeper }) {
 
 /** @type {Record<string, [row: ErrorCode, what: string, hint: string | undefined]>} */
 const REASONS = {
-  ESRCH: ['ERR_NCLUST_NO_PROCESS', 'has just ended', 'See: nclust list'],
+  ESRCH: ['ERR_NCLUST_NO_PROCESS', 'has just exited', 'See: nclust list'],
   ENOTSUP: [
     'ERR_NCLUST_NOT_REACHABLE',
-    'has no way in for this',
+    'does not support this',
     'Messages and the inspector are for Node programs, standard input is for fork mode.',
   ],
   EPIPE: [
     'ERR_NCLUST_NOT_REACHABLE',
-    'has closed its side, or was started by a manager that has died since',
+    'has closed its side, or the manager that started it has died',
     'Restart it: nclust restart',
   ],
   EAGAIN: [
     'ERR_NCLUST_NOT_READING',
-    'does not read what it is sent, and no more is kept for it',
-    'Look at what it does; a restart empties what waits.',
+    'does not read its input, and its queue is full',
+    'Check what it does; a restart empties the queue.',
   ],
   ETIMEDOUT: ['ERR_NCLUST_NO_REPLY', 'did not answer in time', 'Its event loop may be blocked. See: nclust describe'],
 };

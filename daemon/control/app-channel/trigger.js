@@ -62,7 +62,7 @@ export async function trigger({ control, clock, targets, action, params, token, 
         ...place,
         ...answer,
         ...(isRepeated && answer.outcome === 'silent'
-          ? { reason: 'it was called before the manager died, and may have replied to that one' }
+          ? { reason: 'it was called before the manager died, and may have replied to the previous one' }
           : {}),
       };
     } catch (error) {

@@ -50,13 +50,13 @@ function applyError(failed, plan) {
   const other = errors.find((error) => !(error instanceof NclustError) || error.code === 'ERR_NCLUST_SHUTTING_DOWN');
   if (other) return other;
   const names = failed.map(({ name }) => `"${name}"`).join(', ');
-  const those = failed.length === 1 ? 'is' : 'are';
+  const those = failed.length === 1 ? 'does' : 'do';
   /** @type {NotUp[]} */
   const slots = known.flatMap(({ data }) => /** @type {{ slots?: NotUp[] }} */ (data ?? {}).slots ?? []);
   return new NclustError(
     'ERR_NCLUST_APPLY_FAILED',
-    `${failed.length} of ${plan.length} ${plan.length === 1 ? 'app' : 'apps'} ${those} not as the file ` +
-      `says: ${names}. ${known.map(({ message }) => message).join(' ')}`,
+    `${failed.length} of ${plan.length} ${plan.length === 1 ? 'app' : 'apps'} ${those} not match the ` +
+      `file: ${names}. ${known.map(({ message }) => message).join(' ')}`,
     {
       hint: known[0].hint,
       data: {

@@ -92,7 +92,7 @@ export class KeeperRefusal extends Error {
 /** The keeper exited before it answered. */
 export class KeeperLost extends Error {
   constructor() {
-    super('The keeper is gone.');
+    super('The keeper has exited.');
     this.name = 'KeeperLost';
   }
 }

@@ -236,7 +236,7 @@ export function createAppLogs({
       );
       const waiting = new Set(taps.filter(({ tap }) => tap.isWaiting).map(({ name }) => name));
       return [
-        ...[...waiting].map((name) => `The output of "${name}" waits: its pipe cannot be opened.`),
+        ...[...waiting].map((name) => `The output of "${name}" is not read yet: its pipe cannot be opened.`),
         ...rateNotices(taps),
         ...files.notices(),
         ...shippers.notices(),
@@ -262,7 +262,7 @@ function rateNotices(taps) {
     const lost = taps.filter((one) => one.name === name).flatMap(({ tap }) => tap.stream.refused()?.recent() ?? []);
     const all = together(lost);
     return all
-      ? [`${all.lines} lines (${all.bytes} bytes) of "${name}" were above its log rate limit and are lost.`]
+      ? [`${all.lines} lines (${all.bytes} bytes) of "${name}" exceeded its log rate limit and are lost.`]
       : [];
   });
 }

@@ -148,7 +148,7 @@ function createForeground(socket, { clock, onGone }) {
   function lose(name, chunk) {
     const lost = losses.get(name) ?? createLosses(clock.nowMs);
     losses.set(name, lost);
-    lost.add(chunk, 'nobody reads the output of the foreground run');
+    lost.add(chunk, 'the output of the foreground run is not read');
   }
 
   async function part() {
@@ -186,7 +186,7 @@ function createForeground(socket, { clock, onGone }) {
         return recent
           ? [
               `${recent.lines} lines (${recent.bytes} bytes) of "${name}" could not be shown (${recent.reason}) ` +
-                `and are lost there.`,
+                `and are missing there.`,
             ]
           : [];
       }),

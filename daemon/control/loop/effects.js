@@ -109,7 +109,7 @@ function retire(context, seat, { drain }) {
     context.dispatch({
       type: 'refused',
       instanceId: instance.instanceId,
-      message: 'it was stopped before its secrets were there',
+      message: 'it was stopped before its secrets were read',
     });
 }
 

@@ -12,7 +12,7 @@ const FAULT_MAX_CHARS = 300;
  */
 const READERS = {
   listening: (data) => {
-    if (!isAddress(data)) throw new TypeError('the address is not one');
+    if (!isAddress(data)) throw new TypeError('the address is not valid');
     return data;
   },
   vitals: ({ responses, errors, delayP99Ms }) => ({
@@ -48,6 +48,6 @@ function number(value) {
 
 /** @param {unknown} value */
 function text(value) {
-  if (typeof value !== 'string') throw new TypeError('a text is not one');
+  if (typeof value !== 'string') throw new TypeError('a text is not a string');
   return value.slice(0, FAULT_MAX_CHARS);
 }

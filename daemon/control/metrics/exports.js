@@ -162,7 +162,7 @@ function serverNotice({ listen, allowRemote }, reason) {
   const where = listen.kind === 'tcp' ? writeWebAddress(listen) : listen.path;
   if (isTooFar(listen, allowRemote))
     return [
-      `/metrics is not served on "${where}": others could reach that address; to allow it: nclust set ` +
+      `/metrics is not served on "${where}": other machines could reach that address; to allow this, run: nclust set ` +
         `metrics.allow_remote true.`,
     ];
   const another = listen.kind === 'tcp' ? where.replace(/\d+$/, 'PORT') : 'unix:PATH';

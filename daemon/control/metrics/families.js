@@ -27,29 +27,29 @@ const BOUNDS = BUCKET_STEPS.map((step) => endOf(step) / 1000);
 
 /** Metrics of each slot. @type {[name: string, unit: Family['unit'], help: string, of: Of][]} */
 const GAUGES = [
-  ['worker_up', '', 'Whether it is online.', ({ status }) => Number(status === 'online')],
+  ['worker_up', '', '1 if it is online, else 0.', ({ status }) => Number(status === 'online')],
   [
     'worker_start_time_seconds',
     'seconds',
-    'When its process was started, since 1970.',
+    'Start time of its process, since 1970.',
     ({ startedAtMs }) => seconds(startedAtMs),
   ],
-  ['worker_cpu_ratio', 'ratio', 'CPU in the last second, as a part of one core.', ({ cpu }) => cpu / 100],
-  ['worker_resident_memory_bytes', 'bytes', 'Memory resident.', ({ memoryBytes }) => memoryBytes],
+  ['worker_cpu_ratio', 'ratio', 'CPU used in the last second, as a fraction of one core.', ({ cpu }) => cpu / 100],
+  ['worker_resident_memory_bytes', 'bytes', 'Resident memory.', ({ memoryBytes }) => memoryBytes],
   ['worker_processes', '', 'Processes that belong to it.', ({ processes }) => processes],
   ['worker_open_fds', '', 'Open file descriptors.', ({ fds }) => fds],
-  ['worker_heap_used_bytes', 'bytes', 'Heap of V8 in use.', ({ heapUsedBytes }) => heapUsedBytes],
-  ['worker_heap_limit_bytes', 'bytes', 'How large that heap may get.', ({ heapLimitBytes }) => heapLimitBytes],
+  ['worker_heap_used_bytes', 'bytes', 'V8 heap in use.', ({ heapUsedBytes }) => heapUsedBytes],
+  ['worker_heap_limit_bytes', 'bytes', 'Size limit of the V8 heap.', ({ heapLimitBytes }) => heapLimitBytes],
   [
     'worker_external_memory_bytes',
     'bytes',
-    'Memory of objects outside of the heap.',
+    'Memory of objects outside the heap.',
     ({ externalBytes }) => externalBytes,
   ],
   [
     'worker_event_loop_utilization_ratio',
     'ratio',
-    'Part of the last second in which the event loop was at work.',
+    'Fraction of the last second in which the event loop was busy.',
     ({ elu }) => elu,
   ],
   [
@@ -73,15 +73,15 @@ const GAUGES = [
   [
     'worker_gc_ratio',
     'ratio',
-    'Part of the last second that garbage collection took.',
+    'Fraction of the last second that garbage collection took.',
     ({ gcMsPerS }) => seconds(gcMsPerS),
   ],
-  ['worker_active_handles', '', 'What keeps its event loop alive.', ({ handles }) => handles],
+  ['worker_active_handles', '', 'Handles that keep its event loop alive.', ({ handles }) => handles],
   ['worker_open_connections', '', 'Open connections of its servers.', ({ connections }) => connections],
   [
     'http_active_requests',
     '',
-    'Requests that have not been answered yet.',
+    'Requests that are not answered yet.',
     (worker) => (counts(worker) ? (worker.http?.activeRequests ?? 0) : null),
   ],
 ];
@@ -90,14 +90,14 @@ const GAUGES = [
 const COUNTERS = [
   [
     'worker_cpu_seconds',
-    'CPU that its processes have used, over restarts and reloads.',
+    'CPU time of its processes, across restarts and reloads.',
     ({ cpuMs }) => seconds(cpuMs),
     'seconds',
   ],
-  ['worker_restarts', 'Restarts since it was made or reset.', ({ restarts }) => restarts],
+  ['worker_restarts', 'Restarts since it was created or reset.', ({ restarts }) => restarts],
   [
     'http_requests',
-    'Requests whose head has come.',
+    'Requests whose head was received.',
     (worker) => (counts(worker) ? (worker.http?.totals.requests ?? 0) : null),
   ],
   [
@@ -133,7 +133,7 @@ export function familiesOf({ sample, latencies }, version) {
     gauge(
       'manager_cpu_ratio',
       'ratio',
-      'CPU of the manager itself in the last second, as a part of one core.',
+      'CPU that the manager itself used in the last second, as a fraction of one core.',
       own.map(({ labels, of }) => ({ labels, value: of.cpu / 100 })),
     ),
     gauge(
@@ -142,17 +142,22 @@ export function familiesOf({ sample, latencies }, version) {
       'Memory of the manager itself.',
       own.map(({ labels, of }) => ({ labels, value: of.memoryBytes })),
     ),
-    gauge('host_cpu_ratio', 'ratio', 'CPU in the last second, as a part of the whole machine.', one(host.cpu / 100)),
+    gauge(
+      'host_cpu_ratio',
+      'ratio',
+      'CPU used in the last second, as a fraction of the whole machine.',
+      one(host.cpu / 100),
+    ),
     gauge('host_memory_size_bytes', 'bytes', 'Memory of the machine.', one(host.memoryTotalBytes)),
     gauge(
       'host_memory_used_bytes',
       'bytes',
-      'Memory that is not available to a new program.',
+      'Memory that is not available to new programs.',
       one(host.memoryUsedBytes),
     ),
-    gauge('host_disk_size_bytes', 'bytes', 'File system of the home.', one(host.diskTotalBytes)),
-    gauge('host_disk_used_bytes', 'bytes', 'Used on the file system of the home.', one(host.diskUsedBytes)),
-    gauge('host_load1', '', 'Load average of a minute.', one(host.load1)),
+    gauge('host_disk_size_bytes', 'bytes', 'Size of the file system of the home.', one(host.diskTotalBytes)),
+    gauge('host_disk_used_bytes', 'bytes', 'Used space of the file system of the home.', one(host.diskUsedBytes)),
+    gauge('host_load1', '', 'Load average of the last minute.', one(host.load1)),
     gauge(
       'app_instances',
       '',
@@ -181,10 +186,10 @@ export function familiesOf({ sample, latencies }, version) {
       name: 'nclust_http_request_duration_seconds',
       type: 'histogram',
       unit: 'seconds',
-      help: 'From the head of a request to the end of its response.',
+      help: 'Time from the head of a request to the end of its response.',
       points: workers.flatMap((worker) => histogram(worker, latencies.get(worker.id))),
     },
-    gauge('custom', '', 'What apps tell of themselves (axm:monitor).', workers.flatMap(customOf)),
+    gauge('custom', '', 'Metrics that apps report themselves (axm:monitor).', workers.flatMap(customOf)),
   ];
   return families.filter((family) => family.points.length > 0);
 }

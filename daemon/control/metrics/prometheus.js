@@ -110,7 +110,7 @@ export async function serveMetrics(target, collect, onFault, { stalledMs = STALL
       (error, _request, response) => {
         onFault(error);
         if (response.headersSent) response.destroy();
-        else say(response, 500, 'The metrics could not be collected; the log of the manager says why.\n');
+        else say(response, 500, 'Collecting the metrics failed; see the log of the manager.\n');
       },
     ),
   );
@@ -145,10 +145,10 @@ function pathOf(target) {
  * @param {() => Promise<Family[]>} collect
  */
 async function answer(request, response, collect) {
-  if (!isMeantForUs(request.headers.host)) return say(response, 403, 'Ask by address, or by the name "localhost".\n');
+  if (!isMeantForUs(request.headers.host)) return say(response, 403, 'Use the address, or the name "localhost".\n');
   if (request.method !== 'GET' && request.method !== 'HEAD')
-    return say(response, 405, 'Only GET.\n', { allow: 'GET, HEAD' });
-  if (pathOf(request.url ?? '/') !== '/metrics') return say(response, 404, 'There is /metrics.\n');
+    return say(response, 405, 'Only GET is allowed.\n', { allow: 'GET, HEAD' });
+  if (pathOf(request.url ?? '/') !== '/metrics') return say(response, 404, 'Not found. The metrics are at /metrics.\n');
   const isOpenMetrics = /application\/openmetrics-text/.test(request.headers.accept ?? '');
   const text = expose(await collect(), isOpenMetrics);
   return say(response, 200, request.method === 'HEAD' ? '' : text, {
@@ -188,7 +188,7 @@ function say(response, status, text, headers = {}) {
 function checkPath(path) {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there && !there.isSocket())
-    throw Object.assign(new Error(`${path} is there and is no socket`), { code: 'EEXIST' });
+    throw Object.assign(new Error(`${path} exists and is not a socket`), { code: 'EEXIST' });
   return `${path}.${process.pid}`;
 }
 

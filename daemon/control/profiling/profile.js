@@ -64,7 +64,8 @@ function rejectWhenGone(signal) {
   let onAbort = () => {};
   /** @type {Promise<never>} */
   const rejection = new Promise((_, reject) => {
-    onAbort = () => reject(new NclustError('ERR_NCLUST_INTERRUPTED', 'Who asked for the profile has gone.'));
+    onAbort = () =>
+      reject(new NclustError('ERR_NCLUST_INTERRUPTED', 'The client that asked for the profile has disconnected.'));
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
@@ -126,17 +127,13 @@ export async function openInspector(context, { target, isOver, isLeftOpen }, { s
 function assertCatchesSignal(worker) {
   const { pid } = worker.instance;
   if (process.platform !== 'linux')
-    throw refusal(
-      worker,
-      'does not answer, and only on Linux can nclust look into a process that does not',
-      `See: sample ${pid}`,
-    );
+    throw refusal(worker, 'does not answer, and nclust can inspect such a process only on Linux', `See: sample ${pid}`);
   const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(statusOf(pid))?.[1] ?? '0';
   const isCaught = ((BigInt(`0x${caught}`) >> BigInt(constants.signals.SIGUSR1 - 1)) & 1n) === 1n;
   if (!isCaught)
     throw refusal(
       worker,
-      'does not answer, and does not let a debugger in: it has only just begun, or its Node was started ' +
+      'does not answer, and a debugger cannot attach: it has only just started, or its Node.js runs ' +
         'with --disable-sigusr1',
       `See: gdb -p ${pid}`,
     );
@@ -160,7 +157,7 @@ async function assertNoOwnHandler(context, worker) {
   if (!reports[worker.instance.instanceId]?.ownsUsr1) return;
   throw refusal(
     worker,
-    'does not answer, and takes SIGUSR1 itself, with which Node would let a debugger in',
+    'does not answer, and handles SIGUSR1 itself, so a debugger cannot attach',
     `See: gdb -p ${worker.instance.pid}`,
   );
 }
@@ -212,8 +209,8 @@ function unwrap({ id, name }, answer, file) {
   const who = `"${name}" (id ${id})`;
   const data = { id, name };
   if (code === 'EBUSY')
-    throw new NclustError('ERR_NCLUST_PROFILE_BUSY', `A profile of ${who} is under way (${message}).`, {
-      hint: 'Wait for it, or end the command that takes it.',
+    throw new NclustError('ERR_NCLUST_PROFILE_BUSY', `A profile of ${who} is already running (${message}).`, {
+      hint: 'Wait until it is done, or stop the command that takes it.',
       data,
     });
   if (file !== undefined && FILE_ERRORS.has(code)) {
@@ -221,10 +218,12 @@ function unwrap({ id, name }, answer, file) {
       'ERR_NCLUST_FILE_UNWRITABLE',
       `${who} cannot write "${file}" (${code}); nothing of it was kept.`,
       {
-        hint: 'The process itself writes it: choose with --output a folder it may write to, on a disk with room.',
+        hint:
+          'The process itself writes the file: with --output, choose a folder that it may write to, on a disk ' +
+          'with space.',
         data: { ...data, file },
       },
     );
   }
-  throw new NclustError('ERR_NCLUST_NOT_REACHABLE', `${who} cannot be looked into: ${message}.`, { data });
+  throw new NclustError('ERR_NCLUST_NOT_REACHABLE', `${who} cannot be inspected: ${message}.`, { data });
 }

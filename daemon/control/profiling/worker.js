@@ -21,14 +21,14 @@ export function findWorker({ control }, target) {
   if (meant.length > 1) {
     throw new NclustError(
       'ERR_NCLUST_BAD_SELECTOR',
-      `"${target}" means ${meant.length} processes, and this is about one.`,
+      `"${target}" matches ${meant.length} processes, but this command takes only one.`,
       { hint: `Give one of the ids ${meant.map(({ id }) => id).join(', ')}.`, data: { target } },
     );
   }
   if (one.mode !== 'exec') return one;
   throw new NclustError('ERR_NCLUST_NOT_REACHABLE', `"${one.name}" (id ${one.id}) is not a Node.js program.`, {
     hint:
-      `Look into it with the tools of its language: "py-spy dump --pid ${one.instance.pid}", "rbspy", ` +
+      `Inspect it with the tools of its language: "py-spy dump --pid ${one.instance.pid}", "rbspy", ` +
       `"jstack", or "gdb -p ${one.instance.pid}".`,
     data: { id: one.id, name: one.name, pid: one.instance.pid },
   });
@@ -79,10 +79,14 @@ export async function explainSilence({ id, name }, answer) {
     return await answer;
   } catch (error) {
     if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NO_REPLY') throw error;
-    throw new NclustError('ERR_NCLUST_NO_REPLY', `"${name}" (id ${id}) turns, and did not answer this.`, {
-      hint: `An earlier version of nclust may have started it. Replace it with: nclust reload ${id}`,
-      data: { id, name },
-    });
+    throw new NclustError(
+      'ERR_NCLUST_NO_REPLY',
+      `"${name}" (id ${id}) is responsive but did not answer this request.`,
+      {
+        hint: `An earlier version of nclust may have started it. Replace it with: nclust reload ${id}`,
+        data: { id, name },
+      },
+    );
   }
 }
 

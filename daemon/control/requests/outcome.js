@@ -36,7 +36,7 @@ export const RECEIPTS_KEPT = 200;
 
 const DELETED = 'was deleted by another command';
 /** The reason is not known any more, because another rollout followed the halted one. */
-const GIVEN_BACK = 'was given its old code back, and another command came since';
+const GIVEN_BACK = 'was rolled back, and another command has changed it since';
 
 /**
  * Returns how far a mutation has come. Level-triggered: it looks at the current state, not at
@@ -158,7 +158,7 @@ function isReplacing(registry, { id, former }, method) {
  */
 function lastDeath(registry, id) {
   const death = slotHistoryOf(registry, id).deaths.at(-1);
-  return death ? describeDeath(death, findSlot(registry, id)?.app.spec ?? null) : 'did not get up';
+  return death ? describeDeath(death, findSlot(registry, id)?.app.spec ?? null) : 'did not come up';
 }
 
 /**

@@ -37,7 +37,7 @@ export function createWaiters(registry) {
     const isCutShort = outcome.state === 'pending' && registry.ending !== null && receipt.up.length > 0;
     if (outcome.state === 'pending' && !isCutShort) return waiter.onCheck();
     waiters.delete(waiter);
-    if (isCutShort) reject(new NclustError('ERR_NCLUST_SHUTTING_DOWN', 'The manager is being ended.'));
+    if (isCutShort) reject(new NclustError('ERR_NCLUST_SHUTTING_DOWN', 'The manager is shutting down.'));
     else if (outcome.state === 'failed')
       reject(
         outcome.failed

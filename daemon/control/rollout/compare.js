@@ -224,7 +224,7 @@ function findDelay(renewed, old) {
   if (!slow) return null;
   const worst = Math.max(...slow.spans.slice(-DELAY_SPANS).map((span) => span.delayP99Ms));
   return (
-    `the event loop of instance ${slow.slot} was held up for ${Math.round(worst)} ms (the old ones: ` +
+    `the event loop of instance ${slow.slot} was blocked for ${Math.round(worst)} ms (the old ones: ` +
     `${Math.round(before)} ms)`
   );
 }

@@ -47,7 +47,7 @@ export function reloadError(registry, app, asked) {
  * @param {string} name
  */
 function alone(name) {
-  return `If it cannot run beside the one before: nclust restart ${shellQuote(name)}.`;
+  return `If two instances cannot run side by side, run: nclust restart ${shellQuote(name)}.`;
 }
 
 /**
@@ -112,10 +112,10 @@ function describeOld(old, kind) {
   const [all, are, were] =
     old.length === 1 ? ['The old instance', 'is', 'was'] : [`The ${old.length} old instances`, 'are', 'were'];
   if (anew === 0) return `${all} ${are} ${still}.`;
-  if (kept === 0) return `${all} had ended and ${were} started anew.`;
+  if (kept === 0) return `${all} had exited and ${were} started again.`;
   return (
     `${kept} of the ${old.length} old instances ${kept === 1 ? 'is' : 'are'} ${still}, ${anew} had ` +
-    `ended and ${anew === 1 ? 'was' : 'were'} started anew.`
+    `exited and ${anew === 1 ? 'was' : 'were'} started again.`
   );
 }
 

@@ -115,7 +115,7 @@ function notUpOf(registry, app, { id, slot, generation }) {
   const { deaths } = slotHistoryOf(registry, id);
   const instanceId = registry.seats.get(seatKey(id, generation))?.instanceId;
   const death = deaths.find((one) => one.instanceId === instanceId) ?? deaths.at(-1);
-  const reason = death ? describeDeath(death, specOf(app, generation)) : 'did not get up';
+  const reason = death ? describeDeath(death, specOf(app, generation)) : 'did not come up';
   const { lastLines = [], listenFailure } = death ?? {};
   return { id, name: app.spec.name, slot, reason, lastLines, ...(listenFailure ? { listenFailure } : {}) };
 }

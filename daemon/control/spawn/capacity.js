@@ -50,7 +50,7 @@ export function assertFits(change, { what, registry, limits }) {
   if (!fault) return change;
   throw new NclustError(
     'ERR_NCLUST_PREFLIGHT',
-    `${what} of "${changed.join('", "')}" was not begun: ${fault.message}. Nothing was touched.`,
+    `${what} of "${changed.join('", "')}" was refused: ${fault.message}. Nothing was changed.`,
     { hint: fault.hint, data: { name: changed[0] } },
   );
 }
@@ -67,15 +67,16 @@ function faultOf(loads, limits) {
   const those = `${instances} ${instances === 1 ? 'instance' : 'instances'} at once`;
   if (files > limits.files)
     return {
-      message: `with ${those} the manager needs at least ${files} open files, and may have ${limits.files} (ulimit -n)`,
+      message:
+        `with ${those}, the manager needs at least ${files} open files, but may have ${limits.files} ` + `(ulimit -n)`,
       hint:
-        'Raise the limit, end the manager with: nclust kill, and start it where the limit is higher; or ' +
+        'Raise the limit, stop the manager with "nclust kill" and start it again under that limit; or ' +
         'use fewer instances.',
     };
   if (tasks > limits.tasks)
     return {
       message:
-        `${those} need at least ${tasks} processes and threads, and the control group may have ` +
+        `${those} need at least ${tasks} processes and threads, but the control group may have ` +
         `${limits.tasks} (${limits.tasksFile})`,
       hint:
         'Raise the limit of the container or service (docker run --pids-limit, TasksMax= of systemd), ' +

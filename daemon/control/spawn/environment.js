@@ -105,7 +105,7 @@ function fill(spec, files) {
   const fileEnv = pathsOf(spec).map((file) => {
     const env = files.get(keyOf(spec, file)) ?? spec.fileEnv.find((one) => one.file === file)?.env;
     if (env) return { file, env };
-    throw badFile(file, spec.name, 'was named by another command meanwhile');
+    throw badFile(file, spec.name, 'was added by another command in between');
   });
   return { ...spec, fileEnv };
 }
@@ -120,7 +120,7 @@ async function parsed(file, name, found) {
   if (found.bytes === null) throw badFile(file, name, found.fault, found.hint);
   const { parse } = await import('dotenv');
   const env = parse(found.bytes);
-  if (!areVariables(env)) throw badFile(file, name, 'holds a NUL, which no variable can');
+  if (!areVariables(env)) throw badFile(file, name, 'contains a NUL, which a variable cannot');
   return env;
 }
 
@@ -131,8 +131,8 @@ async function parsed(file, name, found) {
  * @param {string | null} [hint]
  */
 function badFile(file, name, why, hint = null) {
-  return new NclustError('ERR_NCLUST_ENV_FILE', `The env file "${file}" of "${name}" ${why}. Nothing was touched.`, {
-    hint: hint ?? 'A relative path counts from the working directory of the app.',
+  return new NclustError('ERR_NCLUST_ENV_FILE', `The env file "${file}" of "${name}" ${why}. Nothing was changed.`, {
+    hint: hint ?? 'A relative path is resolved against the working directory of the app.',
     data: { name, file },
   });
 }
@@ -141,7 +141,7 @@ function badFile(file, name, why, hint = null) {
 function refuseFault(spec) {
   const fault = environmentFault(spec);
   if (fault !== null)
-    throw new NclustError('ERR_NCLUST_BAD_SPEC', `"${spec.name}" cannot be started: ${fault}. Nothing was touched.`, {
+    throw new NclustError('ERR_NCLUST_BAD_SPEC', `"${spec.name}" cannot be started: ${fault}. Nothing was changed.`, {
       hint: 'Set the variable in "env" to the number of the first instance.',
       data: { keyPath: 'incrementVar', accepted: 'the name of a variable that is set to a whole number' },
     });

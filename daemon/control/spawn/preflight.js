@@ -73,8 +73,8 @@ async function checkOne(spec) {
  */
 function notBegun({ name }, method, fault) {
   const what = method === 'reload' ? 'Reload' : 'Restart';
-  return new NclustError('ERR_NCLUST_PREFLIGHT', `${what} of "${name}" was not begun: ${fault}. Nothing was touched.`, {
-    hint: `Mend it, then: nclust ${method} ${shellQuote(name)}`,
+  return new NclustError('ERR_NCLUST_PREFLIGHT', `${what} of "${name}" was refused: ${fault}. Nothing was changed.`, {
+    hint: `Fix it, then run: nclust ${method} ${shellQuote(name)}`,
     data: { name },
   });
 }
@@ -83,10 +83,11 @@ function notBegun({ name }, method, fault) {
 function faultOf(spec) {
   const { kind, script, file, cwd } = spec;
   const port = portsOf(spec).find(isImpossiblePort);
-  if (!isDirectory(cwd)) return `its working directory "${cwd}" is not there`;
-  if (!isExecutable(file)) return `"${file}", which should run it, is missing or cannot be executed`;
-  if ((kind === 'node' || isPath(script)) && !isFile(script)) return `its script "${script}" is missing or is no file`;
-  if (port !== undefined) return `PORT is ${port}, and ports are numbers from 0 to 65535`;
+  if (!isDirectory(cwd)) return `its working directory "${cwd}" does not exist`;
+  if (!isExecutable(file)) return `its interpreter "${file}" is missing or is not executable`;
+  if ((kind === 'node' || isPath(script)) && !isFile(script))
+    return `its script "${script}" is missing or is not a file`;
+  if (port !== undefined) return `PORT is ${port}, but ports are numbers from 0 to 65535`;
   return null;
 }
 

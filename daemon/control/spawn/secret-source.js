@@ -40,7 +40,7 @@ export async function readSecret(spec, name, clock) {
     'file' in source
       ? await ofFile(resolve(spec.cwd, source.file), userOf(spec), clock)
       : await ofCommand(source.command, spec, clock);
-  if (bytes.includes(0)) throw new NoSecret('holds a NUL, which no variable can');
+  if (bytes.includes(0)) throw new NoSecret('contains a NUL, which a variable cannot');
   return bytes.toString('utf8').replace(/\r?\n$/, '');
 }
 
@@ -52,7 +52,7 @@ export async function readSecret(spec, name, clock) {
 async function ofFile(file, user, clock) {
   const found = await readWhole(file, { maxBytes: SECRET_MAX_BYTES, clock, user });
   if (found.bytes !== null) return found.bytes;
-  const message = `could not be had: its file "${file}" ${found.fault}`;
+  const message = `is not available: its file "${file}" ${found.fault}`;
   throw Object.assign(new NoSecret(message), { hint: found.hint });
 }
 
@@ -77,19 +77,19 @@ function ofCommand(command, spec, clock) {
       cancel();
       if (child.pid !== undefined) endGroup(child.pid);
       child.stdout?.destroy(); // A process that has left the group may have it open.
-      failed(new NoSecret(`could not be had: its command ${fault}`));
+      failed(new NoSecret(`is not available: its command ${fault}`));
     };
     /** @type {Cancel} */
-    const cancel = clock.after(COMMAND_MS, () => giveUp(`had not ended after ${COMMAND_MS / 1000}s`));
+    const cancel = clock.after(COMMAND_MS, () => giveUp(`did not exit within ${COMMAND_MS / 1000}s`));
     child.on('error', (error) => {
       cancel();
       failed(notRun(error));
     });
     child.on('close', (code, signal) => {
       cancel();
-      fault ??= signal ? `was ended by ${signal}` : code === 0 ? null : `ended with code ${code}`;
+      fault ??= signal ? `was killed by ${signal}` : code === 0 ? null : `exited with code ${code}`;
       if (fault === null) done(Buffer.concat(chunks));
-      else failed(new NoSecret(`could not be had: its command ${fault}`));
+      else failed(new NoSecret(`is not available: its command ${fault}`));
     });
     // If descriptors ran out, there is no pipe; the 'error' event reports that.
     child.stdout?.on('data', (/** @type {Buffer} */ chunk) => {
@@ -126,7 +126,7 @@ function startCommand(command, spec) {
 /** @param {unknown} error */
 function notRun(error) {
   return new NoSecret(
-    `could not be had: its command could not be run ` +
+    `is not available: its command could not be run ` +
       `(${/** @type {NodeJS.ErrnoException} */ (error).code ?? 'unknown'})`,
   );
 }

@@ -96,9 +96,9 @@ function isUsed({ apps }, key, generation) {
  */
 function refused(spec, name, error) {
   // Any other error is a bug in nclust, and its message might contain the secret.
-  const why = error instanceof NoSecret ? error.message : 'could not be had, for a reason that is not to be shown';
+  const why = error instanceof NoSecret ? error.message : 'is not available, for a reason that must not be shown';
   return new NclustError('ERR_NCLUST_SECRET', `The secret "${name}" of "${spec.name}" ${why}.`, {
-    hint: (error instanceof NoSecret && error.hint) || 'Fix the file or the command that its "secrets" name.',
+    hint: (error instanceof NoSecret && error.hint) || 'Fix the file or the command in its "secrets".',
     data: { name: spec.name, secret: name },
   });
 }

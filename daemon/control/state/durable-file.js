@@ -98,11 +98,11 @@ function unseal(text) {
   const match = SEAL.exec(text);
   if (!match) return { kind: 'bad', why: 'it is cut off or is not a file of nclust' };
   const body = `${text.slice(0, match.index)}}`;
-  if (sha256(body) !== match[1]) return { kind: 'bad', why: 'its checksum does not fit its content' };
+  if (sha256(body) !== match[1]) return { kind: 'bad', why: 'its checksum does not match its content' };
   const value = JSON.parse(body);
   return value?.v === 1
     ? { kind: 'good', value }
-    : { kind: 'bad', why: `it is of version ${value?.v}, which this nclust does not know` };
+    : { kind: 'bad', why: `its version is ${value?.v}, which this nclust does not know` };
 }
 
 /** @param {string} text */

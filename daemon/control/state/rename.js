@@ -74,7 +74,7 @@ function notOneApp(apps, name) {
   const what = apps.length > 1 ? `${names} are ${apps.length} apps` : `this is a part of ${names}`;
   return new NclustError(
     'ERR_NCLUST_USAGE',
-    `"${name}" can be the name of one whole app, and ${what}. Nothing was touched.`,
+    `"${name}" can be the name of only one whole app, but ${what}. Nothing was changed.`,
     { hint: `Name one app: nclust restart ${shellQuote(apps[0].spec.name)} --name ${shellQuote(name)}` },
   );
 }
@@ -86,7 +86,7 @@ function notOneApp(apps, name) {
 function nameTakenError({ spec }, name) {
   return new NclustError(
     'ERR_NCLUST_APP_EXISTS',
-    `"${spec.name}" cannot be renamed to "${name}": another app has that name. Nothing was touched.`,
+    `"${spec.name}" cannot be renamed to "${name}": another app has that name. Nothing was changed.`,
     { hint: 'Choose another name, or rename or delete that one first.', data: { name } },
   );
 }

@@ -118,8 +118,8 @@ function describeLoss(file, reading, aside, backup) {
   const kept = aside ? ` It is kept as "${aside}".` : '';
   const instead =
     backup.kind === 'good'
-      ? ' The state before the last change was taken instead.'
-      : ' There is no usable copy either, so the list is empty; "nclust resurrect" brings back what was saved.';
+      ? ' The state before the last change is used instead.'
+      : ' There is no usable copy either, so the list is empty; "nclust resurrect" restores the saved list.';
   return `${what}${kept}${instead}`;
 }
 
@@ -134,7 +134,7 @@ function stateWrite(file, error) {
     `The desired state could not be written to "${file}" (${code ?? message}); nothing was changed.`,
     {
       hint:
-        'Make room on the disk ("nclust flush" empties the log files) or mend the permissions of the ' +
+        'Make room on the disk ("nclust flush" empties the log files) or fix the permissions of the ' +
         'home, then repeat the command.',
       cause: error,
     },

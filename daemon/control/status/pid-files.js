@@ -162,9 +162,9 @@ function pidOf({ instances }, instanceId) {
  */
 function faultOf({ path, user }) {
   const found = statAsUser(user, path, { isFollowing: user === null });
-  if (found?.isSymbolicLink()) return 'it is a link, and the user of the app could lead it anywhere';
+  if (found?.isSymbolicLink()) return 'it is a link, which the user of the app could point anywhere';
   const isOurs = !found || (found.isFile() && (found.size === 0 || readPid({ path, user }) !== null));
-  return isOurs ? null : 'it holds something that is no pid';
+  return isOurs ? null : 'its content is not a pid';
 }
 
 /**

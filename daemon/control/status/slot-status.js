@@ -207,15 +207,15 @@ function waitingFor(seat, slot, { nowMs, isUnheard }) {
   if (!seat) return slot.want === 'up' ? 'its turn to start' : null;
   const left = seat.untilMs === null ? '' : `${(Math.max(0, seat.untilMs - nowMs) / 1000).toFixed(1)}s`;
   if (seat.life.state === 'backoff') return `the next attempt in ${left}`;
-  if (seat.life.state === 'stopping') return 'the end of its last process';
+  if (seat.life.state === 'stopping') return 'its last process to exit';
   if (seat.life.state === 'soaking')
-    return left === '' ? 'an answer of its event loop' : `${left} of life, then its first connections`;
+    return left === '' ? 'an answer from its event loop' : `${left} of uptime, then its first connections`;
   if (seat.life.state === 'entering') return 'its first connections';
   if (seat.life.state === 'parked') return 'the end of the rollback window';
   if (seat.life.state !== 'starting') return null;
   if (left === '') return 'the process to be created';
   if (seat.spec?.waitReady) return `"ready" from the app, ${left} left`;
-  return isUnheard ? `a listening socket, ${left} left` : `a listening socket, or ${left} of life`;
+  return isUnheard ? `a listening socket, ${left} left` : `a listening socket, or ${left} of uptime`;
 }
 
 /**

@@ -122,11 +122,11 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
     problem() {
       if (error) return describe(error);
       const missing = scope.roots.find((root) => known && known.get(root) === null);
-      if (missing) return `"${missing}" is not there; it is watched as soon as it is`;
+      if (missing) return `"${missing}" does not exist; it will be watched once it does`;
       const restless = debounce.restless();
       return restless
-        ? `"${restless.file}" has been changing for ${Math.round(restless.forMs / 1000)}s without a pause, ` +
-            `and it is reloaded in the first pause; if the app writes it, put it into ignore_watch`
+        ? `"${restless.file}" has been changing for ${Math.round(restless.forMs / 1000)}s without a pause; ` +
+            `the app reloads at the first pause; if the app itself writes this file, add it to ignore_watch`
         : null;
     },
     close() {
@@ -153,12 +153,12 @@ async function identityOf(path) {
 function describe({ code, message }) {
   if (code === 'ENOSPC')
     return (
-      `the system watches no more files (${limitOf('max_user_watches')}); raise ` +
+      `the system cannot watch more files (${limitOf('max_user_watches')}); raise ` +
       `fs.inotify.max_user_watches with sysctl, watch fewer folders, or set usePolling in watch_options`
     );
   if (code === 'EMFILE')
     return (
-      `the system opens no more watchers (${limitOf('max_user_instances')}); raise ` +
+      `the system cannot open more watchers (${limitOf('max_user_instances')}); raise ` +
       `fs.inotify.max_user_instances with sysctl`
     );
   return message;

@@ -104,7 +104,7 @@ function unusable(main, error, err) {
     ? `did not answer within ${PROBE_MS / 1_000}s`
     : error?.code !== undefined
       ? `failed (${error.code})`
-      : 'is not of a version that can be updated to';
+      : 'has a version that this manager cannot update to';
   return new NclustError('ERR_NCLUST_UPDATE_FAILED', `Nothing was replaced: "${main}" ${how}.`, {
     hint: 'Install nclust again, then run: nclust update',
     data: { lastLines: err.trimEnd().split('\n').slice(-20).filter(Boolean) },

@@ -5,9 +5,9 @@ import { NclustError } from '../../../lib/shared/errors.js';
 /** @import { Snapshot } from '../keeper-link/link.js' */
 
 const HOW = {
-  unready: 'did not get ready',
-  crashed: 'ended again and again soon after it was ready',
-  silent: 'did not answer any more soon after it was ready',
+  unready: 'did not become ready',
+  crashed: 'kept exiting soon after it was ready',
+  silent: 'stopped answering soon after it was ready',
 };
 
 /**
@@ -16,7 +16,7 @@ const HOW = {
  * @param {Snapshot['refusedWhy']} [why]  Missing from an earlier version of the keeper.
  */
 export function describeRefusal(root, why) {
-  return `The manager of "${root}" ${HOW[why ?? 'unready']}, so the one that ran before goes on.`;
+  return `The manager of "${root}" ${HOW[why ?? 'unready']}, so the previous manager keeps running.`;
 }
 
 /**
@@ -40,7 +40,7 @@ export function refuseWhenOvertaken({ control }, { root, token }) {
   const { tokens } = control.registry.desired;
   const later = tokens.slice(tokens.findIndex((receipt) => receipt.token === token) + 1);
   const last = later.findLast((receipt) => receipt.root !== undefined);
-  if (last && last.root !== root) throw busyError(`Another update, to "${last.root}", came after this one.`);
+  if (last && last.root !== root) throw busyError(`A later update, to "${last.root}", replaced this one.`);
 }
 
 /** @param {string} message */
@@ -57,8 +57,8 @@ export function busyError(message) {
 export function noKeeperError(context, error) {
   return updateError(
     context,
-    `The keeper is gone, and no other could be started yet (${error.message}); the apps go on, and control ` +
-      `goes on trying.`,
+    `The keeper has exited, and another one could not be started yet (${error.message}); the apps keep running, and ` +
+      `control keeps retrying.`,
   );
 }
 

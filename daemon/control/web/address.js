@@ -24,7 +24,7 @@ export function readListen(text) {
     'ERR_NCLUST_BAD_SETTING',
     `The dashboard cannot listen on "${text}"; accepted: ${WEB_LISTEN_FORMS}.`,
     {
-      hint: `Without --listen it is ${WEB_HOST}:${WEB_PORT}, or the next port that is free.`,
+      hint: `Without --listen it is ${WEB_HOST}:${WEB_PORT}, or the next free port.`,
       data: { key: 'web.listen' },
     },
   );
@@ -60,12 +60,10 @@ export function reachableHost(host) {
 export function remoteAddressError(address) {
   return new NclustError(
     'ERR_NCLUST_BAD_SETTING',
-    `The dashboard does not listen on "${writeWebAddress(address)}": others could reach that address, and ` +
-      `what it sends is not encrypted.`,
+    `The dashboard does not listen on "${writeWebAddress(address)}": other machines could reach that address, and ` +
+      `its traffic is not encrypted.`,
     {
-      hint:
-        'Leave it on 127.0.0.1 and come through a tunnel (ssh -L 9616:127.0.0.1:9616 host), or allow ' +
-        'it: --allow-remote',
+      hint: 'Keep it on 127.0.0.1 and use a tunnel (ssh -L 9616:127.0.0.1:9616 host), or allow it with --allow-remote',
       data: { key: 'web.listen' },
     },
   );
@@ -81,7 +79,7 @@ export function webError(address, error) {
     'ERR_NCLUST_WEB_FAILED',
     `The dashboard cannot be served on "${writeWebAddress(address)}": ${whyUnserved(reason)}.`,
     {
-      hint: 'Choose another one: nclust web --listen 127.0.0.1:0 takes any port that is free.',
+      hint: 'Choose another address: nclust web --listen 127.0.0.1:0 uses any free port.',
       data: { ...address, reason },
       cause: error,
     },

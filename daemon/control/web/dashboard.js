@@ -240,8 +240,8 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
       const where = writeWebAddress(listen);
       if (isTooFar(listen, allowRemote))
         return [
-          `The dashboard is not served on "${where}": others could reach that address; to allow it: nclust ` +
-            `set web.allow_remote true.`,
+          `The dashboard is not served on "${where}": other machines could reach that address; to allow this, ` +
+            `run: nclust set web.allow_remote true.`,
         ];
       return problem === null
         ? []

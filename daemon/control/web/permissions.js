@@ -72,7 +72,7 @@ export function createPageAnswer(context, mayAct) {
     };
     checkTargets(context, [given.targets ?? [], given.target ?? []].flat());
     if (typeof given.token === 'string' && given.token.length > TOKEN_MAX_CHARS)
-      throw refused(`The token of a request has at most ${TOKEN_MAX_CHARS} characters.`);
+      throw refused(`A request token may have at most ${TOKEN_MAX_CHARS} characters.`);
     const { subscription } = given;
     if (method !== 'unsubscribe' && kept.includes('subscription') && !client.subscriptions.has(String(subscription)))
       checkRoom(client.subscriptions.size);
@@ -90,7 +90,7 @@ export function createPageAnswer(context, mayAct) {
  * @param {unknown[]} targets
  */
 function checkTargets({ control: { registry } }, targets) {
-  if (targets.length > TARGETS_MAX) throw refused(`A page may name ${TARGETS_MAX} targets at once.`);
+  if (targets.length > TARGETS_MAX) throw refused(`A page may name at most ${TARGETS_MAX} targets at once.`);
   const pattern = targets.find(
     (target) =>
       typeof target === 'string' &&
@@ -102,7 +102,7 @@ function checkTargets({ control: { registry } }, targets) {
 
 /** @param {number} count */
 function checkRoom(count) {
-  if (count >= SUBSCRIPTIONS_MAX) throw refused(`A page may follow ${SUBSCRIPTIONS_MAX} things at once.`);
+  if (count >= SUBSCRIPTIONS_MAX) throw refused(`A page may follow at most ${SUBSCRIPTIONS_MAX} things at once.`);
 }
 
 /**
@@ -138,9 +138,9 @@ function parametersOf(method, mayAct) {
   throw new NclustError(
     'ERR_NCLUST_WEB_REFUSED',
     `The method ${JSON.stringify(method.slice(0, 100))} is not allowed from the ` +
-      `dashboard${isAction ? ', which may only look' : ''}.`,
+      `dashboard${isAction ? ', which is read-only' : ''}.`,
     {
-      hint: isAction ? 'To let it act: nclust web --allow-actions' : 'Use the command line.',
+      hint: isAction ? 'To allow actions, run: nclust web --allow-actions' : 'Use the command line.',
       data: { method: method.slice(0, 100) },
     },
   );

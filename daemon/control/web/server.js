@@ -59,7 +59,7 @@ export async function serveDashboard(wanted, { folder, onFault, stalledMs = STAL
       (error, _request, response) => {
         onFault(error);
         if (response.headersSent) response.destroy();
-        else respondRefuse(response, 500, 'This could not be answered; the log of the manager says why.\n');
+        else respondRefuse(response, 500, 'The request failed; see the log of the manager.\n');
       },
     ),
   );
@@ -132,10 +132,9 @@ function refuse(socket, status) {
  */
 function respond(request, response, { files, address }) {
   const { host } = request.headers;
-  if (!isOurName(host, address))
-    return respondRefuse(response, 421, 'Ask by the address itself, or by the name "localhost".\n');
+  if (!isOurName(host, address)) return respondRefuse(response, 421, 'Use the address, or the name "localhost".\n');
   if (request.method !== 'GET' && request.method !== 'HEAD')
-    return respondRefuse(response, 405, 'Only GET.\n', { allow: 'GET, HEAD' });
+    return respondRefuse(response, 405, 'Only GET is allowed.\n', { allow: 'GET, HEAD' });
   const file = files.get((request.url ?? '').split('?')[0]);
   if (!file) return respondRefuse(response, 404, 'There is no such file.\n');
   const headers = { ...protection(host), 'cache-control': 'no-cache', etag: file.etag };

@@ -63,7 +63,7 @@ export function createPages({ context: context, clock, isRight: isRightNow, mayA
       isRight: (given) => isRight(given),
       clock,
       onRight: (id) => welcome(ws, id),
-      onWrong: () => dismiss(ws, NOT_AUTHENTICATED, 'the token is missing or another one'),
+      onWrong: () => dismiss(ws, NOT_AUTHENTICATED, 'the token is missing or wrong'),
     });
   }
 

@@ -291,7 +291,7 @@ test('one app that does not get up does not hide the others, and the exit status
   const result = await home.nclust('apply', config.path);
   expect(result.exitStatus).toBe(1);
   expect(result.stderr).toMatch(
-    /1 of 2 apps is not as the file says: "api"\. Reload of "api" stopped: .*still serving/s,
+    /1 of 2 apps does not match the file: "api"\. Reload of "api" stopped: .*still serving/s,
   );
   expect((await specOf(home, 'worker')).args).toEqual(['new']);
   expect(await load.stop()).toMatchObject(NOTHING_LOST);

@@ -145,7 +145,7 @@ describe('start takes a config file', () => {
     const result = await home.nclust('start');
     expect(result).toMatchObject({
       exitStatus: 1,
-      stderr: expect.stringMatching(/1 of 2 apps is not as the file says: "bad"/),
+      stderr: expect.stringMatching(/1 of 2 apps does not match the file: "bad"/),
     });
     expect(await home.list()).toMatchObject([
       { name: 'bad', status: 'errored' },

@@ -131,7 +131,7 @@ describe('secrets', () => {
       );
     await run('logs', '--nostream', '--lines', '1000');
     expect(outputs.at(-2).stderr).toMatch(
-      /The secret \\"TOKEN\\" of \\"http-echo\\" could not be had: its command ended with code 4/,
+      /The secret \\"TOKEN\\" of \\"http-echo\\" is not available: its command exited with code 4/,
     );
 
     for (const { stdout, stderr } of outputs) expect(stdout + stderr).not.toContain(SECRET);
@@ -149,7 +149,7 @@ describe('secrets', () => {
     const refused = await home.nclust('reload', app.name);
     expect(refused).toMatchObject({ exitStatus: 1, stdout: '' });
     expect(refused.stderr).toContain(
-      `The secret "PASSWORD" of "http-echo" could not be had: its file "${file}" could not be read (ENOENT).`,
+      `The secret "PASSWORD" of "http-echo" is not available: its file "${file}" could not be read (ENOENT).`,
     );
     expect(await app.pids()).toEqual(pids);
   });

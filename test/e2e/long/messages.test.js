@@ -67,7 +67,7 @@ test('send writes a line to the standard input of one process and shows the list
   });
   expect(await home.nclust('send', '1', 'x')).toMatchObject({
     exitStatus: 1,
-    stderr: expect.stringMatching('"cluster" \\(id 1\\) has no way in for this[^]*standard input is for fork mode'),
+    stderr: expect.stringMatching('"cluster" \\(id 1\\) does not support this[^]*standard input is for fork mode'),
   });
   await home.nclust('stop', 'api');
   expect(await home.nclust('send', 'api', 'x')).toMatchObject({
@@ -122,7 +122,7 @@ test('attach ends with its input, takes a separator for the line end, and refuse
   expect(await home.nclust('attach', '1')).toMatchObject({
     exitStatus: 1,
     stdout: '',
-    stderr: expect.stringContaining('has no way in for this'),
+    stderr: expect.stringContaining('does not support this'),
   });
   expect(await home.nclust('attach', 'nobody')).toMatchObject({
     exitStatus: 1,

@@ -214,7 +214,7 @@ test('one profile of a worker at a time; Ctrl-C and the death of the worker leav
   expect(refused).toMatchObject({
     exitStatus: 1,
     stdout: '',
-    stderr: expect.stringContaining('A profile of "api" (id 0) is under way (cpu).'),
+    stderr: expect.stringContaining('A profile of "api" (id 0) is already running (cpu).'),
   });
   first.child.kill('SIGINT');
   expect(await first.done).toMatchObject({
@@ -229,7 +229,7 @@ test('one profile of a worker at a time; Ctrl-C and the death of the worker leav
   process.kill(pid, 'SIGKILL');
   const ended = await second.done;
   expect([ended.exitStatus, ended.stdout]).toEqual([1, '']);
-  expect(ended.stderr).toContain('"api" (id 0) has just ended.');
+  expect(ended.stderr).toContain('"api" (id 0) has just exited.');
   expect(profilesIn(home)).toEqual([]);
 });
 

@@ -35,7 +35,7 @@ const APPS = [
       try { openSync('lock', 'wx'); } catch { console.error('runs already'); process.exit(1); }
       process.on('SIGTERM', () => { rmSync('lock'); process.exit(); });
       ${SERVES}.listen(${port});`,
-    /exited with code 1.*runs already.*If it cannot run beside the one before: nclust restart once/s,
+    /exited with code 1.*runs already.*If two instances cannot run side by side, run: nclust restart once/s,
   ],
 ];
 

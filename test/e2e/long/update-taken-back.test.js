@@ -10,8 +10,8 @@ const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, st
 
 describe('a control that does not run on after it was ready', () => {
   test.each([
-    ['crashes', 'setTimeout(() => process.exit(7), 100);', 'ended again and again soon after it was ready'],
-    ['hangs', 'for (;;);', 'did not answer any more soon after it was ready'],
+    ['crashes', 'setTimeout(() => process.exit(7), 100);', 'kept exiting soon after it was ready'],
+    ['hangs', 'for (;;);', 'stopped answering soon after it was ready'],
   ])('%s: the one from before is taken back, and the command says so', async (_, code, text) => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2 });
@@ -21,7 +21,7 @@ describe('a control that does not run on after it was ready', () => {
 
     const result = await bad.nclust('update');
 
-    const message = `The manager of "${bad.root}" ${text}, so the one that ran before goes on.`;
+    const message = `The manager of "${bad.root}" ${text}, so the previous manager keeps running.`;
     expect([result.exitStatus, result.stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(await home.daemon()).toMatchObject({ version: before.version, keeperPid: before.keeperPid });
     expect((await home.nclust('list')).stderr).toBe(`${message}\n`);
@@ -49,7 +49,7 @@ describe('a control that does not run on after it was ready', () => {
     await home.waitFor('it to be ended', () => !isRunning(controlPid), { deadlineMs: 15_000 });
 
     expect((await home.nclust('list')).stderr).toContain(
-      `The manager of "${bad.root}" did not answer any more soon after it was ready`,
+      `The manager of "${bad.root}" stopped answering soon after it was ready`,
     );
     expect(await home.daemon()).toMatchObject({ version: before.version, keeperPid: before.keeperPid });
   });
@@ -65,7 +65,7 @@ describe('a control that does not run on after it was ready', () => {
 
     expect([result.exitStatus, result.stderr]).toEqual([
       1,
-      expect.stringContaining('ended again and again soon after it was ready'),
+      expect.stringContaining('kept exiting soon after it was ready'),
     ]);
     expect(await home.daemon()).toMatchObject({ version: before.version, keeperVersion: '2.0.0' });
     await home.waitFor('the old workers to be gone', () => !pids.some(isRunning));
@@ -116,7 +116,7 @@ test('a keeper that does not come up: one of the version that ran takes over, an
   const result = await bad.nclust('update');
 
   expect(result.exitStatus).toBe(1);
-  expect(result.stderr).toContain('did not get ready, so the one that ran before goes on.');
+  expect(result.stderr).toContain('did not become ready, so the previous manager keeps running.');
   await home.waitFor('two workers of the next keeper', async () =>
     (await app.instances()).every((slot) => slot.status === 'online' && isRunning(slot.pid)),
   );
@@ -142,7 +142,7 @@ test.each([
 
   expect([result.exitStatus, result.stderr]).toEqual([
     1,
-    expect.stringContaining('did not get ready, so the one that ran before goes on.'),
+    expect.stringContaining('did not become ready, so the previous manager keeps running.'),
   ]);
   await home.waitFor('two workers of the next keeper', async () =>
     (await app.instances()).every((slot) => slot.status === 'online' && isRunning(slot.pid)),

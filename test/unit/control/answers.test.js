@@ -149,6 +149,6 @@ test('a reload that was halted is answered, though another command came before a
   void rig.call('restart', { targets: ['1'] });
   await rig.turn(60_000);
   expect(reload.error).toMatchObject({ code: 'ERR_NCLUST_NOT_UP', exitStatus: 1 });
-  expect(reload.error.message).toContain('was given its old code back, and another command came since');
+  expect(reload.error.message).toContain('was rolled back, and another command has changed it since');
   expect(rig.running()).toEqual(['api/0', 'api/1']);
 });

@@ -179,7 +179,7 @@ describe('the apps of a file', () => {
     const request = renew([{}, {}]);
     await rig.turn();
     expect(request.state).toBe('failed');
-    expect(request.error.message).toMatch(/"api" is there twice/);
+    expect(request.error.message).toMatch(/"api" is in it twice/);
     expect(rig.control.registry.desired.apps).toEqual([]);
   });
 });

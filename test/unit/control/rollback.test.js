@@ -295,8 +295,8 @@ describe('what was parked and has died is started anew, and the command says so'
   const kill = (children) => children.forEach(({ instanceId }) => rig.keeper.exit(instanceId, { signal: 'SIGKILL' }));
 
   test.each([
-    ['all of it', 2, 'The 2 old instances had ended and were started anew.'],
-    ['some of it', 1, '1 of the 2 old instances is serving again, 1 had ended and was started anew.'],
+    ['all of it', 2, 'The 2 old instances had exited and were started again.'],
+    ['some of it', 1, '1 of the 2 old instances is serving again, 1 had exited and was started again.'],
     ['none of it', 0, 'The 2 old instances are serving again.'],
   ])('%s', async (_what, dead, message) => {
     const request = reload();
@@ -376,7 +376,7 @@ describe('when the keeper dies inside the window', () => {
       await rig.turn(8_000);
       expect(request.error).toMatchObject({ code: 'ERR_NCLUST_ROLLED_BACK', exitStatus: 1 });
       expect(request.error.message).toBe(
-        `Reload of "api" was rolled back: instance 0 ${reason}. The 2 old instances had ended and were started anew.`,
+        `Reload of "api" was rolled back: instance 0 ${reason}. The 2 old instances had exited and were started again.`,
       );
       expect(rig.keeper.alive.map(({ env, isAdopted }) => [env.V, isAdopted])).toEqual([
         ['1', false],

@@ -51,9 +51,9 @@ export function checkCompression(kind) {
   throw new NclustError(
     'ERR_NCLUST_BAD_SETTING',
     `Logs cannot be compressed with ${kind}: the manager runs on Node.js ${process.versions.node}, which ` +
-      `does not have it.`,
+      `does not support it.`,
     {
-      hint: 'Take gzip, or run the manager with Node.js 22.15 or later.',
+      hint: 'Use gzip, or run the manager with Node.js 22.15 or later.',
       data: { accepted: ['gzip', 'none'] },
     },
   );

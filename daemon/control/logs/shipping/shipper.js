@@ -222,7 +222,7 @@ export function createTally(target, name, nowMs) {
       if (dropped === 0 || nowMs() - droppedAtMs > TOLD_MS) return null;
       return (
         `${dropped} lines of "${name}" could not be sent to "${target}" ` +
-        `(${problem ?? 'it was too slow'}) and are lost there.`
+        `(${problem ?? 'it was too slow'}) and are missing there.`
       );
     },
   };

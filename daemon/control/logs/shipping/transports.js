@@ -84,7 +84,7 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
   child.on('spawn', report.onOpen);
   child.on('error', (error) => report.onDown(reasonOf(error)));
   child.on('exit', (code, signal) =>
-    report.onDown(signal ? `the command was ended by ${signal}` : `the command ended with code ${code}`),
+    report.onDown(signal ? `the command was killed by ${signal}` : `the command exited with code ${code}`),
   );
   // If descriptors ran out, there is no pipe. EPIPE is not an end yet, because a second process
   // must not run beside this one.
@@ -152,7 +152,7 @@ export function createStreamLink(address, frame, { clock, events }) {
   socket.on('connect', report.onOpen);
   socket.on('end', () => {
     socket.destroy();
-    report.onDown('the other side has closed the connection');
+    report.onDown('the other side closed the connection');
   });
   socket.on('error', (error) => report.onDown(reasonOf(error)));
   socket.on('close', () => report.onDown('the connection was closed'));

@@ -219,7 +219,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
         `${lost.lines} lines (${lost.bytes} bytes) could not be written to the log file ` +
         `"${path}" (${lost.reason}) and are lost`;
       if (isClosed) return `${said}.`;
-      return losses.isLosing() ? `${said}; it goes on as soon as it can.` : `${said}; it is being written again.`;
+      return losses.isLosing() ? `${said}; nclust keeps trying.` : `${said}; the file is being written again.`;
     },
     close() {
       isClosed = true;

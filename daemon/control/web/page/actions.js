@@ -40,7 +40,7 @@ export function actionsFor(sample, { app: name, worker: id }) {
   )
     return {
       actions: [],
-      why: `Another app, a namespace or a word of nclust is "${target}" too: use the command line.`,
+      why: `"${target}" is also the name of another app, a namespace or a keyword of nclust: use the command line.`,
     };
   const isRunning = workers.some(({ status }) => status !== 'stopped' && status !== 'errored');
   /** @type {('reload' | 'restart' | 'start' | 'stop')[]} */
@@ -76,27 +76,27 @@ const WORDS = {
     words: ['Reload', 'Reloading', 'Reloaded'],
     isHarsh: false,
     effect: () =>
-      'New instances take over one after the other, and an old one goes only when a new one serves in its ' +
-      'place. No request is lost. If the new code does not start, the old instances serve on.',
+      'New instances take over one after the other. An old instance stops only when a new one serves in its ' +
+      'place. No request is lost. If the new code does not start, the old instances keep serving.',
   },
   restart: {
     words: ['Restart', 'Restarting', 'Restarted'],
     isHarsh: true,
     effect: (of, isOne) =>
-      `Ends ${of}${isOne ? '' : ', half of them at a time'}, and starts ${isOne ? 'it' : 'them'} again. ` +
-      `Requests under way are finished first; new connections may have to wait. A reload does without that.`,
+      `Stops ${of}${isOne ? '' : ', half of them at a time'}, and starts ${isOne ? 'it' : 'them'} again. ` +
+      `Requests in progress are finished first; new connections may have to wait. A reload avoids that.`,
   },
   start: {
     words: ['Start', 'Starting', 'Started'],
     isHarsh: false,
-    effect: (of) => `Starts ${of}, with a clean record of crashes.`,
+    effect: (of) => `Starts ${of}, and forgets its earlier crashes.`,
   },
   stop: {
     words: ['Stop', 'Stopping', 'Stopped'],
     isHarsh: true,
     effect: (of, isOne) =>
-      `Ends ${of}. ${isOne ? 'It stays' : 'They stay'} in the list, but nothing starts ` +
-      `${isOne ? 'it' : 'them'} again, not even a reboot, until somebody does.`,
+      `Stops ${of}. ${isOne ? 'It stays' : 'They stay'} in the list, but nothing starts ` +
+      `${isOne ? 'it' : 'them'} again, not even a reboot, until you do.`,
   },
 };
 
@@ -135,19 +135,19 @@ function scaling({ name, workers }) {
     verb: 'One more',
     isHarsh: false,
     question: `Start one more instance of “${name}”?`,
-    effect: `There will be ${workers + 1} instances in place of ${workers}.`,
-    doing: `Starting one more of “${name}”`,
-    done: `Started one more of “${name}”`,
+    effect: `There will be ${workers + 1} instances instead of ${workers}.`,
+    doing: `Starting one more instance of “${name}”`,
+    done: `Started one more instance of “${name}”`,
     request: ask('+1'),
   };
   const fewer = {
     name: /** @type {const} */ ('fewer'),
     verb: 'One fewer',
     isHarsh: true,
-    question: `Take away one instance of “${name}”?`,
-    effect: `${formatCount(workers - 1, 'instance')} will be left. The one that stops finishes its requests first.`,
-    doing: `Taking away one of “${name}”`,
-    done: `Took away one of “${name}”`,
+    question: `Remove one instance of “${name}”?`,
+    effect: `${formatCount(workers - 1, 'instance')} will remain. The one that stops finishes its requests first.`,
+    doing: `Removing one instance of “${name}”`,
+    done: `Removed one instance of “${name}”`,
     request: ask('-1'),
   };
   return workers > 1 ? [more, fewer] : [more];
@@ -164,7 +164,7 @@ export function progressWords({ done, total, waiting }) {
     .slice(0, 5)
     .map(
       ({ slot, phase, forMs, detail }) =>
-        `Instance ${slot} is ${phase}, for ${Math.round(forMs / 1_000)}s${detail ? `: ${detail}` : ''}`,
+        `Instance ${slot} has been ${phase} for ${Math.round(forMs / 1_000)}s${detail ? `: ${detail}` : ''}`,
     );
   return [
     ...(total > 0 ? [`${done} of ${total} done`] : []),
@@ -234,7 +234,7 @@ export function createActionDialog(request) {
       end('good', `${done}.`, []);
     } catch (error) {
       const { message, hint } = /** @type {Error & { hint?: string | null }} */ (error);
-      end('bad', `${doing} did not come about.`, [message, ...(hint ? [hint] : [])]);
+      end('bad', `${doing} failed.`, [message, ...(hint ? [hint] : [])]);
     }
 
     /**

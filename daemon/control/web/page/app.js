@@ -199,13 +199,13 @@ function showGate(why) {
   document.body.classList.add('is-shut');
   setText(
     findElement('gate-title'),
-    why === 'no-token' ? 'This page needs its whole address' : 'This address is not valid any more',
+    why === 'no-token' ? 'This page needs its full address' : 'This address is no longer valid',
   );
   setText(
     findElement('gate-text'),
     why === 'no-token'
-      ? 'The address of the dashboard ends in a token, and the one that led here does not.'
-      : 'Its token is not that of the manager: another one was made meanwhile, or a part of it is missing.',
+      ? 'The address of the dashboard ends with a token, but this address does not.'
+      : 'Its token is wrong: the manager has a new token, or a part of it is missing.',
   );
 }
 

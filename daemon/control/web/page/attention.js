@@ -86,7 +86,7 @@ function standing(name, workers, { slots, events, nowMs }) {
       level: 'warn',
       app: name,
       text:
-        `${name}: ${formatCount(crashes.length, 'crash', 'crashes')} lately, the last ` +
+        `${name}: ${formatCount(crashes.length, 'crash', 'crashes')} recently, the last ` +
         `${formatAgo(last.at, nowMs)}: instance ${last.slot} ${eventWords(last)}`,
     },
   ];
@@ -109,8 +109,8 @@ function heldUp(name, workers) {
       app: name,
       text:
         `${name}: the event loop of ` +
-        `${held.length === 1 ? `instance ${held[0].slot}` : formatCount(held.length, 'instance')} is held up, for ` +
-        `${delay(longest)} now`,
+        `${held.length === 1 ? `instance ${held[0].slot}` : formatCount(held.length, 'instance')} has been blocked ` +
+        `for ${delay(longest)}`,
     },
   ];
 }
@@ -137,7 +137,7 @@ function machine({ memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBy
   /** @type {[string, number][]} */
   const full = [
     ['memory of this machine', memoryUsedBytes / memoryTotalBytes],
-    ['disk with the home', (diskUsedBytes ?? 0) / (diskTotalBytes || 1)],
+    ['disk of the home', (diskUsedBytes ?? 0) / (diskTotalBytes || 1)],
   ];
   return full
     .filter(([, share]) => share > 0.95)
@@ -165,7 +165,7 @@ export function eventsAbout(events, { name, id }) {
  */
 export function timelineOf(events, nowMs) {
   const lines = foldEvents(events).slice(-SHOWN).reverse();
-  if (lines.length === 0) return el('p', { className: 'empty' }, 'The log of events has nothing about it.');
+  if (lines.length === 0) return el('p', { className: 'empty' }, 'The event log contains nothing about it.');
   return el(
     'ol',
     { className: 'timeline' },

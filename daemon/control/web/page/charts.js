@@ -134,8 +134,8 @@ function createChart({ name, title, least, text }) {
       place,
       'aria-label',
       known.length === 0
-        ? `${title}: nothing is known`
-        : `${title}: now ${text(now.series[name].at(-1))}, at most ${text(Math.max(...known))} in what is shown`,
+        ? `${title}: no data`
+        : `${title}: now ${text(now.series[name].at(-1))}, at most ${text(Math.max(...known))} in this range`,
     );
     node.classList.toggle('is-empty', known.length === 0);
   }

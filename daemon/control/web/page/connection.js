@@ -157,7 +157,7 @@ export function createConnection({ open, token, onPhase, clock }) {
    * @returns {Promise<any>}  Rejects with a Refusal, or if the connection was lost.
    */
   async function request(method, params = {}, onProgress) {
-    if (phase !== 'live') throw new Error('The manager is away.');
+    if (phase !== 'live') throw new Error('There is no connection to the manager.');
     const id = ++lastId;
     if (onProgress) progress.set(params.token, onProgress);
     try {

@@ -70,7 +70,7 @@ export function lastWords(slots) {
     .sort((a, b) => (b.lastDeath?.atMs ?? 0) - (a.lastDeath?.atMs ?? 0))[0];
   if (!dead?.lastDeath) return null;
   return {
-    title: `Last words of instance ${dead.slot}, pid ${dead.lastDeath.pid}`,
+    title: `Last lines of instance ${dead.slot}, pid ${dead.lastDeath.pid}`,
     lines: dead.lastDeath.lastLines.map(lineText),
   };
 }
@@ -85,10 +85,10 @@ function lastDeath(slots, nowMs) {
     .filter(({ lastDeath: death }) => death)
     .sort((a, b) => (b.lastDeath?.atMs ?? 0) - (a.lastDeath?.atMs ?? 0))[0];
   const death = dead?.lastDeath;
-  if (!death) return [fact('Last death', 'none since it is in the list')];
+  if (!death) return [fact('Last death', 'none since it was added to the list')];
   return [
     fact(
-      isAsked(death) ? 'Last ended' : 'Last died',
+      isAsked(death) ? 'Last exited' : 'Last died',
       `${slots.length > 1 ? `instance ${dead.slot}, ` : ''}${clockTime(death.atMs, nowMs)} ` +
         `(${formatAgo(death.atMs, nowMs)}): ${describeDeath(death)}`,
     ),
@@ -119,9 +119,9 @@ function listening(slots) {
  * @returns {Fact[]}
  */
 function policy({ spec, autorestart }) {
-  if (!spec) return [fact('Restarts itself', autorestart ? 'yes' : 'no')];
+  if (!spec) return [fact('Autorestart', autorestart ? 'yes' : 'no')];
   return [
-    fact('Started again', spec.autorestart ? `yes, up to ${spec.maxRestarts} unstable exits in 10m` : 'no'),
+    fact('Autorestart', spec.autorestart ? `yes, up to ${spec.maxRestarts} unstable exits in 10m` : 'no'),
     fact(
       'Ready when',
       spec.waitReady
@@ -129,7 +129,7 @@ function policy({ spec, autorestart }) {
         : `it listens, or has lived for ${formatDuration(spec.minUptimeMs)}`,
     ),
     fact(
-      'Ends with',
+      'Stops with',
       `${spec.stopSignal ?? 'SIGTERM when it listens to it, else SIGINT'}; SIGKILL after ` +
         `${formatDuration(spec.killTimeoutMs)}`,
     ),
@@ -150,7 +150,7 @@ function triggers({ spec, triggers: known }, nowMs) {
       ? [
           fact(
             'Cron',
-            `${spec.cronRestart}${nextRunMs === null ? ', never again' : `, next at ${clockTime(nextRunMs, nowMs)}`}`,
+            `${spec.cronRestart}${nextRunMs === null ? ', no next run' : `, next at ${clockTime(nextRunMs, nowMs)}`}`,
           ),
         ]
       : []),
@@ -166,8 +166,7 @@ function triggers({ spec, triggers: known }, nowMs) {
       ? [
           fact(
             'Last trigger',
-            `${clockTime(last.atMs, nowMs)}: ` +
-              `${last.by}${last.problem ? `; it did not come about: ${last.problem}` : ''}`,
+            `${clockTime(last.atMs, nowMs)}: ` + `${last.by}${last.problem ? `; it failed: ${last.problem}` : ''}`,
           ),
         ]
       : []),

@@ -90,7 +90,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
     el(
       'header',
       {},
-      el('nav', { 'aria-label': 'Where this is' }, up, above),
+      el('nav', { 'aria-label': 'Breadcrumb' }, up, above),
       el('div', { className: 'title' }, title, state, buttons),
       answer,
       rights,
@@ -105,7 +105,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
           'header',
           {},
           el('h2', {}, 'Charts'),
-          el('div', { className: 'tools', role: 'group', 'aria-label': 'How far back' }, ...ranges),
+          el('div', { className: 'tools', role: 'group', 'aria-label': 'Time range' }, ...ranges),
         ),
         charts.node,
       ),
@@ -115,8 +115,8 @@ export function createDetail({ place, connection, onGo, onAct }) {
     el(
       'div',
       { className: 'column' },
-      el('section', { 'aria-label': 'Events' }, el('h2', {}, 'What has happened'), words, history),
-      el('section', { 'aria-label': 'Facts' }, el('h2', {}, 'How it runs'), facts),
+      el('section', { 'aria-label': 'Events' }, el('h2', {}, 'Events'), words, history),
+      el('section', { 'aria-label': 'Facts' }, el('h2', {}, 'Details'), facts),
     ),
   );
   setText(title, isApp ? target : '…');
@@ -150,7 +150,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
     if (!own) {
       setText(
         answer,
-        isApp ? `“${target}” is not in the list any more.` : `There is no instance with id ${target} any more.`,
+        isApp ? `“${target}” is no longer in the list.` : `The instance with id ${target} no longer exists.`,
       );
       return;
     }
@@ -193,7 +193,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
       rights,
       mayAct
         ? (why ?? '')
-        : 'This page is read-only. With “nclust web --allow-actions” it can reload, restart, stop and scale.',
+        : 'This page is read-only. To reload, restart, stop and scale here, run: nclust web --allow-actions',
     );
     const now = JSON.stringify([mayAct, phase, actions]);
     if (now === actionsShown) return;

@@ -101,7 +101,7 @@ export function startTheme(onChange) {
   /** @param {string | null} theme */
   const wear = (theme) => {
     attribute(root, 'data-theme', theme);
-    button.setAttribute('aria-label', `Wear ${isDark() ? 'light' : 'dark'} colours`);
+    button.setAttribute('aria-label', `Use ${isDark() ? 'light' : 'dark'} colours`);
     onChange();
   };
   const kept = localStorage.getItem(KEPT);

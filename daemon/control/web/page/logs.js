@@ -36,7 +36,7 @@ export function createLogs({ target, slotOf, follow }) {
   });
   const stream = el(
     'select',
-    { 'aria-label': 'Which output', onchange: begin },
+    { 'aria-label': 'Output stream', onchange: begin },
     el('option', { value: 'both' }, 'out and err'),
     el('option', { value: 'out' }, 'out'),
     el('option', { value: 'err' }, 'err'),
@@ -88,7 +88,7 @@ export function createLogs({ target, slotOf, follow }) {
     Object.assign(cursor, moved);
     missed += left;
     waiting = createQueue(waiting, entries);
-    if (gap) showNote('Lines between are not kept any more.');
+    if (gap) showNote('The lines in between are no longer kept.');
     draw();
   }
 
@@ -96,7 +96,7 @@ export function createLogs({ target, slotOf, follow }) {
     if (isPaused)
       return void setText(
         pause,
-        waiting.length > 0 ? `Go on (${waiting.length >= LINES_MAX ? 'many' : waiting.length} new)` : 'Go on',
+        waiting.length > 0 ? `Resume (${waiting.length >= LINES_MAX ? 'many' : waiting.length} new)` : 'Resume',
       );
     if (isDrawing) return;
     isDrawing = true;
@@ -110,8 +110,8 @@ export function createLogs({ target, slotOf, follow }) {
       if (isAtEnd) list.scrollTop = list.scrollHeight;
       if (missed > 0)
         showNote(
-          `${formatCount(missed, 'line')} came too fast and ${missed === 1 ? 'is' : 'are'} left out here. The ` +
-            `log files have them all.`,
+          `${formatCount(missed, 'line')} came too fast and ${missed === 1 ? 'was' : 'were'} left out here. The ` +
+            `log files contain them all.`,
         );
     });
   }

@@ -107,7 +107,7 @@ function showConnection(world, now) {
     world.phase === 'live'
       ? staleMs === null
         ? 'Live'
-        : 'No news.'
+        : 'No updates.'
       : world.phase === 'connecting'
         ? 'Connecting…'
         : 'Reconnecting…';

@@ -24,7 +24,7 @@ const FIGURES = [
   {
     field: 'latency',
     title: 'p99',
-    about: '99 of 100 answers are quicker',
+    about: '99 of 100 responses are faster',
     text: (row) => delay(of(row).http?.latencyP99Ms),
   },
   {
@@ -33,7 +33,7 @@ const FIGURES = [
     about: 'Delay of the event loop, 99th percentile of the last second',
     text: (row) => delay(of(row).delayP99Ms),
   },
-  { field: 'restarts', title: 'Restarts', about: 'Starts but the first', text: (row) => String(of(row).restarts) },
+  { field: 'restarts', title: 'Restarts', about: 'Starts except the first', text: (row) => String(of(row).restarts) },
   {
     field: 'uptime',
     title: 'Uptime',

@@ -150,7 +150,7 @@ describe('who and where', () => {
     ]);
     await start(home, 'api', RUNS_ON);
     expect(await home.nclust('restart', 'shop', '--name', 'api')).toMatchObject(
-      refused(1, '"shop" cannot be renamed to "api": another app has that name. Nothing was touched.'),
+      refused(1, '"shop" cannot be renamed to "api": another app has that name. Nothing was changed.'),
     );
     expect(await home.nclust('restart', 'all', '--name', 'both')).toMatchObject(refused(2, '"shop", "api" are 2 apps'));
     expect(await home.nclust('reload', 'shop', '--cwd', './nowhere')).toMatchObject(refused(1, 'nowhere'));

@@ -101,7 +101,7 @@ test('a keeper that does not make way: nothing is replaced, and control goes on 
   await rig.turn();
   expect(only.error).toMatchObject({
     code: 'ERR_NCLUST_UPDATE_FAILED',
-    message: expect.stringContaining('does not make way'),
+    message: expect.stringContaining('does not exit'),
   });
   const more = watch(rig.call('scale', { target: 'api', instances: '3' }));
   await rig.turn();
@@ -111,7 +111,7 @@ test('a keeper that does not make way: nothing is replaced, and control goes on 
 test('a keeper of the running version takes over when the new one fails to come up, and update says so', async () => {
   const rig = await updatable();
   rig.nextKeeper = (from) => {
-    if (from) throw new Error('The keeper ended at once (7).');
+    if (from) throw new Error('The keeper exited at once (7).');
     return 'fake';
   };
   const only = update(rig, '/new');
@@ -119,7 +119,7 @@ test('a keeper of the running version takes over when the new one fails to come 
   expect([rig.launched, rig.hasMadeWay]).toEqual([['/new', null], false]);
   expect(only.error).toMatchObject({
     code: 'ERR_NCLUST_UPDATE_FAILED',
-    message: expect.stringContaining('"/new" did not get ready'),
+    message: expect.stringContaining('"/new" did not become ready'),
   });
 });
 
@@ -132,7 +132,7 @@ test('when no keeper can be started at all the command is told, and does not wai
   await rig.turn(3_000);
   expect(only.error).toMatchObject({
     code: 'ERR_NCLUST_UPDATE_FAILED',
-    message: expect.stringContaining('no other could be started yet (no such folder)'),
+    message: expect.stringContaining('another one could not be started yet (no such folder)'),
   });
 
   rig.nextKeeper = () => 'fake';
@@ -257,15 +257,15 @@ test('of two updates in turn the last counts: the first does not undo it when it
   await rig.turn();
   expect([again.error?.code, again.error?.message]).toEqual([
     'ERR_NCLUST_UPDATE_BUSY',
-    'Another update, to "/other", came after this one.',
+    'A later update, to "/other", replaced this one.',
   ]);
   expect([rig.keeper.root, rig.hasMadeWay]).toEqual(['/other', false]);
 });
 
 test.each([
-  ['unready', 'did not get ready'],
-  ['crashed', 'ended again and again soon after it was ready'],
-  ['silent', 'did not answer any more soon after it was ready'],
+  ['unready', 'did not become ready'],
+  ['crashed', 'kept exiting soon after it was ready'],
+  ['silent', 'stopped answering soon after it was ready'],
 ])('a control that was taken back (%s): the command and the list say so, until the next update', async (why, text) => {
   const rig = await updatable();
   const token = rig.token();
@@ -275,7 +275,7 @@ test.each([
 
   const again = update(rig, '/next', token);
   await rig.turn();
-  const message = `The manager of "/next" ${text}, so the one that ran before goes on.`;
+  const message = `The manager of "/next" ${text}, so the previous manager keeps running.`;
   expect(again.error).toMatchObject({ code: 'ERR_NCLUST_UPDATE_FAILED', message });
   expect((await rig.call('list')).notices).toEqual([message]);
 

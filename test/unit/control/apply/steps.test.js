@@ -336,7 +336,7 @@ describe('apply', () => {
     expect([request.state, request.error.code]).toEqual(['failed', 'ERR_NCLUST_APPLY_FAILED']);
     expect(request.error.message).toMatch(
       pattern(
-        /^2 of 3 apps are not as the file says: "api", "new"\. /,
+        /^2 of 3 apps do not match the file: "api", "new"\. /,
         /Reload of "api" stopped: .* still serving\. The apply of "new" failed: /,
       ),
     );
@@ -420,7 +420,7 @@ describe('apply', () => {
   });
 
   test('names what is wrong with its parameters', async () => {
-    await expect(rig.call('apply', { specs: [makeSpec(), makeSpec()] })).rejects.toThrow('"api" is there twice');
+    await expect(rig.call('apply', { specs: [makeSpec(), makeSpec()] })).rejects.toThrow('"api" is in it twice');
     await expect(rig.call('apply', { specs: [{ name: 'x' }] })).rejects.toThrow('specs[0].kind');
     await expect(rig.call('apply', { specs: 'x' })).rejects.toThrow('"specs"');
   });

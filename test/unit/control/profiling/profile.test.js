@@ -170,7 +170,7 @@ test('control does not send the signal for a debugger to a process that dies of 
   await rig.turn(1);
   expect(own.error).toMatchObject({
     code: 'ERR_NCLUST_NOT_REACHABLE',
-    message: expect.stringMatching('takes SIGUSR1 itself|only on Linux'),
+    message: expect.stringMatching('handles SIGUSR1 itself|only on Linux'),
   });
   expect(rig.keeper.requests.filter(({ verb }) => verb === 'signal')).toEqual([]);
 });

@@ -27,16 +27,16 @@ test.each([
     'open files',
     { files: KEEPER + 4 * FILES },
     pattern(
-      /Start of "api" was not begun: with 5 instances at once the manager needs at least 31 open files, /,
-      /and may have 28 \(ulimit -n\)\. Nothing was touched\./,
+      /Start of "api" was refused: with 5 instances at once, the manager needs at least 31 open files, /,
+      /but may have 28 \(ulimit -n\)\. Nothing was changed\./,
     ),
   ],
   [
     'tasks',
     { tasks: MANAGER + 4 * TASKS },
     pattern(
-      /Start of "api" was not begun: 5 instances at once need at least 42 processes and threads, /,
-      /and the control group may have 36 \(\/sys\/fs\/cgroup\/pids\.max\)/,
+      /Start of "api" was refused: 5 instances at once need at least 42 processes and threads, /,
+      /but the control group may have 36 \(\/sys\/fs\/cgroup\/pids\.max\)/,
     ),
   ],
 ])('a start for which there is no room (%s) is not begun; one that may fit is', async (_what, limits, message) => {

@@ -99,6 +99,6 @@ test.runIf(isRoot)('two apps with the same env file read it each as its own user
   ])
     await expect(read(...specs)).rejects.toMatchObject({
       code: 'ERR_NCLUST_ENV_FILE',
-      message: `The env file "${file}" of "api" could not be read as user 65534 (EACCES). Nothing was touched.`,
+      message: `The env file "${file}" of "api" could not be read as user 65534 (EACCES). Nothing was changed.`,
     });
 });

@@ -112,7 +112,7 @@ describe('secrets', () => {
     rig.secret = () => Promise.reject(new Error('it said hunter2'));
     await expect(request()).rejects.toMatchObject({
       code: 'ERR_NCLUST_SECRET',
-      message: expect.stringMatching(/^The secret "(TOKEN|PASSWORD)" of "api" could not be had/),
+      message: expect.stringMatching(/^The secret "(TOKEN|PASSWORD)" of "api" is not available/),
     });
     await expect(request()).rejects.not.toMatchObject({ message: expect.stringContaining('hunter2') });
     await rig.turn();
@@ -131,7 +131,7 @@ describe('secrets', () => {
     expect(status).toBe('waiting restart');
     expect(lastDeath).toMatchObject({
       cause: 'spawn-failed',
-      lastLines: [expect.stringMatching(/^ERR_NCLUST_SECRET: The secret "TOKEN" of "api" could not be had/)],
+      lastLines: [expect.stringMatching(/^ERR_NCLUST_SECRET: The secret "TOKEN" of "api" is not available/)],
     });
     expect(JSON.stringify(rig.events)).not.toContain('hunter2');
     rig.secret = good;
@@ -234,9 +234,9 @@ describe('env files', () => {
     [
       'is missing',
       () => delete rig.files[file],
-      /^The env file "\/srv\/app\.env" of "api" could not be read \(ENOENT\)\. Nothing was touched\.$/,
+      /^The env file "\/srv\/app\.env" of "api" could not be read \(ENOENT\)\. Nothing was changed\.$/,
     ],
-    ['holds a NUL', () => write('A=a\0b'), /holds a NUL/],
+    ['contains a NUL', () => write('A=a\0b'), /contains a NUL/],
   ])('one that %s refuses the command before anything is touched', async (_what, spoil, message) => {
     await settled(rig.start({ envFiles: [file] }));
     await settled(rig.start({ name: 'other' }));

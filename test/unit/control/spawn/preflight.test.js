@@ -45,13 +45,13 @@ test.each([
     'a script that does not parse',
     'bad.js',
     {},
-    /bad\.js" does not parse: SyntaxError: .* \(line 2\)\. Nothing was touched/,
+    /bad\.js" does not parse: SyntaxError: .* \(line 2\)\. Nothing was changed/,
   ],
   ['a module that does not parse', 'bad.mjs', {}, /bad\.mjs" does not parse: SyntaxError: .* \(line 2\)/],
   ['a script that is missing', 'none.js', {}, /script ".*none\.js" is missing/],
-  ['a script that is a folder', '.', {}, /is no file/],
-  ['an interpreter that is missing', 'good.js', { file: '/no/node' }, /"\/no\/node", which should run it/],
-  ['an interpreter that cannot be executed', 'good.js', { file: '/etc/passwd' }, /cannot be executed/],
+  ['a script that is a folder', '.', {}, /is not a file/],
+  ['an interpreter that is missing', 'good.js', { file: '/no/node' }, /its interpreter "\/no\/node" is missing/],
+  ['an interpreter that cannot be executed', 'good.js', { file: '/etc/passwd' }, /is not executable/],
   [
     'a script of another kind that is missing',
     'none.py',
@@ -63,7 +63,7 @@ test.each([
     'a port that is none',
     'good.js',
     { env: { PORT: '65536' } },
-    /PORT is 65536, and ports are numbers from 0 to 65535\. Nothing was touched/,
+    /PORT is 65536, but ports are numbers from 0 to 65535\. Nothing was changed/,
   ],
   ['a negative port', 'good.js', { env: { PORT: '-80' } }, /PORT is -80/],
 ])('stops %s', async (_what, script, more, message) => {
@@ -134,7 +134,7 @@ test('a restart ends nothing that could not be started again', async () => {
   expect([request.state, rig.keeper.requests.length]).toEqual(['failed', before]);
   expect(request.error).toMatchObject({
     code: 'ERR_NCLUST_PREFLIGHT',
-    message: expect.stringMatching(/^Restart of "api" was not begun: its script ".*none\.js" is missing/),
+    message: expect.stringMatching(/^Restart of "api" was refused: its script ".*none\.js" is missing/),
     hint: expect.stringContaining('nclust restart api'),
   });
   expect(await rig.list()).toMatchObject([

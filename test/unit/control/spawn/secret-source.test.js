@@ -49,11 +49,11 @@ test.each([
 });
 
 test.each([
-  ['missing', /could not be had: its file "\/.*missing" could not be read \(ENOENT\)/],
+  ['missing', /is not available: its file "\/.*missing" could not be read \(ENOENT\)/],
   ['folder', /its file ".*folder" is no file/],
   ['pipe', /its file ".*pipe" is no file/],
   ['too-big', /its file ".*too-big" has more than 64 KiB/],
-  ['nul', /holds a NUL/],
+  ['nul', /contains a NUL/],
 ])('not of the file "%s"', async (file, message) => {
   await expect(read({ file })).rejects.toThrow(message);
   await expect(read({ file })).rejects.toBeInstanceOf(NoSecret);
@@ -70,9 +70,9 @@ test.each([
 });
 
 test.each([
-  ['echo hunter2; echo hunter2 >&2; exit 3', /could not be had: its command ended with code 3$/],
-  ['nobody-knows-this-program', /its command ended with code 127$/],
-  ['kill -9 $$', /its command was ended by SIGKILL$/],
+  ['echo hunter2; echo hunter2 >&2; exit 3', /is not available: its command exited with code 3$/],
+  ['nobody-knows-this-program', /its command exited with code 127$/],
+  ['kill -9 $$', /its command was killed by SIGKILL$/],
   ['head -c 70000 /dev/zero', /its command wrote more than 64 KiB$/],
 ])('not of the command "%s"', async (command, message) => {
   const error = await read({ command }).catch((thrown) => thrown);
@@ -118,7 +118,7 @@ test('a command that does not end is ended after 10s, with what it has started',
   clock.advance(9_999);
   expect(pids.every(isRunning)).toBe(true);
   clock.advance(1);
-  expect((await failed).message).toBe('could not be had: its command had not ended after 10s');
+  expect((await failed).message).toBe('is not available: its command did not exit within 10s');
   await waitFor('their end', () => !pids.some(isRunning));
 });
 
@@ -139,7 +139,7 @@ test('one that cannot be ended, because it runs as somebody else by now, is wait
   });
   clock.advance(10_000);
   kill.mockRestore();
-  expect((await failed).message).toBe('could not be had: its command had not ended after 10s');
+  expect((await failed).message).toBe('is not available: its command did not exit within 10s');
   process.kill(-pid, 'SIGKILL');
   await waitFor('its end', () => !isRunning(pid));
 });

@@ -92,7 +92,7 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
     const before = rig.keeper.alive.map(({ pid }) => pid);
     expect(await failed(method, { targets: ['api'], spec: { name: 'web' } })).toMatchObject({
       code: 'ERR_NCLUST_APP_EXISTS',
-      message: '"api" cannot be renamed to "web": another app has that name. Nothing was touched.',
+      message: '"api" cannot be renamed to "web": another app has that name. Nothing was changed.',
     });
     expect(await failed(method, { targets: ['all'], spec: { name: 'x' } })).toMatchObject({
       code: 'ERR_NCLUST_USAGE',

@@ -82,7 +82,7 @@ test('a file that is cut off anywhere gives the state before and a notice, and i
     expect(desired.apps).toEqual([]);
     expect([length, isExact, notices.length]).toEqual([length, false, 1]);
     expect(notices[0]).toContain('state.json.bad-1234');
-    expect(notices[0]).toContain('The state before the last change was taken instead');
+    expect(notices[0]).toContain('The state before the last change is used instead');
     expect(statSync(`${paths.state}.bad-1234`).size).toBe(length);
     renameSync(`${paths.state}.bad-1234`, paths.state);
   }
@@ -117,7 +117,7 @@ test.each([
 
 test('a state of a later version is not touched but kept aside', () => {
   writeSealed(paths.state, { v: 2, apps: 'who knows' });
-  expect(store.load().notices[0]).toContain('version 2');
+  expect(store.load().notices[0]).toContain('its version is 2');
 });
 
 test('a state that is a folder is a notice and no crash', () => {

@@ -94,8 +94,8 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     expect(readdirSync(folders.own)).toEqual([]);
   });
 
-  const LINK = 'it is a link, and the user of the app could lead it anywhere';
-  const OTHER = 'it holds something that is no pid';
+  const LINK = 'it is a link, which the user of the app could point anywhere';
+  const OTHER = 'its content is not a pid';
   test.each([
     ['a link to a pid of root', LINK, (path) => symlinkSync(join(folders.closed, 'number'), path)],
     ['a link to an empty file of root', LINK, (path) => symlinkSync(emptyFile(), path)],

@@ -104,7 +104,7 @@ test('what holds something else than a pid is not written over', async () => {
   writeFileSync(join(folder, 'app.js'), 'serve();');
   await running({ instances: 1, mode: 'fork', pidFile: 'app.js' });
   expect(readFileSync(join(folder, 'app.js'), 'utf8')).toBe('serve();');
-  expect(events).toMatchObject([{ event: 'pid-file-failed', message: 'it holds something that is no pid' }]);
+  expect(events).toMatchObject([{ event: 'pid-file-failed', message: 'its content is not a pid' }]);
   expect(await rig.list()).toMatchObject([{ status: 'online' }]);
 });
 
@@ -117,7 +117,7 @@ test.each([
   await running({ instances: 1, mode: 'fork', pidFile: 'taken' });
   await boot();
   await rig.turn(100);
-  const told = { event: 'pid-file-failed', message: 'it holds something that is no pid' };
+  const told = { event: 'pid-file-failed', message: 'its content is not a pid' };
   expect(events).toMatchObject([told, told]);
   expect(existsSync(join(folder, 'taken'))).toBe(true);
   expect(await rig.list()).toMatchObject([{ status: 'online' }]);

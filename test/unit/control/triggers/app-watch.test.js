@@ -52,7 +52,10 @@ test('a change is told', async () => {
 test('a folder that is not there is told, and watched as soon as it is; that is a change', async () => {
   delete there['/b'];
   const watch = await begin();
-  expect([watchers[0].roots, watch.problem()]).toEqual([['/a'], '"/b" is not there; it is watched as soon as it is']);
+  expect([watchers[0].roots, watch.problem()]).toEqual([
+    ['/a'],
+    '"/b" does not exist; it will be watched once it does',
+  ]);
   there['/b'] = '1:9';
   await turn(1_200);
   expect([watchers.map((one) => [one.roots, one.isClosed]), watch.problem(), calls]).toEqual([

@@ -193,14 +193,15 @@ test('a page follows only so many things, also when it asks for all at once', as
 
 test('notices tell a page no command and no part of an address that may be a password', async () => {
   const told = [
-    `3 lines of "api" could not be sent to "exec:send --token ${SECRET} "(x)"" (it was too slow) and are lost there.`,
+    `3 lines of "api" could not be sent to "exec:send --token ${SECRET} "(x)"" (it was too slow) and are ` +
+      `missing there.`,
     `Metrics do not arrive at "https://me:${SECRET}@otlp.example:4318/v1/metrics": fetch failed.`,
     `In the settings "settings.json" "metrics.otlp" cannot be "HTTPS://otlp.example/?key=${SECRET}".`,
   ];
   rig.context.web = { ...rig.context.web, notices: () => told };
   const { notices } = await createPageAnswer(rig.context, () => false)('list', {}, { subscriptions: new Map() });
   expect(notices).toEqual([
-    '3 lines of "api" could not be sent to "exec" (it was too slow) and are lost there.',
+    '3 lines of "api" could not be sent to "exec" (it was too slow) and are missing there.',
     'Metrics do not arrive at "https://otlp.example:4318": fetch failed.',
     'In the settings "settings.json" "metrics.otlp" cannot be "HTTPS://otlp.example".',
   ]);

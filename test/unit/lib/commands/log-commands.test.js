@@ -78,7 +78,7 @@ describe('get', () => {
     expect(await nclust('get', 'logs.interval')).toMatchObject({
       exitStatus: 0,
       stdout: 'never\n',
-      stderr: expect.stringContaining('are not used'),
+      stderr: expect.stringContaining('are ignored'),
     });
     rmSync(join(home, 'settings.json'));
     mkdirSync(join(home, 'settings.json'));

@@ -77,7 +77,7 @@ test('describe shows the log settings that were set', () => {
     logRateLimitBytes: 1024 ** 2,
     logShip: ['exec:cat'],
   });
-  const shipping = [{ target: 'exec:cat', sent: 12, dropped: 3, problem: 'the command ended with code 1' }];
+  const shipping = [{ target: 'exec:cat', sent: 12, dropped: 3, problem: 'the command exited with code 1' }];
   const rows = rowsOf(renderDescribe({ slots: [slotStatus({ spec, shipping, logFile: '/l/api.log' })] }, view));
   expect(rows).toMatchObject({
     'entire log path': '/l/api.log',
@@ -92,7 +92,7 @@ test('describe shows the log settings that were set', () => {
     'log compress': 'none',
     'log overflow': expect.stringContaining('drop'),
     'log rate limit': '1.0mb a second for each instance',
-    'logs go to': 'exec:cat (12 lines sent, 3 lost; the command ended with code 1)',
+    'logs go to': 'exec:cat (12 lines sent, 3 lost; the command exited with code 1)',
   });
 });
 

@@ -110,7 +110,7 @@ test('the pool sends what waits for half a minute after the last instance, and t
   await opened();
   expect([links[0].graces, counts()]).toEqual([[1_000], [{ sent: 1, dropped: 3 }]]);
   expect(shippers.notices()).toEqual([
-    `3 lines of "api" could not be sent to "${B}" (it was too slow) and are lost there.`,
+    `3 lines of "api" could not be sent to "${B}" (it was too slow) and are missing there.`,
   ]);
 });
 

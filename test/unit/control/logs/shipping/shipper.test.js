@@ -121,7 +121,7 @@ test('the shipper keeps the newest MiB of waiting lines, counts the rest, and te
   expect(link.written.flat()[0]).toBe(`${line}${dropped}`);
   expect(link.written.flat().at(-1)).toBe(`${line}2999`);
   expect(shipper.notice()).toBe(
-    `${dropped} lines of "api" could not be sent to "exec:cat" (it was too slow) and are lost there.`,
+    `${dropped} lines of "api" could not be sent to "exec:cat" (it was too slow) and are missing there.`,
   );
   clock.advance(3_600_001);
   expect(shipper.notice()).toBeNull();

@@ -52,7 +52,7 @@ test('a crash is told for a quarter of an hour, and one that somebody asked for 
     {
       level: 'warn',
       app: 'api',
-      text: 'api: 2 crashes lately, the last 30s ago: instance 0 died after 500ms: exit code 1, "Error: boom"',
+      text: 'api: 2 crashes recently, the last 30s ago: instance 0 died after 500ms: exit code 1, "Error: boom"',
     },
   ]);
   expect(look({ events: [died(16 * 60_000), died(1_000, { cause: 'restart', by: 'restart' })] })).toEqual([]);
@@ -60,7 +60,7 @@ test('a crash is told for a quarter of an hour, and one that somebody asked for 
 
 test('an event loop that is held up is told while it is', () => {
   expect(look({ sample: sample([worker({ reportAgeMs: 4_200 })]) })).toEqual([
-    { level: 'bad', app: 'api', text: 'api: the event loop of instance 0 is held up, for 4.2 s now' },
+    { level: 'bad', app: 'api', text: 'api: the event loop of instance 0 has been blocked for 4.2 s' },
   ]);
   expect(look({ sample: sample([worker({ reportAgeMs: 4_200, isNode: false })]) })).toEqual([]);
 });
@@ -70,6 +70,6 @@ test('a machine without room is told', () => {
   Object.assign(full.host, { memoryUsedBytes: 97, diskUsedBytes: 99 });
   expect(look({ sample: full }).map(({ text }) => text)).toEqual([
     'The memory of this machine is 97.0% full',
-    'The disk with the home is 99.0% full',
+    'The disk of the home is 99.0% full',
   ]);
 });

@@ -134,7 +134,7 @@ test('what changes something is sent again with its token, and what only asks is
   say({ method: 'progress', params: { token: 't1', done: 1 } });
   last().onclose({ code: 1006 });
   await expect(question).rejects.toThrow('lost');
-  await expect(connection.request('list')).rejects.toThrow('away');
+  await expect(connection.request('list')).rejects.toThrow('no connection');
   pass(250);
   letIn();
   expect(last().sent.slice(1)).toMatchObject([{ method: 'restart', params: { token: 't1' } }]);

@@ -152,18 +152,18 @@ describe('actions', () => {
     });
     expect(stop.effect).toContain('not even a reboot');
     expect(reload).toMatchObject({ isHarsh: false, effect: expect.stringContaining('No request is lost') });
-    expect(restart.effect).toContain('Ends its process, and starts it again');
+    expect(restart.effect).toContain('Stops its process, and starts it again');
     const [, whole, , more, fewer] = actionsFor(two, { app: 'api' }).actions;
     expect(whole).toMatchObject({
-      effect: expect.stringContaining('Ends all 2 instances, half of them at a time'),
+      effect: expect.stringContaining('Stops all 2 instances, half of them at a time'),
       request: { method: 'restart', params: { targets: ['api'] } },
     });
     expect(more).toMatchObject({
-      effect: 'There will be 3 instances in place of 2.',
+      effect: 'There will be 3 instances instead of 2.',
       request: { method: 'scale', params: { target: 'api', instances: '+1' } },
     });
     expect(fewer).toMatchObject({
-      effect: expect.stringContaining('1 instance will be left'),
+      effect: expect.stringContaining('1 instance will remain'),
       request: { params: { instances: '-1' } },
     });
   });
@@ -183,8 +183,8 @@ describe('actions', () => {
     }));
     expect(progressWords({ done: 1, total: 8, waiting })).toEqual([
       '1 of 8 done',
-      'Instance 0 is starting, for 2s: it does not listen yet',
-      ...[1, 2, 3, 4].map((slot) => `Instance ${slot} is starting, for 2s`),
+      'Instance 0 has been starting for 2s: it does not listen yet',
+      ...[1, 2, 3, 4].map((slot) => `Instance ${slot} has been starting for 2s`),
       'and 2 more',
     ]);
   });
@@ -240,7 +240,7 @@ test('facts are those of describe', () => {
     'Log file': '/l',
     Process: 'none, id 3, instance 0, generation 2',
   });
-  expect(lastWords([slot])).toEqual({ title: 'Last words of instance 0, pid 7', lines: ['Error: boom'] });
+  expect(lastWords([slot])).toEqual({ title: 'Last lines of instance 0, pid 7', lines: ['Error: boom'] });
   expect(lastWords([{ ...slot, lastDeath: { ...death, cause: 'stop' } }])).toBeNull();
 });
 
