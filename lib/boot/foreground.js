@@ -76,8 +76,8 @@ export async function stayWith({ home, notifier, talk, ending, send }) {
   if (!ending.aborted && countSavedApps(home) > 0) {
     throw new NclustError(
       'ERR_NCLUST_CONNECTION_LOST',
-      `The manager of "${home}" was ended from outside, and its apps are still wanted.`,
-      { hint: 'Bring them back with: nclust resurrect' },
+      `The manager of "${home}" was killed, and its apps are still wanted.`,
+      { hint: 'Start them again with: nclust resurrect' },
     );
   }
 }

@@ -38,7 +38,7 @@ export function launcherScript({ home, userHome, node, main, env }) {
   });
   const about =
     'Written by "nclust startup"; "nclust unstartup" removes it. ' +
-    'Runs nclust with the Node.js it was installed with or, when that is gone, with the newest';
+    'Runs nclust with the Node.js it was installed with or, if that is gone, with the newest';
   const missing = 'nclust: it is not installed any more; install it, then run: nclust startup';
   return `#!/bin/sh
 # ${about}

@@ -62,7 +62,7 @@ function detected(path) {
 function unknownPlatform(word) {
   const names = PLATFORMS.flatMap((row) => row.names);
   const [near] = nearWords(word, names);
-  return new NclustError('ERR_NCLUST_USAGE', `"${word}" is no platform; accepted: ${names.join(', ')}.`, {
+  return new NclustError('ERR_NCLUST_USAGE', `"${word}" is not a platform; accepted: ${names.join(', ')}.`, {
     hint: near ? `Did you mean "${near}"?` : null,
   });
 }

@@ -59,8 +59,8 @@ export function intend(word, options, context) {
   if (isUserUnit && options.waitIp)
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      '--wait-ip was given with --user-unit; accepted: one of the two, because services of users know ' +
-        'nothing of the network.',
+      '--wait-ip was given with --user-unit; accepted: one of the two, because services of users cannot ' +
+        'wait for the network.',
     );
   if (isUserUnit && whose.uid !== process.geteuid?.())
     throw new NclustError(
@@ -168,7 +168,7 @@ function other(user, hp) {
   const uid = asked('id', ['-u', user]);
   const gid = asked('id', ['-g', user]);
   if (!/^[^-/\s]/.test(user) || uid === null || gid === null)
-    throw new NclustError('ERR_NCLUST_USAGE', `--user is "${user}", and there is no such user.`);
+    throw new NclustError('ERR_NCLUST_USAGE', `--user is "${user}", which does not exist.`);
   const userHome = hp ?? asked('getent', ['passwd', user])?.split(':')[5] ?? null;
   if (!userHome)
     throw new NclustError('ERR_NCLUST_USAGE', `The home directory of "${user}" is not known.`, {

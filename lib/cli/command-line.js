@@ -84,9 +84,9 @@ async function buildProgram(meant, args, io, { print, onDone }) {
   const program = new Command('nclust')
     .description('Runs programs on a server: on every core, kept alive, listed, stopped cleanly.')
     .version(readVersion(), '-v, --version', 'print the version')
-    .option('--color', 'colours, whatever the terminal says')
+    .option('--color', 'use colours, even if the terminal does not support them')
     .option('--no-color', 'no colours')
-    .option('-s, --silent', 'say nothing and show no list after a change; errors and data are printed')
+    .option('-s, --silent', 'print only errors and data: no sentence and no list after a change')
     .helpOption('-h, --help', 'show help')
     .addHelpCommand(
       new Command('help')

@@ -83,10 +83,10 @@ function headingOfOption({ long }) {
 }
 
 export const GENERAL_HELP = `
-"nclust help <command>" tells all about one of them.
+"nclust help <command>" explains one of them.
 A target is an id, a name, a namespace, a script path, a /pattern/ on names, or
 "all"; most commands take several. Times are milliseconds, or a number with s,
-m, h or d. Everything is kept in $NCLUST_HOME (default ~/.nclust).
+m, h or d. All files are in $NCLUST_HOME (default ~/.nclust).
 
 Examples:
   nclust start app.js -i max      start one process per CPU
@@ -105,7 +105,7 @@ export const SHORT_HELP = `Usage: nclust <command> [options]
   nclust start app.js -i max      start one process per CPU
   nclust list                     see what runs
   nclust logs api                 follow its output
-  nclust describe api             all about it, and why it last died
+  nclust describe api             its details, and why it last died
   nclust reload api               after a change, without losing a request
   nclust stop api                 stop it, keep it in the list
 

@@ -43,6 +43,6 @@ async function fail(thrown, argv, io) {
 async function noWindows() {
   const { NclustError } = await import('../shared/errors.js');
   return new NclustError('ERR_NCLUST_PLATFORM', 'nclust does not run on Windows.', {
-    hint: 'Use it inside WSL, where it is a Linux program.',
+    hint: 'Use it inside WSL, as a Linux program.',
   });
 }

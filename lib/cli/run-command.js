@@ -107,7 +107,7 @@ function folderOf(io) {
     return currentFolder(io.cwd, io.env.PWD);
   } catch (cause) {
     throw new NclustError('ERR_NCLUST_NO_FOLDER', 'The folder you are in has been removed.', {
-      hint: 'Go to another one (cd) and run the command again.',
+      hint: 'Change to another folder (cd) and run the command again.',
       cause,
     });
   }

@@ -150,7 +150,7 @@ function unwritable(home, error) {
     'ERR_NCLUST_HOME_UNWRITABLE',
     `The nclust home "${home}" cannot be created or written to (${code}).`,
     {
-      hint: 'Mend its permissions or point NCLUST_HOME at a folder you can write to.',
+      hint: 'Fix its permissions or point NCLUST_HOME at a folder you can write to.',
       cause: error,
     },
   );

@@ -262,8 +262,8 @@ export interface AppConfig {
   /** The same as `log_date_format`. */
   logDateFormat?: string;
   /**
-   * How large a log file gets before it is rotated; "default" for the setting of the home. Default:
-   * the setting of the home. A bare number is bytes.
+   * Size at which a log file is rotated; "default" for the setting of the home. Default: the
+   * setting of the home. A bare number is bytes.
    */
   log_max_size?: number | string | null;
   /** The same as `log_max_size`. */
@@ -280,8 +280,8 @@ export interface AppConfig {
   /** The same as `log_max_files`. */
   logMaxFiles?: number | string;
   /**
-   * How old a rotated file gets; 0 for any age. Default: the setting of the home. A bare number is
-   * ms.
+   * Age at which a rotated file is removed; 0 for any age. Default: the setting of the home. A bare
+   * number is ms.
    */
   log_max_age?: number | string | null;
   /** The same as `log_max_age`. */

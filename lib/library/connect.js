@@ -25,7 +25,7 @@ export async function connect({
 } = {}) {
   if (process.platform === 'win32')
     throw new NclustError('ERR_NCLUST_PLATFORM', 'nclust does not run on Windows.', {
-      hint: 'Use it inside WSL, where it is a Linux program.',
+      hint: 'Use it inside WSL, as a Linux program.',
     });
   const [{ openCalls }, { Nclust }] = await Promise.all([import('./calls.js'), import('./nclust.js')]);
   return new Nclust(

@@ -1,7 +1,7 @@
 /** @import { Death, ListenFailure } from './wire/protocol.js' */
 
 /** The meaning of "exited with code 0" for a service, as text that follows it. */
-export const CLEAN_EXIT = 'it had nothing left to do, or ended itself without an error';
+export const CLEAN_EXIT = 'it had nothing left to do, or exited without an error';
 
 /**
  * Describes a death as text that follows "instance 0 ".
@@ -12,7 +12,7 @@ export function describeDeath(death, spec) {
   const reason = death.listenFailure ? describeListenFailure(death.listenFailure) : null;
   const after = ` after ${seconds(death.uptimeMs)}`;
   if (death.cause === 'spawn-failed') return `could not be started: ${death.lastLines.join(' ')}`;
-  if (death.cause === 'boot-timeout' && reason) return `${reason}, and listened nowhere else`;
+  if (death.cause === 'boot-timeout' && reason) return `${reason}, and did not listen on another address`;
   if (death.cause === 'boot-timeout')
     return `was not ready in ${spec ? seconds(spec.listenTimeoutMs) : 'time'}${death.by ? ` (${death.by})` : ''}`;
   if (death.cause === 'out-of-memory') return `ran out of memory${after} (${death.by})`;
@@ -43,12 +43,12 @@ export function describeListenFailure(failure) {
  * @param {ListenFailure} failure
  */
 export function adviceOn({ code, family, app, holder }) {
-  if (holder?.isOwn) return 'Instances of this app cannot run side by side: in place of reload use nclust restart';
+  if (holder?.isOwn) return 'Instances of this app cannot run side by side: use nclust restart instead of reload';
   const what = family === 0 ? 'path' : 'port';
   if (code === 'EADDRINUSE')
-    return `Give ${app === null ? 'it' : 'one of them'} another ${what}, or end what holds this one`;
-  if (code === 'EACCES' && family !== 0) return 'Ports below 1024 are for root; give it a higher one';
-  return 'Correct the address that it listens on';
+    return `Give ${app === null ? 'it' : 'one of them'} another ${what}, or end the program that holds this one`;
+  if (code === 'EACCES' && family !== 0) return 'Only root may use ports below 1024; give it a higher one';
+  return 'Fix the address that it listens on';
 }
 
 /** @param {ListenFailure} failure */

@@ -9,8 +9,8 @@
 export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_APPLY_FAILED: {
     exitStatus: 1,
-    when: '`apply` could not make every app what the file says. The others are.',
-    remedy: 'The message says what became of each; mend it and apply the file again.',
+    when: '`apply` failed for some apps. The other apps match the file now.',
+    remedy: 'The message lists the result for each app; fix the cause and apply the file again.',
   },
   ERR_NCLUST_APP_EXISTS: {
     exitStatus: 1,
@@ -24,10 +24,10 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_BAD_CONFIG: {
     exitStatus: 1,
-    when: 'A config file cannot be read, or what it says about an app is wrong.',
+    when: 'A config file cannot be read, or contains a wrong setting.',
     remedy:
-      'The message lists everything that is wrong: where, what was found and what is accepted. `nclust ' +
-      'validate` looks at a file and starts nothing.',
+      'The message lists all faults: where, what was found and what is accepted. `nclust ' +
+      'validate` checks a file and starts nothing.',
   },
   ERR_NCLUST_BAD_INSTANCES: {
     exitStatus: 2,
@@ -56,13 +56,13 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_CLOSED: {
     exitStatus: 1,
-    when: 'A program has closed its connection, and asked something afterwards.',
+    when: 'A program used its connection after it had closed it.',
     remedy: 'Call `close()` last; `connect()` makes a new one.',
   },
   ERR_NCLUST_CONFIG_EXISTS: {
     exitStatus: 1,
     when: '`nclust init` would overwrite a config file.',
-    remedy: 'Edit the one that is there, or move it away.',
+    remedy: 'Edit the existing file, or move it away.',
   },
   ERR_NCLUST_CONFIG_NOT_FOUND: {
     exitStatus: 1,
@@ -71,7 +71,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_CONNECTION_LOST: {
     exitStatus: 3,
-    when: 'The manager went away before it answered and could not be reached again.',
+    when: 'The manager exited before it answered and could not be reached again.',
     remedy: 'Run the command again; the reason is in `nclust.log` in the home.',
   },
   ERR_NCLUST_CWD_NOT_FOUND: {
@@ -81,7 +81,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_DAEMON_NOT_RUNNING: {
     exitStatus: 3,
-    when: 'The command needs a running manager, and it is one of those that never start it.',
+    when: 'The command needs a running manager, and does not start one.',
     remedy: 'Start an app with `nclust start`; that starts the manager too.',
   },
   ERR_NCLUST_DAEMON_UNREACHABLE: {
@@ -91,13 +91,13 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_DEPLOY_BAD_CONFIG: {
     exitStatus: 2,
-    when: 'The settings of a deployment lack something, or hold something wrong.',
+    when: 'A setting of the deployment is missing or wrong.',
     remedy: 'The message names every key, what was found and what is accepted.',
   },
   ERR_NCLUST_DEPLOY_FAILED: {
     exitStatus: 1,
     when: 'A step of a deployment failed on a host.',
-    remedy: 'The message says which step, and what runs where now.',
+    remedy: 'The message names the step, and what each host runs now.',
   },
   ERR_NCLUST_DUMP_BAD: {
     exitStatus: 1,
@@ -106,13 +106,13 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_DUMP_MISSING: {
     exitStatus: 1,
-    when: 'There is no saved list to bring back.',
+    when: 'There is no saved list to restore.',
     remedy: 'Start the apps, then run `nclust save`.',
   },
   ERR_NCLUST_ELSEWHERE: {
     exitStatus: 1,
-    when: 'A command of PM2 that nclust does not have, because something else does its work.',
-    remedy: 'The message says what.',
+    when: 'nclust does not have this command of PM2.',
+    remedy: 'The message names the replacement.',
   },
   ERR_NCLUST_EMPTY_LIST: {
     exitStatus: 1,
@@ -121,24 +121,24 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_ENV_FILE: {
     exitStatus: 1,
-    when: 'A file of `env_file` is missing, cannot be read, is no file or has more than 1 MB; nothing was touched.',
+    when: 'A file of `env_file` is missing, cannot be read, is not a file or has more than 1 MB; nothing was changed.',
     remedy: 'The message names the path and the reason; a relative path counts from the working directory of the app.',
   },
   ERR_NCLUST_FILE_UNWRITABLE: {
     exitStatus: 1,
     when:
-      'A command was to write a file of yours (a config file, the start file of a shell), and the ' +
-      'system did not let it.',
+      'A command could not write one of your files (a config file, the start file of a shell), because the ' +
+      'system refused it.',
     remedy: 'The message names the path and the reason; fix the permissions of the file or of its folder.',
   },
   ERR_NCLUST_FOLDER_NOT_FOUND: {
     exitStatus: 1,
-    when: 'The folder to serve does not exist, or is no folder.',
+    when: 'The folder to serve does not exist, or is not a folder.',
     remedy: 'Give the folder with the files.',
   },
   ERR_NCLUST_HOME_EXPOSED: {
     exitStatus: 1,
-    when: 'Another user could put a folder of their own in the place of the home: see "Its folders" in start.md.',
+    when: 'Another user could replace the home by another folder: see "Its folders" in start.md.',
     remedy: 'The message names the folder; close it (`chmod go-w`) or point `NCLUST_HOME` at a folder of your own.',
   },
   ERR_NCLUST_HOME_FOREIGN: {
@@ -153,8 +153,8 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_HOME_OPEN: {
     exitStatus: 1,
-    when: 'Other users may enter the home, and it holds files that are not of nclust.',
-    remedy: 'Point `NCLUST_HOME` at a folder of its own, or `chmod 700` this one.',
+    when: 'Other users may enter the home, and it contains files that do not belong to nclust.',
+    remedy: 'Point `NCLUST_HOME` at another folder, or `chmod 700` this one.',
   },
   ERR_NCLUST_HOME_TOO_LONG: {
     exitStatus: 1,
@@ -164,16 +164,16 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_HOME_UNWRITABLE: {
     exitStatus: 1,
     when: 'The home cannot be created or written to.',
-    remedy: 'Mend its permissions or point `NCLUST_HOME` at a folder you can write to.',
+    remedy: 'Fix its permissions or point `NCLUST_HOME` at a folder you can write to.',
   },
   ERR_NCLUST_IMPORT: {
     exitStatus: 1,
-    when: 'The list of PM2 is not there or cannot be read, or some of its apps could not be taken over.',
-    remedy: 'The message says which and why; see `nclust import pm2 --dry-run`.',
+    when: 'The list of PM2 is missing or cannot be read, or some of its apps could not be taken over.',
+    remedy: 'The message names them with the reason; see `nclust import pm2 --dry-run`.',
   },
   ERR_NCLUST_INTERNAL: {
     exitStatus: 1,
-    when: 'Something happened that should be impossible: a fault in nclust.',
+    when: 'This is a bug in nclust.',
     remedy: 'Report it with the message and the end of `nclust.log`.',
   },
   ERR_NCLUST_INTERPRETER_NOT_FOUND: {
@@ -183,19 +183,19 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_INTERPRETER_UNSUPPORTED: {
     exitStatus: 1,
-    when: 'The interpreter cannot run this kind of script, or is written in a form nclust does not know.',
-    remedy: 'The message says which interpreter can; give it with `--interpreter`.',
+    when: 'The interpreter cannot run this kind of script, or has an unknown form.',
+    remedy: 'The message names a suitable interpreter; give it with `--interpreter`.',
   },
   ERR_NCLUST_INTERRUPTED: {
     exitStatus: 130,
     when:
-      'Ctrl-C ended a command that was waiting, or a signal a call of a program. What it asked for goes ' +
+      'Ctrl-C ended a command that was waiting, or a signal ended a call of a program. The change goes ' +
       'on in the manager.',
-    remedy: 'See how far it is with `nclust list`.',
+    remedy: 'See its progress with `nclust list`.',
   },
   ERR_NCLUST_KEEPER_OUTDATED: {
     exitStatus: 1,
-    when: 'The keeper that runs is older than this command needs: the manager was updated in part, or not at all.',
+    when: 'The running keeper is too old for this command: the manager was updated in part, or not at all.',
     remedy: 'Replace it with `nclust update`.',
   },
   ERR_NCLUST_NOT_PERMITTED: {
@@ -206,24 +206,24 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_NOT_REACHABLE: {
     exitStatus: 1,
     when:
-      'A process has no way in for what was asked: it is no Node program, a cluster worker has no ' +
+      'A process does not support this: it is not a Node.js program, a cluster worker has no ' +
       'standard input, it has closed its side, or its keeper has died.',
-    remedy: 'The message says which; restart the app where its keeper has died.',
+    remedy: 'The message names the reason; if its keeper has died, restart the app.',
   },
   ERR_NCLUST_NOT_READING: {
     exitStatus: 1,
-    when: 'An app does not read its standard input or its messages, and what may wait for it does already.',
+    when: 'An app does not read its standard input or its messages, and its queue is full.',
     remedy: 'Check what it does; a restart empties the queue.',
   },
   ERR_NCLUST_NOT_UP: {
     exitStatus: 1,
     when: 'An app did not get up: it exited, was not ready in time or could not be started.',
-    remedy: 'Read the last error lines in the message, then `nclust logs` and `nclust describe`.',
+    remedy: 'Read the last error lines in the message, then run `nclust logs` and `nclust describe`.',
   },
   ERR_NCLUST_NO_ACTION: {
     exitStatus: 1,
     when: '`trigger` found no process that has registered the action.',
-    remedy: 'The message lists the actions there are; `nclust describe` shows them too.',
+    remedy: 'The message lists the existing actions; `nclust describe` shows them too.',
   },
   ERR_NCLUST_NO_FOLDER: {
     exitStatus: 1,
@@ -232,7 +232,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_NO_PROCESS: {
     exitStatus: 1,
-    when: 'The apps are in the list, and none of their processes runs.',
+    when: 'The apps are in the list, but none of their processes runs.',
     remedy: 'Start them, or choose another target.',
   },
   ERR_NCLUST_NO_REPLY: {
@@ -248,22 +248,22 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_PREFLIGHT: {
     exitStatus: 1,
     when:
-      'A reload was not begun, because it could not have come to a good end: the script is missing or ' +
+      'A reload was refused, because it was certain to fail: the script is missing or ' +
       'does not parse, the interpreter or the folder is missing, or `PORT` is above 65535 or below 0. Or a ' +
-      'restart of what runs was not, because one of these is missing. Or a reload, start or scaling was not, ' +
+      'restart was refused, because one of these is missing. Or a reload, start or scaling was refused, ' +
       'because the open files of the manager (`ulimit -n`) or the processes of its control group (`pids.max`) are ' +
-      'fewer than so many instances need.',
-    remedy: 'The message says what; mend it and repeat the command. Nothing was touched.',
+      'fewer than the instances need.',
+    remedy: 'The message names the cause; fix it and repeat the command. Nothing was changed.',
   },
   ERR_NCLUST_PROFILE_BUSY: {
     exitStatus: 1,
-    when: 'A profile of this process is under way already.',
+    when: 'Another profile of this process is in progress.',
     remedy: 'Wait until it is done, or stop the command that takes it.',
   },
   ERR_NCLUST_PROTOCOL: {
     exitStatus: 1,
     when: 'A message between the command and the manager was not understood.',
-    remedy: 'Look whether another nclust version is installed; restart the manager with `nclust kill`.',
+    remedy: 'Check whether another nclust version is installed; restart the manager with `nclust kill`.',
   },
   ERR_NCLUST_PROTOCOL_VERSION: {
     exitStatus: 1,
@@ -274,18 +274,18 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     exitStatus: 1,
     when:
       'A new instance crashed, hung or was not ready in time, and the reload stopped there. The message ' +
-      'says what is serving.',
-    remedy: 'Read its last error lines in the message, mend the code and reload again.',
+      'names what is serving.',
+    remedy: 'Read its last error lines in the message, fix the code and reload again.',
   },
   ERR_NCLUST_ROLLED_BACK: {
     exitStatus: 1,
-    when: 'Within the rollback window the new instances did worse than the old ones, which took the traffic back.',
-    remedy: 'The message says what tripped it; `nclust logs` has the output of the new instances.',
+    when: 'Within the rollback window the new instances were worse than the old ones, which took the traffic back.',
+    remedy: 'The message names the value that was worse; `nclust logs` shows the output of the new instances.',
   },
   ERR_NCLUST_SCRIPT_NOT_FOUND: {
     exitStatus: 1,
-    when: 'What should be started is no file, no program in PATH and no app in the list.',
-    remedy: 'Check the path; a shell command needs quotes around the whole of it.',
+    when: 'The word is not a file, a program in PATH, or an app in the list.',
+    remedy: 'Check the path; put quotes around a whole shell command.',
   },
   ERR_NCLUST_SECRET: {
     exitStatus: 1,
@@ -293,13 +293,13 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
       'The value of a secret is not available: its file cannot be read, or its command failed or took ' +
       'longer than 10 s.',
     remedy:
-      'The message names the secret and the reason, never what the command said; run the command as the ' +
-      'owner of the app to see that.',
+      'The message names the secret and the reason, never the output of the command; run the command as the ' +
+      'owner of the app to see it.',
   },
   ERR_NCLUST_SETTINGS_FILE: {
     exitStatus: 1,
     when: '`settings.json` in the home cannot be read as settings, or cannot be written; nothing was changed.',
-    remedy: 'Mend the file or move it away; the message says what is wrong with it.',
+    remedy: 'Fix the file or move it away; the message names the fault.',
   },
   ERR_NCLUST_SHUTTING_DOWN: {
     exitStatus: 1,
@@ -311,7 +311,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     when:
       'The service that starts the manager at boot could not be installed or removed: there is no ' +
       'service manager that nclust knows, or it refused.',
-    remedy: 'The message says what failed, or what to use instead.',
+    remedy: 'The message names the failed step, or a replacement.',
   },
   ERR_NCLUST_STATE_WRITE: {
     exitStatus: 1,
@@ -322,24 +322,24 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   },
   ERR_NCLUST_TIMEOUT: {
     exitStatus: 3,
-    when: 'A call of a program was not answered within its `timeoutMs`. What it asked for may go on in the manager.',
-    remedy: 'See how far it is with `list()`, or allow it more time.',
+    when: 'A call of a program was not answered within its `timeoutMs`. The manager may still carry it out.',
+    remedy: 'See its progress with `list()`, or allow more time.',
   },
   ERR_NCLUST_UPDATE_BUSY: {
     exitStatus: 1,
-    when: 'Another `nclust update`, to another installation, is under way or came after this one.',
+    when: 'Another `nclust update`, to another installation, is in progress or came after this one.',
     remedy: 'See with `nclust ping` which version runs, and update again if it is not the one you want.',
   },
   ERR_NCLUST_UPDATE_FAILED: {
     exitStatus: 1,
     when:
       'The manager could not be replaced by the version of the command: its files are not usable, it ' +
-      'did not get ready, or it crashed or hung soon after. The one that ran before goes on.',
-    remedy: 'The message says why; install nclust again and repeat `nclust update`.',
+      'did not get ready, or it crashed or hung soon after. The previous version goes on.',
+    remedy: 'The message names the reason; install nclust again and repeat `nclust update`.',
   },
   ERR_NCLUST_USAGE: {
     exitStatus: 2,
-    when: 'The command line is not understood.',
+    when: 'The command line is not valid.',
     remedy: 'The message names the option or argument; see `nclust help <command>`.',
   },
   ERR_NCLUST_WEB_FAILED: {

@@ -45,7 +45,7 @@ export async function carryOut(context, client, method, params, doing) {
 function goesOn(doing) {
   return new NclustError(
     'ERR_NCLUST_INTERRUPTED',
-    `${doing} goes on in the manager; "nclust list" shows how far it is.`,
+    `${doing} goes on in the manager; "nclust list" shows its progress.`,
   );
 }
 

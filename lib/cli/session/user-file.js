@@ -14,7 +14,7 @@ export function withUnwritableError(file, write) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (cause);
     if (code === undefined) throw cause;
     throw new NclustError('ERR_NCLUST_FILE_UNWRITABLE', `"${file}" cannot be written (${code}); nothing was changed.`, {
-      hint: 'Mend the permissions of the file or of its folder.',
+      hint: 'Fix the permissions of the file or of its folder.',
       data: { file },
       cause,
     });

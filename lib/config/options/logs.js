@@ -130,7 +130,7 @@ export const LOG_OPTIONS = [
     schema: NONE_OR_SIZE,
     unit: 'bytes',
     default: HOME,
-    help: 'how large a log file gets before it is rotated; "default" for the setting of the home',
+    help: 'size at which a log file is rotated; "default" for the setting of the home',
   },
   {
     name: 'log_interval',
@@ -162,7 +162,7 @@ export const LOG_OPTIONS = [
     schema: NONE_OR_SIZE,
     unit: 'ms',
     default: HOME,
-    help: 'how old a rotated file gets; 0 for any age',
+    help: 'age at which a rotated file is removed; 0 for any age',
   },
   {
     name: 'log_max_total',

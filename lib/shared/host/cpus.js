@@ -53,9 +53,9 @@ export function resolveScale(instances, current, cpus) {
   if (wanted >= 1) return wanted;
   throw new NclustError(
     'ERR_NCLUST_BAD_INSTANCES',
-    `Scaling by "${text}" from ${current} would leave ${wanted} instances; the least is 1.`,
+    `Scaling by "${text}" from ${current} would leave ${wanted} instances; the minimum is 1.`,
     {
-      hint: 'To have none running, use: nclust stop',
+      hint: 'To stop all of them: nclust stop',
     },
   );
 }

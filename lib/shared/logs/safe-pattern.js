@@ -60,7 +60,7 @@ export function compile({ source, flags }) {
     throw refused(source, `it is not a regular expression (${/** @type {Error} */ (error).message})`);
   }
   if (estimateCost(source).isNested)
-    throw refused(source, 'it repeats something that is repeated already, as (a+)+ does, which can take for ever');
+    throw refused(source, 'it repeats a part that is itself repeated, as (a+)+ does, which may never end');
   return pattern;
 }
 
@@ -71,7 +71,7 @@ export function compile({ source, flags }) {
 function refused(source, why) {
   const shown = source.length > 60 ? `${source.slice(0, 60)}...` : source;
   return new NclustError('ERR_NCLUST_USAGE', `The pattern "${shown}" cannot be used: ${why}.`, {
-    hint: 'A character with a meaning of its own, such as ( or [, stands for itself behind a backslash.',
+    hint: 'Put a backslash before a character with a meaning, such as ( or [.',
   });
 }
 

@@ -58,7 +58,7 @@ export const WEB_PORT = 9616;
 
 export const WEB_TARGET_FORMS = 'none, or an address and a port (127.0.0.1:9616, [::1]:9616)';
 export const WEB_LISTEN_FORMS =
-  'a port (9616; 0 is any that is free), or an address and a port (127.0.0.1:9616, [::1]:9616)';
+  'a port (9616; 0 is any free one), or an address and a port (127.0.0.1:9616, [::1]:9616)';
 
 /**
  * Reads an address as in the settings.

@@ -25,41 +25,41 @@ const SIZE_MIN = 1024;
 
 /** @satisfies {Record<string, SettingRule>} */
 export const SETTINGS = {
-  'logs.max_size': size('10M', 'how large a log file gets before it is rotated'),
-  'logs.interval': oneOf(LOG_INTERVALS, 'never', 'when a log file is rotated however small it is'),
+  'logs.max_size': size('10M', 'size at which a log file is rotated'),
+  'logs.interval': oneOf(LOG_INTERVALS, 'never', 'when a log file is rotated, whatever its size'),
   'logs.max_files': {
     parse: wholeUpTo(10_000),
     accepted: 'a whole number from 0 (keep none) to 10000',
     fallback: '10',
-    help: 'how many rotated files are kept of each log file',
+    help: 'number of rotated files kept for each log file',
   },
   'logs.max_age': {
     parse: orNone(parseDuration),
-    accepted: `0 (for ever) or ${DURATION_FORMS}`,
+    accepted: `0 (no limit) or ${DURATION_FORMS}`,
     fallback: '0',
-    help: 'how old a rotated file gets',
+    help: 'age at which a rotated file is removed',
   },
-  'logs.max_app_total': size('200M', 'how much room the logs of one app take together'),
-  'logs.max_total': size('2G', 'how much room all logs in the home take together'),
-  'logs.compress': oneOf(LOG_COMPRESSIONS, 'gzip', 'how rotated files are compressed'),
+  'logs.max_app_total': size('200M', 'limit for all logs of one app together'),
+  'logs.max_total': size('2G', 'limit for all logs in the home together'),
+  'logs.compress': oneOf(LOG_COMPRESSIONS, 'gzip', 'compression of rotated files'),
   'metrics.listen': {
     parse: parseListen,
     accepted: LISTEN_FORMS,
     fallback: 'none',
     help: 'where /metrics is served for Prometheus',
   },
-  'metrics.allow_remote': oneOf(['true', 'false'], 'false', 'whether that may be an address that others can reach'),
+  'metrics.allow_remote': oneOf(['true', 'false'], 'false', 'whether that address may be reachable by others'),
   'metrics.otlp': {
     parse: parseOtlp,
     accepted: OTLP_FORMS,
     fallback: 'none',
-    help: 'the OpenTelemetry collector that metrics are sent to',
+    help: 'the OpenTelemetry collector for metrics',
   },
   'metrics.otlp_interval': {
     parse: atLeastASecond,
     accepted: `from 1s: ${DURATION_FORMS}`,
     fallback: '10s',
-    help: 'how often they are sent',
+    help: 'interval at which they are sent',
   },
   'web.listen': {
     parse: parseWebTarget,
@@ -67,8 +67,8 @@ export const SETTINGS = {
     fallback: 'none',
     help: 'where the dashboard is served (nclust web)',
   },
-  'web.actions': oneOf(['true', 'false'], 'false', 'whether the dashboard may change anything'),
-  'web.allow_remote': oneOf(['true', 'false'], 'false', 'whether that may be an address that others can reach'),
+  'web.actions': oneOf(['true', 'false'], 'false', 'whether the dashboard may change apps'),
+  'web.allow_remote': oneOf(['true', 'false'], 'false', 'whether that address may be reachable by others'),
 };
 
 /** @typedef {keyof typeof SETTINGS} SettingKey */
@@ -168,9 +168,9 @@ function parseRecord(text) {
   try {
     const value = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { record: value, broken: null };
-    return { record: {}, broken: 'it holds no object' };
+    return { record: {}, broken: 'it does not contain an object' };
   } catch (error) {
-    return { record: {}, broken: `it is no JSON (${/** @type {Error} */ (error).message})` };
+    return { record: {}, broken: `it is not JSON (${/** @type {Error} */ (error).message})` };
   }
 }
 
@@ -297,7 +297,7 @@ export function readSettingsText(file) {
   if (fd === null) return null;
   try {
     const stat = fstatSync(fd);
-    if (!stat.isFile() && !stat.isDirectory()) throw new Error('it is no file');
+    if (!stat.isFile() && !stat.isDirectory()) throw new Error('it is not a file');
     return readFileSync(fd, 'utf8');
   } finally {
     closeSync(fd);

@@ -29,12 +29,12 @@ import { isFilled, isText, nullable, texts } from './rules.js';
 
 export const SECRET_FORMS = '{ "file": "<path>" } or { "command": "<shell command>" }';
 export const FILTER_FORMS =
-  'true for nothing of the shell, the name of a variable, or a list of texts that names contain';
+  'true for all shell variables, the name of a variable, or a list of texts that names contain';
 
 /** @type {{ [K in keyof EnvironmentSpec]: Rule }} */
 export const ENVIRONMENT_RULES = {
-  interpreterEnv: { accepts: areVariables, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
-  ownerEnv: { accepts: areVariables, accepted: 'an object of texts whose keys hold no "="', fallback: {} },
+  interpreterEnv: { accepts: areVariables, accepted: 'an object of texts whose keys do not contain "="', fallback: {} },
+  ownerEnv: { accepts: areVariables, accepted: 'an object of texts whose keys do not contain "="', fallback: {} },
   envFiles: {
     ...texts(),
     accepts: (value) => Array.isArray(value) && value.every(isFilled),
@@ -180,10 +180,10 @@ export function environmentFault(spec) {
   if (incrementVar === null) return null;
   const env = flatten(readDeclaredLayers(spec));
   if (!Object.hasOwn(env, incrementVar))
-    return `its increment_var is "${incrementVar}", and there is no such variable to count from`;
+    return `its increment_var is "${incrementVar}", and that variable does not exist`;
   return isNumber(env[incrementVar])
     ? null
-    : `its increment_var is "${incrementVar}", and the value of that variable is no whole number`;
+    : `its increment_var is "${incrementVar}", and the value of that variable is not a whole number`;
 }
 
 /**

@@ -32,7 +32,7 @@ const TEXT_MAX = 4096;
 /** @type {{ [K in keyof VersioningSpec]: Rule }} */
 export const VERSIONING_RULES = {
   vizion: { accepts: (value) => typeof value === 'boolean', accepted: 'true or false', fallback: true },
-  versioning: { accepts: isVersioning, accepted: 'an object with what git says, or null', fallback: null },
+  versioning: { accepts: isVersioning, accepted: 'an object with facts from git, or null', fallback: null },
 };
 
 /** @param {unknown} value */

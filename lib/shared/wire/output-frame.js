@@ -56,7 +56,7 @@ export function createFrameReader(onPiece) {
       if (!head) {
         const at = rest.indexOf(NEWLINE);
         if (at === -1) {
-          if (rest.length > HEAD_MAX_BYTES) throw new Error('This is no output of nclust.');
+          if (rest.length > HEAD_MAX_BYTES) throw new Error('This is not output of nclust.');
           held = Buffer.from(rest);
           return;
         }

@@ -246,7 +246,7 @@ describe('what an app is given', () => {
     const refused = await home.nclust('start', home.place('ticks'), '--increment-var', 'PORT');
     expect(refused).toMatchObject({ exitStatus: 1, stdout: '' });
     expect(refused.stderr).toMatch(
-      /"ticks" cannot be started: its increment_var is "PORT", and there is no such variable to count from/,
+      /"ticks" cannot be started: its increment_var is "PORT", and that variable does not exist/,
     );
     expect(await home.list()).toEqual([]);
   });

@@ -96,7 +96,7 @@ test('Ctrl-C ends the command, and the reload comes to its end', async () => {
   expect(await command.done).toMatchObject({
     exitStatus: 130,
     stdout: '',
-    stderr: 'nclust: Reloading http-echo goes on in the manager; "nclust list" shows how far it is.\n',
+    stderr: 'nclust: Reloading http-echo goes on in the manager; "nclust list" shows its progress.\n',
   });
   await home.waitFor('the old workers to be gone', () => !old.some(isRunning), { deadlineMs: 20_000 });
   await home.waitFor('two new ones', async () =>

@@ -107,10 +107,10 @@ test('unset refuses a key that is none, unless it is in the file', () => {
 });
 
 test.each([
-  ['{"logs.max_size": ', /it is no JSON/],
-  ['[]', /it holds no object/],
-  ['null', /it holds no object/],
-  ['', /it is no JSON/],
+  ['{"logs.max_size": ', /it is not JSON/],
+  ['[]', /it does not contain an object/],
+  ['null', /it does not contain an object/],
+  ['', /it is not JSON/],
 ])('a file that holds %j is a notice, the defaults count, and it is left alone', (text, why) => {
   writeFileSync(file, text);
   expect(settings.notices()).toEqual([expect.stringMatching(why)]);
@@ -196,7 +196,7 @@ test.runIf(!zlib.createZstdCompress)(
 
 test('a FIFO in the place of the file is told, and nobody waits for a writer', () => {
   execFileSync('mkfifo', [file]);
-  expect(inChild('console.log(settings.notices().join())')).toMatch(/cannot be read \(it is no file\)/);
+  expect(inChild('console.log(settings.notices().join())')).toMatch(/cannot be read \(it is not a file\)/);
 });
 
 test('a file that was closed since it was looked at is told to who wants to change something', () => {

@@ -270,7 +270,7 @@ describe('env files', () => {
     await expect(rig.call('reload', { targets: ['api'] })).rejects.toMatchObject({
       code: 'ERR_NCLUST_BAD_SPEC',
       message: expect.stringMatching(
-        /^"api" cannot be started: its increment_var is "PORT", and the value of that variable is no whole number/,
+        /^"api" cannot be started: its increment_var is "PORT", and the value of that variable is not a whole number/,
       ),
     });
   });

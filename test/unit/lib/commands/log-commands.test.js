@@ -57,7 +57,7 @@ describe('get', () => {
     expect(await nclust('get', 'logs.max_files')).toEqual({ exitStatus: 0, stdout: '3\n', stderr: '' });
     expect(await nclust('get', 'logs.max_size')).toMatchObject({ stdout: '10M\n' });
     expect((await nclust('get')).stdout).toMatch(
-      /^logs\.max_size +10M +how large .*\(default\)\n[^]*logs\.max_files +3 +how many [^(]*\n/,
+      /^logs\.max_size +10M +size at which .*\(default\)\n[^]*logs\.max_files +3 +number of rotated [^(]*\n/,
     );
     expect(JSON.parse((await nclust('get', 'logs.max_files', '--json')).stdout)).toMatchObject([
       { key: 'logs.max_files', value: '3', isSet: true },
@@ -98,7 +98,7 @@ describe('a setting that is none', () => {
     [['set', 'colour', 'red'], /There are: logs.max_size, /],
     [
       ['set', 'logs.max_age', '3 weeks'],
-      /"logs.max_age" cannot be "3 weeks"; accepted: 0 \(for ever\) or milliseconds/,
+      /"logs.max_age" cannot be "3 weeks"; accepted: 0 \(no limit\) or milliseconds/,
     ],
     [['set', 'logs.max_age'], /missing required argument/],
     [['unset'], /missing required argument/],

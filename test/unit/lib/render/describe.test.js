@@ -125,7 +125,7 @@ test('describe shows the last deaths, newest first, with the last lines of the n
 test.each([
   [
     { code: 0, cause: 'crash', wasReady: true, uptimeMs: 90_000 },
-    'exited with code 0 after 1m 30s: it had nothing left to do, or ended itself without an error',
+    'exited with code 0 after 1m 30s: it had nothing left to do, or exited without an error',
   ],
   [
     { code: null, signal: 'SIGKILL', cause: 'out-of-memory', wasReady: true },

@@ -122,7 +122,7 @@ test.each([
 });
 
 test.each([
-  [['reload', 'api'], true, /^nclust: Reloading api goes on in the manager; "nclust list" shows how far it is\.\n$/],
+  [['reload', 'api'], true, /^nclust: Reloading api goes on in the manager; "nclust list" shows its progress\.\n$/],
   [['stop', 'api'], false, /^nclust: Stopping api goes on/],
   [['reload', 'api', '--json'], false, /^\{"error":\{"code":"ERR_NCLUST_INTERRUPTED".*"exitStatus":130\}\}\n$/],
 ])('Ctrl-C ends %j and says that the change goes on', async (argv, isTTY, said) => {

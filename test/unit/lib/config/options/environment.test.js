@@ -37,7 +37,7 @@ test.each([
   ['secrets', { A: { file: '/a', command: 'b' } }, /secrets\.A is an object/],
   ['secrets', { A: { command: '' } }, /secrets\.A\.command is a text; accepted: a text that is not empty/],
   ['secrets', { 'A=B': '/a' }, /is "A=B"; accepted: the name of a variable/],
-  ['filter_env', 7, /filter_env is 7; accepted: true for nothing/],
+  ['filter_env', 7, /filter_env is 7; accepted: true for all/],
   ['filter_env', ['a', 7], /filter_env is \["a",7\]/],
   ['increment_var', 'A=B', /increment_var is "A=B"; accepted: the name of a variable/],
   ['instance_var', '', /instance_var is ""/],

@@ -35,7 +35,7 @@ test.each([
   [{ level: 'loud' }, /--level is "loud"; accepted: trace, debug, info, warn, error, fatal/],
   [{ grep: '' }, /--grep is ""/],
   [{ grep: '(' }, /"\(" cannot be used: it is not a regular/],
-  [{ grep: '(a+)+' }, /repeats something/],
+  [{ grep: '(a+)+' }, /repeats a part/],
   [{ follow: true, nostream: true }, /contradict/],
   [{ follow: true, until: '1h' }, /contradict/],
 ])('%j is refused', (options, why) => {

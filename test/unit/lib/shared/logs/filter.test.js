@@ -163,10 +163,10 @@ describe('the filter', () => {
 
 describe('a pattern is refused', () => {
   test.each([
-    ['(a+)+$', '', /repeats something/],
-    ['(\\w+\\s*)*x', '', /repeats something/],
-    ['(?:[a-z]+,){2,}', '', /repeats something/],
-    ['((a|b*)c){30}', '', /repeats something/],
+    ['(a+)+$', '', /repeats a part/],
+    ['(\\w+\\s*)*x', '', /repeats a part/],
+    ['(?:[a-z]+,){2,}', '', /repeats a part/],
+    ['((a|b*)c){30}', '', /repeats a part/],
     ['(', '', /not a regular expression/],
     ['a', 'g', /flags are "g"/],
     ['x'.repeat(501), '', /501 characters/],

@@ -92,10 +92,10 @@ test('the same spec, slot and home give the same environment, with secret values
 });
 
 test.each([
-  [{ incrementVar: 'PORT' }, /there is no such variable to count from/],
-  [{ incrementVar: 'PORT', env: { PORT: '/run/api.sock' } }, /is no whole number/],
-  [{ incrementVar: 'PORT', shellEnv: { PORT: '1' }, filterEnv: true }, /there is no such variable/],
-  [{ incrementVar: 'constructor' }, /there is no such variable/],
+  [{ incrementVar: 'PORT' }, /that variable does not exist/],
+  [{ incrementVar: 'PORT', env: { PORT: '/run/api.sock' } }, /is not a whole number/],
+  [{ incrementVar: 'PORT', shellEnv: { PORT: '1' }, filterEnv: true }, /that variable does not exist/],
+  [{ incrementVar: 'constructor' }, /that variable does not exist/],
 ])('what cannot be counted up is told: %o', (fields, fault) => {
   expect(environmentFault(checkSpec({ ...least, ...fields }))).toMatch(fault);
 });

@@ -37,5 +37,5 @@ test('what has come of a frame is handed over before the rest of it', () => {
 });
 
 test('what is no frame is refused', () => {
-  expect(() => piecesOf((push) => push(Buffer.alloc(70_000, 'x')))).toThrow('no output of nclust');
+  expect(() => piecesOf((push) => push(Buffer.alloc(70_000, 'x')))).toThrow('not output of nclust');
 });
