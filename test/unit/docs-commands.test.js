@@ -147,12 +147,12 @@ const flagsOf = (row) =>
 describe('tables of options', () => {
   const known = new Set([...GENERAL, ...COMMANDS.flatMap(flagsOf)]);
 
-  test.each(['docs/list.md', 'docs/web.md'])('%s names those there are', (page) => {
+  test.each(['docs/list.md', 'docs/web.md'])('%s lists the options that exist', (page) => {
     expect(optionsOfTables(page).length).toBeGreaterThan(0);
     expect(optionsOfTables(page).filter((flag) => !known.has(flag))).toEqual([]);
   });
 
-  test('docs/list.md names each that list takes, and no other; and every order there is', () => {
+  test('docs/list.md names the fields and orders that list takes, and no others', () => {
     const row = findCommand('list');
     expect(optionsOfTables('docs/list.md').sort()).toEqual(
       (row?.options ?? []).flatMap(([flags]) => flags.match(/--?[a-z][\w-]*/g) ?? []).sort(),
@@ -170,7 +170,7 @@ describe('tables of options', () => {
 describe('docs/from-pm2.md', () => {
   const page = readFileSync(new URL('docs/from-pm2.md', ROOT), 'utf8');
 
-  test('says of every command of PM2 what becomes of it', () => {
+  test('docs/from-pm2.md has a row for every command of PM2', () => {
     const isCovered = (/** @type {string} */ word) =>
       page.includes(`\`${word}\``) ||
       page.includes(`\`${word} `) ||
@@ -194,7 +194,7 @@ describe('docs/from-pm2.md', () => {
     'logs api --err --lines 200 --nostream',
     'scale api +2',
     'stop api --no-color',
-  ])('nclust %s is typed as with pm2', (text) => {
+  ])('nclust %s takes the same command line as pm2', (text) => {
     expect(() => parse(text)).not.toThrow();
   });
 });

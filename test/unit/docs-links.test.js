@@ -50,7 +50,7 @@ function anchorsOf(page) {
 }
 
 describe.each(PAGES.filter((page) => targetsOf(page).length > 0))('%s', (page) => {
-  test.each([...new Set(targetsOf(page))])('%s is there', (target) => {
+  test.each([...new Set(targetsOf(page))])('the target of %s exists', (target) => {
     const [file, anchor] = target.split('#');
     const url = new URL(file, new URL(page, ROOT));
     const place = file === '' ? new URL(page, ROOT) : url;
@@ -59,7 +59,7 @@ describe.each(PAGES.filter((page) => targetsOf(page).length > 0))('%s', (page) =
   });
 });
 
-test('every picture of the docs is shown on a page', () => {
+test('a page shows every picture of the docs', () => {
   const shown = PAGES.flatMap((page) => targetsOf(page).map((target) => new URL(target, new URL(page, ROOT)).href));
   const pictures = readdirSync(new URL('docs/images', ROOT)).map((name) => new URL(`docs/images/${name}`, ROOT).href);
   expect(pictures.length).toBeGreaterThan(0);

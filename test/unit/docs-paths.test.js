@@ -35,11 +35,11 @@ describe.each(PAGES.filter((page) => PLACES.some(({ where, paths }) => paths.len
   (page) => {
     const places = PLACES.filter(({ where }) => isOn(page, where));
 
-    test('each path is there', () => {
+    test('each path exists', () => {
       expect(places.flatMap(({ paths }) => paths).filter((path) => !existsSync(new URL(path, ROOT)))).toEqual([]);
     });
 
-    test('each function and table is in a file that is named beside it', () => {
+    test('each function and table is in a file named beside it', () => {
       const strangers = places.flatMap(({ where, paths, names }) => {
         const files = paths.filter((path) => /\.\w+$/.test(path) && existsSync(new URL(path, ROOT)));
         const code = files.map((path) => withoutComments(readFileSync(new URL(path, ROOT), 'utf8'))).join('\n');

@@ -11,11 +11,11 @@ const filesWith = (pattern) =>
     .map(({ path }) => path)
     .sort();
 
-test('no code of a colour stands anywhere: chalk has them', () => {
+test('no file contains the code of a colour, because chalk has them', () => {
   expect(filesWith(/(?:\\u001b|\\x1b|\\033|\u001b)\[(?:\d|\$\{)[^'"`A-Za-z]*m/i)).toEqual([]);
 });
 
-test('escape codes that are written are in the modules for the cursor and for the terminal of monit', () => {
+test('escape codes are written only in the cursor modules and the terminal module of monit', () => {
   expect(filesWith(/['"`](?:[^'"`/]|\\.)*(?:\\u001b|\\x1b|\\033|\u001b)\[/i)).toEqual([
     'lib/monit/keys.js',
     'lib/monit/terminal.js',
@@ -23,6 +23,6 @@ test('escape codes that are written are in the modules for the cursor and for th
   ]);
 });
 
-test('lines of boxes are in the options of cli-table3, and in the frame of monit', () => {
+test('characters of boxes are only in the options of cli-table3 and in the frame of monit', () => {
   expect(filesWith(/[\u2500-\u257f]/)).toEqual(['lib/monit/view-table.js', 'lib/monit/view.js', 'lib/render/table.js']);
 });

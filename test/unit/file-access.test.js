@@ -95,7 +95,7 @@ function pathFunctionsOf(code) {
     .join(' ');
 }
 
-test('the manager calls node:fs with a path only where the user of an app cannot choose it', () => {
+test('the manager calls node:fs with a path only if the user of an app cannot choose that path', () => {
   const found = sourceFiles('daemon/control', 'daemon/keeper', 'lib/shared')
     .map(({ path, code }) => [path, pathFunctionsOf(code)])
     .filter(([, functions]) => functions !== '');

@@ -31,7 +31,7 @@ const CONTROL = 'daemon/control';
 const files = sourceFiles('bin', 'lib', 'daemon');
 const rules = readRules(readFileSync('docs/architecture.md', 'utf8'));
 
-test('the table has a row for every folder, and no other', () => {
+test('the table has a row for every folder, and no other row', () => {
   expect([...rules.keys()].sort()).toEqual([...new Set(files.map(({ path }) => dirname(path)))].sort());
 });
 
@@ -46,7 +46,7 @@ test.each(files.map((file) => [file.path, file]))('%s imports only what its fold
   expect(strangers).toEqual([]);
 });
 
-test('a row names no folder that its files do not import', () => {
+test('a row names only folders that its files import', () => {
   const idle = [...rules].flatMap(([folder, allowed]) => {
     const names = files.filter(({ path }) => dirname(path) === folder).flatMap(importsOf);
     return allowed.filter((one) => !names.some((name) => name.startsWith(`${one}/`))).map((one) => `${folder}: ${one}`);
@@ -54,11 +54,11 @@ test('a row names no folder that its files do not import', () => {
   expect(idle).toEqual([]);
 });
 
-test('no file imports itself by way of others', () => {
+test('no file imports itself through other files', () => {
   expect(cyclesOf(new Map(files.map((file) => [file.path, importsOf(file)])))).toEqual([]);
 });
 
-test('no folder imports itself by way of others', () => {
+test('no folder imports itself through other folders', () => {
   const graph = new Map([...rules.keys()].map((folder) => [folder, /** @type {string[]} */ ([])]));
   for (const file of files) {
     const folder = dirname(file.path);
@@ -68,7 +68,7 @@ test('no folder imports itself by way of others', () => {
   expect(cyclesOf(graph)).toEqual([]);
 });
 
-test('every import of an own file leads to a file', () => {
+test('every import of an own file leads to an existing file', () => {
   const missing = files.flatMap((file) =>
     importsOf(file)
       .filter((name) => /^(bin|lib|daemon)\//.test(name) && !existsSync(name))
@@ -77,7 +77,7 @@ test('every import of an own file leads to a file', () => {
   expect(missing).toEqual([]);
 });
 
-test('what a browser loads needs nothing of Node', () => {
+test('a module that a browser loads needs no Node.js', () => {
   const byPath = new Map(files.map((file) => [file.path, importsOf(file)]));
   const loaded = new Set(files.map(({ path }) => path).filter((path) => path.startsWith('daemon/control/web/page/')));
   for (const path of loaded) for (const name of byPath.get(path) ?? []) if (name.startsWith('lib/')) loaded.add(name);

@@ -93,12 +93,12 @@ describe('folders and files', () => {
     expect(parts.sort()).toEqual(Object.keys(SMALL).sort());
   });
 
-  test('every source file is read by another one, or is an entry', () => {
+  test('every source file is imported by another one, or is an entry', () => {
     const unread = files.map(({ path }) => path).filter((path) => !importers.has(path));
     expect(unread.sort()).toEqual(ENTRIES);
   });
 
-  test('a file that a comment names is there', () => {
+  test('every file that a comment names exists', () => {
     const paths = tracked(/\.c?js$/);
     const lost = files.flatMap(({ path, text }) =>
       namedInComments(text)

@@ -75,14 +75,14 @@ function createRig(scheduling = 'least-connections') {
 }
 
 describe('share', () => {
-  test('before the keeper has said anything two are kept: there may be others', () => {
+  test('a worker keeps two connections until the keeper answers, because there may be other workers', () => {
     const rig = createRig();
     const [, , third] = rig.connect(3);
     expect(rig.accepted).toHaveLength(2);
     expect(rig.said).toMatchObject([{ act: 'overflow', seq: 1, claim: CLAIM, open: 2, handle: third }]);
   });
 
-  test('one that is alone keeps everything', () => {
+  test('a worker without others keeps every connection', () => {
     const rig = createRig();
     rig.hear({ act: 'share', share: null });
     rig.connect(1_000);
@@ -95,7 +95,7 @@ describe('share', () => {
     [10, 12],
     [16, 19],
     [100, 120],
-  ])('with a share of %i it keeps %i: a fifth more, at least two', (share, kept) => {
+  ])('a worker with a share of %i keeps %i: a fifth more, at least two', (share, kept) => {
     const rig = createRig();
     rig.servers.open = share;
     rig.hear({ act: 'share', share });
@@ -103,7 +103,7 @@ describe('share', () => {
     expect([rig.servers.open, rig.said.length]).toEqual([kept, 3]);
   });
 
-  test('whose connections have ended has a smaller share until the keeper knows better', () => {
+  test('a worker whose connections have closed has a smaller share until the keeper knows better', () => {
     const rig = createRig();
     rig.servers.open = 10;
     rig.hear({ act: 'share', share: 100 });
@@ -114,7 +114,7 @@ describe('share', () => {
     expect([rig.servers.open, rig.said.length]).toEqual([14, 4]);
   });
 
-  test('an error of accept(2) goes to the app as it is', () => {
+  test('an error of accept(2) reaches the app unchanged', () => {
     const rig = createRig('sticky');
     rig.fail(-24);
     expect([rig.accepted, rig.said]).toEqual([[-24], []]);
@@ -137,7 +137,7 @@ describe('churn', () => {
     }
   };
 
-  test('who closes many connections may have more: half of what ended in the last 100 ms', () => {
+  test('a worker that closes many connections may keep more: half of those closed in the last 100 ms', () => {
     const rig = createRig();
     rig.hear({ act: 'share', share: 0 });
     churn(rig, 60, 5);
@@ -145,7 +145,7 @@ describe('churn', () => {
     expect([rig.servers.open, rig.said.length]).toEqual([10, 20]);
   });
 
-  test('at most 32 more', () => {
+  test('a worker may keep at most 32 more', () => {
     const rig = createRig();
     rig.hear({ act: 'share', share: 0 });
     churn(rig, 1_000, 0.5);
@@ -153,7 +153,7 @@ describe('churn', () => {
     expect(rig.servers.open).toBe(32);
   });
 
-  test('what is passed on has not ended', () => {
+  test('a connection that was passed on does not count as closed', () => {
     const rig = createRig();
     rig.hear({ act: 'share', share: 0 });
     for (let nth = 0; nth < 60; nth += 1) {
@@ -163,7 +163,7 @@ describe('churn', () => {
     expect(rig.servers.open).toBe(2);
   });
 
-  test('not any more when that is a while ago', () => {
+  test('connections closed earlier than that do not count', () => {
     const rig = createRig();
     rig.hear({ act: 'share', share: 0 });
     churn(rig, 60, 5);
@@ -174,7 +174,7 @@ describe('churn', () => {
 });
 
 describe('passing on', () => {
-  test('a connection that is placed is closed here, and the app never sees it', () => {
+  test('a worker closes its copy of a placed connection, and the app never sees it', () => {
     const rig = createRig('sticky');
     const [client] = rig.connect();
     expect(rig.balance.isPassing).toBe(true);
@@ -185,7 +185,7 @@ describe('passing on', () => {
   test.each([
     ['cannot be sent', (/** @type {any} */ rig) => rig.said[0].onSent(new Error('closed'))],
     ['was not placed when the keeper died', (/** @type {any} */ rig) => rig.balance.lost()],
-  ])('a connection that %s is kept, once', (_what, happen) => {
+  ])('a worker keeps a connection that %s, once', (_what, happen) => {
     const rig = createRig('sticky');
     const [client] = rig.connect();
     rig.said[0].onSent(null);
@@ -196,14 +196,14 @@ describe('passing on', () => {
     expect([rig.accepted, client.isClosed, rig.balance.isPassing]).toEqual([[client], false, false]);
   });
 
-  test('without a keeper everything is kept', () => {
+  test('a worker without a keeper keeps every connection', () => {
     const rig = createRig('sticky');
     rig.disconnect();
     rig.connect(5);
     expect([rig.accepted.length, rig.said]).toEqual([5, []]);
   });
 
-  test('sticky: the keeper decides about each, unless there is only one worker', () => {
+  test('sticky: the keeper decides about each connection, unless there is only one worker', () => {
     const rig = createRig('sticky');
     rig.connect(2);
     expect([rig.said.length, rig.accepted]).toEqual([2, []]);
@@ -213,8 +213,8 @@ describe('passing on', () => {
   });
 });
 
-describe('being given one', () => {
-  test('it is taken, however many there are', async () => {
+describe('receiving', () => {
+  test('a worker accepts a connection that it is given, however many it has', async () => {
     const rig = createRig();
     rig.connect(2);
     const client = { close: () => {} };
@@ -223,7 +223,7 @@ describe('being given one', () => {
     expect([rig.accepted.at(-1), rig.said]).toMatchObject([client, [{ act: 'connection-accepted', seq: 7 }]]);
   });
 
-  test('who does not listen there any more declines, and closes its copy', () => {
+  test('a worker that no longer listens declines the connection, and closes its copy', () => {
     const rig = createRig();
     rig.isListening = false;
     let isClosed = false;

@@ -32,28 +32,25 @@ function createRig(balance) {
 /** @type {('handover' | 'finish')[]} */
 const MODES = ['handover', 'finish'];
 
-test.each(MODES)(
-  '%s: a process stays as long as a connection is on its way from it to another worker',
-  async (mode) => {
-    let [looks, isPassing] = [0, true];
-    const rig = createRig({
-      get isPassing() {
-        looks += 1;
-        return isPassing;
-      },
-    });
-    rig.drain(mode);
-    await waitFor('a few looks', () => looks > 3);
-    expect([rig.isListening, rig.isDrained]).toEqual([false, false]);
-    isPassing = false;
-    await waitFor('the end of the drain', () => rig.isDrained);
-  },
-);
+test.each(MODES)('%s: a process stays alive while it is passing a connection to another worker', async (mode) => {
+  let [looks, isPassing] = [0, true];
+  const rig = createRig({
+    get isPassing() {
+      looks += 1;
+      return isPassing;
+    },
+  });
+  rig.drain(mode);
+  await waitFor('a few looks', () => looks > 3);
+  expect([rig.isListening, rig.isDrained]).toEqual([false, false]);
+  isPassing = false;
+  await waitFor('the end of the drain', () => rig.isDrained);
+});
 
 test.each([
   ['passes nothing on', { isPassing: false }],
   ['has nobody to pass on to', null],
-])('one that %s is drained at once', (_what, balance) => {
+])('a process that %s is drained at once', (_what, balance) => {
   const rig = createRig(balance);
   rig.drain('handover');
   expect(rig.isDrained).toBe(true);

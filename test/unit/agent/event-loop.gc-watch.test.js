@@ -24,7 +24,7 @@ async function collect(times) {
   }
 }
 
-test('what every collection took is counted, as long as there are few', async () => {
+test('the watch counts the time of every collection if there are few', async () => {
   await collect(5);
   const first = watch.take(WORK_MS);
   expect(first).toBeGreaterThan(0);

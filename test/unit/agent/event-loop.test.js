@@ -103,9 +103,9 @@ function looking(everyMs) {
   return { delays, share, load };
 }
 
-describe('a loop that is looked at closely', () => {
+describe('a closely watched loop', () => {
   test.each([25, 30, 35, 39, 45, 80, 500])(
-    'and blocked by %d ms most of the time has a median that is as long',
+    'that is blocked by %d ms most of the time has that as its median',
     (blockMs) => {
       const { share } = looking(CLOSE_MS);
       live(20_000, blockMs, 4);
@@ -121,7 +121,7 @@ describe('a loop that is looked at closely', () => {
     [4, 0],
     [4, 10],
   ])(
-    'and never busy for long, %d ms with %d ms between, has a median below 5 ms and none above that',
+    'that is never busy for long, %d ms with %d ms between, has a median below 5 ms and no delay above that',
     (workMs, restMs) => {
       const { share } = looking(CLOSE_MS);
       live(10_000, workMs, restMs);
@@ -129,13 +129,13 @@ describe('a loop that is looked at closely', () => {
     },
   );
 
-  test('and idle has no delay at all', () => {
+  test('that is idle has no delay', () => {
     const { delays, share } = looking(CLOSE_MS);
     live(1_000, 0, 1_000);
     expect([delays.length, share(1)]).toEqual([50, 0]);
   });
 
-  test('and blocked now and then has the block among its longest, and not in its median', () => {
+  test('that is blocked now and then has the block as its longest delay, but not as its median', () => {
     const { share } = looking(CLOSE_MS);
     for (let times = 0; times < 20; times += 1) {
       live(400, 1, 9);
@@ -146,7 +146,7 @@ describe('a loop that is looked at closely', () => {
     expect(share(1)).toBeLessThanOrEqual(101);
   });
 
-  test('and kept waiting without any work of its own is late by what it waited', () => {
+  test('that waits without work of its own is late by the time it waited', () => {
     const { delays } = looking(CLOSE_MS);
     nowMs += 50; // Other processes had the CPU.
     fire();
@@ -154,7 +154,7 @@ describe('a loop that is looked at closely', () => {
   });
 });
 
-test('a loop that has little to do is not asked about its work at each look, but when it comes late', () => {
+test('an almost idle loop is asked about its work only when it is late', () => {
   const { delays, load } = looking(IDLE_MS);
   live(5_000, 15, 85);
   expect([delays.length > 40, load.activeMs.mock.calls.length]).toEqual([true, 0]);
@@ -206,21 +206,24 @@ describe('a report', () => {
   test.each([
     ['one block', 1, 0, 0],
     ['four blocks', 4, 25, 45],
-  ])('of five quiet seconds with %s knows whether it is more than a hundredth of the looks', (_, blocks, from, to) => {
-    const { vitals, reports } = measured();
-    vitals.watch(500, () => {}); // It is sampled closely then.
-    rest(1_500);
-    const before = reports.length;
-    for (let times = 0; times < blocks; times += 1) {
-      rest(700);
-      work(45);
-    }
-    rest(5_000);
-    const [p50, p99, max] = reports[before].delayMs;
-    expect(p50).toBe(0);
-    expect(p99).toBeGreaterThanOrEqual(from);
-    expect(p99).toBeLessThanOrEqual(to);
-    expect(max).toBeGreaterThan(25);
-    expect(max).toBeLessThanOrEqual(45);
-  });
+  ])(
+    'of five quiet seconds with %s tells whether the delays are more than a hundredth of the samples',
+    (_, blocks, from, to) => {
+      const { vitals, reports } = measured();
+      vitals.watch(500, () => {}); // It is sampled closely then.
+      rest(1_500);
+      const before = reports.length;
+      for (let times = 0; times < blocks; times += 1) {
+        rest(700);
+        work(45);
+      }
+      rest(5_000);
+      const [p50, p99, max] = reports[before].delayMs;
+      expect(p50).toBe(0);
+      expect(p99).toBeGreaterThanOrEqual(from);
+      expect(p99).toBeLessThanOrEqual(to);
+      expect(max).toBeGreaterThan(25);
+      expect(max).toBeLessThanOrEqual(45);
+    },
+  );
 });

@@ -36,7 +36,7 @@ class FakeSocket {
   }
 }
 
-test('does not cut an answer after the process was held up between the parts of the one before', async () => {
+test('an answer is not cut after the process was blocked between the parts of the previous one', async () => {
   const socket = new FakeSocket();
   createHalfClose()([socket]);
   socket.receive();
@@ -56,7 +56,7 @@ test('does not cut an answer after the process was held up between the parts of 
   } while (!socket.writableEnded);
 });
 
-test('ends the connection behind an answer whose parts take long to compute, but are written in one turn', async () => {
+test('the connection ends after an answer that takes long to compute but is written in one turn', async () => {
   const socket = new FakeSocket();
   createHalfClose()([socket]);
   do {

@@ -62,7 +62,7 @@ function spend(ms) {
   for (const until = performance.now() + ms; performance.now() < until;);
 }
 
-test('requests that wait behind another on one connection are each timed from their own beginning', () => {
+test('each pipelined request is timed from its own start', () => {
   const socket = new EventEmitter();
   spend(200); // A lost beginning would be that of the process.
   start(socket);
@@ -75,7 +75,7 @@ test('requests that wait behind another on one connection are each timed from th
   expect(durationMs).toBeLessThan(200);
 });
 
-test('a connection that ends takes along what was not answered', () => {
+test('a connection that ends removes its unanswered requests from the counts', () => {
   const socket = new EventEmitter();
   start(socket);
   start(socket);
@@ -85,7 +85,7 @@ test('a connection that ends takes along what was not answered', () => {
   expect(counts.take()).toMatchObject({ requests: 2, active: 0, aborted: 1, responses: [0, 1, 0, 0, 0] });
 });
 
-test('of many requests a part is timed, which stands for all; every one is counted', () => {
+test('every request is counted, but only a sample of many is timed', () => {
   const sockets = Array.from({ length: 10 }, () => new EventEmitter());
   const serve = (times) => {
     for (let at = 0; at < times; at += 1) {
@@ -102,7 +102,7 @@ test('of many requests a part is timed, which stands for all; every one is count
   expect(Math.abs(timed(report) / 100_000 - 1)).toBeLessThan(0.1);
 });
 
-test('there is nothing to tell before the first request, and news only when something has happened', () => {
+test('there is nothing to report before the first request, and later only after a change', () => {
   expect([counts.isQuiet(), counts.take()]).toEqual([true, null]);
   const socket = new EventEmitter();
   start(socket);
@@ -116,7 +116,7 @@ test('there is nothing to tell before the first request, and news only when some
   expect(counts.isQuiet()).toBe(false);
 });
 
-test('what nobody counts leaves no trace', () => {
+test('counting leaves no trace when it is off', () => {
   counts.set(false);
   const socket = new EventEmitter();
   start(socket);
@@ -129,7 +129,7 @@ test('what nobody counts leaves no trace', () => {
   expect([START.hasSubscribers, FINISH.hasSubscribers]).toEqual([false, false]);
 });
 
-test('an answer to a request from before the counting is counted with it, and not timed', () => {
+test('an answer to a request from before the counting is counted, but not timed', () => {
   const socket = new EventEmitter();
   startUnseen(socket);
   finish(socket, 503);
@@ -140,7 +140,7 @@ test('an answer to a request from before the counting is counted with it, and no
   expect(counts.answered()).toEqual({ responses: 2, errors: 2 });
 });
 
-test("a response that was given is nobody's to hold, though its connection stays", async () => {
+test('a finished response is not retained, even if its connection stays open', async () => {
   const sockets = Array.from({ length: 100 }, () => new EventEmitter());
   const responses = sockets.map((socket) => new WeakRef(serveOne(socket)));
   await new Promise((resolve) => {
@@ -151,7 +151,7 @@ test("a response that was given is nobody's to hold, though its connection stays
   expect(sockets.every((socket) => socket.listenerCount('close') === 1)).toBe(true);
 });
 
-test('the counts hold no request that began before or between them, and time those behind it again', async () => {
+test('the counts retain no request from before or between the counting, and time those after it again', async () => {
   const socket = new EventEmitter();
   startUnseen(socket);
   const behind = new WeakRef(start(socket));
@@ -171,7 +171,7 @@ test('the counts hold no request that began before or between them, and time tho
   expect([behind.deref(), under.deref()]).toEqual([undefined, undefined]);
 });
 
-test('an answer that fails on its way is none, though Node tells of its end', () => {
+test('a response that fails on its way is not an answer, though Node.js emits its end', () => {
   const socket = Object.assign(new EventEmitter(), { errored: null });
   start(socket);
   socket.errored = new Error('reset');
@@ -181,7 +181,7 @@ test('an answer that fails on its way is none, though Node tells of its end', ()
   expect(counts.take()).toMatchObject({ requests: 1, active: 0, aborted: 1, responses: [0, 0, 0, 0, 0], latency: [] });
 });
 
-test('the counts take an answer once its connection ends, and one behind another only once it is given', () => {
+test('the counts include an answer once its connection ends, and a pipelined one only once it is given', () => {
   const [ended, piped] = [new EventEmitter(), new EventEmitter()];
   start(ended);
   finish(ended, 302);
@@ -208,7 +208,7 @@ test('ten thousand connections with one request each are all counted', () => {
   expect(counts.take()).toMatchObject({ active: 0, responses: [0, 10_000, 0, 0, 0] });
 });
 
-test('what is under way when the counting ends is in no sum', () => {
+test('a request in progress when the counting ends is in no sum', () => {
   const socket = new EventEmitter();
   start(socket);
   finish(socket);
@@ -220,7 +220,7 @@ test('what is under way when the counting ends is in no sum', () => {
   expect(counts.take()).toMatchObject({ requests: 1, active: 0, aborted: 0 });
 });
 
-test('the next request wakes who waits for it, once', () => {
+test('the next request wakes a waiting caller, once', () => {
   let woken = 0;
   counts.whenAsked(() => (woken += 1));
   start(new EventEmitter());

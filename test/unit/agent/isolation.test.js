@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { createIsolation } from '../../../daemon/agent/isolation.cjs';
 
-test('the first thing that is thrown is told, and nothing that is guarded is called any more', () => {
+test('the first error is reported, and no guarded function is called after it', () => {
   const onFault = vi.fn();
   const guard = createIsolation(onFault);
   const error = new Error('no clock');
@@ -19,7 +19,7 @@ test('the first thing that is thrown is told, and nothing that is guarded is cal
   expect(other).toHaveBeenCalledTimes(1);
 });
 
-test('who cannot even be told does not throw either', () => {
+test('the guard does not throw even if it cannot report the error', () => {
   const guard = createIsolation(() => {
     throw new Error('no channel');
   });

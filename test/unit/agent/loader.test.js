@@ -23,7 +23,7 @@ const AT_ONCE = [
   'socket-source.cjs',
 ];
 
-test('the loader gives later modules to the byte as they were at the start, although the folder is gone', () => {
+test('the loader returns later modules byte for byte as they were at the start, although the folder is gone', () => {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-later-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(AGENT, folder, { recursive: true });

@@ -40,13 +40,13 @@ test.each([
     'heap-sampling',
     () => expect(written()).toMatchObject({ head: { callFrame: expect.any(Object) }, samples: expect.any(Array) }),
   ],
-])('a %s profile is in the file when the end is told', async (kind, check) => {
+])('a %s profile is in the file when its end is reported', async (kind, check) => {
   expect(await ask('begin', { kind, durationMs: 50 })).toEqual({});
   expect(await ask('end')).toEqual({ bytes: statSync(file).size });
   check();
 });
 
-test('one at a time; the same asked for again is the same one', async () => {
+test('only one profile runs at a time, and a repeated request gets the same one', async () => {
   const begin = (/** @type {object} */ more) => ask('begin', { kind: 'cpu', durationMs: 50, ...more });
   expect(await begin({})).toEqual({});
   expect(await begin({ file: `${file}-other` })).toMatchObject({ failure: { code: 'EBUSY', message: 'cpu' } });
@@ -54,7 +54,7 @@ test('one at a time; the same asked for again is the same one', async () => {
   expect(await ask('end')).toEqual(await ask('end'));
 });
 
-test('what is given up leaves nothing, and lets the next one begin', async () => {
+test('a cancelled profile leaves no file, and the next one can start', async () => {
   await ask('begin', { kind: 'cpu', durationMs: 600_000 });
   const end = ask('end');
   expect(await ask('drop')).toEqual({});
@@ -65,7 +65,7 @@ test('what is given up leaves nothing, and lets the next one begin', async () =>
   await ask('end');
 });
 
-test('a file that is not there, or holds something, is left alone', async () => {
+test('a file that is missing or not empty is left alone', async () => {
   writeFileSync(file, 'precious');
   expect(await ask('begin', { kind: 'cpu', durationMs: 10 })).toMatchObject({ failure: { code: 'EEXIST' } });
   await ask('drop');
@@ -107,7 +107,7 @@ test.each([
   ['heap-sampling', 'setTimeout'],
   ['heap', 'setImmediate'],
 ])(
-  'the file of a %s profile that fails to begin is closed once, and nothing is written although %s goes off',
+  'the file of a %s profile that fails to start is closed once, and nothing is written although %s fires',
   async (kind, name) => {
     onTestFinished(() => void vi.restoreAllMocks());
     const { fired, ask: askBroken } = withBrokenTimer(name);
@@ -122,7 +122,7 @@ test.each([
   },
 );
 
-test('what is given up before its snapshot closes its file once', async () => {
+test('a profile cancelled before its snapshot closes its file once', async () => {
   onTestFinished(() => void vi.restoreAllMocks());
   const opened = vi.spyOn(fs, 'openSync');
   const closed = vi.spyOn(fs, 'close');
@@ -131,11 +131,11 @@ test('what is given up before its snapshot closes its file once', async () => {
   expect(closed.mock.calls.filter(([which]) => which === opened.mock.results[0].value)).toHaveLength(1);
 });
 
-test('an unknown step is refused, and harms nobody', async () => {
+test('an unknown step is refused and does no harm', async () => {
   expect(await ask('dance')).toMatchObject({ failure: { code: expect.any(String) } });
 });
 
-test('of an idle process the stack is empty, and it says what keeps it alive', async () => {
+test('an idle process has an empty stack, and reports what keeps it alive', async () => {
   const { stack } = await ask('stack', { durationMs: 100 });
   expect(stack).toMatchObject({
     samples: expect.any(Number),

@@ -58,7 +58,7 @@ function isHeard(message) {
   return createEdge()({}, message, /** @type {any} */ (handle)).fault === null;
 }
 
-test.each(HONEST)('$act is heard: %o', (message) => {
+test.each(HONEST)('the keeper accepts $act: %o', (message) => {
   expect(isHeard(message)).toBe(true);
 });
 
@@ -67,7 +67,7 @@ describe.each(HONEST.filter(({ act, ...fields }) => act !== 'report' && Object.k
   (message) => {
     const fields = Object.keys(message).filter((name) => !['act', 'stack'].includes(name));
 
-    test.each(fields)('is not heard with another %s', (name) => {
+    test.each(fields)('is refused with a wrong %s', (name) => {
       expect(NEVER.filter((value) => isHeard({ ...message, [name]: value }))).toEqual([]);
     });
   },
@@ -95,11 +95,11 @@ test.each([
   ['a report of 20 KB', { act: 'report', report: { text: 'x'.repeat(20_000) } }],
   ['a report nested too deeply', { act: 'report', report: deep() }],
   ['a report that is a number', { act: 'report', report: 1 }],
-])('%s is not heard', (_what, message) => {
+])('the keeper refuses %s', (_what, message) => {
   expect(isHeard(message)).toBe(false);
 });
 
-test('a socket is taken by the acts that bring one, if it is of the kind that the claim names', async () => {
+test('the acts that bring a socket accept it if it is of the kind that the claim names', async () => {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
@@ -113,18 +113,18 @@ test('a socket is taken by the acts that bring one, if it is of the kind that th
   expect(faultOf({ act: 'hello' }, tcp)).toBe('"hello" with an invalid socket');
 });
 
-test('a message that is not heard is answered if its sender waits', () => {
+test('a refused message is answered if its sender waits', () => {
   expect(refusalOf('listen', { seq: 7 }, 'why')).toEqual({ act: 'refused', seq: 7, code: 'EINVAL', message: 'why' });
   expect(refusalOf('overflow', { seq: 7 }, 'why')).toEqual({ act: 'placed', seq: 7 });
   for (const seq of [undefined, -1, {}, 'x']) expect(refusalOf('listen', { seq }, 'why')).toBeNull();
   expect(refusalOf('report', { seq: 7 }, 'why')).toBeNull();
 });
 
-describe('how often', () => {
+describe('limits', () => {
   /** @param {string} act */
   const messageOf = (act) => HONEST.find((message) => message.act === act);
 
-  test('an act that floods does not use up the messages of another one, and is heard again later', () => {
+  test('an act that floods does not use up the limit of another act, and is accepted again later', () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
     onTestFinished(() => now.mockRestore());
     const look = createEdge();
@@ -138,7 +138,7 @@ describe('how often', () => {
     expect(isHeardFrom(child, 'report')).toBe(true);
   });
 
-  test('a connection is never one too many, and a process reports at most 20 faults', () => {
+  test('connections have no limit, and a process reports at most 20 faults', () => {
     const look = createEdge();
     const child = {};
     const heard = (/** @type {string} */ act) =>

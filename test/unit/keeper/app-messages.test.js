@@ -23,7 +23,7 @@ function createRig() {
 
 const monitor = (/** @type {Record<string, unknown>} */ data) => ({ type: 'axm:monitor', data });
 
-test('nothing is passed on before control wants to hear it, and nothing after it is gone', () => {
+test('the keeper passes messages on only while a control is subscribed', () => {
   const { messages, said, child } = createRig();
   const one = child('one');
   messages.receive(one, { type: 'a', data: 1 });
@@ -34,7 +34,7 @@ test('nothing is passed on before control wants to hear it, and nothing after it
   expect(said).toEqual([{ event: 'app-message', instanceId: 'one', text: '{"type":"b","data":1}' }]);
 });
 
-test('the last of each metric, action and option is kept, heard or not, and passed on to nobody', () => {
+test('the keeper keeps the last of each metric, action and option, and passes none of them on', () => {
   const { messages, said, child } = createRig();
   const one = child('one');
   messages.hear(true);
@@ -52,7 +52,7 @@ test('the last of each metric, action and option is kept, heard or not, and pass
   expect(said).toEqual([]);
 });
 
-test('the keeper cuts a flood at 1,000 messages a second, tells once how many it left out, hears others', () => {
+test('the keeper cuts a flood at 1,000 messages a second, reports the number dropped once, hears other apps', () => {
   const { messages, said, child, read } = createRig();
   const [flood, other] = [child('flood'), child('other')];
   messages.hear(true);
@@ -67,7 +67,7 @@ test('the keeper cuts a flood at 1,000 messages a second, tells once how many it
   expect(said.at(-1)).toMatchObject({ event: 'app-message', text: '"again"' });
 });
 
-test('the keeper holds 1 MiB for a control that does not read, 1/4 per app, and the next begins anew', () => {
+test('the keeper holds 1 MiB for a control that does not read, 1/4 per app, and the next control starts at 0', () => {
   const { messages, said, child } = createRig();
   const apps = Array.from({ length: 20 }, (_, at) => child(`app-${at}`));
   const large = 'x'.repeat(100_000);
@@ -87,7 +87,7 @@ test.each([
   ['too long', 'x'.repeat(300_000)],
   ['nested too deeply', JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)],
   ['undefined', undefined],
-])('a message that is %s is left out', (_what, message) => {
+])('a message that is %s is dropped', (_what, message) => {
   const { messages, said, child } = createRig();
   messages.hear(true);
   messages.receive(child('one'), message);
@@ -95,7 +95,7 @@ test.each([
   expect(said).toEqual([{ event: 'app-messages-dropped', instanceId: 'one', count: 1 }]);
 });
 
-test('what is kept of an app is bounded, whatever it registers', () => {
+test('the keeper keeps a limited amount for an app, whatever the app registers', () => {
   const { messages, child } = createRig();
   const one = child('one');
   for (let second = 0; second < 5; second++) {
@@ -124,7 +124,7 @@ test.each([
   expect(messages.keptOf(child('one'))).toEqual([]);
 });
 
-test('long messages count although they are left out: no more of them is put into JSON than of short ones', () => {
+test('long messages count although they are dropped: no more of them become JSON than of short ones', () => {
   const { messages, said, child } = createRig();
   const one = child('one');
   messages.hear(true);

@@ -115,7 +115,7 @@ function newHandle(address = '10.0.0.1') {
   return handle;
 }
 
-test('as long as nobody has too much nothing is asked', () => {
+test('the keeper asks no worker while none has too many connections', () => {
   const { said } = createRig({ a: 3, b: 1 });
   expect(said).toEqual({
     a: [
@@ -126,7 +126,7 @@ test('as long as nobody has too much nothing is asked', () => {
   });
 });
 
-test('a connection goes to the first that answers and has less than the mean, without waiting for the others', () => {
+test('a connection goes to the first worker that answers with less than the mean, without waiting for others', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   const handle = rig.overflow('a', 9);
   expect([rig.acts('a'), rig.acts('b'), rig.acts('c')]).toEqual([[], ['ping'], ['ping']]);
@@ -135,7 +135,7 @@ test('a connection goes to the first that answers and has less than the mean, wi
   expect(rig.acts('b')).toEqual(['ping']);
 });
 
-test('a worker that answers for a connection of another one changes nothing', () => {
+test('a worker that answers for a connection of another worker changes nothing', () => {
   const rig = createRig({ a: 0, b: 0, c: 5 });
   const handle = rig.overflow('a', 9);
   rig.answer('c', 5);
@@ -153,14 +153,14 @@ test('a worker that answers for a connection of another one changes nothing', ()
   expect([handle.isClosed, rig.child('b').load, rig.child('c').load]).toEqual([true, 1, 5]);
 });
 
-test('a worker that reports fewer connections than none has none', () => {
+test('a worker that reports a negative number of connections has none', () => {
   const rig = createRig({ a: 0, b: 0 });
   rig.overflow('a', -7);
   rig.answer('b', -3);
   expect([rig.child('a').open, rig.child('b').open]).toEqual([0, 0]);
 });
 
-test('the sender hears of a placement once it is on its way; the copy of the keeper lives until taken', () => {
+test('the sender learns of a placement once it is on its way; the keeper holds its copy until it is taken', () => {
   const rig = createRig({ a: 0, b: 0 });
   const handle = rig.overflow('a', 9);
   rig.answer('b', 1);
@@ -175,7 +175,7 @@ test('the sender hears of a placement once it is on its way; the copy of the kee
   expect(rig.child('b')).toMatchObject({ open: 2, coming: 0 });
 });
 
-test('who answers and has more than the mean is given nothing as long as another may answer', () => {
+test('a worker above the mean gets no connection while another worker may still answer', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   rig.overflow('a', 9);
   rig.answer('b', 8);
@@ -184,7 +184,7 @@ test('who answers and has more than the mean is given nothing as long as another
   expect([rig.acts('b'), rig.acts('c')]).toEqual([['ping'], ['ping', 'connection']]);
 });
 
-test('connections that come during a round are answered by it, and what is on its way counts', () => {
+test('a round also places connections that arrive during it, and counts those on their way', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   for (let nth = 0; nth < 4; nth += 1) rig.overflow('a', 9);
   rig.answer('b', 3); // The mean is 16 / 3.
@@ -194,7 +194,7 @@ test('connections that come during a round are answered by it, and what is on it
   expect(rig.acts('a')).toEqual([]);
 });
 
-test('after a round the workers know their share; a scheduling without one is told nothing', () => {
+test('after a round the workers get their share, but not if their scheduling has no shares', () => {
   const rig = createRig({ a: 0, b: 0 });
   rig.overflow('a', 8);
   rig.answer('b', 1);
@@ -206,7 +206,7 @@ test('after a round the workers know their share; a scheduling without one is to
   expect(os.said).toEqual({ a: [], b: [] });
 });
 
-test('a blocked worker is waited for once, for 50 ms, and gets nothing until it answers', () => {
+test('the keeper waits for a blocked worker once, for 50 ms, and gives it nothing until it answers', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   rig.overflow('a', 5);
   rig.answer('b', 5);
@@ -228,7 +228,7 @@ test('a blocked worker is waited for once, for 50 ms, and gets nothing until it 
   expect(rig.acts('c')).toEqual(['ping', 'ping', 'connection']);
 });
 
-test('when all others are blocked the connection goes back to where it came from', () => {
+test('a connection returns to its sender if all other workers are blocked', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   const handle = rig.overflow('a', 9);
   vi.advanceTimersByTime(BLOCKED_MS);
@@ -236,7 +236,7 @@ test('when all others are blocked the connection goes back to where it came from
   expect(rig.lastOf('a', 'connection')).toMatchObject({ handle });
 });
 
-test('a connection that was declined goes to another', () => {
+test('a declined connection goes to another worker', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   const handle = rig.overflow('a', 9);
   rig.answer('b', 0);
@@ -248,7 +248,7 @@ test('a connection that was declined goes to another', () => {
   expect([rig.child('b').coming, rig.child('c').coming, handle.isClosed]).toEqual([0, 1, false]);
 });
 
-test('a connection on its way to a worker that dies goes to another', () => {
+test('a connection on its way to a worker that dies goes to another worker', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   const handle = rig.overflow('a', 9);
   rig.answer('b', 0);
@@ -259,7 +259,7 @@ test('a connection on its way to a worker that dies goes to another', () => {
   expect(handle.isClosed).toBe(true);
 });
 
-test('what a worker said before it died is read first: a connection that it took is not given twice', () => {
+test('the keeper reads the last messages of a dead worker first, so it never places a connection twice', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   const handle = rig.overflow('a', 9);
   rig.answer('b', 0);
@@ -273,7 +273,7 @@ test('what a worker said before it died is read first: a connection that it took
   expect([rig.acts('c'), handle.isClosed]).toEqual([['ping'], true]);
 });
 
-test('a worker that dies instead of answering is not waited for', () => {
+test('the keeper does not wait for a worker that dies instead of answering', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   const handle = rig.overflow('a', 5);
   rig.answer('b', 5);
@@ -281,7 +281,7 @@ test('a worker that dies instead of answering is not waited for', () => {
   expect([...rig.said.a, ...rig.said.b].filter(({ act }) => act === 'connection')).toMatchObject([{ handle }]);
 });
 
-test('the sender may die: what it passed on is not lost', () => {
+test('connections passed on by a worker that dies are not lost', () => {
   const rig = createRig({ a: 0, b: 0 });
   rig.end('a', { isRead: false });
   const handle = rig.overflow('a', 9);
@@ -289,7 +289,7 @@ test('the sender may die: what it passed on is not lost', () => {
   expect(rig.lastOf('b', 'connection')).toMatchObject({ handle });
 });
 
-test('with nobody to take it a connection waits for the next worker', () => {
+test('a connection that no worker can take waits for the next worker', () => {
   const rig = createRig({ a: 0 });
   rig.child('a').isParked = true;
   rig.balancer.onRotationChanged('api');
@@ -306,7 +306,7 @@ test.each([
   ['parked', { isParked: true }],
   ['leaving', { retirement: {} }],
   ['without a socket', { addresses: [] }],
-])('one that is %s is neither asked nor given anything', (_what, fields) => {
+])('a worker that is %s is neither asked nor given a connection', (_what, fields) => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   Object.assign(rig.child('b'), fields);
   rig.balancer.onRotationChanged('api');
@@ -315,7 +315,7 @@ test.each([
   expect([rig.acts('b'), rig.lastOf('c', 'connection').handle]).toEqual([[], handle]);
 });
 
-test('at most 8,192 connections of an app wait: the keeper closes the next ones until one is taken', () => {
+test('at most 8,192 connections of an app wait: the keeper closes further ones until one is taken', () => {
   const rig = createRig({ a: 0 });
   for (let nth = 0; nth < 8_192; nth += 1) rig.overflow('a', 9);
   const tooMany = rig.overflow('a', 9);
@@ -324,7 +324,7 @@ test('at most 8,192 connections of an app wait: the keeper closes the next ones 
   expect([rig.overflow('a', 9).isClosed, rig.overflow('a', 9).isClosed]).toEqual([false, true]);
 });
 
-test('one that listens elsewhere answers and is given nothing', () => {
+test('a worker that listens elsewhere answers and gets no connection', () => {
   const rig = createRig({ a: 0, b: 0, c: 0 });
   rig.users.delete('b');
   const handle = rig.overflow('a', 9);
@@ -333,7 +333,7 @@ test('one that listens elsewhere answers and is given nothing', () => {
   expect([rig.acts('b'), rig.lastOf('c', 'connection').handle]).toEqual([['ping'], handle]);
 });
 
-test('connections to a socket that was released are closed, and the sender lets go of them', () => {
+test('connections to a released socket are closed, and the sender forgets them', () => {
   const rig = createRig({ a: 0, b: 0 });
   const waiting = rig.overflow('a', 9);
   rig.users.clear();
@@ -343,13 +343,13 @@ test('connections to a socket that was released are closed, and the sender lets 
   expect([late.isClosed, rig.acts('a')]).toEqual([true, ['placed', 'placed']]);
 });
 
-test('one that is alone keeps everything', () => {
+test('a worker without others keeps every connection', () => {
   const rig = createRig({ a: 0, b: 0 });
   rig.end('b');
   expect(rig.said.a.at(-1)).toEqual({ act: 'share', share: null });
 });
 
-test('a keeper that makes way tells everybody to keep what comes, and waits for what is on its way', async () => {
+test('a keeper that is replaced tells every worker to keep new connections, and places the others', async () => {
   const rig = createRig({ a: 0, b: 0 });
   rig.overflow('a', 9);
   rig.answer('b', 0);
@@ -380,7 +380,7 @@ const stickyIn =
     return Object.keys(rig.said).find((id) => rig.lastOf(id, 'connection')?.handle === handle);
   };
 
-test('sticky: nobody is asked, a client comes to the same slot, and the clients are spread', () => {
+test('sticky: the keeper asks no worker, a client returns to the same slot, and clients are spread', () => {
   const rig = createRig({ a: 0, b: 0, c: 0, d: 0 }, { scheduling: 'sticky' });
   const idOf = stickyIn(rig);
   const clients = Array.from({ length: 40 }, (_, nth) => `10.0.0.${nth}`);

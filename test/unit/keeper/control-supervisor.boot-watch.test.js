@@ -4,7 +4,7 @@ import { watchBoot } from '../../../daemon/keeper/control-supervisor.js';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('a control that is not ready after 30 s is late, and is told of once', () => {
+test('a control that is not ready after 30 s is late, which is reported once', () => {
   const onLate = vi.fn();
   watchBoot(onLate);
   vi.advanceTimersByTime(29_900);
@@ -13,7 +13,7 @@ test('a control that is not ready after 30 s is late, and is told of once', () =
   expect([onLate.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
 });
 
-test('one that got ready is not', () => {
+test('a control that became ready is not late', () => {
   const onLate = vi.fn();
   const end = watchBoot(onLate);
   vi.advanceTimersByTime(20_000);

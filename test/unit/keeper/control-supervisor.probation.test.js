@@ -37,7 +37,7 @@ test.each([
   [3, 9_000],
   [9, 15_000],
 ])(
-  'one that does not answer any more after %d pings hangs: it gets five more pings, and then it is reported as silent',
+  'a control that misses %d pings hangs: it gets five more pings, and then it is reported as silent',
   (answered, silentAtMs) => {
     const { said } = watched((nth) => nth <= answered);
     vi.advanceTimersByTime(silentAtMs - 100);
@@ -48,7 +48,7 @@ test.each([
   },
 );
 
-test('one that answers late is there', () => {
+test('a control that answers late is proven', () => {
   const { said, trial: probation } = watched((nth) => nth > 4);
   vi.advanceTimersByTime(4_900);
   probation.answered();
@@ -56,7 +56,7 @@ test('one that answers late is there', () => {
   expect(said).toEqual(['proven']);
 });
 
-test('ended, nothing is said', () => {
+test('a probation that was ended reports nothing', () => {
   const { said, trial: probation } = watched(() => false);
   probation.end();
   vi.advanceTimersByTime(60_000);

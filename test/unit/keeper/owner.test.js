@@ -39,7 +39,7 @@ describe('ownerOf()', () => {
     expect(ownerOf(params)).toEqual(owner);
   });
 
-  test('a keeper that is not root can start its own user alone', () => {
+  test('a keeper that is not root can start processes only as its own user', () => {
     ids.uid = 1_000;
     expect(ownerOf(OWNER)).toBe(null);
   });
@@ -48,12 +48,12 @@ describe('ownerOf()', () => {
 describe('withUid()', () => {
   const before = { uid: 0, gid: 0, groups: [0, 4] };
 
-  test('works with the rights of the owner, and comes back', () => {
+  test('runs the work with the rights of the owner, and switches back', () => {
     expect(withUid(OWNER, () => ids)).toEqual({ ...OWNER, groups: [100] });
     expect(ids).toEqual(before);
   });
 
-  test('comes back when the work throws', () => {
+  test('switches back when the work throws', () => {
     const work = () => {
       throw new Error('no');
     };
@@ -71,12 +71,12 @@ describe('withUid()', () => {
     expect(ids).toEqual(before);
   });
 
-  test('without an owner it works as the keeper', () => {
+  test('without an owner runs the work as the keeper', () => {
     expect(withUid(null, () => ids)).toEqual(before);
     expect(process.seteuid).not.toHaveBeenCalled();
   });
 
-  test('the keeper ends when it cannot come back', () => {
+  test('exits when it cannot switch back', () => {
     const exit = vi.spyOn(process, 'exit').mockImplementation(() => {
       throw new Error('exited');
     });

@@ -42,22 +42,19 @@ test.each(NAMES)('agent and keeper use the same names for %s', (path) => {
   }
 });
 
-test.each(NAMES)(
-  'the names for %s are in its folder and others than its own, and the one that is bound is no longer',
-  (path) => {
-    for (const random of RANDOM) {
-      vi.spyOn(Math, 'random').mockReturnValue(random);
-      const [spare, own] = [keeper.spareOf(path), keeper.choosePrivateName(path)];
-      expect([dirname(spare), dirname(own)]).toEqual([dirname(path), dirname(path)]);
-      expect(new Set([path, spare, own]).size).toBe(3);
-      expect(Buffer.byteLength(own)).toBeLessThanOrEqual(Buffer.byteLength(path));
-      expect(basename(own)).not.toMatch(/^\.?$/);
-    }
-  },
-);
+test.each(NAMES)('the names for %s stay in its folder and differ from it, and the bound name is not longer', (path) => {
+  for (const random of RANDOM) {
+    vi.spyOn(Math, 'random').mockReturnValue(random);
+    const [spare, own] = [keeper.spareOf(path), keeper.choosePrivateName(path)];
+    expect([dirname(spare), dirname(own)]).toEqual([dirname(path), dirname(path)]);
+    expect(new Set([path, spare, own]).size).toBe(3);
+    expect(Buffer.byteLength(own)).toBeLessThanOrEqual(Buffer.byteLength(path));
+    expect(basename(own)).not.toMatch(/^\.?$/);
+  }
+});
 
 test.each(['agent.sock', 'a', 'é', '日本語.sock'])(
-  'what the agent has bound at %s the keeper restores and removes',
+  'the keeper restores and removes what the agent bound at %s',
   (name) => {
     const folder = mkdtempSync(join(tmpdir(), 'socket-path-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -76,7 +73,7 @@ test.each(['agent.sock', 'a', 'é', '日本語.sock'])(
   },
 );
 
-test('the path of another socket is not removed', async () => {
+test('the keeper does not remove the path of another socket', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'socket-path-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'app.sock');
