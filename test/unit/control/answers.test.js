@@ -73,7 +73,7 @@ function crash(rig, random) {
 }
 
 test.each(Array.from({ length: 20 }, (_, seed) => seed))(
-  'every command is answered, whatever the code is like and whatever was asked for before (seed %i)',
+  'every command is answered, whatever the code does and whatever was requested before (seed %i)',
   async (seed) => {
     const random = createRandom(4_000 + seed);
     const rig = createRig({ seed });
@@ -107,7 +107,7 @@ async function running(fields, behaviour) {
   return rig;
 }
 
-test('a start answers though one of its instances has done its work and another command restarts that', async () => {
+test('a start is answered though one instance has finished its work and another command restarts it', async () => {
   const rig = await running({ instances: 2, autorestart: false }, SLOW);
   void rig.call('stop', { targets: ['1'] });
   await rig.turn(10_000);
@@ -123,7 +123,7 @@ test('a start answers though one of its instances has done its work and another 
   expect([start.state, rig.running()]).toEqual(['done', ['api/0', 'api/1']]);
 });
 
-test('a reload answers once it has come about, though a later restart by another client does not', async () => {
+test('a reload is answered once it is done, though a later restart by another client is not', async () => {
   const rig = await running({ instances: 2 }, SLOW);
   rig.keeper.behave = () => WELL;
   const reload = watch(rig.call('reload', { targets: ['1'] }));
@@ -138,7 +138,7 @@ test('a reload answers once it has come about, though a later restart by another
   ]);
 });
 
-test('a reload that was halted is answered, though another command came before all that serves was back', async () => {
+test('a halted reload is answered, though another command came before all old instances were back', async () => {
   const rig = await running({ instances: 2, minUptimeMs: 10_000, listenTimeoutMs: 20_000 }, WELL);
   await rig.turn(20_000);
   rig.keeper.behave = ({ label }) =>

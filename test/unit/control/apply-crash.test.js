@@ -89,7 +89,7 @@ async function run(steps) {
   return { rig, token, kept, spawned, passed: count.passed() };
 }
 
-test('an apply comes about exactly once when control is killed at any step of it', { timeout: 60_000 }, async () => {
+test('an apply happens exactly once if control is killed at any step of it', { timeout: 60_000 }, async () => {
   const { passed } = await run(1_000);
   expect(passed).toBeGreaterThan(30);
   for (let step = 0; step <= passed; step++) {

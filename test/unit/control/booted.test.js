@@ -17,7 +17,7 @@ function loadingFor(bootsAfterMs, more = {}) {
   rig.keeper.behave = () => ({ bootsAfterMs, ...more });
 }
 
-describe('a Node program that loads for longer than minUptime', () => {
+describe('a Node.js program that loads for longer than minUptime', () => {
   test('is up when it has lived for minUptime since it was loaded', async () => {
     loadingFor(2_500);
     const request = watch(rig.start({}));
@@ -27,7 +27,7 @@ describe('a Node program that loads for longer than minUptime', () => {
     expect([request.state, await statuses()]).toEqual(['done', ['online']]);
   });
 
-  test('is up at once when it listens meanwhile', async () => {
+  test('is up at once if it listens before that', async () => {
     loadingFor(6_000, { listensAfterMs: 2_000 });
     const request = watch(rig.start({}));
     await rig.turn(1_999);
@@ -40,19 +40,16 @@ describe('a Node program that loads for longer than minUptime', () => {
     [10_000, {}],
     [2_000, { listenTimeoutMs: 2_000 }],
     [15_000, { minUptimeMs: 15_000 }],
-  ])(
-    'a module whose loading never ends is up at its deadline (%i ms) when its event loop turns',
-    async (afterMs, fields) => {
-      loadingFor(Infinity);
-      const request = watch(rig.start(fields));
-      await rig.turn(afterMs - 1);
-      expect(request.state).toBe('pending');
-      await rig.turn(1);
-      expect([request.state, await statuses()]).toEqual(['done', ['online']]);
-    },
-  );
+  ])('whose loading never ends is up at its deadline (%i ms) if its event loop responds', async (afterMs, fields) => {
+    loadingFor(Infinity);
+    const request = watch(rig.start(fields));
+    await rig.turn(afterMs - 1);
+    expect(request.state).toBe('pending');
+    await rig.turn(1);
+    expect([request.state, await statuses()]).toEqual(['done', ['online']]);
+  });
 
-  test('whose event loop does not turn is late, and the message says what was missing', async () => {
+  test('whose event loop does not respond is late, and the message names what is missing', async () => {
     loadingFor(Infinity, { isHung: true });
     const request = watch(rig.start({ listenTimeoutMs: 4_000 }));
     await rig.turn(4_999);
@@ -64,7 +61,7 @@ describe('a Node program that loads for longer than minUptime', () => {
     expect((await rig.list())[0]).toMatchObject({ status: 'waiting restart', lastDeath: { cause: 'boot-timeout' } });
   });
 
-  test('is late at listenTimeout where it has to listen, and the message says what was missing', async () => {
+  test('is late at listenTimeout if it has to listen, and the message names what is missing', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 100 });
     void rig.start({});
     await rig.turn(2_000);
@@ -79,7 +76,7 @@ describe('a Node program that loads for longer than minUptime', () => {
     expect(await statuses()).toEqual(['online']);
   });
 
-  test('with waitReady is up when it says that it is ready, loaded or not', async () => {
+  test('with waitReady is up when it sends "ready", loaded or not', async () => {
     loadingFor(Infinity, { readyAfterMs: 50 });
     const request = watch(rig.start({ waitReady: true }));
     await rig.turn(50);
@@ -100,7 +97,7 @@ describe('a Node program that loads for longer than minUptime', () => {
     },
   );
 
-  test('which throws after it has loaded for 1.5 s is a failed start, with a pause before the next', async () => {
+  test('that throws after it has loaded for 1.5 s is a failed start, with a pause before the next', async () => {
     loadingFor(Infinity, { exitsAfterMs: 1_500, code: 1 });
     const request = watch(rig.start({}));
     await rig.turn(1_500);
@@ -108,7 +105,7 @@ describe('a Node program that loads for longer than minUptime', () => {
     expect((await rig.list())[0].unstableRestarts).toBe(1);
   });
 
-  test('which ends while it loads has not been up', async () => {
+  test('that exits while it loads has not been up', async () => {
     loadingFor(6_000, { exitsAfterMs: 2_000, code: 0 });
     const request = watch(rig.start({}));
     await rig.turn(2_000);
@@ -116,7 +113,7 @@ describe('a Node program that loads for longer than minUptime', () => {
   });
 });
 
-test('of a keeper that does not know when a program has booted, the age counts from its start', async () => {
+test('the age counts from the start if the keeper does not know when a program has booted', async () => {
   rig.keeper.knowsBoots = false;
   loadingFor(5_000);
   const request = watch(rig.start({}));
@@ -131,7 +128,7 @@ describe('when control is replaced', () => {
   test.each([
     ['while a program loads', 500],
     ['after it has been loaded', 2_500],
-  ])('%s, its age counts from when it was loaded all the same', async (_when, atMs) => {
+  ])('the age counts from the end of loading if control is replaced %s', async (_when, atMs) => {
     loadingFor(2_000);
     void rig.start({}).catch(() => {});
     await rig.turn(atMs);
@@ -143,7 +140,7 @@ describe('when control is replaced', () => {
     expect(rig.spawned()).toHaveLength(1);
   });
 
-  test('a program that has ended meanwhile without having been loaded was not up', async () => {
+  test('a program that exited without having been loaded was not up', async () => {
     loadingFor(Infinity, { exitsAfterMs: 4_000, code: 1, goneAfterMs: 100_000 });
     void rig.start({ maxRestarts: 0 }).catch(() => {});
     await rig.turn(100);
@@ -154,7 +151,7 @@ describe('when control is replaced', () => {
   });
 });
 
-describe('no old instance goes while a new one loads', () => {
+describe('no old instance exits while a new one loads', () => {
   /** Four instances that do not listen, of a first version that loads at once. */
   async function running(fields = {}) {
     rig.keeper.behave = () => ({});
@@ -185,7 +182,7 @@ describe('no old instance goes while a new one loads', () => {
   });
 });
 
-test('the canary of a reload lives for minUptime since it has begun to listen', async () => {
+test('the canary of a reload has to live for minUptime after it started to listen', async () => {
   rig.keeper.behave = () => ({ bootsAfterMs: 700, listensAfterMs: 600 });
   void rig.start({});
   await rig.turn(5_000);

@@ -78,7 +78,7 @@ async function run(operation, steps) {
 }
 
 test.each(Object.entries(OPERATIONS))(
-  '%s comes about exactly once when control is killed at any step of it',
+  '%s happens exactly once if control is killed at any step of it',
   async (_name, operation) => {
     const { passed } = await run(operation, 1_000);
     expect(passed).toBeGreaterThan(3);
@@ -169,7 +169,7 @@ function watchServing(rig) {
 }
 
 test.each(Object.entries(RELOADS))(
-  'a reload %s ends the same when control is killed at any step of it, and always as many instances serve',
+  'a reload %s has the same outcome, and never too few instances, if control is killed at any step',
   async (_name, scene) => {
     const { passed } = await reloadUntil(scene, 1_000);
     expect(passed).toBeGreaterThan(5);
@@ -205,7 +205,7 @@ test.each(Object.entries(RELOADS))(
   },
 );
 
-test('a crash loop keeps its counters and its pauses when control is killed at every step of it', async () => {
+test('a crash loop keeps its counters and pauses if control is killed at any step of it', async () => {
   for (let step = 0; step < 40; step++) {
     const rig = createRig();
     await rig.boot();
@@ -221,7 +221,7 @@ test('a crash loop keeps its counters and its pauses when control is killed at e
   }
 });
 
-test('work that is done is not done again when control is killed at any step of noticing it', async () => {
+test('finished work is not repeated if control is killed at any step of noticing it', async () => {
   for (let step = 0; step < 25; step++) {
     const rig = createRig();
     const count = countdown(step);

@@ -110,7 +110,7 @@ async function calmDown(rig) {
 }
 
 test.each(Array.from({ length: 6 }, (_, seed) => seed))(
-  'after any operations what runs is what is wanted (seed %i)',
+  'the wanted instances run after any operations (seed %i)',
   async (seed) => {
     const random = createRandom(seed);
     const rig = createRig({ seed });

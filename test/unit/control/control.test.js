@@ -25,7 +25,7 @@ describe('start', () => {
     });
   });
 
-  test('writes what is wanted before the first process is asked for', async () => {
+  test('writes the desired state before it requests the first process', async () => {
     let savesAtSpawn = 0;
     rig.keeper.behave = () => ((savesAtSpawn = rig.store.saves), {});
     void rig.start({}).catch(() => {});
@@ -33,7 +33,7 @@ describe('start', () => {
     expect(savesAtSpawn).toBe(1);
   });
 
-  test('is refused, and nothing changes, when the state cannot be written', async () => {
+  test('is refused, and changes nothing, if the state cannot be written', async () => {
     rig.store.isFull = true;
     await expect(rig.start({})).rejects.toMatchObject({ code: 'ERR_NCLUST_STATE_WRITE' });
     rig.store.isFull = false;
@@ -59,7 +59,7 @@ describe('start', () => {
     expect(request.state).toBe('done');
   });
 
-  test('fails at the first crash before that, with the last lines, and the app goes on under its policy', async () => {
+  test('fails at the first crash before that, with the last lines, and the app stays under its policy', async () => {
     rig.lastLines = ['boom'];
     rig.keeper.behave = () => ({ exitsAfterMs: 400, code: 3 });
     const request = watch(rig.start({}));
@@ -82,7 +82,7 @@ describe('start', () => {
     ]);
   });
 
-  test('tells of all failures that are known when it fails', async () => {
+  test('reports all known failures when it fails', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 7, code: 1 });
     rig.keeper.behave = ({ label }) => (label.slot === 2 ? { listensAfterMs: 1 } : { refuses: 'ENOENT' });
     await expect(rig.start({ instances: 3 })).rejects.toMatchObject({
@@ -90,7 +90,7 @@ describe('start', () => {
     });
   });
 
-  test('fails when the boot deadline passes; the process is retired and counts as unstable', async () => {
+  test('fails at the boot deadline; the process is retired and counts as unstable', async () => {
     rig.keeper.behave = () => ({});
     const request = watch(rig.start({ waitReady: true, listenTimeoutMs: 700 }));
     await rig.turn(710);
@@ -100,7 +100,7 @@ describe('start', () => {
     ]);
   });
 
-  test('a program that ends with code 0 under autorestart false has done its work', async () => {
+  test('succeeds if a program exits with code 0 under autorestart false', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 20, code: 0 });
     const request = watch(rig.start({ autorestart: false }));
     await rig.turn(50);
@@ -110,14 +110,14 @@ describe('start', () => {
     expect(rig.spawned()).toHaveLength(1);
   });
 
-  test('a program that ends with another code under autorestart false has failed', async () => {
+  test('fails if a program exits with another code under autorestart false', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 20, code: 9 });
     const request = watch(rig.start({ autorestart: false }));
     await rig.turn(50);
     expect(request.error.message).toContain('exited with code 9');
   });
 
-  test('start refuses a running app, adds instances when forced, and gives a stopped app the new spec', async () => {
+  test('refuses a running app, adds instances when forced, and gives a stopped app the new spec', async () => {
     void rig.start({ env: { A: '1' } });
     await rig.turn();
     await expect(rig.start({})).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_EXISTS' });
@@ -132,7 +132,7 @@ describe('start', () => {
     expect(await rig.list()).toMatchObject([{ id: 0, status: 'online' }]);
   });
 
-  test('gives each instance the environment that was declared, its marker, and nothing else', async () => {
+  test('gives each instance the declared environment, its marker, and nothing else', async () => {
     void rig.start({ env: { A: '1' }, instanceVar: 'N' });
     await rig.turn(1);
     const [child] = rig.keeper.alive;
@@ -149,7 +149,7 @@ describe('start', () => {
 });
 
 describe('a process that dies', () => {
-  test('is started again at once when it was up for long enough', async () => {
+  test('is restarted at once if it was up for long enough', async () => {
     void rig.start({});
     await rig.turn(5_000);
     rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 1 });
@@ -159,7 +159,7 @@ describe('a process that dies', () => {
     expect(await rig.list()).toMatchObject([{ status: 'online', restarts: 1, unstableRestarts: 0 }]);
   });
 
-  test('again and again is waited for longer each time, then given up', async () => {
+  test('repeatedly is restarted after longer and longer pauses, then counts as failed', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
     void rig.start({ maxRestarts: 5 }).catch(() => {});
     await rig.turn(60_000);
@@ -175,7 +175,7 @@ describe('a process that dies', () => {
     [{ signal: 'SIGKILL' }, { cause: 'signal' }],
     [{ signal: 'SIGSEGV' }, { cause: 'crash' }],
     [{ code: 0 }, { cause: 'crash', code: 0 }],
-  ])('by %o has died of %o', async (exit, death) => {
+  ])('by %o has the cause %o', async (exit, death) => {
     void rig.start({});
     await rig.turn(2_000);
     rig.keeper.exit(rig.keeper.alive[0].instanceId, exit);
@@ -183,7 +183,7 @@ describe('a process that dies', () => {
     expect((await rig.list())[0].lastDeath).toMatchObject(death);
   });
 
-  test('of the kernel running out of memory is told apart from a kill', async () => {
+  test('because the kernel ran out of memory is distinguished from a kill', async () => {
     void rig.start({});
     await rig.turn(2_000);
     rig.oomKilled = true;
@@ -192,7 +192,7 @@ describe('a process that dies', () => {
     expect((await rig.list())[0].lastDeath).toMatchObject({ cause: 'out-of-memory' });
   });
 
-  test('of a signal that a command sent says so', async () => {
+  test('of a signal that a command sent has that command as its cause', async () => {
     void rig.start({});
     await rig.turn(2_000);
     await rig.call('signal', { targets: ['api'], signal: 'SIGUSR2' });
@@ -217,7 +217,7 @@ describe('a process that dies', () => {
 });
 
 describe('stop, delete, restart, scale', () => {
-  test('stop answers when the last process of the tree is gone', async () => {
+  test('stop answers when the last process of the tree has exited', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 1, stopsAfterMs: 300, goneAfterMs: 200 });
     void rig.start({ instances: 2 });
     await rig.turn();
@@ -233,7 +233,7 @@ describe('stop, delete, restart, scale', () => {
   });
 
   test.each(['stop', 'delete'])(
-    '%s of an instance that is just being created ends it as soon as it is there',
+    '%s of an instance that is being created retires it as soon as it exists',
     async (method) => {
       rig.keeper.behave = () => ({ spawnsAfterMs: 100, listensAfterMs: 1 });
       void rig.start({}).catch(() => {});
@@ -246,7 +246,7 @@ describe('stop, delete, restart, scale', () => {
     },
   );
 
-  test('stop during back-off is done at once, and nothing starts afterwards', async () => {
+  test('stop during back-off is done at once, and no process starts afterwards', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
     void rig.start({}).catch(() => {});
     await rig.turn(50);
@@ -267,7 +267,7 @@ describe('stop, delete, restart, scale', () => {
     expect(await rig.list()).toMatchObject([{ generation: 2, status: 'online', restarts: 1 }]);
   });
 
-  test('delete while stopping answers when it is gone; nothing of it is left in list or keeper', async () => {
+  test('delete while stopping answers when the process has exited, and list and keeper forget it', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 1, stopsAfterMs: 300 });
     void rig.start({});
     await rig.turn();
@@ -282,7 +282,7 @@ describe('stop, delete, restart, scale', () => {
     expect(rig.keeper.children.size).toBe(0);
   });
 
-  test('start right after stop waits for the old process, whose sockets would be in the way', async () => {
+  test('start right after stop waits for the old process, because it still has the sockets', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 1, stopsAfterMs: 300 });
     void rig.start({});
     await rig.turn();
@@ -317,7 +317,7 @@ describe('stop, delete, restart, scale', () => {
     ]);
   });
 
-  test('a restart into code that crashes stops half way and fails; the other half serves on', async () => {
+  test('a restart with code that crashes stops half way and fails, and the other half keeps serving', async () => {
     void rig.start({ instances: 4 });
     await rig.turn();
     rig.keeper.behave = () => ({ exitsAfterMs: 10, code: 1 });
@@ -337,7 +337,7 @@ describe('stop, delete, restart, scale', () => {
     expect((await rig.list()).map(({ restarts }) => restarts)).toEqual([0, 1, 0]);
   });
 
-  test('restart takes a changed environment and changed settings', async () => {
+  test('restart applies a changed environment and changed settings', async () => {
     void rig.start({ env: { A: '1', B: '1' } });
     await rig.turn();
     void rig.call('restart', { targets: ['api'], env: { A: '2' }, spec: { args: ['x'], instances: 2 } });
@@ -365,7 +365,7 @@ describe('stop, delete, restart, scale', () => {
   });
 
   test.each(['scale', 'start'])(
-    '%s of what is deleted meanwhile names the app and the instance that were asked for',
+    '%s of an app that is deleted at the same time fails with the name of the app and instance',
     async (method) => {
       rig.keeper.behave = () => ({ listensAfterMs: 800 });
       const started = watch(rig.start({ instances: 2 }));
@@ -425,8 +425,8 @@ describe('stop, delete, restart, scale', () => {
   });
 });
 
-describe('the end', () => {
-  test('kill retires everything, answers, and leaves nothing to come back', async () => {
+describe('the shutdown', () => {
+  test('kill retires every instance, answers, and leaves an empty list', async () => {
     void rig.start({ instances: 2 });
     await rig.turn();
     const request = watch(rig.control.end('kill'));
@@ -434,7 +434,7 @@ describe('the end', () => {
     expect([request.state, rig.left, rig.keeper.hasLeft, rig.keeper.alive.length]).toEqual(['done', 0, true, 0]);
   });
 
-  test('a keeper that is told to end has its apps retired and the wishes kept', async () => {
+  test('a keeper that is asked to exit has its apps retired, and the desired state is kept', async () => {
     void rig.start({ instances: 2 });
     await rig.turn();
     rig.keeper.terminate();
@@ -459,7 +459,7 @@ describe('the next control', () => {
     expect(rig.spawned()).toHaveLength(3);
   });
 
-  test('goes on waiting where a back-off was', async () => {
+  test('keeps waiting for the end of a back-off', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
     void rig.start({}).catch(() => {});
     await rig.turn(3_200); // Attempts at 0, 101, 302, 703, 1504, 3105.
@@ -472,7 +472,7 @@ describe('the next control', () => {
     expect(rig.spawned()).toHaveLength(count + 1);
   });
 
-  test('learns of a death that nobody saw, and starts the instance again', async () => {
+  test('learns of a death that no control saw, and restarts the instance', async () => {
     void rig.start({});
     await rig.turn(5_000);
     rig.control.close();
@@ -498,7 +498,7 @@ describe('the next control', () => {
     expect((await rig.list())[0].lastDeath).toMatchObject({ cause: 'boot-timeout' });
   });
 
-  test('retires what runs without being wanted', async () => {
+  test('retires running instances that are not wanted', async () => {
     void rig.start({ instances: 2 });
     await rig.turn();
     rig.store.forget();
@@ -507,7 +507,7 @@ describe('the next control', () => {
     expect(rig.keeper.alive).toEqual([]);
   });
 
-  test('control leaves unlisted processes alone while its list may lack changes, until it has to end all', async () => {
+  test('leaves unlisted processes alone while its list may lack changes, until it has to end all', async () => {
     void rig.start({ instances: 2 });
     await rig.turn();
     rig.store.forget();
@@ -521,7 +521,7 @@ describe('the next control', () => {
     expect(rig.left).toBe(0);
   });
 
-  test('leaves it alone when the list is whole again, and gives its id to no new app', async () => {
+  test('leaves them alone when the list is whole again, and gives their id to no new app', async () => {
     void rig.start({ instances: 2 });
     await rig.turn();
     const strays = rig.keeper.alive.map(({ instanceId }) => instanceId);
@@ -541,7 +541,7 @@ describe('the next control', () => {
     expect(rig.keeper.alive).toEqual([]);
   });
 
-  test('adopts an instance that the last act of a dead control has started', async () => {
+  test('adopts an instance that the last act of a dead control started', async () => {
     void rig.start({ instances: 1 });
     await rig.turn();
     const [{ label }] = rig.keeper.alive;
@@ -562,7 +562,7 @@ describe('the next control', () => {
 });
 
 describe('when the keeper dies', () => {
-  test('the next one adopts the orphans, and they are replaced one beside the other', async () => {
+  test('the next keeper adopts the orphans, and they are replaced one beside the other', async () => {
     void rig.start({ instances: 2 });
     await rig.turn(5_000);
     rig.orphans = rig.keeper.alive.map((child) => ({
@@ -595,7 +595,7 @@ describe('when the keeper dies', () => {
     expect(rig.keeper.alive).toHaveLength(2);
   });
 
-  test('a request that was being waited for is answered through the next one', async () => {
+  test('a waiting request is answered through the next keeper', async () => {
     const request = watch(rig.start({ instances: 2 }));
     await rig.turn(5);
     rig.keeper.die();
@@ -604,7 +604,7 @@ describe('when the keeper dies', () => {
     expect(rig.running()).toEqual(['api/0', 'api/1']);
   });
 
-  test('and control too, the orphans are found and replaced, and those of nobody are ended', async () => {
+  test('together with control, orphans are found and replaced, and those without an app are ended', async () => {
     void rig.start({});
     await rig.turn();
     rig.orphans = [

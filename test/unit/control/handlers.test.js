@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRig } from './control-rig.js';
 
-test('an instance that is gone while control looks again at what there is does not come back', async () => {
+test('an instance that exits while control lists instances again does not return', async () => {
   const rig = createRig();
   await rig.boot();
   void rig.start({ instances: 2 });
@@ -36,7 +36,7 @@ test.each([
   ['listening', { address: '::', port: 1, family: {} }],
   ['vitals', { responses: 'x', errors: {}, delayP99Ms: null }],
   ['agent-failed', { part: { toString: 1 }, message: [] }],
-])('nonsense that an app states as "%s" is in the log, and nothing else happens', async (event, data) => {
+])('an invalid "%s" of an app is logged, and has no other effect', async (event, data) => {
   const rig = createRig();
   await rig.boot();
   void rig.start();

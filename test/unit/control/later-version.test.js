@@ -79,7 +79,7 @@ test.each([
     'restart of a file',
     ['restartFromFile', { specs: [makeSpec({ instances: 2, args: ['x'] })], file: FILE, how: 'restart' }],
   ],
-])('what a later version has written is there for it after %s', async (what, ...requests) => {
+])('fields of a later version survive %s', async (what, ...requests) => {
   for (const [method, params] of requests) await done(method, params);
   await rig.boot();
   await rig.turn(1_000);
@@ -88,7 +88,7 @@ test.each([
     expect(past.spec).toMatchObject({ ofSpec: LATER });
 });
 
-test('the saved list brings it back as well, and that it was scaled by hand', async () => {
+test('the saved list restores them as well, and a scale by hand', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-dump-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   Object.assign(rig.context.paths, { dump: join(folder, 'dump.json'), reserve: join(folder, 'reserve') });
@@ -104,7 +104,7 @@ test('the saved list brings it back as well, and that it was scaled by hand', as
   ]);
 });
 
-test('and a file that says the same begins nothing over it', async () => {
+test('a file with the same settings starts nothing because of them', async () => {
   const pids = rig.keeper.alive.map(({ pid }) => pid);
   const plan = await rig.call('apply', { specs: [makeSpec({ instances: 2 })], file: FILE, dryRun: true });
   expect(plan.plan).toMatchObject([{ action: 'none', changes: [] }]);
@@ -112,7 +112,7 @@ test('and a file that says the same begins nothing over it', async () => {
   expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual(pids);
 });
 
-test('what a client sends and nobody knows is not kept', async () => {
+test('an unknown field from a client is not kept', async () => {
   await done('start', { specs: [{ ...makeSpec({ name: 'other' }), ofSpec: LATER }] });
   await done('restart', { targets: ['other'], spec: { ofSpec: LATER } });
   expect(rig.store.load().desired.apps.find(({ spec }) => spec.name === 'other').spec).not.toHaveProperty('ofSpec');

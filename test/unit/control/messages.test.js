@@ -24,7 +24,7 @@ const failure = async (/** @type {Promise<any>} */ promise) =>
     (/** @type {any} */ error) => ({ code: error.code, hint: error.hint }),
   );
 
-test('control tells messages of apps by type or as "process:msg", and counts what the keeper left out', async () => {
+test('control reports messages of apps by type or as "process:msg", and counts what the keeper dropped', async () => {
   const {
     rig,
     ids: [id],
@@ -46,7 +46,7 @@ test('control tells messages of apps by type or as "process:msg", and counts wha
   ]);
 });
 
-test('a message that is nested too deeply to be sent on harms nobody', async () => {
+test('a message that is nested too deeply to be forwarded does no harm', async () => {
   const {
     rig,
     ids: [id],
@@ -58,7 +58,7 @@ test('a message that is nested too deeply to be sent on harms nobody', async () 
   expect(rig.happened).toMatchObject([{ type: 'fine' }]);
 });
 
-test('who follows goes on hearing apps when the keeper is replaced', async () => {
+test('followers still receive messages of apps after the keeper is replaced', async () => {
   const { rig } = await running();
   await rig.call('events');
   rig.keeper.die();
@@ -66,7 +66,7 @@ test('who follows goes on hearing apps when the keeper is replaced', async () =>
   expect(rig.keeper.isHeard).toBe(true);
 });
 
-test("trigger sends the bare word, or with parameters PM2's object, and returns what the action replies", async () => {
+test("trigger sends the bare word, or with parameters PM2's object, and returns the reply of the action", async () => {
   const {
     rig,
     ids: [id],
@@ -87,7 +87,7 @@ test("trigger sends the bare word, or with parameters PM2's object, and returns 
   expect(rig.keeper.isHeard).toBe(false);
 });
 
-test('trigger says of each process why there is no reply', async () => {
+test('trigger reports for each process why there is no reply', async () => {
   const { rig, ids, register } = await running({ instances: 4, mode: 'cluster' });
   const [silent, ends, has, lost] = ids;
   for (const id of [silent, ends, lost]) register('ping', id);
@@ -119,7 +119,7 @@ test('control does not repeat an action from before its manager died, and the an
   expect(rig.keeper.sent).toHaveLength(1);
 });
 
-test('trigger leaves alone what is no Node program and what does not run', async () => {
+test('trigger skips programs that are not Node.js or do not run', async () => {
   const { rig } = await running({ kind: 'exec', mode: 'fork', file: '/bin/sh' });
   expect((await rig.call('trigger', { targets: ['api'], action: 'ping' })).replies).toMatchObject([
     { outcome: 'no-node' },
@@ -130,7 +130,7 @@ test('trigger leaves alone what is no Node program and what does not run', async
   ]);
 });
 
-test('a message arrives as it is; a line goes to one process', async () => {
+test('a message arrives unchanged, and a line goes to one process', async () => {
   const { rig, ids } = await running({ instances: 2, mode: 'cluster' });
   const message = { id: 1, type: 'process:msg', topic: 'a', data: { deep: [1] } };
   await rig.call('sendMessage', { targets: ['api'], message });
@@ -148,13 +148,13 @@ test.each([
   ['EPIPE', 'ERR_NCLUST_NOT_REACHABLE'],
   ['EAGAIN', 'ERR_NCLUST_NOT_READING'],
   ['ESRCH', 'ERR_NCLUST_NO_PROCESS'],
-])('what the keeper refuses with %s is %s', async (code, expected) => {
+])('a refusal of the keeper with %s is reported as %s', async (code, expected) => {
   const { rig } = await running();
   rig.keeper.takes = () => code;
   expect(await failure(rig.call('sendInput', { target: 'api', input: 'x' }))).toMatchObject({ code: expected });
 });
 
-test('each method names an outdated keeper, and a list and the process events come all the same', async () => {
+test('each method reports an outdated keeper, and a list and the process events work anyway', async () => {
   const { rig } = await running();
   for (const verb of ['subscribe-messages', 'app-metadata', 'send-message', 'write', 'inspect'])
     rig.keeper.lacks.add(verb);
@@ -175,7 +175,7 @@ test.each([
   ['http://127.0.0.1:1/x', 'ERR_NCLUST_NOT_REACHABLE'],
   ['ws://127.0.0.1:1/x\nsecond', 'ERR_NCLUST_NOT_REACHABLE'],
   [{ toString: 1 }, 'ERR_NCLUST_NOT_REACHABLE'],
-])('inspect takes an address from the app only in the form that Node has: %j', async (url, code) => {
+])('inspect accepts an address from the app only in the form of Node.js: %j', async (url, code) => {
   const { rig } = await running();
   rig.control.askKeeper = async () => ({ url, was: null });
   const answer = rig.call('inspect', { target: 'api' });
@@ -183,7 +183,7 @@ test.each([
   else expect(await answer).toMatchObject({ url });
 });
 
-test('a keeper that does not answer is waited for no longer than 3 s more than the process may take', async () => {
+test('control waits for a silent keeper at most 3 s longer than the process may take', async () => {
   const { rig } = await running();
   rig.control.askKeeper = () => new Promise(() => {});
   const [list, inspect] = [watch(rig.list({ detail: true })), watch(rig.call('inspect', { target: 'api' }))];
@@ -193,7 +193,7 @@ test('a keeper that does not answer is waited for no longer than 3 s more than t
   expect(inspect.error).toMatchObject({ code: 'ERR_NCLUST_NO_REPLY' });
 });
 
-test('a list with details shows what an app tells of itself, and no other does', async () => {
+test('only a detailed list shows the metadata of an app', async () => {
   const {
     rig,
     ids: [id],

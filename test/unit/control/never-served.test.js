@@ -26,7 +26,7 @@ test.each([
   ['cannot be started', { refuses: 'ENOENT' }],
   ['is not ready in time', {}],
   ['hangs', { listensAfterMs: 10, isHung: true }],
-])('a new instance that %s is no restart of its slot, and what restarts later is one', async (_what, behaviour) => {
+])('a new instance that %s is not a restart of its slot, but its later restart is one', async (_what, behaviour) => {
   await running();
   rig.keeper.behave = () => behaviour;
   const request = reload();
@@ -40,7 +40,7 @@ test.each([
   expect(await restarts()).toEqual([1, 1]);
 });
 
-test('nor is one that another reload overtakes', async () => {
+test('a new instance that another reload overtakes is not a restart either', async () => {
   await running();
   reload();
   await rig.turn(500);
@@ -49,7 +49,7 @@ test('nor is one that another reload overtakes', async () => {
   expect([second.state, await restarts()]).toEqual(['done', [1, 2]]);
 });
 
-test('of what must not run twice the old one was started again: that is one restart, and not two', async () => {
+test('an app that must not run twice counts one restart, not two, when the old instance starts again', async () => {
   rig.keeper.behave = () => ({});
   await running({ mode: 'fork', kind: 'exec' });
   rig.keeper.behave = ({ env }) => (env.BAD ? { exitsAfterMs: 5, code: 1 } : {});
@@ -58,7 +58,7 @@ test('of what must not run twice the old one was started again: that is one rest
   expect([request.state, await restarts()]).toEqual(['failed', [1, 1]]);
 });
 
-test('one that was let in and crashed later was a restart', async () => {
+test('an admitted instance that crashed later counts as a restart', async () => {
   await running();
   rig.keeper.behave = ({ label }) =>
     label.generation === 3 && label.slot === 0
@@ -69,7 +69,7 @@ test('one that was let in and crashed later was a restart', async () => {
   expect([request.state, await restarts()]).toEqual(['failed', [2, 1]]);
 });
 
-test('the next control counts it no more often than the one that saw it end', async () => {
+test('the next control does not count the restart again', async () => {
   await running();
   rig.keeper.behave = () => ({ listensAfterMs: 10, exitsAfterMs: 900, code: 1, goneAfterMs: 500 });
   reload();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRig } from './control-rig.js';
 
-test('a process whose end is told with the answer to its spawn has been known before: its output is read', async () => {
+test('the output of a process is read even if its exit arrives with the answer to its spawn', async () => {
   const rig = createRig();
   await rig.boot();
   rig.keeper.onDone = (verb, { instanceId }) => {

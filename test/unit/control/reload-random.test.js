@@ -67,7 +67,7 @@ function deeds(kinds) {
 }
 
 test.each(Array.from({ length: 8 }, (_, seed) => seed))(
-  'no bad version is ever let in, and no slot is left alone, whatever else happens to a reload (seed %i)',
+  'a reload never admits a bad version and forgets no slot, whatever else happens (seed %i)',
   async (seed) => {
     const random = createRandom(700 + seed);
     const rig = createRig({ seed });

@@ -63,7 +63,7 @@ describe('reload', () => {
     expect(Math.max(...counts.beside)).toBe(1); // While one starts, there is one.
   });
 
-  test('a higher maxSurge tries so many at once, and retires no old one before the first has passed', async () => {
+  test('a higher maxSurge tries that many at once, and retires no old one before the first has passed', async () => {
     const old = await running({ maxSurge: 3 });
     rig.keeper.behave = ({ label }) => ({ bootsAfterMs: 10 + 400 * label.slot, listensAfterMs: 10 + 400 * label.slot });
     const request = reload();
@@ -105,7 +105,7 @@ describe('reload', () => {
     expect(request.state).toBe('done');
   });
 
-  test('waits for the ready message of an app that sends one before connections come to it', async () => {
+  test('waits for the ready message of an app that sends one before it gets connections', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: 5, readyAfterMs: 300 });
     await running({ waitReady: true, instances: 2, minUptimeMs: 100 });
     const request = reload();
@@ -119,7 +119,7 @@ describe('reload', () => {
     expect([asked('admit').length, request.state]).toEqual([2, 'done']);
   });
 
-  test('takes a new environment and new settings; they are those of the next start as well', async () => {
+  test('applies a new environment and new settings, which the next start uses as well', async () => {
     await running({ env: { A: '1', B: '1' } });
     const request = reload({ env: { A: '2' }, spec: { interpreterArgs: ['--x'] } });
     await rig.turn(2_000);
@@ -141,7 +141,7 @@ describe('reload', () => {
     expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual([...old.filter((pid) => pid !== 1002), 1004]);
   });
 
-  test('changes what is given for all, and for each app what is given by its name', async () => {
+  test('applies changes for all apps, and for each app those under its name', async () => {
     await running();
     void rig.start({ name: 'worker', instances: 1 });
     await rig.turn(2_000);
@@ -169,7 +169,7 @@ describe('reload', () => {
     ['spec.instances', { spec: { instances: 2 } }],
     ['specs.api.instances', { specs: { api: { instances: 2 } } }],
     ['specs.api.maxSurge', { specs: { api: { maxSurge: 'x' } } }],
-  ])('with a bad %s says so and changes nothing', async (keyPath, params) => {
+  ])('with an invalid %s is refused and changes nothing', async (keyPath, params) => {
     await running();
     const request = reload(params);
     await rig.turn();
@@ -177,7 +177,7 @@ describe('reload', () => {
     expect(await generations()).toEqual([1, 1, 1, 1]);
   });
 
-  test('of an app that is stopped starts it, all of it at once', async () => {
+  test('of a stopped app starts it, all instances at once', async () => {
     await running();
     void rig.call('stop', { targets: ['api'] });
     await rig.turn();
@@ -186,7 +186,7 @@ describe('reload', () => {
     expect([request.state, await statuses()]).toEqual(['done', Array(4).fill('online')]);
   });
 
-  test('of an app that has failed starts it', async () => {
+  test('of a failed app starts it', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 1, code: 1 });
     void rig.start({ maxRestarts: 0 }).catch(() => {});
     await rig.turn(1_000);
@@ -197,7 +197,7 @@ describe('reload', () => {
     expect(request.state).toBe('done');
   });
 
-  test('of an app in fork mode that listens goes one beside the other', async () => {
+  test('of an app in fork mode that listens starts the new instance beside the old one', async () => {
     await running({ mode: 'fork', instances: 1 });
     let atSpawn = 0;
     rig.keeper.behave = () => ((atSpawn = serving().length), { listensAfterMs: 10 });
@@ -209,7 +209,7 @@ describe('reload', () => {
   test.each([
     ['in fork mode that does not listen', { mode: 'fork' }],
     ['that is no Node program', { mode: 'fork', kind: 'exec' }],
-  ])('of an app %s stops first', async (_what, fields) => {
+  ])('of an app %s stops the old instance first', async (_what, fields) => {
     rig.keeper.behave = () => ({});
     await running({ ...fields, instances: 2 });
     let most = 0;
@@ -220,7 +220,7 @@ describe('reload', () => {
   });
 });
 
-test('an instance in fork mode has to listen where the one of its own slot does', async () => {
+test('an instance in fork mode has to listen where the old one of its slot does', async () => {
   rig.keeper.behave = ({ label }) => ({ listensAfterMs: 10, ports: [3000 + label.slot] });
   await running({ mode: 'fork', instances: 2 });
   const request = reload();
@@ -232,7 +232,7 @@ test('an instance in fork mode has to listen where the one of its own slot does'
   expect(bad.error.message).toContain('it did not listen on [::]:3000, but on [::]:5000');
 });
 
-test('a keeper of an earlier version, which knows of no gate, is worked with as far as it goes', async () => {
+test('a keeper of an earlier version without gates is used as far as it goes', async () => {
   await running();
   rig.keeper.lacks = new Set(['ping', 'admit', 'sample']);
   const request = reload();
@@ -240,7 +240,7 @@ test('a keeper of an earlier version, which knows of no gate, is worked with as 
   expect([request.state, await generations()]).toEqual(['done', [2, 2, 2, 2]]);
 });
 
-test('what is no Node program is never gated', async () => {
+test('a program that is not Node.js is never gated', async () => {
   rig.keeper.behave = () => ({});
   await running({ mode: 'fork', kind: 'exec', instances: 1 });
   const request = reload();
@@ -305,7 +305,7 @@ describe('a bad deploy', () => {
     );
   });
 
-  test('a reload ends as well after a restart that left one instance crashing and one on the old code', async () => {
+  test('has the same outcome after a restart that left one instance crashing and one on the old code', async () => {
     const [, old] = await running({ mode: 'cluster', instances: 2 });
     rig.keeper.behave = () => ({ exitsAfterMs: 50, code: 3 });
     const restart = watch(rig.call('restart', { targets: ['api'] }));
@@ -322,7 +322,7 @@ describe('a bad deploy', () => {
     expect([await statuses(), rig.keeper.alive.map(({ pid }) => pid)]).toEqual([['errored', 'online'], [old]]);
   });
 
-  test('that shows in one of three that are tried ends the other two', async () => {
+  test('that shows in one of three tried instances ends the other two', async () => {
     const old = await running({ maxSurge: 3 });
     rig.keeper.behave = ({ label }) => ({
       listensAfterMs: 10,
@@ -337,7 +337,7 @@ describe('a bad deploy', () => {
     expect((await rig.list()).map(({ restarts }) => restarts)).toEqual([0, 0, 0, 0]);
   });
 
-  test('with an environment that moves it listens where it likes', async () => {
+  test('with an environment that moves the app may listen anywhere', async () => {
     await running();
     rig.keeper.behave = () => ({ listensAfterMs: 10, ports: [4000] });
     const request = reload({ env: { PORT: '4000' } });
@@ -345,7 +345,7 @@ describe('a bad deploy', () => {
     expect(request.state).toBe('done');
   });
 
-  test('that fails later stops there, and says which instances run what', async () => {
+  test('that fails later stops there, and the error reports which instances run which code', async () => {
     await running();
     let count = 0;
     rig.keeper.behave = () => (++count <= 2 ? { listensAfterMs: 10 } : { exitsAfterMs: 5, code: 3 });
@@ -371,7 +371,7 @@ describe('a bad deploy', () => {
     expect(rig.control.registry.desired.apps[0]).toMatchObject({ previous: [], spec: { shellEnv: { NEW: '1' } } });
   });
 
-  test('that crashes after it was let in, while others are being replaced, stops there too', async () => {
+  test('that crashes after it was admitted, while others are being replaced, stops there too', async () => {
     await running();
     rig.keeper.behave = ({ label }) =>
       label.slot === 0 ? { listensAfterMs: 10, exitsAfterMs: 1_100, code: 7 } : { listensAfterMs: 200 };
@@ -382,7 +382,7 @@ describe('a bad deploy', () => {
     expect([await statuses(), await generations()]).toEqual([Array(4).fill('online'), [1, 1, 1, 1]]);
   });
 
-  test('of an app that stops first comes back as it was', async () => {
+  test('of an app that stops first restores the old instance', async () => {
     rig.keeper.behave = () => ({});
     await running({ mode: 'fork', instances: 1 });
     rig.keeper.behave = ({ env }) => (env.BAD ? { exitsAfterMs: 5, code: 1 } : {});
@@ -393,7 +393,7 @@ describe('a bad deploy', () => {
     expect(rig.keeper.alive[0].env.BAD).toBe(undefined);
   });
 
-  test('right after a start that nobody waited for is guarded against too', async () => {
+  test('is also guarded against right after a start without a waiting client', async () => {
     rig.keeper.behave = ({ env }) => (env.BAD ? { exitsAfterMs: 5, code: 1 } : { listensAfterMs: 200 });
     void rig.start({ instances: 2 });
     await rig.turn(100);
@@ -402,7 +402,7 @@ describe('a bad deploy', () => {
     expect([request.error.code, await generations()]).toEqual(['ERR_NCLUST_RELOAD_FAILED', [1, 1]]);
   });
 
-  test('is told of by the death of the new instance, whatever the old one in its slot dies of', async () => {
+  test('is reported with the death of the new instance, whatever the old one in its slot dies of', async () => {
     await running();
     rig.keeper.behave = ({ label }) => (label.generation === 2 ? { goneAfterMs: 100 } : { listensAfterMs: 10 });
     const request = reload();
@@ -412,7 +412,7 @@ describe('a bad deploy', () => {
     expect(request.error.message).toContain('instance 0 was not ready in 10s');
   });
 
-  test('leaves an instance stopped that is stopped meanwhile', async () => {
+  test('leaves an instance stopped that is stopped during the reload', async () => {
     await running();
     rig.keeper.behave = () => ({ listensAfterMs: 5, exitsAfterMs: 800, code: 1 });
     const request = reload();
@@ -434,7 +434,7 @@ describe('a bad deploy', () => {
     expect([request.state, restart.state, await generations()]).toEqual(['failed', 'done', [1, 1, 1, 3]]);
   });
 
-  test('that moves is judged by the next one that does not: it is compared with what serves', async () => {
+  test('that moves is judged by the next one that does not, compared with the serving instances', async () => {
     await running();
     const first = reload({ env: { PORT: '4000' } });
     rig.keeper.behave = () => ({ listensAfterMs: 10, ports: [4000] });
@@ -444,7 +444,7 @@ describe('a bad deploy', () => {
     expect([first.state, second.state, await generations()]).toEqual(['done', 'done', [3, 3, 3, 3]]);
   });
 
-  test('that listens elsewhere is found out by the next control too', async () => {
+  test('that listens elsewhere is noticed by the next control too', async () => {
     await running();
     for (let crash = 0; crash < 3; crash++) {
       for (const child of rig.keeper.alive.filter(({ label }) => label.slot > 0))
@@ -461,7 +461,7 @@ describe('a bad deploy', () => {
     expect(asked('admit')).toEqual([]);
   });
 
-  test('leaves an instance stopped that was', async () => {
+  test('leaves an instance stopped that was stopped before', async () => {
     await running();
     void rig.call('stop', { targets: ['3'] });
     await rig.turn();
@@ -472,7 +472,7 @@ describe('a bad deploy', () => {
   });
 });
 
-describe('of several apps', () => {
+describe('a reload of several apps', () => {
   beforeEach(async () => {
     await running({ instances: 2 });
     void rig.start({ name: 'worker', instances: 2 });
@@ -486,7 +486,7 @@ describe('of several apps', () => {
   };
   const shown = async () => (await rig.list()).map(({ name, generation, status }) => `${name} ${generation} ${status}`);
 
-  test('each has its own end, and the error names the one that is bad alone', async () => {
+  test('has an outcome for each app, and the error names only the bad one', async () => {
     const old = rig.keeper.alive.filter(({ label }) => label.name === 'worker').map(({ pid }) => pid);
     renewedAs({ exitsAfterMs: 5, code: 7 });
     const request = reloadAll();
@@ -524,7 +524,7 @@ describe('of several apps', () => {
     ['hangs', { listensAfterMs: 10, isHung: true }],
     ['never listens', {}],
     ['takes nine seconds', { listensAfterMs: 9_000 }],
-  ])('the one that is good is as soon as alone, when another %s', async (_what, behaviour) => {
+  ])('finishes the good app as soon as alone, when another %s', async (_what, behaviour) => {
     renewedAs(behaviour);
     reloadAll();
     await rig.turn(1_000); // The soak of its canary.
@@ -538,7 +538,7 @@ describe('of several apps', () => {
     expect((await shown()).slice(2)).toEqual(['worker 1 online', 'worker 1 online']);
   });
 
-  test('the command waits for the slow one, and what is slow is not given up for the bad one', async () => {
+  test('waits for the slow app, and does not give it up because of the bad one', async () => {
     renewedAs({ listensAfterMs: 5_000 });
     const request = reloadAll();
     await rig.turn(9_000);
@@ -558,8 +558,8 @@ describe('of several apps', () => {
   });
 });
 
-describe('while a reload is under way', () => {
-  test('an old instance that crashes comes back as what it was', async () => {
+describe('during a reload', () => {
+  test('an old instance that crashes is restarted with the old code', async () => {
     await running({ env: { V: '1' } });
     const request = reload({ env: { V: '2' } });
     await rig.turn(500);
@@ -576,7 +576,7 @@ describe('while a reload is under way', () => {
     expect([request.state, await generations()]).toEqual(['done', [2, 2, 2, 2]]);
   });
 
-  test('an old instance that keeps crashing is waited for longer each time, by the next control too', async () => {
+  test('an old instance that keeps crashing gets longer and longer pauses, by the next control too', async () => {
     await running({ instances: 2 });
     rig.keeper.behave = ({ label }) =>
       label.generation === 2 ? { listensAfterMs: 9_000 } : { exitsAfterMs: 1, code: 1 };
@@ -591,7 +591,7 @@ describe('while a reload is under way', () => {
     expect(rig.spawned().length).toBe(3 + 5);
   });
 
-  test('a second one takes its place, and both are answered by its end', async () => {
+  test('a second reload replaces the first, and both are answered by its end', async () => {
     await running({ env: { V: '1' } });
     rig.keeper.behave = ({ env }) => (env.V === '2' ? {} : { listensAfterMs: 10 });
     const first = reload({ env: { V: '2' } });
@@ -604,7 +604,7 @@ describe('while a reload is under way', () => {
     expect(rig.keeper.alive.map(({ env }) => env.V)).toEqual(Array(4).fill('3'));
   });
 
-  test('a second one that is bad takes both back to where they began', async () => {
+  test('a bad second reload rolls both back to the start', async () => {
     await running({ env: { V: '1' } });
     const first = reload({ env: { V: '2' } });
     await rig.turn(500);
@@ -615,7 +615,7 @@ describe('while a reload is under way', () => {
     expect(rig.control.registry.desired.apps[0].spec.env.V).toBe('1');
   });
 
-  test('a second one in the middle of the first goes back to what was up', async () => {
+  test('a second reload in the middle of the first rolls back to what was up', async () => {
     await running({ env: { V: '1' } });
     rig.keeper.behave = ({ env }) => (env.V === '3' ? { exitsAfterMs: 1, code: 1 } : { listensAfterMs: 100 });
     const first = reload({ env: { V: '2' } });
@@ -633,7 +633,7 @@ describe('while a reload is under way', () => {
     ]);
   });
 
-  test.each(['stop', 'delete'])('%s ends old and new', async (method) => {
+  test.each(['stop', 'delete'])('%s stops old and new instances', async (method) => {
     await running();
     const request = reload();
     await rig.turn(500);
@@ -642,7 +642,7 @@ describe('while a reload is under way', () => {
     expect([request.state, end.state, rig.keeper.alive.length]).toEqual(['failed', 'done', 0]);
   });
 
-  test('restart goes on without a guard', async () => {
+  test('restart continues without a guard', async () => {
     await running();
     const request = reload();
     await rig.turn(500);
@@ -652,7 +652,7 @@ describe('while a reload is under way', () => {
     expect(rig.keeper.alive.some(({ isGated }) => isGated)).toBe(false);
   });
 
-  test('scale up waits for the first new instance, and is in the new generation', async () => {
+  test('scale up waits for the first new instance, and uses the new generation', async () => {
     await running();
     const request = reload();
     await rig.turn(500);
@@ -663,7 +663,7 @@ describe('while a reload is under way', () => {
     expect([request.state, scale.state, await generations()]).toEqual(['done', 'done', Array(6).fill(2)]);
   });
 
-  test('scale up ends with the old code when the new one is bad', async () => {
+  test('scale up ends with the old code if the new one is bad', async () => {
     await running();
     rig.keeper.behave = ({ env }) =>
       env.BAD ? { listensAfterMs: 5, exitsAfterMs: 800, code: 1 } : { listensAfterMs: 5 };
@@ -675,7 +675,7 @@ describe('while a reload is under way', () => {
     expect(rig.keeper.alive.every(({ env }) => !env.BAD)).toBe(true);
   });
 
-  test('scale down ends with the number that is wanted', async () => {
+  test('scale down ends with the wanted number', async () => {
     await running();
     const request = reload();
     await rig.turn(1_020);
@@ -686,7 +686,7 @@ describe('while a reload is under way', () => {
   });
 });
 
-describe('when the keeper dies while a reload is under way', () => {
+describe('a keeper that dies during a reload', () => {
   beforeEach(async () => {
     await running({ instances: 2, env: { V: '1' } });
   });
@@ -709,7 +709,7 @@ describe('when the keeper dies while a reload is under way', () => {
     await rig.turn(5_000);
   }
 
-  test('good code comes to replace all orphans, and the command is answered', async () => {
+  test('has its orphans replaced by good code, and the command is answered', async () => {
     const request = reload({ env: { V: '2' } });
     await rig.turn(500);
     await loseKeeper(() => ({ listensAfterMs: 10 }));
@@ -723,7 +723,7 @@ describe('when the keeper dies while a reload is under way', () => {
     expect(await statuses()).toEqual(['online', 'online']);
   });
 
-  test('bad code is still guarded against: the orphans that served go on', async () => {
+  test('does not disable the guard against bad code: the orphans that served continue', async () => {
     const pids = rig.keeper.alive.map(({ pid }) => pid);
     const request = reload({ env: { V: '2' } });
     await rig.turn(500);
@@ -737,7 +737,7 @@ describe('when the keeper dies while a reload is under way', () => {
     expect(rig.control.registry.desired.apps[0].spec.env.V).toBe('1');
   });
 
-  test("a deadline that passes while there is no keeper is nobody's", async () => {
+  test('cancels a deadline that passes while there is no keeper', async () => {
     const request = reload({ env: { V: '2' } });
     await rig.turn(500);
     await loseKeeper(
@@ -747,7 +747,7 @@ describe('when the keeper dies while a reload is under way', () => {
     expect([request.state, rig.events.filter(({ event }) => event === 'impossible')]).toEqual(['done', []]);
   });
 
-  test('new code that fails at its second start stays where it is up, and the command calls it new', async () => {
+  test('lets new code that fails at its second start stay where it is up, and the command calls it new', async () => {
     rig.keeper.behave = ({ label }) => ({ listensAfterMs: label.slot === 1 ? 5_000 : 10 });
     const request = reload({ env: { V: '2' } });
     await rig.turn(1_500);
@@ -757,7 +757,7 @@ describe('when the keeper dies while a reload is under way', () => {
   });
 });
 
-test('an instance has until listenTimeout to listen, whatever minUptime is and whenever the others began', async () => {
+test('an instance has until listenTimeout to listen, whatever minUptime is and whenever others start', async () => {
   rig.keeper.behave = ({ label }) => ({ listensAfterMs: label.slot === 0 ? 100 : 500 });
   void rig.start({ instances: 2, minUptimeMs: 300 });
   await rig.turn(400); // One of the two does not listen yet, so there is no address where all listen.

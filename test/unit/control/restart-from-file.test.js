@@ -42,7 +42,7 @@ describe('the apps of a file', () => {
   });
 
   test.each([['start'], ['restart'], ['reload']])(
-    '%s: those that run get what the file says now, all of it, and the shell of now',
+    '%s: running apps get all settings of the file, and the present shell',
     async (how) => {
       await renewed([{ env: { A: '1', GONE: '1' }, shellEnv: { HOME: '/old' } }, { name: 'other' }]);
       const [before, other] = [pids(), pids('other')];
@@ -78,7 +78,7 @@ describe('the apps of a file', () => {
   });
 
   describe.each([['start'], ['restart'], ['reload']])('%s of an app that was scaled by hand', (how) => {
-    test('the app keeps that number while the file says what it said before, under the next control too', async () => {
+    test('keeps that number while the file is unchanged, under the next control too', async () => {
       await renewed([{ instances: 2 }, { name: 'worker' }]);
       await scale('api', 3);
       await scale('api', 4);
@@ -96,7 +96,7 @@ describe('the apps of a file', () => {
       expect(alive()).toHaveLength(4);
     });
 
-    test('takes the number of the file when that is another one now, or the command line says it', async () => {
+    test('uses the number of the file if it changed, or if the command line gives it', async () => {
       await renewed([{ instances: 2 }]);
       await scale('api', 4);
       const request = renew([{ instances: 3 }], { how });
@@ -112,7 +112,7 @@ describe('the apps of a file', () => {
       expect(alive()).toHaveLength(2);
     });
 
-    test('forgets it when it was scaled back, or a file was applied', async () => {
+    test('forgets that number when the app was scaled back, or a file was applied', async () => {
       await renewed([{ instances: 2 }]);
       await scale('api', 4);
       await scale('api', 2);
@@ -127,7 +127,7 @@ describe('the apps of a file', () => {
     });
   });
 
-  test('a reload of code that crashes changes nothing', async () => {
+  test('are unchanged after a reload of code that crashes', async () => {
     await renewed([{ instances: 2, env: { A: '1' } }]);
     const before = pids();
     rig.keeper.behave = () => ({ listensAfterMs: null, exitsAfterMs: 20, code: 1 });
@@ -139,7 +139,7 @@ describe('the apps of a file', () => {
     expect(appOf().spec.env).toEqual({ A: '1' });
   });
 
-  test('what is stopped starts again', async () => {
+  test('start again if they were stopped', async () => {
     await renewed([{}]);
     void rig.call('stop', { targets: ['api'] });
     await rig.turn(2_000);
@@ -148,14 +148,14 @@ describe('the apps of a file', () => {
     expect(appOf().spec.env).toEqual({ A: '2' });
   });
 
-  test('with autostart: false a new one is added and not started; one that is there is started', async () => {
+  test('with autostart: false are added but not started, and existing ones are started', async () => {
     expect(await renewed([{ autostart: false }])).toEqual(['api/0']);
     expect(rig.running()).toEqual([]);
     await renewed([{ autostart: false }]);
     expect(rig.running()).toEqual(['api/0']);
   });
 
-  test('a reload that changes the mode ends the old ones first, because a socket belongs to a mode', async () => {
+  test('exit before the new ones start if a reload changes the mode, because a socket belongs to a mode', async () => {
     await renewed([{ mode: 'fork' }]);
     const [old] = pids();
     const request = renew([{ mode: 'cluster', instances: 2, instancesGiven: true }], { how: 'reload' });
@@ -167,7 +167,7 @@ describe('the apps of a file', () => {
     expect(pids()).not.toContain(old);
   });
 
-  test('asked twice with one token, it is done once', async () => {
+  test('are changed once by a request that is repeated with its token', async () => {
     const token = 'one';
     await renewed([{}], { token });
     const before = pids();
@@ -175,7 +175,7 @@ describe('the apps of a file', () => {
     expect(pids()).toEqual(before);
   });
 
-  test('two with one name are refused, and nothing is touched', async () => {
+  test('are refused if two have one name, and nothing is changed', async () => {
     const request = renew([{}, {}]);
     await rig.turn();
     expect(request.state).toBe('failed');

@@ -55,7 +55,7 @@ test('parked instances take the traffic back when the event loop of a new one st
   expect(of('1').map(({ isParked }) => isParked)).toEqual([false, false]);
 });
 
-test('nobody is watched before a reload with a window, nor after it, nor once parked', async () => {
+test('only new instances are watched, and only during the window of a reload', async () => {
   expect(rig.keeper.watched.size).toBe(0);
   const request = reload();
   await rig.turn(500);
@@ -157,7 +157,7 @@ test.each([
     { responses: 50, delayP99Ms: 250 },
     false,
   ],
-])('new instances with %s', async (_what, before, after, isBad) => {
+])('the window judges new instances with %s', async (_what, before, after, isBad) => {
   const request = reload();
   await live(1_500, ({ env }) => (env.V === '1' ? before : healthy()));
   await live(6_000, ({ env }) => (env.V === '1' ? before : after));
@@ -166,7 +166,7 @@ test.each([
   expect(await generations()).toEqual(Array(2).fill([isBad ? 1 : 2, 'online']));
 });
 
-test('a trip while old ones are still being replaced takes all of it back', async () => {
+test('a trip while old instances are still being replaced rolls all of it back', async () => {
   rig.keeper.behave = ({ env, label }) => ({ listensAfterMs: env.V === '2' && label.slot === 1 ? 8_000 : 10 });
   const request = reload();
   await live(1_500, healthy);
@@ -177,7 +177,7 @@ test('a trip while old ones are still being replaced takes all of it back', asyn
   expect([of('1').length, of('2').length, of('1').some(({ isParked }) => isParked)]).toEqual([2, 0, false]);
 });
 
-test('a canary that fails is no rollback: nothing had been touched', async () => {
+test('a failed canary is not a rollback, because nothing had been replaced', async () => {
   rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 1 });
   const request = reload();
   await rig.turn(1_000);
@@ -185,7 +185,7 @@ test('a canary that fails is no rollback: nothing had been touched', async () =>
   expect(asked('park')).toEqual([]);
 });
 
-test('a rollback starts a parked instance again that has died, and the new one serves until it is up', async () => {
+test('a rollback restarts a parked instance that has died, and the new one serves until it is up', async () => {
   const request = reload();
   await rig.turn(3_000);
   rig.keeper.exit(of('1')[0].instanceId, { signal: 'SIGKILL' });
@@ -199,7 +199,7 @@ test('a rollback starts a parked instance again that has died, and the new one s
   expect([of('1').length, of('2').length, request.state]).toEqual([2, 0, 'failed']);
 });
 
-test('the next control goes on with the window, and closes it in time', async () => {
+test('the next control continues the window, and closes it in time', async () => {
   const request = reload();
   await rig.turn(10_000);
   await rig.boot();
@@ -219,7 +219,7 @@ test('the next control goes on with the window, and closes it in time', async ()
   ]);
 });
 
-test('the next control takes back what the last one could not', async () => {
+test('the next control finishes a rollback that the last one could not', async () => {
   reload();
   await rig.turn(5_000);
   rig.control.close();
@@ -230,7 +230,7 @@ test('the next control takes back what the last one could not', async () => {
   expect([of('1').length, of('2').length, of('1').some(({ isParked }) => isParked)]).toEqual([2, 0, false]);
 });
 
-test('a second reload closes the window: what was parked goes, what serves is the old one now', async () => {
+test('a second reload closes the window: parked instances stop, serving ones become the old ones', async () => {
   const first = reload();
   await rig.turn(5_000);
   const second = watch(rig.call('reload', { targets: ['api'], env: { V: '3' }, spec: { rollbackWindowMs: 0 } }));
@@ -240,7 +240,7 @@ test('a second reload closes the window: what was parked goes, what serves is th
   expect([first.state, second.state, of('3').length, rig.keeper.alive.length]).toEqual(['done', 'done', 2, 2]);
 });
 
-test.each(['stop', 'delete', 'restart'])('%s inside the window ends what is parked', async (method) => {
+test.each(['stop', 'delete', 'restart'])('%s during the window ends parked instances', async (method) => {
   reload();
   await rig.turn(5_000);
   const request = watch(rig.call(method, { targets: ['api'] }));
@@ -252,7 +252,7 @@ test.each(['stop', 'delete', 'restart'])('%s inside the window ends what is park
   ]);
 });
 
-test('when several parked instances have died, all of them are started at once', async () => {
+test('all parked instances that have died are restarted at once', async () => {
   reload();
   await rig.turn(3_000);
   for (const { instanceId } of of('1')) rig.keeper.exit(instanceId, { signal: 'SIGKILL' });
@@ -265,7 +265,7 @@ test('when several parked instances have died, all of them are started at once',
   expect([of('1').length, of('2').length]).toEqual([2, 0]);
 });
 
-test('the window is no longer than it is when the wall clock has been set back', async () => {
+test('the window does not become longer when the wall clock is set back', async () => {
   const request = reload();
   await rig.turn(5_000);
   rig.clock.setBack(3_600_000);
@@ -274,7 +274,7 @@ test('the window is no longer than it is when the wall clock has been set back',
   expect([request.state, of('1').length]).toEqual(['pending', 0]);
 });
 
-test('what one that nobody asks any more tells is not wanted', async () => {
+test('reports of an unwatched instance are ignored', async () => {
   const [{ instanceId }] = rig.keeper.alive;
   rig.keeper.watched.set(instanceId, 500);
   rig.keeper.tellVitals(instanceId, { responses: 1 });
@@ -282,7 +282,7 @@ test('what one that nobody asks any more tells is not wanted', async () => {
   expect(rig.keeper.watched.get(instanceId)).toBe(0);
 });
 
-test('errors that are older than five seconds are forgiven', async () => {
+test('errors older than five seconds are ignored', async () => {
   const request = reload();
   await live(2_000, ({ env }) => (env.V === '1' ? healthy() : { responses: 0 }));
   await live(500, ({ env }) => (env.V === '1' ? healthy() : { responses: 9, errors: 9 }));
@@ -291,7 +291,7 @@ test('errors that are older than five seconds are forgiven', async () => {
   expect(request.state).toBe('pending');
 });
 
-describe('what was parked and has died is started anew, and the command says so', () => {
+describe('a rollback restarts parked instances that have died, and the message reports it', () => {
   const kill = (children) => children.forEach(({ instanceId }) => rig.keeper.exit(instanceId, { signal: 'SIGKILL' }));
 
   test.each([
@@ -311,7 +311,7 @@ describe('what was parked and has died is started anew, and the command says so'
     expect([of('1').length, of('2').length]).toEqual([2, 0]);
   });
 
-  test('and one that does not get up is named', async () => {
+  test('and the message names one that does not come up', async () => {
     const request = reload();
     await rig.turn(3_000);
     kill(of('1').slice(0, 1));
@@ -328,7 +328,7 @@ describe('what was parked and has died is started anew, and the command says so'
   });
 });
 
-describe('when the keeper dies inside the window', () => {
+describe('if the keeper dies during the window', () => {
   /** The keeper dies. Its processes live on, and the next keeper gets them. */
   async function loseKeeper(behave) {
     rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
@@ -348,7 +348,7 @@ describe('when the keeper dies inside the window', () => {
 
   const orphans = () => rig.keeper.alive.filter(({ isAdopted, isRetiring }) => isAdopted && !isRetiring).length;
 
-  test('the parked instances end for good, and control replaces the new ones, with a window of their own', async () => {
+  test('the parked instances are gone for good, and the new ones are replaced with their own window', async () => {
     const request = reload();
     await rig.turn(5_000);
     const parked = of('1').map(({ instanceId }) => instanceId);
@@ -368,7 +368,7 @@ describe('when the keeper dies inside the window', () => {
     ['crash', { listensAfterMs: 10, exitsAfterMs: 3_000, code: 7 }, 'exited with code 7 after 3s'],
     ['do not get up', { exitsAfterMs: 5, code: 7 }, 'exited with code 7 after 0s'],
   ])(
-    'and their replacements %s, the reload was rolled back, by a new start of the old ones',
+    'and their replacements %s, the reload is rolled back by a new start of the old code',
     async (_what, behaviour, reason) => {
       const request = reload();
       await rig.turn(5_000);
@@ -392,7 +392,7 @@ describe('when the keeper dies inside the window', () => {
     },
   );
 
-  test('and nothing of the old code gets up, what serves goes on', async () => {
+  test('and no old instance comes up, the serving ones continue', async () => {
     const request = reload();
     await rig.turn(5_000);
     await loseKeeper(() => ({ exitsAfterMs: 5, code: 7 }));

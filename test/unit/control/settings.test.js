@@ -34,13 +34,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('without a file the defaults count', () => {
+test('defaults apply without a file', () => {
   expect(settings.limitsOf(null)).toEqual(DEFAULTS);
   expect(settings.limitsOf({})).toEqual(DEFAULTS);
   expect([settings.entries(), settings.notices()]).toEqual([{}, []]);
 });
 
-test('what is set counts at once, is kept as it was written, and is closed to others', () => {
+test('a set value applies at once, is stored as it was written, and only its owner can read it', () => {
   settings.set('logs.max_size', '1.5mb');
   settings.set('logs.max_files', '3');
   expect(settings.limitsOf(null)).toEqual({ ...DEFAULTS, maxSizeBytes: 1.5 * 1024 ** 2, maxFiles: 3 });
@@ -50,14 +50,14 @@ test('what is set counts at once, is kept as it was written, and is closed to ot
   expect(createSettings(file, clock.nowMs).limitsOf(null).maxFiles).toBe(3);
 });
 
-test('what is unset has its default again', () => {
+test('an unset key has its default again', () => {
   settings.set('logs.interval', 'daily');
   expect(settings.unset('logs.interval')).toBe(true);
   expect(settings.unset('logs.interval')).toBe(false);
   expect(settings.limitsOf(null)).toEqual(DEFAULTS);
 });
 
-test('an app may say otherwise; what it says with 0 is no limit, and null nothing', () => {
+test('an app may override a setting: 0 means no limit, and null means not set', () => {
   settings.set('logs.max_files', '3');
   settings.set('logs.max_size', '0');
   expect(
@@ -91,14 +91,14 @@ test.each([
   ['logs.compress', 'bzip2', /gzip/],
   ['logs.size', '1M', /no setting "logs.size"/],
   ['constructor', '1', /no setting/],
-])('%s = %j is refused, and nothing is changed', (key, value, message) => {
+])('the setting %s = %j is refused, and nothing is changed', (key, value, message) => {
   expect(() => settings.set(key, value)).toThrow(
     expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING', exitStatus: 2, message: expect.stringMatching(message) }),
   );
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('unset refuses a key that is none, unless it is in the file', () => {
+test('unset refuses an unknown key, unless it is in the file', () => {
   for (const key of ['logs.colour', '__proto__', 'constructor'])
     expect(() => settings.unset(key)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SETTING' }));
   writeFileSync(file, '{"logs.colour":"red"}');
@@ -111,7 +111,7 @@ test.each([
   ['[]', /it does not contain an object/],
   ['null', /it does not contain an object/],
   ['', /it is not JSON/],
-])('a file that holds %j is a notice, the defaults count, and it is left alone', (text, why) => {
+])('a file that contains %j causes a notice, the defaults apply, and it is left alone', (text, why) => {
   writeFileSync(file, text);
   expect(settings.notices()).toEqual([expect.stringMatching(why)]);
   expect(settings.limitsOf(null)).toEqual(DEFAULTS);
@@ -121,7 +121,7 @@ test.each([
   expect(readFileSync(file, 'utf8')).toBe(text);
 });
 
-test('of a file that is partly wrong the rest counts; what is wrong is told, and stays when something is set', () => {
+test('the valid keys of a partly wrong file apply; the wrong ones are reported, and survive a set', () => {
   writeFileSync(
     file,
     JSON.stringify({
@@ -153,7 +153,7 @@ test('of a file that is partly wrong the rest counts; what is wrong is told, and
   });
 });
 
-test('what a person writes into the file counts a second later', () => {
+test('a manual edit of the file applies a second later', () => {
   expect(settings.limitsOf(null).maxFiles).toBe(10);
   writeFileSync(file, '{"logs.max_files": 2}');
   clock.advance(1_000);
@@ -163,7 +163,7 @@ test('what a person writes into the file counts a second later', () => {
   expect(settings.limitsOf(null).maxFiles).toBe(10);
 });
 
-test('a file that cannot be read or written is told, and never thrown at who only asks', () => {
+test('a file that cannot be read or written is reported, and a read never throws', () => {
   mkdirSync(file);
   expect(settings.limitsOf(null)).toEqual(DEFAULTS);
   expect(settings.notices()).toEqual([expect.stringContaining('EISDIR')]);
@@ -176,7 +176,7 @@ test('a file that cannot be read or written is told, and never thrown at who onl
 });
 
 test.runIf(!zlib.createZstdCompress)(
-  'zstd is refused where Node.js does not have it, and in the file it is a notice',
+  'zstd is refused if Node.js does not have it, and in the file it causes a notice',
   () => {
     expect(() => settings.set('logs.compress', 'zstd')).toThrow(
       expect.objectContaining({
@@ -194,12 +194,12 @@ test.runIf(!zlib.createZstdCompress)(
   },
 );
 
-test('a FIFO in the place of the file is told, and nobody waits for a writer', () => {
+test('a FIFO in place of the file is reported, and does not block', () => {
   execFileSync('mkfifo', [file]);
   expect(inChild('console.log(settings.notices().join())')).toMatch(/cannot be read \(it is not a file\)/);
 });
 
-test('a file that was closed since it was looked at is told to who wants to change something', () => {
+test('a file that became unreadable is reported to a client that changes a setting', () => {
   if (process.getuid() === 0) chownSync(folder, NOBODY, NOBODY);
   // After the module is loaded, because the checkout may be in a folder that no other user can
   // enter.

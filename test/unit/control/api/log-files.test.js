@@ -26,7 +26,7 @@ afterEach(() => rmSync(logs, { recursive: true, force: true }));
 
 const put = (name, text) => writeFileSync(join(logs, name), text);
 
-test('flush empties the files of its targets, and tells how much room they took with what was rotated', async () => {
+test('flush empties the files of its targets, and reports the space that they and their segments took', async () => {
   put('api-out.log', '12345');
   put('api-out__2026-11-21T14-30-00-123Z.log.gz', '123');
   put('web-out.log', '12345');
@@ -36,13 +36,13 @@ test('flush empties the files of its targets, and tells how much room they took 
   expect(rig.flushed).toEqual([join(logs, 'api-out.log')]);
 });
 
-test('without targets it is every app', async () => {
+test('flush without targets empties the files of every app', async () => {
   for (const name of ['api-out.log', 'web-out.log', 'web-error.log']) put(name, 'x');
   await rig.call('flush');
   expect(rig.flushed.sort()).toEqual(['api-out.log', 'web-error.log', 'web-out.log'].map((name) => join(logs, name)));
 });
 
-test('a file that has just been rotated is flushed too, and what is no file is left alone', async () => {
+test('flush empties a file that was just rotated, and leaves alone what is not a file', async () => {
   put('api-error__2026-11-21T14-30-00-123Z.log', '123');
   mkdirSync(join(logs, 'api-out.log'));
   expect(await rig.call('flush', { targets: ['api'] })).toEqual({
@@ -50,7 +50,7 @@ test('a file that has just been rotated is flushed too, and what is no file is l
   });
 });
 
-test('an app that is not there is an error, and nothing is flushed', async () => {
+test('flush of an unknown app is an error, and empties nothing', async () => {
   put('api-out.log', 'x');
   await expect(rig.call('flush', { targets: ['api', 'nope'] })).rejects.toMatchObject({
     code: 'ERR_NCLUST_APP_NOT_FOUND',
@@ -58,12 +58,12 @@ test('an app that is not there is an error, and nothing is flushed', async () =>
   expect(rig.flushed).toEqual([]);
 });
 
-test("reloadLogs opens every file anew, and the manager's own", async () => {
+test('reloadLogs opens every file again, including that of the manager', async () => {
   expect(await rig.call('reloadLogs')).toEqual({});
   expect(rig.reopened).toEqual(['apps', 'own']);
 });
 
-test('the file of both streams is flushed too, also that of processes of an earlier spec', async () => {
+test('flush empties the combined file too, even that of processes of an earlier spec', async () => {
   put('api-all.log', '12345');
   const { label } = [...rig.control.registry.instances.values()].find((one) => one.label.name === 'api');
   label.logFile = join(logs, 'api-all.log');

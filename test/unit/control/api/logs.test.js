@@ -53,7 +53,7 @@ const logs = (params = {}) => answer('logs', params, client);
 const lines = () =>
   told.flatMap(({ entries }) => entries.map(({ name, stream, line }) => `${name} ${stream} ${line}`)).sort();
 
-test('the last lines come as notifications, then the answer says how far they go', async () => {
+test('the last lines arrive as notifications, then the answer has their cursor', async () => {
   const result = await logs({ subscription: 'mine', targets: ['web'] });
   expect(told).toMatchObject([
     { subscription: 'mine', entries: [{ id: 1, name: 'web', stream: 'out', line: 'web says one', atMs: null }] },
@@ -62,7 +62,7 @@ test('the last lines come as notifications, then the answer says how far they go
   expect(client.subscriptions.size).toBe(0);
 });
 
-test('without targets all apps are meant, and streams and patterns choose among their lines', async () => {
+test('a request without targets means all apps, and streams and patterns filter their lines', async () => {
   await logs({ streams: ['out'] });
   expect(lines()).toEqual(['api out api says one', 'api out api says two', 'web out web says one']);
   told = [];
@@ -73,7 +73,7 @@ test('without targets all apps are meant, and streams and patterns choose among 
   expect(lines()).toEqual(['api err {"level":50,"msg":"bad"}']);
 });
 
-test('who follows gets what is new, as far as it was asked for, and goes on there later', async () => {
+test('a follower gets new lines that match its request, and can resume from its cursor', async () => {
   const { cursor } = await logs({
     subscription: 'f',
     follow: true,
@@ -99,14 +99,14 @@ test('who follows gets what is new, as far as it was asked for, and goes on ther
   expect(lines()).toEqual(['api out new 2']);
 });
 
-test('a second subscription of the same name takes the place of the first', async () => {
+test('a second subscription with the same name replaces the first', async () => {
   await logs({ subscription: 'f', follow: true, lines: 0 });
   await logs({ subscription: 'f', follow: true, lines: 0 });
   followers.push(source('api', 0, 'out'), Buffer.from('once\n'));
   expect(lines()).toEqual(['api out once']);
 });
 
-test('a client that goes away while history is read does not follow', async () => {
+test('a client that leaves while history is read does not follow', async () => {
   client.tellLog = async () => {
     for (const end of client.subscriptions.values()) end();
   };
@@ -115,14 +115,14 @@ test('a client that goes away while history is read does not follow', async () =
   expect(told).toEqual([]);
 });
 
-test('what no file keeps cannot be gone on with, and that is said', async () => {
+test('lines that no file keeps cannot be resumed, and the answer reports that', async () => {
   app('quiet', 2, { outFile: 'NULL' });
   expect(await logs({ cursor: {}, targets: ['web'] })).not.toHaveProperty('gap');
   expect(await logs({ cursor: {}, targets: ['quiet'] })).toMatchObject({ gap: true, gapOf: ['quiet'] });
   expect(await logs({ targets: ['quiet'] })).not.toHaveProperty('gap');
 });
 
-test('an app that writes nothing but the file of both streams is read there', async () => {
+test('an app that writes only the combined file is read from there', async () => {
   app('both', 2, { outFile: 'NULL', errorFile: 'NULL', logFile: 'default' });
   write('both', 'out', 'of something else\n');
   writeFileSync(join(home, 'logs', 'both.log'), 'one\ntwo\n');
@@ -138,14 +138,14 @@ test('an app that writes nothing but the file of both streams is read there', as
   expect(lines()).toEqual([]);
 });
 
-test('an instance of an earlier spec writes elsewhere: that is read too', async () => {
+test('an instance of an earlier spec writes to other files, which are read too', async () => {
   writeFileSync(join(home, 'before.log'), 'still here\n');
   registry.instances.set('i', { label: { id: 1, name: 'web', outFile: join(home, 'before.log'), errorFile: '' } });
   await logs({ targets: ['web'] });
   expect(lines()).toEqual(['web out still here', 'web out web says one']);
 });
 
-test('no such app: the answer says so, and nothing is left behind', async () => {
+test('an unknown app is an error, and leaves no subscription', async () => {
   await expect(logs({ targets: ['nothing'], follow: true })).rejects.toMatchObject({
     code: 'ERR_NCLUST_APP_NOT_FOUND',
   });
@@ -161,7 +161,7 @@ test.each([
   [{ subscription: 'x'.repeat(201) }, '"subscription" has to be a text of at most 200 characters.'],
   [{ since: 'yesterday' }, /^"since" has to be a whole number/],
   [{ grep: { source: '(' } }, /cannot be used: it is not a regular expression/],
-])('%j: %s', async (params, message) => {
+])('the parameters %j are refused: %s', async (params, message) => {
   await expect(logs(params)).rejects.toThrow(message);
 });
 
@@ -180,7 +180,7 @@ const marks = () => {
 };
 
 test.each([70_000, 131_072, 200_000, 1_000_000])(
-  'a level is found in lines of %i bytes, kept and new',
+  'the level of lines of %i bytes is found, in history and in new lines',
   async (bytes) => {
     const text =
       record(30, 'a', bytes) +
@@ -206,7 +206,7 @@ test.each([70_000, 131_072, 200_000, 1_000_000])(
 test.each([
   [40, ['half']],
   [30, []],
-])('who follows in the middle of a long line of level %i sees %j of it', async (level, expected) => {
+])('a follower that joins in the middle of a long line of level %i gets %j of it', async (level, expected) => {
   const path = join(home, 'logs/web-out.log');
   const text = Buffer.from(record(level, 'half', 200_000));
   write('web', 'out', text.subarray(0, 150_000));
@@ -221,7 +221,7 @@ test.each([
   expect(told.some(({ entries }) => entries.some(({ line }) => line.startsWith('xxx')))).toBe(expected.length > 0);
 });
 
-test('a long line whose beginning does not tell its level is shown', async () => {
+test('a long line whose beginning has no level is shown', async () => {
   write('web', 'out', `{"body":"${'x'.repeat(200_000)}","level":30}\n`);
   await logs({ targets: ['web'], level: 'fatal' });
   expect(told.flatMap(({ entries }) => entries.map(({ line }) => line)).join('')).toMatch(

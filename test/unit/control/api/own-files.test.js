@@ -12,7 +12,7 @@ beforeEach(async () => {
 const start = (spec) => rig.call('start', { specs: [spec], wait: false, token: 'start' });
 
 test.each(['outFile', 'errorFile', 'logFile'])(
-  '%s cannot be what the manager keeps: flush would empty it',
+  '%s cannot be a file of the manager, because flush would empty it',
   async (key) => {
     for (const file of [
       'state.json',
@@ -34,7 +34,7 @@ test.each(['outFile', 'errorFile', 'logFile'])(
   },
 );
 
-test('nor can it become that with a restart or a reload', async () => {
+test('a restart or a reload cannot make it a file of the manager either', async () => {
   await start(makeSpec({ outFile: '/home/nclust/logs/state.json' }));
   for (const method of ['restart', 'reload']) {
     const params = { targets: ['api'], spec: { outFile: '/home/nclust/state.json' }, wait: false, token: method };

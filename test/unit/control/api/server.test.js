@@ -56,7 +56,7 @@ test('only the owner may connect', () => {
   expect(statSync(sock).mode & 0o777).toBe(0o600);
 });
 
-test('the socket takes the place of a stale one, and is gone after close', async () => {
+test('the socket replaces a stale one, and is removed by close', async () => {
   await server.close();
   writeFileSync(sock, '');
   server = new ApiServer({ answer, clock, managerLog: () => {} });
@@ -67,7 +67,7 @@ test('the socket takes the place of a stale one, and is gone after close', async
   expect(statSync(sock, { throwIfNoEntry: false })).toBeUndefined();
 });
 
-test('a server that closes late leaves the socket of its successor alone', async () => {
+test('a server that closes late does not remove the socket of its successor', async () => {
   const next = new ApiServer({ answer, clock, managerLog: () => {} });
   mkdirSync(join(folder, 'run2'));
   await next.listen({ sock, run: join(folder, 'run2') });
@@ -82,17 +82,17 @@ test.each([
   ['text', {}, -32602, '"text" has to be a text that is not empty.'],
   ['refuse', {}, -32000, 'no such app'],
   ['break', {}, -32000, 'a fault'],
-])('"%s" with %j is answered with %i', async (method, params, code, message) => {
+])('the method "%s" with %j is answered with %i', async (method, params, code, message) => {
   await expect((await open()).request(method, params)).rejects.toMatchObject({ code, message });
 });
 
-test('an error of nclust travels with its code, hint, data and exit status', async () => {
+test('an error of nclust arrives with its code, hint, data and exit status', async () => {
   await expect((await open()).request('refuse')).rejects.toMatchObject({
     data: { code: 'ERR_NCLUST_APP_NOT_FOUND', hint: 'look', data: { target: 'x' }, exitStatus: 1 },
   });
 });
 
-test('a line that is no JSON is answered with -32700, and the connection is closed', async () => {
+test('a line that is not JSON is answered with -32700, and the connection is closed', async () => {
   const wire = await open();
   wire.write('{"jsonrpc":"2.0",\n');
   expect(JSON.parse(await wire.nextLine())).toMatchObject({ id: null, error: { code: -32700 } });
@@ -105,7 +105,7 @@ test.each([
   ['[]', null],
   ['null', null],
   ['{"jsonrpc":"2.0","id":2,"method":5}', 2],
-])('%s is answered with -32600, and the connection stays', async (line, id) => {
+])('the request %s is answered with -32600, and the connection stays open', async (line, id) => {
   const wire = await open();
   wire.write(`${line}\n`);
   expect(JSON.parse(await wire.nextLine())).toMatchObject({ id, error: { code: -32600 } });
@@ -119,7 +119,7 @@ test('a line that is too long is refused before it is in memory', async () => {
   await wire.closed;
 });
 
-test('a request is ended when its client goes away', async () => {
+test('a request is aborted when its client disconnects', async () => {
   const wire = await open();
   void wire.request('wait').catch(() => {});
   await wire.request('echo');
@@ -127,7 +127,7 @@ test('a request is ended when its client goes away', async () => {
   await once(client.signal, 'abort');
 });
 
-test('one large answer is no offence, but who asks and never reads is not read either', async () => {
+test('one large answer is allowed, but a client that sends requests and never reads is not read either', async () => {
   const greedy = await open();
   greedy.stopReading();
   for (let at = 0; at < 8; at++) greedy.write(`{"jsonrpc":"2.0","id":${1000 + at},"method":"large"}\n`);
@@ -138,7 +138,7 @@ test('one large answer is no offence, but who asks and never reads is not read e
 
 const entry = { id: 0, name: 'api', stream: 'out', line: 'x'.repeat(60_000), atMs: 1 };
 
-test('log lines are left out, with a notice, for a client that reads too slowly', async () => {
+test('log lines are dropped, with a notice, for a client that reads too slowly', async () => {
   const socket = connect(sock);
   socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');
   await once(socket, 'readable');
@@ -168,7 +168,7 @@ test('log lines are left out, with a notice, for a client that reads too slowly'
   socket.destroy();
 });
 
-test('events are left out, with a notice, for a client that reads too slowly', async () => {
+test('events are dropped, with a notice, for a client that reads too slowly', async () => {
   const socket = connect(sock);
   socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');
   await once(socket, 'readable');
@@ -196,7 +196,7 @@ test('events are left out, with a notice, for a client that reads too slowly', a
   socket.destroy();
 });
 
-test('history waits for a client that reads slowly, and nothing of it is left out', async () => {
+test('history waits for a client that reads slowly, and drops nothing', async () => {
   const socket = connect(sock);
   socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');
   await once(socket, 'readable');
@@ -244,7 +244,7 @@ async function untilQuiet(socket) {
   }
 }
 
-test('garbage of every kind harms nobody else', async () => {
+test('garbage of any kind does not harm other clients', async () => {
   const random = createRandom(7);
   const calm = await open();
   for (let round = 0; round < 60; round++) {
@@ -260,7 +260,7 @@ test('garbage of every kind harms nobody else', async () => {
   expect(await calm.request('echo', { ok: 1 })).toEqual({ ok: 1 });
 });
 
-test('close answers what is under way', async () => {
+test('close waits for requests in progress and answers them', async () => {
   const wire = await open();
   const request = wire.request('echo', { last: 1 });
   await wire.request('echo');

@@ -18,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const shown = ({ settings }, wanted) => settings.find(({ key }) => key === wanted);
 
-test('settings shows all of them, with their defaults', async () => {
+test('settings returns all settings, with their defaults', async () => {
   expect(shown(await rig.call('settings'), 'logs.max_size')).toEqual({
     key: 'logs.max_size',
     value: '10M',
@@ -27,7 +27,7 @@ test('settings shows all of them, with their defaults', async () => {
   });
 });
 
-test('set and unset answer with what counts then', async () => {
+test('set and unset return the value that applies afterwards', async () => {
   expect(shown(await rig.call('set', { key: 'logs.max_files', value: '3' }), 'logs.max_files')).toMatchObject({
     value: '3',
     isSet: true,
@@ -37,7 +37,7 @@ test('set and unset answer with what counts then', async () => {
   expect(shown(unset, 'logs.max_files')).toMatchObject({ value: '10', isSet: false });
 });
 
-test('set tells where an address could not be had', async () => {
+test('set reports an address that could not be bound', async () => {
   const unserved = { reason: 'EADDRINUSE', retryMs: 5_000 };
   Object.assign(rig.context.exports, { applyNow: async () => unserved });
   Object.assign(rig.context.web, { syncNow: async () => null });
@@ -46,14 +46,14 @@ test('set tells where an address could not be had', async () => {
   expect((await rig.call('set', { key: 'logs.max_files', value: '3' })).unserved).toBe(null);
 });
 
-test('what is wrong is refused', async () => {
+test('an invalid setting is refused', async () => {
   await expect(rig.call('set', { key: 'logs.max_files', value: 'x' })).rejects.toMatchObject({
     code: 'ERR_NCLUST_BAD_SETTING',
   });
   await expect(rig.call('set', { key: 'logs.max_files' })).rejects.toThrow('"value" has to be a text');
 });
 
-test('a broken file is a notice of the list', async () => {
+test('a broken settings file is a notice in the list', async () => {
   writeFileSync(join(folder, 'settings.json'), '{');
   expect((await rig.call('list')).notices).toEqual([expect.stringContaining('settings.json')]);
 });

@@ -8,7 +8,7 @@ beforeEach(async () => {
   await rig.boot();
 });
 
-test('a brief list tells what the whole one tells, in fewer words', async () => {
+test('a brief list contains fewer fields of the whole list, with the same values', async () => {
   rig.keeper.behave = ({ label }) => (label.name === 'crasher' ? { exitsAfterMs: 1, code: 1 } : { listensAfterMs: 1 });
   for (const name of ['api', 'crasher', 'rester']) void rig.start({ name, instances: 2 }).catch(() => {});
   await rig.turn(500);
@@ -21,7 +21,7 @@ test('a brief list tells what the whole one tells, in fewer words', async () => 
   expect(Object.keys(brief[0])).not.toContain('script');
 });
 
-test('what is asked for in detail is not brief', async () => {
+test('a detailed list is not brief', async () => {
   void rig.start({}).catch(() => {});
   await rig.turn(500);
   expect(await rig.list({ brief: true, detail: true })).toMatchObject([
@@ -29,6 +29,6 @@ test('what is asked for in detail is not brief', async () => {
   ]);
 });
 
-test('brief is true or false', async () => {
+test('"brief" has to be true or false', async () => {
   await expect(rig.list({ brief: 'yes' })).rejects.toThrow('"brief" has to be true or false');
 });

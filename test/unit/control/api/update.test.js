@@ -41,7 +41,7 @@ async function takeBack(rig, why) {
 
 const asked = (rig, verb) => rig.keeper.requests.filter((request) => request.verb === verb).map(({ params }) => params);
 
-test('an update of control alone tells the keeper the new root, and the next control answers for it', async () => {
+test('an update of control alone gives the keeper the new root, and the next control answers', async () => {
   const rig = await updatable();
   const token = rig.token();
   const first = update(rig, '/next', token);
@@ -63,7 +63,7 @@ test('an update of control alone tells the keeper the new root, and the next con
   expect([rig.spawned().length, rig.launched, asked(rig, 'use-installation').length]).toEqual([2, [], 1]);
 });
 
-test('keeper too: it makes way for one of the new installation, which learns what to go back to', async () => {
+test('an update of the keeper replaces it by the new installation, which learns what to go back to', async () => {
   const rig = await updatable();
   const old = rig.keeper;
   const first = update(rig, '/new');
@@ -74,7 +74,7 @@ test('keeper too: it makes way for one of the new installation, which learns wha
   expect(asked(rig, 'use-installation')).toEqual([{ root: '/new', before: '/fake' }]);
 });
 
-test('nothing new: it answers at once, and asks the keeper for nothing', async () => {
+test('an update without changes answers at once, and sends the keeper no request', async () => {
   const rig = await updatable();
   const before = rig.keeper.requests.length;
   const only = update(rig, '/fake');
@@ -82,7 +82,7 @@ test('nothing new: it answers at once, and asks the keeper for nothing', async (
   expect([only.state, rig.keeper.requests.length, rig.hasMadeWay]).toEqual(['done', before, false]);
 });
 
-test('an installation that cannot be run replaces nothing', async () => {
+test('an installation that cannot run replaces nothing', async () => {
   const rig = await updatable();
   rig.installed['/next'] = new NclustError('ERR_NCLUST_UPDATE_FAILED', 'half an installation');
   const only = update(rig, '/next');
@@ -94,7 +94,7 @@ test('an installation that cannot be run replaces nothing', async () => {
   ]);
 });
 
-test('a keeper that does not make way: nothing is replaced, and control goes on with it', async () => {
+test('a keeper that refuses to exit is not replaced, and control keeps working with it', async () => {
   const rig = await updatable();
   rig.keeper.lacks.add('abdicate');
   const only = update(rig, '/new');
@@ -108,7 +108,7 @@ test('a keeper that does not make way: nothing is replaced, and control goes on 
   expect([more.state, rig.running().length, rig.launched]).toEqual(['done', 3, []]);
 });
 
-test('a keeper of the running version takes over when the new one fails to come up, and update says so', async () => {
+test('a keeper of the running version takes over when the new one fails to start, and update reports it', async () => {
   const rig = await updatable();
   rig.nextKeeper = (from) => {
     if (from) throw new Error('The keeper exited at once (7).');
@@ -123,7 +123,7 @@ test('a keeper of the running version takes over when the new one fails to come 
   });
 });
 
-test('when no keeper can be started at all the command is told, and does not wait for ever', async () => {
+test('update fails, and does not wait forever, if no keeper can be started', async () => {
   const rig = await updatable();
   rig.nextKeeper = () => {
     throw new Error('no such folder');
@@ -143,21 +143,24 @@ test('when no keeper can be started at all the command is told, and does not wai
 test.each([
   ['use-installation', '/next', [null]],
   ['abdicate', '/new', ['/new']],
-])('a keeper that dies when it is asked to %s: the next one is asked, or is the one', async (verb, root, launched) => {
-  const rig = await updatable();
-  rig.keeper.diesAt = verb;
-  const only = update(rig, root);
-  await rig.turn();
-  expect([only.state, only.error, rig.launched, rig.keeper.root, rig.hasMadeWay]).toEqual([
-    'pending',
-    null,
-    launched,
-    root,
-    true,
-  ]);
-});
+])(
+  'if the keeper dies during %s, update asks the next keeper, or accepts it as the new one',
+  async (verb, root, launched) => {
+    const rig = await updatable();
+    rig.keeper.diesAt = verb;
+    const only = update(rig, root);
+    await rig.turn();
+    expect([only.state, only.error, rig.launched, rig.keeper.root, rig.hasMadeWay]).toEqual([
+      'pending',
+      null,
+      launched,
+      root,
+      true,
+    ]);
+  },
+);
 
-test.each(['/next', '/new'])('while there is no keeper an update to %s waits for the next one', async (root) => {
+test.each(['/next', '/new'])('an update to %s waits for the next keeper if there is none', async (root) => {
   const rig = await updatable();
   rig.nextKeeper = (from) => {
     if (rig.launched.length === 1) throw new Error('out of memory');
@@ -171,7 +174,7 @@ test.each(['/next', '/new'])('while there is no keeper an update to %s waits for
   expect([only.state, only.error, rig.keeper.root, rig.hasMadeWay]).toEqual(['pending', null, root, true]);
 });
 
-test('a control that has met no keeper yet waits for one, so that it knows what was up', async () => {
+test('a control without a keeper waits for one before an update, so that it knows which apps were up', async () => {
   const rig = await updatable();
   rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
     instanceId,
@@ -201,7 +204,7 @@ test('a control that has met no keeper yet waits for one, so that it knows what 
   ]);
 });
 
-test.each(['/next', '/new'])('two updates to %s at once are one, and both are answered', async (root) => {
+test.each(['/next', '/new'])('two simultaneous updates to %s become one, and both are answered', async (root) => {
   const rig = await updatable();
   const tokens = [rig.token(), rig.token()];
   const both = tokens.map((token) => update(rig, root, token));
@@ -218,7 +221,7 @@ test.each(['/next', '/new'])('two updates to %s at once are one, and both are an
   expect([again.map(({ state }) => state), rig.hasMadeWay]).toEqual([['done', 'done'], false]);
 });
 
-test('of two updates at once that fail both say why', async () => {
+test('two simultaneous updates that fail both report the reason', async () => {
   const rig = await updatable();
   const tokens = [rig.token(), rig.token()];
   for (const token of tokens) update(rig, '/next', token);
@@ -232,7 +235,7 @@ test('of two updates at once that fail both say why', async () => {
   ]);
 });
 
-test('a second update, to another installation, is refused while the first is under way', async () => {
+test('a second update, to another installation, is refused while the first is in progress', async () => {
   const rig = await updatable();
   const [first, second] = [update(rig, '/new'), update(rig, '/other')];
   await rig.turn();
@@ -243,7 +246,7 @@ test('a second update, to another installation, is refused while the first is un
   expect([first.state, first.error, rig.keeper.root]).toEqual(['pending', null, '/new']);
 });
 
-test('of two updates in turn the last counts: the first does not undo it when it asks again', async () => {
+test('the later of two updates wins: the first does not undo it when it is repeated', async () => {
   const rig = await updatable();
   const first = rig.token();
   update(rig, '/next', first);
@@ -266,7 +269,7 @@ test.each([
   ['unready', 'did not become ready'],
   ['crashed', 'kept exiting soon after it was ready'],
   ['silent', 'stopped answering soon after it was ready'],
-])('a control that was taken back (%s): the command and the list say so, until the next update', async (why, text) => {
+])('the command and the list report a control that was taken back (%s), until the next update', async (why, text) => {
   const rig = await updatable();
   const token = rig.token();
   update(rig, '/next', token);
@@ -286,7 +289,7 @@ test.each([
   expect((await rig.call('list')).notices).toEqual([]);
 });
 
-test('control says that it can be asked whether it is there, and answers', async () => {
+test('control tells the keeper that it answers pings, and answers them', async () => {
   const rig = await updatable();
   rig.control.announceReady();
   rig.keeper.ask();

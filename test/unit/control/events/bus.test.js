@@ -59,7 +59,7 @@ test.each([
     [{ event: 'restart overlimit', manually: false }],
   ],
   ['a bad deploy', 'starting', null, 'failed', { type: 'exited', code: 1, uptimeMs: 1 }, { isOnProbation: true }, []],
-])('%s is told in the words of PM2', (_what, from, why, to, event, more, words) => {
+])('%s has the events of PM2', (_what, from, why, to, event, more, words) => {
   expect(
     wordsOf(
       { state: /** @type {any} */ (from), asked: why },
@@ -84,7 +84,7 @@ async function followed(params = {}) {
   return { rig, answer, since };
 }
 
-test('what commands do is told as it comes about', async () => {
+test('changes by commands are reported as they happen', async () => {
   const { rig, since } = await followed({ types: ['process:event'] });
   const start = rig.start({ name: 'api', mode: 'cluster' });
   await rig.turn();
@@ -104,7 +104,7 @@ test('what commands do is told as it comes about', async () => {
   expect(since()).toEqual(['0 delete by command stopped']);
 });
 
-test('a crash tells the exit and that it is back; one that fails for good is deleted once', async () => {
+test('a crash is reported with its exit and its restart, and one that fails for good is deleted once', async () => {
   const { rig, since } = await followed();
   const start = rig.start({ name: 'api', maxRestarts: 0 });
   await rig.turn(5_000);
@@ -127,7 +127,7 @@ test('a crash tells the exit and that it is back; one that fails for good is del
   expect(since()).toEqual(['0 delete by command stopped']);
 });
 
-test('processes that a next keeper takes over were there all the time: only what replaces them is news', async () => {
+test('processes that a next keeper takes over cause no events, only their replacements do', async () => {
   const { rig, since } = await followed();
   await Promise.all([rig.start({ name: 'api' }), rig.turn()]);
   since();
@@ -146,7 +146,7 @@ test('processes that a next keeper takes over were there all the time: only what
   expect(since()).toEqual(['0 online online', '0 exit stopping']);
 });
 
-test('a subscription ends with unsubscribe, and nothing is heard from apps after the last', async () => {
+test('unsubscribe ends a subscription, and the last one ends the subscription to messages of apps', async () => {
   const {
     rig,
     answer: { subscription },

@@ -25,7 +25,7 @@ const told = (rig, kind) =>
     .map((/** @type {any} */ { type }) => type)
     .filter((/** @type {string} */ type) => !kind || type.startsWith(kind));
 
-test('a start, a scale, a change and a stop are told with who asked', async () => {
+test('a start, a scale, a change and a stop are noted with the command that caused them', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api', mode: 'cluster', instances: 2, namespace: 'web' }), rig.turn()]);
   expect(rig.noted[0]).toMatchObject({
@@ -58,7 +58,7 @@ test('a start, a scale, a change and a stop are told with who asked', async () =
   expect(told(rig)).toEqual(['deleted']);
 });
 
-test('kill is who takes everything out of the list', async () => {
+test('kill is noted as the cause when it empties the list', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api' }), rig.turn()]);
   told(rig);
@@ -72,7 +72,7 @@ test('kill is who takes everything out of the list', async () => {
 });
 
 test.each(['stop', 'delete', 'restart', 'reload'])(
-  'an app that listens nowhere was up, and is said to have been when a %s ends it',
+  'an app that does not listen is noted as having been up when a %s ends it',
   async (command) => {
     const rig = await booted();
     rig.keeper.behave = () => ({});
@@ -85,7 +85,7 @@ test.each(['stop', 'delete', 'restart', 'reload'])(
   },
 );
 
-test('one that was up under the control before is said to have been, though this one stops it at once', async () => {
+test('an app that was up under the previous control is noted as such, even if it is stopped at once', async () => {
   const rig = await booted();
   rig.keeper.behave = () => ({});
   await Promise.all([rig.start({ name: 'api', minUptimeMs: 1_000 }), rig.turn(5_000)]);
@@ -95,7 +95,7 @@ test('one that was up under the control before is said to have been, though this
   expect(rig.noted.filter(({ type }) => type === 'died')).toMatchObject([{ wasReady: true }]);
 });
 
-test('one that is stopped before it is up never was', async () => {
+test('an app that is stopped before it is up is not noted as having been up', async () => {
   const rig = await booted();
   rig.keeper.behave = () => ({});
   void rig.start({ name: 'api', minUptimeMs: 1_000 }).catch(() => {});
@@ -104,7 +104,7 @@ test('one that is stopped before it is up never was', async () => {
   expect(rig.noted.filter(({ type }) => type === 'died')).toMatchObject([{ wasReady: false }]);
 });
 
-test('what changes of the environment is named, and never told', async () => {
+test('a changed variable of the environment is noted by name, never with its value', async () => {
   const rig = await booted();
   const spec = { name: 'api', env: { DB_PASSWORD: 'old-secret', COLOUR: 'red' } };
   await Promise.all([rig.start(spec), rig.turn()]);
@@ -117,7 +117,7 @@ test('what changes of the environment is named, and never told', async () => {
   expect(JSON.stringify(rig.noted)).not.toMatch(/old-secret|new-secret|green/);
 });
 
-test('crashes are told with their pause, their last words, and the end of patience', async () => {
+test('crashes are noted with their pause and last lines, and with the final failure', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api', maxRestarts: 1 }), rig.turn(5_000)]);
   told(rig);
@@ -145,7 +145,7 @@ test('crashes are told with their pause, their last words, and the end of patien
   expect(told(rig)).toEqual(['died', 'started', 'died', 'backoff', 'started', 'died', 'gave-up']);
 });
 
-test('the log of the manager has the death, and no line of the app, also where a note of it is refused', async () => {
+test('the log of the manager has the death, and no line of the app, even if a note of it is refused', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api' }), rig.turn(5_000)]);
   rig.lastLines = ['Error: cannot reach postgres://me:hunter2@db'];
@@ -159,7 +159,7 @@ test('the log of the manager has the death, and no line of the app, also where a
   expect(JSON.stringify(rig.events)).not.toContain('hunter2');
 });
 
-test('a guarded rollout is told step by step, with who asked for it', async () => {
+test('a guarded rollout is noted step by step, with the command that caused it', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api', mode: 'cluster', instances: 2 }), rig.turn()]);
   told(rig);
@@ -197,16 +197,16 @@ test.each(
       { type: 'manager:update', version: '2.0.0' },
     ],
   ]),
-)('the manager\'s "%s" %j is an event', (event, fields, expected) => {
+)('the entry "%s" %j of the manager is an event', (event, fields, expected) => {
   expect(managerEvent(event, fields)).toMatchObject(expected);
 });
 
-test('what concerns the manager alone is no event', () => {
+test('entries that concern only the manager are not events', () => {
   expect(managerEvent('impossible', { app: 'api' })).toBeNull();
   expect(managerEvent('constructor')).toBeNull();
 });
 
-test('the line that says why is found among the last ones', () => {
+test('the line with the reason is found among the last lines', () => {
   expect(lastWords(['a', 'TypeError: x is not a function', '    at f (a.js:1)', '', 'Node.js v20.1.0']).words).toBe(
     'TypeError: x is not a function',
   );
@@ -235,7 +235,7 @@ function onDisk() {
   return { rig, lines };
 }
 
-test('a control tells nothing twice of what it adopts, and tells once what the one before could not', async () => {
+test('a control does not repeat events of adopted instances, and notes once those that are missing', async () => {
   const { rig, lines } = onDisk();
   await rig.boot();
   await Promise.all([rig.start({ name: 'api', mode: 'cluster', instances: 2 }), rig.turn()]);
@@ -258,7 +258,7 @@ test('a control tells nothing twice of what it adopts, and tells once what the o
   expect(new Set(after).size).toBe(after.length);
 });
 
-test('wherever control dies in a crash loop, each death is told once', async () => {
+test('each death is noted once, wherever control dies in a crash loop', async () => {
   for (let after = 1; after < 40; after++) {
     const { rig, lines } = onDisk();
     let left = after;

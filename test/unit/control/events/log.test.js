@@ -32,7 +32,7 @@ function open(path, limits) {
 const died = (/** @type {string} */ instanceId) => ({ type: 'died', app: 'api', id: 0, instanceId, code: 1 });
 const types = (/** @type {string} */ path) => readEvents(path).map(({ type }) => type);
 
-test('an event is a line of JSON in a file that is closed to others', () => {
+test('an event is a line of JSON in a file that only its owner can read', () => {
   const path = place();
   open(path).note({ type: 'added', app: 'api' });
   expect(readFileSync(path, 'utf8')).toBe('{"at":1001,"type":"added","app":"api"}\n');
@@ -55,7 +55,7 @@ test('a log that is cut at any byte loads, and the next event is whole', () => {
   }
 });
 
-test('a log that was cut while it was written goes on with whole lines', () => {
+test('a log that was cut during a write continues with whole lines', () => {
   const path = place();
   const eventLog = open(path);
   eventLog.note({ type: 'added', app: 'one' });
@@ -80,7 +80,7 @@ test('a log is rotated before it is too large, and the oldest events are dropped
   expect(eventLog.journaled).toEqual([]);
 });
 
-test('what is in the log is not written again by the next control', () => {
+test('the next control does not repeat events that are in the log', () => {
   const path = place();
   open(path).note(died('i-1'));
   const next = open(path);
@@ -90,7 +90,7 @@ test('what is in the log is not written again by the next control', () => {
   expect(readEvents(path).map(({ instanceId }) => instanceId)).toEqual(['i-1', 'i-2']);
 });
 
-test('another app of the same name has rollouts of its own', () => {
+test('a later app with the same name has rollouts of its own', () => {
   const path = place();
   const done = { type: 'rollout:done', app: 'api', generation: 2 };
   open(path).note(done);
@@ -101,7 +101,7 @@ test('another app of the same name has rollouts of its own', () => {
   expect(types(path)).toEqual(['rollout:done', 'deleted', 'rollout:done']);
 });
 
-test('events that cannot be written are counted, and told as soon as one can be', () => {
+test('events that cannot be written are counted, and reported as soon as one can be written', () => {
   const path = '/dev/full';
   const full = open(path);
   for (const id of ['i-1', 'i-2', 'i-3']) full.note(died(id));
@@ -114,7 +114,7 @@ test('events that cannot be written are counted, and told as soon as one can be'
   expect(eventLog.journaled).toHaveLength(1);
 });
 
-test('a log whose folder comes back says how many events it lacks', () => {
+test('a log whose folder returns reports how many events it lacks', () => {
   const folder = join(place(), '..', 'home');
   const path = join(folder, 'events.log');
   const eventLog = open(path);
@@ -128,7 +128,7 @@ test('a log whose folder comes back says how many events it lacks', () => {
   ]);
 });
 
-test('who removes the log gets a new one', () => {
+test('a removed log is created again', () => {
   const path = place();
   const eventLog = open(path);
   eventLog.note(died('i-1'));
@@ -137,7 +137,7 @@ test('who removes the log gets a new one', () => {
   expect(readEvents(path)).toMatchObject([{ instanceId: 'i-2' }]);
 });
 
-test('a line of somebody else is left out', () => {
+test('a foreign line is skipped', () => {
   const path = place();
   writeFileSync(path, 'hello\n{"at":"x","type":"died"}\n{"type":"died"}\n[1]\nnull\n{"at":1,"type":"added"}\n');
   expect(types(path)).toEqual(['added']);

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { createIdleGc } from '../../../../daemon/control/host/idle-gc.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
 
-test('what was left behind is collected once, when nothing more has been done for a while', () => {
+test('garbage is collected once, after an idle period', () => {
   const clock = createFakeClock();
   const collect = vi.fn();
   const touch = createIdleGc(clock, collect);
@@ -18,7 +18,7 @@ test('what was left behind is collected once, when nothing more has been done fo
   expect(collect).toHaveBeenCalledTimes(2);
 });
 
-test('without a way to collect nothing happens', () => {
+test('nothing happens if garbage cannot be collected', () => {
   const clock = createFakeClock();
   createIdleGc(clock)();
   clock.advance(60_000);

@@ -10,13 +10,13 @@ const pidsOf = (trees, root) =>
     ?.map(({ pid }) => pid)
     .sort((a, b) => a - b);
 
-test('a tree is the process and all below it', () => {
+test('a tree is a process and all its descendants', () => {
   const rows = [row(1, 0), row(10, 1), row(11, 10), row(12, 11), row(20, 1), row(21, 20)];
   const trees = treesOf(rows, [10, 20, 99], new Map());
   expect([pidsOf(trees, 10), pidsOf(trees, 20), trees.has(99)]).toEqual([[10, 11, 12], [20, 21], false]);
 });
 
-test('what has left its family is still counted; a pid that is somebody else by now is not', () => {
+test('a process that left its family still counts, but not a reused pid', () => {
   const seen = new Map([
     [
       10,
@@ -30,7 +30,7 @@ test('what has left its family is still counted; a pid that is somebody else by 
   expect(pidsOf(treesOf(rows, [10], seen), 10)).toEqual([10, 12, 14]);
 });
 
-test('a real process with a real child', async () => {
+test('a real process has its real child in its tree', async () => {
   // The child exits with its input, which is the parent's own.
   const program =
     'require("child_process").spawn(process.execPath, ["-e", "process.stdin.resume()"], { stdio: ["pipe", ' +

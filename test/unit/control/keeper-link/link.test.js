@@ -26,7 +26,7 @@ test('a request is answered by the message with its id', async () => {
   await expect(second).rejects.toThrow(expect.objectContaining({ constructor: KeeperRefusal, code: 'EBUSY' }));
 });
 
-test('an answer can be had in its place among the events', async () => {
+test('an answer can be handled in its place among the events', async () => {
   const { port, seen, link } = open();
   link.requestInOrder('snapshot', {}, (answer) => seen.events.push(answer));
   link.requestInOrder(
@@ -46,7 +46,7 @@ test('an answer can be had in its place among the events', async () => {
   expect(port.send).toHaveBeenCalledTimes(3);
 });
 
-test('events come with their handle; messages of another version and of nobody are ignored', () => {
+test('events arrive with their handle; messages of another version or without a request are ignored', () => {
   const { port, seen } = open();
   port.emit('message', { v: 1, event: 'listener', data: { key: 'k' } }, 'handle');
   port.emit('message', { v: 2, event: 'gone', data: {} });
@@ -55,7 +55,7 @@ test('events come with their handle; messages of another version and of nobody a
   expect(seen.events).toEqual([['listener', { key: 'k' }, 'handle']]);
 });
 
-test('when the keeper dies open and later requests are rejected, and it is told once', async () => {
+test('open and later requests are rejected when the keeper dies, which is reported once', async () => {
   const { port, seen, link } = open();
   const request = link.request('snapshot', {});
   port.emit('disconnect');
@@ -65,7 +65,7 @@ test('when the keeper dies open and later requests are rejected, and it is told 
   expect(seen.lost).toBe(1);
 });
 
-test('a closed link leaves no listener behind', () => {
+test('a closed link leaves no listener', () => {
   const { port, link } = open();
   link.close();
   expect(port.listenerCount('message') + port.listenerCount('disconnect')).toBe(0);
@@ -87,7 +87,7 @@ test('copies of sockets are closed when they are replaced or released, and hande
   expect(sent).toEqual([['inherit', { key: 'a' }, handles[1]]]);
 });
 
-test('a keeper that dies while it is given the sockets does not hold anybody up', async () => {
+test('a keeper that dies while it receives the sockets delays nothing', async () => {
   const keep = createListenerCopies();
   keep.keep({ key: 'a' }, { close: vi.fn() });
   const port = { send: () => {}, on: (_event, listener) => queueMicrotask(listener) };

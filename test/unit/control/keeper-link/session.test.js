@@ -34,7 +34,7 @@ function open() {
   return { clock, first, seen, launch, session };
 }
 
-test('meet waits for a later keeper when the first one dies before the introduction is over', async () => {
+test('meet waits for a later keeper if the first one dies during the introduction', async () => {
   const { clock, first, seen, launch, session } = open();
   first.diesAt = 'snapshot';
   launch.error = new Error('out of memory');
@@ -49,7 +49,7 @@ test('meet waits for a later keeper when the first one dies before the introduct
   expect([meeting.state, seen]).toEqual(['done', ['lost', 'keeper-lost', 'met', 'keeper-met']]);
 });
 
-test('the next keeper learns that clients can connect, before the session is answered', async () => {
+test('the next keeper learns that clients can connect before the session is answered', async () => {
   const { first, launch, session } = open();
   await session.meet(first.connect());
   session.announceReady();
@@ -59,7 +59,7 @@ test('the next keeper learns that clients can connect, before the session is ans
   expect(launch.keepers[0].requests.map(({ verb }) => verb)).toEqual(['snapshot', 'control-ready']);
 });
 
-test('an exchange holds the loop before it asks, and resumes it when the keeper refuses', async () => {
+test('an exchange pauses the loop before its request, and resumes it if the keeper refuses', async () => {
   const { first, seen, session } = open();
   await session.meet(first.connect());
   first.lacks.add('abdicate');

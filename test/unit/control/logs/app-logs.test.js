@@ -90,7 +90,7 @@ afterEach(() => {
 
 const outText = () => readFileSync(place.outFile, 'utf8');
 
-test('what is in the pipes at the end of an instance is in the files, byte for byte, for the owner only', () => {
+test('the pipes of an ended instance are written to the files byte for byte, for the owner only', () => {
   appLogs.attach(place);
   const bytes = Buffer.from([0xff, 0x00, 0x1b, 0x0a, 0xc3]);
   writeSync(out, bytes);
@@ -100,14 +100,14 @@ test('what is in the pipes at the end of an instance is in the files, byte for b
   expect(statSync(join(folder, 'logs')).mode & 0o777).toBe(0o700);
 });
 
-test('what was written before control came is read too', () => {
+test('output from before control started is read too', () => {
   writeSync(out, 'early\n');
   appLogs.attach(place);
   appLogs.drain('i');
   expect(outText()).toBe('early\n');
 });
 
-test('lines arrive by themselves and go to those who follow, cut at line ends and not inside characters', async () => {
+test('lines reach followers by themselves, cut at line ends and never inside a character', async () => {
   appLogs.attach(place);
   const entries = [];
   const arrived = new Promise((resolve) => {
@@ -128,7 +128,7 @@ test('lines arrive by themselves and go to those who follow, cut at line ends an
   );
 });
 
-test('a line without an end is told when the instance is gone', () => {
+test('a line without an end is delivered when the instance has exited', () => {
   appLogs.attach(place);
   const lines = [];
   appLogs.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
@@ -137,7 +137,7 @@ test('a line without an end is told when the instance is gone', () => {
   expect(lines).toEqual(['no end']);
 });
 
-test('who has stopped following gets nothing', () => {
+test('a follower that has left gets nothing', () => {
   appLogs.attach(place);
   const lines = [];
   const end = appLogs.follow({ wants: () => true, take: (more) => lines.push(...more) });
@@ -168,7 +168,7 @@ test('two instances can share a file', () => {
   expect(outText()).toContain('b\n');
 });
 
-test('what cannot be written is lost, counted and told, and writing goes on by itself', () => {
+test('output that cannot be written is lost, counted and reported, and writing resumes by itself', () => {
   const blocked = join(folder, 'blocked');
   writeFileAsFolder(blocked);
   appLogs.attach({ ...place, outFile: blocked });
@@ -183,7 +183,7 @@ test('what cannot be written is lost, counted and told, and writing goes on by i
   expect(appLogs.notices()).toEqual([expect.stringContaining('the file is being written again')]);
 });
 
-test('what was lost is told for an hour, and not as if it went on when the instance is gone', () => {
+test('a loss is reported for an hour, and no longer as ongoing when the instance has exited', () => {
   const blocked = join(folder, 'blocked');
   writeFileAsFolder(blocked);
   appLogs.attach({ ...place, outFile: blocked });
@@ -194,14 +194,14 @@ test('what was lost is told for an hour, and not as if it went on when the insta
   expect(appLogs.notices()).toEqual([]);
 });
 
-test('a full device costs lines and nothing else', () => {
+test('a full device costs only lines', () => {
   appLogs.attach({ ...place, outFile: '/dev/full' });
   writeSync(out, 'one\n');
   expect(appLogs.drain('i')).toEqual([]);
   expect(appLogs.notices()[0]).toContain('ENOSPC');
 });
 
-test('an app without a log file is read all the same, or it would wait', () => {
+test('the output of an app without a log file is read, because the app would block', () => {
   appLogs.attach({ ...place, outFile: '' });
   const lines = [];
   appLogs.follow({ wants: () => true, take: (more) => lines.push(...more) });
@@ -210,7 +210,7 @@ test('an app without a log file is read all the same, or it would wait', () => {
   expect(lines).toHaveLength(1);
 });
 
-test('a pipe that cannot be opened is tried again until it can', () => {
+test('a pipe that cannot be opened is retried until it can', () => {
   const late = join(folder, 'loop/late');
   // A part of the path is not a folder: ENOTDIR, which serves like EMFILE here.
   closeSync(openSync(join(folder, 'loop'), 'w'));
@@ -239,7 +239,7 @@ test('the combined file has whole lines of both streams', () => {
   expect(outText()).toBe('half of a line\nno end');
 });
 
-test('where the combined file is the only one, who follows gets its lines with their places in it', () => {
+test('followers get the lines of an app with only a combined file, with their positions in it', () => {
   const logFile = join(folder, 'logs/api.log');
   const lines = [];
   const marks = [];
@@ -262,7 +262,7 @@ test('where the combined file is the only one, who follows gets its lines with t
   expect(readFileSync(logFile, 'utf8')).toHaveLength(32);
 });
 
-test('the log dates lines or makes records as the app wants, and followers get both with their places', () => {
+test('the log has dates or records as the app wants, and followers get both with their positions', () => {
   const lines = [];
   const marks = [];
   appLogs.follow({
@@ -293,7 +293,7 @@ test('the log dates lines or makes records as the app wants, and followers get b
   expect(marks.at(0)).toMatchObject({ path: place.outFile, offset: outText().length });
 });
 
-test('when control ends the half line that waits for its end is written', () => {
+test('an unfinished line is written when control exits', () => {
   appLogs.attach({ ...place, logType: 'json', logFile: join(folder, 'logs/api.log') });
   writeSync(out, 'half');
   appLogs.drain('i');
@@ -305,7 +305,7 @@ test('when control ends the half line that waits for its end is written', () => 
   ]).toEqual(['half', 2]);
 });
 
-test('what is muted is read, and nobody gets it', () => {
+test('muted output is read and dropped', () => {
   const lines = [];
   appLogs.follow({ wants: () => true, take: (more) => lines.push(...more) });
   appLogs.attach({ ...place, outFile: '', errorFile: '', isMuted: true });
@@ -314,7 +314,7 @@ test('what is muted is read, and nobody gets it', () => {
   expect(lines).toEqual([]);
 });
 
-test('lines above the rate limit are lost, counted and told', () => {
+test('lines above the rate limit are lost, counted and reported', () => {
   appLogs.attach({ ...place, rateLimitBytes: 1024 });
   writeSync(out, `${'x'.repeat(1_000)}\ntoo much, too much, too much\n`);
   appLogs.drain('i');
@@ -325,7 +325,7 @@ test('lines above the rate limit are lost, counted and told', () => {
   ]);
 });
 
-test('every chunk goes to those who ship it', () => {
+test('every chunk reaches the shippers', () => {
   appLogs.attach({ ...place, ship: ['exec:cat'] });
   writeSync(out, 'x\n');
   writeSync(err, 'y\n');
@@ -333,14 +333,14 @@ test('every chunk goes to those who ship it', () => {
   expect(shipped).toEqual(['3 out x\n', '3 err y\n']);
 });
 
-test('a file that is there is open before anything is read: what has been read is to be written at once', () => {
+test('an existing file is opened before the first read, so that output can be written at once', () => {
   mkdirSync(join(folder, 'logs'));
   writeFileSync(place.outFile, 'old\n');
   appLogs.attach(place);
   expect([appLogs.positionOf(place.outFile)?.offset, appLogs.positionOf(place.errorFile)]).toEqual([4, null]);
 });
 
-test('a file that is full is rotated, and the archive hears of it', () => {
+test('a full file is rotated, and the archive is notified', () => {
   limits.maxSizeBytes = 8;
   appLogs.attach({ ...place, limits: { maxFiles: 2 } });
   expect(archive.held.get(place.outFile)).toEqual({ given: { maxFiles: 2 }, app: 'api' });
@@ -355,7 +355,7 @@ test('a file that is full is rotated, and the archive hears of it', () => {
   expect(archive.held.size).toBe(0);
 });
 
-test('flush empties files, also those that nobody writes to, and the archive removes what they were', async () => {
+test('flush empties files, even unused ones, and the archive removes their segments', async () => {
   const other = join(folder, 'logs/other.log');
   appLogs.attach(place);
   writeSync(out, 'old\n');
@@ -371,14 +371,14 @@ test('flush empties files, also those that nobody writes to, and the archive rem
   ]);
 });
 
-test('a new instance changes how the file they share is kept', () => {
+test('a new instance changes the limits of a shared file', () => {
   appLogs.attach(place);
   appLogs.attach({ ...place, instanceId: 'j', outPipe: null, errPipe: null, limits: { maxFiles: 1 } });
   appLogs.detach('j');
   expect(archive.held.get(place.outFile)).toEqual({ given: { maxFiles: 1 }, app: 'api' });
 });
 
-test('another place takes effect on what is written from then on, to the byte', () => {
+test('a new place applies to all later output, to the byte', () => {
   const moved = { ...place, outFile: join(folder, 'logs/moved.log') };
   appLogs.attach(place);
   writeSync(out, 'one\n');
@@ -395,7 +395,7 @@ test('another place takes effect on what is written from then on, to the byte', 
   expect(archive.held.size).toBe(0);
 });
 
-test('other limits change how the files are kept, and nothing about the lines', () => {
+test('new limits change how files are kept, and nothing about the lines', () => {
   const lines = [];
   appLogs.attach({ ...place, limits: { maxFiles: 2 } });
   appLogs.follow({ wants: () => true, take: (more) => lines.push(...more.map(({ line }) => line)) });
@@ -411,7 +411,7 @@ test('other limits change how the files are kept, and nothing about the lines', 
   expect([retargeted, shipped.at(-1)]).toEqual([[['exec:cat', 'exec:tee']], '3 out gun\nexec:cat,exec:tee']);
 });
 
-test('another format begins with a line of its own, and the end of stderr is still remembered', () => {
+test('a new format starts with a new line, and the end of stderr is still remembered', () => {
   appLogs.attach({ ...place, logType: 'json' });
   writeSync(out, 'half');
   writeSync(err, 'last words\n');
@@ -422,7 +422,7 @@ test('another format begins with a line of its own, and the end of stderr is sti
   expect([JSON.parse(first).message, second]).toEqual(['half', 'other half']);
 });
 
-test('what was lost to a rate limit is told when there is none any more', () => {
+test('losses to a rate limit are reported after the limit is removed', () => {
   appLogs.attach({ ...place, rateLimitBytes: 1024 });
   writeSync(out, `${'x'.repeat(1_000)}\ntoo much, too much, too much\n`);
   appLogs.attach(place);
@@ -434,7 +434,7 @@ test('what was lost to a rate limit is told when there is none any more', () => 
   ]);
 });
 
-test('one file that cannot be emptied does not keep the others from it', async () => {
+test('one file that cannot be emptied does not stop the others', async () => {
   const blocked = join(folder, 'blocked');
   writeFileAsFolder(blocked);
   appLogs.attach(place);

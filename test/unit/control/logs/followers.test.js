@@ -44,7 +44,7 @@ const unfinishedLine = (from, bytes) => ({
   entry: { id: 0, name: 'a', stream: 'out', atMs: null },
 });
 
-test('with lines comes where the first one stands that has not come yet', () => {
+test('lines carry the position of the first line that is still missing', () => {
   const { told, add } = follower();
   add();
   push('one\ntwo\nth');
@@ -56,7 +56,7 @@ test('with lines comes where the first one stands that has not come yet', () => 
   ]);
 });
 
-test('what is in no file has no place', () => {
+test('lines that are in no file have no position', () => {
   const { told, add } = follower();
   add();
   followers.push(source, Buffer.from('one\n'));
@@ -67,7 +67,7 @@ test('what is in no file has no place', () => {
   ]);
 });
 
-test('who comes in the middle of a line gets the whole of it, and not what was before', () => {
+test('a follower that joins in the middle of a line gets all of it, and nothing earlier', () => {
   push('one\ntw');
   const { told, add } = follower();
   add([unfinishedLine(4, 'tw')]);
@@ -75,7 +75,7 @@ test('who comes in the middle of a line gets the whole of it, and not what was b
   expect(told).toEqual([[['two'], 8]]);
 });
 
-test('so does who comes before its source has said a word: an earlier control has read the beginning', () => {
+test('so does one that joins before its source has sent anything, after an earlier control read the start', () => {
   offset = 6;
   const { told, add } = follower();
   add([unfinishedLine(4, 'tw')]);
@@ -83,7 +83,7 @@ test('so does who comes before its source has said a word: an earlier control ha
   expect(told).toEqual([[['two'], 8]]);
 });
 
-test('and who comes when its source began in the middle, but that one alone', () => {
+test('and so does one that joins a source that started in the middle, but only the first follower', () => {
   offset = 5;
   push('wo ');
   const { told, add } = follower();
@@ -92,7 +92,7 @@ test('and who comes when its source began in the middle, but that one alone', ()
   expect(told).toEqual([[['two three'], 14]]);
 });
 
-test('a second follower gets the bytes that the source does not hold as an entry of their own', () => {
+test('a second follower gets bytes that the source does not hold as an entry of its own', () => {
   offset = 5;
   const first = follower();
   first.add();
@@ -105,7 +105,7 @@ test('a second follower gets the bytes that the source does not hold as an entry
   expect(second.told[1]).toEqual([['wo three'], 14]);
 });
 
-test("a beginning that has been overtaken is nobody's", () => {
+test('an overtaken beginning is dropped', () => {
   offset = 9;
   const { told, add } = follower();
   add([unfinishedLine(4, 'tw')]);
@@ -113,7 +113,7 @@ test("a beginning that has been overtaken is nobody's", () => {
   expect(told).toEqual([[['new'], 13]]);
 });
 
-test('a line that goes on in the next file begins in the one before', () => {
+test('a line that continues in the next file has its position in the previous one', () => {
   const { told, add } = follower();
   add();
   push('one\ntw');
@@ -128,7 +128,7 @@ test('a line that goes on in the next file begins in the one before', () => {
   expect(told[2]).toEqual([['x'], 10]);
 });
 
-test('while nobody follows only half lines are kept', () => {
+test('only unfinished lines are kept while there is no follower', () => {
   push('one\ntwo');
   expect(source.splitter.heldBytes()).toBe(3);
   push(' three\n');

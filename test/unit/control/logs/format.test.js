@@ -40,7 +40,7 @@ const records = (bytes) =>
     .filter(Boolean)
     .map((line) => JSON.parse(line));
 
-test('raw without a date needs no format', () => {
+test('raw output without a date needs no format', () => {
   expect(createLineFormat({ ...base, logType: 'raw', logDateFormat: null })).toBeNull();
 });
 
@@ -64,18 +64,18 @@ describe('a record per line', () => {
     ['nothing', '', ''],
     ['a line end of Windows', 'x\r', 'x'],
     ['a carriage return inside', 'x\ry\r\r', 'x\ry\r'],
-  ])('holds %s', (_, line, message) => {
+  ])('contains %s', (_, line, message) => {
     expect(records(written(json(), [Buffer.from(`before\n${line}\nafter\n`)])).map((record) => record.message)).toEqual(
       ['before', message, 'after'],
     );
   });
 
-  test('is JSON in UTF-8 also when the line is not', () => {
+  test('is JSON in UTF-8 even if the line is not', () => {
     const line = Buffer.from([0x61, 0xff, 0xc3, 0x0a, 0xa9, 0x0a]);
     expect(records(written(json(), [line])).map(({ message }) => message)).toEqual(['a\ufffd\ufffd', '\ufffd']);
   });
 
-  test('has the time in the format that was asked for', () => {
+  test('has its time in the requested format', () => {
     expect(records(written(make({ logType: 'json', logDateFormat: '"HH"' }), [Buffer.from('x\n')]))).toMatchObject([
       { timestamp: '"14"' },
     ]);
@@ -83,18 +83,18 @@ describe('a record per line', () => {
 });
 
 describe('a date in front of each line', () => {
-  test("is PM2's", () => {
+  test('is the same as that of PM2', () => {
     expect(written(make({ logDateFormat: 'YYYY-MM-DDTHH:mm:ss' }), [Buffer.from('one\n\ntwo')]).toString()).toBe(
       '2026-11-21T14:03:09: one\n2026-11-21T14:03:09: \n2026-11-21T14:03:09: two\n',
     );
   });
 
-  test('leaves the bytes of the line alone, whatever they are', () => {
+  test('leaves the bytes of the line unchanged', () => {
     const line = Buffer.from([...Array(256).keys()].filter((byte) => byte !== 0x0a));
     expect(written(dated(), [line])).toEqual(Buffer.concat([Buffer.from('é 14:03:09: '), line, Buffer.from('\n')]));
   });
 
-  test('is that at which the line was complete', () => {
+  test('is the time at which the line was complete', () => {
     const format = make({ logDateFormat: 'ss' });
     expect(format.push(Buffer.from('half'), atMs).toString()).toBe('');
     expect(format.push(Buffer.from(' and half\nnext'), atMs + 2_000).toString()).toBe('11: half and half\n');
@@ -107,7 +107,7 @@ describe('a line that is longer than 64 KiB', () => {
   // The 64 KiB end inside the last € of the first part.
   const long = Buffer.from(`${'€'.repeat(30_000)}\n`);
 
-  test('is written in parts as it comes, with one date', () => {
+  test('is written in parts as it arrives, with one date', () => {
     const format = dated();
     const first = format.push(long.subarray(0, LINE_MAX_BYTES + 1), atMs);
     expect(first.toString()).toBe(`é 14:03:09: ${'€'.repeat(21_845)}`);
@@ -117,7 +117,7 @@ describe('a line that is longer than 64 KiB', () => {
     expect(format.push(Buffer.from('x\n'), atMs).toString()).toBe('é 14:03:09: x\n');
   });
 
-  test('becomes several records, of which all but the last say so', () => {
+  test('becomes several records, and all but the last are marked', () => {
     const parts = records(written(json(), [Buffer.from('x\n'), long, Buffer.from('y\n')]));
     expect(parts.map(({ message, part }) => [message.length, part])).toEqual([
       [1, undefined],
@@ -127,7 +127,7 @@ describe('a line that is longer than 64 KiB', () => {
     ]);
   });
 
-  test('of which no end comes is not kept', () => {
+  test('without an end is not kept in memory', () => {
     const format = createPlainFormat();
     let bytes = 0;
     for (let at = 0; at < 100; at++) bytes += format.push(Buffer.alloc(10_000, 0x61), atMs).length;
@@ -168,18 +168,18 @@ describe('however the bytes are cut into chunks', () => {
     );
   }
 
-  test.each(FORMATS)('%s is the same as line by line', (_, create) => {
+  test.each(FORMATS)('the output of %s is the same as line by line', (_, create) => {
     const expected = lineByLine(create);
     for (const max of [7, 100, 5_000, 65_536, 400_000])
       expect(written(create(), chunked(max)).equals(expected)).toBe(true);
   });
 
-  test('plain is what was written', () => {
+  test('plain output is unchanged', () => {
     expect(written(createPlainFormat(), chunked(3_000)).equals(Buffer.concat([bytes, Buffer.from('\n')]))).toBe(true);
   });
 });
 
-describe('what a chunk becomes does not get large', () => {
+describe('the output of a chunk stays small', () => {
   const kinds = /** @type {[string, Buffer][]} */ ([
     ['empty lines', Buffer.alloc(64 * 1024, 0x0a)],
     ['zeros', Buffer.alloc(64 * 1024)],

@@ -54,7 +54,7 @@ function shown(lines) {
 }
 
 test.each(SEED_LIST)(
-  'seed %i: over rotations, compressions, restarts and broken connections every line comes once, in order',
+  'seed %i: every line arrives once, in order, over rotations, compressions, restarts and reconnects',
   async (seed) => {
     const random = createRandom(seed);
     const apps = ['one', 'two', 'three'].map((name) => createApp(random, name));

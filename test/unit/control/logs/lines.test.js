@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLineSplitter } from '../../../../daemon/control/logs/lines.js';
 
-test.each(['ö', '€', '😀', 'x'])('a line that is shown in parts is not cut inside %s', (character) => {
+test.each(['ö', '€', '😀', 'x'])('a line that is shown in parts is never cut inside %s', (character) => {
   const splitter = createLineSplitter();
   const text = `a${character.repeat(100_000)}`;
   const bytes = Buffer.from(`${text}\n`);
@@ -11,13 +11,13 @@ test.each(['ö', '€', '😀', 'x'])('a line that is shown in parts is not cut 
   expect(parts.join('') === text).toBe(true);
 });
 
-test('what is no UTF-8 is shown all the same', () => {
+test('bytes that are not UTF-8 are shown', () => {
   const splitter = createLineSplitter();
   const parts = [...splitter.push(Buffer.alloc(70_000, 0x80)), ...splitter.push(Buffer.from('end\n'))];
   expect(parts.join('')).toBe(`${'\ufffd'.repeat(70_000)}end`);
 });
 
-test('where a line that is too long is cut does not depend on the chunks it comes in', () => {
+test('the cut of a long line does not depend on its chunks', () => {
   const bytes = Buffer.from(`short\n${'€'.repeat(60_000)}\r\nend\n`);
   const cutBy = (size) => {
     const splitter = createLineSplitter();
@@ -30,7 +30,7 @@ test('where a line that is too long is cut does not depend on the chunks it come
   expect(cutBy(bytes.length).every((part) => Buffer.byteLength(part) <= 64 * 1024)).toBe(true);
 });
 
-test('lines that nobody wants are skipped, and the next one is whole', () => {
+test('unwanted lines are skipped, and the next one is whole', () => {
   const splitter = createLineSplitter();
   splitter.skip(Buffer.from('one\ntwo\nth'));
   splitter.skip(Buffer.from('re'));

@@ -43,7 +43,7 @@ test('lines are in the file, for its owner only', () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test('when it is full, with what the keeper has written, it becomes a segment and goes on in a new file', () => {
+test('a full file, with the lines of the keeper, becomes a segment, and a new file starts', () => {
   const keeper = openSync(path, 'a');
   writeSync(keeper, 'k'.repeat(990));
   log.write('from control\n');
@@ -58,14 +58,14 @@ test.each([
   ['renamed', () => renameSync(path, `${path}.1`)],
   ['removed', () => rmSync(path)],
   ['replaced', () => (rmSync(path), writeFileSync(path, 'new\n'))],
-])('a file that somebody has %s is not written on', (_what, act) => {
+])('a file that was %s is not written any more', (_what, act) => {
   log.write('before\n');
   act();
   log.write('after\n');
   expect(readFileSync(path, 'utf8')).toMatch(/^(new\n)?after\n$/);
 });
 
-test('a home that is gone loses its log and not the manager', () => {
+test('a missing home costs the log, not the manager', () => {
   rmSync(folder, { recursive: true });
   const managerLog = createManagerLog(log, () => 0);
   for (let at = 0; at < 50; at++) managerLog('event', { text: 'x'.repeat(100) });

@@ -48,7 +48,7 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     expect(gunzipSync(readFileSync(`${segment.path}.gz`)).toString()).toBe('more than ten\n');
   });
 
-  test.each(['secret', 'new'])('lines are not written to where a link leads (%s), but to a new file', (name) => {
+  test.each(['secret', 'new'])('lines are written to a new file, not to the target of a link (%s)', (name) => {
     plantLink(join(folders.closed, name), 'out.log');
     append(openLog(), 'one\n');
     expectUntouched();
@@ -56,7 +56,7 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     expect(readFileSync(join(logs, 'out.log'), 'utf8')).toBe('one\n');
   });
 
-  test('a log file that root made becomes a segment, and the next lines go into a new file', () => {
+  test('a log file that root made becomes a segment, and the next lines go to a new file', () => {
     writeFileSync(join(logs, 'out.log'), 'of an earlier version\n', { mode: 0o600 });
     append(openLog(), 'one\n');
     expect(readFileSync(join(logs, 'out.log'), 'utf8')).toBe('one\n');
@@ -64,7 +64,7 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     expect(readFileSync(segment.path, 'utf8')).toBe('of an earlier version\n');
   });
 
-  test('lines are lost and counted where the user may not write', () => {
+  test('lines are lost and counted if the user may not write', () => {
     chownSync(logs, 0, NOBODY.gid);
     chmodSync(logs, 0o1777);
     writeFileSync(join(logs, 'out.log'), '');
@@ -73,7 +73,7 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     expect(file.losses.recent()).toMatchObject({ lines: 1, reason: 'EACCES' });
   });
 
-  test('a log folder that is exchanged for a link gets no file, and no rotated one', () => {
+  test('a log folder that is replaced by a link gets no file, and no rotated one', () => {
     const file = openLog({ maxSizeBytes: 10 });
     append(file, 'one\n');
     renameSync(logs, `${logs}.away`);
@@ -84,7 +84,7 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     expectUntouched();
   });
 
-  test('truncating a log file leaves what a link names', async () => {
+  test('truncating a log file does not touch the target of a link', async () => {
     plantLink(join(folders.closed, 'secret'), 'out.log');
     await openLog().truncate();
     expectUntouched();
@@ -107,12 +107,12 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     expect(readdirSync(logs)).toEqual([SEGMENT]);
   });
 
-  test('a second name of a file is not a segment', () => {
+  test('a hard link to another file is not a segment', () => {
     linkSync(join(folders.closed, 'secret'), join(logs, SEGMENT));
     expect(readSegments(join(logs, 'out.log'), NOBODY)).toEqual([]);
   });
 
-  test('a log whose folder its user closes meanwhile is read on as far as it is open', async () => {
+  test('an open log stays readable after its user closes the folder', async () => {
     const path = folders.plant('logs/out.log', (log) => writeFileSync(log, 'one\ntwo\n'));
     let startedAtMs = 1;
     const source = { timesFolder: logs, userOf: () => NOBODY, positionOf: () => ({ startedAtMs, offset: 8 }) };
@@ -128,7 +128,7 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     expect(lines).toEqual(['one', 'two']);
   });
 
-  test('what a link names is not shown as the log', () => {
+  test('the target of a link is not shown as the log', () => {
     plantLink(join(folders.closed, 'secret'), 'out.log');
     const content = { file: join(logs, 'out.log'), plainPath: '', startedAtMs: 0, endedAtMs: null };
     for (const compression of [null, /** @type {const} */ ('gzip')])

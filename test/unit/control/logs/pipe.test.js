@@ -25,7 +25,7 @@ const turn = () =>
     setImmediate(resolve);
   });
 
-test('the reader reads an ended pipe no more, even when something else has its descriptor already', async () => {
+test('the reader stops reading an ended pipe, even if another file already has its descriptor', async () => {
   const { pipe, file } = place();
   /** @type {string[]} */
   const taken = [];

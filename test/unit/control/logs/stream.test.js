@@ -13,7 +13,7 @@ function admitAll(limit, chunks) {
   return { passed: Buffer.concat(passed).toString(), refused: Buffer.concat(refused).toString() };
 }
 
-test('what is within the limit passes as it is', () => {
+test('lines within the limit pass unchanged', () => {
   expect(
     admitAll(
       createRateLimit(10, () => 0),
@@ -22,7 +22,7 @@ test('what is within the limit passes as it is', () => {
   ).toEqual({ passed: 'one\ntwo\n', refused: '' });
 });
 
-test('what is beyond is refused in whole lines, also where a line comes in parts', () => {
+test('lines above the limit are refused whole, even if they arrive in parts', () => {
   expect(
     admitAll(
       createRateLimit(10, () => 0),
@@ -31,7 +31,7 @@ test('what is beyond is refused in whole lines, also where a line comes in parts
   ).toEqual({ passed: 'one\ntwo\nx\n', refused: 'three\nfour\n' });
 });
 
-test('a line that does not end is cut, and the next one begins a line', () => {
+test('a line without an end is cut, and the next one starts a line', () => {
   const { passed, refused } = admitAll(
     createRateLimit(10, () => 0),
     [...Array.from({ length: 100 }, () => 'xxxxx'), 'end\nno\n'],
@@ -44,7 +44,7 @@ test('a line that does not end is cut, and the next one begins a line', () => {
   expect(admitAll(limit, ['x', '\nyes\n']).passed).toBe('\nyes\n');
 });
 
-test('it fills again with time, up to one second of it', () => {
+test('the limit refills with time, up to one second of it', () => {
   let nowMono = 0;
   const limit = createRateLimit(8, () => nowMono);
   expect(admitAll(limit, ['one\ntwo\nno\n']).passed).toBe('one\ntwo\n');
@@ -54,7 +54,7 @@ test('it fills again with time, up to one second of it', () => {
   expect(admitAll(limit, ['one\ntwo\nno\n']).passed).toBe('one\ntwo\n');
 });
 
-test('whatever the chunks, each line passes or is refused as a whole, in order', () => {
+test('each line passes or is refused as a whole, in order, for any chunks', () => {
   const random = createRandom(7);
   for (let round = 0; round < 200; round++) {
     const lines = Array.from({ length: 40 }, (_, at) => `${at}:${'x'.repeat(Math.floor(random() * 30))}\n`);

@@ -54,13 +54,13 @@ function ask(where, path = '/metrics', headers = {}) {
   });
 }
 
-test('without a setting nothing listens and nothing is said', async () => {
+test('nothing listens, and there is no notice, without a setting', async () => {
   await rig.turn(5_000);
   expect(events).toEqual([]);
   expect(exports.notices()).toEqual([]);
 });
 
-test('/metrics is served where the settings say, and not any more when they do not', async () => {
+test('/metrics is served on the address of the settings, and only while it is set', async () => {
   const port = await takePort();
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
   await isServed();
@@ -81,7 +81,7 @@ test('/metrics is served where the settings say, and not any more when they do n
   });
 });
 
-test('a page in a browser whose name leads here gets nothing', async () => {
+test('a web page whose host name resolves here gets nothing', async () => {
   const port = await takePort();
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
   await isServed();
@@ -116,7 +116,7 @@ test.each(['/metrics?x=1', 'http://localhost/metrics', 'HTTP://127.0.0.1:9615/me
   },
 );
 
-test('when the metrics cannot be collected, who asks gets 500, and the log of the manager says why', async () => {
+test('a client gets 500 if the metrics cannot be collected, and the log of the manager has the reason', async () => {
   const port = await takePort();
   settings = { ...settings, listen: { kind: 'tcp', host: '127.0.0.1', port } };
   await isServed();
@@ -125,7 +125,7 @@ test('when the metrics cannot be collected, who asks gets 500, and the log of th
   expect(events).toContainEqual({ event: 'metrics-export-failed', message: 'no figures' });
 });
 
-test('on a Unix socket it is for the owner alone, and its name goes with it', async () => {
+test('a Unix socket is only for its owner, and its name is removed at the end', async () => {
   const path = join(folder, 'metrics.sock');
   settings = { ...settings, listen: { kind: 'unix', path } };
   await isServed();
@@ -135,7 +135,7 @@ test('on a Unix socket it is for the owner alone, and its name goes with it', as
   expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
 });
 
-test('a file that is no socket is left alone, and the list says so', async () => {
+test('a file that is not a socket is left alone, and the list reports it', async () => {
   const path = join(folder, 'notes.txt');
   writeFileSync(path, 'mine');
   settings = { ...settings, listen: { kind: 'unix', path } };
@@ -144,7 +144,7 @@ test('a file that is no socket is left alone, and the list says so', async () =>
   expect(statSync(path).size).toBe(4);
 });
 
-test('an address that others can reach is not listened on, unless that is allowed', async () => {
+test('an address that other machines can reach is not used unless that is allowed', async () => {
   const port = await takePort();
   settings = { ...settings, listen: { kind: 'tcp', host: '0.0.0.0', port } };
   await waitFor('the notice', async () => (await rig.turn(1_000), exports.notices().length > 0));
@@ -155,7 +155,7 @@ test('an address that others can reach is not listened on, unless that is allowe
   expect(exports.notices()).toEqual([]);
 });
 
-test('an address that somebody else has is tried again', async () => {
+test('an address that another program holds is retried', async () => {
   const port = await takePort();
   const other = createServer().listen(port, '127.0.0.1');
   await once(other, 'listening');
@@ -170,7 +170,7 @@ test('an address that somebody else has is tried again', async () => {
   expect(exports.notices()).toEqual([]);
 });
 
-test('who has changed the setting learns at once whether it is served', async () => {
+test('a client that changes the setting learns at once whether it is served', async () => {
   const port = await takePort();
   const other = createServer().listen(port, '127.0.0.1');
   await once(other, 'listening');
@@ -187,7 +187,7 @@ test('who has changed the setting learns at once whether it is served', async ()
   await new Promise((resolve) => other.close(resolve));
 });
 
-test('exports go to a collector, and the list says while they do not arrive', async () => {
+test('exports reach a collector, and the list reports when they fail', async () => {
   const port = await takePort();
   settings = { ...settings, otlp: `http://127.0.0.1:${port}/v1/metrics` };
   await waitFor('the notice', async () => (await rig.turn(1_000), exports.notices().length > 0));

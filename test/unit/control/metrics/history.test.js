@@ -20,14 +20,14 @@ function tick(values, { afterMs = 1_000, key = 1 } = {}) {
 const seconds = (points, series = 0) => history.read(1, series, { stepMs: 1000, points });
 const tens = (points, series = 0) => history.read(1, series, { stepMs: 10000, points });
 
-test('the last values come oldest first, and there are none before the first', () => {
+test('the last values are returned oldest first, with none before the first', () => {
   for (const value of [1, 2, 3]) tick([value, null]);
   expect(seconds(5)).toEqual([null, null, 1, 2, 3]);
   expect(seconds(2, 1)).toEqual([null, null]);
   expect(history.endMs(1000)).toBe(START + 3_000);
 });
 
-test('ten seconds are one point: the mean, or the worst', () => {
+test('ten seconds become one point: the mean, or the worst value', () => {
   for (let value = 1; value <= 20; value += 1) tick([value, value]);
   tick([0, 0]);
   expect(tens(2)).toEqual([5.5, 15.5]);
@@ -35,14 +35,14 @@ test('ten seconds are one point: the mean, or the worst', () => {
   expect(history.endMs(10000)).toBe(START + 20_000);
 });
 
-test('ten minutes by the second, and six hours by ten seconds, and no more', () => {
+test('the history keeps ten minutes by the second and six hours by ten seconds, and no more', () => {
   for (let value = 1; value <= 21_700; value += 1) tick([value, null]);
   expect(seconds(600)[0]).toBe(21_101);
   expect(tens(2160)[0]).toBeCloseTo(21_690 - 21_600 + 5.5, 0);
   expect(tens(2160).every((value) => value !== null)).toBe(true);
 });
 
-test('ticks that did not come are gaps, and so is a process that was not there', () => {
+test('missing ticks are gaps, and so is a process that did not run', () => {
   tick([1, null]);
   tick([2, null], { afterMs: 3_000 });
   tick(null);
@@ -56,7 +56,7 @@ test('a clock that is set back or far ahead costs no more than a tick', () => {
   expect(seconds(3)).toEqual([1, 2, 3]);
 });
 
-test('what has left the list is forgotten', () => {
+test('a deleted app is forgotten', () => {
   tick([1, null]);
   history.forget((key) => key !== 1);
   expect(seconds(1)).toEqual([null]);

@@ -15,7 +15,7 @@ function registryOf(history = {}, ...instances) {
   });
 }
 
-test('what an instance used stays with its slot, once, and as its agent knew it when that is more', () => {
+test('the usage of an instance is added to its slot once, with the figures of its agent if they are higher', () => {
   const history = newSlotHistory();
   keepSpent(history, { instanceId: 'a', cpuMs: 100 }, null);
   keepSpent(history, { instanceId: 'a', cpuMs: 100 }, null);
@@ -27,7 +27,7 @@ test('what an instance used stays with its slot, once, and as its agent knew it 
   expect(history.spent?.ms).toBe(150);
 });
 
-test('a slot has used what is gone, what ends and what runs; an unread process makes that unknown', () => {
+test('the usage of a slot includes exited and running processes, and an unread process makes it unknown', () => {
   const spent = { from: [], ms: 1_000 };
   expect(spentBySlot(registryOf({ spent }))).toEqual(new Map([[3, 1_000]]));
   expect(spentBySlot(registryOf({ spent }, { cpuMs: 20, exit: {} }, { cpuMs: 300 }, { pid: 0 }))).toEqual(

@@ -25,7 +25,7 @@ const report = (seq, more = {}) => ({
   ...more,
 });
 
-test('what an instance has answered stays when it is gone, once however often that is told', () => {
+test('the answers of an instance stay counted when it has exited, and are counted only once', () => {
   const memory = newSlotHistory();
   keepServed(memory, 'one', report(1));
   keepServed(memory, 'one', report(1));
@@ -41,13 +41,13 @@ test('what an instance has answered stays when it is gone, once however often th
   });
 });
 
-test('one that served nothing, or had no agent, leaves no trace', () => {
+test('an instance that served nothing, or had no agent, leaves no trace', () => {
   const memory = newSlotHistory();
   for (const none of [null, undefined, { seq: 1 }, { http: null }]) keepServed(memory, 'one', none);
   expect('served' in memory).toBe(false);
 });
 
-test('whatever a process says, sums are numbers', () => {
+test('sums are numbers, whatever a process reports', () => {
   const memory = newSlotHistory();
   keepServed(memory, 'one', {
     http: { requests: 'many', responses: [1, null, {}], latency: [999, 5, -1, 2, 'x'], durationMs: NaN },
@@ -72,7 +72,7 @@ test('counts are whole, not negative, and stay in the 64 bits of OTLP over any n
   expect(sumOf(memory.served ?? null, []).latency[4]).toBe(huge);
 });
 
-test('gauges of a process that states nonsense are finite and not negative', () => {
+test('gauges of a process that reports nonsense are finite and not negative', () => {
   const reports = createReports();
   reports.take(
     { one: report(1, { elu: 7, heapUsedBytes: -1, handles: -3, delayMs: [-1, Infinity, 'x'], gcMs: -9 }) },
@@ -98,7 +98,7 @@ test('rates are differences of sums by the clock of the process itself', () => {
   expect(gaugesOf(track, 3_500)).toMatchObject({ elu: 0.5, delayP50Ms: 1, delayMaxMs: 3, gcMsPerS: 5, reportAgeMs: 0 });
 });
 
-test('a loop that is held up is seen before it turns again', () => {
+test('a blocked loop is noticed before it runs again', () => {
   const reports = createReports();
   reports.take({ one: report(1) }, 1_000);
   reports.take({ one: report(1) }, 6_000);
@@ -111,7 +111,7 @@ test('a loop that is held up is seen before it turns again', () => {
   expect(ratesOf(reports.of('one'), 6_000)).toEqual({ requestsPerS: 0, errorsPerS: 0 });
 });
 
-test('an instance that is not told of any more is forgotten', () => {
+test('an instance that is no longer reported is forgotten', () => {
   const reports = createReports();
   reports.take({ one: report(1) }, 1_000);
   reports.take({}, 2_000);
@@ -138,7 +138,7 @@ test('percentiles are within a fifth of the truth', () => {
   expect(percentiles(noLatencies(), [0.5])).toEqual([null]);
 });
 
-test('agent and control cut latencies into the same steps', () => {
+test('agent and control use the same steps for latencies', () => {
   const { stepOf } = createRequire(import.meta.url)('../../../../daemon/agent/http-counts.cjs');
   expect([0, 0.125, endOf(12), endOf(12) + 0.001, 1e9].map(stepOf)).toEqual([0, 0, 12, 13, LATENCY_STEPS - 1]);
 });

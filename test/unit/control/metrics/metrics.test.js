@@ -16,7 +16,7 @@ async function start(fields) {
 
 const ids = () => rig.keeper.alive.map(({ instanceId }) => instanceId);
 
-test('one call says what workers, apps, the manager and the host do', async () => {
+test('one call returns the figures of workers, apps, the manager and the host', async () => {
   await start({ instances: 2 });
   for (const id of ids()) rig.keeper.reports.set(id, reportOf(10));
   await rig.turn(1_000);
@@ -67,13 +67,13 @@ test('the list has the same CPU and memory', async () => {
   expect(slot).toMatchObject({ cpu: 5, memoryBytes: slot.pid * 1_000 });
 });
 
-test('private memory is told to who asks for details', async () => {
+test('private memory is only in a detailed answer', async () => {
   await start();
   const { workers } = await rig.call('metrics', { targets: ['api'], detail: true });
   expect(workers).toMatchObject([{ pssBytes: 1, privateBytes: 2 }]);
 });
 
-test('of a program without an agent it is told what the system knows, and of all it started', async () => {
+test('a program without an agent has the figures of the system, including its children', async () => {
   await start({ kind: 'exec', mode: 'fork', name: 'job' });
   await rig.turn(1_000);
   const { workers } = await rig.call('metrics');
@@ -84,7 +84,7 @@ test('of a program without an agent it is told what the system knows, and of all
   expect(rig.keeper.requests.some(({ verb }) => verb === 'reports')).toBe(false);
 });
 
-test('what is stopped uses nothing', async () => {
+test('a stopped app uses nothing', async () => {
   await start();
   await rig.turn(1_000);
   const stopping = rig.call('stop', { targets: ['api'] });
@@ -114,7 +114,7 @@ test('sums of a slot outlive its instances, restarts and control', async () => {
   expect(await requests()).toBe(17);
 });
 
-test('what ends while there is no control is counted by the next one, once', async () => {
+test('an instance that exits while there is no control is counted by the next one, once', async () => {
   await start();
   rig.keeper.reports.set(ids()[0], reportOf(10));
   await rig.turn(1_000);
@@ -126,7 +126,7 @@ test('what ends while there is no control is counted by the next one, once', asy
   expect((await rig.call('metrics')).workers[0].http.totals.requests).toBe(10);
 });
 
-test('who follows is told once a tick, until it unsubscribes', async () => {
+test('a subscriber gets a sample per tick, until it unsubscribes', async () => {
   await start();
   const { subscription } = await rig.call('metrics', { follow: true, subscription: 'mine', workers: false });
   await rig.turn(3_000);
@@ -138,7 +138,7 @@ test('who follows is told once a tick, until it unsubscribes', async () => {
   expect(rig.told.filter(({ kind }) => kind === 'metrics')).toHaveLength(3);
 });
 
-test('a target that is deleted while it is followed is an empty sample', async () => {
+test('a subscription to a target that is deleted gets empty samples', async () => {
   await start();
   await rig.call('metrics', { follow: true, targets: ['api'] });
   const deleting = rig.call('delete', { targets: ['api'] });
@@ -170,7 +170,7 @@ test('history has one series for each slot and for the app, through a restart', 
   await expect(rig.call('metrics', { history: { stepMs: 5 } })).rejects.toThrow('1000 or 10000');
 });
 
-test('an app that gets the id of a deleted one begins with an empty history', async () => {
+test('an app that gets the id of a deleted one starts with an empty history', async () => {
   await start();
   await rig.turn(2_000);
   const deleting = rig.call('delete', { targets: ['api'] });
@@ -182,7 +182,7 @@ test('an app that gets the id of a deleted one begins with an empty history', as
   expect(history.workers).toEqual([{ id: 0, name: 'other', slot: 0, series: { cpu: [null, null, null] } }]);
 });
 
-test('a history that no answer has room for is refused, and what would fit is said', async () => {
+test('a history that is too large for an answer is refused, with the size that fits', async () => {
   await start({ instances: 200 });
   await expect(rig.call('metrics', { history: { stepMs: 10_000 } })).rejects.toThrow(
     '"history.points" has to be at most 833 for 6 series of 200 slots',
@@ -190,7 +190,7 @@ test('a history that no answer has room for is refused, and what would fit is sa
   expect((await rig.call('metrics', { history: { stepMs: 10_000, of: 'host' } })).history.host.cpu).toHaveLength(2160);
 });
 
-test('a keeper that is older than the question is a fault of nobody', async () => {
+test('a keeper that is too old for the request is not an error', async () => {
   rig.keeper.lacks = new Set(['reports']);
   await start();
   await rig.turn(2_000);
@@ -198,7 +198,7 @@ test('a keeper that is older than the question is a fault of nobody', async () =
   expect(rig.events.some(({ event }) => event === 'metrics-failed')).toBe(false);
 });
 
-test('a keeper that does not answer holds up nothing else', async () => {
+test('a keeper that does not answer delays nothing else', async () => {
   await start();
   rig.keeper.lacks = new Set();
   const asked = rig.control.askKeeper;
@@ -209,7 +209,7 @@ test('a keeper that does not answer holds up nothing else', async () => {
   expect(history.workers[0].series.cpu).toEqual([5, 5]);
 });
 
-test('an app that counts nothing says so to its agent', async () => {
+test('the agent of an app with counting disabled is told so', async () => {
   await start({ metrics: false });
   expect(rig.spawned()[0].params.metrics).toBe(false);
   await start({ name: 'other' });

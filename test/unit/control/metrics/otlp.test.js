@@ -16,7 +16,7 @@ function collector(...answers) {
 
 const refused = new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } });
 
-test('what could not be sent comes first the next time', async () => {
+test('points that could not be sent are sent first the next time', async () => {
   const { ask, bodies } = collector(refused, 503, 200);
   const sender = createOtlpSender('http://there/', ask);
   await sender.send('1');
@@ -28,7 +28,7 @@ test('what could not be sent comes first the next time', async () => {
   expect([sender.problem(), sender.lost()]).toEqual([null, 0]);
 });
 
-test('what the collector does not want is not sent again', async () => {
+test('points that the collector refuses are not sent again', async () => {
   const { ask, asked } = collector(400);
   const sender = createOtlpSender('http://there/', ask);
   await sender.send('1');
@@ -36,7 +36,7 @@ test('what the collector does not want is not sent again', async () => {
   expect([asked(), sender.lost(), sender.problem()]).toEqual([2, 2, 'it answers with status 400']);
 });
 
-test('a collector that is away costs no more memory than a dozen exports', async () => {
+test('an unreachable collector costs no more memory than a dozen exports', async () => {
   const { ask } = collector(refused);
   const sender = createOtlpSender('http://there/', ask);
   for (let at = 0; at < 100; at += 1) await sender.send(String(at));
@@ -46,7 +46,7 @@ test('a collector that is away costs no more memory than a dozen exports', async
   expect(large.lost()).toBe(3);
 });
 
-test('while one is on its way nothing is sent beside it', async () => {
+test('no export is sent while another one is in progress', async () => {
   let answer = () => {};
   const bodies = [];
   const sender = createOtlpSender('http://there/', (url, { body }) => {

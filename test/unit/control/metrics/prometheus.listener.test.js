@@ -45,7 +45,7 @@ test('clients that ask at the same time get the same figures, which are collecte
   expect(await next).toMatch(/^HTTP\/1.1 200 /);
 });
 
-test('a client that sends many requests at once and leaves has begun one collection', async () => {
+test('a client that sends many requests at once and leaves causes one collection', async () => {
   let collected = 0;
   /** @type {(families: any) => void} */
   let finish = () => {};

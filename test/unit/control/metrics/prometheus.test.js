@@ -29,7 +29,7 @@ async function series(name) {
   );
 }
 
-test('what Prometheus reads is without a fault, with the labels of each slot', async () => {
+test('the text for Prometheus is valid, with the labels of each slot', async () => {
   rig.keeper.reports.set(ids()[0], reportOf(10, { http: { ...reportOf(10).http, latency: [0, 1, 12, 3, 79, 1] } }));
   await rig.turn(1_000);
   const all = await read();
@@ -59,7 +59,7 @@ test('what Prometheus reads is without a fault, with the labels of each slot', a
   expect(all.get('nclust_host_disk_size_bytes')).toBeUndefined();
 });
 
-test('a worker that has answered nothing is at zero; of a program without an agent nobody knows', async () => {
+test('a worker without answers is at zero, and a program without an agent has no value', async () => {
   const starting = rig.start({ name: 'job', kind: 'exec', mode: 'fork' });
   await rig.turn(20);
   await starting;
@@ -86,7 +86,7 @@ test('series are the same after a restart and a reload, and counters do not fall
   }
 });
 
-test('CPU is a counter that goes on over a restart, a reload and the death of control', async () => {
+test('the CPU counter continues over a restart, a reload and the death of control', async () => {
   const used = new Map();
   rig.usage = (pid) => ({ cpu: 5, memoryBytes: 1_000, processes: 1, fds: 3, cpuMs: used.get(pid) ?? 100 });
   await rig.turn(1_000);
@@ -109,7 +109,7 @@ test('CPU is a counter that goes on over a restart, a reload and the death of co
   expect(await series('nclust_worker_cpu_seconds_total')).toEqual({ 0: seconds, 1: seconds });
 });
 
-test('OpenMetrics calls counters by their name without the ending, and ends', async () => {
+test('OpenMetrics names counters without their suffix, and has an end mark', async () => {
   rig.keeper.reports.set(ids()[0], reportOf(10));
   await rig.turn(1_000);
   const text = expose(await families(), true);
@@ -118,7 +118,7 @@ test('OpenMetrics calls counters by their name without the ending, and ends', as
   expect(text.endsWith('\n# EOF\n')).toBe(true);
 });
 
-test('what apps tell of themselves is there when it is a number', () => {
+test('metrics that apps report are exported if they are numbers', () => {
   const worker = {
     id: 0,
     name: 'api',
@@ -143,7 +143,7 @@ test('what apps tell of themselves is there when it is a number', () => {
   ]);
 });
 
-test('OTLP has the same, in its own shapes', async () => {
+test('OTLP has the same figures, in its own format', async () => {
   rig.keeper.reports.set(ids()[0], reportOf(10));
   await rig.turn(1_000);
   const [
@@ -176,6 +176,6 @@ test.each([
   ['# HELP a x\n# TYPE a gauge\na one\n', 'value'],
   ['# HELP a x\n# TYPE a gauge\n', 'no sample'],
   ['# HELP a x\n# TYPE a histogram\na_bucket{le="1"} 1\na_sum 1\na_count 1\n', '+Inf'],
-])('the reader of these tests is strict: %j', (text, why) => {
+])('the parser of these tests refuses %j', (text, why) => {
   expect(() => readPrometheus(text)).toThrow(why);
 });

@@ -95,7 +95,7 @@ test('CPU of a busy process is that of /proc', async () => {
   expect(second.usage.cpu).toBeLessThanOrEqual(most * 100 + 0.1);
 });
 
-test('memory and descriptors of a process that does nothing are those of /proc, and it uses no CPU', async () => {
+test('memory and descriptors of an idle process are those of /proc, and it uses no CPU', async () => {
   const still = await started(STILL);
   const { before, usage, after } = await look(still.pid);
   expect(usage.memoryBytes).toBeGreaterThan(64 * MB);
@@ -120,7 +120,7 @@ test('a tree and a single process are read at once', async () => {
   expect(found.get(still.pid)).toMatchObject({ processes: 1 });
 });
 
-test('a process that has ended is missing, alone and beside others, at its first look and later', async () => {
+test('an exited process is missing, alone and beside others, at its first look and later', async () => {
   const [first, second, third] = await Promise.all([started(STILL), started(STILL), started(STILL)]);
   await read(alone(first.pid, second.pid));
   await Promise.all([first, second, third].map(end));
@@ -129,7 +129,7 @@ test('a process that has ended is missing, alone and beside others, at its first
   expect((await createUsageReader()(alone(third.pid))).size).toBe(0);
 });
 
-test('looks that come at once leave one descriptor of each process, and none when it has ended', async () => {
+test('simultaneous looks leave one descriptor for each process, and none when it has exited', async () => {
   const processes = await Promise.all([started(STILL), started(STILL), started(STILL)]);
   const pids = processes.map(({ pid }) => pid);
   const sampler = createSampler({ read, wanted: () => alone(process.pid, ...pids) });
@@ -143,7 +143,7 @@ test('looks that come at once leave one descriptor of each process, and none whe
   await waitFor('no descriptor', () => count().every((left) => left === 0));
 });
 
-test('nothing is printed where there is no getconf, and what control has set is kept', async () => {
+test('nothing is printed without getconf, and the settings of control are kept', async () => {
   const ask = (env) => {
     const module = new URL('../../../../daemon/control/metrics/usage.js', import.meta.url);
     const code =
@@ -161,7 +161,7 @@ test('nothing is printed where there is no getconf, and what control has set is 
   expect(await ask({ PIDUSAGE_SILENT: 'yes' })).toEqual(['true yes\n', '']);
 });
 
-test('a process reads itself as the system tells it', async () => {
+test('a process reads the same figures about itself as the system reports', async () => {
   const own = readProcRow(process.pid);
   expect(own).toMatchObject({ pid: process.pid, ppid: process.ppid });
   expect(Math.abs(own.rssBytes - process.memoryUsage.rss())).toBeLessThan(16 * MB);

@@ -21,7 +21,7 @@ beforeEach(() => {
   });
 });
 
-test('all processes are read in one call per tick, and asking costs nothing', async () => {
+test('all processes are read in one call per tick, and requests cost nothing', async () => {
   await Promise.all([sampler.measure(), sampler.measure()]);
   expect(reads).toEqual([[1, 2]]); // The second tick came during the first one.
   expect(sampler.usageOf(2)).toMatchObject({ cpu: 12.3, memoryBytes: 2_000 });
@@ -29,14 +29,14 @@ test('all processes are read in one call per tick, and asking costs nothing', as
   expect(reads[1]).toEqual([]);
 });
 
-test('what belongs to a process that has died is forgotten at the next tick', async () => {
+test('a dead process is forgotten at the next tick', async () => {
   await sampler.measure();
   running = [1];
   await sampler.measure();
   expect(sampler.usageOf(2)).toEqual({ cpu: 0, memoryBytes: 0, processes: 0, fds: null });
 });
 
-test('a process no tick has seen is read when somebody looks', async () => {
+test('a process that no tick has seen is read when a client asks', async () => {
   await sampler.measure();
   running = [2, 3];
   await sampler.measureNew();
@@ -44,7 +44,7 @@ test('a process no tick has seen is read when somebody looks', async () => {
   expect(sampler.usageOf(3).memoryBytes).toBe(3_000);
 });
 
-test('a process that ends while it is read does no harm', async () => {
+test('a process that exits while it is read does no harm', async () => {
   answer = async () => {
     throw new Error('No matching pid found');
   };

@@ -64,25 +64,25 @@ async function usage(pid, { isTree = false, afterMs = 1_000 } = {}) {
 
 const tree = (pid, o = {}) => usage(pid, { isTree: true, ...o });
 
-test('CPU is what was used since the last look, in percent of a core', async () => {
+test('CPU is the usage since the last look, in percent of a core', async () => {
   stats = [status(7, { ctime: 1_000 })];
   await usage(7);
   stats = [status(7, { ctime: 1_500, memory: 4_096 })];
   expect(await usage(7, { afterMs: 2_000 })).toMatchObject({ cpu: 25, memoryBytes: 4_096, processes: 1, cpuMs: 1_500 });
 });
 
-test('at the first look it is what was used since the process began', async () => {
+test('CPU at the first look is the usage since the process started', async () => {
   stats = [status(7, { ctime: 1_000, elapsed: 10_000 })];
   expect((await usage(7)).cpu).toBe(10);
   expect((await usage(7)).cpu).toBe(0);
 });
 
-test('where the system does not tell the age of a process, its first look says nothing', async () => {
+test('the first look has no CPU if the system does not report the age of a process', async () => {
   stats = [status(7, { ctime: 1_000, elapsed: -50_000 })];
   expect((await usage(7)).cpu).toBe(0);
 });
 
-test('all processes that are no trees are asked for in one call, and nothing is asked for nobody', async () => {
+test('all single processes are read in one call, and no call is made without processes', async () => {
   stats = [status(7), status(8)];
   rows = [row(9)];
   const found = await read([
@@ -97,20 +97,20 @@ test('all processes that are no trees are asked for in one call, and nothing is 
   expect(asked).toHaveLength(1);
 });
 
-test('a table of Node workers alone is not read at all', async () => {
+test('a table of only Node.js workers is not read at all', async () => {
   stats = [status(7)];
   await usage(7);
   expect(scans).toBe(0);
 });
 
-test('where nobody tells of trees, a tree is its root', async () => {
+test('a tree is its root if the system does not report trees', async () => {
   read = reader({ hasTrees: false });
   stats = [status(7)];
   expect(await tree(7)).toMatchObject({ processes: 1, memoryBytes: 1_000 });
   expect(scans).toBe(0);
 });
 
-test('a process that has ended is missing, alone and beside others', async () => {
+test('an exited process is missing, alone and beside others', async () => {
   expect(await usage(7)).toBeUndefined();
   expect(await tree(7)).toBeUndefined();
   stats = [status(8)];
@@ -124,21 +124,21 @@ test('a process that has ended is missing, alone and beside others', async () =>
   ]).toEqual([8]);
 });
 
-test.each(['ENOENT', 'ESRCH'])('a process alone that has ended is missing: %s', async (code) => {
+test.each(['ENOENT', 'ESRCH'])('a single process that has exited is missing: %s', async (code) => {
   stat = async () => {
     throw gone(code);
   };
   expect(await usage(7)).toBeUndefined();
 });
 
-test('another failure is no end of a process', async () => {
+test('another failure does not count as an exit', async () => {
   stat = async () => {
     throw gone('EMFILE');
   };
   await expect(usage(7)).rejects.toThrow('No matching pid found');
 });
 
-test('what was missing is left alone for as long as its past is kept', async () => {
+test('a missing process is not read again while its history is kept', async () => {
   stats = [status(7)];
   await usage(7);
   stats = [];
@@ -152,7 +152,7 @@ test('what was missing is left alone for as long as its past is kept', async () 
   expect(await usage(7)).toBeDefined();
 });
 
-test('another process with the same pid does not inherit its past', async () => {
+test('another process with the same pid does not inherit its history', async () => {
   stats = [status(7, { ctime: 1_000_000 })];
   await usage(7);
   stats = [];
@@ -161,7 +161,7 @@ test('another process with the same pid does not inherit its past', async () => 
   expect(await usage(7, { afterMs: 60_000 })).toMatchObject({ cpu: 10, cpuMs: 100 });
 });
 
-test('what nobody has asked for in a while begins anew', async () => {
+test('the history of a process that was not read for a while starts again', async () => {
   stats = [status(7, { ctime: 1_000_000 })];
   await usage(7);
   stats = [status(7, { ctime: 100, elapsed: 1_000 }), status(8)];
@@ -169,7 +169,7 @@ test('what nobody has asked for in a while begins anew', async () => {
   expect(await usage(7)).toMatchObject({ cpu: 10, cpuMs: 100 });
 });
 
-test('a tree is what the program started, with the children that have ended', async () => {
+test('a tree includes the children of a program that have exited', async () => {
   rows = [row(7), row(8, { ppid: 7, ownTicks: 10 }), row(9, { ppid: 8, ownTicks: 10 }), row(10)];
   expect(await tree(7)).toMatchObject({ processes: 3, memoryBytes: 3_000 });
   // 9 has exited after 20 ticks, and 8 has waited for it: the ticks count once.
@@ -178,20 +178,20 @@ test('a tree is what the program started, with the children that have ended', as
   expect(asked).toEqual([]);
 });
 
-test('what a tree has used does not fall when one leaves it that nobody waits for', async () => {
+test('the usage of a tree does not fall when an unawaited child leaves it', async () => {
   rows = [row(7), row(8, { ppid: 7, ownTicks: 50 })];
   await tree(7);
   rows = [row(7)];
   expect(await tree(7)).toMatchObject({ processes: 1, cpu: 0, cpuMs: 500 });
 });
 
-test('at the first look at a tree it is what was used since its root began', async () => {
+test('the first look at a tree has the usage since its root started', async () => {
   rows = [row(7, { ownTicks: 100, start: String(Math.round((uptime() - 10) * 100)) })];
   expect((await tree(7)).cpu).toBeGreaterThan(9);
   expect((await tree(7)).cpu).toBe(0);
 });
 
-test('another tree with the same pid does not inherit its past', async () => {
+test('another tree with the same pid does not inherit its history', async () => {
   rows = [row(7, { ownTicks: 1_000 })];
   await tree(7);
   rows = [row(7, { ownTicks: 10, start: String(Math.round((uptime() - 1) * 100)) })];
@@ -208,7 +208,7 @@ test('the whole process table is read for at most a hundredth of the time', asyn
   expect(scans).toBeGreaterThanOrEqual(3);
 });
 
-test('who looks at a new tree forgets no other', async () => {
+test('a look at a new tree forgets no other one', async () => {
   scanMs = 50;
   rows = [row(7), row(8, { ppid: 7 }), row(9)];
   await tree(7);

@@ -49,7 +49,7 @@ test.each([
     { cause: 'stop', by: 'stop' },
   ],
   ['an end that its keeper did not live to see', { isOrphan: true }, { cause: 'orphan', by: null }],
-])('%s is told apart', (_what, circumstances, cause) => {
+])('%s has its own cause of death', (_what, circumstances, cause) => {
   expect(causeOf({ ...plain, ...circumstances })).toEqual(cause);
 });
 

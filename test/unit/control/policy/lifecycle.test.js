@@ -120,7 +120,7 @@ test('a seat that stops for good stays down, and one that missed its boot deadli
   expect(next(lifeIn('stopping'), { type: 'gone' }, context).life.state).toBe('down');
 });
 
-test('one that still has to do something when it is old enough to count as up gets the rest of its time', () => {
+test('a seat with a step left at the age at which it counts as up gets the rest of its time', () => {
   const context = { isWanted: true, readiness: { ...late, startedAtMs: 4_000 }, nowMs: 5_000, policy: makeSpec() };
   expect(next(lifeIn('starting'), EXAMPLES.timer, context)).toMatchObject({
     life: { state: 'starting' },
@@ -136,7 +136,7 @@ test('without waitReady a process counts as up at the age of minUptime, whenever
   expect(next(lifeIn('starting'), EXAMPLES.timer, context).life.state).toBe('up');
 });
 
-describe('behind a door', () => {
+describe('a gated seat', () => {
   const context = (readiness, more = {}) => ({
     isWanted: true,
     nowMs: 5_000,
@@ -152,7 +152,7 @@ describe('behind a door', () => {
         effects: [],
       });
 
-  test('the canary lives for minUptime, answers, is let in, and only then is up', () => {
+  test('of a canary lives for minUptime, answers, is admitted, and only then is up', () => {
     expect(through('starting', 'ready')(canary)).toMatchObject({
       life: { state: 'soaking' },
       effects: [{ type: 'setTimer', ms: 4_000 }],
@@ -168,7 +168,7 @@ describe('behind a door', () => {
     expect(through('starting', 'ready', 'timer', 'answered', 'admitted')(canary).life.state).toBe('up');
   });
 
-  test('the others are let in when they are ready', () => {
+  test('of another instance is admitted when it is ready', () => {
     expect(through('starting', 'ready')({ ...canary, gate: 'gated' })).toMatchObject({
       life: { state: 'entering' },
       effects: [{ type: 'setTimer' }, { type: 'admit' }],
@@ -178,7 +178,7 @@ describe('behind a door', () => {
   test.each([
     ['soaking', 'silent'],
     ['entering', 'timer'],
-  ])('one that is %s and does not answer is retired, and has failed when it is gone', (state, event) => {
+  ])('that is %s and does not answer is retired, and has failed when it has exited', (state, event) => {
     expect(through(state, event)(canary)).toMatchObject({
       life: { state: 'stopping', asked: { cause: 'boot-timeout', by: 'its event loop did not answer' } },
     });
@@ -186,7 +186,7 @@ describe('behind a door', () => {
   });
 
   test.each(['starting', 'soaking', 'entering'])(
-    'one that ends while it is %s on trial has failed, whatever the restart policy says',
+    'that exits while it is %s on trial has failed, whatever the restart policy is',
     (state) => {
       expect(through(state, 'exited')(canary)).toMatchObject({
         life: { state: 'failed', hasFailed: true },
@@ -196,7 +196,7 @@ describe('behind a door', () => {
     },
   );
 
-  test('work that is done on trial is done; work that failed is a failed trial, and not the end of the slot', () => {
+  test('that finishes its work on trial is done, and one whose work fails is a failed trial, not a failed slot', () => {
     const policy = makeSpec({ autorestart: false });
     const exited = (code) =>
       next(lifeIn('starting'), { type: 'exited', code, uptimeMs: 10 }, context(canary, { policy }));
@@ -207,12 +207,12 @@ describe('behind a door', () => {
     expect(exited(1).life.state).toBe('failed');
   });
 
-  test('one that was let in and crashes while the rollout is under way has failed too', () => {
+  test('that was admitted and crashes during the rollout has failed too', () => {
     expect(through('up', 'exited')(canary).life.state).toBe('failed');
     expect(through('up', 'exited')(open).life.state).toBe('backoff');
   });
 
-  test('what serves can be parked and taken back; what is parked and ends, rests', () => {
+  test('that serves can be parked and taken back, and rests if it exits while it is parked', () => {
     expect(through('up', 'park')(open)).toMatchObject({ life: { state: 'parked' }, effects: [{ type: 'park' }] });
     expect(through('up', 'park', 'takeBack')(open)).toMatchObject({
       life: { state: 'entering' },
@@ -239,14 +239,14 @@ describe('a worker that cannot listen', () => {
     expect(expelled.life.asked).toEqual({ cause: 'boot-timeout', by: 'it could not listen on port 80' });
   });
 
-  test('that counted as up by its age has min_uptime to listen elsewhere', () => {
+  test('has min_uptime to listen elsewhere after it counted as up by its age', () => {
     const doubted = next(lifeIn('up'), { type: 'listenFailed' }, at(60_000));
     expect(doubted).toMatchObject({ life: { state: 'starting' }, effects: [{ type: 'setTimer', ms: 1_000 }] });
     expect(next(doubted.life, { type: 'ready' }, at(60_500, open)).life.state).toBe('up');
     expect(next(doubted.life, { type: 'timer' }, at(61_000)).life.state).toBe('stopping');
   });
 
-  test('stays up when it listens on another address', () => {
+  test('stays up if it listens on another address', () => {
     expect(next(lifeIn('up'), { type: 'listenFailed' }, at(60_000, open)).life.state).toBe('up');
   });
 });

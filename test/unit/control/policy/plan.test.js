@@ -16,26 +16,26 @@ const stopFirst = (count) => ({ maxSurge: 0, maxUnavailable: Math.ceil(count / 2
 const besides = { maxSurge: 1, maxUnavailable: 0 };
 const ids = (actions, what) => actions.filter((action) => action.do === what).map(({ id }) => id);
 
-test('what is wanted and not there is started, all of it at once', () => {
+test('the plan starts all missing instances at once', () => {
   const actions = plan({ slots: slots(3, 1), rollout: besides }, []);
   expect(ids(actions, 'start')).toEqual([0, 1, 2]);
 });
 
-test.each(['starting', 'up', 'backoff', 'failed'])('what is %s and not wanted is stopped', (state) => {
+test.each(['starting', 'up', 'backoff', 'failed'])('the plan stops a seat that is %s and not wanted', (state) => {
   expect(plan({ slots: [], rollout: besides }, [seat(9, 1, state)])).toEqual([
     { do: 'stop', id: 9, generation: 1, drain: 'finish' },
   ]);
   expect(ids(plan({ slots: slots(1, 1, 'down'), rollout: besides }, [seat(0, 1, state)]), 'stop')).toEqual([0]);
 });
 
-test('what is stopping is left alone, unless it would come back', () => {
+test('the plan leaves a stopping seat alone, unless it would come back', () => {
   expect(plan({ slots: [], rollout: besides }, [seat(0, 1, 'stopping')])).toEqual([]);
   expect(ids(plan({ slots: [], rollout: besides }, [seat(0, 1, 'stopping', { comesBack: true })]), 'stop')).toEqual([
     0,
   ]);
 });
 
-test('a restart takes half of the instances down at a time, and hands their clients to those that stay', () => {
+test('a restart takes half of the instances down at a time, and hands their clients to the others', () => {
   const actions = plan(
     { slots: slots(4, 2), rollout: stopFirst(4) },
     [0, 1, 2, 3].map((id) => seat(id, 1, 'up')),
@@ -46,14 +46,14 @@ test('a restart takes half of the instances down at a time, and hands their clie
   ]);
 });
 
-test('a restart of a single instance stops first and starts when the old one is gone', () => {
+test('a restart of a single instance stops it first and starts when the old one has exited', () => {
   const goal = { slots: slots(1, 2), rollout: stopFirst(1) };
   expect(plan(goal, [seat(0, 1, 'up')])).toEqual([{ do: 'stop', id: 0, generation: 1, drain: 'finish' }]);
   expect(plan(goal, [seat(0, 1, 'stopping')])).toEqual([]);
   expect(plan(goal, [])).toEqual([{ do: 'start', id: 0, generation: 2 }]);
 });
 
-test('nothing more is taken down while a new one is not up', () => {
+test('the plan takes no more instances down while a new one is not up', () => {
   const goal = { slots: slots(4, 2), rollout: stopFirst(4) };
   for (const state of ['starting', 'backoff', 'failed']) {
     expect(plan(goal, [seat(0, 2, 'up'), seat(1, 2, state), seat(2, 1, 'up'), seat(3, 1, 'up')])).toEqual([]);
@@ -61,7 +61,7 @@ test('nothing more is taken down while a new one is not up', () => {
 });
 
 test.each(['backoff', 'failed'])(
-  'a slot that is restarted alone does not wait for another one of which nothing is wanted anew, and which is in %s',
+  'a slot that is restarted alone does not wait for another slot that is in %s and has no change',
   (state) => {
     const goal = (rollout) => ({ slots: [...slots(1, 1), { id: 1, want: 'up', generation: 2 }], rollout });
     const broken = seat(0, 1, state, { hasFailed: true });
@@ -96,7 +96,7 @@ test('a replacement that fails stops the rollout and leaves the old ones serving
     expect(plan(goal, [...old, failing])).toEqual([]);
 });
 
-test('old seats that serve nobody are replaced at no charge', () => {
+test('old seats that do not serve are replaced without using up the surge', () => {
   const actions = plan({ slots: slots(3, 2), rollout: besides }, [
     seat(0, 1, 'backoff'),
     seat(1, 1, 'failed'),
@@ -106,7 +106,7 @@ test('old seats that serve nobody are replaced at no charge', () => {
   expect(ids(actions, 'start')).toEqual([0, 1]);
 });
 
-test('nothing starts while a seat that takes the sockets with it is still there', () => {
+test('nothing starts while a seat whose sockets are released with it is still there', () => {
   expect(plan({ slots: slots(1, 2), rollout: besides }, [seat(7, 1, 'stopping', { isClosing: true })])).toEqual([]);
 });
 
@@ -145,7 +145,7 @@ function simulate(random, { count, rollout, failsAlways = false, crashes = true 
   return { seats, fewest, most };
 }
 
-test('a plan that keeps old and new apart stops all old ones at once, and starts none before all are gone', () => {
+test('a plan that keeps old and new apart stops all old ones at once, and starts none before all have exited', () => {
   const goal = { slots: [...slots(3, 2)], rollout: { maxSurge: 0, maxUnavailable: 1, isClearedFirst: true } };
   expect(ids(plan(goal, [seat(0, 1, 'up'), seat(1, 1, 'backoff')]), 'stop')).toEqual([0, 1]);
   expect(plan(goal, [seat(0, 1, 'stopping')])).toEqual([]);
@@ -171,7 +171,7 @@ test.each(Array.from({ length: 60 }, (_, seed) => seed))(
 );
 
 test.each(Array.from({ length: 30 }, (_, seed) => seed))(
-  'a rollout of what never gets up stops where it is (seed %i)',
+  'a rollout of code that never becomes ready stops where it is (seed %i)',
   (seed) => {
     const random = createRandom(1_000 + seed);
     const count = 1 + below(random, 6);
@@ -191,15 +191,12 @@ describe('a guarded rollout', () => {
 
   const states = ['starting', 'soaking', 'entering', 'stopping', 'failed'];
 
-  test.each([1, 2, 3, 9])(
-    'begins with as many new seats as there may be beside others, %i, and takes nothing away',
-    (maxSurge) => {
-      const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge, maxUnavailable: 3 } }, old(4));
-      expect(actions).toEqual([0, 1, 2, 3].slice(0, maxSurge).map((id) => ({ do: 'start', id, generation: 2 })));
-    },
-  );
+  test.each([1, 2, 3, 9])('starts with as many new seats as maxSurge allows, %i, and stops none', (maxSurge) => {
+    const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge, maxUnavailable: 3 } }, old(4));
+    expect(actions).toEqual([0, 1, 2, 3].slice(0, maxSurge).map((id) => ({ do: 'start', id, generation: 2 })));
+  });
 
-  test('touches nothing while they are on trial', () => {
+  test('changes nothing while they are on trial', () => {
     for (const state of states)
       expect(plan({ slots: renewed(4), rollout: guarded }, [...old(4), seat(0, 2, state)])).toEqual([]);
     for (const state of states)
@@ -225,7 +222,7 @@ describe('a guarded rollout', () => {
     expect(plan({ slots: renewed(3), rollout: guarded }, [...old(3).slice(1), seat(0, 2, 'starting')])).toEqual([]);
   });
 
-  test('goes on within its numbers when it is up', () => {
+  test('continues within its numbers when the canary is up', () => {
     const actions = plan({ slots: renewed(4), rollout: { ...guarded, maxSurge: 2 } }, [...old(4), seat(0, 2, 'up')]);
     expect(actions).toEqual([
       { do: 'stop', id: 0, generation: 1, drain: 'handover' },
@@ -234,7 +231,7 @@ describe('a guarded rollout', () => {
     ]);
   });
 
-  test('with no room beside takes one down for it, and one only', () => {
+  test('without room for a surge takes one seat down for the canary, and only one', () => {
     const rollout = { maxSurge: 0, maxUnavailable: 3, isGuarded: true };
     expect(plan({ slots: renewed(4), rollout }, old(4))).toEqual([
       { do: 'stop', id: 0, generation: 1, drain: 'handover' },
@@ -243,7 +240,7 @@ describe('a guarded rollout', () => {
     expect(plan({ slots: renewed(4), rollout }, old(4).slice(1))).toEqual([{ do: 'start', id: 0, generation: 2 }]);
   });
 
-  test('brings back an old seat that was lost meanwhile', () => {
+  test('restores an old seat that was lost', () => {
     expect(plan({ slots: renewed(3), rollout: guarded }, [...old(2), seat(0, 2, 'starting')])).toEqual([
       { do: 'start', id: 2, generation: 1 },
     ]);
@@ -256,7 +253,7 @@ describe('a guarded rollout', () => {
       ).toEqual([]);
   });
 
-  test('parks what it replaces while a rollback window is wanted, and nothing else', () => {
+  test('parks only the seats that it replaces while a rollback window is wanted', () => {
     const seats = [...old(2), seat(0, 2, 'up'), seat(0, 0, 'parked')];
     expect(plan({ slots: renewed(2), rollout: { ...guarded, windowMs: 1 } }, seats)).toEqual([
       { do: 'park', id: 0, generation: 1 },
@@ -265,7 +262,7 @@ describe('a guarded rollout', () => {
     ]);
   });
 
-  test('that was rolled back takes back what is parked before the new ones go', () => {
+  test('that was rolled back takes parked seats back before the new ones stop', () => {
     const goal = { slots: slots(2, 1), rollout: { ...besides, maxSurge: 2 } };
     const renewedSeats = [seat(0, 2, 'up'), seat(1, 2, 'up')];
     expect(plan(goal, [seat(0, 1, 'parked'), seat(1, 1, 'parked'), ...renewedSeats])).toEqual([
@@ -276,7 +273,7 @@ describe('a guarded rollout', () => {
     expect(ids(plan(goal, [seat(0, 1, 'up'), seat(1, 1, 'entering'), ...renewedSeats]), 'stop')).toEqual([0]);
   });
 
-  test('that was given up leaves nothing of itself behind that is not up', () => {
+  test('that was given up leaves none of its seats that is not up', () => {
     const goal = { slots: slots(1, 1), rollout: besides };
     for (const state of ['starting', 'soaking', 'entering'])
       expect(plan(goal, [seat(0, 1, 'starting'), seat(0, 2, state)])).toEqual([

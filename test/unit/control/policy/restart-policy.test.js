@@ -18,18 +18,18 @@ test.each([
   expect(backoffMs(n, baseMs)).toBe(pauseMs);
 });
 
-test('a stable exit is followed by a start at once, and ends the streak', () => {
+test('a stable exit is followed by a restart at once, and ends the streak', () => {
   const verdict = judgeExit(makeSpec(), { streak: 5, unstableAtMs: [NOW - 1] }, { isUnstable: false, code: 1 }, NOW);
   expect(verdict).toEqual({ what: 'again', delayMs: 0, record: { streak: 0, unstableAtMs: [NOW - 1] } });
 });
 
-test('a restart delay is kept as it was given, however many exits follow one another', () => {
+test('a restart delay stays the same, however many exits follow one another', () => {
   const spec = makeSpec({ restartDelayMs: 150 });
   const tenth = { streak: 9, unstableAtMs: Array(9).fill(NOW) };
   expect(judgeExit(spec, tenth, { isUnstable: true, code: 1 }, NOW)).toMatchObject({ what: 'again', delayMs: 150 });
 });
 
-test('restartDelay is waited after any exit; with a back-off, after an unstable one the longer of the two', () => {
+test('restartDelay applies after any exit; with a back-off, the longer of both after an unstable one', () => {
   const spec = makeSpec({ restartDelayMs: 150, backoffMs: 100 });
   expect(judgeExit(spec, fresh, { isUnstable: false, code: 0 }, NOW).delayMs).toBe(150);
   expect(judgeExit(spec, fresh, { isUnstable: true, code: 0 }, NOW).delayMs).toBe(150);
@@ -43,7 +43,7 @@ test('more than maxRestarts unstable exits inside ten minutes are too many, at a
   expect(judgeExit(spec, two, { isUnstable: true, code: 1 }, NOW + 600_000).what).toBe('again');
 });
 
-test('autorestart false and exit codes end it; a signal has no exit code', () => {
+test('autorestart false and exit codes prevent a restart, and a signal has no exit code', () => {
   expect(judgeExit(makeSpec({ autorestart: false }), fresh, { isUnstable: false, code: 1 }, NOW).what).toBe('done');
   expect(judgeExit(makeSpec({ stopExitCodes: [0, 7] }), fresh, { isUnstable: true, code: 7 }, NOW).what).toBe('done');
   expect(judgeExit(makeSpec({ stopExitCodes: [0, 7] }), fresh, { isUnstable: true, code: null }, NOW).what).toBe(

@@ -22,7 +22,7 @@ async function running(spec) {
   return { rig, take, steps, client, leave: () => left.abort(), child: rig.keeper.alive[0] };
 }
 
-test('a profile is begun by the worker itself, and answered when it is written', async () => {
+test('the worker itself takes the profile, and the request is answered when it is written', async () => {
   const { rig, take, steps } = await running();
   const profile = take();
   await rig.turn(1_000);
@@ -33,7 +33,7 @@ test('a profile is begun by the worker itself, and answered when it is written',
   expect(steps()).toEqual(['begin', 'end']);
 });
 
-test('a worker whose loop is held up is not asked: the question would wait for it', async () => {
+test('a worker with a blocked loop is not asked, because the request would wait for it', async () => {
   const { rig, take, steps, child } = await running();
   child.behaviour.isHung = true;
   const [profile, stack] = [take(), watch(sampleStack(rig.context, { target: '0', durationMs: 200 }))];
@@ -45,7 +45,7 @@ test('a worker whose loop is held up is not asked: the question would wait for i
   expect(steps()).toEqual([]);
 });
 
-test('when who asked for it goes, the profile is given up', async () => {
+test('the profile is cancelled when its client disconnects', async () => {
   const { rig, take, steps, leave } = await running();
   const profile = take();
   await rig.turn(100);
@@ -58,15 +58,18 @@ test.each([
   ['EBUSY', 'ERR_NCLUST_PROFILE_BUSY', ['begin']],
   ['ENOSPC', 'ERR_NCLUST_FILE_UNWRITABLE', ['begin', 'drop']],
   ['EFAILED', 'ERR_NCLUST_NOT_REACHABLE', ['begin', 'drop']],
-])('%s in the worker is %s, and only a profile of its own is dropped', async (code, expected, asked) => {
-  const { rig, take, steps } = await running();
-  rig.keeper.profiles = () => ({ failure: { code, message: 'no' }, bytes: 0, stack: null });
-  const profile = take();
-  await rig.turn(1);
-  expect([profile.error.code, steps()]).toEqual([expected, asked]);
-});
+])(
+  'the failure %s of the worker is reported as %s, and only its own profile is dropped',
+  async (code, expected, asked) => {
+    const { rig, take, steps } = await running();
+    rig.keeper.profiles = () => ({ failure: { code, message: 'no' }, bytes: 0, stack: null });
+    const profile = take();
+    await rig.turn(1);
+    expect([profile.error.code, steps()]).toEqual([expected, asked]);
+  },
+);
 
-test('what is no single Node program is refused with a way on', async () => {
+test('a target that is not a single Node.js program is refused with a hint', async () => {
   const several = await running({ instances: 2, mode: 'cluster' });
   const profile = several.take({ target: 'api' });
   const exec = await running({ kind: 'exec', mode: 'fork', file: '/bin/sh' });
@@ -87,7 +90,7 @@ test('a profile of an unknown kind is refused before a worker is asked', async (
   expect(steps()).toEqual([]);
 });
 
-test('a keeper of an earlier version is told from a process that cannot be reached', async () => {
+test('an outdated keeper is distinguished from a process that cannot be reached', async () => {
   const { rig, take } = await running();
   rig.keeper.lacks.add('profile');
   const profile = take();
@@ -95,7 +98,7 @@ test('a keeper of an earlier version is told from a process that cannot be reach
   expect(profile.error.code).toBe('ERR_NCLUST_KEEPER_OUTDATED');
 });
 
-test('control neither rolls back nor reloads a worker that stands still and grows for a heap snapshot', async () => {
+test('control neither rolls back nor reloads a worker that is blocked and grows for a heap snapshot', async () => {
   const rig = createRig();
   let bytes = 1;
   rig.senses.readTrees = async (pids) => new Map(pids.map((pid) => [pid, { bytes, pids: [pid] }]));
@@ -116,7 +119,7 @@ test('control neither rolls back nor reloads a worker that stands still and grow
   expect(rig.keeper.alive[0].pid).not.toBe(child.pid);
 });
 
-test('while a snapshot of the heap is taken nobody breaks in: the worker is not held up', async () => {
+test('no debugger attaches during a heap snapshot, because the worker is not blocked by its own code', async () => {
   const { rig, take, steps, child } = await running();
   const snapshot = take({ kind: 'heap' });
   await rig.turn(1);
@@ -153,7 +156,7 @@ test('a snapshot of a new instance in a rollback window does not take the traffi
   expect([snapshot.state, reload.state, reload.error]).toEqual(['done', 'done', null]);
 });
 
-test('control does not send the signal for a debugger to a process that dies of it or takes it itself', async () => {
+test('control does not send the signal for a debugger to a process that dies of it or handles it itself', async () => {
   const { rig, client } = await running();
   const [child] = rig.keeper.alive;
   const attempt = () => watch(openInspector(rig.context, { target: '0', isOver: false, isLeftOpen: false }, client));
@@ -179,7 +182,7 @@ test.each([
   ['says that it is over', { isOver: true }, ['shut']],
   ['says that it was open before', { isLeftOpen: true }, []],
   ['goes', null, ['shut']],
-])('the inspector that the signal has opened: the client %s', async (_what, more, asked) => {
+])('the inspector that the signal has opened is closed as agreed when the client %s', async (_what, more, asked) => {
   const { rig, client, child } = await running();
   rig.control.registry.instances.get(child.instanceId).pid = process.pid;
   const told = [];

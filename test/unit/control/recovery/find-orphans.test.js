@@ -77,14 +77,14 @@ test('an orphan is found by its marker, with its slot, its pipes and its identit
   ]);
 });
 
-test('its children are not orphans of their own, even when their parent is gone', () => {
+test('children of an orphan are not orphans, even if their parent has exited', () => {
   addProcess(10, { env: env('i1') });
   addProcess(11, { ppid: 10, startTicks: '600', env: env('i1') });
   addProcess(12, { ppid: 1, startTicks: '700', env: env('i1') });
   expect(find().map(({ pid }) => pid)).toEqual([10]);
 });
 
-test('processes of other homes, without marker, and zombies are left alone', () => {
+test('processes of other homes, without a marker, and zombies are left alone', () => {
   addProcess(10, { env: env('i1', { NCLUST_HOME: '/home/other' }) });
   addProcess(11, { env: { NCLUST_HOME: '/home/n' } });
   addProcess(12, { env: env('i2'), state: 'Z' });
@@ -104,7 +104,7 @@ describe('a process with the marker is', () => {
     expect(find().map(({ pid }) => pid)).toEqual(pids);
   });
 
-  test('an orphan, when it has changed its user and still has a pipe of ours', () => {
+  test('an orphan if it has changed its user and still has a pipe of ours', () => {
     addProcess(10, { env: env('i1'), uid: STRANGER, fds: { 0: '/dev/null', 2: join(run, 'p-1-1') } });
     expect(find().map(({ pid }) => pid)).toEqual([10]);
   });
@@ -119,19 +119,19 @@ describe('a process with the marker is', () => {
     expect(find().map(({ pid }) => pid)).toEqual(pids);
   });
 
-  test('a stranger, when it has no pipe but another file in the folder of our pipes', () => {
+  test('a stranger if it has no pipe but another file in the folder of our pipes', () => {
     writeFileSync(join(run, 'file'), '');
     addProcess(10, { env: env('i1'), uid: STRANGER, fds: { 1: join(run, 'file') } });
     expect(find()).toEqual([]);
   });
 
-  test('no earlier orphan than the real one', () => {
+  test('ignored if it is a stranger that claims an earlier start', () => {
     addProcess(9, { env: env('i1'), uid: STRANGER, startTicks: '400' });
     addProcess(10, { env: env('i1') });
     expect(find().map(({ pid }) => pid)).toEqual([10]);
   });
 });
 
-test('a machine without /proc has none', () => {
+test('a machine without /proc has no orphans', () => {
   expect(findOrphans({ home: '/h', run: '/h/run', uidsOf, proc: join(proc, 'missing') })).toEqual([]);
 });

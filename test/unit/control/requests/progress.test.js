@@ -14,7 +14,7 @@ const brief = () =>
     waiting.map(({ slot, phase }) => `${slot} ${phase}`).join(', '),
   ]);
 
-test('a reload tells which instance is doing what, and how long it has been', async () => {
+test('a reload reports which instance is doing what, and for how long', async () => {
   rig.keeper.behave = () => ({ listensAfterMs: 200, stopsAfterMs: 400 });
   void rig.start({ instances: 2 });
   await rig.turn(5_000);
@@ -48,7 +48,7 @@ test('a reload tells which instance is doing what, and how long it has been', as
   });
 });
 
-test('it tells of parked ones how long they stay', async () => {
+test('a reload reports how long parked instances stay', async () => {
   void rig.start({ rollbackWindowMs: 20_000 });
   await rig.turn(5_000);
   watch(rig.call('reload', { targets: ['api'], progress: true }));
@@ -66,7 +66,7 @@ test.each([
   ['delete', (rig) => rig.call('delete', { targets: ['other'], progress: true }), '0/1', 'draining'],
   ['restart', (rig) => rig.call('restart', { targets: ['other'], progress: true }), '0/1', 'draining'],
   ['scale', (rig) => rig.call('scale', { target: 'other', instances: '3', progress: true }), '0/2', 'starting'],
-])('%s tells of its progress when it is asked to', async (_method, call, count, phase) => {
+])('%s reports its progress on request', async (_method, call, count, phase) => {
   rig.keeper.behave = () => ({ listensAfterMs: 200, stopsAfterMs: 400 });
   void rig.start({ name: 'other' });
   await rig.turn(2_000);
@@ -78,7 +78,7 @@ test.each([
   expect(request.state).toBe('done');
 });
 
-test('a client is not told more often than ten times a second', async () => {
+test('a client gets at most ten reports a second', async () => {
   void rig.start({ instances: 60 }, { progress: true });
   let steps = 0;
   for (; steps < 20; steps++) {

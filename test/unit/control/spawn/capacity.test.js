@@ -39,7 +39,7 @@ test.each([
       /but the control group may have 36 \(\/sys\/fs\/cgroup\/pids\.max\)/,
     ),
   ],
-])('a start for which there is no room (%s) is not begun; one that may fit is', async (_what, limits, message) => {
+])('a start without enough room (%s) is refused, and one that may fit is not', async (_what, limits, message) => {
   const { rig, outcome } = await rigWith(limits);
   const refused = await outcome(rig.start({ instances: 5 }));
   expect(refused.error).toMatchObject({
@@ -51,7 +51,7 @@ test.each([
   expect(await outcome(rig.start({ instances: 4 }))).toMatchObject({ state: 'done' });
 });
 
-test('in fork mode the standard input of each counts too', async () => {
+test('the standard input of each instance counts in fork mode', async () => {
   const { rig, outcome } = await rigWith({ files: KEEPER + FILES });
   expect((await outcome(rig.start({ mode: 'fork', instances: 1 }))).error).toMatchObject({
     code: 'ERR_NCLUST_PREFLIGHT',
@@ -60,7 +60,7 @@ test('in fork mode the standard input of each counts too', async () => {
   expect(await outcome(rig.start({ mode: 'fork', instances: 1 }))).toMatchObject({ state: 'done' });
 });
 
-test('what serves counts, what is stopped does not', async () => {
+test('serving instances count, and stopped ones do not', async () => {
   const { rig, outcome } = await rigWith({ files: KEEPER + 4 * FILES });
   await outcome(rig.start({ name: 'a', instances: 3 }));
   expect((await outcome(rig.start({ name: 'b', instances: 2 }))).error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT' });
@@ -72,7 +72,7 @@ test('what serves counts, what is stopped does not', async () => {
   expect(await outcome(rig.start({ name: 'b', instances: 4 }))).toMatchObject({ state: 'done' });
 });
 
-test('nothing is in the way of less', async () => {
+test('a change to fewer instances is never refused', async () => {
   const { rig, outcome } = await rigWith({});
   await outcome(rig.start({ instances: 4 }));
   rig.systemLimits = { ...NONE, files: KEEPER + FILES };
@@ -80,7 +80,7 @@ test('nothing is in the way of less', async () => {
   expect(await outcome(rig.call('stop', { targets: ['api'] }))).toMatchObject({ state: 'done' });
 });
 
-test('a reload needs room for one more, with a rollback window for all twice, or touches nothing', async () => {
+test('a reload needs room for one more, with a rollback window for all twice, or changes nothing', async () => {
   const { rig, outcome } = await rigWith({ tasks: MANAGER + 4 * TASKS });
   await outcome(rig.start({ instances: 4 }));
   const before = rig.spawned().length;
@@ -96,7 +96,7 @@ test('a reload needs room for one more, with a rollback window for all twice, or
   expect(await outcome(rig.call('reload', { targets: ['api'] }))).toMatchObject({ state: 'done' });
 });
 
-test('where one old instance goes first a reload needs no more room than there is', async () => {
+test('a reload that stops one old instance first needs no extra room', async () => {
   const { rig, outcome } = await rigWith({ tasks: MANAGER + 2 * TASKS });
   await outcome(rig.start({ instances: 2, maxUnavailable: 1 }));
   expect(await outcome(rig.call('reload', { targets: ['api'] }))).toMatchObject({ state: 'done' });

@@ -44,7 +44,7 @@ describe.runIf(isRoot).each(Object.entries(WAYS))('%s of an app with another use
     ['a file of 1 GB', /has more than \d+ KiB/, (path) => (writeFileSync(path, ''), truncateSync(path, 1024 ** 3))],
     ['a link to nothing', /\(ENOENT\)|\(EACCES\)/, (path) => symlinkSync(join(folders.closed, 'new'), path)],
     ['a link to itself', /\(ELOOP\)/, (path) => symlinkSync(path, path)],
-  ])('is not read in the place of %s', async (_what, fault, make) => {
+  ])('is not read through %s', async (_what, fault, make) => {
     make(join(folders.own, 'file'));
     const before = readdirSync('/proc/self/fd').length;
     const found = await faultOf(fieldsOf('file'));
@@ -53,7 +53,7 @@ describe.runIf(isRoot).each(Object.entries(WAYS))('%s of an app with another use
     expect(readdirSync('/proc/self/fd').length).toBe(before);
   });
 
-  test('is not read where a link to a folder leads', async () => {
+  test('is not read through a link to a folder', async () => {
     folders.plant('folder', (path) => symlinkSync(folders.closed, path));
     expect(await faultOf(fieldsOf('folder/secret'))).toMatch(CLOSED);
     expect(await faultOf(fieldsOf(join(folders.own, 'folder/secret')))).toMatch(CLOSED);
@@ -72,7 +72,7 @@ describe.runIf(isRoot).each(Object.entries(WAYS))('%s of an app with another use
       expect(await faultOf(fieldsOf(file))).toBe('read');
   });
 
-  test('is not read as root in a folder that everybody can change', async () => {
+  test('is not read as root in a folder that every user can change', async () => {
     chmodSync(folders.open, 0o1777);
     writeFileSync(join(folders.open, 'secret'), SECRET, { mode: 0o600 });
     expect(await faultOf(fieldsOf(join(folders.open, 'secret')))).toMatch(CLOSED);
@@ -86,7 +86,7 @@ function shadow() {
   return path;
 }
 
-test.runIf(isRoot)('two apps with the same env file read it each as its own user', async () => {
+test.runIf(isRoot)('two apps with the same env file each read it as their own user', async () => {
   folders = userFolders();
   const file = join(folders.own, 'file');
   linkSync(join(folders.closed, 'secret'), file);

@@ -38,7 +38,7 @@ describe('secrets', () => {
     return readings;
   }
 
-  test('go to the process and nowhere else', async () => {
+  test('reach the process and nothing else', async () => {
     rig.secret = async (_spec, name) => `hunter2-${name}`;
     expect((await settled(rig.start({ instances: 2, secrets, env: { A: '1', TOKEN: 'placeholder' } }))).state).toBe(
       'done',
@@ -63,7 +63,7 @@ describe('secrets', () => {
     expect(written).not.toContain('hunter2');
   });
 
-  test('are read once for all instances of a generation, a crash included', async () => {
+  test('are read once for all instances of a generation, even after a crash', async () => {
     const readings = countReadings();
     await settled(rig.start({ instances: 3, secrets }));
     rig.keeper.exit(alive(1).instanceId, { code: 1 });
@@ -73,7 +73,7 @@ describe('secrets', () => {
     expect(readings.sort()).toEqual(['PASSWORD', 'TOKEN']);
   });
 
-  test.each(['reload', 'restart', 'start'])('are read anew by a %s', async (method) => {
+  test.each(['reload', 'restart', 'start'])('are read again by a %s', async (method) => {
     countReadings();
     await settled(rig.start({ secrets }));
     expect((await settled(rig.call(method, { targets: ['api'] }))).state).toBe('done');
@@ -83,7 +83,7 @@ describe('secrets', () => {
     expect(lastEnv()).toMatchObject({ TOKEN: 'hunter2' });
   });
 
-  test('are read anew, once, by the next control when it starts something', async () => {
+  test('are read again, once, by the next control when it starts an instance', async () => {
     countReadings();
     await settled(rig.start({ instances: 2, secrets }));
     await rig.boot();
@@ -92,7 +92,7 @@ describe('secrets', () => {
     expect(rig.spawned().map(({ params }) => params.env.TOKEN)).toEqual(['hunter1', 'hunter1', 'hunter2', 'hunter2']);
   });
 
-  test('of an app that was deleted are not those of its successor', async () => {
+  test('of a deleted app are not those of its successor', async () => {
     countReadings();
     await settled(rig.start({ secrets }));
     await rig.call('save', {}).catch(() => {});
@@ -106,7 +106,7 @@ describe('secrets', () => {
     ['start', () => rig.start({ secrets })],
     ['restart', () => rig.call('restart', { targets: ['api'] })],
     ['reload', () => rig.call('reload', { targets: ['api'] })],
-  ])('that cannot be had refuse a %s before anything is touched', async (method, request) => {
+  ])('that are not available refuse a %s before anything is changed', async (method, request) => {
     if (method !== 'start') await settled(rig.start({ secrets }));
     const before = [rig.running(), rig.store.saves, rig.keeper.requests.length];
     rig.secret = () => Promise.reject(new Error('it said hunter2'));
@@ -119,7 +119,7 @@ describe('secrets', () => {
     expect([rig.running(), rig.store.saves, rig.keeper.requests.length]).toEqual(before);
   });
 
-  test('that cannot be had when nobody waits are a refused spawn, which is tried again', async () => {
+  test('that are not available for an unattended start are a refused spawn, which is retried', async () => {
     await settled(rig.start({ secrets }));
     await rig.boot();
     const good = rig.secret;
@@ -139,7 +139,7 @@ describe('secrets', () => {
     expect(rig.running()).toEqual(['api/0']);
   });
 
-  test('that are long in coming hold up nobody but the app, and a stop does not wait for them', async () => {
+  test('that take long delay only their app, and a stop does not wait for them', async () => {
     await settled(rig.start({ secrets }));
     await rig.boot();
     let give = () => {};
@@ -159,7 +159,7 @@ describe('secrets', () => {
     expect(rig.spawned()).toHaveLength(before);
   });
 
-  test('that come after the keeper has died start no second process', async () => {
+  test('that arrive after the keeper has died start no second process', async () => {
     await settled(rig.start({ secrets }));
     await rig.boot();
     const gives = [];
@@ -178,7 +178,7 @@ describe('secrets', () => {
     expect(lastEnv()).toMatchObject({ TOKEN: 'late' });
   });
 
-  test('of a request that is sent again are not read again', async () => {
+  test('are not read again for a repeated request', async () => {
     const readings = countReadings();
     await settled(rig.start({ secrets }, { token: 'once' }));
     await settled(rig.start({ secrets }, { token: 'once' }));
@@ -194,7 +194,7 @@ describe('env files', () => {
 
   beforeEach(() => write('A=1\nREMOVED=soon\n'));
 
-  test.each(['reload', 'restart', 'start'])('are read anew by a %s: what has been removed is gone', async (method) => {
+  test.each(['reload', 'restart', 'start'])('are read again by a %s, so removed variables are gone', async (method) => {
     await settled(rig.start({ envFiles: [file], shellEnv: { A: '0' } }));
     expect(lastEnv()).toMatchObject({ A: '1', REMOVED: 'soon' });
     write('A=2\n');
@@ -203,7 +203,7 @@ describe('env files', () => {
     expect(lastEnv()).not.toHaveProperty('REMOVED');
   });
 
-  test('are not read when something crashes, by this control or the next', async () => {
+  test('are not read after a crash, by this control or the next', async () => {
     await settled(rig.start({ envFiles: [file] }));
     write('A=2\n');
     for (const next of [() => {}, () => rig.boot()]) {
@@ -215,7 +215,7 @@ describe('env files', () => {
     expect(rig.spawned()).toHaveLength(3);
   });
 
-  test('hold for the instances that were started with them, when others are restarted', async () => {
+  test('stay the same for running instances when others are restarted', async () => {
     await settled(rig.start({ envFiles: [file], instances: 2 }));
     write('A=2\n');
     await settled(rig.call('restart', { targets: ['0'] }));
@@ -237,7 +237,7 @@ describe('env files', () => {
       /^The env file "\/srv\/app\.env" of "api" could not be read \(ENOENT\)\. Nothing was changed\.$/,
     ],
     ['contains a NUL', () => write('A=a\0b'), /contains a NUL/],
-  ])('one that %s refuses the command before anything is touched', async (_what, spoil, message) => {
+  ])('refuse the command before anything is changed if one of them %s', async (_what, spoil, message) => {
     await settled(rig.start({ envFiles: [file] }));
     await settled(rig.start({ name: 'other' }));
     spoil();
@@ -253,7 +253,7 @@ describe('env files', () => {
     expect([rig.running(), rig.store.saves, rig.keeper.requests.length]).toEqual(before);
   });
 
-  test('count from the working directory, and can be changed by a reload', async () => {
+  test('are resolved against the working directory, and a reload can change them', async () => {
     rig.files['/srv/b.env'] = 'A=b\nB=b\n';
     await settled(rig.start({ envFiles: ['app.env'] }));
     await settled(rig.call('reload', { targets: ['api'], spec: { envFiles: ['app.env', 'b.env'] } }));
@@ -262,7 +262,7 @@ describe('env files', () => {
     for (const name of ['A', 'B', 'REMOVED']) expect(lastEnv()).not.toHaveProperty(name);
   });
 
-  test('give the variable that is counted up; one that is no number refuses the command', async () => {
+  test('can set the variable that is counted up, and a value that is not a number refuses the command', async () => {
     write('PORT=4000\n');
     await settled(rig.start({ instances: 2, envFiles: [file], incrementVar: 'PORT' }));
     expect(rig.keeper.alive.map(({ env }) => env.PORT)).toEqual(['4000', '4001']);
@@ -276,15 +276,15 @@ describe('env files', () => {
   });
 });
 
-describe('the shell and what is declared', () => {
-  test('a declared variable that is removed is gone after a reload', async () => {
+describe('the shell and declared variables', () => {
+  test('a removed declared variable is gone after a reload', async () => {
     await settled(rig.start({ env: { A: '1', B: '1' } }));
     await settled(rig.call('reload', { targets: ['api'], specs: { api: { env: { A: '2' } } } }));
     expect(lastEnv()).toMatchObject({ A: '2' });
     expect(lastEnv()).not.toHaveProperty('B');
   });
 
-  test('a variable of the shell that is filtered overrules nothing', async () => {
+  test('a filtered variable of the shell overrides nothing', async () => {
     await settled(
       rig.start({
         env: { SECRET_A: 'declared', B: 'declared' },
@@ -299,7 +299,7 @@ describe('the shell and what is declared', () => {
     for (const name of ['SECRET_X', 'OLD']) expect(lastEnv()).not.toHaveProperty(name);
   });
 
-  test('what the interpreter and the owner bring stays when the shell is another one', async () => {
+  test('variables of the interpreter and the owner stay when the shell changes', async () => {
     await settled(
       rig.start({
         interpreterEnv: { PYTHONUNBUFFERED: '1' },
@@ -311,7 +311,7 @@ describe('the shell and what is declared', () => {
     expect(lastEnv()).toMatchObject({ PYTHONUNBUFFERED: '1', HOME: '/home/web', A: '1' });
   });
 
-  test('what a request declares anew goes before its shell', async () => {
+  test('variables that a request declares override those of its shell', async () => {
     await settled(rig.start({ env: { A: '1' } }));
     await settled(
       rig.call('reload', { targets: ['api'], env: { A: 'shell', B: 'shell' }, specs: { api: { env: { A: '2' } } } }),
@@ -336,7 +336,7 @@ describe('the shell and what is declared', () => {
   });
 });
 
-test('a spec says what its env files held; what a client sends is not believed', async () => {
+test('a spec reports the variables of its env files, and those sent by a client are ignored', async () => {
   await settled(rig.call('start', { specs: [makeSpec({ fileEnv: [{ file: '/etc/none', env: { A: 'forged' } }] })] }));
   expect(lastEnv()).not.toHaveProperty('A');
 });

@@ -75,7 +75,7 @@ async function started(fields = {}) {
 }
 
 test.each([['restart'], ['reload'], ['start']])(
-  '%s finds out which revision begins; what only git knows of it is unknown',
+  '%s reads the revision that starts, and leaves fields unknown that only git knows',
   async (method) => {
     await started();
     await through(rig.call(method, { targets: ['api'] }));
@@ -86,14 +86,14 @@ test.each([['restart'], ['reload'], ['start']])(
   },
 );
 
-test('a checkout that is gone, and an app that does not want it, stay as they are', async () => {
+test('a missing checkout, and an app that does not want one, stay as they are', async () => {
   await started({ vizion: false });
   commit(NEW);
   await through(rig.call('restart', { targets: ['api'] }));
   expect(versioning()).toMatchObject({ revision: OLD });
 });
 
-test('a disk that hangs keeps one look, and requests a second; which revision begins is unknown then', async () => {
+test('a hanging disk holds one read, and requests wait a second; the revision is unknown then', async () => {
   await started();
   commit(NEW);
   let back = () => {};

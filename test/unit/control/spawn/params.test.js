@@ -10,7 +10,7 @@ const params = (spec) =>
     label: labelFor(spec, place, { spawns: 4, logs: '/h/logs' }),
   });
 
-test('a Node program is given to the keeper as script, arguments and arguments of node', () => {
+test('the keeper gets a Node.js program as script, arguments and arguments of node', () => {
   expect(params(makeSpec({ interpreterArgs: ['--no-warnings'], args: ['a'], uid: 33 }))).toMatchObject({
     instanceId: 'i',
     app: 'api',
@@ -32,7 +32,7 @@ test('a Node program is given to the keeper as script, arguments and arguments o
   });
 });
 
-test('anything else is given as it is executed', () => {
+test('the keeper gets any other program as it is executed', () => {
   const given = params(
     makeSpec({ kind: 'exec', mode: 'fork', file: '/bin/sh', execArgs: ['-c', 'date'], args: ['ignored'] }),
   );
@@ -41,7 +41,7 @@ test('anything else is given as it is executed', () => {
   expect(given).not.toHaveProperty('uid');
 });
 
-test('no two apps share listening sockets, however they are named', () => {
+test('no two apps share listening sockets, whatever their names', () => {
   const scopes = [
     makeSpec({ name: 'a', mode: 'fork' }),
     makeSpec({ name: 'a/2' }),
@@ -78,7 +78,7 @@ test.each([
     '/var/log/api-7.txt',
   ],
   ['logs disabled', { disableLogs: true, outFile: '/var/log/x', logFile: 'default' }, '', ''],
-])('log files: %s', (_what, fields, outFile, errorFile, logFile = '') => {
+])('the log files are named for %s', (_what, fields, outFile, errorFile, logFile = '') => {
   expect(logFiles(makeSpec(fields), 7, '/h/logs')).toEqual({ outFile, errorFile, logFile });
 });
 
@@ -87,16 +87,16 @@ test.each([
   [{ outFile: 'NULL', errorFile: 'NULL', logFile: '/var/log/api.txt' }, '/var/log/api-7.txt', '/var/log/api-7.txt'],
   [{ outFile: 'NULL', logFile: '/var/log/api.txt' }, null, '/h/logs/api-error-7.log'],
   [{ outFile: 'NULL', errorFile: 'NULL' }, null, null],
-])('where a worker with %j writes while nobody reads its pipes', (fields, out, err) => {
+])('a worker with %j writes to these files while no reader has its pipes', (fields, out, err) => {
   expect(params(makeSpec(fields)).logFiles).toEqual({ out, err });
 });
 
-test('who gets new connections is said for cluster mode, and the slot always', () => {
+test('the scheduling is set only in cluster mode, and the slot always', () => {
   expect(params(makeSpec({ scheduling: 'sticky' }))).toMatchObject({ scheduling: 'sticky', slot: 2 });
   expect(params(makeSpec({ mode: 'fork' }))).not.toHaveProperty('scheduling');
 });
 
-test('a program is told to end by a message only if it is one of Node', () => {
+test('only a Node.js program can be asked to exit by a message', () => {
   expect(params(makeSpec({ shutdownWithMessage: true })).label.stop.message).toBe(true);
   expect(params(makeSpec()).label.stop).not.toHaveProperty('message');
   expect(params(makeSpec({ kind: 'exec', mode: 'fork', shutdownWithMessage: true })).label.stop).not.toHaveProperty(

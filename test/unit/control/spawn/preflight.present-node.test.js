@@ -5,12 +5,12 @@ import { makeSpec } from '../make-spec.js';
 const own = { execPath: '/opt/node22/bin/node', version: 'v22.0.0' };
 const gone = { exists: () => false, own };
 
-test('a program runs on the Node.js it was started on, as long as that is there', () => {
+test('a program runs on the Node.js it was started on, while that exists', () => {
   const spec = makeSpec({ file: '/opt/node20/bin/node' });
   expect(withPresentNode(spec, { exists: (path) => path === '/opt/node20/bin/node', own })).toBe(spec);
 });
 
-test('after that on the one of the manager', () => {
+test('a program runs on the Node.js of the manager if its own is gone', () => {
   expect(withPresentNode(makeSpec({ file: '/opt/node20/bin/node' }), gone)).toMatchObject({
     file: own.execPath,
     interpreter: own.execPath,
@@ -21,6 +21,6 @@ test('after that on the one of the manager', () => {
 test.each([
   ['an interpreter that was asked for by name', makeSpec({ interpreterGiven: '/opt/node20/bin/node' })],
   ['anything that is no Node.js', makeSpec({ kind: 'exec', mode: 'fork', file: '/opt/python3' })],
-])('but not %s', (_, spec) => {
+])('the Node.js of the manager does not replace %s', (_, spec) => {
   expect(withPresentNode(spec, gone)).toBe(spec);
 });

@@ -36,7 +36,7 @@ test.each([
   ['a port that the system chooses', 'good.js', { env: { PORT: '0' } }],
   ['an empty port, for which many apps have a default', 'good.js', { env: { PORT: '' } }],
   ['the name of a pipe', 'good.js', { env: { PORT: '\\\\.\\pipe\\2f6c' } }],
-])('lets through %s', async (_what, script, more) => {
+])('a reload accepts %s', async (_what, script, more) => {
   await expect(preflight([spec(script, more)])).resolves.toBe(undefined);
 });
 
@@ -66,7 +66,7 @@ test.each([
     /PORT is 65536, but ports are numbers from 0 to 65535\. Nothing was changed/,
   ],
   ['a negative port', 'good.js', { env: { PORT: '-80' } }, /PORT is -80/],
-])('stops %s', async (_what, script, more, message) => {
+])('a reload refuses %s', async (_what, script, more, message) => {
   const error = await preflight([spec(script, more)]).catch((caught) => caught);
   expect(error).toMatchObject({ code: 'ERR_NCLUST_PREFLIGHT', exitStatus: 1 });
   expect(error.message).toMatch(message);
@@ -86,7 +86,7 @@ test.runIf(process.getuid?.() === 0)('the interpreter that checks the script run
   expect(readFileSync(ids, 'utf8')).toBe('65534 65534 65534\n');
 });
 
-test('of several apps that would fail it names the first in order, although the second is found sooner', async () => {
+test('the error names the first of several failing apps in order, even if the second is found sooner', async () => {
   const slow = spec('bad.js', { name: 'first' });
   const quick = spec('none.js', { name: 'second' });
   await expect(preflight([slow, quick])).rejects.toMatchObject({
@@ -95,7 +95,7 @@ test('of several apps that would fail it names the first in order, although the 
   });
 });
 
-test('a reload is looked at with its changes before anything is touched, and only once', async () => {
+test('a reload is checked with its changes, once, before anything is changed', async () => {
   const rig = createRig();
   await rig.boot();
   void rig.start({ instances: 2 });
@@ -122,7 +122,7 @@ test('a reload is looked at with its changes before anything is touched, and onl
   expect(again.state).toBe('done');
 });
 
-test('a restart ends nothing that could not be started again', async () => {
+test('a restart stops no instance that could not start again', async () => {
   const rig = createRig();
   await rig.boot();
   void rig.start({ instances: 2 });
@@ -143,7 +143,7 @@ test('a restart ends nothing that could not be started again', async () => {
   ]);
 });
 
-test('what does not run holds up no restart of the others', async () => {
+test('an app that does not run does not prevent a restart of the others', async () => {
   const rig = createRig();
   await rig.boot();
   void rig.start({ name: 'api' });

@@ -43,7 +43,7 @@ test.each([
   ['empty', ''],
   ['link', 'hunter2'],
   ['big', 'x'.repeat(64 * 1024)],
-])('of the file "%s"', async (file, value) => {
+])('the secret is read from the file "%s"', async (file, value) => {
   expect(await read({ file })).toBe(value);
   expect(await read({ file: join(cwd, file) })).toBe(value);
 });
@@ -54,7 +54,7 @@ test.each([
   ['pipe', /its file ".*pipe" is no file/],
   ['too-big', /its file ".*too-big" has more than 64 KiB/],
   ['nul', /contains a NUL/],
-])('not of the file "%s"', async (file, message) => {
+])('the secret is refused from the file "%s"', async (file, message) => {
   await expect(read({ file })).rejects.toThrow(message);
   await expect(read({ file })).rejects.toBeInstanceOf(NoSecret);
 });
@@ -65,7 +65,7 @@ test.each([
   ['cat plain', 'hunter2'],
   ['pwd', () => cwd],
   ['true', ''],
-])('of the command "%s"', async (command, value) => {
+])('the secret is read from the command "%s"', async (command, value) => {
   expect(await read({ command })).toBe(typeof value === 'function' ? value() : value);
 });
 
@@ -74,20 +74,20 @@ test.each([
   ['nobody-knows-this-program', /its command exited with code 127$/],
   ['kill -9 $$', /its command was killed by SIGKILL$/],
   ['head -c 70000 /dev/zero', /its command wrote more than 64 KiB$/],
-])('not of the command "%s"', async (command, message) => {
+])('the secret is refused from the command "%s"', async (command, message) => {
   const error = await read({ command }).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(NoSecret);
   expect(error.message).toMatch(message);
   expect(JSON.stringify([error.message, error])).not.toContain('hunter2');
 });
 
-test('a command whose folder is not there could not be run', async () => {
+test('a command whose folder does not exist cannot run', async () => {
   await expect(read({ command: 'echo 1' }, { cwd: join(cwd, 'gone') })).rejects.toThrow(
     /its command could not be run \(ENOENT\)/,
   );
 });
 
-test('a command gets what is declared, the basics of the shell, and nothing else', async () => {
+test('a command gets the declared environment, the basics of the shell, and nothing else', async () => {
   const fields = {
     shellEnv: { PATH: process.env.PATH, LANG: 'C.UTF-8', AWS_TOKEN: 'x' },
     ownerEnv: { HOME: '/home/web' },
@@ -101,7 +101,7 @@ test('a command gets what is declared, the basics of the shell, and nothing else
   expect(env.sort()).toEqual(['HOME', 'LANG', 'PATH', 'REGION', 'VAULT_ADDR']);
 });
 
-test('a command that does not end is ended after 10s, with what it has started', async () => {
+test('a command that does not exit is killed after 10s, with its children', async () => {
   const clock = createFakeClock();
   const pidFile = join(cwd, 'pids');
   const failed = read(
@@ -122,7 +122,7 @@ test('a command that does not end is ended after 10s, with what it has started',
   await waitFor('their end', () => !pids.some(isRunning));
 });
 
-test('one that cannot be ended, because it runs as somebody else by now, is waited for no longer', async () => {
+test('a command that cannot be killed, because it changed its user, is not waited for', async () => {
   const clock = createFakeClock();
   const pidFile = join(cwd, 'pid-of-sudo');
   const failed = read(

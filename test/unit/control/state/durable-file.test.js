@@ -28,7 +28,7 @@ const whenRoom = (code) => () => {
   writeFileSync(file, 'new');
 };
 
-test('room is taken with the first write, twice the size of what was written', () => {
+test('the first write reserves space, twice the size of its content', () => {
   writeInNeed(reserve, file, () => writeFileSync(file, 'x'));
   expect(statSync(reserve)).toMatchObject({ size: 64 * 1024 });
   expect(statSync(reserve).mode & 0o777).toBe(0o600);
@@ -36,13 +36,13 @@ test('room is taken with the first write, twice the size of what was written', (
   expect(statSync(reserve).size).toBe(100_000);
 });
 
-test.each(['ENOSPC', 'EDQUOT'])('%s: the room is given up for the write, and taken again', (code) => {
+test.each(['ENOSPC', 'EDQUOT'])('%s: the write uses the reserved space, which is reserved again afterwards', (code) => {
   writeFileSync(reserve, 'room');
   writeInNeed(reserve, file, whenRoom(code));
   expect([statSync(file).size, statSync(reserve).size]).toEqual([3, 64 * 1024]);
 });
 
-test('without room the write fails as it is', () => {
+test('a write fails with its own error if there is no reserved space', () => {
   expect(() =>
     writeInNeed(reserve, file, () => {
       throw full();
@@ -50,7 +50,7 @@ test('without room the write fails as it is', () => {
   ).toThrow('ENOSPC');
 });
 
-test('what is no lack of room costs none', () => {
+test('another error does not use the reserved space', () => {
   writeFileSync(reserve, 'room');
   expect(() =>
     writeInNeed(reserve, file, () => {
@@ -60,7 +60,7 @@ test('what is no lack of room costs none', () => {
   expect(existsSync(reserve)).toBe(true);
 });
 
-test.each(['state.new', 'state.bak.new', 'reserve'])('a link in the place of %s is not followed', (name) => {
+test.each(['state.new', 'state.bak.new', 'reserve'])('a link in place of %s is not followed', (name) => {
   const target = join(folder, 'target');
   writeFileSync(target, 'of somebody else');
   writeSealed(file, { v: 1, apps: [] });
@@ -70,7 +70,7 @@ test.each(['state.new', 'state.bak.new', 'reserve'])('a link in the place of %s 
   expect(readSealed(file)).toMatchObject({ kind: 'good', value: { apps: ['api'] } });
 });
 
-test('a value is written over a file that has the room, and not over one that has not', () => {
+test('a value is written over a file that has the space, but not over one that does not', () => {
   writeSealed(file, { v: 1, apps: ['api'], tokens: ['a', 'b'] });
   expect(overwriteSealed(file, { v: 1, apps: ['api'], tokens: ['c'] })).toBe(true);
   expect(readSealed(file)).toMatchObject({ kind: 'good', value: { apps: ['api'], tokens: ['c'] } });

@@ -37,7 +37,7 @@ const alive = (name) => rig.keeper.alive.filter((child) => child.label.name === 
 const names = () => rig.control.registry.desired.apps.map(({ spec }) => spec.name);
 
 describe.each([['restart'], ['reload']])('%s with another name', (method) => {
-  test('new instances have it, in the same slots, with log files of that name; nothing else is touched', async () => {
+  test('has new instances in the same slots, with log files of that name, and changes nothing else', async () => {
     await start({ instances: 2 }, { name: 'other' });
     const other = alive('other').map(({ pid }) => pid);
     const before = alive('api').map(({ pid }) => pid);
@@ -60,7 +60,7 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
     expect(alive('other').map(({ pid }) => pid)).toEqual(other);
   });
 
-  test('it goes on listening where it did, and a later app of the old name keeps apart', async () => {
+  test('keeps its sockets, and a later app with the old name does not share them', async () => {
     await start({ instances: 2 });
     await done(method, { targets: ['0', '1'], spec: { name: 'web' } });
     expect(rig.keeper.released).toEqual(new Set());
@@ -74,7 +74,7 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
     expect(rig.running()).toEqual(['api/0']);
   });
 
-  test('the next control knows it by the new name', async () => {
+  test('is known to the next control by the new name', async () => {
     await start({ instances: 2 });
     await done(method, { targets: ['api'], spec: { name: 'web' } });
     const pids = alive('web').map(({ pid }) => pid);
@@ -87,7 +87,7 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
     expect([...rig.keeper.released]).toEqual(['api']);
   });
 
-  test('a name that is taken is refused, and so are several apps and a part of one', async () => {
+  test('is refused for a name in use, for several apps, and for a part of one', async () => {
     await start({ instances: 2 }, { name: 'web' });
     const before = rig.keeper.alive.map(({ pid }) => pid);
     expect(await failed(method, { targets: ['api'], spec: { name: 'web' } })).toMatchObject({
@@ -106,7 +106,7 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
     expect(names()).toEqual(['api', 'web']);
   });
 
-  test('the log of events has one change of its name, and no app that came or went', async () => {
+  test('is one change of a name in the event log, and no app was added or removed', async () => {
     await start({});
     rig.noted.length = 0;
     await done(method, { targets: ['api'], spec: { name: 'web' } });
@@ -116,7 +116,7 @@ describe.each([['restart'], ['reload']])('%s with another name', (method) => {
   });
 });
 
-test('a reload that fails keeps the new name: what serves is called that', async () => {
+test('a failed reload keeps the new name, which serving instances have', async () => {
   await start({ instances: 2 });
   const before = alive('api').map(({ pid }) => pid);
   rig.keeper.behave = () => ({ listensAfterMs: null, exitsAfterMs: 20, code: 1 });
@@ -130,7 +130,7 @@ test('a reload that fails keeps the new name: what serves is called that', async
   expect(rig.keeper.alive.filter(({ isRetiring }) => !isRetiring).map(({ pid }) => pid)).toEqual(before);
 });
 
-test('in the middle of a reload with another name control may die', async () => {
+test('control may die in the middle of a reload with another name', async () => {
   await start({ instances: 2 });
   void rig.call('reload', { targets: ['api'], spec: { name: 'web' } }).catch(() => {});
   await rig.turn(300);
@@ -141,7 +141,7 @@ test('in the middle of a reload with another name control may die', async () => 
   expect(alive('api')).toEqual([]);
 });
 
-test('what serves under an earlier name is its own when both keeper and control have died', async () => {
+test('instances under an earlier name still belong to the app after keeper and control have died', async () => {
   await start({ instances: 2 });
   await done('reload', { targets: ['api'], spec: { name: 'web' } });
   const before = alive('web').map(({ pid }) => pid);
@@ -170,7 +170,7 @@ test('what serves under an earlier name is its own when both keeper and control 
   expect([rig.running(), rig.keeper.alive.some(({ isAdopted }) => isAdopted)]).toEqual([['site/0', 'site/1'], false]);
 });
 
-test('its secrets are not read again for the new name', async () => {
+test('secrets are not read again for the new name', async () => {
   const readings = [];
   rig.secret = async (spec) => `${spec.name} ${readings.push(spec.name)}`;
   await start({ secrets: { TOKEN: { file: '/run/token' } } });

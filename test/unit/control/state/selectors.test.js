@@ -26,11 +26,11 @@ test.each([
     ['web', '0', 'web'],
     [0, 2],
   ],
-])('%j selects the ids %j', (targets, ids) => {
+])('the target %j selects the ids %j', (targets, ids) => {
   expect(select(desired, targets).map(({ slot }) => slot.id)).toEqual(ids);
 });
 
-test('a target that names nothing is refused with the names that are near', () => {
+test('an unknown target is refused with similar names', () => {
   expect(() => select(desired, ['api', 'wbe'])).toThrow(
     expect.objectContaining({
       code: 'ERR_NCLUST_APP_NOT_FOUND',
@@ -42,7 +42,7 @@ test('a target that names nothing is refused with the names that are near', () =
   expect(() => select(emptyDesired(), ['all'])).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_APP_NOT_FOUND' }));
 });
 
-test.each([['x'], ['nosuch'], ['nosuchfront']])('%j: a word that is merely short is near to nothing', (target) => {
+test.each([['x'], ['nosuch'], ['nosuchfront']])('%j: a short word is similar to no name', (target) => {
   const expected = target.includes('front') ? 'Did you mean "front"?' : 'See: nclust list';
   const only = startSpecs(emptyDesired(), [makeSpec({ name: 's', namespace: 'front' })], {
     isForced: false,
@@ -53,11 +53,11 @@ test.each([['x'], ['nosuch'], ['nosuchfront']])('%j: a word that is merely short
   expect(() => select(only, [target])).toThrow(expect.objectContaining({ hint: expected }));
 });
 
-test('a pattern that is none is refused', () => {
+test('an invalid pattern is refused', () => {
   expect(() => select(desired, ['/(/'])).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SELECTOR' }));
 });
 
-test('log lines are matched by the same rules, for apps that come later too', () => {
+test('log lines are matched by the same rules, even for apps that are added later', () => {
   expect(matcher(['front'])(desired, { id: 2, name: 'web' })).toBe(true);
   expect(matcher(['front'])(desired, { id: 0, name: 'api' })).toBe(false);
   expect(matcher([])(desired, { id: 99, name: 'new' })).toBe(true);

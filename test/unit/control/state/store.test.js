@@ -44,14 +44,14 @@ test('a home without a state has an empty list', () => {
   expect(store.load()).toEqual({ desired: emptyDesired(), isExact: true, notices: [] });
 });
 
-test('what was saved is loaded, by its owner only', () => {
+test('a saved state is loaded, and only its owner can read it', () => {
   store.save(withApps('api'));
   expect(store.load()).toEqual({ desired: withApps('api'), isExact: true, notices: [] });
   expect(statSync(paths.state).mode & 0o777).toBe(0o600);
   expect(readdirSync(folder)).toEqual(['state.json', 'state.reserve']);
 });
 
-test('a state of an earlier version gets the defaults of what that one did not know', () => {
+test('a state of an earlier version gets defaults for missing fields', () => {
   const desired = withApps('api');
   const { logShip, maxSurge, ...earlier } = desired.apps[0].spec;
   store.save({
@@ -65,13 +65,13 @@ test('a state of an earlier version gets the defaults of what that one did not k
   ]);
 });
 
-test('the state before is kept', () => {
+test('the previous state is kept', () => {
   store.save(withApps('api'));
   store.save(withApps('api', 'web'));
   expect(readSealed(paths.stateBackup)).toMatchObject({ kind: 'good', value: { apps: [{ spec: { name: 'api' } }] } });
 });
 
-test('a file that is cut off anywhere gives the state before and a notice, and is kept aside', () => {
+test('a truncated file gives the previous state and a notice, and is kept aside', () => {
   store.save(withApps());
   store.save(withApps('api'));
   const whole = readFileSync(paths.state);
@@ -88,7 +88,7 @@ test('a file that is cut off anywhere gives the state before and a notice, and i
   }
 });
 
-test('a changed byte anywhere is noticed', () => {
+test('a changed byte is detected anywhere', () => {
   store.save(withApps('api'));
   const whole = readFileSync(paths.state);
   for (let at = 0; at < whole.length; at += 7) {
@@ -115,17 +115,17 @@ test.each([
   expect(notices[0]).toContain('no usable copy');
 });
 
-test('a state of a later version is not touched but kept aside', () => {
+test('a state of a later version is not changed but kept aside', () => {
   writeSealed(paths.state, { v: 2, apps: 'who knows' });
   expect(store.load().notices[0]).toContain('its version is 2');
 });
 
-test('a state that is a folder is a notice and no crash', () => {
+test('a folder in place of the state causes a notice, not a crash', () => {
   mkdirSync(paths.state);
   expect(store.load().notices).toHaveLength(1);
 });
 
-test('after a bad state the next save keeps the good copy until there is a better one', () => {
+test('a save after a bad state keeps the good copy until there is a better one', () => {
   store.save(withApps('api'));
   store.save(withApps('api', 'web'));
   writeFileSync(paths.state, 'x');
@@ -134,7 +134,7 @@ test('after a bad state the next save keeps the good copy until there is a bette
   expect(store.load()).toMatchObject({ isExact: true, desired: { apps: [{ spec: { name: 'api' } }] } });
 });
 
-test('a folder that is gone refuses the save', () => {
+test('a save fails if the folder is gone', () => {
   rmSync(folder, { recursive: true });
   expect(() => store.save(withApps('api'))).toThrow(
     expect.objectContaining({ code: 'ERR_NCLUST_STATE_WRITE', message: expect.stringContaining('ENOENT') }),

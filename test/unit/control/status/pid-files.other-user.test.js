@@ -64,7 +64,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     expect(events).toEqual([]);
   });
 
-  test('replaces one that root made, and what a control that was killed has left', async () => {
+  test('replaces a file that root made, and leftovers of a killed control', async () => {
     writeFileSync(join(folders.own, 'api.pid'), '4\n');
     writeFileSync(join(folders.own, '.api.pid.new'), '');
     await running('api.pid');
@@ -73,7 +73,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     expect(readdirSync(folders.own)).toEqual(['api.pid']);
   });
 
-  test('stays that of root in a folder that only root can change', async () => {
+  test("stays root's own in a folder that only root can change", async () => {
     await running(join(folders.open, 'api.pid'));
     expect(lstatSync(join(folders.open, 'api.pid'))).toMatchObject({ uid: 0, gid: 0, mode: 0o100644 });
     await stopped();
@@ -87,7 +87,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     expect(events).toEqual([]);
   });
 
-  test('is not written where a link of root leads, if the user can change that', async () => {
+  test('is not written through a link of root that the user can change', async () => {
     symlinkSync(join(folders.own, 'api.pid'), join(folders.open, 'link.pid'));
     await running(join(folders.open, 'link.pid'));
     expect(events).toMatchObject([{ event: 'pid-file-failed', message: LINK }]);
@@ -104,7 +104,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     ['a named pipe', OTHER, (path) => execFileSync('mkfifo', [path])],
     ['a folder', OTHER, (path) => mkdirSync(path)],
     ['a huge file', OTHER, (path) => (writeFileSync(path, ''), truncateSync(path, 1024 ** 3))],
-  ])('is not written in the place of %s', async (_, message, make) => {
+  ])('is not written over %s', async (_, message, make) => {
     const path = folders.plant('api.pid', make);
     const before = [folders.closedNames(), lstatSync(path).ino];
     await running('api.pid');
@@ -117,7 +117,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     expectUntouched();
   });
 
-  test.each(['api.pid', 'new/api.pid'])('is not written where a link to a folder leads, as %s', async (name) => {
+  test.each(['api.pid', 'new/api.pid'])('is not written through a link to a folder, as %s', async (name) => {
     folders.plant('run', (path) => symlinkSync(folders.closed, path));
     const before = folders.closedNames();
     await running(`run/${name}`);
@@ -127,7 +127,7 @@ describe.runIf(isRoot)('the pid file of an app with another user', () => {
     expect(folders.closedNames()).toEqual(before);
   });
 
-  test('is not removed from a folder that its own was exchanged for', async () => {
+  test('is not removed from a folder that replaced its own', async () => {
     await running('run/number');
     renameSync(join(folders.own, 'run'), join(folders.own, 'away'));
     folders.plant('run', (path) => symlinkSync(folders.closed, path));

@@ -64,7 +64,7 @@ test('each slot has a file while an instance runs in it', async () => {
   expect(written()).toEqual({});
 });
 
-test('it holds the pid of the one that serves: during a reload, after it, and when it failed', async () => {
+test('the file has the pid of the serving process during a reload, after it, and after its failure', async () => {
   await running({ instances: 1 });
   void rig.call('reload', { targets: ['api'] });
   await rig.turn(500);
@@ -77,14 +77,14 @@ test('it holds the pid of the one that serves: during a reload, after it, and wh
   expect(written()).toEqual({ 'api-0.pid': 1001 });
 });
 
-test('of one that is parked and one that serves it is the one that serves', async () => {
+test('the file has the pid of the serving process, not of the parked one', async () => {
   await running({ instances: 1, rollbackWindowMs: 60_000 });
   void rig.call('reload', { targets: ['api'] });
   await rig.turn(5_000);
   expect([rig.keeper.alive.length, written()]).toEqual([2, { 'api-0.pid': 1001 }]);
 });
 
-test('the next control keeps what is right and removes what is left over', async () => {
+test('the next control keeps correct files and removes stale ones', async () => {
   await running();
   writeFileSync(join(pids, 'gone-7.pid'), '4\n');
   await boot();
@@ -92,7 +92,7 @@ test('the next control keeps what is right and removes what is left over', async
   expect(written()).toEqual({ 'api-0.pid': 1000, 'api-1.pid': 1001 });
 });
 
-test("a file of the user's choice", async () => {
+test('an app may choose its own file', async () => {
   await running({ instances: 1, mode: 'fork', pidFile: 'run/api.pid' });
   expect(readFileSync(join(folder, 'run/api.pid'), 'utf8')).toBe('1000\n');
   void rig.call('stop', { targets: ['api'] });
@@ -100,7 +100,7 @@ test("a file of the user's choice", async () => {
   expect(existsSync(join(folder, 'run/api.pid'))).toBe(false);
 });
 
-test('what holds something else than a pid is not written over', async () => {
+test('a file with other content than a pid is not overwritten', async () => {
   writeFileSync(join(folder, 'app.js'), 'serve();');
   await running({ instances: 1, mode: 'fork', pidFile: 'app.js' });
   expect(readFileSync(join(folder, 'app.js'), 'utf8')).toBe('serve();');
@@ -129,7 +129,7 @@ function closed(path) {
   return path;
 }
 
-test('a folder in its place is told, and does no harm', async () => {
+test('a folder in its place is reported, and does no harm', async () => {
   mkdirSync(join(folder, 'taken'));
   await running({ instances: 1, mode: 'fork', pidFile: 'taken' });
   expect(events).toMatchObject([{ event: 'pid-file-failed' }]);
@@ -142,7 +142,7 @@ test.each([
   [{ pidFile: 'api.pid' }, '/srv/api.pid'],
   [{ pidFile: '/run/api.pid', instancesGiven: true }, '/run/api-3.pid'],
   [{ pidFile: '/run/api', mode: 'cluster' }, '/run/api-3'],
-])('%j: %s', (fields, path) => {
+])('the spec %j has the file %s', (fields, path) => {
   expect(
     pidFileOf({ name: 'api', cwd: '/srv', mode: 'fork', instancesGiven: false, pidFile: '', ...fields }, 3, '/h/pids'),
   ).toBe(path);

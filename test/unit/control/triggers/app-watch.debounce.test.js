@@ -12,7 +12,7 @@ beforeEach(() => {
 
 const make = (delayMs = 0) => createDebounce({ clock, delayMs, onQuiet: (changes) => calls.push(changes) });
 
-test('a thousand changes are one call, when there have been none for a while', () => {
+test('a thousand changes cause one call, after a pause', () => {
   const debounce = make();
   for (let n = 0; n < 1_000; n++) {
     debounce.note(`f${n}`);
@@ -26,14 +26,14 @@ test('a thousand changes are one call, when there have been none for a while', (
   expect(calls).toHaveLength(1);
 });
 
-test('a few changes are a save: they do not wait as long as many', () => {
+test('a few changes are a save, and wait less than many', () => {
   const debounce = make();
   for (let n = 0; n < 10; n++) debounce.note('a');
   clock.advance(100);
   expect(calls).toHaveLength(1);
 });
 
-test('what may be a change puts off the call, and makes none', () => {
+test('a possible change delays the call, but causes none', () => {
   const debounce = make();
   debounce.stir();
   clock.advance(1_000);
@@ -46,7 +46,7 @@ test('what may be a change puts off the call, and makes none', () => {
   expect(calls).toEqual([{ file: 'a', count: 1 }]);
 });
 
-test('at most one call a second', () => {
+test('there is at most one call a second', () => {
   const debounce = make();
   debounce.note('a');
   clock.advance(100);
@@ -60,7 +60,7 @@ test('at most one call a second', () => {
   ]);
 });
 
-test('a delay of its own', () => {
+test('an app may set its own delay', () => {
   const debounce = make(2_000);
   debounce.note('a');
   clock.advance(1_999);
@@ -69,7 +69,7 @@ test('a delay of its own', () => {
   expect(calls).toHaveLength(1);
 });
 
-test('what never rests calls nobody, and is told', () => {
+test('files that never rest cause no call, and are reported', () => {
   const debounce = make();
   for (let n = 0; n < 300; n++) {
     debounce.note('data/db');
@@ -91,7 +91,7 @@ test('a wall clock that is set back delays nothing', () => {
   expect(calls).toHaveLength(2);
 });
 
-test('closed, it calls nobody', () => {
+test('a closed debounce makes no call', () => {
   const debounce = make();
   debounce.note('a');
   debounce.close();

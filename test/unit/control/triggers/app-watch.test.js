@@ -42,14 +42,14 @@ async function turn(ms) {
   }
 }
 
-test('a change is told', async () => {
+test('a change is reported', async () => {
   await begin();
   watchers[0].onChange('/a/x.js');
   await turn(100);
   expect([calls, watchers[0].roots]).toEqual([['a/x.js'], ['/a', '/b']]);
 });
 
-test('a folder that is not there is told, and watched as soon as it is; that is a change', async () => {
+test('a missing folder is reported, and watched once it exists, which counts as a change', async () => {
   delete there['/b'];
   const watch = await begin();
   expect([watchers[0].roots, watch.problem()]).toEqual([
@@ -68,21 +68,21 @@ test('a folder that is not there is told, and watched as soon as it is; that is 
   ]);
 });
 
-test('a folder that is made anew, or a link that leads elsewhere, is watched anew', async () => {
+test('a folder that is created again, or a link that leads elsewhere, is watched again', async () => {
   await begin();
   there['/a'] = '1:77';
   await turn(1_200);
   expect([watchers.length, watchers[0].isClosed, calls]).toEqual([2, true, ['a']]);
 });
 
-test('a folder that goes away is not a change by itself', async () => {
+test('a folder that disappears is not a change', async () => {
   await begin();
   delete there['/a'];
   await turn(5_000);
   expect([watchers.length, watchers[1].roots, calls]).toEqual([2, ['/b'], []]);
 });
 
-test('when nothing is there, nothing is opened', async () => {
+test('no watcher is opened if no path exists', async () => {
   there = {};
   await begin();
   expect(watchers).toEqual([]);
@@ -92,7 +92,7 @@ test.each([
   ['ENOSPC', /max_user_watches.*sysctl.*usePolling/],
   ['EMFILE', /max_user_instances/],
   ['EIO', /broken/],
-])('%s is told with what to do, and tried again after a minute', async (code, problem) => {
+])('the error %s is reported with a remedy, and retried after a minute', async (code, problem) => {
   const watch = await begin();
   watchers[0].onError(Object.assign(new Error('broken'), { code }));
   expect(watch.problem()).toMatch(problem);
@@ -102,14 +102,14 @@ test.each([
   expect([watchers.length, watch.problem(), calls]).toEqual([2, null, []]);
 });
 
-test('it is ready when its watcher says so', async () => {
+test('the watch is ready when its watcher is', async () => {
   const watch = await begin();
   expect(watch.isReady()).toBe(false);
   watchers[0].onReady();
   expect(watch.isReady()).toBe(true);
 });
 
-test('closed, it holds nothing', async () => {
+test('a closed watch holds nothing', async () => {
   const watch = await begin();
   watchers[0].onChange('/a/x');
   watch.close();

@@ -27,20 +27,20 @@ beforeEach(() => {
   });
 });
 
-test('calls at each time of the pattern', () => {
+test('cron calls at each time of the pattern', () => {
   crons.sync(new Map([['api', 'minutely']]));
   expect(crons.nextRunMs('api')).toBe(Date.UTC(2026, 0, 1, 0, 1));
   clock.advance(3 * MINUTE);
   expect(calls).toEqual([1, 2, 3].map((minute) => ['api', Date.UTC(2026, 0, 1, 0, minute)]));
 });
 
-test('a pattern that has had its last time rests', () => {
+test('a pattern without a next time rests', () => {
   crons.sync(new Map([['api', 'once']]));
   clock.advance(10 * MINUTE);
   expect([calls.length, crons.nextRunMs('api'), clock.pending()]).toEqual([1, null, 0]);
 });
 
-test('what goes on is not begun anew; what changes is; what is gone is over', () => {
+test('unchanged schedules continue, changed ones start again, and removed ones end', () => {
   crons.sync(
     new Map([
       ['api', 'minutely'],
@@ -63,7 +63,7 @@ test('what goes on is not begun anew; what changes is; what is gone is over', ()
   expect([calls, crons.nextRunMs('api'), clock.pending()]).toEqual([[], null, 0]);
 });
 
-test('a wall clock that jumps ahead is noticed within half a minute, and what was missed is one call', () => {
+test('a wall clock that jumps ahead is noticed within half a minute, and missed times are one call', () => {
   crons.sync(new Map([['api', 'once']]));
   clock.setBack(-3_600_000);
   clock.advance(30_000);
@@ -88,7 +88,7 @@ test('a wall clock that goes back by seconds after a run does not repeat the run
   expect(calls).toHaveLength(5);
 });
 
-test('a pattern of another version that is none is told, and calls nobody', () => {
+test('an invalid pattern of another version is reported, and makes no call', () => {
   crons.sync(new Map([['api', 'bad']]));
   clock.advance(MINUTE);
   expect([calls, events]).toEqual([
@@ -97,7 +97,7 @@ test('a pattern of another version that is none is told, and calls nobody', () =
   ]);
 });
 
-test('croner says when: with seconds, and never twice for the same time', () => {
+test('croner returns times with seconds, and never the same time twice', () => {
   const at = Date.UTC(2026, 0, 1, 10, 0, 0);
   expect(cronerNextRun('*/10 * * * * *', at)).toBe(at + 10_000);
   expect(cronerNextRun('* * * * *', at)).toBe(at + MINUTE);

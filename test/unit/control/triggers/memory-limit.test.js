@@ -51,7 +51,7 @@ async function turn(seconds) {
   }
 }
 
-test('looks every second, and says so when a tree is above its limit', async () => {
+test('memory is read every second, and a tree above its limit is reported', async () => {
   await turn(10);
   expect([calls, reads, memory.describe(0)]).toEqual([[], 10, { bytes: 200 * MB, misses: 0 }]);
   trees.get(100).bytes = 312 * MB;
@@ -59,14 +59,14 @@ test('looks every second, and says so when a tree is above its limit', async () 
   expect(calls).toEqual([[0, '312 MB above 300 MB']]);
 });
 
-test('small sizes are told with what makes the difference', async () => {
+test('small sizes are shown with enough digits to see the difference', async () => {
   limited = [instance({ limitBytes: 20 * MB })];
   trees.get(100).bytes = 20.3 * MB;
   await turn(1);
   expect(calls).toEqual([[0, '20.3 MB above 20 MB']]);
 });
 
-test('of an app one instance at a time, the one with the most above its limit', async () => {
+test('one instance of an app is reported at a time, the one that exceeds its limit most', async () => {
   limited = [instance(), instance({ id: 1, pid: 101 }), instance({ id: 2, pid: 102, name: 'web' })];
   trees = new Map([
     [100, { bytes: 310 * MB, pids: [100] }],
@@ -88,7 +88,7 @@ test('forks that share their pages are counted once', async () => {
   expect(calls).toEqual([[0, '310 MB above 300 MB']]);
 });
 
-test('where no app has a limit nothing is read, and where none runs neither', async () => {
+test('no memory is read if no app has a limit, or if none runs', async () => {
   limited = [];
   await turn(3);
   memory.sync(new Set());
@@ -116,14 +116,14 @@ describe('an app that needs more than its limit', () => {
     expect(memory.describe(0)?.misses).toBe(fired.length);
   });
 
-  test('one that took a while to get there is judged as soon as any other', async () => {
+  test('is judged at once even if it grew slowly', async () => {
     await turn(60);
     trees.get(100).bytes = 400 * MB;
     await turn(1);
     expect([calls.length, memory.describe(0)?.misses]).toEqual([1, 0]);
   });
 
-  test('waits for ten minutes at most', () => {
+  test('waits for at most ten minutes', () => {
     expect([0, 1, 5, 50].map((misses) => pauseMs({ minUptimeMs: 1_000, backoffMs: 100 }, misses))).toEqual([
       1_000, 1_000, 3_200, 600_000,
     ]);

@@ -20,7 +20,7 @@ beforeEach(() => {
 
 const ask = (name, by, ids = [1]) => queue.enqueue(name, { trigger: 'watch', by, choose: () => ids });
 
-test('one at a time for each app; what comes meanwhile is one more, for all the slots it was about', async () => {
+test('an app has one reload at a time, and requests during it become one more, for all their slots', async () => {
   ask('api', 'first');
   ask('api', 'second', [1, 2]);
   ask('api', 'third', [2, 3]);
@@ -37,7 +37,7 @@ test('one at a time for each app; what comes meanwhile is one more, for all the 
   expect([begun.length, queue.isBusy('api'), queue.isBusy('web')]).toEqual([3, false, true]);
 });
 
-test('a few apps at a time, and who takes too much memory is the next', async () => {
+test('a few apps reload at a time, and one above its memory limit is next', async () => {
   for (let n = 0; n < 20; n += 1) ask(`app-${n}`, 'all of them');
   queue.enqueue('leak', { trigger: 'memory', by: 'too much', choose: () => [1] });
   expect(begun.map(({ name }) => name)).toEqual(Array.from({ length: 8 }, (_, n) => `app-${n}`));
@@ -56,7 +56,7 @@ test('a few apps at a time, and who takes too much memory is the next', async ()
   expect(begun).toHaveLength(22);
 });
 
-test('one that fails is told, and the next one follows all the same', async () => {
+test('a failed reload is reported, and the next one follows', async () => {
   ask('api', 'first');
   ask('api', 'second');
   begun[0].reject(Object.assign(new Error('does not parse'), { code: 'ERR_NCLUST_PREFLIGHT' }));
@@ -74,14 +74,14 @@ test('one that fails is told, and the next one follows all the same', async () =
   expect(queue.last('api')).toEqual({ atMs: 7, by: 'second', problem: null });
 });
 
-test('where there was nothing to do, the last one is the one before', async () => {
+test('a reload with nothing to do leaves the previous one as the last', async () => {
   ask('api', 'first');
   begun[0].resolve(false);
   await settle();
   expect(queue.last('api')).toBeNull();
 });
 
-test('what is deleted is forgotten', async () => {
+test('a deleted app is forgotten', async () => {
   ask('api', 'first');
   begun[0].resolve(true);
   await settle();

@@ -39,7 +39,7 @@ const lastDeaths = async () => (await rig.list()).map(({ lastDeath }) => lastDea
 const triggered = () => rig.events.filter(({ event }) => event === 'triggered').map(({ by }) => by);
 
 describe('watch', () => {
-  test('a change replaces all instances of the app, guarded, and the deaths say why', async () => {
+  test('replaces all instances of the app after a change, guarded, and their deaths have the reason', async () => {
     await running({ watch: ['.'] });
     change();
     await rig.turn(10 * SECOND);
@@ -55,7 +55,7 @@ describe('watch', () => {
     expect(rig.keeper.alive).toHaveLength(2);
   });
 
-  test('a thousand changes are one reload; what changes during it is one more', async () => {
+  test('a thousand changes cause one reload, and changes during it one more', async () => {
     await running({ watch: ['.'] });
     for (let n = 0; n < 1_000; n++) change();
     await rig.turn(1_000);
@@ -65,7 +65,7 @@ describe('watch', () => {
     expect(await generations()).toEqual([3, 3]);
   });
 
-  test('code that cannot start is not taken: what serves goes on, and the next change is tried again', async () => {
+  test('does not admit code that cannot start: serving instances continue, and the next change is tried', async () => {
     await running({ watch: ['.'] });
     rig.keeper.behave = () => ({ exitsAfterMs: 50, code: 1 });
     change();
@@ -78,7 +78,7 @@ describe('watch', () => {
     expect((await generations()).every((generation) => generation > 1)).toBe(true);
   });
 
-  test('what cannot be watched is told of that app, and harms neither it nor another one', async () => {
+  test('reports paths that it cannot watch for their app, and other apps are not affected', async () => {
     await running({ watch: ['.'] });
     const open = rig.senses.openWatcher;
     rig.senses.openWatcher = (o) => {
@@ -97,7 +97,7 @@ describe('watch', () => {
     ]);
   });
 
-  test('a pattern that is none is refused before anything is touched', async () => {
+  test('refuses an invalid pattern before anything is changed', async () => {
     for (const fields of [{ watch: ['*'.repeat(5_000)] }, { watch: ['.'], ignoreWatch: ['a'.repeat(5_000)] }]) {
       await expect(rig.call('start', { specs: [{ ...makeSpec({ name: 'long' }), ...fields }] })).rejects.toMatchObject({
         code: 'ERR_NCLUST_BAD_SPEC',
@@ -107,7 +107,7 @@ describe('watch', () => {
     expect(await rig.list()).toEqual([]);
   });
 
-  test('an app that was given up is started by a change', async () => {
+  test('starts a failed app after a change', async () => {
     rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 1 });
     await running({ watch: ['.'], instances: 1, maxRestarts: 1 });
     expect(await rig.list()).toMatchObject([{ status: 'errored' }]);
@@ -117,7 +117,7 @@ describe('watch', () => {
     expect(await rig.list()).toMatchObject([{ status: 'online' }]);
   });
 
-  test('only the slots that are up are replaced', async () => {
+  test('replaces only slots that are up', async () => {
     await running({ watch: ['.'] });
     void rig.call('stop', { targets: ['1'] });
     await rig.turn(SECOND);
@@ -126,7 +126,7 @@ describe('watch', () => {
     expect(await rig.list()).toMatchObject([{ status: 'online', generation: 2 }, { status: 'stopped' }]);
   });
 
-  test('stop pauses it, start resumes it, delete ends it', async () => {
+  test('is paused by stop, resumed by start, and ended by delete', async () => {
     await running({ watch: ['.'] });
     const seen = [];
     for (const method of ['stop', 'start', 'delete']) {
@@ -141,7 +141,7 @@ describe('watch', () => {
     ]);
   });
 
-  test('stop --watch ends it for the next start too, restart --watch turns it on and off', async () => {
+  test('is turned off by stop --watch, for the next start too, and switched by restart --watch', async () => {
     await running({ watch: ['src'] });
     const seen = [];
     for (const [method, more] of [
@@ -158,14 +158,14 @@ describe('watch', () => {
     expect(seen).toEqual([[], [], [[['/srv/src']]][0], [], []]);
   });
 
-  test('restart --watch of an app that never watched: where it runs', async () => {
+  test('covers the working directory if restart --watch turns it on without paths', async () => {
     await running();
     void rig.call('restart', { targets: ['api'], watch: true });
     await rig.turn(5 * SECOND);
     expect(watchers.map(({ roots }) => roots)).toEqual([['/srv']]);
   });
 
-  test('a reload that says what to watch has it watched', async () => {
+  test('is started by a reload that sets it', async () => {
     await running({ watch: ['src'], watchOff: true });
     expect(watchers).toEqual([]);
     void rig.call('reload', { targets: ['api'], spec: { watch: ['lib'] } });
@@ -173,7 +173,7 @@ describe('watch', () => {
     expect(watchers.map(({ roots }) => roots)).toEqual([['/srv/lib']]);
   });
 
-  test('the files an app writes to are no changes', async () => {
+  test('ignores the files that an app writes to', async () => {
     await running({ watch: ['.'], outFile: 'out.log', pidFile: 'api.pid' });
     const { isIgnored } = watchers[0];
     expect(['out-0.log', 'out-1.log', 'api-0.pid', 'api.js'].map((file) => isIgnored(`/srv/${file}`))).toEqual([
@@ -184,14 +184,14 @@ describe('watch', () => {
     ]);
   });
 
-  test('the end of the manager ends it', async () => {
+  test('ends with the manager', async () => {
     await running({ watch: ['.'], cronRestart: '* * * * * *', maxMemoryBytes: 10 * MB });
     void rig.control.end('kill');
     await rig.turn(20 * SECOND);
     expect([watchers, triggered().length, rig.left]).toEqual([[], 5, 0]);
   });
 
-  test('a reload by command that is under way is not overtaken', async () => {
+  test('waits for a reload by command that is in progress', async () => {
     await running({ watch: ['.'], instances: 4 });
     const command = watch(rig.call('reload', { targets: ['api'] }));
     await rig.turn(200);
@@ -204,7 +204,7 @@ describe('watch', () => {
 });
 
 describe('cron', () => {
-  test('replaces at its times, and the next one is known', async () => {
+  test('replaces at its times, and reports the next one', async () => {
     await running({ cronRestart: '* * * * *' });
     await rig.turn(60 * SECOND);
     expect([await generations(), await lastDeaths()]).toEqual([
@@ -218,7 +218,7 @@ describe('cron', () => {
     expect(new Date(triggers.nextRunMs).toISOString()).toBe('2023-11-14T22:15:00.000Z');
   });
 
-  test('one that comes faster than a reload is done waits for it', async () => {
+  test('waits for a reload that takes longer than its interval', async () => {
     await running({ cronRestart: '* * * * * *', instances: 4 });
     await rig.turn(20 * SECOND);
     expect(rig.keeper.alive.length).toBeLessThanOrEqual(5);
@@ -226,31 +226,28 @@ describe('cron', () => {
     expect(triggered().length).toBeGreaterThan(5);
   });
 
-  test('stopped stays stopped', async () => {
+  test('does not start a stopped app', async () => {
     await running({ cronRestart: '* * * * *' });
     void rig.call('stop', { targets: ['api'] });
     await rig.turn(300 * SECOND);
     expect(rig.keeper.alive).toEqual([]);
   });
 
-  test.each([0, 3])(
-    'a job that has ended by itself with code %d is started again, by the next control too',
-    async (code) => {
-      rig.keeper.behave = () => ({ exitsAfterMs: 2_000, code });
-      await running({ cronRestart: '* * * * *', autorestart: false, instances: 1, kind: 'exec', mode: 'fork' });
-      expect(await rig.list()).toMatchObject([{ status: 'stopped' }]);
-      await rig.turn(61 * SECOND);
-      expect([rig.spawned().length, rig.keeper.alive.length]).toEqual([2, 0]);
-      await rig.boot();
-      await rig.turn(60 * SECOND);
-      expect(rig.spawned()).toHaveLength(3);
-      void rig.call('stop', { targets: ['api'] });
-      await rig.turn(120 * SECOND);
-      expect(rig.spawned()).toHaveLength(3);
-    },
-  );
+  test.each([0, 3])('restarts a job that has exited with code %d, by the next control too', async (code) => {
+    rig.keeper.behave = () => ({ exitsAfterMs: 2_000, code });
+    await running({ cronRestart: '* * * * *', autorestart: false, instances: 1, kind: 'exec', mode: 'fork' });
+    expect(await rig.list()).toMatchObject([{ status: 'stopped' }]);
+    await rig.turn(61 * SECOND);
+    expect([rig.spawned().length, rig.keeper.alive.length]).toEqual([2, 0]);
+    await rig.boot();
+    await rig.turn(60 * SECOND);
+    expect(rig.spawned()).toHaveLength(3);
+    void rig.call('stop', { targets: ['api'] });
+    await rig.turn(120 * SECOND);
+    expect(rig.spawned()).toHaveLength(3);
+  });
 
-  test('a pattern that croner does not know is refused, whoever sent it', async () => {
+  test('refuses a pattern that croner does not know, from any client', async () => {
     await expect(rig.start({ cronRestart: '99 * * * *' })).rejects.toMatchObject({
       code: 'ERR_NCLUST_BAD_SPEC',
       message: expect.stringContaining('minute'),
@@ -259,7 +256,7 @@ describe('cron', () => {
 });
 
 describe('max_memory_restart', () => {
-  test('replaces the one instance that is above, and says by how much', async () => {
+  test('replaces the one instance above the limit, and reports by how much', async () => {
     await running({ maxMemoryBytes: 300 * MB, instances: 3 });
     usage.set(1001, 312 * MB);
     await rig.turn(5 * SECOND);
@@ -268,14 +265,14 @@ describe('max_memory_restart', () => {
     expect((await detail())[0].triggers.memory).toEqual({ bytes: 0, misses: 0 });
   });
 
-  test('several are replaced one after the other', async () => {
+  test('replaces several instances one after the other', async () => {
     await running({ maxMemoryBytes: 300 * MB, instances: 3 });
     for (const pid of [1000, 1001, 1002]) usage.set(pid, 312 * MB);
     await rig.turn(20 * SECOND);
     expect([triggered().length, rig.keeper.alive.map(({ pid }) => pid)]).toEqual([3, [1003, 1004, 1005]]);
   });
 
-  test('a limit may come and go while the app runs', async () => {
+  test('can be set and removed while the app runs', async () => {
     await running();
     usage.set(1000, 312 * MB);
     void rig.call('reload', { targets: ['api'], spec: { maxMemoryBytes: 300 * MB } });
@@ -297,7 +294,7 @@ describe('autostart: false', () => {
     expect(rig.keeper.alive).toHaveLength(2);
   });
 
-  test('says nothing of an app that is in the list', async () => {
+  test('changes nothing for an app that is in the list', async () => {
     void rig.start({ autostart: false });
     await rig.turn(SECOND);
     void rig.start({ autostart: false });

@@ -12,7 +12,7 @@ const scope = (wishes = {}, more = {}) =>
 const isSeen = (wishes, path, more) => !scope(wishes, more).isIgnored(path, FILE);
 
 test.each(['/srv/app', '/srv/app/a.js', '/srv/app/src/deep/a.js', '/srv/app/app.js', '/srv/app/app.log.js'])(
-  '%s counts',
+  '%s counts as a change',
   (path) => {
     expect(isSeen({}, path)).toBe(true);
   },
@@ -29,11 +29,11 @@ test.each([
   '/srv/app/app__2026-01-31T10-00-00-000Z.log.gz',
   '/srv/app/run/app.pid',
   '/root/.nclust/state.json',
-])('%s never counts', (path) => {
+])('%s never counts as a change', (path) => {
   expect(isSeen({}, path)).toBe(false);
 });
 
-test('what lies under a folder with a dot, but is not it, counts', () => {
+test('a file counts if the hidden folder is above the working directory', () => {
   expect(isSeen({ cwd: '/home/me/.apps/node_modules/x' }, '/home/me/.apps/node_modules/x/a.js')).toBe(true);
 });
 
@@ -63,19 +63,19 @@ describe('ignore_watch', () => {
     ],
     [['[\\/\\\\]\\./', 'uploads'], ['/srv/app/uploads/x'], ['/srv/app/a.js']],
     [['public', '!public/index.html'], ['/srv/app/public/a.css'], ['/srv/app/public/index.html']],
-  ])('%j', (ignoreWatch, ignored, seen) => {
+  ])('ignores %j', (ignoreWatch, ignored, seen) => {
     expect(ignored.filter((path) => isSeen({ ignoreWatch }, path))).toEqual([]);
     expect(seen.filter((path) => !isSeen({ ignoreWatch }, path))).toEqual([]);
   });
 
-  test('chokidar\'s own list of texts, and a path with "!", count as well', () => {
+  test('accepts chokidar\'s own list of texts, and a path with "!"', () => {
     expect(isSeen({ watchOptions: { ignored: 'tmp' } }, '/srv/app/tmp/x')).toBe(false);
     expect(isSeen({ watch: ['.', '!tmp'] }, '/srv/app/tmp/x')).toBe(false);
   });
 });
 
 describe('watch', () => {
-  test('paths count from where the app runs; a glob is watched from its first folder', () => {
+  test('resolves paths against the working directory, and a glob starts at its first folder', () => {
     expect(scope({ watch: ['src', '/etc/app', 'lib/**/*.js', '../shared'] }).roots).toEqual([
       '/srv/app/src',
       '/etc/app',
@@ -84,7 +84,7 @@ describe('watch', () => {
     ]);
   });
 
-  test('of a glob only the files count that it means', () => {
+  test('counts only files that match a glob', () => {
     const watch = ['lib/**/*.js', 'src'];
     expect(
       ['/srv/app/lib/a.js', '/srv/app/lib/x/a.js', '/srv/app/src/a.css'].map((path) => isSeen({ watch }, path)),
@@ -93,7 +93,7 @@ describe('watch', () => {
     expect(scope({ watch }).isIgnored('/srv/app/lib/x', { isFile: () => false })).toBe(false);
   });
 
-  test('only files with these extensions, and the folders they may be in', () => {
+  test('counts only files with these extensions, and the folders they may be in', () => {
     const watchExtensions = ['js', 'json'];
     expect(
       ['/srv/app/a.js', '/srv/app/a.json', '/srv/app/a.css'].map((path) => isSeen({ watchExtensions }, path)),
@@ -101,7 +101,7 @@ describe('watch', () => {
     expect(scope({ watchExtensions }).isIgnored('/srv/app/src', { isFile: () => false })).toBe(false);
   });
 
-  test('names are told from where the app runs', () => {
+  test('reports names relative to the working directory', () => {
     const { nameOf } = scope();
     expect([nameOf('/srv/app/src/a.js'), nameOf('/srv/app'), nameOf('/etc/x')]).toEqual(['src/a.js', '.', '/etc/x']);
   });

@@ -32,7 +32,7 @@ function member(name, key = 'src') {
   });
 }
 
-test('who watches the same has one watcher, and all are told', async () => {
+test('equal watches share one watcher, and all are notified', async () => {
   member('one');
   member('two');
   member('other', 'lib');
@@ -50,7 +50,7 @@ test('who watches the same has one watcher, and all are told', async () => {
   });
 });
 
-test('the last one to leave closes it, once; who has left is told nothing more', async () => {
+test('the last user of a watcher closes it, once, and one that has left is not notified', async () => {
   const [one, two] = [member('one'), member('two')];
   one.close();
   one.close();
@@ -64,7 +64,7 @@ test('the last one to leave closes it, once; who has left is told nothing more',
   expect(watchers).toHaveLength(2);
 });
 
-test('after an error whoever tries again gets another watcher, and those that have not yet keep theirs', () => {
+test('a retry after an error gets another watcher, and users that have not retried keep theirs', () => {
   const [one] = [member('one'), member('two')];
   watchers[0].onError('ENOSPC');
   one.close();
@@ -75,7 +75,7 @@ test('after an error whoever tries again gets another watcher, and those that ha
   expect([watchers.length, watchers[1].isClosed]).toEqual([2, false]);
 });
 
-test('one that cannot be opened is kept by nobody', () => {
+test('a watcher that cannot be opened is not kept', () => {
   let isBad = true;
   const share = createSharedWatchers(() => {
     if (isBad) throw new Error('no');

@@ -28,12 +28,12 @@ test.each([
     ['10.0.0.7:1', '127.0.0.1:1', 'localhost:1', '[fe80::1]:1'],
     ['evil.example:1', 'this-machine:1'],
   ],
-])('on %j it is called %j, and not %j', (address, ours, others) => {
+])('an address %j has the name %j, and not %j', (address, ours, others) => {
   expect(ours.filter((host) => !isOurName(host, address))).toEqual([]);
   expect(others.filter((host) => isOurName(host, address))).toEqual([]);
 });
 
-test('a WebSocket is for the page of the same origin alone', () => {
+test('only a page of the same origin may open a WebSocket', () => {
   expect(isOurPage({ host: 'localhost:9616', origin: 'http://localhost:9616' })).toBe(true);
   for (const origin of [
     'http://localhost:8000',

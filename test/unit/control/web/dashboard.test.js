@@ -49,7 +49,7 @@ const isServed = ({ url }) =>
     () => false,
   );
 
-test('the dashboard serves where it is asked to, and the next control keeps the address and the token', async () => {
+test('the dashboard serves on the requested address, and the next control keeps address and token', async () => {
   const first = await web.begin({ listen: '127.0.0.1:0', mayAct: true });
   expect(first).toMatchObject({ isOn: true, host: '127.0.0.1', mayAct: true, isRemote: false, takenPorts: [] });
   expect(first.url).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:${first.port}/#token=[\\w-]{43}$`));
@@ -64,7 +64,7 @@ test('the dashboard serves where it is asked to, and the next control keeps the 
   expect(await isServed(first)).toBe(true);
 });
 
-test('the token is in a file for its owner, and in nothing else', async () => {
+test('the token is in a file for its owner, and nowhere else', async () => {
   const { url } = await web.begin({ listen: '127.0.0.1:0' });
   const { token } = partsOf(url);
   expect(readFileSync(join(folder, 'web.token'), 'utf8')).toBe(`${token}\n`);
@@ -75,7 +75,7 @@ test('the token is in a file for its owner, and in nothing else', async () => {
   ).not.toContain(token);
 });
 
-test('its end closes the port, ends every page, and makes the token worthless', async () => {
+test('turning it off closes the port and every page, and makes the token worthless', async () => {
   const first = await web.begin({ listen: '127.0.0.1:0', mayAct: true });
   const page = await openPage(first.url);
   expect(await web.end()).toEqual({ wasOn: true });
@@ -89,7 +89,7 @@ test('its end closes the port, ends every page, and makes the token worthless', 
   await expect(openPage(second.url, { token: partsOf(first.url).token })).rejects.toMatchObject({ closeCode: 4401 });
 });
 
-test('a new token sends every page away, and the old one opens nothing', async () => {
+test('a new token closes every page, and the old one opens nothing', async () => {
   const first = await web.begin({ listen: '127.0.0.1:0' });
   const page = await openPage(first.url);
   const second = await web.begin({ isNewToken: true });
@@ -99,7 +99,7 @@ test('a new token sends every page away, and the old one opens nothing', async (
   (await openPage(second.url)).close();
 });
 
-test('pages are told again when actions are allowed or not, and what is allowed counts at once', async () => {
+test('pages are notified when actions are allowed or not, which applies at once', async () => {
   const { url } = await web.begin({ listen: '127.0.0.1:0' });
   const page = await openPage(url);
   expect(page.welcome).toMatchObject({
@@ -121,7 +121,7 @@ test('pages are told again when actions are allowed or not, and what is allowed 
   expect(await next.closed).toBe(1012);
 });
 
-test('an address that is taken is refused, and what was served is served on', async () => {
+test('an address in use is refused, and the old one is still served', async () => {
   const first = await web.begin({ listen: '127.0.0.1:0' });
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
@@ -156,7 +156,7 @@ test('it moves to another name of the same port', async () => {
   expect((await fetchRaw(`http://127.0.0.1:${port}/`, '/uplot.css')).status).toBe(200);
 });
 
-test('an address that others can reach needs a word, also in the settings', async () => {
+test('an address that other machines can reach has to be allowed, even in the settings', async () => {
   const port = await takePort();
   for (const listen of [`0.0.0.0:${port}`, `10.1.2.3:${port}`, `[::]:${port}`])
     await expect(web.begin({ listen })).rejects.toMatchObject({
@@ -174,7 +174,7 @@ test('an address that others can reach needs a word, also in the settings', asyn
 });
 
 test.each(['', 'x', '127.0.0.1', '127.0.0.1:99999', 'example.org:80', 'unix:/tmp/x', '-1', '123456', '::1:80'])(
-  '"%s" is no address to listen on',
+  '"%s" is not an address to listen on',
   async (listen) => {
     await expect(web.begin({ listen })).rejects.toMatchObject({ code: 'ERR_NCLUST_BAD_SETTING' });
   },
@@ -188,7 +188,7 @@ test('settings that cannot be written leave everything as it was', async () => {
   expect(await isServed({ url: `http://127.0.0.1:${served[0].port}/` })).toBe(false);
 });
 
-test('without a setting nothing listens, and nothing is said', async () => {
+test('nothing listens, and there is no notice, without a setting', async () => {
   await web.sync();
   expect(events).toEqual([]);
   expect(existsSync(join(folder, 'web.token'))).toBe(false);

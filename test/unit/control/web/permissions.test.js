@@ -35,7 +35,7 @@ beforeEach(async () => {
   ask = (method, params = {}) => answer(method, { token: rig.token(), ...params }, client);
 });
 
-test('what a page is told of a slot has no variables, and no field of a spec that is not named', async () => {
+test('a slot on the page has no variables, and only the named fields of its spec', async () => {
   const { slots } = await ask('list', { detail: true });
   expect(slots).toHaveLength(2);
   expect(slots[0]).toMatchObject({
@@ -51,7 +51,7 @@ test('what a page is told of a slot has no variables, and no field of a spec tha
   expect(JSON.stringify(await ask('restart', { targets: ['api'], wait: false }))).not.toContain(SECRET);
 });
 
-test('every other method is refused, and where a page may only look everything that acts', async () => {
+test('every other method is refused, and on a read-only page every action too', async () => {
   const allowed = ['hello', 'list', 'logs', 'unsubscribe', 'events', 'metrics'];
   const actions = ['start', 'stop', 'restart', 'reload', 'scale', 'reset'];
   const refused = { code: 'ERR_NCLUST_WEB_REFUSED' };
@@ -68,7 +68,7 @@ test('every other method is refused, and where a page may only look everything t
   expect(rig.running()).toEqual(['api/0', 'api/1']);
 });
 
-test('no action can bring a program, a variable or another spec', async () => {
+test('no action can send a program, a variable or another spec', async () => {
   await expect(ask('start', { specs: [makeSpec({ name: 'evil' })] })).rejects.toThrow('"specs" has to be given');
   await ask('restart', {
     targets: ['api'],
@@ -89,7 +89,7 @@ test('no action can bring a program, a variable or another spec', async () => {
   expect(app.generation).toBe(3);
 });
 
-test('of events a page gets those of processes, whatever it asks for', async () => {
+test('a page gets only events of processes, whatever it requests', async () => {
   const told = [];
   const answer = createPageAnswer(rig.context, () => true);
   await answer(
@@ -107,7 +107,7 @@ test('of events a page gets those of processes, whatever it asks for', async () 
   expect([...new Set(told.map(({ type }) => type))]).toEqual(['process:event']);
 });
 
-test('what a page has asked for is put down to the dashboard; what others ask for is not', async () => {
+test('requests of a page are attributed to the dashboard, and those of other clients are not', async () => {
   await ask('stop', { targets: ['api'], wait: false });
   await rig.turn();
   expect(rig.noted.filter(({ type }) => type === 'stop')).toMatchObject([{ app: 'api', by: 'the web dashboard' }]);
@@ -129,7 +129,7 @@ test('what a page has asked for is put down to the dashboard; what others ask fo
   ).toEqual(['api start', 'api the web dashboard', 'other start', 'api stop']);
 });
 
-test('the same token does nothing twice', async () => {
+test('a repeated token does nothing', async () => {
   await ask('restart', { targets: ['api'], wait: false, token: 'one' });
   await ask('restart', { targets: ['api'], wait: false, token: 'one' });
   expect(rig.control.registry.desired.apps[0].generation).toBe(2);
@@ -139,7 +139,7 @@ test('the same token does nothing twice', async () => {
   expect(rig.control.registry.desired.apps[0].generation).toBe(2);
 });
 
-test('pages name what they mean: a pattern may never end, and many targets take long', async () => {
+test('pages have to name their targets, because a pattern may never end and many targets take long', async () => {
   const refused = { code: 'ERR_NCLUST_WEB_REFUSED' };
   for (const method of ['list', 'metrics', 'logs', 'restart', 'reset'])
     await expect(ask(method, { targets: ['api', '/^((([a-z]+)+)+)+#$/'] })).rejects.toMatchObject(refused);
@@ -155,7 +155,7 @@ test('pages name what they mean: a pattern may never end, and many targets take 
   ]);
 });
 
-test('a page follows only so many things, also when it asks for all at once', async () => {
+test('a page has a limited number of subscriptions, even if it requests all at once', async () => {
   const client = {
     signal: new AbortController().signal,
     notify: () => {},
@@ -191,7 +191,7 @@ test('a page follows only so many things, also when it asks for all at once', as
   for (const end of client.subscriptions.values()) end();
 });
 
-test('notices tell a page no command and no part of an address that may be a password', async () => {
+test('notices on a page contain no command and no part of an address that may be a password', async () => {
   const told = [
     `3 lines of "api" could not be sent to "exec:send --token ${SECRET} "(x)"" (it was too slow) and are ` +
       `missing there.`,

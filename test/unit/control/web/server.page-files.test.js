@@ -14,7 +14,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('the table holds the files of the folder that a page is made of, and nothing else of it', () => {
+test('the table contains all files of the page in the folder, and no others', () => {
   for (const name of [
     'index.html',
     'app.js',
@@ -37,7 +37,7 @@ test('the table holds the files of the folder that a page is made of, and nothin
   expect(files.get('/uplot.css')).toMatchObject({ type: 'text/css; charset=utf-8' });
 });
 
-test('whatever the page imports is served, and none of it needs the system', () => {
+test('every import of the page is served, and none needs the system', () => {
   const all = new Map(sourceFiles('lib', 'daemon').map((file) => [file.path, file]));
   const served = readPageFiles();
   const pathOf = (/** @type {string} */ name) =>
@@ -53,7 +53,7 @@ test('whatever the page imports is served, and none of it needs the system', () 
   }
 });
 
-test('control loads nothing of the dashboard before it is wanted', () => {
+test('control loads no module of the dashboard before it is needed', () => {
   const all = new Map(sourceFiles('lib', 'daemon').map((file) => [file.path, file]));
   const atOnce = (/** @type {string} */ path) =>
     importsOf({ path, code: (all.get(path)?.code ?? '').replace(/\bimport\('[^']+'\)/g, '') });

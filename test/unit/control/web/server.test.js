@@ -48,7 +48,7 @@ const POLICY = pattern(
   /base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
 );
 
-test('what is served may load nothing from elsewhere, be framed by nobody, and sets no cookie', async () => {
+test('responses forbid foreign resources and frames, and set no cookie', async () => {
   const { port } = dashboard.address;
   for (const [path, type] of [
     ['/uplot.js', 'text/javascript'],
@@ -94,15 +94,15 @@ test.each([
   '/\\..\\main.js',
   '/.',
   '/package.json',
-])('"%s" is no file', async (path) => {
+])('"%s" is not a file', async (path) => {
   expect(await fetchRaw(url, path)).toMatchObject({ status: 404 });
 });
 
-test.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'])('%s is refused', async (method) => {
+test.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'])('the request %s is refused', async (method) => {
   expect(await fetchRaw(url, '/uplot.js', { method })).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
 });
 
-test('a name of somebody else that leads here gets neither file nor WebSocket', async () => {
+test('a foreign host name that resolves here gets neither file nor WebSocket', async () => {
   const host = `evil.example:${dashboard.address.port}`;
   expect(await fetchRaw(url, '/uplot.js', { headers: { host } })).toMatchObject({ status: 421 });
   await expect(openPage(url, { origin: `http://${host}`, headers: { host } })).rejects.toMatchObject({ status: 421 });
@@ -117,7 +117,7 @@ test.each(['http://evil.example', 'null', '', 'https://127.0.0.1'])(
   },
 );
 
-test('there is one WebSocket, and its path has nothing behind it', async () => {
+test('there is one WebSocket, and its path has no suffix', async () => {
   for (const path of ['/', '/socket?token=x', '/socket/', '/other'])
     await expect(openPage(url, { path })).rejects.toMatchObject({ status: 404 });
 });
@@ -135,13 +135,13 @@ test.each([
   ['no id', { jsonrpc: '2.0', method: 'authenticate', params: { token: TOKEN } }],
   ['a batch', [{ jsonrpc: '2.0', id: 1, method: 'authenticate', params: { token: TOKEN } }]],
   ['no parameters', { jsonrpc: '2.0', id: 1, method: 'authenticate' }],
-])('before the token nothing is answered: %s', async (_what, message) => {
+])('no request is answered before the token: %s', async (_what, message) => {
   const page = await openPage(url, { token: null });
   page.send(JSON.stringify(message));
   expect(await page.closed).toBe(4401);
 });
 
-test('what comes behind a wrong token is not done, even in the same breath', async () => {
+test('a request after a wrong token is not done, even in the same packet', async () => {
   mayAct = true;
   await rig.start({ name: 'api' }, { wait: false });
   const page = await openPage(url, { token: null });
@@ -152,13 +152,13 @@ test('what comes behind a wrong token is not done, even in the same breath', asy
   expect(rig.wanted()).toEqual(['api/0']);
 });
 
-test('who says nothing for five seconds is sent away', async () => {
+test('a connection that is silent for five seconds is closed', async () => {
   const page = await openPage(url, { token: null });
   clock.advance(5_000);
   expect(await page.closed).toBe(4401);
 });
 
-test('twenty who have not shown their token are enough; pages are not counted among them', async () => {
+test('at most twenty connections may wait for their token, and pages are not counted among them', async () => {
   const pages = await Promise.all(Array.from({ length: 15 }, () => openPage(url)));
   const strangers = [];
   for (let at = 0; at < 20; at += 1) strangers.push(await openPage(url, { token: null }));
@@ -168,7 +168,7 @@ test('twenty who have not shown their token are enough; pages are not counted am
   for (const page of [...pages, late, ...strangers]) page.close();
 });
 
-test('garbage ends that page and nobody else', async () => {
+test('garbage closes only its own page', async () => {
   const other = await openPage(url);
   const cases = [
     ['{', 1012],
@@ -197,7 +197,7 @@ test('garbage ends that page and nobody else', async () => {
   expect(await other.request('hello')).toMatchObject({ home: '/home/nclust' });
 });
 
-test('bytes that are no frames end that connection alone', async () => {
+test('bytes that are not frames close only their own connection', async () => {
   const other = await openPage(url);
   const { port } = dashboard.address;
   const raw = connect(port, '127.0.0.1');
@@ -213,7 +213,7 @@ test('bytes that are no frames end that connection alone', async () => {
   expect(await other.request('hello')).toMatchObject({ home: '/home/nclust' });
 });
 
-test('who pings and does not read fills no memory', async () => {
+test('a client that pings and does not read fills no memory', async () => {
   const { port } = dashboard.address;
   const raw = connect(port, '127.0.0.1');
   raw.on('error', () => {});
@@ -238,7 +238,7 @@ test('who pings and does not read fills no memory', async () => {
   expect(bytes).toBeLessThan(16 * 1024 * 1024);
 });
 
-test('fifty pages at once are answered, and sent away together', async () => {
+test('fifty pages at once are answered, and closed together', async () => {
   const pages = [];
   for (let at = 0; at < 50; at += 1) pages.push(await openPage(url));
   expect(await Promise.all(pages.map((page) => page.request('list')))).toHaveLength(50);
@@ -246,7 +246,7 @@ test('fifty pages at once are answered, and sent away together', async () => {
   expect(new Set(await Promise.all(pages.map(({ closed }) => closed)))).toEqual(new Set([1012]));
 });
 
-test('who is refused and does not close its side keeps no connection, and does not hold up the end', async () => {
+test('a refused client that does not close its side keeps no connection, and does not delay the shutdown', async () => {
   const { port } = dashboard.address;
   const raw = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   raw.on('error', () => {});
@@ -263,7 +263,7 @@ test('who is refused and does not close its side keeps no connection, and does n
   raw.destroy();
 });
 
-test('who asks for files and does not read them is let go', async () => {
+test('a client that requests files and does not read them is disconnected', async () => {
   const own = await serveDashboard(
     { host: '127.0.0.1', port: 0 },
     {

@@ -97,7 +97,7 @@ test.each([
   ['gzip', '.gz', zlib.gunzipSync],
   ...(zlib.createZstdCompress ? [['zstd', '.zst', zlib.zstdDecompressSync]] : []),
 ])(
-  'a segment is compressed with %s: the same content, age and mode, and the plain one is gone',
+  'a segment is compressed with %s: same content, age and mode, and the plain one is removed',
   async (compress, suffix, unpack) => {
     open().hold(path(), { ...NONE, compress });
     const content = Buffer.from(Array.from({ length: 20_000 }, (_, at) => `line ${at}\n`).join(''));
@@ -114,7 +114,7 @@ test.each([
   },
 );
 
-test('before rotated() returns there are not too many, and their times are gone with them', () => {
+test('rotated() removes surplus segments and their times before it returns', () => {
   open().hold(path(), { ...NONE, maxFiles: 3 });
   const all = Array.from({ length: 6 }, () => {
     const segment = rotate(path());
@@ -125,7 +125,7 @@ test('before rotated() returns there are not too many, and their times are gone 
   expect(readdirSync(join(logs, '.times'))).toHaveLength(3);
 });
 
-test('the files of one app share its limit; those of another have their own', () => {
+test('the files of one app share its limit, and each app has its own', () => {
   open();
   for (const name of ['a-out.log', 'a-error.log']) archive.hold(path(name), { ...NONE, maxTotalBytes: 35 }, 'a');
   archive.hold(path('b-out.log'), { ...NONE, maxTotalBytes: 35 }, 'b');
@@ -137,7 +137,7 @@ test('the files of one app share its limit; those of another have their own', ()
   expect(kept('b-out.log')).toHaveLength(3);
 });
 
-test('a segment that has to go while it is compressed goes at once, and leaves nothing', async () => {
+test('a surplus segment is removed at once during its compression, without leftovers', async () => {
   shutGate();
   open().hold(path(), { ...NONE, maxFiles: 1, compress: 'gzip' });
   const first = rotate(path(), 300_000);
@@ -151,7 +151,7 @@ test('a segment that has to go while it is compressed goes at once, and leaves n
   expect(events).toEqual([]);
 });
 
-test('close leaves a segment that is being compressed as it was; the next one compresses it', async () => {
+test('close leaves a segment under compression as it was, and the next archive compresses it', async () => {
   shutGate();
   open().hold(path(), { ...NONE, compress: 'gzip' });
   const segment = rotate(path(), 300_000);
@@ -173,7 +173,7 @@ test('close leaves a segment that is being compressed as it was; the next one co
 test.each([
   ['in the middle of the compression', (segment) => writeFileSync(`${segment}.gz.tmp`, 'half')],
   ['between the rename and the removal', (segment) => writeFileSync(`${segment}.gz`, zlib.gzipSync('x'.repeat(500)))],
-])('a death %s leaves a state that is made good', async (_when, leave) => {
+])('the archive repairs the state after a death %s', async (_when, leave) => {
   const segment = join(logs, 'api-out__2023-11-14T22-13-20-000Z.log');
   writeFileSync(segment, 'x'.repeat(500));
   leave(segment);
@@ -186,7 +186,7 @@ test.each([
   expect(readdirSync(logs).sort()).toEqual(['.times', `${segment.slice(logs.length + 1)}.gz`]);
 });
 
-test('the limit of the home counts what apps that are gone have left, and takes the oldest', async () => {
+test('the limit of the home counts files of deleted apps, and removes the oldest', async () => {
   for (const age of [3, 2, 1])
     writeFileSync(join(logs, `gone-out__2023-11-1${4 - age}T22-13-20-000Z.log.gz`), 'x'.repeat(100));
   writeFileSync(path('gone-out.log'), 'x'.repeat(50));
@@ -202,7 +202,7 @@ test('the limit of the home counts what apps that are gone have left, and takes 
   expect(usedBytes()).toBeLessThanOrEqual(350);
 });
 
-test('the archive makes no plan per chunk of a file above its limit, and removes what can go later', async () => {
+test('the archive makes no plan per chunk of a file above its limit, and removes later what it can', async () => {
   open().hold(path(), NONE);
   rotate(path());
   archive.hold(path('big.log'), { ...NONE, maxTotalBytes: 500 }, 'big');
@@ -239,7 +239,7 @@ test('the archive plans a home full of growing files once for all apps, and agai
   expect([kept('app-3.log'), readSegments(outside).length]).toEqual([[], 1]);
 });
 
-test('in a flood the disk never holds more than the limit and one file', async () => {
+test('a flood never takes more disk than the limit and one file', async () => {
   open().hold(path(), { ...NONE, maxTotalBytes: 10_000, compress: 'gzip' });
   for (let round = 0; round < 60; round++) {
     archive.grew(path(), 1_000);
@@ -252,7 +252,7 @@ test('in a flood the disk never holds more than the limit and one file', async (
   expect(readdirSync(logs).filter((name) => name.endsWith('.tmp'))).toEqual([]);
 });
 
-test('what is too old goes by itself, though nothing is rotated', async () => {
+test('segments that are too old are removed without a rotation', async () => {
   open().hold(path(), { ...NONE, maxAgeMs: 3_600_000 });
   rotate(path());
   await archive.scan();
@@ -264,7 +264,7 @@ test('what is too old goes by itself, though nothing is rotated', async () => {
   expect(kept()).toEqual([]);
 });
 
-test('files outside of the home are looked after while they are held, and strangers there never are', async () => {
+test('files outside the home are managed while they are held, and foreign files never', async () => {
   const elsewhere = join(folder, 'var');
   mkdirSync(elsewhere);
   const [mine, other] = [join(elsewhere, 'mine.log'), join(elsewhere, 'other.log')];
@@ -281,7 +281,7 @@ test('files outside of the home are looked after while they are held, and strang
   expect(readSegments(mine)).toHaveLength(2);
 });
 
-test('segments that somebody else has removed are forgotten before more are', async () => {
+test('segments that another program removed are forgotten first', async () => {
   homeMaxTotalBytes = 100;
   open().hold(path(), NONE);
   const segments = [rotate(path(), 40), rotate(path(), 40)];
@@ -291,7 +291,7 @@ test('segments that somebody else has removed are forgotten before more are', as
   expect(kept()).toHaveLength(2);
 });
 
-test('flush removes every segment of a file, in whatever form, and its times', async () => {
+test('flush removes every segment of a file, in any form, and its times', async () => {
   open().hold(path(), { ...NONE, compress: 'gzip' });
   archive.hold(path('b.log'), NONE);
   rotate(path());
@@ -305,7 +305,7 @@ test('flush removes every segment of a file, in whatever form, and its times', a
   expect(readdirSync(join(logs, '.times'))).toHaveLength(1);
 });
 
-test('a segment that cannot be compressed stays, is told once, and tried again at the next look', async () => {
+test('a segment that cannot be compressed stays, is reported once, and is retried at the next check', async () => {
   const segment = join(logs, 'api-out__2023-11-14T22-13-20-000Z.log');
   writeFileSync(segment, 'content');
   mkdirSync(`${segment}.gz.tmp/x`, { recursive: true });
@@ -323,7 +323,7 @@ test('a segment that cannot be compressed stays, is told once, and tried again a
   expect(readSegments(path())).toMatchObject([{ compression: 'gzip' }]);
 });
 
-test('unfinished segments that cannot be removed are reported once, and other files are looked at', async () => {
+test('unfinished segments that cannot be removed are reported once, and other files are checked', async () => {
   await open().scan();
   archive.hold(path('a-out.log'), NONE, 'a');
   archive.hold(path('b-out.log'), { ...NONE, maxAgeMs: 1_000 }, 'b');
@@ -335,7 +335,7 @@ test('unfinished segments that cannot be removed are reported once, and other fi
   expect(events).toMatchObject([{ event: 'log-segment-kept', path: expect.stringContaining('a-out__') }]);
 });
 
-test('a folder of logs that is not there, or a link that leads nowhere, is no fault', async () => {
+test('a missing log folder, or a dangling link, is not an error', async () => {
   symlinkSync(join(folder, 'nowhere'), path('link.log'));
   await open().scan();
   rmSync(logs, { recursive: true });
@@ -345,7 +345,7 @@ test('a folder of logs that is not there, or a link that leads nowhere, is no fa
   expect(events).toEqual([]);
 });
 
-test('limits that change count from the next rotation on', () => {
+test('changed limits apply from the next rotation on', () => {
   open().hold(path(), NONE);
   for (let round = 0; round < 5; round++) rotate(path());
   archive.hold(path(), { ...NONE, maxFiles: 2 });

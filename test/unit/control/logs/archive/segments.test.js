@@ -25,7 +25,7 @@ test.each([
   ['.hidden', '.hidden__2026-11-21T14-30-00-123Z'],
   ['a__b.c.txt', 'a__b.c__2026-11-21T14-30-00-123Z.txt'],
   ['größe 1.log', 'größe 1__2026-11-21T14-30-00-123Z.log'],
-])('what was %s becomes %s, and is known again', (name, segment) => {
+])('the segment of %s is named %s, and its name is parsed again', (name, segment) => {
   expect(segmentName(join(folder, name), AT_MS)).toBe(join(folder, segment));
   put(segment, 'four');
   expect(readSegments(join(folder, name))).toEqual([
@@ -39,7 +39,7 @@ test.each([
   ]);
 });
 
-test.each([[''], ['.gz'], ['.zst']])('a name that is taken (with %j behind it) is not given again', (suffix) => {
+test.each([[''], ['.gz'], ['.zst']])('a name that is taken (with %j behind it) is not reused', (suffix) => {
   put(`api__2026-11-21T14-30-00-123Z.log${suffix}`);
   put('api__2026-11-21T14-30-00-124Z.log');
   expect(basename(segmentName(join(folder, 'api.log'), AT_MS))).toBe('api__2026-11-21T14-30-00-125Z.log');
@@ -48,17 +48,17 @@ test.each([[''], ['.gz'], ['.zst']])('a name that is taken (with %j behind it) i
 test.each([
   ['stands still', 0],
   ['was set back', -60_000],
-])('a new segment comes after those that are there, though the clock %s', (_what, ms) => {
+])('a new segment sorts after the existing ones, though the clock %s', (_what, ms) => {
   put('api__2026-11-21T14-30-00-123Z.log.gz');
   expect(basename(segmentName(join(folder, 'api.log'), AT_MS + ms))).toBe('api__2026-11-21T14-30-00-124Z.log');
 });
 
-test('a segment from a future that was none does not set the time for ever', () => {
+test('a segment from a wrong future does not set the time forever', () => {
   put('api__2099-11-21T14-30-00-123Z.log');
   expect(basename(segmentName(join(folder, 'api.log'), AT_MS))).toBe('api__2026-11-21T14-30-00-123Z.log');
 });
 
-test('segments come oldest first, compressed ones too; what only looks like one does not', () => {
+test('segments are sorted oldest first, including compressed ones; similar names are ignored', () => {
   for (const name of [
     'api__2026-11-21T14-30-00-200Z.log',
     'api__2026-11-20T14-30-00-123Z.log.zst',
@@ -89,17 +89,17 @@ test('segments come oldest first, compressed ones too; what only looks like one 
   ]);
 });
 
-test('a segment that a death has left both ways is there once, as it was written', () => {
+test('a segment that exists in both forms after a death is listed once, uncompressed', () => {
   put('api__2026-11-21T14-30-00-123Z.log.gz');
   put('api__2026-11-21T14-30-00-123Z.log', 'plain');
   expect(readSegments(join(folder, 'api.log'))).toMatchObject([{ compression: null, sizeBytes: 5 }]);
 });
 
-test('a folder that is not there has no segments', () => {
+test('a missing folder has no segments', () => {
   expect(readSegments(join(folder, 'none/api.log'))).toEqual([]);
 });
 
-test('many files are told apart', () => {
+test('segments of many files are distinguished', () => {
   for (const name of [
     'a__2026-11-21T14-30-00-123Z.log',
     'b__2026-11-21T14-30-00-123Z.log',
@@ -111,7 +111,7 @@ test('many files are told apart', () => {
   expect([...found.values()].map((segments) => segments.length)).toEqual([1, 2, 0]);
 });
 
-test('every moment is written so that it can be read again', () => {
+test('every time is written so that it can be parsed again', () => {
   for (let ms = 0; ms < 2_000_000_000_000; ms += 77_777_777_777)
     expect(parseSegmentName(basename(segmentName(join(folder, 'a.log'), ms)))).toMatchObject({
       owner: 'a.log',

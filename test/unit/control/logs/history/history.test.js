@@ -52,28 +52,28 @@ describe('the last lines of a file', () => {
     ['a\r\nb\r\n', 5, ['a', 'b']],
     ['\n\n\n', 2, ['', '']],
     ['a\n', 0, []],
-  ])('%j: the last %i are %j', async (text, lines, expected) => {
+  ])('of %j are, for %i, %j', async (text, lines, expected) => {
     writeFileSync(file, text);
     expect(await shown({ lines })).toEqual(expected);
   });
 
-  test('come whole from across blocks', async () => {
+  test('are read whole across blocks', async () => {
     writeFileSync(file, textOf(numbered(0, 50_000)));
     expect(await shown({ lines: 20_000 })).toEqual(numbered(30_000, 50_000));
   });
 
-  test('a huge line is not read to its beginning', async () => {
+  test('stop before the start of a huge line', async () => {
     writeFileSync(file, Buffer.alloc(10 * 1024 * 1024, 0x78));
     expect((await shown({ lines: 1 })).join('').length).toBeLessThan(200_000);
   });
 
-  test('a line of many parts ends as it does, and no character is broken', async () => {
+  test('end a line of many parts correctly, and break no character', async () => {
     writeFileSync(file, `${'€'.repeat(300_000)}end\n`);
     const text = (await shown({ lines: 3 })).join('');
     expect(text).toMatch(/^€+end$/);
   });
 
-  test('a file of 100 MB is not read as a whole', async () => {
+  test('do not need a read of all of a file of 100 MB', async () => {
     const fd = openSync(file, 'w');
     writeSync(fd, 'first\n');
     writeSync(fd, textOf(numbered(0, 100)), 100 * 1024 * 1024);
@@ -87,12 +87,12 @@ describe('the last lines of a file', () => {
     ['none', () => {}],
     ['a folder', () => mkdirSync(file)],
     ['a pipe', () => execFileSync('mkfifo', [file])],
-  ])('where there is %s there is no history, and it is not waited for', async (_, make) => {
+  ])('are empty at once if there is %s', async (_, make) => {
     make();
     expect(await shown({ lines: 5 })).toEqual([]);
   });
 
-  test('go on in segments, plain and compressed, as far as needed', async () => {
+  test('continue in segments, plain and compressed, as far as needed', async () => {
     rig.maxSizeBytes = 150;
     for (const line of numbered(0, 100)) later(1, 'a', `${line}\n`);
     const segments = rig.segments('a');
@@ -105,12 +105,12 @@ describe('the last lines of a file', () => {
 });
 
 describe('several files', () => {
-  test('are told in the order of time, the last lines of each', async () => {
+  test('are merged by time, with the last lines of each', async () => {
     for (let at = 0; at < 50; at++) later(20, ['a', 'b', 'c'][at % 3], `line ${at}\n`);
     expect(await shown({ lines: 5 }, ['a', 'b', 'c'])).toEqual(numbered(35, 50));
   });
 
-  test('of which 600 are told at once, over their segments, with few of them open', async () => {
+  test('are merged at once for 600 files, over their segments, with few of them open', async () => {
     const names = Array.from({ length: 600 }, (_, at) => `app${at}`);
     const line = (at) => `${at}`.padStart(60, '.');
     for (let at = 0; at < 6; at++)
@@ -128,7 +128,7 @@ describe('several files', () => {
     expect(files()).toBeLessThanOrEqual(before);
   });
 
-  test('a file without times is told at the moment of its last change, with no time', async () => {
+  test('use the time of the last change for a file without times, and report no time', async () => {
     later(0, 'a', 'early\n');
     later(2_000, 'a', 'late\n');
     writeFileSync(rig.path('b'), 'old\nolder\n');
@@ -144,7 +144,7 @@ describe('several files', () => {
   });
 });
 
-describe('a part of the lines', () => {
+describe('filtered lines', () => {
   beforeEach(() => {
     rig.maxSizeBytes = 400;
     for (let at = 0; at < 90; at++) later(1_000, ['a', 'b'][at % 2], `line ${at}\n`);
@@ -153,19 +153,19 @@ describe('a part of the lines', () => {
   const both = ['a', 'b'];
   const atOf = (line) => rig.nowMs - (89 - line) * 1_000;
 
-  test('since and until are moments, not numbers of lines', async () => {
+  test('are selected by since and until', async () => {
     expect(await shown({ sinceMs: atOf(20), untilMs: atOf(70) }, both)).toEqual(numbered(20, 71));
     expect(await shown({ sinceMs: atOf(20) + 1, untilMs: atOf(70) - 1 }, both)).toEqual(numbered(21, 70));
     expect(await shown({ sinceMs: atOf(89) + 1 }, both)).toEqual([]);
     expect(await shown({ sinceMs: 1 }, both)).toEqual(numbered(0, 90));
   });
 
-  test('lines and moments together: the last lines in that time', async () => {
+  test('are the last lines within since and until', async () => {
     expect(await shown({ lines: 2, untilMs: atOf(49) }, both)).toEqual(numbered(46, 50));
     expect(await shown({ lines: 40, sinceMs: atOf(80) }, both)).toEqual(numbered(80, 90));
   });
 
-  test('what does not match is not counted, and the last ones of all files are meant', async () => {
+  test('count only matching lines, and the limit applies to all files together', async () => {
     const isWanted = (line) => line.endsWith('7');
     expect(await shown({ lines: 3, isWanted }, both)).toEqual(['line 67', 'line 77', 'line 87']);
     expect(await shown({ lines: 100, isWanted }, both)).toEqual(
@@ -179,7 +179,7 @@ describe('a part of the lines', () => {
     ]);
   });
 
-  test('a part of a line that was written before is not shown', async () => {
+  test('do not include a part of an earlier line', async () => {
     rig.write('a', 'begun ');
     later(5_000, 'a', 'ended\n');
     later(0, 'a', 'new\n');
@@ -187,14 +187,14 @@ describe('a part of the lines', () => {
   });
 });
 
-describe('what is torn or garbage', () => {
+describe('torn files and garbage', () => {
   const garbage = Buffer.from(Array.from({ length: 500 }, (_, at) => (at * 197 + 31) % 256));
 
   test.each([
     ['empty', () => Buffer.alloc(0)],
     ['garbage', () => garbage],
     ['torn in its first line', (bytes) => bytes.subarray(0, 20)],
-  ])('a times file that is %s counts as none', async (_, spoil) => {
+  ])('a times file that is %s is ignored', async (_, spoil) => {
     later(0, 'a', 'one\n');
     const times = timesFileOf(rig.timesFolder, file);
     writeFileSync(times, spoil(readFileSync(times)));
@@ -218,7 +218,7 @@ describe('what is torn or garbage', () => {
     ['torn', (bytes) => gzipSync(bytes).subarray(0, -15)],
     ['no gzip', () => garbage],
     ['empty', () => Buffer.alloc(0)],
-  ])('a compressed segment that is %s does not end the telling', async (_, toBytes) => {
+  ])('a compressed segment that is %s does not end the history', async (_, toBytes) => {
     rig.maxSizeBytes = 100;
     for (const line of numbered(0, 30)) later(1, 'a', `${line}\n`);
     const [first, second, ...others] = rig.segments('a');
@@ -230,15 +230,15 @@ describe('what is torn or garbage', () => {
     expect(lines).toEqual(expect.arrayContaining(whole));
   });
 
-  test('bytes that are no text are shown all the same', async () => {
+  test('bytes that are not text are shown', async () => {
     writeFileSync(file, Buffer.concat([garbage, Buffer.from('\nend\n')]));
     expect(await shown({ lines: 1 })).toEqual(['end']);
     expect((await shown({})).length).toBeGreaterThan(1);
   });
 });
 
-describe('going on from a cursor', () => {
-  test('into a segment that is gone, the gap is told and the rest comes', async () => {
+describe('resuming from a cursor', () => {
+  test('into a removed segment reports a gap and sends the rest', async () => {
     rig.maxSizeBytes = 100;
     const client = rig.reader(['a']);
     for (const line of numbered(0, 5)) later(1, 'a', `${line}\n`);
@@ -254,7 +254,7 @@ describe('going on from a cursor', () => {
     expect(numbers[5]).toBeGreaterThan(5);
   });
 
-  test('into a file that was emptied, the gap is told', async () => {
+  test('into an emptied file reports a gap', async () => {
     const client = rig.reader(['a']);
     later(1, 'a', 'one\ntwo\n');
     await client.look();
@@ -265,7 +265,7 @@ describe('going on from a cursor', () => {
     expect(client.lines('a')).toEqual(['one', 'two', 'three']);
   });
 
-  test('a file that was not there then is told from its beginning', async () => {
+  test('sends a new file from its beginning', async () => {
     const client = rig.reader(['a', 'b']);
     later(1, 'a', 'one\n');
     await client.look();
@@ -277,7 +277,7 @@ describe('going on from a cursor', () => {
     expect([client.gaps, client.lines('b')]).toEqual([0, ['two', 'three']]);
   });
 
-  test('a file of before there were times goes on as well', async () => {
+  test('works for a file from before there were times', async () => {
     writeFileSync(file, 'old\n');
     const client = rig.reader(['a']);
     await client.look();
@@ -288,7 +288,7 @@ describe('going on from a cursor', () => {
   });
 });
 
-test('who reads more slowly than apps write is told how much it missed, and goes on with what is new', async () => {
+test('a slow reader learns how many lines it missed, and continues with new lines', async () => {
   rig.maxSizeBytes = 50 * 1024 * 1024;
   const line = 'x'.repeat(999);
   let written = 0;
@@ -305,7 +305,7 @@ test('who reads more slowly than apps write is told how much it missed, and goes
   expect(client.missedOf).toEqual({ a: client.missed });
 });
 
-test('a reader of the history gets nothing written after it has asked, even across a rotation', async () => {
+test('a reader of the history gets nothing written after its request, even across a rotation', async () => {
   for (const rotates of [false, true]) {
     rig.write('a', textOf(numbered(0, 50_000)));
     const looking = shown({ lines: 30_000 });
@@ -319,7 +319,7 @@ test('a reader of the history gets nothing written after it has asked, even acro
   }
 });
 
-test('a line that two instances write into one file at the same time is not lost, whoever ends first', async () => {
+test('a line that two instances write to one file at the same time is kept, whichever ends first', async () => {
   const client = rig.reader(['a']);
   rig.write('a', 'first ', 'one');
   rig.write('a', 'second ', 'two');
@@ -334,13 +334,13 @@ function readBytes() {
   return Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
 }
 
-test('the times files are no history of their own', () => {
+test('times files are not part of the history', () => {
   later(0, 'a', 'one\n');
   expect(readdirSync(rig.timesFolder)).toEqual([timesFileOf('', file)]);
   expect(readFileSync(join(rig.timesFolder, timesFileOf('', file)), 'utf8')).toContain(JSON.stringify(file));
 });
 
-test('a file that was cut short by somebody else is no gap, and nothing is told twice', async () => {
+test('a file that another program truncated is not a gap, and no line is sent twice', async () => {
   const client = rig.reader(['a']);
   rig.write('a', 'one\n');
   await client.look();
@@ -352,7 +352,7 @@ test('a file that was cut short by somebody else is no gap, and nothing is told 
   expect([client.lines('a'), client.gaps]).toEqual([['one', 'two', 'three'], 0]);
 });
 
-test('who leaves while a new app comes is not told what it writes', async () => {
+test('a client that leaves while a new app starts gets none of its lines', async () => {
   const stop = new AbortController();
   let looks = 0;
   let isAttached = false;

@@ -6,7 +6,7 @@ import { createBacklog } from '../../../../../daemon/control/logs/shipping/backl
 /** @param {ShippedLine[]} lines */
 const texts = (lines) => lines.map(({ line }) => line);
 
-test('lines come out in the order they went in, with what belongs to them', () => {
+test('lines leave the backlog in order, with their data', () => {
   const backlog = createBacklog(10_000);
   expect(backlog.isEmpty()).toBe(true);
   expect(backlog.add('out', ['a', 'b'], 5, 3) + backlog.add('err', ['c'], 6, 4)).toBe(0);
@@ -18,7 +18,7 @@ test('lines come out in the order they went in, with what belongs to them', () =
   expect(backlog.isEmpty()).toBe(true);
 });
 
-test('so much is taken at once, and a line that is longer by itself', () => {
+test('a batch is limited, but always has at least one line', () => {
   const backlog = createBacklog(10_000);
   backlog.add('out', ['x'.repeat(500), 'y'.repeat(36), 'z'.repeat(36), '!'], 0, 0);
   expect(
@@ -26,7 +26,7 @@ test('so much is taken at once, and a line that is longer by itself', () => {
   ).toEqual([['x'], ['y', 'z'], ['!']]);
 });
 
-test('when it is full the oldest go, and are counted', () => {
+test('a full backlog drops the oldest lines, and counts them', () => {
   const backlog = createBacklog(1_000);
   expect(
     backlog.add(
@@ -39,12 +39,12 @@ test('when it is full the oldest go, and are counted', () => {
   expect(texts(backlog.shift(10_000)).map(Number)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
 });
 
-test('empty lines fill it, too', () => {
+test('empty lines take space, too', () => {
   const backlog = createBacklog(6_400);
   expect(backlog.add('out', Array(1_000).fill(''), 0, 0)).toBe(900);
 });
 
-test('what is put back comes out first, and counts', () => {
+test('returned lines leave first, and count', () => {
   const backlog = createBacklog(200);
   backlog.add('out', ['a', 'b'], 0, 0);
   const taken = backlog.shift(1);
@@ -54,7 +54,7 @@ test('what is put back comes out first, and counts', () => {
   expect(texts(backlog.shift(1_000))).toEqual(['b', 'c', 'd']);
 });
 
-test('over a long time nothing is kept of what is gone', () => {
+test('the backlog keeps nothing of lines that are gone', () => {
   const backlog = createBacklog(100_000);
   for (let at = 0; at < 10_000; at++) {
     backlog.add('out', [`${at}`, `${at}b`], 0, 0);

@@ -72,7 +72,7 @@ beforeEach(() => {
 /** Links open a turn after they were made. */
 const opened = () => new Promise((resolve) => void setImmediate(resolve));
 
-test('a target that nobody writes to any more is left, and the others stay as they are', async () => {
+test('an unused target is closed, and the others stay as they are', async () => {
   take(place('i', [A, B]), 'x\n');
   take(place('j', [A]), 'x\nbe');
   await opened();
@@ -95,7 +95,7 @@ test('a target that nobody writes to any more is left, and the others stay as th
   ]);
 });
 
-test('the pool sends what waits for half a minute after the last instance, and then counts it as lost', async () => {
+test('the pool sends waiting lines for half a minute after the last instance, then counts them as lost', async () => {
   wishes.api = [B];
   isQuick = false;
   take(place('i', [B]), 'one\n');
@@ -114,7 +114,7 @@ test('the pool sends what waits for half a minute after the last instance, and t
   ]);
 });
 
-test('when all of it is sent the target has the rest of that time to end', async () => {
+test('a target has the rest of that time to exit after all lines are sent', async () => {
   isQuick = false;
   take(place('i', [B]), 'one\n');
   await opened();
@@ -125,7 +125,7 @@ test('when all of it is sent the target has the rest of that time to end', async
   expect(links[0].graces).toEqual([20_000]);
 });
 
-test('an instance that follows soon goes on where the last one was, with the same connection', async () => {
+test('an instance that follows soon continues on the same connection', async () => {
   isQuick = false;
   take(place('i', [B]), 'one\n');
   await opened();
@@ -141,7 +141,7 @@ test('an instance that follows soon goes on where the last one was, with the sam
   expect(links[0].graces).toEqual([30_000]);
 });
 
-test('what an app has sent and lost is counted over its restarts, also while it is stopped', async () => {
+test('sent and lost lines of an app are counted over restarts, and while it is stopped', async () => {
   wishes.api = [B];
   for (const instanceId of ['i', 'j']) {
     take(place(instanceId, [B]), 'x\ny\n');
@@ -154,7 +154,7 @@ test('what an app has sent and lost is counted over its restarts, also while it 
   expect(counts()).toEqual([]);
 });
 
-test('a loss of an app that is deleted is told for an hour', async () => {
+test('a loss of a deleted app is reported for an hour', async () => {
   isQuick = false;
   take(place('i', [B]), 'x\n');
   await opened();
@@ -166,7 +166,7 @@ test('a loss of an app that is deleted is told for an hour', async () => {
   expect([shippers.notices(), shippers.countersOf('api')]).toEqual([[], []]);
 });
 
-test('when control ends nobody is waited for longer than a second', async () => {
+test('control waits for no target longer than a second when it exits', async () => {
   isQuick = false;
   take(place('i', [A]), 'x\n');
   take(place('j', [B]), 'x\n');

@@ -60,7 +60,7 @@ test('lines wait for the link, then for each other, and are counted when they ar
   expect(shipper.counters()).toEqual({ target: 'exec:cat', sent: 2, dropped: 0, problem: null });
 });
 
-test('what was not taken goes to the next link, before what came since', () => {
+test('untaken lines go to the next link, before later ones', () => {
   const { clock, links, shipper, take } = rig();
   links[0].onOpen();
   take('a', 'b', 'c');
@@ -76,7 +76,7 @@ test('what was not taken goes to the next link, before what came since', () => {
   expect(shipper.counters()).toMatchObject({ sent: 4, dropped: 0, problem: null });
 });
 
-test('a target that is away is tried again ever more seldom, and told once', () => {
+test('an unreachable target is retried ever more seldom, and reported once', () => {
   const { clock, links, managerLog } = rig();
   const pauses = [];
   for (let at = 0; at < 8; at++) {
@@ -88,7 +88,7 @@ test('a target that is away is tried again ever more seldom, and told once', () 
   expect(managerLog).toEqual(['shipping-failed']);
 });
 
-test('one that was there for long is tried again at once, one that ends at once is not', () => {
+test('a link that lasted is opened again at once, but not one that ends at once', () => {
   const { clock, links, managerLog } = rig();
   const pauseAfter = (/** @type {number} */ ms) => {
     const link = links[links.length - 1];
@@ -105,7 +105,7 @@ test('one that was there for long is tried again at once, one that ends at once 
   expect(managerLog).toEqual(['shipping-failed', 'shipping-failed']);
 });
 
-test('the shipper keeps the newest MiB of waiting lines, counts the rest, and tells of it for an hour', () => {
+test('the shipper keeps the newest MiB of waiting lines, counts the rest, and reports it for an hour', () => {
   const {
     clock,
     links: [link],
@@ -127,7 +127,7 @@ test('the shipper keeps the newest MiB of waiting lines, counts the rest, and te
   expect(shipper.notice()).toBeNull();
 });
 
-test('a link that cannot even be begun is tried again', () => {
+test('a link that cannot be opened is retried', () => {
   const clock = createFakeClock();
   let attempts = 0;
   const shipper = createShipper('exec:cat', {
@@ -145,7 +145,7 @@ test('a link that cannot even be begun is tried again', () => {
   expect(attempts).toBe(2);
 });
 
-test('closed, it waits until all is taken, closes the link and takes no more', async () => {
+test('a closed shipper waits until all lines are taken, closes the link and takes no more', async () => {
   const {
     clock,
     links: [link],
@@ -179,7 +179,7 @@ test.each([
       link.onDown('gone');
     },
   ],
-])('closed, %s', async (_, happen) => {
+])('after close, %s', async (_, happen) => {
   const all = rig();
   all.take('a', 'b');
   const closed = all.shipper.close();
@@ -190,7 +190,7 @@ test.each([
   expect(all.links).toHaveLength(1);
 });
 
-test('closed while it rests, it is gone at once', async () => {
+test('a shipper closed during a pause ends at once', async () => {
   const { clock, links, shipper, take } = rig();
   links[0].onDown('ECONNREFUSED');
   take('a');

@@ -19,7 +19,7 @@ test('a line becomes a message of RFC 5424', () => {
 test.each([
   ['local7', 23, '<190>'],
   ['kern', 0, '<6>'],
-])('the facility %s counts', (_, facility, priority) => {
+])('the facility %s is part of the priority', (_, facility, priority) => {
   expect(createSyslogMessage({ facility, hostname: 'h', name: 'n' })(line)).toMatch(new RegExp(`^${priority}1 `));
 });
 
@@ -28,6 +28,6 @@ test.each([
   ['söhne\n', 's_hne_'],
   ['x'.repeat(60), 'x'.repeat(48)],
   ['', '-'],
-])('the app %j is called %j in the header', (name, called) => {
+])('the app %j has the name %j in the header', (name, called) => {
   expect(createSyslogMessage({ facility: 1, hostname: 'h', name })(line).split(' ')[3]).toBe(called);
 });

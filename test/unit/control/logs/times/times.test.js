@@ -31,7 +31,7 @@ function note(offset, ms) {
   times.note(offset, nowMs);
 }
 
-test('what stands at an offset was written at the moment that was noted last before it', () => {
+test('the time of an offset is the last time noted before it', () => {
   note(0, 5);
   note(100, 1_000);
   note(250, 3_600_000);
@@ -45,14 +45,14 @@ test('what stands at an offset was written at the moment that was noted last bef
   expect(offsetOf(START_MS + 3_601_006)).toBeNull();
 });
 
-test('moments are 10 ms apart, so that a flood costs nothing', () => {
+test('times are noted 10 ms apart, so that a flood costs nothing', () => {
   for (let at = 0; at < 10_000; at++) note(at * 80, at % 10 === 0 ? 1 : 0);
   times.flush();
   expect(readFileSync(timesFileOf(folder, path)).length).toBeLessThan(600);
   expect(read().atOf(799_920) - nowMs).toBeGreaterThan(-10);
 });
 
-test('times grow coarser the longer a file goes unrotated: 2 MB hold a month of a steady trickle', () => {
+test('times become coarser the longer a file is not rotated: 2 MB hold a month of a steady trickle', () => {
   const month = 30 * 24 * 3_600_000;
   let offset = 0;
   // Every 20 ms until the first limits are passed, and then every second.
@@ -65,14 +65,14 @@ test('times grow coarser the longer a file goes unrotated: 2 MB hold a month of 
   expect(Math.abs(read().atOf(offset) - nowMs)).toBeLessThanOrEqual(60_000);
 });
 
-test('of what is written now and then nothing is lost when control is killed; of a flood, at most a second', () => {
+test('a killed control loses no time of a trickle, and at most a second of a flood', () => {
   for (let at = 0; at < 5; at++) note(at * 10, 1_000);
   expect(read().atOf(40)).toBe(nowMs);
   for (let at = 5; at < 500; at++) note(at * 10, 15);
   expect(nowMs - read().atOf(5_000)).toBeLessThan(1_000);
 });
 
-test('it goes on where an earlier control has stopped, torn or not', () => {
+test('the times continue after an earlier control, torn or not', () => {
   note(0, 10);
   note(100, 2_000);
   times.close();
@@ -93,7 +93,7 @@ test.each([
   ['was cut short', () => size(50)],
   ['is empty', () => size(0)],
   ['is gone', () => rmSync(path, { force: true })],
-])('they are begun anew when the file %s meanwhile', (_, change) => {
+])('the times start again when the file %s', (_, change) => {
   note(0, 10);
   note(100, 20);
   times.close();
@@ -106,7 +106,7 @@ test.each([
   expect(read().atOf(500)).toBe(nowMs);
 });
 
-test('a rotation takes them along, and the next content has another identity, in the same millisecond too', () => {
+test('a rotation takes the times along, and the next content has another identity in the same millisecond', () => {
   note(0, 5);
   const first = times.startedAtMs;
   const segment = join(folder, '../a__1.log');
@@ -125,7 +125,7 @@ test('a rotation takes them along, and the next content has another identity, in
   expect(times.startedAtMs).toBeGreaterThan(second);
 });
 
-test('a clock that is set back does not turn the order around', () => {
+test('a clock that is set back does not reverse the order', () => {
   note(0, 5_000);
   note(100, -4_000);
   note(200, 1_000);
@@ -141,7 +141,7 @@ test.each([
   ['another text', Buffer.from('nclust-times 2 5 "x"\n')],
   ['bytes', Buffer.from(Array.from({ length: 300 }, (_, at) => (at * 91) % 256))],
   ['an endless header', Buffer.alloc(100_000, 0x61)],
-])('a file that holds %s is none, and is replaced', (_, bytes) => {
+])('a times file that contains %s is replaced', (_, bytes) => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(timesFileOf(folder, path), bytes);
   expect(read()).toBeNull();
@@ -151,7 +151,7 @@ test.each([
   expect(read().atOf(0)).toBe(nowMs);
 });
 
-test('garbage of every kind does no harm', () => {
+test('garbage of any kind does no harm', () => {
   const random = createRandom(3);
   for (let round = 0; round < 200; round++) {
     mkdirSync(folder, { recursive: true });
@@ -173,7 +173,7 @@ test('garbage of every kind does no harm', () => {
   }
 });
 
-test('where they cannot be kept nothing breaks, and later ones are right again', () => {
+test('times that cannot be kept break nothing, and later ones are right again', () => {
   mkdirSync(folder, { recursive: true });
   mkdirSync(timesFileOf(folder, path));
   note(0, 1_000);

@@ -22,7 +22,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a write that had to wait makes the disk slow, until twenty in a row were quick', async () => {
+test('a write that waited makes the disk slow, until twenty writes in a row were quick', async () => {
   disk.writeNow(fd, Buffer.from('a'));
   expect(disk.isSlow()).toBe(false);
   tookMs = 51;
@@ -36,12 +36,12 @@ test('a write that had to wait makes the disk slow, until twenty in a row were q
   expect(readFileSync(join(folder, 'file'), 'utf8')).toBe(`ab${'c'.repeat(19)}d`);
 });
 
-test('more writes than two wait for each other, and all are made', async () => {
+test('more than two writes wait for each other, and all are made', async () => {
   await Promise.all(Array.from({ length: 30 }, () => disk.writeLater(fd, Buffer.from('x'))));
   expect(readFileSync(join(folder, 'file'), 'utf8')).toBe('x'.repeat(30));
 });
 
-test('what write(2) says is told, and the next is made all the same', async () => {
+test('the result of write(2) is reported, and the next write is made anyway', async () => {
   const full = openSync('/dev/full', 'a');
   try {
     expect(() => disk.writeNow(full, Buffer.from('x'))).toThrow('ENOSPC');

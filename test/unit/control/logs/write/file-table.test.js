@@ -44,7 +44,7 @@ afterEach(() => {
 
 const append = (text) => table.append(path, Buffer.from(text), () => {});
 
-test('only what is in a file counts as room that is taken', () => {
+test('only bytes in a file count as used space', () => {
   mkdirSync(path);
   append('lost\n');
   rmSync(path, { recursive: true });
@@ -60,7 +60,7 @@ test('only what is in a file counts as room that is taken', () => {
   expect(grown).toBe(5);
 });
 
-test('who holds a file again while it waits for the disk writes behind what waits', () => {
+test('a stream that opens a file again while it waits for the disk writes after the waiting lines', () => {
   slow.isSlow = true;
   append('old\n');
   const before = table.fileAt(path);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLosses } from '../../../../../daemon/control/logs/write/log-file.js';
 
-test('what was lost long before is not counted with what is lost now', () => {
+test('earlier losses are not counted with present ones', () => {
   let nowMs = 1_700_000_000_000;
   const losses = createLosses(() => nowMs);
   losses.add(Buffer.from('one\ntwo\n'), 'ENOSPC');
@@ -14,7 +14,7 @@ test('what was lost long before is not counted with what is lost now', () => {
   expect(losses.recent()).toMatchObject({ lines: 1, bytes: 5, reason: 'EROFS' });
 });
 
-test('the first loss is told to whoever wants to know, and again after an hour without', () => {
+test('the first loss is reported, and again after an hour without one', () => {
   let nowMs = 1_700_000_000_000;
   /** @type {string[]} */
   const told = [];

@@ -94,13 +94,13 @@ function slowDisk() {
   return writes;
 }
 
-test('bytes come out as they went in, and it is told where they are', () => {
+test('bytes are written unchanged, and their positions are reported', () => {
   expect([append('one\ntw').told, append('o\n').told]).toEqual([[['one\ntw', 0]], [['o\n', 6]]]);
   expect([active(), file.position().offset, statSync(path).mode & 0o777]).toEqual(['one\ntwo\n', 8, 0o600]);
 });
 
 describe('rotation', () => {
-  test('happens after the last whole line that has room, and the rest begins the next file', () => {
+  test('happens after the last whole line that fits, and the rest starts the next file', () => {
     limits.maxSizeBytes = 10;
     expect(append('one\ntwo\nthr').told).toEqual([
       ['one\ntwo\n', 0],
@@ -110,7 +110,7 @@ describe('rotation', () => {
     expect([segments(), active(), rotated]).toEqual([['one\ntwo\n'], 'three\n', [path]]);
   });
 
-  test('does not cut a line, unless there is no end of it', () => {
+  test('does not cut a line, unless the line has no end', () => {
     limits.maxSizeBytes = 10;
     append('x'.repeat(15));
     append('y'.repeat(10));
@@ -131,7 +131,7 @@ describe('rotation', () => {
     expect(readSegments(path)[0].endedAtMs).toBe(nowMs);
   });
 
-  test('at a time that comes in the middle of a line waits for its end', () => {
+  test('that is due in the middle of a line waits for its end', () => {
     limits.interval = 'hourly';
     append('one\ntw');
     nowMs += 60 * 60_000;
@@ -140,7 +140,7 @@ describe('rotation', () => {
     expect([segments(), active()]).toEqual([['one\ntwo\n'], 'three\n']);
   });
 
-  test('at a time counts from the first line, however long the file was empty before', async () => {
+  test('counts its time from the first line, however long the file was empty before', async () => {
     limits.interval = 'hourly';
     append('old\n');
     await file.truncate();
@@ -150,7 +150,7 @@ describe('rotation', () => {
     expect([segments(), active()]).toEqual([[], 'one\ntwo\n']);
   });
 
-  test('that was impossible is no news any more when the file is another one, or nobody writes to it', () => {
+  test('that failed is no longer reported when the file is another one, or is unused', () => {
     limits.maxSizeBytes = 10;
     append('one two three\n');
     unlinkSync(path);
@@ -160,7 +160,7 @@ describe('rotation', () => {
     expect([said, file.notice()]).toEqual([expect.stringContaining('ENOENT'), null]);
   });
 
-  test('that is impossible is told, and the file grows', () => {
+  test('that fails is reported, and the file grows', () => {
     limits.maxSizeBytes = 10;
     append('begin\n');
     renameSync(folder, `${folder}-moved`);
@@ -177,7 +177,7 @@ describe('rotation', () => {
     expect([file.notice(), segments(), active()]).toEqual([null, ['begin\none line\ntwo\nthree\nfour\n'], '']);
   });
 
-  test('loses no byte and doubles none, whatever the chunks', () => {
+  test('loses and doubles no byte, for any chunks', () => {
     const random = createRandom(3);
     limits.maxSizeBytes = 200;
     let all = '';
@@ -192,7 +192,7 @@ describe('rotation', () => {
   });
 });
 
-test('the log makes a removed file anew within a second, and does not rotate a truncated one too early', () => {
+test('the log creates a removed file again within a second, and does not rotate a truncated one too early', () => {
   limits.maxSizeBytes = 20;
   append('one two three\n');
   unlinkSync(path);
@@ -214,7 +214,7 @@ test('reopen writes to the path, wherever the old file has been moved', () => {
   expect([readFileSync(`${path}.1`, 'utf8'), active()]).toEqual(['old\nstill old\n', 'new\n']);
 });
 
-test('a file that nobody holds is not left open by emptying it', async () => {
+test('emptying an unused file does not leave it open', async () => {
   append('old\n');
   file.close();
   await file.truncate();
@@ -228,7 +228,7 @@ test('truncate empties the file', async () => {
   expect(active()).toBe('new\n');
 });
 
-test('what cannot be written is lost, counted and told; what comes later begins a line of its own', () => {
+test('output that cannot be written is lost, counted and reported; later output starts a new line', () => {
   mkdirSync(path);
   expect(append('one\ntwo\n').told).toEqual([['one\ntwo\n', null]]);
   expect([file.losses.recent(), file.notice()]).toMatchObject([
@@ -246,7 +246,7 @@ test('what cannot be written is lost, counted and told; what comes later begins 
   ]);
 });
 
-test('the log breaks the line that a full disk has cut off, and puts nothing first into an emptied file', async () => {
+test('the log ends the line that a full disk has cut, and puts nothing first into an emptied file', async () => {
   const real = createDisk();
   let roomBytes = 6;
   disk = {
@@ -274,7 +274,7 @@ test('the log breaks the line that a full disk has cut off, and puts nothing fir
   expect(active()).toBe('six\n');
 });
 
-test('a FIFO that nobody reads costs lines and does not wait', () => {
+test('a FIFO without a reader costs lines and does not block', () => {
   execFileSync('mkfifo', [path]);
   append('nobody\n');
   expect(file.losses.recent()).toMatchObject({ lines: 1, reason: 'ENXIO' });
@@ -289,7 +289,7 @@ test('a FIFO that nobody reads costs lines and does not wait', () => {
 });
 
 describe('while the disk is slow', () => {
-  test('who appends is told to wait until all is written, in order', async () => {
+  test('append() asks its caller to wait until all is written, in order', async () => {
     const writes = slowDisk();
     const first = append('one\n');
     const second = append('two\n');
@@ -301,7 +301,7 @@ describe('while the disk is slow', () => {
     expect([active(), first.told, second.told]).toEqual(['one\ntwo\n', [['one\n', 0]], [['two\n', 4]]]);
   });
 
-  test('nobody waits where lines are to be dropped, and what is too much is counted', async () => {
+  test('no caller waits if lines are to be dropped, and the surplus is counted', async () => {
     const writes = slowDisk();
     isDropping = true;
     limits.maxSizeBytes = 10_000_000;
@@ -312,7 +312,7 @@ describe('while the disk is slow', () => {
     await expect.poll(() => file.position().offset).toBe(big.length);
   });
 
-  test('closing waits for the write under way', async () => {
+  test('close waits for the write in progress', async () => {
     const writes = slowDisk();
     const { waits } = append('one\n');
     file.close();
@@ -321,7 +321,7 @@ describe('while the disk is slow', () => {
     expect([active(), file.position()]).toEqual(['one\n', null]);
   });
 
-  test('a flood does not put off who opens or empties the file anew', async () => {
+  test('a flood does not delay opening or emptying the file', async () => {
     const writes = slowDisk();
     append('one\n');
     append('two\n');
@@ -339,7 +339,7 @@ describe('while the disk is slow', () => {
     expect([readFileSync(`${path}.1`, 'utf8'), active()]).toEqual(['two\n', 'three\n']);
   });
 
-  test('a control that ends writes at once what waits, and not twice what the other thread has written', () => {
+  test('a control that exits writes waiting lines at once, but not those that the other thread has written', () => {
     const writes = slowDisk();
     append('one\ntwo\n');
     append('three\n');
@@ -348,7 +348,7 @@ describe('while the disk is slow', () => {
     expect(active()).toBe('one\ntwo\nthree\n');
   });
 
-  test('a write that fails is a loss', async () => {
+  test('a failed write is a loss', async () => {
     const writes = slowDisk();
     const { waits, told } = append('one\n');
     writes[0].fail(Object.assign(new Error('gone'), { code: 'EIO' }));

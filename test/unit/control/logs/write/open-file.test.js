@@ -11,10 +11,10 @@ test.each([
   ['weekly', '2026-11-21T14:30:00', '2026-11-23T00:00:00'],
   ['weekly', '2026-11-23T00:00:00', '2026-11-30T00:00:00'],
   ['weekly', '2026-11-22T23:00:00', '2026-11-23T00:00:00'],
-])('%s: what was begun at %s is rotated at %s', (interval, startedAt, due) => {
+])('%s: a file started at %s is rotated at %s', (interval, startedAt, due) => {
   expect(new Date(rotationDue(interval, at(startedAt)))).toEqual(new Date(due));
 });
 
-test('never is never', () => {
+test('a rotation set to never does not happen', () => {
   expect(rotationDue('never', 0)).toBe(Infinity);
 });

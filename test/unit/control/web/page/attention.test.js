@@ -19,11 +19,11 @@ const died = (/** @type {number} */ ago, over = {}) => ({
   ...over,
 });
 
-test('nothing is wrong', () => {
+test('there is no concern if nothing is wrong', () => {
   expect(look({})).toEqual([]);
 });
 
-test('what has failed comes first, with the reason that nclust why tells', () => {
+test('failed apps come first, with the reason of nclust why', () => {
   const concerns = look({
     sample: sample([worker({ name: 'aaa' }), worker({ id: 1, status: 'errored', pid: 0 })]),
     slots: [{ name: 'api', id: 1, slot: 0, status: 'errored', waitingFor: null, restarts: 16 }],
@@ -41,13 +41,13 @@ test('what has failed comes first, with the reason that nclust why tells', () =>
   ]);
 });
 
-test('a state that is newer than the list is told without a reason', () => {
+test('a state that is newer than the list is shown without a reason', () => {
   expect(look({ sample: sample([worker({ status: 'waiting restart', pid: 0 })]) })).toEqual([
     { level: 'warn', app: 'api', text: 'api is waiting restart' },
   ]);
 });
 
-test('a crash is told for a quarter of an hour, and one that somebody asked for never', () => {
+test('an unplanned crash is shown for a quarter of an hour, and a requested one never', () => {
   expect(look({ events: [died(60_000), died(30_000)] })).toEqual([
     {
       level: 'warn',
@@ -58,14 +58,14 @@ test('a crash is told for a quarter of an hour, and one that somebody asked for 
   expect(look({ events: [died(16 * 60_000), died(1_000, { cause: 'restart', by: 'restart' })] })).toEqual([]);
 });
 
-test('an event loop that is held up is told while it is', () => {
+test('a blocked event loop is shown while it is blocked', () => {
   expect(look({ sample: sample([worker({ reportAgeMs: 4_200 })]) })).toEqual([
     { level: 'bad', app: 'api', text: 'api: the event loop of instance 0 has been blocked for 4.2 s' },
   ]);
   expect(look({ sample: sample([worker({ reportAgeMs: 4_200, isNode: false })]) })).toEqual([]);
 });
 
-test('a machine without room is told', () => {
+test('a full disk or memory is shown', () => {
   const full = sample([worker()]);
   Object.assign(full.host, { memoryUsedBytes: 97, diskUsedBytes: 99 });
   expect(look({ sample: full }).map(({ text }) => text)).toEqual([

@@ -65,7 +65,7 @@ const pass = (/** @type {number} */ ms) => {
   }
 };
 
-test('the first message is the token, and what is followed begins after it', () => {
+test('the first message is the token, and subscriptions start after it', () => {
   const connection = connect();
   connection.follow({ method: 'metrics', params: () => ({ follow: true }) });
   expect(last().sent).toEqual([]);
@@ -76,7 +76,7 @@ test('the first message is the token, and what is followed begins after it', () 
   expect(last().sent[1]).toMatchObject({ method: 'metrics', params: { follow: true, subscription: 'metrics-1' } });
 });
 
-test('news go to who follows, and to nobody when it has ended', () => {
+test('news reach a subscriber only until it ends its subscription', () => {
   const connection = connect();
   letIn();
   /** @type {any[]} */
@@ -94,7 +94,7 @@ test('news go to who follows, and to nobody when it has ended', () => {
   expect(last().sent.at(-1)).toMatchObject({ method: 'unsubscribe', params: { subscription: 'logs-1' } });
 });
 
-test('a refusal comes with the words of the manager', async () => {
+test('a refusal has the message of the manager', async () => {
   const connection = connect();
   letIn();
   const asked = connection.request('reload', {});
@@ -103,7 +103,7 @@ test('a refusal comes with the words of the manager', async () => {
   await expect(asked).rejects.toBeInstanceOf(Refusal);
 });
 
-test('a lost connection comes back, each attempt later than the one before, and everything begins again', () => {
+test('a lost connection is opened again, with growing pauses, and all subscriptions start again', () => {
   const connection = connect();
   let cursor = 0;
   connection.follow({ method: 'logs', params: () => ({ cursor: (cursor += 1) }) });
@@ -124,7 +124,7 @@ test('a lost connection comes back, each attempt later than the one before, and 
   expect(last().sent[1]).toMatchObject({ method: 'logs', params: { cursor: 2, subscription: 'logs-1' } });
 });
 
-test('what changes something is sent again with its token, and what only asks is given up', async () => {
+test('a change is sent again with its token, and a query is rejected', async () => {
   const connection = connect();
   letIn();
   /** @type {any[]} */
@@ -144,7 +144,7 @@ test('what changes something is sent again with its token, and what only asks is
   expect(progress).toEqual([1, 2]);
 });
 
-test('a wrong token is not tried again', () => {
+test('a wrong token is not retried', () => {
   connect();
   last().onopen();
   last().onclose({ code: 4401 });
@@ -153,7 +153,7 @@ test('a wrong token is not tried again', () => {
   expect(sockets).toHaveLength(1);
 });
 
-test('a connection that says nothing any more is another one soon', () => {
+test('a silent connection is soon replaced', () => {
   connect();
   letIn();
   const first = last();
@@ -169,7 +169,7 @@ test('a connection that says nothing any more is another one soon', () => {
   expect(phases.map(([phase]) => phase)).toEqual(['live', 'lost']);
 });
 
-test('closed is closed', () => {
+test('a closed connection stays closed', () => {
   const connection = connect();
   letIn();
   connection.close();
@@ -179,7 +179,7 @@ test('closed is closed', () => {
   expect(timers).toEqual([]);
 });
 
-test('nothing is sent over a connection that is being closed: its end is about to be told', async () => {
+test('nothing is sent over a connection that is being closed, because its end will be reported soon', async () => {
   const connection = connect();
   letIn();
   last().readyState = 2;

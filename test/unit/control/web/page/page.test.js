@@ -13,7 +13,7 @@ import { sample, worker } from './samples.js';
 
 const FOLDER = new URL('../../../../../daemon/control/web/page/', import.meta.url);
 
-test('everything that the page imports is served, and nothing in it writes markup', () => {
+test('every import of the page is served, and none writes markup', () => {
   const served = readPageFiles();
   const missing = [...served]
     .filter(([path]) => path.endsWith('.js') && path !== '/uplot.js')
@@ -41,7 +41,7 @@ describe('the address', () => {
     expect(readFragment(fragment)).toEqual(expected);
   });
 
-  test('tells what is shown, whatever its name', () => {
+  test('describes the shown place, whatever its name', () => {
     for (const app of ['a&token=b', '#', 'ü/?', '100%'])
       expect(readFragment(writeFragment({ app }))).toEqual({ token: null, place: { app } });
     expect(readFragment(writeFragment({ worker: 0 })).place).toEqual({ worker: 0 });
@@ -93,17 +93,17 @@ test.each([
   [uptime(0, 7_500_000), '2h 5m'],
   [uptime(null, 1), '–'],
   [uptime(5, 1), '0s'],
-])('a figure is %s', (shown, expected) => {
+])('a figure is shown as %s', (shown, expected) => {
   expect(shown).toBe(expected);
 });
 
 describe('logs', () => {
-  test('what an app wrote is plain text', () => {
+  test('show the output of an app as plain text', () => {
     expect(lineText('\u001b[31mred\u001b[0m \u001b]0;title\u0007<b>\u202e')).toBe('red <b>?');
     expect(lineText('x'.repeat(9_000))).toHaveLength(4_002);
   });
 
-  test('the manager looks for the text, as it was typed', () => {
+  test('are filtered by the manager, with the text as it was typed', () => {
     expect(logQuery({ target: 'api', text: '', stream: 'both', cursor: {} })).toEqual({
       targets: ['api'],
       follow: true,
@@ -123,7 +123,7 @@ describe('logs', () => {
     });
   });
 
-  test('what waits to be shown has a bound', () => {
+  test('keep a limited number of waiting lines', () => {
     const entries = Array.from({ length: 5_000 }, (_, id) => /** @type {any} */ ({ id }));
     expect(createQueue(entries, entries)).toHaveLength(LINES_MAX);
     expect(createQueue([], entries).at(-1)).toEqual({ id: 4_999 });
@@ -143,7 +143,7 @@ describe('actions', () => {
     expect(names({ worker: 9 })).toEqual([]);
   });
 
-  test('say what will happen, and mean one instance by its id', () => {
+  test('describe their effect, and address one instance by its id', () => {
     const [reload, restart, stop] = actionsFor(two, { worker: 1 }).actions;
     expect(stop).toMatchObject({
       question: 'Stop instance 1 of “api”?',
@@ -168,13 +168,13 @@ describe('actions', () => {
     });
   });
 
-  test('are not there where the id would mean something else', () => {
+  test('are not offered if the id would mean something else', () => {
     const twins = sample([worker(), worker({ id: 1, slot: 1 }), worker({ id: 2, name: '1' })]);
     expect(actionsFor(twins, { worker: 1 })).toEqual({ actions: [], why: expect.stringContaining('"1"') });
     expect(names({ app: '1' }, twins)).toContain('stop');
   });
 
-  test('tell how they go', () => {
+  test('show their progress', () => {
     const waiting = Array.from({ length: 7 }, (_, slot) => ({
       slot,
       phase: 'starting',
@@ -244,19 +244,19 @@ test('facts are those of describe', () => {
   expect(lastWords([{ ...slot, lastDeath: { ...death, cause: 'stop' } }])).toBeNull();
 });
 
-test('a spark has a gap where nothing is known', () => {
+test('a spark has a gap where there is no value', () => {
   expect(sparkPath([5, null, 5, 10], { width: 59, height: 12 })).toBe('M56.0 6.0M58.0 6.0L59.0 1.0');
 });
 
-describe('what the page knows', () => {
-  test('seconds that were missed are gaps in the sparks, and what is gone takes its own along', () => {
+describe('the store of the page', () => {
+  test('has gaps for missed seconds, and drops the values of removed apps', () => {
     let store = withSample(emptyStore(), sample([worker(), worker({ id: 1, name: 'b' })], 1_000), 0);
     store = withSample(store, sample([worker({ cpu: 7 })], 4_000), 3_000);
     expect(store.sparks.get('app api')).toEqual([1, null, null, 7]);
     expect(store.sparks.has('app b')).toBe(false);
   });
 
-  test('figures are old when the connection is lost, or nothing comes', () => {
+  test('has stale figures if the connection is lost or silent', () => {
     const store = {
       ...withSample(emptyStore(), sample([worker()], 500_000), 1_000),
       phase: /** @type {const} */ ('live'),
@@ -268,7 +268,7 @@ describe('what the page knows', () => {
   });
 });
 
-test('a name cannot look like another one, and last words have no colours', () => {
+test('a name cannot look like another one, and last lines have no colours', () => {
   expect(plain('invoice\u202egpj.exe \u2066\u001b[31m\u0007 <b>\n\tüß')).toBe('invoice?gpj.exe ??[31m? <b>\n\tüß');
   const dead = {
     slot: 0,
@@ -277,7 +277,7 @@ test('a name cannot look like another one, and last words have no colours', () =
   expect(lastWords(/** @type {any} */ ([dead]))?.lines).toEqual(['boom ?', 'at x']);
 });
 
-test('what an app tells of itself cannot stop the page', () => {
+test('metadata of an app cannot stop the page', () => {
   const odd = { toString: 1, valueOf: 1 };
   const slot = {
     slot: 0,

@@ -7,13 +7,13 @@ const of = (/** @type {string} */ name, /** @type {number} */ count, /** @type {
   Array.from({ length: count }, (_, slot) => worker({ id: from + slot, name, slot }));
 
 describe('the rows of the table', () => {
-  test('an app of one worker is one row, of several it has them beneath, of many they are hidden', () => {
+  test('an app of one worker is one row; several workers are below it, and many are hidden', () => {
     const one = sample([...of('many', 9, 10), ...of('one', 1), ...of('two', 2, 1)]);
     expect(keys({ sample: one })).toEqual(['app many', 'app one', 'app two', 'worker 1', 'worker 2']);
     expect(rowsOf({ sample: one }).map(({ isExpanded }) => isExpanded)).toEqual([false, null, true, null, null]);
   });
 
-  test('somebody may show the many and hide the few', () => {
+  test('the user can show many workers and hide a few', () => {
     const both = sample([...of('many', 9, 10), ...of('two', 2)]);
     expect(keys({ sample: both, flipped: new Set(['many', 'two']) })).toEqual([
       'app many',
@@ -32,7 +32,7 @@ describe('the rows of the table', () => {
     ['uptime', ['app c', 'app a', 'app b']],
     ['state', ['app b', 'app a', 'app c']],
     ['name', ['app a', 'app b', 'app c']],
-  ])('by %s, and the other way round', (field, expected) => {
+  ])('are sorted by %s, and in reverse', (field, expected) => {
     const apps = sample([
       worker({ id: 1, name: 'a', memoryBytes: 30, startedAtMs: 2_000 }),
       worker({
@@ -60,7 +60,7 @@ describe('the rows of the table', () => {
     expect(keys({ sample: apps, sort: { field, isReversed: true } }).at(-1)).toBe(expected[0]);
   });
 
-  test('an order that is held stays, and what is new finds its place', () => {
+  test('keep a held order, and new rows are inserted', () => {
     const held = new Map([
       ['app a', 0],
       ['app b', 1],
@@ -83,7 +83,7 @@ describe('the rows of the table', () => {
     ['errored', ['app job']],
     ['shop', ['app job']],
     ['nothing', []],
-  ])('filtered by "%s"', (filter, expected) => {
+  ])('are filtered by "%s"', (filter, expected) => {
     expect(
       keys({
         sample: sample([

@@ -10,7 +10,7 @@ const history = (/** @type {number} */ endMs, /** @type {(number | null)[]} */ c
     { cpu },
   ]);
 
-test('a history is what is known, and ticks follow it', () => {
+test('a history has the known values, and ticks follow it', () => {
   const trend = withHistory(emptyTrend(1_000), ...history(10_000, [null, null, 3, 4]));
   expect(shown(withSample(trend, 11_000, worker({ cpu: 5 })))).toEqual([
     [9_000, 3],
@@ -19,7 +19,7 @@ test('a history is what is known, and ticks follow it', () => {
   ]);
 });
 
-test('ticks that came while it was on its way stay', () => {
+test('ticks that arrived before the history are kept', () => {
   const ticked = withSample(withSample(emptyTrend(1_000), 10_000, worker({ cpu: 4 })), 11_000, worker({ cpu: 5 }));
   expect(shown(withHistory(ticked, ...history(10_000, [3, 4])))).toEqual([
     [9_000, 3],
@@ -28,7 +28,7 @@ test('ticks that came while it was on its way stay', () => {
   ]);
 });
 
-test('a manager that begins anew does not take away what the page has seen', () => {
+test('a manager that starts again does not remove the values of the page', () => {
   const seen = withSample(withSample(emptyTrend(1_000), 10_000, worker({ cpu: 4 })), 11_000, worker({ cpu: 5 }));
   expect(shown(withHistory(seen, ...history(15_000, [null, null, null, 9])))).toEqual([
     [10_000, 4],
@@ -38,7 +38,7 @@ test('a manager that begins anew does not take away what the page has seen', () 
   ]);
 });
 
-test('missing ticks are a gap, the same tick is none, and old points go', () => {
+test('missing ticks are a gap, a repeated tick is not, and old points are dropped', () => {
   let trend = withSample(emptyTrend(1_000), 1_000, worker({ cpu: 1 }));
   trend = withSample(withSample(trend, 5_000, worker({ cpu: 2 })), 5_000, worker({ cpu: 3 }));
   expect(shown(trend)).toEqual([
