@@ -52,7 +52,7 @@ export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
   endWhenItHangs(child);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('exit', (code, signal) => reject(new Error(`The keeper exited at once (${signal ?? code}).`)));
+    child.once('exit', (code, signal) => reject(new Error(`the keeper exited at once (${signal ?? code})`)));
     // Resolves only after the keeper's first message. Node.js reads a channel while modules still
     // load: a socket sent that early would stay open in the keeper if we were killed, and its
     // address could not be bound again.

@@ -111,7 +111,7 @@ test('a keeper that refuses to exit is not replaced, and control keeps working w
 test('a keeper of the running version takes over when the new one fails to start, and update reports it', async () => {
   const rig = await updatable();
   rig.nextKeeper = (from) => {
-    if (from) throw new Error('The keeper exited at once (7).');
+    if (from) throw new Error('the keeper exited at once (7)');
     return 'fake';
   };
   const only = update(rig, '/new');
