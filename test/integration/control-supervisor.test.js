@@ -32,7 +32,7 @@ function started() {
     },
     onEnded: () => {},
     onMoved: () => {},
-    ask: () => {},
+    ping: () => {},
     log: (event, fields) => void logged.push({ event, ...fields }),
   });
   onTestFinished(() => {

@@ -69,7 +69,7 @@ async function expectOwnPorts(home, ports, before = []) {
       const all = await home.list();
       return all.every(({ pid, addresses }) => !before.includes(pid) && addresses.length > 0) && all;
     },
-    { timeoutMs: 60_000 },
+    { deadlineMs: 60_000 },
   );
   for (const { name, addresses } of slots)
     expect([name, ...addresses.map(({ port }) => port)]).toEqual([name, ports[name]]);
