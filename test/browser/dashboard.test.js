@@ -31,7 +31,7 @@ async function turnOn(home, ...options) {
  */
 const see = (page, selector, text) => page.locator(selector).filter({ hasText: text }).first().waitFor();
 
-test('the dashboard shows the apps and logs of a real manager live, acts, and goes on with the next one', async () => {
+test('the dashboard shows a real manager live, acts on its apps, and connects to the next control', async () => {
   const home = await sandbox();
   const url = await turnOn(home, '--allow-actions');
   const page = await browser.page();
@@ -81,7 +81,7 @@ test('the dashboard shows the apps and logs of a real manager live, acts, and go
   await see(page, '.title .state', 'online 3/3');
 });
 
-test('the real manager: one that is ended and started again is found by the open page, with its apps', async () => {
+test('an open page connects to the next manager and shows its apps', async () => {
   const home = await sandbox();
   const url = await turnOn(home, '--listen', `127.0.0.1:${await takePort()}`);
   const app = await home.app('runs-code', {
@@ -118,7 +118,7 @@ test('the real manager: one that is ended and started again is found by the open
   expect((await home.nclust('web')).stdout.trim()).toBe(url.href);
 });
 
-test('the real manager: a screen reader is told of apps, figures, charts, and of what an action has done', async () => {
+test('a screen reader gets the apps, figures, charts and the outcome of an action', async () => {
   const home = await sandbox();
   const url = await turnOn(home, '--allow-actions');
   const app = await home.app('listens-late', { instances: 2, env: { LATE_MS: '1500' } });
@@ -175,7 +175,7 @@ test('the real manager: a screen reader is told of apps, figures, charts, and of
   expect((await app.pids()).filter((pid) => before.includes(pid))).toEqual([]);
 });
 
-test('the real manager: log lines come as they are written, and the manager looks for a text', async () => {
+test('log lines appear as they are written, and a text filter searches in the manager', async () => {
   const home = await sandbox();
   const url = await turnOn(home);
   const code =
@@ -192,7 +192,7 @@ test('the real manager: log lines come as they are written, and the manager look
   await page.locator('.lines .out').first().waitFor({ state: 'detached' });
 });
 
-test('the real manager: an app that fails is what is seen first, with its reason', async () => {
+test('an app that fails is shown first, with its reason', async () => {
   const home = await sandbox();
   const url = await turnOn(home);
   await home.nclust(
@@ -213,7 +213,7 @@ test('the real manager: an app that fails is what is seen first, with its reason
   await see(page, '.facts dt', 'Last died');
 });
 
-test('nobody gets in with a wrong token, from another page, or by another name', async () => {
+test('a wrong token, another origin and another host name are refused', async () => {
   const home = await sandbox();
   const url = await turnOn(home);
   const page = await browser.page();

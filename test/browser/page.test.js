@@ -42,8 +42,8 @@ const see = (page, selector, text) => page.locator(selector).filter({ hasText: t
 const focused = (page) =>
   page.evaluate(() => /** @type {any} */ (document.activeElement)?.dataset.key ?? document.activeElement?.textContent);
 
-describe('the table', () => {
-  test('has apps with their workers, and the token is neither in the address nor in the history', async () => {
+describe('the table of apps', () => {
+  test('shows apps with their workers, and the token is neither in the address nor in the history', async () => {
     const manager = await fakeManager({ workers: three() });
     const page = await open(manager);
     await row(page, 'worker 2').waitFor();
@@ -68,7 +68,7 @@ describe('the table', () => {
     expect(page.url()).not.toContain(TOKEN);
   });
 
-  test('shows new figures, and touches nothing else', async () => {
+  test('updates figures without touching anything else', async () => {
     const manager = await fakeManager({
       workers: Array.from({ length: 500 }, (_, id) =>
         worker({ id, name: `app-${String(Math.floor(id / 5)).padStart(3, '0')}`, slot: id % 5 }),
@@ -102,7 +102,7 @@ describe('the table', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
   });
 
-  test('is worked by keys alone', async () => {
+  test('can be used with the keyboard only', async () => {
     const page = await open(await fakeManager({ workers: three() }));
     await row(page, 'worker 2').waitFor();
     await row(page, 'app api').focus();
@@ -135,7 +135,7 @@ describe('the table', () => {
     await row(page, 'app api').waitFor();
   });
 
-  test('is ordered by any column, and says so', async () => {
+  test('can be sorted by any column, and marks that column', async () => {
     const page = await open(
       await fakeManager({
         workers: [
@@ -157,7 +157,7 @@ describe('the table', () => {
     expect(await page.locator('[aria-sort]').count()).toBe(1);
   });
 
-  test('what is called like markup is a text', async () => {
+  test('shows names with markup as text', async () => {
     const name = '<img src=x onerror="document.title=1">&amp;';
     const manager = await fakeManager({
       workers: [worker({ name, namespace: '<b>' })],
@@ -173,15 +173,15 @@ describe('the table', () => {
     expect(await page.locator('#main img, #main script').count()).toBe(0);
   });
 
-  test('says how to begin where there is no app', async () => {
+  test('shows how to start if there is no app', async () => {
     const page = await open(await fakeManager({ workers: [] }));
     await see(page, '#no-apps', 'nclust start app.js -i max');
     expect(await barriers(page)).toEqual([]);
   });
 });
 
-describe('one app', () => {
-  test('has charts, facts, events, instances and logs', async () => {
+describe('the page of an app', () => {
+  test('shows charts, facts, events, instances and logs', async () => {
     const manager = await fakeManager({ workers: three() });
     manager.state.events = [
       {
@@ -229,7 +229,7 @@ describe('one app', () => {
     await see(page, '.answer', '“api” is no longer in the list.');
   });
 
-  test('its logs are followed, paused, filtered, and have a bound', async () => {
+  test('follows, pauses and filters logs, and limits their number', async () => {
     const manager = await fakeManager();
     const page = await open(manager, '&app=api');
     await see(page, '.lines div', 'first line');
@@ -264,7 +264,7 @@ describe('one app', () => {
     await expect.poll(() => manager.asked('logs').at(-1)).toMatchObject({ streams: ['err'] });
   });
 
-  test('leaving it ends what it followed', async () => {
+  test('ends its subscriptions when the user leaves it', async () => {
     const manager = await fakeManager();
     const page = await open(manager, '&app=api');
     await see(page, '.lines div', 'first line');
@@ -276,8 +276,8 @@ describe('one app', () => {
   });
 });
 
-describe('actions', () => {
-  test('say what will happen, how it goes, and what came of it', async () => {
+describe('an action', () => {
+  test('shows its effect before, its progress during and its outcome after it', async () => {
     let finish = () => {};
     const manager = await fakeManager({
       mayAct: true,
@@ -332,7 +332,7 @@ describe('actions', () => {
     await dialog.waitFor({ state: 'hidden' });
   });
 
-  test('a refusal is told in the words of the manager', async () => {
+  test('that is refused shows the error and the hint of the manager', async () => {
     const manager = await fakeManager({
       mayAct: true,
       methods: {
@@ -349,7 +349,7 @@ describe('actions', () => {
     await see(page, '#dialog-title', 'Stopping “api” failed.');
   });
 
-  test('go on over a manager that is replaced meanwhile, and are asked for once', async () => {
+  test('continues with the next manager, and is carried out once', async () => {
     let calls = 0;
     const manager = await fakeManager({
       mayAct: true,
@@ -366,7 +366,7 @@ describe('actions', () => {
     expect(second.token).toBe(first.token);
   });
 
-  test('there are none on a page that is read-only, and it says so', async () => {
+  test('is missing on a read-only page, which shows how to allow it', async () => {
     const page = await open(await fakeManager(), '&app=api');
     await see(page, '#rights', 'Read-only');
     await see(page, '.note', 'nclust web --allow-actions');
@@ -374,8 +374,8 @@ describe('actions', () => {
   });
 });
 
-describe('the connection', () => {
-  test('that is lost is said, with the age of what is shown, and comes back by itself', async () => {
+describe('the connection of a page', () => {
+  test('shows that it is lost and how old the figures are, and reconnects', async () => {
     const manager = await fakeManager();
     const page = await open(manager, '&app=api');
     await see(page, '.lines div', 'first line');
@@ -392,7 +392,7 @@ describe('the connection', () => {
     await see(page, '.lines div', 'after it came back');
   });
 
-  test('over which nothing comes does not look live', async () => {
+  test('is not shown as live if nothing arrives', async () => {
     const manager = await fakeManager();
     const page = await browser.page();
     await page.clock.install();
@@ -404,7 +404,7 @@ describe('the connection', () => {
     await see(page, '#connection', /No updates\..*Figures are \d+s old/);
   });
 
-  test('of a manager that was updated brings the page of that one', async () => {
+  test('loads the new page after an update of the manager', async () => {
     const manager = await fakeManager();
     const page = await open(manager);
     await page.evaluate(() => {
@@ -417,8 +417,8 @@ describe('the connection', () => {
 
   test.each([
     ['without a token', '', 'This page needs its full address'],
-    ['with a wrong one', `#token=${'b'.repeat(43)}`, 'This address is no longer valid'],
-  ])('is refused %s, and the page says how to get the address', async (_, fragment, title) => {
+    ['with a wrong token', `#token=${'b'.repeat(43)}`, 'This address is no longer valid'],
+  ])('is refused %s, and the page shows how to get the address', async (_, fragment, title) => {
     const manager = await fakeManager();
     const page = await browser.page();
     await page.goto(`${manager.origin}/${fragment}`);
@@ -432,8 +432,8 @@ describe('the connection', () => {
   });
 });
 
-describe('everybody can use it', () => {
-  test.each(['light', 'dark'])('axe finds nothing in %s colours', async (colorScheme) => {
+describe('accessibility of the page', () => {
+  test.each(['light', 'dark'])('has no axe findings in %s colours', async (colorScheme) => {
     const manager = await fakeManager({
       mayAct: true,
       workers: [
@@ -460,7 +460,7 @@ describe('everybody can use it', () => {
     expect(await barriers(page)).toEqual([]);
   });
 
-  test('the colours are those of the system until somebody chooses others', async () => {
+  test('uses the colours of the system until the user chooses others', async () => {
     const page = await open(await fakeManager(), '', { colorScheme: 'dark' });
     const paper = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     const dark = await paper();
@@ -472,7 +472,7 @@ describe('everybody can use it', () => {
     expect(await paper()).toBe(light);
   });
 
-  test('on a phone nothing is wider than the screen', async () => {
+  test('fits the width of a phone', async () => {
     const long = 'a-name-that-is-much-longer-than-anybody-would-think-of-but-it-is-allowed';
     const manager = await fakeManager({
       mayAct: true,

@@ -28,7 +28,7 @@ function deploy(home, app, code) {
 
 const fixtureCode = (/** @type {string} */ fixture) => readFileSync(fixturePath(fixture), 'utf8');
 
-describe('a bad deploy changes nothing', () => {
+describe('a reload to bad code', () => {
   test.each([
     ['throws at load', 'crashes-at-boot', /the database is not there/],
     ['throws after 200 ms', 'throws-after-200ms', /throws-after-200ms did/],
@@ -38,7 +38,7 @@ describe('a bad deploy changes nothing', () => {
     ['loops before it listens', 'loops-at-boot', /loops-at-boot begins/],
     ['loops after it listens', 'loops-after-listening', /loops-after-listening begins to loop/],
   ])(
-    'code that %s: one worker tries it, the old ones serve on, and the command says why',
+    'code that %s is tried by one worker, the old workers keep serving, and the command prints the reason',
     async (_, fixture, reason) => {
       const home = await sandbox();
       const app = await serve(home, 'serves-all', {
@@ -63,7 +63,7 @@ describe('a bad deploy changes nothing', () => {
     },
   );
 
-  test('with --max-surge 2, two at most try it', async () => {
+  test('--max-surge 2 lets at most two workers try bad code', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 3 });
     const before = await app.pids();
@@ -77,20 +77,15 @@ describe('a bad deploy changes nothing', () => {
 
   test.each([
     [
-      'code that does not parse',
+      'code with a syntax error',
       (/** @type {string} */ script) => writeFileSync(script, 'const = 1;\n'),
       [],
       /was refused: .* does not parse: SyntaxError/,
     ],
-    [
-      'a script that is gone',
-      (/** @type {string} */ script) => rmSync(script),
-      [],
-      /was refused: its script .* is missing/,
-    ],
-    ['an interpreter that is not there', () => {}, ['--interpreter', '/nowhere/node'], /"\/nowhere\/node"/],
-    ['a port that is none', () => {}, ['--update-env', { env: { PORT: '99999' } }], /was refused: PORT is 99999/],
-  ])('%s is found before anything is touched', async (_, spoil, words, reason) => {
+    ['a deleted script', (/** @type {string} */ script) => rmSync(script), [], /was refused: its script .* is missing/],
+    ['a missing interpreter', () => {}, ['--interpreter', '/nowhere/node'], /"\/nowhere\/node"/],
+    ['an invalid port', () => {}, ['--update-env', { env: { PORT: '99999' } }], /was refused: PORT is 99999/],
+  ])('%s is refused before anything changes', async (_, spoil, words, reason) => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2 });
     const facts = async () =>
@@ -109,7 +104,7 @@ describe('a bad deploy changes nothing', () => {
     expect(await facts()).toEqual(before);
   });
 
-  test('the next reload, to good code, succeeds', async () => {
+  test('a reload to good code succeeds after a reload to bad code', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: ['--min-uptime', '100'] });
     const good = readFileSync(app.script, 'utf8');
@@ -124,7 +119,7 @@ describe('a bad deploy changes nothing', () => {
   });
 });
 
-test('a rollback window gives the traffic back to the old workers when new code begins to answer 500', async () => {
+test('a rollback window gives the traffic back to the old workers when the new code starts to answer 500', async () => {
   const home = await sandbox();
   const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
   const before = await app.pids();
@@ -133,7 +128,7 @@ test('a rollback window gives the traffic back to the old workers when new code 
   const result = await home.nclust('reload', app.name, '--rollback-window', '20s');
   await untilNothingIsLeftOver(home);
   const answered = traffic.ledger.ok;
-  await home.waitFor('the old workers to answer', () => traffic.ledger.ok > answered + 20);
+  await home.waitFor('the old workers to answer again', () => traffic.ledger.ok > answered + 20);
   const ledger = await traffic.stop();
   console.log(ledgerTable(ledger));
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sandbox } from '../helpers/sandbox.js';
 
-test('a program that is not through with its main module is not up, however short --min-uptime is', async () => {
+test('a program that is still loading its main module is not up, even with --min-uptime 0', async () => {
   const home = await sandbox();
   const result = await home.nclust(
     'start',
@@ -22,7 +22,7 @@ test('a program that is not through with its main module is not up, however shor
   expect((await home.list())[0].status).not.toBe('online');
 });
 
-test('an ES module that throws after 1.5 s of a top-level await is a failed start', async () => {
+test('an ES module that throws after 1.5 s of top-level await is a failed start', async () => {
   const home = await sandbox();
   const failed = await home.nclust('start', home.place('throws-after-await.mjs'), '--name', 'late');
   expect(failed).toMatchObject({

@@ -27,7 +27,7 @@ test('all workers of a cluster answer on one port', async () => {
   for (const pid of pids) expect(readStat(pid)?.ppid).toBe(keeperPid);
 });
 
-test('a worker that is blocked gets no part of the work', async () => {
+test('a blocked worker gets no new requests', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const slots = await app.instances();
@@ -42,21 +42,24 @@ test('a worker that is blocked gets no part of the work', async () => {
   expect(await blocking).toMatchObject({ pid: blocked.pid });
 });
 
-test('connections wait for the next worker instead of being refused', async () => {
+test('connections wait for the next worker instead of being refused while no worker runs', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { flags: ['--min-uptime', '100', '--restart-delay', '600'] });
   const [pid] = await app.pids();
   // On a slow machine an app older than min_uptime is up before it listens.
-  await home.waitFor('it to listen', async () => (await app.instances())[0].addresses.length > 0);
-  await home.waitFor('a stable uptime', async () => Date.now() - Number((await app.instances())[0].startedAtMs) > 200);
+  await home.waitFor('the worker to listen', async () => (await app.instances())[0].addresses.length > 0);
+  await home.waitFor(
+    'the worker to run longer than its minimum uptime',
+    async () => Date.now() - Number((await app.instances())[0].startedAtMs) > 200,
+  );
   process.kill(pid, 'SIGKILL');
-  await home.waitFor('the worker to be gone', async () => (await app.pids())[0] === 0);
+  await home.waitFor('the worker to exit', async () => (await app.pids())[0] === 0);
   const { pid: next } = await app.get();
   expect(next).not.toBe(pid);
 });
 
-describe('addresses', () => {
-  test('a second app on the same port is refused with the name of the one that has it', async () => {
+describe('addresses of a cluster', () => {
+  test('a second app on the same port is refused, and the error names the app that holds it', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { name: 'first' });
     const second = await home.nclust('start', home.place('http-echo', 'second.js'), '--max-restarts', '0', {
@@ -68,7 +71,7 @@ describe('addresses', () => {
     expect(await app.get()).toMatchObject({ pid: (await app.pids())[0] });
   });
 
-  test("a port that a stranger has is the kernel's EADDRINUSE", async () => {
+  test('a port that another program holds fails with EADDRINUSE', async () => {
     const home = await sandbox();
     const port = await takePort();
     const stranger = createServer();
@@ -81,18 +84,18 @@ describe('addresses', () => {
     expect(result.stderr).toMatch(/EADDRINUSE/);
   });
 
-  test('an app with two ports has both', async () => {
+  test('an app with two ports listens on both', async () => {
     const home = await sandbox();
     const second = await takePort();
     const app = await home.app('two-ports', { instances: 2, env: { SECOND_PORT: String(second) } });
     expect(JSON.parse(await app.get())).toMatchObject({ port: app.port });
     expect(JSON.parse(await fetchOnce(`http://127.0.0.1:${second}/`))).toMatchObject({ port: second });
-    await home.waitFor('both to be listed', async () =>
+    await home.waitFor('both ports to be listed', async () =>
       (await app.instances()).every((slot) => slot.addresses.length === 2),
     );
   });
 
-  test('port 0 is one port for all workers', async () => {
+  test('port 0 gives all workers the same port', async () => {
     const home = await sandbox();
     const app = await home.app('port-zero', { instances: 2 });
     const ports = (await app.instances()).map((slot) => slot.addresses[0].port);
@@ -101,7 +104,7 @@ describe('addresses', () => {
     expect(JSON.parse(await fetchOnce(`http://127.0.0.1:${ports[0]}/`))).toMatchObject({ pid: expect.any(Number) });
   });
 
-  test('a TCP server that is no HTTP server works the same', async () => {
+  test('a TCP server that does not speak HTTP works in cluster mode', async () => {
     const home = await sandbox();
     const app = await home.app('tcp-greets', { instances: 2 });
     const greeting = await new Promise((resolve, reject) => {
@@ -112,7 +115,7 @@ describe('addresses', () => {
     expect(greeting).toMatch(/^tcp-greets \d+/);
   });
 
-  test('the port is free again after a delete, also for another app', async () => {
+  test('a deleted app frees its port for another app', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2 });
     await home.nclust('delete', app.name);
@@ -121,8 +124,8 @@ describe('addresses', () => {
   });
 });
 
-describe('an app that forks for itself', () => {
-  test('runs as a worker under -i: nclust does the forking', async () => {
+describe('an app that forks its own workers', () => {
+  test('runs as one worker under -i, because nclust does the forking', async () => {
     const home = await sandbox();
     const app = await home.app('forks-for-itself', { instances: 2 });
     const pids = await app.pids();

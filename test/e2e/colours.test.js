@@ -32,27 +32,27 @@ test.each([
   ['help'],
   ['help', 'start'],
   ['examples'],
-])('%j in a pipe has no escape code', async (...words) => {
+])('the output of %j in a pipe has no escape codes', async (...words) => {
   const { stdout, stderr } = await home.nclust(...words);
   expect(stdout).not.toBe('');
   expect(`${stdout}${stderr}`).not.toContain(ESCAPE);
 });
 
-describe('in a pipe', () => {
+describe('colours in a pipe', () => {
   test.each([
     ['FORCE_COLOR=3', { FORCE_COLOR: '3' }, ['ls'], true],
     ['FORCE_COLOR=0', { FORCE_COLOR: '0' }, ['ls'], false],
     ['NO_COLOR=1 with FORCE_COLOR=3', { NO_COLOR: '1', FORCE_COLOR: '3' }, ['ls'], false],
     ['--color', {}, ['ls', '--color'], true],
-    ['--color in front', {}, ['--color', 'ls'], true],
+    ['--color before the command', {}, ['--color', 'ls'], true],
     ['--no-color with FORCE_COLOR=3', { FORCE_COLOR: '3' }, ['--no-color', 'ls'], false],
-  ])('%s', async (_how, env, words, isColoured) => {
+  ])('%s decides whether the list has colours', async (_how, env, words, isColoured) => {
     const { stdout } = await home.nclust(...words, { env });
     expect(stdout).toContain('日本語');
     expect(stdout.includes(`${ESCAPE}[32monline${ESCAPE}[39m`)).toBe(isColoured);
   });
 
-  test('an error is coloured by the same rules', async () => {
+  test('FORCE_COLOR and NO_COLOR decide whether an error has colours', async () => {
     expect((await home.nclust('stop', 'nobody', { env: { FORCE_COLOR: '1' } })).stderr).toContain(
       `${ESCAPE}[31mnclust:${ESCAPE}[39m`,
     );
@@ -62,12 +62,12 @@ describe('in a pipe', () => {
   });
 });
 
-describe.skipIf(missing !== null)('on a terminal', () => {
+describe.skipIf(missing !== null)('the list on a terminal', () => {
   test.each([
-    ['of many colours', { TERM: 'xterm-256color' }, true],
+    ['with many colours', { TERM: 'xterm-256color' }, true],
     ['that is dumb', { TERM: 'dumb' }, false],
     ['with NO_COLOR=1', { TERM: 'xterm-256color', NO_COLOR: '1' }, false],
-  ])('%s', async (_which, env, isColoured) => {
+  ])('a terminal %s gets colours only if it can show them and the user wants them', async (_which, env, isColoured) => {
     const screen = openTmux(home, { words: ['ls'], columns: 200, rows: 20, env });
     await home.waitFor('the list', () => screen.text().includes('ended with 0'));
     expect(screen.painted().includes(`${ESCAPE}[32monline`)).toBe(isColoured);
@@ -79,7 +79,7 @@ describe.skipIf(missing !== null)('on a terminal', () => {
       200,
       ['id', 'name', 'namespace', 'version', 'mode', 'pid', 'uptime', '↺', 'status', 'cpu', 'mem', 'user', 'watching'],
     ],
-  ])('of %d columns shows the table that fits', async (columns, head) => {
+  ])('a terminal of %d columns gets the columns that fit', async (columns, head) => {
     const screen = openTmux(home, { words: ['ls'], columns, rows: 20 });
     await home.waitFor('the list', () => screen.text().includes('ended with 0'));
     const lines = screen.text().split('\n');

@@ -21,7 +21,7 @@ const QUESTIONS = {
   fish: (line) => `complete -C '${line} '`,
 };
 
-describe.each(Object.keys(QUESTIONS).filter(isThere))('%s', (shell) => {
+describe.each(Object.keys(QUESTIONS).filter(isThere))('completion of %s', (shell) => {
   /** @type {Sandbox} */
   let home;
 
@@ -45,14 +45,14 @@ describe.each(Object.keys(QUESTIONS).filter(isThere))('%s', (shell) => {
     expect(ask('nclust')).toEqual(expect.arrayContaining(['start', 'reload', 'logs']));
   });
 
-  test('completes the apps of now, and files where one may stand', async () => {
+  test('completes the names of current apps, and files where a file is accepted', async () => {
     await home.app('http-echo', { name: 'shop' });
     expect(ask('nclust reload')).toEqual(expect.arrayContaining(['shop', '0', 'all']));
     expect(ask('nclust start')).toEqual(expect.arrayContaining(['shop', 'http-echo.js']));
   });
 });
 
-test('completion needs a shell it knows', async () => {
+test('completion install refuses an unknown shell and names those it knows', async () => {
   const home = await sandbox();
   expect(await home.nclust('completion', 'install', { env: { SHELL: '/bin/tcsh' } })).toMatchObject({
     exitStatus: 2,

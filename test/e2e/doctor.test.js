@@ -5,7 +5,7 @@ import { ELSEWHERE } from '../../lib/cli/table/manager.js';
 import { pattern } from '../helpers/pattern.js';
 import { sandbox } from '../helpers/sandbox.js';
 
-test('doctor looks, and starts nothing', async () => {
+test('doctor starts no manager and creates no home', async () => {
   const home = await sandbox();
   const result = await home.nclust('doctor', '--json');
   expect(result).toMatchObject({ exitStatus: 0, stderr: '' });
@@ -13,16 +13,18 @@ test('doctor looks, and starts nothing', async () => {
   expect(existsSync(home.home)).toBe(false);
 });
 
-test('doctor finds an app that was given up, says what to do, and exits with 1', async () => {
+test('doctor reports an app that was given up, prints the next command, and exits 1', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('crashes-at-boot'), '--name', 'shop', '--max-restarts', '0', '--no-wait');
   await home.waitFor('shop to be given up', async () => (await home.list())[0]?.status === 'errored');
   const result = await home.nclust('doctor');
   expect(result).toMatchObject({ exitStatus: 1, stderr: '' });
-  expect(result.stdout).toMatch(/bad {3}"shop" crashed too often and was given up\.\n {6}nclust describe shop/);
+  expect(result.stdout).toMatch(
+    /bad {3}"shop" crashed too often and is not restarted any more\.\n {6}nclust describe shop/,
+  );
 });
 
-test('doctor sees a PM2 that runs, and no other process of that number', async () => {
+test('doctor does not mistake another process with the pid of PM2 for a running PM2', async () => {
   const home = await sandbox();
   const pm2 = join(home.work, 'pm2-home');
   mkdirSync(pm2);
@@ -30,7 +32,7 @@ test('doctor sees a PM2 that runs, and no other process of that number', async (
   expect((await home.nclust('doctor', '--json', { env: { PM2_HOME: pm2 } })).json().facts.pm2Pid).toBeNull();
 });
 
-test('report shows the machine, the list and the last log lines, but no variable of an app', async () => {
+test('report shows the machine, the apps and the end of the log, but no variables of an app', async () => {
   const home = await sandbox();
   await home.app('http-echo', { name: 'shop', env: { API_KEY: 'hunter2' } });
   const { stdout, exitStatus } = await home.nclust('report');
@@ -56,7 +58,7 @@ test('slist prints facts of the machine as JSON', async () => {
   expect((await home.nclust('sysinfos', '--tree')).stdout).toMatch(/^memory:\n {2}freeBytes: \d+$/m);
 });
 
-test('examples prints command lines that exist', async () => {
+test('every command that examples prints exists', async () => {
   const home = await sandbox();
   const { stdout } = await home.nclust('examples');
   const { stdout: help } = await home.nclust('--help');
@@ -65,7 +67,7 @@ test('examples prints command lines that exist', async () => {
   for (const word of words) expect(help).toMatch(new RegExp(`^ {2}${word}\\b`, 'm'));
 });
 
-test('a command of PM2 that has no place here says what to do instead', async () => {
+test('a PM2 command that nclust does not have names the alternative', async () => {
   const home = await sandbox();
   for (const name of ['link', 'module:install', 'deepUpdate']) {
     expect(await home.nclust(name, 'a', 'b')).toMatchObject({

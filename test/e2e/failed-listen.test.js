@@ -18,18 +18,24 @@ async function holdPort() {
 test.each([
   ['cluster', ['-i', '2']],
   ['fork', []],
-])('start fails and names the port and its holder, though the app says nothing (%s)', async (_mode, instances) => {
-  const home = await sandbox();
-  const script = home.place('swallows-listen-errors');
-  const port = await holdPort();
-  const env = { PORT: String(port) };
-  const failed = await home.nclust('start', script, '--name', 'shop', ...instances, ...FAST, { env });
-  expect(failed).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining(`could not listen on port ${port}`) });
-  expect(failed.stderr).toContain(`(pid ${process.pid})`);
-  expect(failed.stderr).toContain('another port');
-  for (const command of [['list'], ['describe', 'shop'], ['why', 'shop'], ['doctor']])
-    expect((await home.nclust(...command)).stdout).toContain(`could not listen on port ${port}`);
-});
+])(
+  'start in %s mode fails and names the port and its holder, even if the app hides the error',
+  async (_mode, instances) => {
+    const home = await sandbox();
+    const script = home.place('swallows-listen-errors');
+    const port = await holdPort();
+    const env = { PORT: String(port) };
+    const failed = await home.nclust('start', script, '--name', 'shop', ...instances, ...FAST, { env });
+    expect(failed).toMatchObject({
+      exitStatus: 1,
+      stderr: expect.stringContaining(`could not listen on port ${port}`),
+    });
+    expect(failed.stderr).toContain(`(pid ${process.pid})`);
+    expect(failed.stderr).toContain('another port');
+    for (const command of [['list'], ['describe', 'shop'], ['why', 'shop'], ['doctor']])
+      expect((await home.nclust(...command)).stdout).toContain(`could not listen on port ${port}`);
+  },
+);
 
 test('start names the app that holds the port', async () => {
   const home = await sandbox();
@@ -39,7 +45,7 @@ test('start names the app that holds the port', async () => {
   expect(failed).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('which the app "first" holds') });
 });
 
-test('a reload to a port that is taken stops with its name, and the old instances serve', async () => {
+test('a reload to a taken port stops and names the port, and the old instances keep serving', async () => {
   const home = await sandbox();
   const app = await home.app('swallows-listen-errors', { name: 'shop', instances: 2, flags: FAST });
   const taken = await holdPort();
@@ -48,7 +54,7 @@ test('a reload to a port that is taken stops with its name, and the old instance
   expect(JSON.parse(await app.get())).toEqual({ pid: expect.any(Number) });
 });
 
-test('a cluster worker that fails to listen after it counted as up is not online', async () => {
+test('a cluster worker that fails to listen after its minimum uptime is not online', async () => {
   const home = await sandbox();
   const port = await holdPort();
   const env = { PORT: String(port), LATE_MS: '1000', STAYS: '1' };
@@ -61,7 +67,7 @@ test('a cluster worker that fails to listen after it counted as up is not online
   expect(lastDeath).toMatchObject({ cause: 'boot-timeout', listenFailure: { port, code: 'EADDRINUSE' } });
 });
 
-test('a fork-mode app that lives for other things than its port is online, and list names the port', async () => {
+test('a fork-mode app that runs on after a failed listen is online, and the list names the port', async () => {
   const home = await sandbox();
   const port = await holdPort();
   const env = { PORT: String(port), STAYS: '1' };

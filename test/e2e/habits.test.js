@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sandbox } from '../helpers/sandbox.js';
 
-test('--silent says nothing and shows no list; data and errors are printed', async () => {
+test('--silent prints no messages and no list, but still data and errors', async () => {
   const home = await sandbox();
   expect(
     await home.nclust('start', home.place('keeps-alive'), '--name', 'shop', '--min-uptime', '200', '-s'),
@@ -16,7 +16,7 @@ test('--silent says nothing and shows no list; data and errors are printed', asy
   });
 });
 
-test('options of PM2 that need nobody to ask for them are accepted, and say so', async () => {
+test('PM2 options that nclust does not need are accepted with a notice', async () => {
   const home = await sandbox();
   const result = await home.nclust(
     'start',
@@ -38,27 +38,29 @@ test('options of PM2 that need nobody to ask for them are accepted, and say so',
   );
 });
 
-test('--attach follows the logs of what was started, and Ctrl-C leaves it running', async () => {
+test('--attach follows the logs of the started app, and Ctrl-C leaves the app running', async () => {
   const home = await sandbox();
   const attached = home.follow('start', home.place('http-echo'), '--name', 'shop', '--attach', { env: { PORT: '0' } });
-  await home.waitFor('its first line', () => attached.stdout().match(/shop +\| http-echo \d+ listens on \d+/));
+  await home.waitFor('the first line of the app', () =>
+    attached.stdout().match(/shop +\| http-echo \d+ listens on \d+/),
+  );
   attached.child.kill('SIGINT');
   await attached.done;
   expect(await home.list()).toMatchObject([{ name: 'shop', status: 'online' }]);
 });
 
-test('list --watch looks again and again', async () => {
+test('list --watch shows a changed status', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('keeps-alive'), '--name', 'shop', '--min-uptime', '200');
   const watching = home.follow('list', '--watch');
-  await home.waitFor('the list', () => watching.stdout().includes('online'));
+  await home.waitFor('the app to be listed as online', () => watching.stdout().includes('online'));
   await home.nclust('stop', 'shop');
-  await home.waitFor('what became of it', () => watching.stdout().includes('stopped'));
+  await home.waitFor('the app to be listed as stopped', () => watching.stdout().includes('stopped'));
   watching.child.kill('SIGINT');
   expect(await watching.done).toMatchObject({ exitStatus: 0, stderr: '' });
 });
 
-test('list --watch is for a terminal, and no JSON', async () => {
+test('list --watch --json is refused and names "events --json"', async () => {
   const home = await sandbox();
   expect(await home.nclust('list', '--watch', '--json')).toMatchObject({
     exitStatus: 2,
@@ -67,7 +69,7 @@ test('list --watch is for a terminal, and no JSON', async () => {
   });
 });
 
-test('conf and multiset are get and set', async () => {
+test('conf and multiset read and change the same settings as get and set', async () => {
   const home = await sandbox();
   expect(await home.nclust('multiset', 'logs.max_size 20M logs.max_files 3')).toMatchObject({ exitStatus: 0 });
   expect((await home.nclust('conf', 'logs.max_files')).stdout).toBe('3\n');

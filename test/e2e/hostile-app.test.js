@@ -25,7 +25,7 @@ const BAD_WORDS = `
   setInterval(() => {}, 1 << 30);
   process.send('ready');`;
 
-test('what an app says about itself hurts neither the manager nor other apps', async () => {
+test('malformed messages of an app harm neither the manager nor other apps', async () => {
   const home = await sandbox({ isHostile: true });
   const port = await takePort();
   await home.nclust('start', home.place('runs-code'), '--name', 'bad', '--wait-ready', { env: { CODE: BAD_WORDS } });
@@ -41,7 +41,7 @@ test('what an app says about itself hurts neither the manager nor other apps', a
   expect([keeperPid, controlPid]).toEqual([before.keeperPid, before.controlPid]);
 });
 
-test('an app that says nonsense when it is asked to drain is ended at the deadline', async () => {
+test('an app that answers nonsense to a drain request is killed at the deadline', async () => {
   const home = await sandbox({ isHostile: true });
   const code = `
     ${AGENT_SAYS}
@@ -56,7 +56,7 @@ test('an app that says nonsense when it is asked to drain is ended at the deadli
   expect(await home.list()).toMatchObject([{ status: 'stopped', pid: 0 }]);
 });
 
-test('a named pipe in .git does not keep a reload waiting', async () => {
+test('a named pipe in .git does not block a reload', async () => {
   const home = await sandbox();
   const script = home.place('keeps-alive');
   const git = (/** @type {string[]} */ ...args) => execFileSync('git', ['-C', home.work, ...args], { stdio: 'ignore' });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sandbox } from '../helpers/sandbox.js';
 
-test('a control whose keeper dies before they meet leaves the socket to the one that has taken over', async () => {
+test('a control whose keeper dies before they connect leaves the socket to the next manager', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
   const { keeperPid, controlPid } = await home.daemon();
@@ -20,7 +20,7 @@ test('a control whose keeper dies before they meet leaves the socket to the one 
     process.kill(late, 'SIGCONT');
   }
   await home.waitFor(
-    'the end of the late one',
+    'the late control to exit',
     () =>
       readFileSync(join(home.home, 'nclust.log'), 'utf8').includes('home-held-by-another-keeper') &&
       !home.processes().some(({ pid }) => pid === late),

@@ -15,14 +15,14 @@ const expected = (name, count = LINES, step = 1) =>
 const READ_BYTES = 64 * 1024;
 const bytesOf = (/** @type {string[]} */ lines) => lines.reduce((sum, line) => sum + line.length + 1, 0);
 
-describe('no line is lost', () => {
-  test.each(['exit', 'throw', 'kill', 'nothing'])('when the app ends by: %s', async (end) => {
+describe('logs lose no line', () => {
+  test.each(['exit', 'throw', 'kill', 'nothing'])('when the app ends with: %s', async (end) => {
     const home = await sandbox();
     await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', {
       env: { LINES: String(LINES), END: end },
     });
     const slot = await home.waitFor(
-      'the end of the app',
+      'the app to be listed as stopped',
       async () => (await home.list()).find((one) => one.status === 'stopped'),
       { deadlineMs: 30_000 },
     );
@@ -34,7 +34,7 @@ describe('no line is lost', () => {
     if (end === 'throw') expect(readFileSync(slot.errorFile, 'utf8')).toContain('floods-stdout is done');
   });
 
-  test('SIGKILL of control while the app writes loses at most what it has read and not written yet', async () => {
+  test('SIGKILL of control while the app writes loses at most the bytes that control had not yet written', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', {
       env: { LINES: '200000', END: 'exit' },
@@ -47,9 +47,13 @@ describe('no line is lost', () => {
       process.kill(controlPid, 'SIGKILL');
       await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
     }
-    await home.waitFor('the end of the app', async () => (await home.list()).find((one) => one.status === 'stopped'), {
-      deadlineMs: 30_000,
-    });
+    await home.waitFor(
+      'the app to be listed as stopped',
+      async () => (await home.list()).find((one) => one.status === 'stopped'),
+      {
+        deadlineMs: 30_000,
+      },
+    );
     // docs/logs.md: at most one read is lost for each death. A line may be cut there; none appears
     // twice or out of order.
     const written = expected('out', 200_000);
@@ -79,10 +83,12 @@ test('each instance of a cluster has its own files; a fork app has one pair with
     );
 });
 
-test('logs shows the last lines, of both streams or of one', async () => {
+test('logs shows the last lines of both streams or of one', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', { env: { LINES: '1000' } });
-  await home.waitFor('the end of the app', async () => (await home.list()).find((one) => one.status === 'stopped'));
+  await home.waitFor('the app to be listed as stopped', async () =>
+    (await home.list()).find((one) => one.status === 'stopped'),
+  );
 
   const out = await home.nclust('logs', 'floods-stdout', '--nostream', '--raw', '--out', '--lines', '3');
   expect(out).toMatchObject({
@@ -97,7 +103,7 @@ test('logs shows the last lines, of both streams or of one', async () => {
   expect(JSON.parse(json.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({});
 });
 
-test('logs follows what is written from now on, over a restart and a death of control', async () => {
+test('logs follows new lines across a restart and a kill of control', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
   const following = home.follow('logs', app.name, '--raw', '--lines', '1');

@@ -3,7 +3,7 @@ import { expectCleanEnd, SAYS, startCode } from '../helpers/monit-screen.js';
 import { sandbox } from '../helpers/sandbox.js';
 import { noTmux, openMonit } from '../helpers/tmux.js';
 
-test('where there is no terminal one picture is printed, as text or as JSON', async () => {
+test('monit without a terminal prints one picture, as text or as JSON', async () => {
   const home = await sandbox();
   expect(await home.nclust('monit')).toMatchObject({
     exitStatus: 3,
@@ -22,7 +22,7 @@ test('where there is no terminal one picture is printed, as text or as JSON', as
 
 const missing = noTmux();
 
-describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, () => {
+describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : ''}`, () => {
   const SIZES = [
     { columns: 80, rows: 24 },
     { columns: 200, rows: 50 },
@@ -53,7 +53,7 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     return columns < 140 || border > 0;
   }
 
-  test.each(SIZES)('keys lead through every feature at $columns x $rows, resized while it runs', async (size) => {
+  test.each(SIZES)('the keys reach every feature at $columns x $rows, with the terminal resized', async (size) => {
     const home = await sandbox();
     await startCode(home, 'api', SAYS, '-i', '2');
     await startCode(home, 'wörk-日本', SAYS);
@@ -75,7 +75,7 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     screen.type('/wö');
     await screen.see('Rows with: wö_');
     screen.press('Enter');
-    await home.waitFor('the filtered table', () => !screen.text().includes(' api '));
+    await home.waitFor('the table to show only matching rows', () => !screen.text().includes(' api '));
     screen.press('Escape');
     await screen.see(/- api/);
     screen.press('g', 'o');
@@ -96,7 +96,7 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     screen.resize({ columns: 150, rows: 40 });
     await screen.see(/│── api: 2 of 2 online/);
     screen.resize(size);
-    await home.waitFor('the whole screen', () => isWhole(screen.text(), size));
+    await home.waitFor('the full screen after the resize', () => isWhole(screen.text(), size));
 
     screen.press('g', 'l');
     await screen.see(/following · \/ mark/);
@@ -110,7 +110,7 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     screen.press('&');
     screen.type('0 of');
     screen.press('Enter');
-    await home.waitFor('filtered lines', () => {
+    await home.waitFor('only matching lines', () => {
       const lines = screen
         .text()
         .split('\n')
@@ -121,7 +121,7 @@ describe.skipIf(missing)(`on a real terminal${missing ? ` (${missing})` : ''}`, 
     screen.press('q', 'q');
   });
 
-  test('monit finds the next control after a kill, tells the end of a manager, and finds it once back', async () => {
+  test('monit reconnects after a kill of control, reports the end of the manager, and finds the next one', async () => {
     const home = await sandbox();
     await startCode(home, 'api', SAYS);
     const screen = openMonit(home, { columns: 80, rows: 24 });

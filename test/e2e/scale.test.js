@@ -15,7 +15,7 @@ test.each([
   ['1', 3, 1],
   ['50%', 3, Math.max(1, Math.round(availableParallelism() / 2))],
   ['max', 1, availableParallelism()],
-])('scale %s of %d instances makes it %d', async (number, from, to) => {
+])('scale %s of %d instances results in %d', async (number, from, to) => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: from });
   const before = await app.pids();
@@ -43,7 +43,7 @@ test.each([
   expect(slots.every((slot) => slot.mode === 'cluster')).toBe(true);
 });
 
-test('-i max counts the CPUs this process may use, not those of the machine', async () => {
+test('-i max counts the CPUs that this process may use, not those of the machine', async () => {
   const home = await sandbox();
   const bin = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
   const started = await runProgram(
@@ -58,7 +58,7 @@ test('-i max counts the CPUs this process may use, not those of the machine', as
   expect(await home.list()).toHaveLength(1);
 });
 
-test('scaling down while requests are in flight lets them finish', async () => {
+test('scaling down lets requests in flight finish', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 3 });
   const slow = Promise.all(Array.from({ length: 12 }, () => app.get('/?delay=600')));
@@ -67,7 +67,7 @@ test('scaling down while requests are in flight lets them finish', async () => {
   expect(await slow).toHaveLength(12);
 });
 
-test('scale of an unknown app exits 1 and names the near miss', async () => {
+test('scale of an unknown app exits 1 and suggests a similar name', async () => {
   const home = await sandbox();
   await home.app('http-echo', { name: 'checkout' });
   const result = await home.nclust('scale', 'chekout', '3');
@@ -85,7 +85,7 @@ test.each([['0'], ['-3'], ['lots']])('scale to %s is refused and changes nothing
   expect(await app.pids()).toEqual(before);
 });
 
-test('a reload of the config keeps a scale by hand until the file has a new number, and names it', async () => {
+test('a reload of the config keeps a manual scale until the file has a new number, and reports both', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
   const file = (/** @type {number} */ instances) =>

@@ -23,17 +23,17 @@ afterAll(() => home.close());
 
 test.each([
   ['a name', ['worker'], [3]],
-  ['a name before a namespace of the same word', ['api'], [0, 1]],
+  ['a name that is also a namespace', ['api'], [0, 1]],
   ['a namespace', ['shop'], [0, 1, 2]],
-  ['a number that is the name of an app', ['7'], [4]],
+  ['a number that is an app name', ['7'], [4]],
   ['a number that is an id', ['2'], [2]],
   ['a regular expression', ['/^api/'], [0, 1, 2]],
   ['a regular expression that ignores case', ['/ADMIN/i'], [2]],
   ['the path of a script', ['./other.js'], [3, 4, 5]],
   ['all', ['all'], [0, 1, 2, 3, 4, 5]],
-  ['several', ['worker', '0', 'jobs'], [0, 3, 4]],
-  ['several that overlap', ['api', '1'], [0, 1]],
-])('%s', async (_, words, ids) => {
+  ['several targets', ['worker', '0', 'jobs'], [0, 3, 4]],
+  ['several targets that overlap', ['api', '1'], [0, 1]],
+])('%s selects the right processes', async (_, words, ids) => {
   const result = await home.nclust('describe', ...words, '--json');
   expect(result).toMatchObject({ exitStatus: 0 });
   expect(
@@ -48,17 +48,17 @@ test.each([
   ['an unknown name', 'wroker'],
   ['an unknown id', '99'],
   ['a regular expression that matches nothing', '/zzz/'],
-])('%s exits 1', async (_, word) => {
+])('%s exits 1 and names the target', async (_, word) => {
   const result = await home.nclust('restart', word);
   expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
   expect(result.stderr).toContain(word);
 });
 
-test('an unknown name is answered with the near misses', async () => {
+test('the error for an unknown name suggests a similar one', async () => {
   expect((await home.nclust('describe', 'wroker')).stderr).toMatch(/worker/);
 });
 
-test('all with nothing to act on exits 1, as in PM2', async () => {
+test('all exits 1 if there are no apps, as in PM2', async () => {
   const empty = openSandbox();
   try {
     expect(await empty.nclust('stop', 'all')).toMatchObject({ exitStatus: 1 });

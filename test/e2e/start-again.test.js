@@ -19,7 +19,7 @@ async function settings(home) {
 const SET = ['-i', '2', '--kill-timeout', '3000', '--', '--fast'];
 const BLUE = ['app', 'cluster_mode', 'online', 3000, 'blue', ['--fast']];
 
-test('start of the script of a stopped app brings it back with all its settings', async () => {
+test('start of the script of a stopped app starts it with all its settings', async () => {
   const home = await sandbox();
   const script = home.place('keeps-alive', 'app.js');
   await home.nclust('start', script, ...SET, { env: { COLOUR: 'blue' } });
@@ -35,7 +35,7 @@ test('start of the script of a stopped app brings it back with all its settings'
   expect((await settings(home)).map(([name]) => name)).toEqual(['app', 'app', 'other']);
 });
 
-test('start of a listed app with an option starts it again with that option, and keeps the others', async () => {
+test('start of a listed app with an option changes that option and keeps the others', async () => {
   const home = await sandbox();
   const script = home.place('keeps-alive', 'app.js');
   await home.nclust('start', script, ...SET, { env: { COLOUR: 'blue' } });
@@ -50,7 +50,7 @@ test('start of a listed app with an option starts it again with that option, and
   expect(await settings(home)).toEqual(Array(3).fill(changed.with(5, ['--slow'])));
 });
 
-test('start of a listed app with what only a new app can have is refused, and changes nothing', async () => {
+test('start of a listed app with an option for new apps is refused, and changes nothing', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('keeps-alive', 'app.js'));
   const [{ pid }] = await home.list();
@@ -59,7 +59,7 @@ test('start of a listed app with what only a new app can have is refused, and ch
   expect((await home.list())[0].pid).toBe(pid);
 });
 
-test('what fails to start with another option is named as with start', async () => {
+test('a listed app that fails to start with a new option is reported like a failed start', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('keeps-alive', 'app.js'));
   home.place('crashes-at-boot', 'app.js');
@@ -67,7 +67,7 @@ test('what fails to start with another option is named as with start', async () 
   expect(failed).toMatchObject({ exitStatus: 1, stderr: expect.stringMatching(/^nclust: The start of "app" failed/) });
 });
 
-test('a script with the default name of another app does not take its place', async () => {
+test('start of a script whose default name another app has is refused, and keeps that app', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('keeps-alive', 'app.js'), ...SET, { env: { COLOUR: 'blue' } });
   await home.nclust('stop', 'app');
@@ -77,7 +77,7 @@ test('a script with the default name of another app does not take its place', as
   expect((await settings(home)).map(([, mode]) => mode)).toEqual(['cluster_mode', 'cluster_mode']);
 });
 
-test('a program of PATH that was stopped comes back with its settings', async () => {
+test('start of a stopped program from PATH starts it with its settings', async () => {
   const home = await sandbox();
   const first = ['start', 'sleep', '--name', 'nap', '--kill-timeout', '3000', '--', '600'];
   expect(await home.nclust(...first)).toMatchObject({ exitStatus: 0 });
@@ -86,7 +86,7 @@ test('a program of PATH that was stopped comes back with its settings', async ()
   expect(await settings(home)).toMatchObject([['nap', 'fork_mode', 'online', 3000, undefined, ['600']]]);
 });
 
-test('--name for what is in the list is refused, and names the command that renames', async () => {
+test('--name for a listed app is refused, and the error names the command that renames', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('keeps-alive', 'app.js'));
   const refused = await home.nclust('start', '0', '--name', 'web');

@@ -10,7 +10,7 @@ import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 import { fetchOnce } from '../helpers/sandbox-app.js';
 
 describe('start returns when the app is up', () => {
-  test('a server is up when it listens: the next command can use it', async () => {
+  test('a server is up when it listens, and answers the next request', async () => {
     const home = await sandbox();
     const port = await takePort();
     const result = await home.nclust('start', home.place('listens-late'), {
@@ -25,7 +25,7 @@ describe('start returns when the app is up', () => {
     ]);
   });
 
-  test('with --wait-ready it is up when it says so', async () => {
+  test('an app with --wait-ready is up when it sends ready', async () => {
     const home = await sandbox();
     const result = await home.nclust('start', home.place('sends-ready'), '--wait-ready', {
       env: { READY_AFTER_MS: '500' },
@@ -36,7 +36,7 @@ describe('start returns when the app is up', () => {
     expect(await home.list()).toMatchObject([{ status: 'online', isReady: true }]);
   });
 
-  test('a program that does not listen is up when it has lived for --min-uptime', async () => {
+  test('a program that does not listen is up after --min-uptime', async () => {
     const home = await sandbox();
     const result = await home.nclust('start', home.place('keeps-alive'), '--min-uptime', '700');
 
@@ -45,7 +45,7 @@ describe('start returns when the app is up', () => {
     expect(await home.list()).toMatchObject([{ status: 'online' }]);
   });
 
-  test('a program that has done its work is done, not failed', async () => {
+  test('a program that finishes its work is stopped, not failed', async () => {
     const home = await sandbox();
     const result = await home.nclust('start', home.place('exits-zero'), '--no-autorestart');
 
@@ -53,7 +53,7 @@ describe('start returns when the app is up', () => {
     expect(await home.list()).toMatchObject([{ status: 'stopped', pid: 0, restarts: 0 }]);
   });
 
-  test('--no-wait returns while the app still starts', async () => {
+  test('--no-wait returns while the app is still starting', async () => {
     const home = await sandbox();
     const port = await takePort();
     const result = await home.nclust('start', home.place('listens-late'), '--no-wait', {
@@ -65,18 +65,18 @@ describe('start returns when the app is up', () => {
   });
 });
 
-describe('start exits 1 and says why', () => {
-  test('when the app crashes at boot: with its last error lines', async () => {
+describe('a start that fails exits 1 and prints the reason', () => {
+  test('a crash at boot is shown with the last error lines', async () => {
     const home = await sandbox();
     const result = await home.nclust('start', home.place('crashes-at-boot'), '--max-restarts', '1');
 
     expect(result.exitStatus).toBe(1);
     expect(result.stderr).toContain('crashes-at-boot: the database is not there');
     expect(result.stderr).toContain('"crashes-at-boot"');
-    await home.waitFor('the slot to be given up', async () => (await home.list())[0].status === 'errored');
+    await home.waitFor('the app to be given up', async () => (await home.list())[0].status === 'errored');
   });
 
-  test('when the app is not ready by its deadline', async () => {
+  test('an app that is not ready at its deadline is reported and stopped', async () => {
     const home = await sandbox();
     const result = await home.nclust(
       'start',
@@ -92,20 +92,16 @@ describe('start exits 1 and says why', () => {
 
     expect(result.exitStatus).toBe(1);
     expect(result.stderr).toContain('never-ready: waits for a migration that never ends');
-    await home.waitFor('the slot to be given up', async () => (await home.list())[0].status === 'errored');
+    await home.waitFor('the app to be given up', async () => (await home.list())[0].status === 'errored');
     expect(instancesOf(home.home)).toEqual([]);
     expect((await home.list())[0].lastDeath).toMatchObject({ cause: 'boot-timeout', wasReady: false });
   });
 
   test.each([
-    ['a script that is not there', ['start', './no-such-file.js'], /no-such-file\.js/],
-    [
-      'an interpreter that is not there',
-      ['start', './app.js', '--interpreter', 'no-such-interpreter'],
-      /no-such-interpreter/,
-    ],
+    ['a missing script', ['start', './no-such-file.js'], /no-such-file\.js/],
+    ['a missing interpreter', ['start', './app.js', '--interpreter', 'no-such-interpreter'], /no-such-interpreter/],
     ['a directory', ['start', './folder'], /folder/],
-  ])('%s', async (_, words, message) => {
+  ])('%s is named in the error', async (_, words, message) => {
     const home = await sandbox();
     home.place('keeps-alive', 'app.js');
     mkdirSync(join(home.work, 'folder'));
@@ -117,11 +113,11 @@ describe('start exits 1 and says why', () => {
 
   test.each([
     ['an unknown option', ['start', 'app.js', '--no-such-option']],
-    ['a number that is none', ['start', 'app.js', '-i', 'many']],
-    ['a duration that is none', ['start', 'app.js', '--kill-timeout', 'soon']],
+    ['an invalid number', ['start', 'app.js', '-i', 'many']],
+    ['an invalid duration', ['start', 'app.js', '--kill-timeout', 'soon']],
     ['an unknown command', ['strat', 'app.js']],
     ['a missing argument', ['scale', 'api']],
-  ])('%s is a usage error: exit status 2, and nothing is started', async (_, words) => {
+  ])('%s is a usage error, with exit status 2, and starts nothing', async (_, words) => {
     const home = await sandbox();
     home.place('keeps-alive', 'app.js');
     const result = await home.nclust(...words);
@@ -131,7 +127,7 @@ describe('start exits 1 and says why', () => {
     expect(home.processes()).toEqual([]);
   });
 
-  test('when an app of that name runs already; --force starts it all the same', async () => {
+  test('the name of a running app is refused, and --force starts it anyway', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     const second = await home.nclust('start', app.script);
@@ -145,8 +141,8 @@ describe('start exits 1 and says why', () => {
   });
 });
 
-describe('what the app gets', () => {
-  test('the app gets its arguments, directory, name, number and the env of the shell, nothing of nclust', async () => {
+describe('the environment of an app', () => {
+  test('an app gets its arguments, directory, name, number and the shell env, and no other variables', async () => {
     const home = await sandbox();
     const folder = join(home.work, 'elsewhere');
     mkdirSync(folder);
@@ -185,7 +181,7 @@ describe('what the app gets', () => {
     );
   });
 
-  test('a shell command with arguments and a variable', async () => {
+  test('a shell command runs with its arguments and a variable', async () => {
     const home = await sandbox();
     const result = await home.nclust(
       'start',
@@ -202,14 +198,14 @@ describe('what the app gets', () => {
     expect(logs.stdout).toContain('hello world');
   });
 
-  test('a binary found in PATH', async () => {
+  test('a binary in PATH is started', async () => {
     const home = await sandbox();
     expect(await home.nclust('start', 'sleep', '--min-uptime', '200', '--', '86400')).toMatchObject({ exitStatus: 0 });
     expect(instancesOf(home.home)).toMatchObject([{ command: expect.stringContaining('sleep 86400') }]);
   });
 });
 
-test('start <name> starts what is stopped and restarts what runs', async () => {
+test('start <name> starts a stopped app and restarts a running one', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
   const [first] = await app.pids();
@@ -226,7 +222,7 @@ test('start <name> starts what is stopped and restarts what runs', async () => {
   expect(third).not.toBe(second);
 });
 
-test('a path that is not there is not taken for a pattern, though apps are in the list', async () => {
+test('a missing path is not taken for a pattern, even with apps in the list', async () => {
   const home = await sandbox();
   await home.app('keeps-alive');
   for (const path of ['/usr/bin/nope', '/tmp/']) {
@@ -235,7 +231,7 @@ test('a path that is not there is not taken for a pattern, though apps are in th
   }
 });
 
-test('a start that fails leaves nothing behind: the home is closed and can be used again', async () => {
+test('a failed start leaves no process, and the home can be used again', async () => {
   const home = await sandbox();
   expect(await home.nclust('start', './missing.js')).toMatchObject({ exitStatus: 1 });
   expect(home.processes().filter((one) => one.role === 'app')).toEqual([]);
@@ -244,7 +240,7 @@ test('a start that fails leaves nothing behind: the home is closed and can be us
   expect(existsSync(join(home.home, 'state.json'))).toBe(true);
 });
 
-test('what Node.js has compiled of a command is kept for the next one, where it can', async () => {
+test('a command stores compiled code for the next one, if Node.js can', async () => {
   const home = await sandbox();
   const canKeep = execFileSync(nodeUnderTest(), ['-p', '"enableCompileCache" in require("node:module")'], {
     encoding: 'utf8',
@@ -253,7 +249,7 @@ test('what Node.js has compiled of a command is kept for the next one, where it 
   expect(String(existsSync(join(String(home.env.HOME), '.cache/nclust')))).toBe(canKeep);
 });
 
-describe('Node.js does not read --env-file before nclust does', () => {
+describe('--env-file', () => {
   /**
    * A sandbox with an env file that makes each Node.js process that reads it write down its script.
    */
@@ -273,7 +269,7 @@ describe('Node.js does not read --env-file before nclust does', () => {
     };
   }
 
-  test('nclust start obeys NODE_OPTIONS of an env file only in the app', async () => {
+  test('nclust start applies NODE_OPTIONS of an env file to the app only', async () => {
     const { home, run, preloaded } = await withEnvFile();
     const script = home.place('keeps-alive');
     expect(await run('nclust.js', 'start', script, '--min-uptime', '200', '--env-file', 'app.env')).toMatchObject({
@@ -283,7 +279,7 @@ describe('Node.js does not read --env-file before nclust does', () => {
     expect(preloaded()).toEqual([script]);
   });
 
-  test('the process of a config file that is a program does not obey it', async () => {
+  test('the process that evaluates a config program ignores NODE_OPTIONS of an env file', async () => {
     const { home, run, preloaded } = await withEnvFile();
     const script = home.place('keeps-alive');
     writeFileSync(
@@ -294,7 +290,7 @@ describe('Node.js does not read --env-file before nclust does', () => {
     expect(preloaded()).toEqual([script]);
   });
 
-  test('nclust-runtime obeys NODE_OPTIONS of an env file only in the app', async () => {
+  test('nclust-runtime applies NODE_OPTIONS of an env file to the app only', async () => {
     const { home, run, preloaded } = await withEnvFile();
     const script = home.place('crashes-after');
     expect(await run('nclust-runtime', script, '--no-autorestart', '--env-file', 'app.env')).toMatchObject({
@@ -303,7 +299,7 @@ describe('Node.js does not read --env-file before nclust does', () => {
     expect(preloaded()).toEqual([script]);
   });
 
-  test('an env file that is a pipe ends the command with an error', async () => {
+  test('an env file that is a pipe is refused with an error', async () => {
     const { home, run } = await withEnvFile();
     execFileSync('mkfifo', [join(home.work, 'pipe')]);
     expect(await run('nclust.js', 'start', home.place('keeps-alive'), '--env-file', 'pipe')).toMatchObject({

@@ -7,8 +7,8 @@ import { sandbox } from '../helpers/sandbox.js';
 /** @param {string} home */
 const appProcesses = (home) => processesOf(home).filter((one) => one.role === 'app');
 
-describe('stop ends the whole tree', () => {
-  test('children and grandchildren that ignore the signal', async () => {
+describe('stop ends the whole process tree', () => {
+  test('with children and grandchildren that ignore the signal', async () => {
     const home = await sandbox();
     await home.app('child-spawner', { flags: ['--min-uptime', '300', '--kill-timeout', '600'] });
     await home.waitFor('the tree to be complete', () => appProcesses(home.home).length === 3);
@@ -20,7 +20,7 @@ describe('stop ends the whole tree', () => {
     ]);
   });
 
-  test('a grandchild that has its own session and no parent any more', async () => {
+  test('with a grandchild in its own session that has lost its parent', async () => {
     const home = await sandbox();
     await home.app('double-forks', { flags: ['--min-uptime', '300', '--kill-timeout', '2000'] });
     const left = await home.waitFor('the grandchild', () =>
@@ -33,7 +33,7 @@ describe('stop ends the whole tree', () => {
     expect(appProcesses(home.home)).toEqual([]);
   });
 
-  test('also when the app crashes: its replacement finds no relatives of the dead one', async () => {
+  test('a crash also ends the grandchildren that the dead process leaves', async () => {
     const home = await sandbox();
     const app = await home.app('double-forks', { flags: ['--min-uptime', '300'] });
     const left = await home.waitFor('the grandchild', () =>
@@ -41,18 +41,18 @@ describe('stop ends the whole tree', () => {
     );
     const [pid] = await app.pids();
     process.kill(pid, 'SIGKILL');
-    await home.waitFor('a new process', async () => ![0, pid].includes((await app.pids())[0]));
-    await home.waitFor('the old grandchild to be gone', () => !isRunning(left.pid));
+    await home.waitFor('the new process', async () => ![0, pid].includes((await app.pids())[0]));
+    await home.waitFor('the old grandchild to exit', () => !isRunning(left.pid));
   });
 });
 
-test('a stopping app is listed as stopping until its last process is gone', async () => {
+test('a stopping app is listed as stopping until its last process exits', async () => {
   const home = await sandbox();
   const app = await home.app('ignores-sigterm', { flags: ['--min-uptime', '300', '--kill-timeout', '1500'] });
   const [pid] = await app.pids();
   const stopping = home.follow('stop', 'ignores-sigterm');
 
-  await home.waitFor('the status', async () => (await home.list())[0].status === 'stopping');
+  await home.waitFor('the app to be listed as stopping', async () => (await home.list())[0].status === 'stopping');
   expect((await home.list())[0]).toMatchObject({ status: 'stopping', pid });
   expect(isRunning(pid)).toBe(true);
   expect(await stopping.done).toMatchObject({ exitStatus: 0 });
@@ -62,8 +62,8 @@ test('a stopping app is listed as stopping until its last process is gone', asyn
 
 test.each([
   ['SIGTERM when the app has a handler for it', 'SIGTERM,SIGINT', [], 'SIGTERM'],
-  ['SIGINT when it has none for SIGTERM', 'SIGINT', [], 'SIGINT'],
-  ['what --stop-signal names', 'SIGTERM,SIGINT,SIGUSR2', ['--stop-signal', 'SIGUSR2'], 'SIGUSR2'],
+  ['SIGINT when the app has no handler for SIGTERM', 'SIGINT', [], 'SIGINT'],
+  ['the one that --stop-signal names', 'SIGTERM,SIGINT,SIGUSR2', ['--stop-signal', 'SIGUSR2'], 'SIGUSR2'],
 ])('the stop signal is %s', async (_, handles, flags, signal) => {
   const home = await sandbox();
   const app = await home.app('names-the-signal', {
@@ -84,7 +84,7 @@ test('stop lets the request in flight finish', async () => {
   expect(await slow).toMatchObject({ slot: '0' });
 });
 
-test('an idle keep-alive connection does not hold up a stop', async () => {
+test('an idle keep-alive connection does not delay a stop', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { flags: ['--kill-timeout', '20000'] });
   const agent = new Agent({ keepAlive: true });
@@ -97,7 +97,7 @@ test('an idle keep-alive connection does not hold up a stop', async () => {
   expect(result.durationMs).toBeLessThan(5_000);
 });
 
-test('stopped stays stopped and listed; delete removes it and frees its port', async () => {
+test('a stopped app stays stopped and listed, and delete removes it and frees its port', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   expect(await home.nclust('stop', app.name)).toMatchObject({ exitStatus: 0 });
@@ -111,15 +111,18 @@ test('stopped stays stopped and listed; delete removes it and frees its port', a
   expect(again.stderr).toMatch(/http-echo/);
 });
 
-test('a stop during the back-off takes the waiting restart away', async () => {
+test('a stop during the back-off cancels the waiting restart', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('crashes-at-boot'), '--no-wait', '--exp-backoff-restart-delay', '5000');
-  await home.waitFor('the back-off', async () => (await home.list())[0].status === 'waiting restart');
+  await home.waitFor(
+    'the app to wait for its restart',
+    async () => (await home.list())[0].status === 'waiting restart',
+  );
   expect(await home.nclust('stop', 'crashes-at-boot')).toMatchObject({ exitStatus: 0 });
   expect(await home.list()).toMatchObject([{ status: 'stopped', pid: 0 }]);
 });
 
-test('kill ends every app and the daemon, and the next command finds an empty list', async () => {
+test('kill ends every app and the manager, and the next command finds an empty list', async () => {
   const home = await sandbox();
   await home.app('http-echo', { instances: 2 });
   await home.app('double-forks', { flags: ['--min-uptime', '200'] });
@@ -129,15 +132,15 @@ test('kill ends every app and the daemon, and the next command finds an empty li
   expect(home.processes()).toEqual([]);
 });
 
-test('SIGTERM to the keeper stops the apps and keeps what is wanted: they start at the next launch', async () => {
+test('SIGTERM to the keeper stops the apps, and the next launch starts them again', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const { keeperPid } = await home.daemon();
   process.kill(keeperPid, 'SIGTERM');
-  await home.waitFor('everything to end', () => home.processes().length === 0);
+  await home.waitFor('all processes to exit', () => home.processes().length === 0);
 
   expect(await home.nclust('resurrect')).toMatchObject({ exitStatus: 0 });
-  await home.waitFor('the app to be back', async () =>
+  await home.waitFor('the app to be online', async () =>
     (await app.instances()).every((slot) => slot.status === 'online'),
   );
   expect(await app.instances()).toHaveLength(2);

@@ -26,7 +26,7 @@ const OTHERS = /** @type {const} */ ([
 ]);
 
 test(
-  `${MESSAGES} hostile messages of one app harm no other app, and no command about another app`,
+  `${MESSAGES} hostile messages of one app harm no other app and no command about another app`,
   { timeout: TEST_MS * slowdown() },
   async () => {
     const home = await sandbox({ isHostile: true });
@@ -60,7 +60,7 @@ test(
     const memory = { warm: 0, most: 0, descriptors: 0 };
     const startedMono = performance.now();
     await home.waitFor(
-      'all messages',
+      'all messages to be sent',
       async () => {
         const sent = progress();
         expect(sent).not.toBe('cut off');
@@ -82,7 +82,7 @@ test(
       expect(await home.nclust(...command, { timeoutMs: 20_000 })).toMatchObject({ exitStatus: 0 });
     const ledgers = await Promise.all(loads.map((load) => load.stop()));
     const { keeperPid, controlPid } = await home.daemon();
-    const left = await home.waitFor('closed sockets', () => {
+    const left = await home.waitFor('the sockets to be closed', () => {
       const more = countDescriptors(keeperPid) - descriptors;
       return more <= 4 && { more };
     });

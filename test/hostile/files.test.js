@@ -185,7 +185,7 @@ const PLACES = [
 ];
 
 describe.runIf(isRoot)('the user of an app', () => {
-  test.each(PLACES)('gains nothing by what it puts in the place of %s', { timeout: 600_000 }, async (place) => {
+  test.each(PLACES)('gains nothing by planting other files in place of %s', { timeout: 600_000 }, async (place) => {
     const { home, own, closed, plant, run, expectUntouched } = await openStage();
     await run('start', join(home.work, 'apps.json'));
     const path = join(own, place);
@@ -203,7 +203,7 @@ describe.runIf(isRoot)('the user of an app', () => {
     expectUntouched();
   });
 
-  test('gains nothing by what it puts in the place of a static folder', { timeout: 600_000 }, async () => {
+  test('gains nothing by planting other files in place of a static folder', { timeout: 600_000 }, async () => {
     const { own, closed, plant, run, expectUntouched } = await openStage();
     const port = await takePort();
     const site = join(own, 'site');
@@ -221,7 +221,7 @@ describe.runIf(isRoot)('the user of an app', () => {
     }
   });
 
-  test('gains nothing by segments and unfinished segments in its log folder', { timeout: 120_000 }, async () => {
+  test('gains nothing by planting log segments and unfinished segments', { timeout: 120_000 }, async () => {
     const { home, own, closed, run, expectUntouched } = await openStage();
     const segment = (/** @type {number} */ day) => join(own, `logs/out-0__2026-01-0${day}T00-00-00-000Z.log`);
     symlinkSync(join(closed, 'secret'), segment(1));
@@ -234,7 +234,7 @@ describe.runIf(isRoot)('the user of an app', () => {
     execFileSync('mkfifo', [segment(7)]);
     giveToNobody(join(own, 'logs'));
     await run('start', join(home.work, 'apps.json'));
-    await home.waitFor('a rotated log file is compressed', () =>
+    await home.waitFor('a rotated log file to be compressed', () =>
       readdirSync(join(own, 'logs')).some((name) => /^out-0__(?!2026-01-0).*\.gz$/.test(name)),
     );
     await run('logs', 'app', '--nostream', '--lines', '5000');
@@ -243,7 +243,7 @@ describe.runIf(isRoot)('the user of an app', () => {
   });
 
   test(
-    `gains nothing by ${ROUNDS} exchanges of its names while the manager uses them`,
+    `gains nothing by ${ROUNDS} exchanges of its files while the manager uses them`,
     { timeout: 600_000 },
     async () => {
       const { home, own, closed, plant, run, expectUntouched } = await openStage();
@@ -265,7 +265,7 @@ describe.runIf(isRoot)('the user of an app', () => {
         timeoutMs: 500_000,
       });
       onTestFinished(() => void renamer.child.kill('SIGKILL'));
-      await home.waitFor('the renamer has begun', () => renamer.stdout().includes('renames'));
+      await home.waitFor('the renamer to start', () => renamer.stdout().includes('renames'));
       for (let time = 0; time < 15; time += 1)
         for (const command of ['reload', 'flush', 'restart', 'logs', 'describe'])
           await run(command, 'app', ...(command === 'logs' ? ['--nostream'] : []));

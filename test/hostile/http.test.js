@@ -63,7 +63,7 @@ const serverErrors = (table) =>
       .map((status) => `${kind}: ${status}`),
   );
 
-test('hostile HTTP gets an answer or a close from metrics and the dashboard, and control lives on', async () => {
+test('metrics and dashboard answer or close hostile HTTP requests, and control survives', async () => {
   const seed = soakSeed(FILE, 'test:hostile');
   const { root } = site();
   const home = await sandbox();
@@ -107,8 +107,8 @@ test('hostile HTTP gets an answer or a close from metrics and the dashboard, and
 
 test.each([
   ['a plain folder', {}, 0.2],
-  ['an app of one page, with lists of folders', { isSpa: true, hasListing: true }, 0.15],
-])('hostile HTTP gets an answer or a close from serve: %s', async (what, settings, part) => {
+  ['a single-page app with a listing', { isSpa: true, hasListing: true }, 0.15],
+])('serve answers or closes hostile HTTP requests: %s', async (what, settings, part) => {
   const seed = soakSeed(FILE, 'test:hostile');
   const { root, path } = site();
   const { port, child, ask, stderr } = await startStaticServer(path, settings);

@@ -68,7 +68,7 @@ test.each([
   ['bytes that are not JSON', `write('{]\\n');`],
   ['bytes that are not text', `write(Buffer.from([0xff, 0xfe, 0x00, 0x0a]));`],
   ['half a line and the end of it', `write('{"cmd":"NODE_NCLUST"'); write('x\\n');`],
-])('an app that sends %s is cut off, and lives on', async (_what, code) => {
+])('an app that sends %s is cut off and runs on', async (_what, code) => {
   const { keeper, begin, dropped, isUnharmed } = await hostile(code);
   const before = residentBytes(keeper.pid);
   await begin();
@@ -78,7 +78,7 @@ test.each([
   expect(residentBytes(keeper.pid) - before).toBeLessThan(40 * 2 ** 20);
 });
 
-test('a message of more than 1 MiB is left out, and the channel goes on', async () => {
+test('a message of more than 1 MiB is dropped, and the channel keeps working', async () => {
   const { keeper, begin, dropped, isUnharmed } = await hostile(`
     const server = net.createServer().listen({ port: 0, exclusive: true }, () => {
       process.send('x'.repeat(2e6), server);
@@ -99,14 +99,14 @@ test('a message of more than 1 MiB is left out, and the channel goes on', async 
 
 test.each([
   ['a message of the agent', `{ cmd: 'NODE_NCLUST', act: 'report', report: {} }`, 'server._handle'],
-  ['a message of the agent that is unfit', `{ cmd: 'NODE_NCLUST', act: 'bound', claim: {} }`, 'server._handle'],
+  ['an invalid message of the agent', `{ cmd: 'NODE_NCLUST', act: 'bound', claim: {} }`, 'server._handle'],
   ['another message of Node', `{ cmd: 'NODE_CLUSTER', act: 'listening' }`, 'server._handle'],
   ['an unknown message of Node', `{ cmd: 'NODE_OTHER' }`, 'server._handle'],
   ['a message of the app', `'here'`, 'server'],
   ['a message of the app as a handle', `{ type: 'axm:monitor', data: {} }`, 'server._handle'],
   ['a message of the app, a connection', `'here'`, 'client'],
   ['a message of the app, UDP', `'here'`, 'udp'],
-])('a socket that comes with %s is closed, and each message is answered', async (_what, message, handle) => {
+])('a socket that is sent with %s is closed, and each message is answered', async (_what, message, handle) => {
   const { keeper, begin, isUnharmed } = await hostile(`
     const udp = require('dgram').createSocket('udp4').bind({ port: 0, exclusive: true });
     const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
@@ -122,7 +122,7 @@ test.each([
   const before = countDescriptors(keeper.pid);
   await begin();
   await keeper.event('agent-failed', 'bad');
-  await waitFor('closed sockets', () => countDescriptors(keeper.pid) <= before);
+  await waitFor('the sockets to be closed', () => countDescriptors(keeper.pid) <= before);
   await isUnharmed();
 });
 
@@ -134,17 +134,17 @@ const sendSockets = (/** @type {number} */ count) => `
     say('has sent');
   });`;
 
-test('an app that sends sockets without their messages is cut off, and they are closed', async () => {
+test('an app that sends sockets without their messages is cut off, and the sockets are closed', async () => {
   const { keeper, begin, isUnharmed } = await hostile(sendSockets(50));
   const before = countDescriptors(keeper.pid);
   await begin();
   await keeper.says('bad', 'is cut off');
   // It uses the keeper socket instead of its channel.
-  await waitFor('closed sockets', () => countDescriptors(keeper.pid) <= before);
+  await waitFor('the sockets to be closed', () => countDescriptors(keeper.pid) <= before);
   await isUnharmed();
 });
 
-test('a socket whose message does not come is closed when the app exits', async () => {
+test('a socket without its message is closed when the app exits', async () => {
   const { keeper, begin } = await hostile(sendSockets(1));
   const before = countDescriptors(keeper.pid);
   await begin();
@@ -152,10 +152,10 @@ test('a socket whose message does not come is closed when the app exits', async 
   await keeper.retire('bad', { killTimeoutMs: 0 });
   await keeper.event('gone', 'bad');
   // Its channel is closed too.
-  await waitFor('closed sockets', () => countDescriptors(keeper.pid) < before);
+  await waitFor('the sockets to be closed', () => countDescriptors(keeper.pid) < before);
 });
 
-test('messages that are not taken are in the log once, however many they are', async () => {
+test('rejected messages are logged once, however many there are', async () => {
   const { keeper, begin, dropped, isUnharmed } = await hostile(`
     for (let at = 0; at < 5_000; at += 1) {
       agentSays('listen', {});
@@ -169,7 +169,7 @@ test('messages that are not taken are in the log once, however many they are', a
   expect(dropped()).toMatchObject([{ app: 'bad', count: 1 }]);
 });
 
-test('an app that floods is read a second later, and nothing of another one waits', async () => {
+test('an app that floods its channel is read one second later, and other apps do not wait', async () => {
   const { keeper, port, begin } = await hostile(`
     const flood = () => {
       for (let at = 0; at < 60_000; at += 1) agentSays('connection-accepted', { seq: at });
@@ -184,7 +184,7 @@ test('an app that floods is read a second later, and nothing of another one wait
   expect(performance.now() - startedMono).toBeLessThan(2_000);
 });
 
-test('a listen() that the keeper does not take is refused, and a question is answered with an error', async () => {
+test('an invalid listen() is refused, and an invalid answer becomes an error', async () => {
   const { keeper, begin } = await hostile(`
     // Before its agent does.
     process.prependListener('internalMessage', (message) => {
@@ -198,7 +198,7 @@ test('a listen() that the keeper does not take is refused, and a question is ans
   await expect(keeper.call('ping', { instanceId: 'bad', timeoutMs: 5_000 })).rejects.toMatchObject({ code: 'EBADMSG' });
 });
 
-test('no other app can answer for a connection that is given to a worker', async () => {
+test('an app cannot answer for a connection that a worker of another app was given', async () => {
   const keeper = await realKeeper({ isHostile: true });
   const port = await takePort();
   const server = `
@@ -226,11 +226,11 @@ test('no other app can answer for a connection that is given to a worker', async
   // Each connection was answered, so the next one is one that two workers have.
   await waitFor('the workers to report', () => accepted() >= 64);
   await ask({ port });
-  await waitFor('the last one', () => accepted() >= 65);
+  await waitFor('the last connection to be accepted', () => accepted() >= 65);
   expect(accepted()).toBe(65);
 });
 
-test('no descriptor of the keeper can be had through node:cluster', async () => {
+test('an app cannot get a descriptor of the keeper through node:cluster', async () => {
   const { keeper, begin, isUnharmed } = await hostile(`
     let left = 0;
     process.on('internalMessage', (message, handle) => {
@@ -248,7 +248,7 @@ test('no descriptor of the keeper can be had through node:cluster', async () => 
   await isUnharmed();
 });
 
-test('node:cluster binds no path for an app as the user of the keeper', async () => {
+test('an app cannot bind a path as the user of the keeper through node:cluster', async () => {
   const { keeper, begin, isUnharmed } = await hostile(`
     process.on('internalMessage', ({ ack, errno }) => ack === 1_000 && say('has the answer', errno));
     process.send({ cmd: 'NODE_CLUSTER', act: 'queryServer', seq: 1_000, fd: null, address: process.cwd() + '/evil.sock',
@@ -259,7 +259,7 @@ test('node:cluster binds no path for an app as the user of the keeper', async ()
   await isUnharmed();
 });
 
-test('a worker may bind UDP sockets again and again, and 256 at a time', async () => {
+test('a worker can bind any number of UDP sockets in turn, but at most 256 at a time', async () => {
   const { keeper, begin } = await hostile(`
     const dgram = require('dgram');
     const bind = (then) => dgram.createSocket('udp4').on('error', (error) => say('refused', error.code))
@@ -274,7 +274,7 @@ test('a worker may bind UDP sockets again and again, and 256 at a time', async (
   await keeper.says('bad', 'refused EMFILE');
 });
 
-test('a worker whose UDP address is in use may try more than 256 times', async () => {
+test('a worker can retry a used UDP address more than 256 times', async () => {
   const other = createSocket('udp4').bind(0, '127.0.0.1');
   onTestFinished(() => void other.close());
   await once(other, 'listening');
@@ -290,7 +290,7 @@ test('a worker whose UDP address is in use may try more than 256 times', async (
   await keeper.says('bad', 'listens after EADDRINUSE\n');
 });
 
-test('the UDP socket of an app is shared by its workers, and no other app gets it', async () => {
+test('the workers of an app share its UDP socket, and other apps cannot get it', async () => {
   const port = await takePort();
   const code = `
     require('dgram').createSocket('udp4').on('error', ({ code }) => say('refused', code))

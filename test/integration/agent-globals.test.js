@@ -109,8 +109,8 @@ async function nextKeeper(home, greeting = '') {
 
 test.each([
   ['the app', NUMBERS, []],
-  ['what was preloaded before the agent', '', [NUMBERS]],
-])('an app listens although timers return numbers, replaced by %s', async (_who, code, preloads) => {
+  ['a module preloaded before the agent', '', [NUMBERS]],
+])('an app can listen even if timers return numbers, replaced by %s', async (_who, code, preloads) => {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-globals-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const execArgv = preloads.flatMap((text, index) => {
@@ -125,32 +125,32 @@ test.each([
 test.each([
   ['return numbers', NUMBERS],
   ['never fire', NEVER],
-])('an app whose timers %s survives its keeper, and finds the next one', async (_what, code) => {
+])('an app whose timers %s survives its keeper and connects to the next one', async (_what, code) => {
   const app = worker(`${code}${STAYS} console.log('runs'); process.on('disconnect', () => console.log('lost'));`);
   await app.says('runs');
   app.disconnect();
   await app.says('lost');
   const heard = await nextKeeper(app.home);
-  await waitFor('the orphan at the door', () => heard.length === 2 || !app.isAlive());
+  await waitFor('the orphan to connect to the next keeper', () => heard.length === 2 || !app.isAlive());
   expect([heard, app.output()]).toEqual([[{ v: 1, orphan: 'one' }, { act: 'hello' }], 'runs\nlost\n']);
 });
 
-test('an app whose timers return numbers, and that nothing measures, is watched in a reload', async () => {
+test('an app without metrics whose timers return numbers still sends vitals during a reload', async () => {
   const app = worker(`${NUMBERS}${STAYS} console.log('runs');`);
   await app.says('runs');
   app.tell('sample', { everyMs: 10 });
   expect(await app.hears('vitals')).toMatchObject({ responses: 0 });
 });
 
-test('an orphan survives text that is not JSON from its keeper', async () => {
+test('an orphan survives a line that is not JSON from its keeper', async () => {
   const app = worker(`${STAYS} console.log('runs');`);
   await app.says('runs');
   app.disconnect();
   const heard = await nextKeeper(app.home, 'no JSON\n{"act":"ping","seq":7}\n');
-  await waitFor('an answer', () => heard.find(({ seq }) => seq === 7), { context: app.output });
+  await waitFor('the answer to the ping', () => heard.find(({ seq }) => seq === 7), { context: app.output });
 });
 
-test.each(['return numbers', 'never fire'])('a profile of an app whose timers %s is in its file', async (what) => {
+test.each(['return numbers', 'never fire'])('an app whose timers %s can be profiled', async (what) => {
   const app = worker(`${what === 'never fire' ? NEVER : NUMBERS}${STAYS} console.log('runs');`);
   const file = join(app.home, 'profile');
   writeFileSync(file, '');
@@ -164,7 +164,7 @@ test.each(['return numbers', 'never fire'])('a profile of an app whose timers %s
   expect(await app.hears('answer', ({ seq }) => seq === 3)).toMatchObject({ stack: { resources: expect.any(Object) } });
 });
 
-test('an app whose timers never fire drains although a WebSocket client does not answer the farewell', async () => {
+test('an app whose timers never fire drains even if a WebSocket client does not answer the close frame', async () => {
   const app = worker(
     `${NEVER}${ECHO} server.on('upgrade', (request, socket) => socket.write('HTTP/1.1 101 Switching ` +
       `Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n\\r\\n'));`,
@@ -184,7 +184,7 @@ test('an app whose timers never fire drains although a WebSocket client does not
   await app.hears('drained');
 });
 
-test('a socket is closed at a quiet moment although the app has neither timers nor performance', async () => {
+test('a socket is closed at a quiet moment even if the app has neither timers nor performance', async () => {
   const code = `
     const { later } = require(${JSON.stringify(join(AGENT, 'loader.cjs'))});
     ${NEVER}${NO_PERFORMANCE}
@@ -200,8 +200,8 @@ test('a socket is closed at a quiet moment although the app has neither timers n
 test.each([
   ['call sites', 'Error.prepareStackTrace = (error, sites) => sites;', 'array'],
   ['nothing', 'Error.prepareStackTrace = () => undefined;', 'undefined'],
-  ['a text', 'Error.prepareStackTrace = ({ message }) => message;', 'text'],
-])('an app that makes %s of its stacks hears who has its port', async (_what, code, stack) => {
+  ['a string', 'Error.prepareStackTrace = ({ message }) => message;', 'text'],
+])('an app that turns its stacks into %s gets the listen error with its port', async (_what, code, stack) => {
   const app = worker(
     `${code}
     const kind = (stack) => Array.isArray(stack) ? 'array' : stack === undefined ? 'undefined' : 'text';
@@ -216,7 +216,7 @@ test.each([
   expect(app.output()).toBe(`failed EADDRINUSE 7777 ${stack}\n`);
 });
 
-test('an app whose stacks cannot be made hears who has its port', async () => {
+test('an app whose stacks throw gets the listen error', async () => {
   const app = worker(
     `Error.prepareStackTrace = () => { throw new Error('no stack'); };
     require('node:http').createServer().on('error', ({ code }) => console.log('failed', code)).listen(7777);${STAYS}`,
@@ -228,7 +228,7 @@ test('an app whose stacks cannot be made hears who has its port', async () => {
 });
 
 test.each(['stdout', 'stderr'])(
-  "an app that has put its own %s in place keeps it when it calls Node's",
+  'an app that replaced process.%s keeps its own stream after a call of the original getter',
   async (name) => {
     const app = worker(`
     const node = Object.getOwnPropertyDescriptor(process, '${name}');
@@ -241,7 +241,7 @@ test.each(['stdout', 'stderr'])(
   },
 );
 
-test('an app whose process cannot be changed any more writes what it wants to', async () => {
+test('an app that has frozen process can write to stdout', async () => {
   const app = worker(`Object.freeze(process); process.stdout.write('frozen '); process.stdout.write('and well');`);
   await app.ended();
   expect(app.output()).toContain('frozen and well');

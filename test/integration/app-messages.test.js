@@ -33,20 +33,20 @@ async function running(code, params = {}) {
   return { keeper, pid, said, refusal };
 }
 
-test.each(MODES)('%s: what an app sends is passed on as it is, and a message arrives as it is', async (mode) => {
+test.each(MODES)('%s: messages from an app and to an app arrive unchanged', async (mode) => {
   const { keeper, said } = await running(
     "process.on('message', (message) => process.send({ type: 'echo', data: message })); process.send('a " +
       "word'); process.send({ type: 'mine', data: [1] });",
     { mode },
   );
-  await waitFor('its messages', () => said().length === 2);
+  await waitFor('both messages of the app', () => said().length === 2);
   const packet = { id: 0, type: 'process:msg', topic: 'x', data: { deep: [{ a: 'ü' }] } };
   await keeper.call('send-message', { instanceId: 'one', message: packet });
   await waitFor('the echo', () => said().length === 3);
   expect(said()).toEqual(['a word', { type: 'mine', data: [1] }, { type: 'echo', data: packet }]);
 });
 
-test('what is asked again with the same token is given once, and what has failed is not taken for given', async () => {
+test('a message repeated with the same token is delivered once, unless it failed before', async () => {
   const { keeper, said } = await running(
     "process.on('message', (message) => process.send({ type: 'echo', data: message }));",
   );
@@ -65,14 +65,14 @@ test('what is asked again with the same token is given once, and what has failed
   expect([await write(), await write()]).toEqual(['EAGAIN', 'EAGAIN']);
 });
 
-test('"ready" stays what it is', async () => {
+test('"ready" is an event and not a message', async () => {
   const { keeper, said } = await running("process.send('ready'); process.send('not ready');");
   await keeper.event('ready', 'one');
-  await waitFor('its message', () => said().length === 1);
+  await waitFor('the message of the app', () => said().length === 1);
   expect(said()).toEqual(['not ready']);
 });
 
-test('an app that floods costs the keeper neither memory nor its other work', async () => {
+test('an app that floods the keeper with messages neither fills its memory nor blocks it', async () => {
   const { keeper } = await running(
     "const fill = () => { for (let at = 0; at < 500; at++) process.send({ type: 'flood', data: " +
       "'x'.repeat(200) }); setImmediate(fill); }; fill();",
@@ -94,7 +94,7 @@ test('an app that floods costs the keeper neither memory nor its other work', as
   expect(count).toBeGreaterThan(1_000);
 });
 
-test('what a program of another kind is asked for is refused with a reason', async () => {
+test('messages and the inspector are refused for a program other than Node.js', async () => {
   const keeper = await realKeeper();
   await keeper.spawn('one', { file: '/bin/sh', args: ['-c', 'exec sleep 1000'] });
   const refusal = (/** @type {string} */ verb, /** @type {object} */ more) =>
@@ -109,9 +109,9 @@ test('what a program of another kind is asked for is refused with a reason', asy
   );
 });
 
-test('a Node program that has closed its channel cannot be reached', async () => {
+test('a Node program that has closed its channel gets no messages', async () => {
   const { refusal } = await running('process.disconnect();');
-  await waitFor('the end of its channel', async () => (await refusal('send-message', { message: 'x' })) === 'EPIPE');
+  await waitFor('the channel to be closed', async () => (await refusal('send-message', { message: 'x' })) === 'EPIPE');
 });
 
 test.each([
@@ -124,25 +124,25 @@ test.each([
       args: ['-c', 'echo runs-code runs; while read line; do echo "got $line"; done; echo the end'],
     },
   ],
-])('standard input: %s reads what is written', async (_what, params) => {
+])('standard input: %s reads what the keeper writes', async (_what, params) => {
   const { keeper } = await running("process.stdin.on('data', (text) => say('got', String(text)));", params);
   await keeper.call('write', { instanceId: 'one', text: 'hello\n' });
   await keeper.says('one', 'got hello');
 });
 
-test('standard input: a cluster worker has none, and a program may close its own', async () => {
+test('standard input: a cluster worker has none, and a program can close its own', async () => {
   const worker = await running('', { mode: 'cluster' });
   expect(await worker.refusal('write', { text: 'x' })).toBe('ENOTSUP');
   expect(readlinkSync(`/proc/${worker.pid}/fd/0`)).toBe('/dev/null');
   const closed = await running("require('node:fs').closeSync(0);");
-  await waitFor('a refusal', async () => (await closed.refusal('write', { text: 'x' })) === 'EPIPE');
+  await waitFor('the write to be refused', async () => (await closed.refusal('write', { text: 'x' })) === 'EPIPE');
 });
 
-test('standard input: what a program does not read is refused when 64 KiB wait for it', async () => {
+test('standard input: a write is refused once 64 KiB wait to be read', async () => {
   const { keeper, refusal } = await running('');
   const text = 'x'.repeat(32 * 1024);
   let taken = 0;
-  await waitFor('a refusal', async () => {
+  await waitFor('a write to be refused', async () => {
     const code = await refusal('write', { text });
     taken += code === null ? text.length : 0;
     return code === 'EAGAIN';
@@ -152,13 +152,13 @@ test('standard input: what a program does not read is refused when 64 KiB wait f
   expect(await keeper.call('snapshot')).toMatchObject({ children: [{ exit: null }] });
 });
 
-test('standard input: a program that does not read it sees nothing of the death of its keeper', async () => {
+test('standard input: a program that does not read it is not affected by the death of the keeper', async () => {
   const { keeper, pid } = await running(
     "require('node:http').createServer(answer).listen(0, () => 0); setInterval(() => say('lives', Date.now()), 20);",
   );
   await keeper.kill();
   const before = keeper.output('one').length;
-  await waitFor('it to go on', () => keeper.output('one').length > before + 200);
+  await waitFor('the program to write on', () => keeper.output('one').length > before + 200);
   expect(keeper.processes().map((one) => one.pid)).toContain(pid);
 });
 
@@ -174,7 +174,7 @@ test('standard input: a program that reads it sees its end when the keeper dies'
   await keeper.says('one', 'the end');
 });
 
-test('standard input: a pipe and no socket, of which bash would believe that ssh has started it', async () => {
+test('standard input: it is a pipe, because bash takes a socket for a start by ssh', async () => {
   const keeper = await realKeeper();
   writeFileSync(join(keeper.home, '.bashrc'), 'echo sourced');
   const { pid } = await keeper.spawn('one', {
@@ -189,7 +189,7 @@ test('standard input: a pipe and no socket, of which bash would believe that ssh
   expect(keeper.output('one')).not.toContain('sourced');
 });
 
-test('the keeper leaves no standard input open after programs have ended or failed to start', async () => {
+test('the keeper closes the standard input of programs that have exited or failed to start', async () => {
   const keeper = await realKeeper();
   const files = () => readdirSync(`/proc/${keeper.pid}/fd`).length;
   const round = async (/** @type {string} */ id) => {
@@ -204,24 +204,21 @@ test('the keeper leaves no standard input open after programs have ended or fail
   await waitFor('the files to be closed', () => files() <= before + 1);
 });
 
-test.each(MODES)(
-  '%s: the inspector is off until it is asked for, has a port of its own, and is off again',
-  async (mode) => {
-    const { keeper } = await running('', { mode });
-    await keeper.spawnNode('two', 'runs-code', { mode, env: { CODE: STAYS } });
-    const inspect = (/** @type {string} */ instanceId, /** @type {boolean} */ isOn) =>
-      keeper.call('inspect', { instanceId, isOn, timeoutMs: 10_000 });
-    expect(await inspect('one', false)).toEqual({ url: null, was: null });
-    const one = await inspect('one', true);
-    const two = await inspect('two', true);
-    expect(one).toEqual({ url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+\/[0-9a-f-]+$/), was: null });
-    expect(new URL(one.url).port).not.toBe(new URL(two.url).port);
-    expect(await versionAt(one.url)).toMatch('node.js');
-    expect(await inspect('one', true)).toEqual({ url: one.url, was: one.url });
-    expect(await inspect('one', false)).toEqual({ url: null, was: one.url });
-    await expect(versionAt(one.url)).rejects.toThrow('ECONNREFUSED');
-  },
-);
+test.each(MODES)('%s: the inspector is opened on request, on a port of its own, and closed again', async (mode) => {
+  const { keeper } = await running('', { mode });
+  await keeper.spawnNode('two', 'runs-code', { mode, env: { CODE: STAYS } });
+  const inspect = (/** @type {string} */ instanceId, /** @type {boolean} */ isOn) =>
+    keeper.call('inspect', { instanceId, isOn, timeoutMs: 10_000 });
+  expect(await inspect('one', false)).toEqual({ url: null, was: null });
+  const one = await inspect('one', true);
+  const two = await inspect('two', true);
+  expect(one).toEqual({ url: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+\/[0-9a-f-]+$/), was: null });
+  expect(new URL(one.url).port).not.toBe(new URL(two.url).port);
+  expect(await versionAt(one.url)).toMatch('node.js');
+  expect(await inspect('one', true)).toEqual({ url: one.url, was: one.url });
+  expect(await inspect('one', false)).toEqual({ url: null, was: one.url });
+  await expect(versionAt(one.url)).rejects.toThrow('ECONNREFUSED');
+});
 
 /**
  * @param {string} url  Of an inspector.

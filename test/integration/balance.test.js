@@ -39,7 +39,7 @@ test.each([
   [16, 'burst', 1.5],
   [16, 'one by one', 1.5],
 ])(
-  '%i keep-alive connections %s: the busiest of four workers has at most %f times the mean',
+  '%i keep-alive connections (%s): the busiest of four workers has at most %f times the mean',
   async (count, how, bound) => {
     const { port } = await cluster('answer(request, response);');
     const byPid = await openConnections({ port }, count, /** @type {'burst' | 'one by one'} */ (how));
@@ -47,7 +47,7 @@ test.each([
   },
 );
 
-test('a worker that blocks its event loop is given nothing, and gets its share again when it answers', async () => {
+test('a worker that blocks its event loop gets no connections, and gets its share once it answers again', async () => {
   const { keeper, port, pids } = await cluster(`
     if (request.url !== '/block') return answer(request, response);
     response.write(' ');
@@ -57,7 +57,7 @@ test('a worker that blocks its event loop is given nothing, and gets its share a
       answer(request, response);
     });`);
   const blocking = ask({ port, path: '/block' });
-  await waitFor('the block', () => IDS.some((id) => keeper.output(id).includes('blocks')));
+  await waitFor('the worker to block', () => IDS.some((id) => keeper.output(id).includes('blocks')));
   // Held open, so that the others have more than their share and pass connections on.
   const held = await openConnections({ port }, 12, 'one by one');
   const meanwhile = [];
@@ -71,7 +71,7 @@ test('a worker that blocks its event loop is given nothing, and gets its share a
   expect(pids).toContain(blocked);
 });
 
-test('a connection on its way to a worker that dies is given to another', async () => {
+test('a connection that is passed to a dying worker goes to another worker', async () => {
   const { keeper, port, pids } = await cluster('answer(request, response);');
   await openConnections({ port }, 40, 'burst');
   // Stopped workers accept nothing, so the fourth gets more than its share.
@@ -82,7 +82,7 @@ test('a connection on its way to a worker that dies is given to another', async 
   for (const id of IDS.slice(1)) await keeper.event('exited', id);
 });
 
-test('with one worker left nothing is passed on, and a new one takes its share at once', async () => {
+test('the last worker gets every connection, and a new one gets its share at once', async () => {
   const { keeper, port, pids, start } = await cluster('answer(request, response);');
   for (const id of IDS.slice(1)) await keeper.retire(id);
   for (const id of IDS.slice(1)) await keeper.event('gone', id);
@@ -92,7 +92,7 @@ test('with one worker left nothing is passed on, and a new one takes its share a
   expect(byPid.get(next)).toBeGreaterThanOrEqual(14);
 });
 
-test('sticky: every connection of a client goes to one slot, whoever is in it', async () => {
+test('sticky scheduling sends every connection of a client to one slot, even with a new instance in it', async () => {
   const { keeper, port, start } = await cluster('answer(request, response);', { scheduling: 'sticky' });
   const addresses = Array.from({ length: 12 }, (_, nth) => `127.0.0.${nth + 1}`);
   const homeOf = async (/** @type {string} */ localAddress) => {
@@ -115,7 +115,7 @@ test('sticky: every connection of a client goes to one slot, whoever is in it', 
     expect(await homeOf(address)).toBe(before.get(address) === old ? next : before.get(address));
 });
 
-test('os: the kernel alone decides', async () => {
+test('os scheduling leaves the choice to the kernel, without the keeper', async () => {
   const { keeper, port } = await cluster('answer(request, response);', { scheduling: 'os' });
   process.kill(keeper.pid, 'SIGSTOP'); // Connections that are passed on get no answer.
   const byPid = await openConnections({ port }, 32, 'burst');
@@ -124,7 +124,7 @@ test('os: the kernel alone decides', async () => {
   expect((await keeper.call('snapshot')).children).toHaveLength(4);
 });
 
-test('a worker that drains passes on what it is given', async () => {
+test('a draining worker passes on the connections that it gets', async () => {
   const { keeper, port, pids } = await cluster('answer(request, response);');
   const asked = [];
   const retired = [];
@@ -139,13 +139,15 @@ test('a worker that drains passes on what it is given', async () => {
   expect(pids).toEqual(expect.arrayContaining([...new Set(answers.map(({ pid }) => pid))]));
 });
 
-test('a worker that drains finishes what it has, and is given nothing more, though it has the least', async () => {
+test('a draining worker finishes its requests and gets no new ones, even with the fewest connections', async () => {
   const { keeper, port, pids } = await cluster(`
     if (request.url !== '/slow') return answer(request, response);
     say('is asked');
     process.on('SIGUSR2', () => answer(request, response));`);
   const slow = ask({ port, path: '/slow' }, { timeoutMs: 15_000 });
-  const draining = await waitFor('the slow request', () => IDS.find((id) => keeper.output(id).includes('is asked')));
+  const draining = await waitFor('the slow request to arrive', () =>
+    IDS.find((id) => keeper.output(id).includes('is asked')),
+  );
   const own = pids[IDS.indexOf(draining)];
   const others = pids.filter((pid) => pid !== own);
   await keeper.retire(draining, { drain: 'handover', killTimeoutMs: 60_000 });
@@ -158,7 +160,7 @@ test('a worker that drains finishes what it has, and is given nothing more, thou
   for (let nth = 0; nth < 2; nth += 1) await keeper.call('ping', { instanceId: draining, timeoutMs: 5_000 });
   for (const pid of others) process.kill(pid, 'SIGCONT');
   // Paused until then, so that each of the others has more than its share and passes some on.
-  await waitFor('all of them to be accepted', () => queuedOn(port) === 0);
+  await waitFor('all connections to be accepted', () => queuedOn(port) === 0);
   for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
   for (const answer of await Promise.all(answers))
     expect(others).toContain(JSON.parse(answer.split('\r\n\r\n')[1]).pid);
@@ -167,13 +169,13 @@ test('a worker that drains finishes what it has, and is given nothing more, thou
   await keeper.event('gone', draining);
 });
 
-test('SIGKILL of the keeper while connections are on their way through it loses none of them', async () => {
+test('SIGKILL of the keeper loses no connection that it is passing on', async () => {
   const { keeper, port } = await cluster('answer(request, response);');
   await openConnections({ port }, 40, 'burst');
   process.kill(keeper.pid, 'SIGSTOP'); // Connections above the shares of all four wait in its channels.
   const sockets = Array.from({ length: 20 }, () => connect(port));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  await waitFor('all of them to be accepted', () => queuedOn(port) === 0);
+  await waitFor('all connections to be accepted', () => queuedOn(port) === 0);
   await keeper.kill();
   const answers = sockets.map((socket) => text(socket));
   for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');

@@ -32,7 +32,7 @@ const PROGRAMS = {
     execArgv: ['--import', './first.mjs'],
     files: { 'app.mjs': TELLS, 'first.mjs': AWAITS },
   },
-  'an ES module that nothing but its syntax tells': { files: { 'app.js': `import 'node:os'; ${AWAITS} ${TELLS}` } },
+  'an ES module that only its syntax identifies': { files: { 'app.js': `import 'node:os'; ${AWAITS} ${TELLS}` } },
   'an ES module that imports others before it awaits': {
     files: {
       'app.mjs': `await import('node:os'); process.on('exit', function handleProcessExit() {}); ${AWAITS} ${TELLS}`,
@@ -61,7 +61,7 @@ async function started({ mode = 'cluster', execArgv = [], files }) {
   };
 }
 
-test.each(Object.entries(PROGRAMS))('%s has booted when it has been loaded', async (_what, program) => {
+test.each(Object.entries(PROGRAMS))('%s has booted once it is loaded', async (_what, program) => {
   const { keeper, answer, fact, open, isSaid } = await started(program);
   expect(answer.bootedAtMs).toBe(null);
   await keeper.says('one', 'loads');
@@ -76,8 +76,8 @@ test.each(Object.entries(PROGRAMS))('%s has booted when it has been loaded', asy
   expect(keeper.events.filter(({ event }) => event === 'booted')).toHaveLength(1);
 });
 
-describe('has booted as well', () => {
-  test('what listens before its main module is through', async () => {
+describe('also booted is', () => {
+  test('a program that listens before its main module has finished', async () => {
     const { keeper, fact, isSaid } = await started({
       files: { 'app.mjs': `import { createServer } from 'node:net'; createServer().listen(0); ${AWAITS}` },
     });
@@ -85,12 +85,12 @@ describe('has booted as well', () => {
     expect([isSaid(), (await fact()).bootedAtMs]).toEqual([false, expect.any(Number)]);
   });
 
-  test('what closes its channel, so that nothing more can be heard of it', async () => {
+  test('a program that closes its channel, because it cannot report any more', async () => {
     const { keeper } = await started({ files: { 'app.cjs': `process.disconnect(); ${STAYS}` } });
     await keeper.event('booted', 'one');
   });
 
-  test('what survives an exception of its main module', async () => {
+  test('a program that survives an exception of its main module', async () => {
     const { keeper } = await started({
       files: {
         'app.mjs':
@@ -102,14 +102,14 @@ describe('has booted as well', () => {
     await keeper.says('one', 'loaded');
   });
 
-  test('any other program, from the beginning', async () => {
+  test('a program other than Node.js, from its start', async () => {
     const keeper = await realKeeper();
     const answer = await keeper.spawn('one', { file: '/bin/sh', args: ['-c', 'exec sleep 1000'] });
     expect(answer.bootedAtMs).toBe(answer.startedAtMs);
   });
 });
 
-test('a loaded program has nothing left of what was listened for', async () => {
+test('a loaded program has no listener of the agent left', async () => {
   const left =
     `const { channel } = await import('node:diagnostics_channel'); console.log('left', ` +
     `process.listeners('removeListener').some(({ name }) => name === 'lookForLoader'), ` +

@@ -44,11 +44,11 @@ function started() {
   return { supervisor, program, controls, said, logged, events: () => logged.map(({ event }) => event) };
 }
 
-test('a control that hangs in its end is killed, and not started again', async () => {
+test('a control that hangs while it exits is killed and not started again', async () => {
   const { controls, logged, supervisor } = started();
   supervisor.stop();
   supervisor.giveUp();
-  await waitFor('its end', () => logged.some(({ event }) => event === 'control-ended'));
+  await waitFor('the control to exit', () => logged.some(({ event }) => event === 'control-ended'));
   expect(logged).toMatchObject([
     { event: 'control-started' },
     { event: 'control-hangs', pid: controls[0].pid },
@@ -58,7 +58,7 @@ test('a control that hangs in its end is killed, and not started again', async (
   expect(logged).toHaveLength(3);
 });
 
-test('the keeper kills a control that hangs at boot and starts it again, and leaves a ready one alone', async () => {
+test('the keeper kills and restarts a control that hangs at boot, and leaves a ready one alone', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { program, controls, said, logged, events } = started();

@@ -95,7 +95,7 @@ test.each([
   ['https', 'require("node:https").createServer(tls, slow)', overHttps],
   ['HTTP/2', 'require("node:http2").createSecureServer(tls, slow)', overHttp2('https')],
   ['HTTP/2 without TLS', 'require("node:http2").createServer(slow)', overHttp2('http')],
-])('a request over %s in flight is finished', async (_protocol, server, ask) => {
+])('a drain finishes a request over %s', async (_protocol, server, ask) => {
   const keeper = await realKeeper();
   const port = await takePort();
   const tls = tlsOptions();
@@ -156,7 +156,7 @@ const SAYS_BYE = `
     server.close(() => process.exit(0));
   });`;
 
-test('a WebSocket client of an app that does not care gets a clean close: 1001, going away', async () => {
+test('a WebSocket client gets a clean close with 1001 if the app does not close it', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   await keeper.spawnNode('one', 'runs-code', {
@@ -170,7 +170,7 @@ test('a WebSocket client of an app that does not care gets a clean close: 1001, 
   await keeper.event('gone', 'one');
 });
 
-test('an app with a handler for its signal closes its WebSockets itself', async () => {
+test('an app with a signal handler closes its WebSockets itself', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   await keeper.spawnNode('one', 'runs-code', {
@@ -189,7 +189,7 @@ test('an app with a handler for its signal closes its WebSockets itself', async 
   expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 0, signal: null });
 });
 
-test('a server without an upgrade handler still answers 200 to a request for an upgrade', async () => {
+test('a server without an upgrade handler answers an upgrade request with 200', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   await keeper.spawnNode('one', 'runs-code', {
@@ -205,7 +205,7 @@ test('a server without an upgrade handler still answers 200 to a request for an 
   expect(status).toBe(200);
 });
 
-test.each(['cluster', 'fork'])('%s: the message "shutdown" takes the place of the signal', async (mode) => {
+test.each(['cluster', 'fork'])('%s: the app gets the message "shutdown" instead of the signal', async (mode) => {
   const keeper = await realKeeper();
   await keeper.spawnNode('one', 'runs-code', {
     mode,
@@ -224,7 +224,7 @@ test.each(['cluster', 'fork'])('%s: the message "shutdown" takes the place of th
   expect(keeper.output('one')).not.toContain('SIG');
 });
 
-test('who does not care for the message "shutdown" is killed at the deadline', async () => {
+test('an app that ignores the message "shutdown" is killed at the deadline', async () => {
   const keeper = await realKeeper();
   await keeper.spawnNode('one', 'keeps-alive');
   await keeper.says('one', 'keeps-alive');
@@ -232,7 +232,7 @@ test('who does not care for the message "shutdown" is killed at the deadline', a
   expect((await keeper.event('exited', 'one')).data).toMatchObject({ signal: 'SIGKILL' });
 });
 
-test('a client whose TLS handshake comes after the drain began is served', async () => {
+test('a client whose TLS handshake comes after the start of the drain is served', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   const tls = tlsOptions();
@@ -258,7 +258,7 @@ test('a client whose TLS handshake comes after the drain began is served', async
   expect(JSON.parse(/** @type {string} */ (await answer))).toMatchObject({ pid: expect.any(Number) });
 });
 
-test('an HTTP/2 session whose TLS handshake follows the drain finishes its requests, and gets a GOAWAY', async () => {
+test('an HTTP/2 session that shakes hands during the drain finishes its requests and gets a GOAWAY', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   const tls = tlsOptions();
@@ -319,7 +319,7 @@ const GREETS = `
   });`;
 
 test.each(['handover', 'finish'])(
-  '%s: a plain TCP client gets what the app does on its signal, and a clean end',
+  '%s: a plain TCP client gets what the app sends on its signal, and then a clean end',
   async (drain) => {
     const keeper = await realKeeper();
     const port = await takePort();
@@ -338,7 +338,7 @@ test.each(['handover', 'finish'])(
   },
 );
 
-test('finish: an open connection of plain TCP does not delay the signal, and only the signal ends it', async () => {
+test('finish: an open plain TCP connection does not delay the signal, and stays open until the signal', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   await keeper.spawnNode('one', 'runs-code', {
@@ -354,7 +354,7 @@ test('finish: an open connection of plain TCP does not delay the signal, and onl
   expect(keeper.output('one')).not.toContain('connection closed');
 });
 
-test('handover: a line that crosses the end of its connection reaches an app that does not expect that', async () => {
+test('handover: a line sent while its connection ends still reaches the app', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   await keeper.spawnNode('one', 'runs-code', {
@@ -373,7 +373,7 @@ test('handover: a line that crosses the end of its connection reaches an app tha
   await once(socket, 'data');
   socket.resume();
   await keeper.retire('one', { drain: 'handover', killTimeoutMs: PATIENCE_MS });
-  await waitFor('the end of the connection', () => isEnded || void socket.write('early\n'));
+  await waitFor('the connection to end', () => isEnded || void socket.write('early\n'));
   socket.write('late\n');
   await keeper.says('one', 'has late');
   socket.end();
@@ -397,7 +397,7 @@ test.each(
       `process.on('SIGTERM', () => server.close(() => setTimeout(() => (process.exitCode = 7), 300)));`,
     ],
   ]),
-)('in %s mode an app that %s ends by itself', async (mode, what, handler) => {
+)('in %s mode an app that %s exits without a kill', async (mode, what, handler) => {
   const keeper = await realKeeper();
   await keeper.spawnNode('one', '', { mode, script: writeProgram(keeper.home, `${SERVES} ${handler}`) });
   await keeper.event('listening', 'one');
@@ -408,7 +408,7 @@ test.each(
   });
 });
 
-test('an app that is asked to end by a message, and closes its server, ends by itself', async () => {
+test('an app that closes its server on the message "shutdown" exits without a kill', async () => {
   const keeper = await realKeeper();
   const handler = `process.on('message', (message) => message === 'shutdown' && server.close());`;
   await keeper.spawnNode('one', '', { script: writeProgram(keeper.home, `${SERVES} ${handler}`) });

@@ -48,12 +48,12 @@ async function foreground({ isReading = true } = {}) {
   return { link, received, onGone, read: () => sockets[0].resume(), die: () => sockets[0].destroy() };
 }
 
-test('without a foreground run nobody waits and nothing is lost', async () => {
+test('without a foreground run, writes do not wait and nothing is lost', async () => {
   expect(await findForeground(runFolder(), { clock: systemClock(), onGone() {} })).toBe(NO_FOREGROUND);
   expect(NO_FOREGROUND.write(PLACE, 'out', BIG)).toBeNull();
 });
 
-test('output arrives with whose it is, and its end is told', async () => {
+test('output arrives with its instance, stream and end', async () => {
   const { link, received } = await foreground();
   expect(link.write(PLACE, 'err', Buffer.from('oops\n'))).toBeNull();
   link.end(PLACE, 'err');
@@ -65,14 +65,14 @@ test('output arrives with whose it is, and its end is told', async () => {
   ]);
 });
 
-test('of an app that is muted nothing is told', async () => {
+test('the output of a muted app is not sent', async () => {
   const { link, received } = await foreground();
   link.write({ ...PLACE, isMuted: true }, 'out', Buffer.from('secret\n'));
   link.write(PLACE, 'out', Buffer.from('open\n'));
   await waitFor('the open line', () => received.text === 'open\n');
 });
 
-test('who writes more than is read has to wait, and everything arrives when it is read', async () => {
+test('a writer waits for a slow reader, and everything arrives', async () => {
   const { link, received, read } = await foreground({ isReading: false });
   let hasMoved = false;
   const sent = link.write(PLACE, 'out', BIG)?.then(() => {
@@ -83,11 +83,11 @@ test('who writes more than is read has to wait, and everything arrives when it i
   expect(hasMoved).toBe(false);
   read();
   await Promise.all([sent, next]);
-  await waitFor('all of it', () => received.bytes === BIG.length + 5);
+  await waitFor('all bytes', () => received.bytes === BIG.length + 5);
   expect(received.text.endsWith('last\n')).toBe(true);
 });
 
-test('who does not want to wait loses lines, which are counted', async () => {
+test('a writer with overflow "drop" does not wait, and its lost lines are counted', async () => {
   const { link } = await foreground({ isReading: false });
   const dropping = { ...PLACE, overflow: /** @type {const} */ ('drop') };
   for (let at = 0; at < 8; at++) expect(link.write(dropping, 'out', BIG)).toBeNull();
@@ -96,31 +96,31 @@ test('who does not want to wait loses lines, which are counted', async () => {
   expect(link.notices()).toEqual([expect.stringContaining('"api" could not be shown')]);
 });
 
-test('its end is told, and whoever waits is let go', async () => {
+test('the end of the foreground run is reported, and waiting writers go on', async () => {
   const { link, onGone, die } = await foreground({ isReading: false });
   const sent = link.write(PLACE, 'out', BIG);
   die();
   await sent;
-  await waitFor('the word', () => onGone.mock.calls.length === 1);
+  await waitFor('the report', () => onGone.mock.calls.length === 1);
   expect(link.write(PLACE, 'out', BIG)).toBeNull();
 });
 
-test('closing waits until everything is handed over, and is no loss', async () => {
+test('close() waits until everything is sent, and loses nothing', async () => {
   const { link, received, onGone, read } = await foreground({ isReading: false });
   void link.write(PLACE, 'out', BIG);
   const closed = link.close();
   read();
   await closed;
-  await waitFor('all of it', () => received.bytes === BIG.length);
+  await waitFor('all bytes', () => received.bytes === BIG.length);
   expect(onGone).not.toHaveBeenCalled();
 });
 
-test('a process that ends at once hands over what the kernel takes, and does not hang', async () => {
+test('finish() sends what the kernel accepts, and returns after its time limit', async () => {
   const { link, received, read } = await foreground({ isReading: false });
   void link.write(PLACE, 'out', BIG);
   const startedMono = performance.now();
   link.finish();
   expect(performance.now() - startedMono).toBeGreaterThan(900);
   read();
-  await waitFor('the rest', () => received.bytes === BIG.length);
+  await waitFor('the remaining bytes', () => received.bytes === BIG.length);
 });

@@ -33,7 +33,7 @@ async function beside(mode) {
 const MODES = ['cluster', 'fork'];
 
 test.each(MODES)(
-  '%s: a gated instance believes that it listens and is given no connection until it is admitted',
+  '%s: a gated instance sees itself as listening, but gets no connection until it is admitted',
   async (mode) => {
     const { keeper, start, answering, fact } = await beside(mode);
     const old = await start('old');
@@ -52,7 +52,7 @@ test.each(MODES)(
 );
 
 test.each(MODES)(
-  '%s: an instance that is admitted before its agent has said a word serves as soon as it listens',
+  '%s: an instance that is admitted before its agent connects serves as soon as it listens',
   async (mode) => {
     const keeper = await realKeeper();
     const port = await takePort();
@@ -67,7 +67,7 @@ test.each(MODES)(
   },
 );
 
-test.each(MODES)('%s: connections that come while the only instance is gated wait', async (mode) => {
+test.each(MODES)('%s: connections wait while the only instance is gated', async (mode) => {
   const { keeper, port, start } = await beside(mode);
   const old = await start('old');
   const next = await start('next', { isGated: true });
@@ -78,13 +78,13 @@ test.each(MODES)('%s: connections that come while the only instance is gated wai
   expect(await asked).toMatchObject({ pid: next });
 });
 
-test.each(MODES)('%s: a parked instance lives, serves nobody, and serves again when it is taken back', async (mode) => {
+test.each(MODES)('%s: a parked instance stays alive, serves no client, and serves again after unpark', async (mode) => {
   const { keeper, start, answering, fact } = await beside(mode);
   const old = await start('old');
   const next = await start('next');
   await keeper.call('park', { instanceId: 'old' });
   expect(await fact('old')).toMatchObject({ isParked: true, isRetiring: false });
-  await waitFor('nothing new to come to the parked one', async () =>
+  await waitFor('the parked instance to get no new connections', async () =>
     (await answering(10)).every((pid) => pid === next),
   );
 
@@ -135,33 +135,36 @@ const refusesAt = (/** @type {number} */ port) => () =>
   );
 
 test.each(MODES)(
-  '%s: an exclusive socket refuses while its instance is parked, and is listened on again when that is taken back',
+  '%s: an exclusive socket refuses clients while its instance is parked, and accepts them after unpark',
   async (mode) => {
     const { keeper, start } = await alone(mode, { port: 0, exclusive: true });
     const { pid, port } = await start('old');
     await keeper.call('park', { instanceId: 'old' });
-    await waitFor('the parked one to refuse', refusesAt(port));
+    await waitFor('the parked instance to refuse connections', refusesAt(port));
     await keeper.call('unpark', { instanceId: 'old' });
     expect(await ask({ port })).toMatchObject({ pid });
     expect(keeper.output('old').match(/listens/g)).toHaveLength(1);
   },
 );
 
-test('a parked instance whose exclusive port was taken meanwhile cannot be taken back', async () => {
+test('unpark fails if another program has taken the exclusive port', async () => {
   const { keeper, start } = await alone('cluster', { port: 0, exclusive: true });
   const { port } = await start('old');
   await keeper.call('park', { instanceId: 'old' });
-  await waitFor('the parked one to refuse', refusesAt(port));
+  await waitFor('the parked instance to refuse connections', refusesAt(port));
   const stranger = createServer().listen(port);
   onTestFinished(() => void stranger.close());
   await expect(keeper.call('unpark', { instanceId: 'old' })).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
-test.each(MODES)('%s: an exclusive socket, which nobody else could serve, is open from the start', async (mode) => {
-  const { start } = await alone(mode, { port: 0, exclusive: true }, { isGated: true });
-  const { pid, port } = await start('one');
-  expect(await ask({ port })).toMatchObject({ pid });
-});
+test.each(MODES)(
+  '%s: an exclusive socket is open from the start, because no other instance could serve it',
+  async (mode) => {
+    const { start } = await alone(mode, { port: 0, exclusive: true }, { isGated: true });
+    const { pid, port } = await start('one');
+    expect(await ask({ port })).toMatchObject({ pid });
+  },
+);
 
 const { stdout: version } = spawnSync(process.env.NCLUST_TEST_NODE ?? process.execPath, [
   '-p',
@@ -169,7 +172,7 @@ const { stdout: version } = spawnSync(process.env.NCLUST_TEST_NODE ?? process.ex
 ]);
 
 test.skipIf(Number(version) < 22.12).each(MODES)(
-  '%s: sockets with reusePort are gated and parked as others are',
+  '%s: sockets with reusePort are gated and parked like others',
   async (mode) => {
     const { keeper, start } = await alone(mode, { port: await takePort(), reusePort: true });
     const { pid: old, port } = await start('old');
@@ -178,7 +181,7 @@ test.skipIf(Number(version) < 22.12).each(MODES)(
     expect(await answering()).toEqual([old]);
     await keeper.call('admit', { instanceId: 'next' });
     await keeper.call('park', { instanceId: 'old' });
-    await waitFor('nothing new to come to the parked one', async () =>
+    await waitFor('the parked instance to get no new connections', async () =>
       (await answering()).every((pid) => pid === next),
     );
     await keeper.call('unpark', { instanceId: 'old' });
@@ -188,14 +191,14 @@ test.skipIf(Number(version) < 22.12).each(MODES)(
   },
 );
 
-test('a keeper that dies leaves no gate shut', async () => {
+test('a gated instance serves once its keeper dies', async () => {
   const { keeper, port, start } = await beside('cluster');
   const pid = await start('one', { isGated: true });
   await keeper.kill();
-  await waitFor('an answer', () => ask({ port }).then((answer) => answer.pid === pid));
+  await waitFor('an answer of the instance', () => ask({ port }).then((answer) => answer.pid === pid));
 });
 
-test('ask is answered by an event loop that turns, and by no other', async () => {
+test('ping is answered by a running event loop, and times out for a blocked one', async () => {
   const keeper = await realKeeper();
   await keeper.spawnNode('turns', 'keeps-alive');
   await keeper.spawnNode('hangs', 'runs-code', { env: { CODE: 'say("hangs"); for (;;);' } });
@@ -209,7 +212,7 @@ test('ask is answered by an event loop that turns, and by no other', async () =>
   await expect(keeper.call('ping', { instanceId: 'hangs', timeoutMs: 100 })).rejects.toMatchObject({ code: 'ESRCH' });
 });
 
-test('vitals count responses and errors while they are watched, and the delay of the event loop', async () => {
+test('vitals count responses and errors and measure the event loop delay, only while sampling is on', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   const block = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);';
@@ -226,9 +229,9 @@ test('vitals count responses and errors while they are watched, and the delay of
   await keeper.call('sample', { instanceId: 'one', everyMs: 50 });
   for (const path of ['/', '/bad', '/bad', '/block']) await ask({ port, path });
   const told = () => keeper.events.filter(({ event }) => event === 'vitals').map(({ data }) => data);
-  await waitFor('all four', () => told().reduce((sum, { responses }) => sum + responses, 0) === 4);
+  await waitFor('all four responses', () => told().reduce((sum, { responses }) => sum + responses, 0) === 4);
   expect(told().reduce((sum, { errors }) => sum + errors, 0)).toBe(2);
-  await waitFor('the block', () => told().some(({ delayP99Ms }) => delayP99Ms > 200));
+  await waitFor('the blocked event loop in a report', () => told().some(({ delayP99Ms }) => delayP99Ms > 200));
 
   await keeper.call('sample', { instanceId: 'one', everyMs: 0 });
   await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 });

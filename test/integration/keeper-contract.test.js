@@ -137,6 +137,6 @@ function keysOf(value) {
   return Object.keys(value ?? {}).sort();
 }
 
-test('the fake keeper says what the real one says', async () => {
+test('the fake keeper gives the same answers and events as the real one', async () => {
   expect(await converse(fakeSpeaker())).toEqual(await converse(await realSpeaker()));
 });

@@ -5,7 +5,7 @@ import { realKeeper, temporaryHome } from '../helpers/keeper.js';
 import { processesOf } from '../helpers/processes.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-test('a second keeper leaves the home to the first', async () => {
+test('a second keeper exits and leaves the home to the first', async () => {
   const first = await realKeeper();
   const second = await realKeeper({ home: first.home, expectHeld: true });
 
@@ -19,7 +19,7 @@ test('a second keeper leaves the home to the first', async () => {
   ).toEqual([first.pid]);
 });
 
-test('of eight keepers that start at once over a dead one, one owns the home', async () => {
+test('one of eight keepers that start at once after a dead one gets the home', async () => {
   const home = temporaryHome();
   const dead = await realKeeper({ home });
   await dead.kill();
@@ -33,13 +33,13 @@ test('of eight keepers that start at once over a dead one, one owns the home', a
   ).toHaveLength(1);
 });
 
-test('the number of keepers never goes down, so that a slow contender cannot take an old number', async () => {
+test('the epoch of keepers only grows, so that a slow contender cannot take an old one', async () => {
   const home = temporaryHome();
   for (const epoch of [1, 2, 3]) {
     const keeper = await realKeeper({ home });
     expect(readdirSync(join(home, 'run'))).toContain(`keeper.${epoch}.sock`);
     await keeper.call('leave').catch(() => {});
-    await waitFor('the keeper to leave', () => processesOf(home).length === 0);
+    await waitFor('the keeper to exit', () => processesOf(home).length === 0);
     expect(readdirSync(join(home, 'run'))).toEqual([`keeper.${epoch}.left`]);
   }
 });
@@ -55,9 +55,9 @@ test('the lock and the pipes are private', async () => {
   expect(statSync(run).mode & 0o777).toBe(0o700);
 });
 
-test('a keeper whose home was removed asks control to end everything: nobody could ever reach it', async () => {
+test('a keeper whose home was removed asks control to end everything, because no client could reach it', async () => {
   const keeper = await realKeeper();
   renameSync(join(keeper.home, 'run'), join(keeper.home, 'elsewhere'));
-  await waitFor('the wish to end', () => keeper.events.some((one) => one.event === 'terminating'));
+  await waitFor('the keeper to ask for the end', () => keeper.events.some((one) => one.event === 'terminating'));
   expect((await keeper.call('snapshot')).isTerminating).toBe(true);
 });

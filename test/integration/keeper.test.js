@@ -30,24 +30,21 @@ const ask = (port, path = '/') =>
     }).on('error', reject);
   });
 
-test.each(['cluster', 'fork'])(
-  'a connection that comes while no worker lives waits for the next one (%s)',
-  async (mode) => {
-    const keeper = await realKeeper();
-    const port = await takePort();
-    const { pid } = await keeper.spawnNode('one', 'http-echo', { mode, env: { PORT: String(port) } });
-    await keeper.event('listening', 'one');
-    process.kill(pid, 'SIGKILL');
-    await keeper.event('gone', 'one');
+test.each(['cluster', 'fork'])('a connection without a living worker waits for the next one (%s)', async (mode) => {
+  const keeper = await realKeeper();
+  const port = await takePort();
+  const { pid } = await keeper.spawnNode('one', 'http-echo', { mode, env: { PORT: String(port) } });
+  await keeper.event('listening', 'one');
+  process.kill(pid, 'SIGKILL');
+  await keeper.event('gone', 'one');
 
-    const answer = ask(port);
-    const next = await keeper.spawnNode('two', 'http-echo', { mode, env: { PORT: String(port) } });
+  const answer = ask(port);
+  const next = await keeper.spawnNode('two', 'http-echo', { mode, env: { PORT: String(port) } });
 
-    expect(await answer).toMatchObject({ pid: next.pid });
-  },
-);
+  expect(await answer).toMatchObject({ pid: next.pid });
+});
 
-test('in fork mode listen() has bound the address when it returns, at the first start and after', async () => {
+test('in fork mode the address is bound when listen() returns, at the first start and later', async () => {
   const keeper = await realKeeper();
   for (const id of ['one', 'two']) {
     await keeper.spawnNode(id, 'port-zero', { mode: 'fork' });
@@ -75,7 +72,7 @@ test.each(['cluster', 'fork'])(
   },
 );
 
-test('a released address is refused', async () => {
+test('connections to a released address are refused', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   await keeper.spawnNode('one', 'http-echo', { env: { PORT: String(port) } });
@@ -92,7 +89,7 @@ test.each([
   ['fork', 'port'],
   ['cluster', 'path'],
   ['fork', 'path'],
-])('a process that begins to listen while it ends leaves no socket behind (%s, %s)', async (mode, kind) => {
+])('a process that starts to listen while it exits leaves no socket behind (%s, %s)', async (mode, kind) => {
   const keeper = await realKeeper();
   const port = await takePort();
   const path = join(temporaryHome(), 'late.sock');
@@ -112,7 +109,7 @@ test.each([
 });
 
 test.each(['handover', 'finish'])(
-  'a retired worker finishes the request it has, and says that the connection ends (%s)',
+  'a retired worker finishes its request and announces the close of the connection (%s)',
   async (drain) => {
     const keeper = await realKeeper();
     const port = await takePort();
@@ -152,7 +149,7 @@ test.each([
   await keeper.event('gone', 'one');
 });
 
-test('what ignores its signal is killed at the deadline, and a second retire can only bring that forward', async () => {
+test('a program that ignores its signal is killed at the deadline, and a second retire can shorten it', async () => {
   const keeper = await realKeeper();
   await keeper.spawnNode('one', 'ignores-sigterm');
   await keeper.says('one', 'is there');
@@ -162,7 +159,7 @@ test('what ignores its signal is killed at the deadline, and a second retire can
   expect(await keeper.event('exited', 'one')).toMatchObject({ data: { code: null, signal: 'SIGKILL' } });
 });
 
-test('gone comes when the last of the tree is gone, double-forked ones included', async () => {
+test('"gone" is reported when the last process of the tree has exited, even a double-forked one', async () => {
   const keeper = await realKeeper();
   await keeper.spawnNode('one', 'double-forks', { mode: 'fork' });
   await keeper.says('one', 'has left one behind');
@@ -173,7 +170,7 @@ test('gone comes when the last of the tree is gone, double-forked ones included'
   expect(keeper.processes()).toEqual([]);
 });
 
-test('what a crashed program leaves behind is ended too', async () => {
+test('processes that a crashed program leaves behind are ended', async () => {
   const keeper = await realKeeper();
   const { pid } = await keeper.spawnNode('one', 'double-forks', { mode: 'fork' });
   await keeper.says('one', 'has left one behind');
@@ -182,7 +179,7 @@ test('what a crashed program leaves behind is ended too', async () => {
   expect(keeper.processes()).toEqual([]);
 });
 
-test.runIf(isRoot)('what a crashed program leaves behind as another user is ended too', async () => {
+test.runIf(isRoot)('processes of another user that a crashed program leaves behind are ended', async () => {
   const keeper = await realKeeper();
   const { pid } = await keeper.spawnNode('one', 'runs-code', {
     mode: 'fork',
@@ -199,7 +196,7 @@ test.runIf(isRoot)('what a crashed program leaves behind as another user is ende
   expect(isRunning(left)).toBe(false);
 });
 
-test('what was written before control came is read by control', async () => {
+test('control can read the output that was written before it connected', async () => {
   const keeper = await realKeeper();
   const facts = await keeper.spawn('one', { file: '/bin/sh', args: ['-c', 'echo early words'], read: false });
   await keeper.event('gone', 'one');
@@ -209,7 +206,7 @@ test('what was written before control came is read by control', async () => {
   closeSync(fd);
 });
 
-test.each(['exit', 'throw', 'kill'])('100 000 lines before %s all arrive', async (end) => {
+test.each(['exit', 'throw', 'kill'])('all 100,000 lines before %s arrive', async (end) => {
   const keeper = await realKeeper();
   await keeper.spawnNode('one', 'floods-stdout', { env: { LINES: '100000', END: end } });
   await keeper.event('exited', 'one');
@@ -236,13 +233,13 @@ test.each([
     'ENOENT',
     /working directory .no.such.folder does not exist/,
   ],
-])('a program that cannot be started is an error with the code of the system: %o', async (params, code, message) => {
+])('a program that cannot be started gives an error with the system code: %o', async (params, code, message) => {
   const keeper = await realKeeper();
   await expect(keeper.spawn('one', params)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
   expect((await keeper.call('snapshot')).children).toEqual([]);
 });
 
-test('an unknown verb, a wrong version and bad params are errors, and the keeper goes on', async () => {
+test('an unknown verb, an unknown instance and bad params give errors, and the keeper runs on', async () => {
   const keeper = await realKeeper();
   await expect(keeper.call('constructor')).rejects.toMatchObject({ code: 'ENOSYS' });
   await expect(keeper.call('retire', { instanceId: 'nobody' })).rejects.toMatchObject({ code: 'ESRCH' });
@@ -250,7 +247,7 @@ test('an unknown verb, a wrong version and bad params are errors, and the keeper
   expect(await keeper.call('snapshot')).toMatchObject({ pid: keeper.pid, protocol: 1 });
 });
 
-test('a retire that follows its spawn at once is not lost', async () => {
+test('a retire right after its spawn is not lost', async () => {
   const keeper = await realKeeper();
   const ids = Array.from({ length: 20 }, (_, index) => `s${index}`);
   const spawns = ids.map((id) => keeper.spawn(id, { file: '/bin/sleep', args: ['1000'], read: false }));
@@ -260,7 +257,7 @@ test('a retire that follows its spawn at once is not lost', async () => {
   expect(keeper.processes()).toEqual([]);
 });
 
-test('with keeper and control gone an app that logs much goes on, and every line is in its log file', async () => {
+test('an app that logs much runs on without keeper and control, and every line is in its log file', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   const out = join(keeper.home, 'logs', 'app-out.log');
@@ -289,7 +286,7 @@ test('notes are kept for the next control', async () => {
   expect((await keeper.call('snapshot')).notes).toEqual({ 'api/0': { restarts: 3 } });
 });
 
-test('the next keeper adopts what its predecessor left, with the sockets, and can retire it in order', async () => {
+test('the next keeper adopts the instances of a dead one with their sockets, and can retire them', async () => {
   const first = await realKeeper();
   const port = await takePort();
   const orphan = await first.spawnNode('one', 'http-says-goodbye', { env: { PORT: String(port) } });
@@ -310,7 +307,7 @@ test('the next keeper adopts what its predecessor left, with the sockets, and ca
   expect(await ask(port)).toMatchObject({ pid: fresh.pid });
 });
 
-test('a keeper whose control died at once starts one of its own', async () => {
+test('a keeper whose control dies at once starts another one', async () => {
   const home = temporaryHome();
   const control = spawn(
     process.execPath,
@@ -342,7 +339,7 @@ test('a keeper whose control died at once starts one of its own', async () => {
   await waitFor('an empty home', () => processesOf(home).length === 0);
 });
 
-test('an app that calls process.disconnect() is still stopped in order', async () => {
+test('an app that calls process.disconnect() still gets its stop signal', async () => {
   const keeper = await realKeeper();
   const code = `
     process.on('SIGTERM', () => { say('SIGTERM'); process.exit(0); });
@@ -357,7 +354,7 @@ test('an app that calls process.disconnect() is still stopped in order', async (
   await keeper.event('gone', 'one');
 });
 
-test('unread output of an orphan is whole after the next keeper has begun', async () => {
+test('unread output of an orphan is complete after the next keeper has started', async () => {
   const first = await realKeeper();
   const facts = await first.spawn('one', { file: '/bin/sh', args: ['-c', 'echo hello; sleep 1000'], read: false });
   await waitFor('the line in the pipe', () => first.processes().some((one) => one.command.includes('sleep')));
@@ -389,7 +386,7 @@ async function plant(keeper, uid) {
 }
 
 test.runIf(process.getuid?.() === 0)(
-  'a process that a stranger gave the marker of an instance is left alone, and the end does not wait for it',
+  'a process of another user with the environment of an instance is left alone, and retire does not wait for it',
   async () => {
     const keeper = await realKeeper();
     await keeper.spawn('one', { file: '/bin/sleep', args: ['1000'] });
@@ -401,7 +398,7 @@ test.runIf(process.getuid?.() === 0)(
 );
 
 test.runIf(process.getuid?.() === 0)(
-  'a relative that has left the family ends with its app of another user',
+  'a process that has left the tree is ended with its app of another user',
   async () => {
     const keeper = await realKeeper();
     await keeper.spawn('one', { file: '/bin/sleep', args: ['1000'], cwd: '/', uid: 65_534, gid: 65_534 });
@@ -412,20 +409,23 @@ test.runIf(process.getuid?.() === 0)(
   },
 );
 
-test.runIf(process.getuid?.() === 0)('a relative of another user does not keep the rest from ending', async () => {
-  const keeper = await realKeeper({ uid: 65_534 });
-  // A shell, because that user may not be able to read the fixtures.
-  const { pid } = await keeper.spawn('one', {
-    file: '/bin/sh',
-    args: ['-c', 'trap "" INT TERM; echo ready; while :; do sleep 1; done'],
-  });
-  await keeper.says('one', 'ready');
-  const stranger = spawn('sleep', ['1000'], {
-    env: { NCLUST_INSTANCE: keeper.fullId('one'), NCLUST_HOME: keeper.home },
-  });
-  await once(stranger, 'spawn');
-  await keeper.retire('one', { killTimeoutMs: 300 });
-  await keeper.event('gone', 'one');
-  expect(isRunning(pid)).toBe(false);
-  stranger.kill('SIGKILL');
-});
+test.runIf(process.getuid?.() === 0)(
+  'a process of another user does not keep the rest of the tree from being ended',
+  async () => {
+    const keeper = await realKeeper({ uid: 65_534 });
+    // A shell, because that user may not be able to read the fixtures.
+    const { pid } = await keeper.spawn('one', {
+      file: '/bin/sh',
+      args: ['-c', 'trap "" INT TERM; echo ready; while :; do sleep 1; done'],
+    });
+    await keeper.says('one', 'ready');
+    const stranger = spawn('sleep', ['1000'], {
+      env: { NCLUST_INSTANCE: keeper.fullId('one'), NCLUST_HOME: keeper.home },
+    });
+    await once(stranger, 'spawn');
+    await keeper.retire('one', { killTimeoutMs: 300 });
+    await keeper.event('gone', 'one');
+    expect(isRunning(pid)).toBe(false);
+    stranger.kill('SIGKILL');
+  },
+);

@@ -57,20 +57,20 @@ async function serveAll(env) {
   await new Promise((resolve) => child.stdout.once('data', resolve));
 }
 
-describe('a server that keeps the promise', () => {
+describe('a server that answers correctly', () => {
   test.each([
     ['http', 'http', EVERY_KIND],
     ['https', 'https', EVERY_KIND],
     ['h2', 'https', { http2: 1, 'one-shot': 1 }],
     ['h2c', 'http', { http2: 1 }],
-  ])('%s: all is ok', async (PROTOCOL, scheme, clients) => {
+  ])('%s: counts as ok only', async (PROTOCOL, scheme, clients) => {
     const port = await takePort();
     await serveAll({ PORT: String(port), PROTOCOL });
     const ledger = await ledgerOf({ url: `${scheme}://127.0.0.1:${port}/` }, clients, { patience: PATIENT });
     expect(ledger, ledgerTable(ledger)).toMatchObject({ ...NOTHING_LOST, ok: ledger.requests });
   });
 
-  test('Unix socket: all is ok, and when it is gone, refused', async () => {
+  test('Unix socket: counts as ok, and as refused once the socket is gone', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'nclust-test-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const socketPath = join(folder, 'app.sock');
@@ -83,19 +83,22 @@ describe('a server that keeps the promise', () => {
   });
 });
 
-describe('a server that breaks it', () => {
-  test.each(Object.keys(EVERY_KIND).concat('http2'))('%s: refused, and reset by one that hangs up', async (kind) => {
-    const refused = await ledgerOf({ url: `http://127.0.0.1:${await takePort()}/` }, { [kind]: 1 });
-    expect(refused.refused, ledgerTable(refused)).toBe(refused.requests);
-    const hangsUp = createTcpServer((socket) => {
-      socket.on('error', () => {});
-      socket.once('data', () => socket.resetAndDestroy());
-    });
-    const reset = await ledgerOf(await listen(hangsUp), { [kind]: 1 });
-    expect(reset.reset, ledgerTable(reset)).toBe(reset.requests);
-  });
+describe('a server with faults', () => {
+  test.each(Object.keys(EVERY_KIND).concat('http2'))(
+    '%s: counts as refused if it is absent, and as reset if it hangs up',
+    async (kind) => {
+      const refused = await ledgerOf({ url: `http://127.0.0.1:${await takePort()}/` }, { [kind]: 1 });
+      expect(refused.refused, ledgerTable(refused)).toBe(refused.requests);
+      const hangsUp = createTcpServer((socket) => {
+        socket.on('error', () => {});
+        socket.once('data', () => socket.resetAndDestroy());
+      });
+      const reset = await ledgerOf(await listen(hangsUp), { [kind]: 1 });
+      expect(reset.reset, ledgerTable(reset)).toBe(reset.requests);
+    },
+  );
 
-  test.each(Object.keys(EVERY_KIND).concat('http2'))('%s: hung, when nothing comes back', async (kind) => {
+  test.each(Object.keys(EVERY_KIND).concat('http2'))('%s: counts as hung if it never answers', async (kind) => {
     const silent = createTcpServer((socket) => {
       socket.on('error', () => {});
       socket.resume();
@@ -104,7 +107,7 @@ describe('a server that breaks it', () => {
     expect(ledger.hung, ledgerTable(ledger)).toBe(ledger.requests);
   });
 
-  test('upload and download: wrong, when other bytes arrive, truncated, when fewer do', async () => {
+  test('upload and download: count as wrong with other bytes, and as truncated with fewer', async () => {
     const forger = createServer((request, response) => response.end(JSON.stringify({ pid: 1, sha1: 'other' })));
     const wrong = await ledgerOf(await listen(forger), { upload: 1, download: 1 });
     expect(wrong.wrong, ledgerTable(wrong)).toBe(wrong.requests);
@@ -116,8 +119,8 @@ describe('a server that breaks it', () => {
   });
 });
 
-describe('pipelined', () => {
-  test('after an announced close the rest is sent again, and noted', async () => {
+describe('a pipelined client', () => {
+  test('sends the rest again after an announced close, and notes it', async () => {
     const url = await listen(
       createServer((request, response) => response.setHeader('connection', 'close').end('{"pid":1}')),
     );
@@ -126,7 +129,7 @@ describe('pipelined', () => {
     expect(ledger.notes.get('pipelined: sent again after an announced close')).toBeGreaterThan(0);
   });
 
-  test('a close without a word is a reset', async () => {
+  test('counts an unannounced close as a reset', async () => {
     let served = 0;
     const url = await listen(
       createServer((request, response) =>
@@ -138,8 +141,8 @@ describe('pipelined', () => {
   });
 });
 
-describe('http2', () => {
-  test('the client sends an untouched stream again and notes it, and counts a broken one as truncated', async () => {
+describe('an HTTP/2 client', () => {
+  test('sends a refused stream again and notes it, and counts a broken one as truncated', async () => {
     let streams = 0;
     const server = createHttp2Server();
     server.on('stream', (stream) => {
@@ -156,7 +159,7 @@ describe('http2', () => {
   });
 });
 
-describe('websocket', () => {
+describe('a WebSocket client', () => {
   /**
    * @param {Buffer} frame
    * @returns {Promise<{ url: string }>}  A server that sends this after the handshake, and ends.
@@ -182,11 +185,11 @@ describe('websocket', () => {
   }
 
   test.each([
-    ['1001 is a clean close', [0x88, 2, 0x03, 0xe9], 'ok'],
-    ['1000 is a clean close', [0x88, 2, 0x03, 0xe8], 'ok'],
-    ['1011 is not', [0x88, 2, 0x03, 0xf3], 'reset'],
-    ['nor is an end without a frame', [], 'reset'],
-    ['an echo of something else is wrong', [0x81, 2, 0x39, 0x39], 'wrong'],
+    ['counts 1001 as a clean close', [0x88, 2, 0x03, 0xe9], 'ok'],
+    ['counts 1000 as a clean close', [0x88, 2, 0x03, 0xe8], 'ok'],
+    ['counts 1011 as a reset', [0x88, 2, 0x03, 0xf3], 'reset'],
+    ['counts an end without a frame as a reset', [], 'reset'],
+    ['counts a different echo as wrong', [0x81, 2, 0x39, 0x39], 'wrong'],
   ])('%s', async (_, frame, bucket) => {
     const ledger = await ledgerOf(await says(Buffer.from(frame)), { websocket: 1 });
     expect(ledger, ledgerTable(ledger)).toMatchObject({ [bucket]: ledger.requests });

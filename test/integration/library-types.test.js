@@ -8,7 +8,7 @@ import { fixturePath } from '../helpers/fixtures.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-test('a strict TypeScript program is told what the library and the API of PM2 take and return', () => {
+test('a strict TypeScript program gets the types of the library and of the PM2 API', () => {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-types-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(fixturePath('types'), folder, { recursive: true });

@@ -29,7 +29,7 @@ const ask = (to) =>
 
 const MODES = ['cluster', 'fork'];
 
-describe.each(MODES)('%s', (mode) => {
+describe.each(MODES)('listen() in %s mode', (mode) => {
   /**
    * @param {RealKeeper} keeper
    * @param {string} id
@@ -39,7 +39,7 @@ describe.each(MODES)('%s', (mode) => {
   const run = (keeper, id, code, params = {}) =>
     keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: code } });
 
-  test('close() and listen() again on the same port', async () => {
+  test('works again on the same port after close()', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     const { pid } = await run(
@@ -55,7 +55,7 @@ describe.each(MODES)('%s', (mode) => {
     expect(await ask({ port })).toMatchObject({ pid });
   });
 
-  test('a second server of one process on the same port gets EADDRINUSE', async () => {
+  test('gives EADDRINUSE to a second server of the process on the same port', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(
@@ -72,7 +72,7 @@ describe.each(MODES)('%s', (mode) => {
     expect(keeper.output('one')).not.toContain('b listens');
   });
 
-  test('an exclusive port that is taken is the EADDRINUSE of Node', async () => {
+  test('gives the EADDRINUSE of Node.js for a taken exclusive port', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     const stranger = createServer().listen(port);
@@ -86,7 +86,7 @@ describe.each(MODES)('%s', (mode) => {
     stranger.close();
   });
 
-  test('listen(undefined, host) listens on that host alone', async () => {
+  test('listens on that host only with listen(undefined, host)', async () => {
     const keeper = await realKeeper();
     await run(
       keeper,
@@ -97,7 +97,7 @@ describe.each(MODES)('%s', (mode) => {
     await keeper.says('one', 'at 127.0.0.1');
   });
 
-  test('an aborted signal closes the server', async () => {
+  test('closes the server on an aborted signal', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(
@@ -118,7 +118,7 @@ describe.each(MODES)('%s', (mode) => {
     );
   });
 
-  test('a bad port throws as in Node', async () => {
+  test('throws for an invalid port as in Node.js', async () => {
     const keeper = await realKeeper();
     await run(
       keeper,
@@ -128,7 +128,7 @@ describe.each(MODES)('%s', (mode) => {
     await keeper.says('one', 'ERR_SOCKET_BAD_PORT');
   });
 
-  test('a server that the last worker has closed is refused, not left waiting', async () => {
+  test('refuses clients once the last worker has closed the server, instead of letting them wait', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(
@@ -147,7 +147,7 @@ describe.each(MODES)('%s', (mode) => {
     expect((await keeper.call('snapshot')).listeners).toEqual([]);
   });
 
-  test('opening and closing port 0 leaves nothing behind', async () => {
+  test('leaves no socket behind after opening and closing port 0', async () => {
     const keeper = await realKeeper();
     await run(
       keeper,
@@ -165,7 +165,7 @@ describe.each(MODES)('%s', (mode) => {
     await waitFor('no sockets', async () => (await keeper.call('snapshot')).listeners.length === 0);
   });
 
-  test('the next life may bind another address of the port, and then another port', async () => {
+  test('lets the next instance bind another address of the port, and then another port', async () => {
     const keeper = await realKeeper();
     const [port, other] = [await takePort(), await takePort()];
     const lives = { one: `${port}`, two: `${port}, '127.0.0.1'`, three: `${other}` };
@@ -185,7 +185,7 @@ describe.each(MODES)('%s', (mode) => {
     );
   });
 
-  test("the app's own close() in its signal handler works as without a process manager", async () => {
+  test('lets the app close its server in its signal handler as without a process manager', async () => {
     const keeper = await realKeeper();
     await run(
       keeper,
@@ -204,7 +204,7 @@ describe.each(MODES)('%s', (mode) => {
     expect(keeper.output('one').indexOf('SIGTERM')).toBeLessThan(keeper.output('one').indexOf('close event'));
   });
 
-  test('a SIGTERM handler runs although draining does not end', async () => {
+  test('lets a SIGTERM handler run even if the drain never ends', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(
@@ -222,7 +222,7 @@ describe.each(MODES)('%s', (mode) => {
   });
 });
 
-test('two fork-mode apps that start at once on one port: one has it, the other gets EADDRINUSE', async () => {
+test('one of two fork-mode apps that start at once on one port gets it, and the other gets EADDRINUSE', async () => {
   const keeper = await realKeeper();
   for (let round = 0; round < 6; round += 1) {
     const port = await takePort();
@@ -245,7 +245,7 @@ test('two fork-mode apps that start at once on one port: one has it, the other g
 test.each([
   [{ host: '127.0.0.1' }, { host: '::1' }],
   [{ host: '::', ipv6Only: true }, { host: '0.0.0.0' }],
-])('two apps on one port of different addresses, %o and %o, do not conflict', async (first, second) => {
+])('two apps on different addresses of one port, %o and %o, do not conflict', async (first, second) => {
   const keeper = await realKeeper();
   const port = await takePort();
   for (const [id, where] of Object.entries({ first, second })) {
@@ -257,7 +257,7 @@ test.each([
   }
 });
 
-test('an orphan that calls listen() neither dies nor makes the next keeper busy', async () => {
+test('an orphan that calls listen() survives, and the next keeper works normally', async () => {
   const first = await realKeeper();
   const port = await takePort();
   const { pid } = await first.spawnNode('one', 'runs-code', {
@@ -280,7 +280,7 @@ test('an orphan that calls listen() neither dies nor makes the next keeper busy'
   expect(await ask({ port })).toMatchObject({ pid });
 });
 
-test('with a stranger on the port and two orphans the keeper asks each once, and the app is refused', async () => {
+test('with another program on the port, the keeper asks each of two orphans once and refuses the app', async () => {
   const first = await realKeeper();
   const port = await takePort();
   for (const id of ['one', 'two']) {

@@ -45,20 +45,20 @@ test.each([
   ],
   ['reset', () => listen(createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy())))],
   ['refused', async () => `http://127.0.0.1:${await takePort()}`],
-])('a request that is %s is in that bucket and in no other', async (bucket, open) => {
+])('a request that is %s is counted in that bucket only', async (bucket, open) => {
   const ledger = await ledgerOf(await open());
   expect(ledger[/** @type {Bucket} */ (bucket)]).toBe(ledger.requests);
   expect(ledger.failures).toHaveLength(bucket === 'ok' ? 0 : ledger.requests);
 });
 
-test('a reply that dribbles in and never ends is hung, although its headers came', async () => {
+test('a reply that never ends is hung, even if its headers arrived', async () => {
   const url = await http((request, response) => response.writeHead(200).write('{'));
   const ledger = await ledgerOf(url);
   expect(ledger.hung).toBe(ledger.requests);
   expect(ledger.failures[0].detail).toMatch(/headers came/);
 });
 
-test('a keep-alive connection that is closed under a request is reset', async () => {
+test('a keep-alive connection that is closed during a request is reset', async () => {
   let served = 0;
   const url = await http((request, response) =>
     ++served % 3 === 0 ? request.socket.destroy() : response.end('{"pid":1}'),
@@ -68,7 +68,7 @@ test('a keep-alive connection that is closed under a request is reset', async ()
   expect(ledger.ok + ledger.reset).toBe(ledger.requests);
 });
 
-test('with a rate, requests leave at their time however slow the answers are', async () => {
+test('requests leave at their rate even if the answers are slow', async () => {
   const url = await http(
     (request, response) =>
       void waitFor('half a second', () => performance.now() - started > 500).then(() => response.end('{"pid":7}')),

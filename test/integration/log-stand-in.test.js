@@ -99,44 +99,41 @@ async function orphan({ isLimited = false, out = (home) => join(home, 'out.log')
   return { home, pipe, logFiles, logged, say, threads, filesOpen };
 }
 
-test.runIf(isLinux)(
-  'an ending stand-in leaves files of the app alone that have got the numbers of what it had closed',
-  async () => {
-    const { home, pipe, logFiles, logged, say, threads, filesOpen } = await orphan();
-    await say('begin');
-    const copies = () => filesOpen().filter((one) => one === pipe).length;
-    const files = () => filesOpen().filter((one) => one === logFiles.out || one === logFiles.err).length;
+test.runIf(isLinux)('an ending stand-in does not close files of the app that reuse its descriptors', async () => {
+  const { home, pipe, logFiles, logged, say, threads, filesOpen } = await orphan();
+  await say('begin');
+  const copies = () => filesOpen().filter((one) => one === pipe).length;
+  const files = () => filesOpen().filter((one) => one === logFiles.out || one === logFiles.err).length;
 
-    await say('write', 'last words\n');
-    await waitFor('the stand-in to write the log', () => logged() === 'last words\n');
-    const [threadsBefore, copiesBefore] = [threads(), copies()];
-    const control = net.createServer((socket) => socket.resume());
-    control.listen(join(home, 'nclust.sock'));
-    onTestFinished(() => void control.close());
-    await waitFor('the stand-in to rest', () => copies() < copiesBefore);
-    await waitFor('its log files to be closed', () => files() === 0);
+  await say('write', 'last words\n');
+  await waitFor('the stand-in to write the log', () => logged() === 'last words\n');
+  const [threadsBefore, copiesBefore] = [threads(), copies()];
+  const control = net.createServer((socket) => socket.resume());
+  control.listen(join(home, 'nclust.sock'));
+  onTestFinished(() => void control.close());
+  await waitFor('the stand-in to rest', () => copies() < copiesBefore);
+  await waitFor('its log files to be closed', () => files() === 0);
 
-    await say('open', 20);
-    await say('end');
-    await waitFor('the thread to end', () => threads() < threadsBefore);
-    expect(await say('lost')).toEqual([]);
-  },
-);
+  await say('open', 20);
+  await say('end');
+  await waitFor('the thread to end', () => threads() < threadsBefore);
+  expect(await say('lost')).toEqual([]);
+});
 
-test.runIf(isLinux)('a stand-in that cannot begin begins as soon as the app has closed files', async () => {
+test.runIf(isLinux)('a stand-in without free descriptors starts as soon as the app closes files', async () => {
   const { logged, say, threads } = await orphan({ isLimited: true });
   expect(await say('fill')).toBe('EMFILE');
   const threadsBefore = threads();
   await say('begin');
   await say('write', 'in between\n');
-  await waitFor('it to fail', () => threads() === threadsBefore);
+  await waitFor('the stand-in to fail', () => threads() === threadsBefore);
   await say('free');
-  await waitFor('what has been written', () => logged() === 'in between\n');
+  await waitFor('the line in the log', () => logged() === 'in between\n');
   for (let line = 0; line < MANY; line += 1) await say('write', `${'x'.repeat(199)}\n`);
-  await waitFor('all of it', () => logged().length === 'in between\n'.length + 200 * MANY);
+  await waitFor('all lines in the log', () => logged().length === 'in between\n'.length + 200 * MANY);
 });
 
-test.runIf(isLinux)('one that is not wanted any more does not begin', async () => {
+test.runIf(isLinux)('a stand-in that is no longer wanted does not start', async () => {
   const { say, logged } = await orphan({ isLimited: true });
   expect(await say('fill')).toBe('EMFILE');
   await say('begin');
@@ -146,31 +143,31 @@ test.runIf(isLinux)('one that is not wanted any more does not begin', async () =
   await say('pass', 3 * LOOK_EVERY_MS);
   expect(logged()).toBe('');
   await say('begin');
-  await waitFor('the log', () => logged() === 'for whoever comes\n');
+  await waitFor('the line in the log', () => logged() === 'for whoever comes\n');
 });
 
-test.runIf(isLinux)('a stand-in at the limit of open files reads as soon as there are some again', async () => {
+test.runIf(isLinux)('a stand-in at the limit of open files reads as soon as descriptors are free', async () => {
   const { pipe, logged, say, threads, filesOpen } = await orphan({ isLimited: true });
   await say('fill');
   const threadsBefore = threads();
   await say('begin');
   // The descriptors that a thread needs for itself, which differ between versions of Node.js.
-  await waitFor('the thread to begin', async () => threads() > threadsBefore || (await say('free', 1), false));
+  await waitFor('the thread to start', async () => threads() > threadsBefore || (await say('free', 1), false));
   await say('write', 'last words\n');
   await say('free');
   await waitFor('the pipe to be read', () => filesOpen().filter((one) => one === pipe).length === 2);
-  await waitFor('the log', () => logged() === 'last words\n');
+  await waitFor('the line in the log', () => logged() === 'last words\n');
 });
 
 test.runIf(isLinux)(
-  'the app goes on writing although its log cannot be opened, and what it writes from then on is in it when it can',
+  'an app whose log cannot be opened writes on, and later lines are in the log once it can be opened',
   async () => {
     const { home, logFiles, say, logged } = await orphan({ out: (folder) => join(folder, 'taken', 'out.log') });
     writeFileSync(join(home, 'taken'), 'a file where the folder was');
     await say('begin');
     for (let line = 0; line < MANY; line += 1) await say('write', `${'x'.repeat(199)}\n`);
     rmSync(join(home, 'taken'));
-    await waitFor('the log', async () => {
+    await waitFor('the line in the log', async () => {
       await say('write', 'again\n');
       // Earlier contents of the pipe come before it.
       return existsSync(logFiles.out) && logged().includes('again\n');
@@ -179,7 +176,7 @@ test.runIf(isLinux)(
 );
 
 test.runIf(isLinux && process.getuid?.() === 0)(
-  'a stand-in of a user who may not look for control leaves the lines to control',
+  'a stand-in of a user who cannot look for control leaves the lines to control',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'nclust-test-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -6,7 +6,7 @@ import { takeNotifier } from '../../lib/boot/systemd.js';
 import { notifySocket } from '../helpers/notify-socket.js';
 
 test.runIf(process.getuid?.() === 0)(
-  'what root says comes from its own process, as NotifyAccess=main asks',
+  'notifications come from the process of root itself, as NotifyAccess=main requires',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'nclust-notify-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -30,7 +30,7 @@ const OWN_CLUSTER = `
   else http.createServer(answer).listen(Number(process.env.PORT), () => say('listens'));
 `;
 
-test('an app with a node:cluster of its own serves once admitted, and the one before accepts no more', async () => {
+test('an app with its own node:cluster serves once admitted, and the previous instance gets nothing more', async () => {
   const { keeper, port, start } = await running(OWN_CLUSTER, { mode: 'fork' });
   await start('old');
   await keeper.event('listening', 'old');
@@ -45,7 +45,7 @@ test('an app with a node:cluster of its own serves once admitted, and the one be
   expect(next.filter((pid) => old.has(pid))).toEqual([]);
 });
 
-test('an app with a node:cluster of its own serves again when it is taken back', async () => {
+test('an app with its own node:cluster serves again after unpark', async () => {
   const { keeper, port, start } = await running(OWN_CLUSTER, { mode: 'fork' });
   await start('old');
   await keeper.event('listening', 'old');
@@ -65,7 +65,7 @@ async function asksToUpgrade(port) {
   return { socket, said: once(socket, 'data').then(([data]) => String(data)) };
 }
 
-test('an app that no longer upgrades answers such a request as any other, and outlives the client', async () => {
+test('an app without upgrade handlers answers an upgrade request normally, and survives the client', async () => {
   const { keeper, port, start } = await running(`
     const server = http.createServer(answer);
     const switched = 'HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n';
@@ -93,7 +93,7 @@ test('an app that no longer upgrades answers such a request as any other, and ou
   expect(await (await asksToUpgrade(port)).said).toMatch(/^HTTP\/1.1 101/);
 });
 
-test.each(['cluster', 'fork'])('%s: a server that is drained or parked still tells where it listened', async (mode) => {
+test.each(['cluster', 'fork'])('%s: a drained or parked server still returns its address', async (mode) => {
   const { keeper, port, start, exitOf } = await running(
     `
     const server = http.createServer(answer).listen(Number(process.env.PORT), () => say('listens'));
@@ -114,7 +114,7 @@ test.each(['cluster', 'fork'])('%s: a server that is drained or parked still tel
   await keeper.says('one', `closing ${port}`);
 });
 
-test('an app that is ended by a signal of its choice is not kept from its end', async () => {
+test('an app that is retired with a custom signal can exit', async () => {
   const { keeper, start, exitOf } = await running(`
     const server = http.createServer(answer).listen(Number(process.env.PORT), () => say('listens'));
     process.once('SIGUSR2', () => { say('ends'); server.close(); process.disconnect(); });
@@ -126,7 +126,7 @@ test('an app that is ended by a signal of its choice is not kept from its end', 
 });
 
 test.each(['cluster', 'fork'])(
-  '%s: an app that begins to listen after its signal comes to its end, and serves nobody',
+  '%s: an app that starts to listen after its signal exits and serves no client',
   async (mode) => {
     const { keeper, port, start, exitOf } = await running(
       `
@@ -148,7 +148,7 @@ test.each(['cluster', 'fork'])(
   },
 );
 
-test.each(['cluster', 'fork'])('%s: an app that lets go of its channel can be kept behind the gate', async (mode) => {
+test.each(['cluster', 'fork'])('%s: an app that unrefs its channel can be gated', async (mode) => {
   const { keeper, port, start } = await running(
     `
     http.createServer(answer).listen(Number(process.env.PORT), () => { process.channel.unref(); say('listens'); });
@@ -163,7 +163,7 @@ test.each(['cluster', 'fork'])('%s: an app that lets go of its channel can be ke
 });
 
 // A worker of node:cluster stays as long as its channel does, with or without a gate.
-test('an app in fork mode that is ended behind the gate comes to its end by itself', async () => {
+test('an app in fork mode that is retired while gated exits without a kill', async () => {
   const { keeper, start, exitOf } = await running(
     `
     const server = http.createServer(answer).listen(Number(process.env.PORT), () => say('listens'));
@@ -177,7 +177,7 @@ test('an app in fork mode that is ended behind the gate comes to its end by itse
   expect(await exitOf('one')).toMatchObject({ code: 0, signal: null });
 });
 
-test('an app that tells nobody any more that it listens is drained all the same when it does', async () => {
+test('an app that removes its "listening" listeners is still reported as listening', async () => {
   const { keeper, port, start } = await running(`
     const server = require('node:net').createServer();
     server.once('error', () => { server.removeAllListeners('listening'); server.listen(0); });
@@ -190,7 +190,7 @@ test('an app that tells nobody any more that it listens is drained all the same 
   await keeper.event('listening', 'one');
 });
 
-test('an app that tries to listen again and again collects no listeners', async () => {
+test('an app that retries listen() collects no listeners', async () => {
   const { keeper, port, start } = await running(`
     const server = require('node:net').createServer();
     let tries = 0;
@@ -210,7 +210,7 @@ test('an app that tries to listen again and again collects no listeners', async 
   expect(keeper.output('one')).not.toContain('MaxListenersExceededWarning');
 });
 
-test("what an app throws at a connection is the app's, whoever has accepted that", async () => {
+test('an error that an app throws for a connection reaches the app, whichever worker accepted it', async () => {
   const { keeper, port, start } = await running(`
     process.on('uncaughtException', (error) => say(error.message));
     const server = require('node:net').createServer((socket) => {
@@ -229,7 +229,7 @@ test("what an app throws at a connection is the app's, whoever has accepted that
     await once(socket, 'close');
   }
   const thrown = () => [0, 1].flatMap((slot) => keeper.output(`worker-${slot}`).match(/thrown at one/g) ?? []).length;
-  await waitFor('each to be thrown at', () => thrown() === 20);
+  await waitFor('every connection to cause an error', () => thrown() === 20);
 });
 
 /**
@@ -247,7 +247,7 @@ const WITH_WORKERS = (port, onSignal) => `
     http.createServer(slow).listen(${port}, () => say('worker listens'));
   }`;
 
-test("the primary of an app's own node:cluster is signalled first, and lets its workers finish", async () => {
+test("the primary of an app's own node:cluster gets the signal first, and lets its workers finish", async () => {
   const { keeper, port, start } = await running('', { mode: 'fork' });
   const ends = `for (const worker of Object.values(cluster.workers)) worker.disconnect();
     let left = 2; cluster.on('exit', () => { left -= 1; if (left === 0) process.exit(); });`;

@@ -27,17 +27,23 @@ function folderOf({ uid = OTHER, mode = 0o755 } = {}) {
   return folder;
 }
 
-describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])('%s: the Unix socket of another user', (mode) => {
-  const begin = async () => {
-    const keeper = await realKeeper({ isOpen: true });
-    const start = (/** @type {string} */ id, /** @type {string} */ path, { before = '', after = '', ...params } = {}) =>
-      keeper.spawnNode(id, 'runs-code', {
-        mode,
-        cwd: '/',
-        ...OWNER,
-        ...params,
-        env: {
-          CODE: `
+describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
+  '%s: the Unix socket of an app with another user',
+  (mode) => {
+    const begin = async () => {
+      const keeper = await realKeeper({ isOpen: true });
+      const start = (
+        /** @type {string} */ id,
+        /** @type {string} */ path,
+        { before = '', after = '', ...params } = {},
+      ) =>
+        keeper.spawnNode(id, 'runs-code', {
+          mode,
+          cwd: '/',
+          ...OWNER,
+          ...params,
+          env: {
+            CODE: `
         const fs = require('node:fs');
         ${before}
         const server = http.createServer(answer).on('error', ({ code }) => say('failed', code));
@@ -45,145 +51,146 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])('%s: the Unix
           ${after}
           say('listens');
         });`,
-        },
-      });
-    const stop = async (/** @type {string} */ id) => {
-      await keeper.retire(id, { drain: 'handover' });
-      await keeper.event('gone', id);
+          },
+        });
+      const stop = async (/** @type {string} */ id) => {
+        await keeper.retire(id, { drain: 'handover' });
+        await keeper.event('gone', id);
+      };
+      return { keeper, start, stop };
     };
-    return { keeper, start, stop };
-  };
 
-  test('the app owns its socket, and may open it to its group', async () => {
-    const { keeper, start, stop } = await begin();
-    const path = join(folderOf(), 'app.sock');
-    await start('one', path, { after: `say('mode', fs.statSync(${JSON.stringify(path)}).mode.toString(8));` });
-    await keeper.says('one', 'mode 140755');
-    const { pid } = await start('two', path, { after: `fs.chmodSync(${JSON.stringify(path)}, 0o660);` });
-    await keeper.says('two', 'listens');
-    expect(statSync(path)).toMatchObject({ uid: OTHER, gid: OTHER, mode: 0o140660 });
-    await stop('one');
-    expect(await ask({ socketPath: path })).toMatchObject({ pid });
-  });
-
-  test('the app cannot listen where its user could not', async () => {
-    const { keeper, start } = await begin();
-    const folder = folderOf({ uid: 0 });
-    await start('one', join(folder, 'evil.sock'));
-    await keeper.says('one', 'failed EACCES');
-    expect(readdirSync(folder)).toEqual([]);
-  });
-
-  test('a cleared path is restored, and goes with the app', async () => {
-    const { keeper, start, stop } = await begin();
-    const folder = folderOf();
-    const path = join(folder, 'app.sock');
-    const before = `fs.rmSync(${JSON.stringify(path)}, { force: true });`;
-    await start('old', path, { before });
-    await keeper.says('old', 'listens');
-    const { pid } = await start('next', path, { before });
-    await keeper.says('next', 'listens');
-    await stop('old');
-    expect(await ask({ socketPath: path })).toMatchObject({ pid });
-    await stop('next');
-    await keeper.call('release', { app: 'api' });
-    expect(readdirSync(folder)).toEqual([]);
-  });
-
-  test('in a folder that was made anew, the next instance binds the path as its user', async () => {
-    const { keeper, start } = await begin();
-    const parent = folderOf();
-    const folder = join(parent, 'sockets');
-    const path = join(folder, 'app.sock');
-    const before = `fs.rmSync(${JSON.stringify(folder)}, { recursive: true, force: true });
-      fs.mkdirSync(${JSON.stringify(folder)});`;
-    await start('old', path, { before });
-    await keeper.event('listening', 'old');
-    await start('next', path, { before });
-    await keeper.says('next', 'listens');
-    expect(statSync(path)).toMatchObject({ uid: OTHER, gid: OTHER });
-  });
-
-  /**
-   * Replaces the folder by a link to a folder of root, with a socket of the same name.
-   * @param {string} folder
-   * @returns {string}  The folder of root.
-   */
-  const exchange = (folder) => {
-    const victim = folderOf({ uid: 0, mode: 0o700 });
-    const socket = join(victim, 'app.sock');
-    const server = createServer().listen(socket);
-    onTestFinished(() => void server.close());
-    linkSync(socket, join(victim, '.app.sock.nclust'));
-    renameSync(folder, `${folder}.before`);
-    symlinkSync(victim, folder);
-    onTestFinished(() => rmSync(`${folder}.before`, { recursive: true }));
-    return victim;
-  };
-
-  test('a link in the place of the folder cannot make the keeper remove a socket of root', async () => {
-    const { keeper, start, stop } = await begin();
-    const folder = folderOf();
-    await start('one', join(folder, 'app.sock'));
-    await keeper.says('one', 'listens');
-    await stop('one');
-    const victim = exchange(folder);
-    await keeper.call('release', { app: 'api' });
-    expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
-  });
-
-  test('the next keeper knows whose socket it is', async () => {
-    const { keeper: first, start } = await begin();
-    const folder = folderOf();
-    await start('one', join(folder, 'app.sock'));
-    const { data, handle } = await waitFor('the socket', () => first.events.find((one) => one.event === 'listener'));
-    const orphans = (await first.call('snapshot')).children;
-    await first.kill();
-    const second = await realKeeper({ home: first.home, adopt: orphans, isOpen: true });
-    await second.call('inherit', data, handle);
-    const victim = exchange(folder);
-    await second.call('release', { app: 'api' });
-    expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
-  });
-
-  test('the next instance takes the path from an orphan', async () => {
-    const { keeper: first, start } = await begin();
-    const path = join(folderOf(), 'app.sock');
-    await start('one', path);
-    await first.event('listening', 'one');
-    const orphans = (await first.call('snapshot')).children;
-    await first.kill();
-    const second = await realKeeper({ home: first.home, adopt: orphans, isOpen: true });
-    const { pid } = await second.spawnNode('two', 'runs-code', {
-      mode,
-      cwd: '/',
-      ...OWNER,
-      env: { CODE: `http.createServer(answer).listen(${JSON.stringify(path)}, () => say('listens'));` },
+    test('belongs to the app, which can open it to its group', async () => {
+      const { keeper, start, stop } = await begin();
+      const path = join(folderOf(), 'app.sock');
+      await start('one', path, { after: `say('mode', fs.statSync(${JSON.stringify(path)}).mode.toString(8));` });
+      await keeper.says('one', 'mode 140755');
+      const { pid } = await start('two', path, { after: `fs.chmodSync(${JSON.stringify(path)}, 0o660);` });
+      await keeper.says('two', 'listens');
+      expect(statSync(path)).toMatchObject({ uid: OTHER, gid: OTHER, mode: 0o140660 });
+      await stop('one');
+      expect(await ask({ socketPath: path })).toMatchObject({ pid });
     });
-    await second.says('two', 'listens');
-    expect(statSync(path)).toMatchObject({ uid: OTHER, gid: OTHER });
-    expect(await ask({ socketPath: path })).toMatchObject({ pid });
-  });
 
-  test('the socket of an app that ran as root belongs to the user who claims it next', async () => {
-    const { keeper, start, stop } = await begin();
-    const folder = folderOf();
-    const path = join(folder, 'app.sock');
-    await start('root', path, { uid: undefined, gid: undefined });
-    await keeper.says('root', 'listens');
-    await start('other', path);
-    await keeper.says('other', 'listens');
-    await stop('root');
-    await stop('other');
-    const victim = exchange(folder);
-    await keeper.call('release', { app: 'api' });
-    expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
-  });
-});
+    test('cannot be made where that user may not write', async () => {
+      const { keeper, start } = await begin();
+      const folder = folderOf({ uid: 0 });
+      await start('one', join(folder, 'evil.sock'));
+      await keeper.says('one', 'failed EACCES');
+      expect(readdirSync(folder)).toEqual([]);
+    });
+
+    test('is restored if the app clears its path, and removed with the app', async () => {
+      const { keeper, start, stop } = await begin();
+      const folder = folderOf();
+      const path = join(folder, 'app.sock');
+      const before = `fs.rmSync(${JSON.stringify(path)}, { force: true });`;
+      await start('old', path, { before });
+      await keeper.says('old', 'listens');
+      const { pid } = await start('next', path, { before });
+      await keeper.says('next', 'listens');
+      await stop('old');
+      expect(await ask({ socketPath: path })).toMatchObject({ pid });
+      await stop('next');
+      await keeper.call('release', { app: 'api' });
+      expect(readdirSync(folder)).toEqual([]);
+    });
+
+    test('is bound as that user by the next instance if its folder was created again', async () => {
+      const { keeper, start } = await begin();
+      const parent = folderOf();
+      const folder = join(parent, 'sockets');
+      const path = join(folder, 'app.sock');
+      const before = `fs.rmSync(${JSON.stringify(folder)}, { recursive: true, force: true });
+      fs.mkdirSync(${JSON.stringify(folder)});`;
+      await start('old', path, { before });
+      await keeper.event('listening', 'old');
+      await start('next', path, { before });
+      await keeper.says('next', 'listens');
+      expect(statSync(path)).toMatchObject({ uid: OTHER, gid: OTHER });
+    });
+
+    /**
+     * Replaces the folder by a link to a folder of root, with a socket of the same name.
+     * @param {string} folder
+     * @returns {string}  The folder of root.
+     */
+    const exchange = (folder) => {
+      const victim = folderOf({ uid: 0, mode: 0o700 });
+      const socket = join(victim, 'app.sock');
+      const server = createServer().listen(socket);
+      onTestFinished(() => void server.close());
+      linkSync(socket, join(victim, '.app.sock.nclust'));
+      renameSync(folder, `${folder}.before`);
+      symlinkSync(victim, folder);
+      onTestFinished(() => rmSync(`${folder}.before`, { recursive: true }));
+      return victim;
+    };
+
+    test('is not removed through a link to a socket of root', async () => {
+      const { keeper, start, stop } = await begin();
+      const folder = folderOf();
+      await start('one', join(folder, 'app.sock'));
+      await keeper.says('one', 'listens');
+      await stop('one');
+      const victim = exchange(folder);
+      await keeper.call('release', { app: 'api' });
+      expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
+    });
+
+    test("is known as that user's to the next keeper", async () => {
+      const { keeper: first, start } = await begin();
+      const folder = folderOf();
+      await start('one', join(folder, 'app.sock'));
+      const { data, handle } = await waitFor('the socket', () => first.events.find((one) => one.event === 'listener'));
+      const orphans = (await first.call('snapshot')).children;
+      await first.kill();
+      const second = await realKeeper({ home: first.home, adopt: orphans, isOpen: true });
+      await second.call('inherit', data, handle);
+      const victim = exchange(folder);
+      await second.call('release', { app: 'api' });
+      expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
+    });
+
+    test('is taken over from an orphan by the next instance', async () => {
+      const { keeper: first, start } = await begin();
+      const path = join(folderOf(), 'app.sock');
+      await start('one', path);
+      await first.event('listening', 'one');
+      const orphans = (await first.call('snapshot')).children;
+      await first.kill();
+      const second = await realKeeper({ home: first.home, adopt: orphans, isOpen: true });
+      const { pid } = await second.spawnNode('two', 'runs-code', {
+        mode,
+        cwd: '/',
+        ...OWNER,
+        env: { CODE: `http.createServer(answer).listen(${JSON.stringify(path)}, () => say('listens'));` },
+      });
+      await second.says('two', 'listens');
+      expect(statSync(path)).toMatchObject({ uid: OTHER, gid: OTHER });
+      expect(await ask({ socketPath: path })).toMatchObject({ pid });
+    });
+
+    test('belongs to the user who claims it next if the app ran as root before', async () => {
+      const { keeper, start, stop } = await begin();
+      const folder = folderOf();
+      const path = join(folder, 'app.sock');
+      await start('root', path, { uid: undefined, gid: undefined });
+      await keeper.says('root', 'listens');
+      await start('other', path);
+      await keeper.says('other', 'listens');
+      await stop('root');
+      await stop('other');
+      const victim = exchange(folder);
+      await keeper.call('release', { app: 'api' });
+      expect(readdirSync(victim).sort()).toEqual(['.app.sock.nclust', 'app.sock']);
+    });
+  },
+);
 
 test.runIf(process.getuid?.() === 0).each([
   ['a path', 'EACCES', { address: 'PATH', port: -1, addressType: -1 }],
-  ['a path that is no text', 'EINVAL', { address: ['PATH'], port: -1, addressType: -1 }],
+  ['a path that is not a string', 'EINVAL', { address: ['PATH'], port: -1, addressType: -1 }],
   ['a descriptor of the keeper', 'EBADF', { address: null, port: 0, addressType: 4, fd: 0 }],
 ])('a worker of another user cannot get %s through node:cluster', async (_what, code, query) => {
   const keeper = await realKeeper({ isOpen: true, isHostile: true });
@@ -205,8 +212,8 @@ test.runIf(process.getuid?.() === 0).each([
   expect(readdirSync(folder)).toEqual([]);
 });
 
-describe.runIf(process.getuid?.() === 0)('the standard streams of another user', () => {
-  test.each(['cluster', 'fork'])('%s: a Node program opens them by their names', async (mode) => {
+describe.runIf(process.getuid?.() === 0)('the standard streams of an app with another user', () => {
+  test.each(['cluster', 'fork'])('%s: can be opened by name in a Node program', async (mode) => {
     const keeper = await realKeeper({ isOpen: true });
     await keeper.spawnNode('one', 'runs-code', {
       mode,
@@ -222,14 +229,14 @@ describe.runIf(process.getuid?.() === 0)('the standard streams of another user',
     await keeper.says('one', 'stderr is open');
   });
 
-  test('exec: a shell opens them by their names', async () => {
+  test('exec: can be opened by name in a shell', async () => {
     const keeper = await realKeeper({ isOpen: true });
     const script = 'exec < /dev/stdin; echo out > /dev/stdout; echo err > /dev/stderr; echo input is open >&2';
     await keeper.spawn('one', { file: '/bin/sh', args: ['-c', script], cwd: '/', ...OWNER });
     for (const text of ['out\n', 'err\n', 'input is open']) await keeper.says('one', text);
   });
 
-  test('their pipes are not used again, because that user may have them open', async () => {
+  test('have pipes that are not used again, because that user may have them open', async () => {
     const keeper = await realKeeper({ isOpen: true });
     const { outPipe, errPipe } = await keeper.spawn('one', { file: '/bin/true', cwd: '/', ...OWNER });
     await keeper.event('gone', 'one');

@@ -29,7 +29,7 @@ test.each([
   { mode: 'fork', by: 'NODE_OPTIONS', execArgv: [], env: { NODE_OPTIONS: RESTRICTED.join(' ') } },
   { mode: 'cluster', by: 'NODE_OPTIONS', execArgv: [], env: { NODE_OPTIONS: RESTRICTED.join(' ') } },
 ])(
-  '$mode: an app that $by puts under the permission model serves, and does not see the agent',
+  '$mode: an app under the permission model (by $by) serves, and does not see the agent',
   async ({ mode, execArgv, env }) => {
     const keeper = await realKeeper();
     const port = await takePort();
@@ -54,17 +54,14 @@ const TRIES = `
   try { server.listen(0); } catch (error) { say('threw', error.code); }
 `;
 
-test.each(['fork', 'cluster'])(
-  '%s: without the right to use the network listen() does what it does in Node',
-  async (mode) => {
-    const bare = execFileSync(nodeUnderTest(), [...OFFLINE, fixturePath('runs-code')], {
-      env: { CODE: TRIES },
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    expect(bare).toMatch(help.includes('--allow-net') ? 'threw ERR_ACCESS_DENIED' : 'listens');
-    const keeper = await realKeeper();
-    await keeper.spawnNode('one', 'runs-code', { mode, execArgv: OFFLINE, env: { CODE: TRIES } });
-    await keeper.says('one', bare);
-  },
-);
+test.each(['fork', 'cluster'])('%s: listen() without the network permission behaves as in Node.js', async (mode) => {
+  const bare = execFileSync(nodeUnderTest(), [...OFFLINE, fixturePath('runs-code')], {
+    env: { CODE: TRIES },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  expect(bare).toMatch(help.includes('--allow-net') ? 'threw ERR_ACCESS_DENIED' : 'listens');
+  const keeper = await realKeeper();
+  await keeper.spawnNode('one', 'runs-code', { mode, execArgv: OFFLINE, env: { CODE: TRIES } });
+  await keeper.says('one', bare);
+});

@@ -44,7 +44,7 @@ const WAYS = /** @type {const} */ ([
   ['by connecting', ASKS_BY_CONNECTING, 'heard ECONNREFUSED'],
 ]);
 
-describe.each(['cluster', 'fork'])('%s', (mode) => {
+describe.each(['cluster', 'fork'])('port probes of an app in %s mode', (mode) => {
   /**
    * @param {RealKeeper} keeper
    * @param {string} id
@@ -54,7 +54,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
   const run = (keeper, id, code, params = {}) =>
     keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: main(code) } });
 
-  test.each(WAYS)('a port that another instance of the app listens on is free, asked %s', async (_, asks, heard) => {
+  test.each(WAYS)('find the port of another instance of the app free, %s', async (_, asks, heard) => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(keeper, 'one', LISTENS(port));
@@ -64,7 +64,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     expect(keeper.output('two')).toContain(heard);
   });
 
-  test.each(WAYS)('a port that is held for the next life is free in it, asked %s', async (_, asks, heard) => {
+  test.each(WAYS)('find a port that is held for the next process free, %s', async (_, asks, heard) => {
     const keeper = await realKeeper();
     const port = await takePort();
     for (const id of ['one', 'two', 'three']) {
@@ -77,7 +77,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     }
   });
 
-  test('a port that another program has is taken', async () => {
+  test('find the port of another program taken', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     const stranger = createServer().listen(port);
@@ -88,7 +88,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     stranger.close();
   });
 
-  test('a port of another app is taken, and that of an instance is for itself', async () => {
+  test('find the port of another app taken', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(keeper, 'one', LISTENS(port), { app: 'other' });
@@ -99,7 +99,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     await keeper.says('three', 'heard connected');
   });
 
-  test('an instance reaches itself as soon as it listens', async () => {
+  test('of an instance reach its own port as soon as it listens', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(
@@ -110,7 +110,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     await keeper.says('one', 'heard connected');
   });
 
-  test('an instance that ended without having listened reaches the others in its next life', async () => {
+  test('of an instance that never listened reach the other instances the next time', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(keeper, 'server', LISTENS(port), { slot: 0 });
@@ -122,12 +122,12 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     await keeper.says('again', 'heard connected');
   });
 
-  test('asking is not listening: control hears of the server that stays', async () => {
+  test('by listening are not announced to control, only the server that stays', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(keeper, 'one', ASKS_BY_LISTENING(port) + LISTENS(port));
     const announced = () => keeper.events.filter(({ event }) => event === 'listening' || event === 'listener');
-    await waitFor('both', () => announced().length >= 2);
+    await waitFor('both events of the server', () => announced().length >= 2);
     expect(announced().map(({ data }) => data.port)).toEqual([port, port]);
     expect(
       announced()
@@ -136,7 +136,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     ).toEqual(['listener', 'listening']);
   });
 
-  test('a server that stays on another address of the port fails, and the error says what to do', async () => {
+  test('do not let a server stay on another address of the port, and the error names a restart', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(keeper, 'one', LISTENS(port));
@@ -151,7 +151,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     expect(await keeper.event('listen-failed', 'two')).toMatchObject({ data: { code: 'EADDRINUSE', port } });
   });
 
-  test('a server gets its address when an instance that only asked has closed its own', async () => {
+  test('let a server listen once an instance that only probed has closed its own', async () => {
     const keeper = await realKeeper();
     const port = await takePort();
     await run(
@@ -167,7 +167,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     await keeper.call('signal', { instanceId: 'one', signal: 'SIGUSR2' });
     await keeper.event('listening', 'two');
     const socket = connect(port, '127.0.0.1');
-    await waitFor('a connection', () => socket.readyState === 'open');
+    await waitFor('the connection to open', () => socket.readyState === 'open');
     socket.destroy();
   });
 });

@@ -34,7 +34,7 @@ async function sleeper(send) {
   return { started, child };
 }
 
-test('a process is killed at its deadline, whatever throws before', async () => {
+test('a process is killed at its deadline even if an earlier step throws', async () => {
   const { started, child } = await sleeper(() => {
     throw new Error('broken');
   });
@@ -46,7 +46,7 @@ test('a process is killed at its deadline, whatever throws before', async () => 
   ]);
 });
 
-test('a process is killed at its deadline, whatever is still waited for', async () => {
+test('a process is killed at its deadline even if an earlier step never ends', async () => {
   const { started, child } = await sleeper(() => true);
   let looks = 0;
   // The first read of the process table, before the signal, never returns.
@@ -55,7 +55,7 @@ test('a process is killed at its deadline, whatever is still waited for', async 
   expect([started.signalCode, looks]).toEqual(['SIGKILL', 2]);
 });
 
-test('a signal that the system does not allow is in the log', async () => {
+test('a signal that the system forbids is logged', async () => {
   const { child } = await sleeper(() => true);
   const log = vi.fn();
   const kill = vi.spyOn(process, 'kill').mockImplementation(() => {

@@ -27,7 +27,7 @@ function site() {
   return { root, path };
 }
 
-test('a file has its type, its length and what lets a browser ask whether it has changed', async () => {
+test('a file is sent with its type, its length and its validators', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path);
   const first = await ask('/ten.bin');
@@ -73,7 +73,7 @@ test.each([
   ['bytes=3-1', 416, '416 Range Not Satisfiable\n', 'bytes */10'],
   ['bytes=x', 200, '0123456789', undefined],
   ['lines=0-1', 200, '0123456789', undefined],
-])('Range: %s', async (range, status, body, contentRange) => {
+])('the header "Range: %s" gets the right part', async (range, status, body, contentRange) => {
   const { path } = site();
   const { ask } = await startStaticServer(path);
   const answer = await ask('/ten.bin', { headers: { Range: range } });
@@ -81,7 +81,7 @@ test.each([
   if (contentRange) expect(answer.headers['content-range']).toBe(contentRange);
 });
 
-test('If-Range gets a part for the very date of the file, a while ago, and the whole file for all else', async () => {
+test('If-Range gets a part only for the exact date of an older file, and otherwise the whole file', async () => {
   const { path } = site();
   const old = new Date(Date.UTC(2024, 4, 1, 12));
   utimesSync(join(path, 'ten.bin'), old, old);
@@ -108,7 +108,7 @@ test('If-Range gets a part for the very date of the file, a while ago, and the w
   expect(await ask('/ten.bin', { headers: { ...range, 'If-Range': soon.toUTCString() } })).toMatchObject(whole);
 });
 
-test('what a cache has to tell apart is said with every answer, also with 304 and 206', async () => {
+test('every answer has the same Vary header, even 304 and 206', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path, { isSpa: true, cors: 'https://example.com' });
   const {
@@ -124,7 +124,7 @@ test('what a cache has to tell apart is said with every answer, also with 304 an
   expect([page.status, page.headers.vary.split(', ').sort()]).toEqual([200, ['Accept', 'Accept-Encoding', 'Origin']]);
 });
 
-test('text is compressed as the client likes it best; a range and what is compressed already are not', async () => {
+test('text is compressed in the best encoding of the client, but not a range or a compressed type', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path);
   writeFileSync(join(path, 'photo.jpg'), Buffer.alloc(5_000));
@@ -152,7 +152,7 @@ test('text is compressed as the client likes it best; a range and what is compre
   expect(range.headers['content-encoding']).toBeUndefined();
 });
 
-test('cache headers: pages are asked for each time, hashed assets are kept for ever', async () => {
+test('pages are revalidated each time, and hashed assets are cached for ever', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path, { cache: '1h' });
   expect((await ask('/')).headers['cache-control']).toBe('no-cache');
@@ -161,7 +161,7 @@ test('cache headers: pages are asked for each time, hashed assets are kept for e
   expect((await ask('/missing.3f2a9c1b.js')).headers['cache-control']).toBe('no-cache');
 });
 
-test('a folder is its home page, and is named with a slash at its end', async () => {
+test('a folder sends its index page, and a path without the final slash redirects to it', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path);
   expect(await ask('/')).toMatchObject({
@@ -177,7 +177,7 @@ test('a folder is its home page, and is named with a slash at its end', async ()
   expect(await ask('/app.js/')).toMatchObject({ status: 404 });
 });
 
-test('spa: a page without a file is the home page, a script without a file is missing', async () => {
+test('spa: a missing page gets the home page, and a missing script a 404', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path, { isSpa: true });
   expect(await ask('/users/7', { headers: HTML })).toMatchObject({
@@ -192,7 +192,7 @@ test('spa: a page without a file is the home page, a script without a file is mi
   expect(await ask('/.env', { headers: HTML })).toMatchObject({ status: 403 });
 });
 
-test('404.html is the page for what is not there', async () => {
+test('404.html is the page for missing files', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path);
   expect(await ask('/nothing')).toMatchObject({ status: 404, body: '404 Not Found\n' });
@@ -205,7 +205,7 @@ test('404.html is the page for what is not there', async () => {
   expect(await ask('/nothing', { method: 'HEAD' })).toMatchObject({ status: 404, body: '' });
 });
 
-test('ftp: a folder is listed with what would be sent, and its names are no markup', async () => {
+test('ftp: a folder is listed without the files that are not served, and names are escaped', async () => {
   const { root, path } = site();
   symlinkSync(root, join(path, 'files/out'));
   symlinkSync(path, join(path, 'files/in'));
@@ -224,7 +224,7 @@ test('ftp: a folder is listed with what would be sent, and its names are no mark
   expect(await ask('/docs/')).toMatchObject({ body: '<h1>docs</h1>' });
 });
 
-test('basic auth comes before everything else', async () => {
+test('basic auth is checked before everything else', async () => {
   const { path } = site();
   const { ask } = await startStaticServer(path, { credentials: { username: 'ann', password: 'secret' } });
   const authorization = `Basic ${Buffer.from('ann:secret').toString('base64')}`;
@@ -244,13 +244,13 @@ test('basic auth comes before everything else', async () => {
   });
 });
 
-test.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('%s is not what a folder answers to', async (method) => {
+test.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('%s gets 405', async (method) => {
   const { path } = site();
   const { ask } = await startStaticServer(path);
   expect(await ask('/', { method })).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
 });
 
-test('what is no file with an end is not there', async () => {
+test('a target that is not a regular file gets 404', async () => {
   const { path } = site();
   execFileSync('mkfifo', [join(path, 'pipe')]);
   symlinkSync('loop', join(path, 'loop'));
@@ -260,7 +260,7 @@ test('what is no file with an end is not there', async () => {
     expect(await ask(target)).toMatchObject({ status: 404 });
 });
 
-test('pages of other sites may read only where that was said', async () => {
+test('pages of other origins may read only with the cors option', async () => {
   const { path } = site();
   const shut = await startStaticServer(path);
   const open = await startStaticServer(path, { cors: '*' });
@@ -268,7 +268,7 @@ test('pages of other sites may read only where that was said', async () => {
   expect((await open.ask('/')).headers['access-control-allow-origin']).toBe('*');
 });
 
-test('a file that is cut while it is sent ends the connection: the next answer is not taken for the rest', async () => {
+test('a file that is truncated during the answer closes the connection before the next answer', async () => {
   const { path } = site();
   const file = join(path, 'large.bin');
   writeFileSync(file, Buffer.alloc(64 * 1024 * 1024));
@@ -292,7 +292,7 @@ test('a file that is cut while it is sent ends the connection: the next answer i
   expect(end).not.toContain('<h1>docs</h1>');
 });
 
-test('a folder that a link leads to is looked up for each request', async () => {
+test('a link to a folder is resolved for each request', async () => {
   const { root, path } = site();
   symlinkSync('public', join(root, 'current'));
   const { ask } = await startStaticServer(join(root, 'current'));
@@ -303,7 +303,7 @@ test('a folder that a link leads to is looked up for each request', async () => 
   expect(path).toContain(root);
 });
 
-test('a folder that is missing is said, and ends it', async () => {
+test('a missing folder is reported and ends the server', async () => {
   const { path } = site();
   await expect(startStaticServer(join(path, 'nope'))).rejects.toThrow(
     /The folder ".*nope" does not exist, or is not a folder/,

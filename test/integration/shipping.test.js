@@ -101,8 +101,8 @@ function octetCounted(text) {
   return messages;
 }
 
-describe('over TCP', () => {
-  test('each line arrives as a message of RFC 5424 with its length', async () => {
+describe('shipping over TCP', () => {
+  test('sends each line as an RFC 5424 message with its length', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
     shipper.send('out', ['one', 'zwölf €'], atMs);
@@ -113,31 +113,31 @@ describe('over TCP', () => {
     expect(octetCounted(server.received[0])).toEqual(expected);
   });
 
-  test('what is written before the receiver is there arrives when it is', async () => {
+  test('sends lines later that were written before the receiver started', async () => {
     const port = await takePort();
     const shipper = ship(`syslog+tcp://127.0.0.1:${port}`);
     shipper.send('out', numbered(100), atMs);
-    await waitFor('the refusal', () => shipper.counters().problem === 'ECONNREFUSED');
+    await waitFor('the connection to be refused', () => shipper.counters().problem === 'ECONNREFUSED');
     const server = await listen(port);
     await waitFor('all lines', () => server.received[0] && octetCounted(server.received[0]).length === 100);
     expect(octetCounted(server.received[0])).toEqual(numbered(100).map((line) => message(line)));
     expect(shipper.counters()).toMatchObject({ sent: 100, dropped: 0, problem: null });
   });
 
-  test('a receiver that ends is connected to again', async () => {
+  test('connects again after the receiver has closed', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
     shipper.send('out', ['one'], atMs);
-    await waitFor('the first', () => server.received[0]?.includes('one'));
+    await waitFor('the first line', () => server.received[0]?.includes('one'));
     server.sockets[0].end();
-    await waitFor('the end to be noticed', () => shipper.counters().problem);
+    await waitFor('the shipper to notice the end', () => shipper.counters().problem);
     shipper.send('out', ['two'], atMs);
-    await waitFor('the second', () => server.received[1]?.includes('two'));
+    await waitFor('the second line', () => server.received[1]?.includes('two'));
     expect(octetCounted(server.received[1])).toEqual([message('two')]);
     expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0 });
   });
 
-  test('a receiver that does not read costs lines and no memory, and gets the newest when it does', async () => {
+  test('drops lines while the receiver does not read, without using memory, and then sends the newest', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
     await waitFor('the connection', () => server.sockets.length === 1);
@@ -151,13 +151,13 @@ describe('over TCP', () => {
     });
     const { dropped } = shipper.counters();
     server.sockets[0].resume();
-    await waitFor('the rest', () => shipper.counters().sent === taken - dropped);
+    await waitFor('the remaining lines to be sent', () => shipper.counters().sent === taken - dropped);
     await waitFor('the last line', () => server.received[0].endsWith(`x${taken - 1}`), { deadlineMs: 30_000 });
     expect(octetCounted(server.received[0])).toHaveLength(taken - dropped);
     expect(shipper.notice()).toContain(`${dropped} lines of "api"`);
   });
 
-  test('what waits when it is closed is sent', async () => {
+  test('sends waiting lines on close', async () => {
     const server = await listen(0);
     const shipper = ship(`syslog+tcp://127.0.0.1:${server.port}`);
     shipper.send('out', numbered(5_000), atMs);
@@ -168,7 +168,7 @@ describe('over TCP', () => {
   });
 });
 
-describe('over UDP', () => {
+describe('shipping over UDP', () => {
   /** @param {number} [port] */
   async function bind(port = 0) {
     const socket = createSocket('udp4');
@@ -181,22 +181,22 @@ describe('over UDP', () => {
     return { port: socket.address().port, received };
   }
 
-  test('each line is a datagram, and a long one several', async () => {
+  test('sends each line as one datagram, and a long line as several', async () => {
     const { port, received } = await bind();
     const shipper = ship(`syslog+udp://127.0.0.1:${port}?facility=local0`);
     shipper.send('err', ['one', '𝄞'.repeat(1_500), 'end'], atMs);
-    await waitFor('the last one', () => received.at(-1)?.endsWith('- end'));
+    await waitFor('the last datagram', () => received.at(-1)?.endsWith('- end'));
     const texts = received.map((text) => text.slice(text.indexOf(' - ') + 3));
     expect(texts).toEqual(['one', '𝄞'.repeat(1_000), '𝄞'.repeat(500), 'end']);
     expect(received[0]).toBe(message('one', 'err').replace('<11>', '<131>'));
     expect(shipper.counters()).toMatchObject({ sent: 3, dropped: 0 });
   });
 
-  test('where nobody listens it is noticed, and most lines wait until somebody does', async () => {
+  test('notices a missing receiver, and keeps most lines until there is one', async () => {
     const { port, received } = await bind();
     endings.pop()?.();
     const shipper = ship(`syslog+udp://127.0.0.1:${port}`);
-    await waitFor('the refusal', () => {
+    await waitFor('the datagram to be refused', () => {
       shipper.send('out', ['lost'], atMs);
       return shipper.counters().problem === 'ECONNREFUSED';
     });
@@ -206,27 +206,27 @@ describe('over UDP', () => {
     expect(received).toEqual([]);
   });
 
-  test('a host that nobody knows is told', async () => {
+  test('reports an unknown host', async () => {
     const shipper = ship('syslog+udp://no-such-host.invalid:514');
-    await waitFor('the reason', () => /ENOTFOUND|EAI_AGAIN/.test(shipper.counters().problem ?? ''));
+    await waitFor('the DNS error', () => /ENOTFOUND|EAI_AGAIN/.test(shipper.counters().problem ?? ''));
   });
 });
 
-describe('over a Unix socket', () => {
-  test('that takes streams, lines end with a line end', async () => {
+describe('shipping over a Unix socket', () => {
+  test('ends each line with a line feed on a stream socket', async () => {
     const path = join(folder, 'log.sock');
     const server = await listen(path);
     const shipper = ship(`syslog+unix://${path}`);
     shipper.send('out', ['one', 'two'], atMs);
-    await waitFor('both', () => server.received[0] === `${message('one')}\n${message('two')}\n`);
+    await waitFor('both lines', () => server.received[0] === `${message('one')}\n${message('two')}\n`);
     expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0 });
   });
 
-  test('that is not there is waited for', async () => {
+  test('waits for a missing socket', async () => {
     const path = join(folder, 'later.sock');
     const shipper = ship(`syslog+unix://${path}`);
     shipper.send('out', ['one'], atMs);
-    await waitFor('the reason', () => shipper.counters().problem === 'ENOENT');
+    await waitFor('the error ENOENT', () => shipper.counters().problem === 'ENOENT');
     const server = await listen(path);
     await waitFor('the line', () => server.received[0] === `${message('one')}\n`);
   });
@@ -250,44 +250,44 @@ describe('over a Unix socket', () => {
   }
 
   const hasLogger = existsSync('/usr/bin/logger');
-  test.runIf(hasLogger)('that takes datagrams, as /dev/log does, logger(1) sends them', async () => {
+  test.runIf(hasLogger)('uses logger(1) for a datagram socket such as /dev/log', async () => {
     const path = join(folder, 'dgram.sock');
     const { printed } = await datagramsAt(path);
     const shipper = ship(`syslog+unix://${path}?facility=local0`);
     shipper.send('out', ['one'], atMs);
     shipper.send('err', ['x'.repeat(5_000)], atMs);
-    await waitFor('both', () => printed().split('\n').length === 4);
+    await waitFor('both lines', () => printed().split('\n').length === 4);
     const [, first, second] = printed().split('\n');
     expect(first).toMatch(/^<134>.* api: one$/);
     expect(second).toMatch(/^<131>.* api: x{5000}$/);
     expect(shipper.counters()).toMatchObject({ sent: 2, dropped: 0, problem: null });
   });
 
-  describe.runIf(isRoot)('of an app with another user', () => {
-    test('the manager connects if this user may, and as root if only root can change the path', async () => {
+  describe.runIf(isRoot)('for an app with another user', () => {
+    test('connects if this user may, and as root if only root can change the path', async () => {
       const { own, closed, plant } = userFolders();
       const sockets = [await listen(join(own, 'log.sock')), await listen(join(closed, 'log.sock'))];
       chmodSync(join(own, 'log.sock'), 0o666);
       plant('inwards', (path) => symlinkSync(join(closed, 'log.sock'), path));
       const refused = ship(`syslog+unix://${own}/inwards`, NOBODY);
       refused.send('out', ['refused'], atMs);
-      await waitFor('the reason', () => refused.counters().problem === 'EACCES');
+      await waitFor('the error EACCES', () => refused.counters().problem === 'EACCES');
       for (const folder of [own, closed]) ship(`syslog+unix://${folder}/log.sock`, NOBODY).send('out', ['one'], atMs);
       for (const { received } of sockets) await waitFor('the line', () => received[0] === `${message('one')}\n`);
       expect(sockets.map(({ received }) => received.length)).toEqual([1, 1]);
     });
 
-    test('a socket in its folder that it may not write to is refused', async () => {
+    test('is refused for a socket that this user may not write to', async () => {
       const { own } = userFolders();
       const { received } = await listen(join(own, 'log.sock'));
       chmodSync(join(own, 'log.sock'), 0o600);
       const shipper = ship(`syslog+unix://${own}/log.sock`, NOBODY);
       shipper.send('out', ['one'], atMs);
-      await waitFor('the reason', () => shipper.counters().problem === 'EACCES');
+      await waitFor('the error EACCES', () => shipper.counters().problem === 'EACCES');
       expect(received).toEqual([]);
     });
 
-    test('that root ran before, the next connection has the rights of this user', async () => {
+    test('uses the rights of this user for the next connection after root', async () => {
       const { own } = userFolders();
       const target = `syslog+unix://${own}/log.sock`;
       const shippers = createShipperPool({ clock: systemClock(), managerLog: () => {}, targetsOf: () => [target] });
@@ -297,11 +297,11 @@ describe('over a Unix socket', () => {
         shippers.send(/** @type {any} */ ({ ...place, instanceId: String(user), user }), 'out', Buffer.from('one\n'));
       const { received } = await listen(join(own, 'log.sock'));
       chmodSync(join(own, 'log.sock'), 0o600);
-      await waitFor('the reason', () => shippers.countersOf('api')[0].problem === 'EACCES');
+      await waitFor('the error EACCES', () => shippers.countersOf('api')[0].problem === 'EACCES');
       expect(received).toEqual([]);
     });
 
-    test.runIf(hasLogger)('logger(1) runs as this user', async () => {
+    test.runIf(hasLogger)('runs logger(1) as this user', async () => {
       const { own } = userFolders();
       const path = join(own, 'dgram.sock');
       const { printed } = await datagramsAt(path);
@@ -320,38 +320,41 @@ describe('over a Unix socket', () => {
   });
 });
 
-describe('into a command', () => {
-  test('lines come as they are, in order, and it ends with its input', async () => {
+describe('shipping to a command', () => {
+  test('passes the lines unchanged and in order, and the command exits at the end of its input', async () => {
     const file = join(folder, 'out.txt');
     const shipper = ship(`exec:cat > ${file}; echo "end of $name" >> ${file}`);
     shipper.send('out', numbered(10_000), atMs);
     shipper.send('err', ['', '"€"'], atMs);
-    await waitFor('all to be taken', () => shipper.counters().sent === 10_002);
+    await waitFor('all lines to be accepted', () => shipper.counters().sent === 10_002);
     await shipper.close();
     expect(readFileSync(file, 'utf8')).toBe(`${numbered(10_000).join('\n')}\n\n"€"\nend of api\n`);
   });
 
-  test('one that ends is started again, and its exit code is told', async () => {
+  test('starts a command that exits again, and reports its exit code', async () => {
     const file = join(folder, 'out.txt');
     const shipper = ship(`exec:head -n 1 >> ${file}; exit 3`);
     shipper.send('out', ['one'], atMs);
-    await waitFor('its end', () => shipper.counters().problem === 'the command exited with code 3');
-    await waitFor('the next to live', () => shipper.counters().problem === null);
+    await waitFor('the command to exit', () => shipper.counters().problem === 'the command exited with code 3');
+    await waitFor('the next command to run', () => shipper.counters().problem === null);
     shipper.send('out', ['two'], atMs);
     await waitFor('the second line', () => readFileSync(file, 'utf8') === 'one\ntwo\n');
   });
 
-  test('one that goes on without its input ends with all that its shell runs', async () => {
+  test('ends a command that ignores the end of its input, with all its children', async () => {
     const pidFile = join(folder, 'pid');
     const shipper = ship(`exec:sleep 1000 & echo $! > ${pidFile}; wait; true`);
     shipper.send('out', ['one'], atMs);
-    await waitFor('it to run', () => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
+    await waitFor('the command to run', () => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
     await shipper.close();
     const status = `/proc/${readFileSync(pidFile, 'utf8').trim()}/stat`;
-    await waitFor('its child to end', () => !existsSync(status) || readFileSync(status, 'utf8').includes(') Z '));
+    await waitFor(
+      'the child of the command to exit',
+      () => !existsSync(status) || readFileSync(status, 'utf8').includes(') Z '),
+    );
   });
 
-  test('one that does not read costs lines and not more than one process', async () => {
+  test('drops lines of a command that does not read, and starts only one process', async () => {
     const pidFile = join(folder, 'pid');
     const shipper = ship(`exec:echo $$ >> ${pidFile}; exec sleep 1000`);
     endings.push(() => execFileSync('kill', readFileSync(pidFile, 'utf8').trim().split('\n')));
@@ -366,7 +369,7 @@ describe('into a command', () => {
   });
 });
 
-test('a command that is slow to read gets all of it, also when the app that wrote it has stopped', async () => {
+test('a command that reads slowly gets all lines, even after the app has stopped', async () => {
   const file = join(folder, 'out.txt');
   const target = `exec:sleep 3; cat > ${file}; echo end >> ${file}`;
   const shippers = createShipperPool({ clock: systemClock(), managerLog: () => {}, targetsOf: () => [target] });
@@ -378,7 +381,7 @@ test('a command that is slow to read gets all of it, also when the app that wrot
     Buffer.from(`${lines.join('\n')}\n`),
   );
   shippers.letGo('i');
-  await waitFor('the end of the command', () => existsSync(file) && readFileSync(file, 'utf8').endsWith('end\n'));
+  await waitFor('the command to exit', () => existsSync(file) && readFileSync(file, 'utf8').endsWith('end\n'));
   expect(readFileSync(file, 'utf8')).toBe(`${lines.join('\n')}\nend\n`);
   expect(shippers.countersOf('api')).toEqual([{ target, sent: 8_000, dropped: 0, problem: null }]);
 });

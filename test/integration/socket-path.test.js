@@ -10,7 +10,7 @@ import { waitFor } from '../helpers/wait-for.js';
 // The keeper holds Unix sockets like ports, so that their path leads somewhere as long as the app
 // is wanted.
 
-describe.each(['cluster', 'fork'])('%s', (mode) => {
+describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
   const begin = async () => {
     const keeper = await realKeeper();
     const path = join(keeper.home, 'sockets', 'app.sock');
@@ -30,7 +30,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     return { keeper, path, start };
   };
 
-  test('the next instance listens on the same path beside the old one, and clients never find nobody', async () => {
+  test('is shared by the next instance, and clients always find a server', async () => {
     const { keeper, path, start } = await begin();
     await start('old');
     await keeper.says('old', `listens ${path}`);
@@ -50,7 +50,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     await client;
   });
 
-  test('an app that clears its old socket away before it listens has not cut itself off', async () => {
+  test('works for an app that removes its old socket before it listens', async () => {
     const { keeper, path, start } = await begin();
     const clears = `require('node:fs').rmSync(${JSON.stringify(path)}, { force: true });`;
     await start('old', clears);
@@ -62,7 +62,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     expect(await ask({ socketPath: path })).toMatchObject({ pid: next });
   });
 
-  test('the path goes with the app, and nothing of it stays', async () => {
+  test('is removed with the app, without leftovers', async () => {
     const { keeper, path, start } = await begin();
     await start('one');
     await keeper.says('one', 'listens');
@@ -73,7 +73,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     expect(readdirSync(dirname(path)).filter((name) => name.includes(basename(path)))).toEqual([]);
   });
 
-  test('a path that is taken is EADDRINUSE, and whoever has it keeps it', async () => {
+  test('gives EADDRINUSE if it is taken, and stays with its owner', async () => {
     const { keeper, path, start } = await begin();
     const other = createServer().listen(path);
     await start('one');
@@ -85,7 +85,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     expect(readdirSync(dirname(path)).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
-  test('the next instance restores the path in a folder made anew, for those that listen already as well', async () => {
+  test('is restored by the next instance in a folder that was created again, even for running instances', async () => {
     const { keeper, path, start } = await begin();
     const old = await start('old');
     await keeper.event('listening', 'old');
@@ -93,7 +93,9 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     mkdirSync(dirname(path));
     const next = await start('next', '', { isGated: true });
     await keeper.says('next', `listens ${path}`);
-    await waitFor('the old one to have heard of it', () => ask({ socketPath: path }).then(({ pid }) => pid === old));
+    await waitFor('the old instance to use the restored path', () =>
+      ask({ socketPath: path }).then(({ pid }) => pid === old),
+    );
     await keeper.call('admit', { instanceId: 'next' });
     await keeper.retire('old', { drain: 'handover' });
     await keeper.event('gone', 'old');
@@ -104,7 +106,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     expect(readdirSync(dirname(path))).toEqual([]);
   });
 
-  test('a parked instance is taken back to a path whose folder was made again meanwhile', async () => {
+  test('is restored by unpark in a folder that was created again', async () => {
     const { keeper, path, start } = await begin();
     const old = await start('old');
     await keeper.event('listening', 'old');
@@ -117,7 +119,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     expect(await ask({ socketPath: path })).toMatchObject({ pid: old });
   });
 
-  test('a stranger who listens at the path since its folder was made again keeps it', async () => {
+  test('stays with a program that took it after its folder was created again', async () => {
     const { keeper, path, start } = await begin();
     await start('old');
     await keeper.event('listening', 'old');
@@ -130,7 +132,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     expect(await text(connect(path))).toBe('stranger');
   });
 
-  test('a path as long as the system allows', async () => {
+  test('can be as long as the system allows', async () => {
     const keeper = await realKeeper();
     const longest = process.platform === 'linux' ? 107 : 103;
     const path = join(keeper.home, 'd'.repeat(longest - keeper.home.length - '/'.length - '/a.sock'.length), 'a.sock');
@@ -146,7 +148,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     }
   });
 
-  test('readableAll and writableAll open the path to every user', async () => {
+  test('is open to every user with readableAll and writableAll', async () => {
     const { keeper, path } = await begin();
     const options = JSON.stringify({ path, readableAll: true, writableAll: true });
     for (const id of ['old', 'next']) {
@@ -161,7 +163,7 @@ describe.each(['cluster', 'fork'])('%s', (mode) => {
     }
   });
 
-  test('close() and listen() again', async () => {
+  test('works again after close()', async () => {
     const { keeper, path } = await begin();
     await keeper.spawnNode('one', 'runs-code', {
       mode,

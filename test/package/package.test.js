@@ -9,7 +9,7 @@ import { nodeUnderTest, openSandbox, sandbox } from '../helpers/sandbox.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-test('the packed package, installed into an empty prefix, starts, reloads and kills a clustered app', async () => {
+test('the packed package starts, reloads and kills a cluster when installed into an empty prefix', async () => {
   const outside = await sandbox();
   const prefix = join(outside.work, 'prefix');
   mkdirSync(prefix);

@@ -10,13 +10,13 @@ import { sandbox } from '../../helpers/sandbox.js';
 const WORKERS = 4;
 const QUICK = ['--min-uptime', '100'];
 
-describe('least-connections, the default', () => {
+describe('least-connections scheduling, the default', () => {
   test.each([
     [64, /** @type {const} */ ('burst'), 1.25],
     [64, /** @type {const} */ ('one by one'), 1.25],
     [16, /** @type {const} */ ('burst'), 1.5],
     [16, /** @type {const} */ ('one by one'), 1.5],
-  ])('%i keep-alive connections, %s: the busiest worker has at most %d times the mean', async (count, how, bound) => {
+  ])('%i keep-alive connections (%s): the busiest worker has at most %d times the mean', async (count, how, bound) => {
     const home = await sandbox();
     const app = await serve(home, 'http-echo', { instances: WORKERS });
     const byPid = await openConnections({ port: app.port }, count, how);
@@ -25,7 +25,7 @@ describe('least-connections, the default', () => {
     expect(busiest(byPid, WORKERS)).toBeLessThanOrEqual(bound);
   });
 
-  test('while a worker is blocked for 3 s, no new request waits for it', async () => {
+  test('no new request waits for a worker that is blocked for 3 s', async () => {
     const home = await sandbox();
     const app = await serve(home, 'http-echo', { instances: WORKERS });
     const blocked = ask({ port: app.port, path: '/?block=3000' });
@@ -43,7 +43,7 @@ describe('least-connections, the default', () => {
   });
 });
 
-test('sticky: a client address stays with its slot, across a reload too', async () => {
+test('sticky scheduling keeps each client address on its slot, even across a reload', async () => {
   const home = await sandbox();
   const app = await serve(home, 'http-echo', { instances: WORKERS, flags: [...QUICK, '--scheduling', 'sticky'] });
   const addresses = Array.from({ length: 12 }, (_, i) => `127.0.0.${10 + i}`);
@@ -59,7 +59,7 @@ test('sticky: a client address stays with its slot, across a reload too', async 
     return slots;
   };
   // A slot whose worker does not listen yet is not chosen.
-  await home.waitFor('all of them to listen', async () =>
+  await home.waitFor('all slots to listen', async () =>
     (await app.instances()).every((slot) => slot.addresses.length > 0),
   );
   const before = await slotsOf();

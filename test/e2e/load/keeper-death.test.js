@@ -61,8 +61,8 @@ const expectNothing = (ledger) =>
 describe.each([
   ['cluster mode', 3],
   ['fork mode', undefined],
-])('%s', (_, instances) => {
-  test('SIGKILL of the keeper under load: the workers go on serving until a new keeper has replaced them', async () => {
+])('death of the keeper in %s', (_, instances) => {
+  test('after SIGKILL of the keeper under load, the workers serve until a new keeper has replaced them', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances });
     const old = await app.pids();
@@ -79,7 +79,7 @@ describe.each([
     expect(await app.instances()).toHaveLength(instances ?? 1);
   });
 
-  test('workers serve and log on after SIGKILL of keeper and control, and the next command replaces them', async () => {
+  test('after SIGKILL of keeper and control, workers serve and log until the next command replaces them', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances });
     const old = await app.pids();
@@ -90,7 +90,7 @@ describe.each([
     process.kill(controlPid, 'SIGSTOP');
     process.kill(keeperPid, 'SIGKILL');
     process.kill(controlPid, 'SIGKILL');
-    await home.waitFor('a few hundred answers without any manager', () => load.ledger.ok > 300);
+    await home.waitFor('a few hundred answers without a manager', () => load.ledger.ok > 300);
     expect(old.every(isRunning)).toBe(true);
     expect(load.ledger.failures).toEqual([]);
 
@@ -102,14 +102,16 @@ describe.each([
   });
 });
 
-test('two keepers never own one home: killed ten times in a row, one is left', async () => {
+test('ten kills of the keeper in a row leave exactly one keeper of the home', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   for (let kill = 0; kill < 10; kill += 1) {
     const keepers = home.processes().filter((one) => one.role === 'keeper');
     expect(keepers.length).toBeLessThanOrEqual(1);
     for (const keeper of keepers) killIfThere(keeper.pid); // The last one may be listed while it exits.
-    await home.waitFor('a keeper', () => home.processes().some((one) => one.role === 'keeper'), { deadlineMs: 20_000 });
+    await home.waitFor('the next keeper', () => home.processes().some((one) => one.role === 'keeper'), {
+      deadlineMs: 20_000,
+    });
   }
   await home.waitFor(
     'one keeper, one control, two workers',
@@ -127,7 +129,7 @@ test('two keepers never own one home: killed ten times in a row, one is left', a
   expect(await app.get()).toMatchObject({ pid: expect.any(Number) });
 });
 
-test('programs that do not listen are replaced, not doubled', async () => {
+test('programs that do not listen run only once after the keeper is replaced', async () => {
   const home = await sandbox();
   await home.app('keeps-alive', { flags: ['--min-uptime', '100'] });
   await home.nclust('start', 'sleep', '--min-uptime', '100', '--', '3600');

@@ -21,7 +21,7 @@ async function repeat(times, act) {
   for (let n = 0; n < times; n += 1) await act();
 }
 
-describe('a reload loses nothing', () => {
+describe('a reload loses no request', () => {
   test('cluster mode: 3 reloads of 4 workers', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 4, flags: QUICK });
@@ -39,19 +39,19 @@ describe('a reload loses nothing', () => {
   test.each([
     ['TLS', 'https', EVERY_REQUEST],
     ['HTTP/2 with TLS', 'h2', { http2: 2, 'keep-alive': 1, 'one-shot': 1 }],
-  ])('%s: 2 reloads of 2 workers', async (_, PROTOCOL, clients) => {
+  ])('over %s: 2 reloads of 2 workers', async (_, PROTOCOL, clients) => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK, env: { ...tlsEnv, PROTOCOL } });
     await loseNothing({ url: app.url.replace('http:', 'https:') }, clients, () => repeat(2, () => reload(home, app)));
   });
 
-  test('reloads that overlap: both commands succeed, and one generation is left', async () => {
+  test('two overlapping reloads both succeed and leave one generation', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 3, flags: QUICK });
     const before = await app.pids();
     await loseNothing(app, { 'one-shot': 2, 'keep-alive': 2, slow: 2 }, async (traffic) => {
       const first = home.nclust('reload', app.name);
-      await home.waitFor('the first to have replaced somebody', () =>
+      await home.waitFor('the first reload to replace a worker', () =>
         [...traffic.ledger.byPid.keys()].some((pid) => !before.includes(pid)),
       );
       const both = await Promise.all([first, home.nclust('reload', app.name)]);
@@ -65,29 +65,29 @@ describe('a reload loses nothing', () => {
 test.each([
   ['cluster mode', 2],
   ['fork mode', undefined],
-])('plain TCP, %s: 3 reloads reset no connection of 20 clients and lose no line', async (_, instances) => {
+])('plain TCP in %s: 3 reloads reset no connection of 20 clients and lose no line', async (_, instances) => {
   const home = await sandbox();
   const app = await serve(home, 'answers-lines', { instances, flags: QUICK });
   await loseNothing(app, { line: 20 }, () => repeat(3, () => reload(home, app)), THINKING);
   await untilNothingIsLeftOver(home);
 });
 
-describe('WebSocket clients get a clean close', () => {
+describe('a reload closes WebSocket connections cleanly', () => {
   test.each([
-    ['from nclust, when the app does nothing', {}, [], 'closed with 1001'],
-    ['from the app, on its signal', { CLOSES_WEBSOCKETS: '1' }, [], 'closed with 1001 on SIGTERM'],
+    ['nclust, if the app does not close it', {}, [], 'closed with 1001'],
+    ['the app, on its stop signal', { CLOSES_WEBSOCKETS: '1' }, [], 'closed with 1001 on SIGTERM'],
     [
-      'from the app, on the message',
+      'the app, on the shutdown message',
       { CLOSES_WEBSOCKETS: '1' },
       ['--shutdown-with-message'],
       'closed with 1001 on shutdown',
     ],
-  ])('%s', async (_, env, flags, close) => {
+  ])('the close frame is sent by %s', async (_, env, flags, close) => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: [...QUICK, ...flags], env });
     const ledger = await loseNothing(app, { websocket: 4, 'one-shot': 1 }, async (traffic) => {
       const sessions = () => [...traffic.ledger.byPid.values()].reduce((sum, count) => sum + count, 0);
-      await home.waitFor('some traffic', () => sessions() > 20);
+      await home.waitFor('some WebSocket sessions', () => sessions() > 20);
       await reload(home, app);
     });
     expect(Object.fromEntries(ledger.notes)).toEqual({ [`websocket: ${close} by the server`]: expect.any(Number) });
@@ -95,13 +95,16 @@ describe('WebSocket clients get a clean close', () => {
   });
 });
 
-test('scale 1 -> 8 -> 2 loses nothing', async () => {
+test('scaling 1 -> 8 -> 2 loses no request', async () => {
   const home = await sandbox();
   const app = await serve(home, 'serves-all', { instances: 1, flags: QUICK });
   await loseNothing(app, EVERY_REQUEST, async ({ ledger }) => {
     for (const instances of [8, 2]) {
       const before = ledger.kinds.get('slow')?.requests ?? 0;
-      await home.waitFor('slow requests between', () => (ledger.kinds.get('slow')?.requests ?? 0) > before + 2);
+      await home.waitFor(
+        'slow requests between the scalings',
+        () => (ledger.kinds.get('slow')?.requests ?? 0) > before + 2,
+      );
       expect(await home.nclust('scale', app.name, String(instances))).toMatchObject({ exitStatus: 0 });
       expect(await app.pids()).toHaveLength(instances);
     }
@@ -109,7 +112,7 @@ test('scale 1 -> 8 -> 2 loses nothing', async () => {
   await untilNothingIsLeftOver(home);
 });
 
-test('a reload succeeds, replaces every worker and loses nothing when SIGKILL ends control midway', async () => {
+test('a reload survives SIGKILL of control: it succeeds, replaces every worker and loses no request', async () => {
   const home = await sandbox();
   const app = await serve(home, 'serves-all', { instances: 3, flags: ['--min-uptime', '300'] });
   await loseNothing(app, { 'one-shot': 2, 'keep-alive': 2, slow: 1 }, async () => {
@@ -121,7 +124,7 @@ test('a reload succeeds, replaces every worker and loses nothing when SIGKILL en
       process.kill(controlPid, 'SIGKILL');
       expect(await command, `killed after ${afterMs} ms`).toMatchObject({ exitStatus: 0 });
       // Control restarts at most once a second.
-      const after = await home.waitFor('all to be new', async () => {
+      const after = await home.waitFor('all workers to be new', async () => {
         const slots = await app.instances();
         return slots.every(({ isReady, pid }) => isReady && !before.includes(pid)) && slots;
       });

@@ -12,7 +12,7 @@ import { pause } from '../../helpers/wait-for.js';
  */
 const isReplaced = async (app, dead) => (await app.instances()).every((slot) => slot.isReady && slot.pid !== dead);
 
-test('SIGKILL of a worker, 20 times: only requests inside that worker fail, and no client hangs', async () => {
+test('20 kills of a worker fail only the requests inside it, and leave no client hanging', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', {
     instances: 2,
@@ -38,7 +38,7 @@ test('SIGKILL of a worker, 20 times: only requests inside that worker fail, and 
   expect((await app.instances()).reduce((sum, slot) => sum + slot.restarts, 0)).toBe(20);
 });
 
-test('with a single worker nobody is refused while it is replaced', async () => {
+test('clients of a single worker are not refused while it is replaced', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', {
     flags: ['--min-uptime', '100', '--max-restarts', '100', '--exp-backoff-restart-delay', '1'],
@@ -56,7 +56,7 @@ test('with a single worker nobody is refused while it is replaced', async () => 
   expect(ledger.reset + ledger.truncated).toBeLessThanOrEqual(8 * 4);
 });
 
-test('restart of a cluster refuses nobody', async () => {
+test('restart of a cluster refuses no client', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });

@@ -101,7 +101,7 @@ const filledIn = (value, { work, port }) =>
   );
 
 test(
-  'each attribute edited in turn: what runs equals the file, and no process is touched where none has to be',
+  'apply changes each attribute to the value in the file, and replaces processes only if necessary',
   { timeout: 180_000 },
   async () => {
     const home = await sandbox();
@@ -145,8 +145,8 @@ test(
   },
 );
 
-describe('what an apply changes live', () => {
-  test('output goes to the new file from that moment on, and no line is lost or twice', async () => {
+describe('changes that apply makes to running processes', () => {
+  test('a new out_file gets the output from then on, with no line lost or repeated', async () => {
     const home = await sandbox();
     const config = createConfigFile(home, [
       { name: 'ticks', script: home.place('ticks'), exec_mode: 'fork', out_file: 'a.log', ...QUICK },
@@ -166,7 +166,7 @@ describe('what an apply changes live', () => {
     );
   });
 
-  test('the pid is in another file, and not in the one before', async () => {
+  test('a new pid_file gets the pid, and the old file is removed', async () => {
     const home = await sandbox();
     const config = createConfigFile(home, [
       { name: 'quiet', script: home.place('keeps-alive'), exec_mode: 'fork', ...QUICK },
@@ -179,7 +179,7 @@ describe('what an apply changes live', () => {
     expect([existsSync(join(home.home, 'pids', 'quiet-0.pid')), await pidsOf(home, 'quiet')]).toEqual([false, [pid]]);
   });
 
-  test('a kill timeout holds for the process that runs', async () => {
+  test('a new kill_timeout holds for the running process', async () => {
     const home = await sandbox();
     const config = createConfigFile(home, [
       { name: 'stubborn', script: home.place('ignores-sigterm'), kill_timeout: '1h', stop_signal: 'SIGTERM', ...QUICK },
@@ -191,7 +191,7 @@ describe('what an apply changes live', () => {
   });
 });
 
-test('apply directly after a start with the same file does nothing, from another shell neither', async () => {
+test('apply after a start with the same file does nothing, not even from another shell', async () => {
   const home = await sandbox();
   const port = await takePort();
   const config = createConfigFile(home, [
@@ -209,7 +209,7 @@ test('apply directly after a start with the same file does nothing, from another
   });
 });
 
-test('apply shows its plan first; --dry-run and diff only tell, by exit status too, and start no manager', async () => {
+test('apply prints its plan first; --dry-run and diff only print it, exit 0 or 2, and start no manager', async () => {
   const home = await sandbox();
   const config = createConfigFile(home, [
     { name: 'api', script: home.place('keeps-alive'), ...QUICK },
@@ -252,7 +252,7 @@ test('apply shows its plan first; --dry-run and diff only tell, by exit status t
   });
 });
 
-test('apply names an app that the file has lost; --prune deletes only that one, after a resurrection too', async () => {
+test('apply reports an app that left the file, and --prune deletes only that app, even after resurrect', async () => {
   const home = await sandbox();
   const config = createConfigFile(home, [
     { name: 'api', script: home.place('keeps-alive'), ...QUICK },
@@ -275,7 +275,7 @@ test('apply names an app that the file has lost; --prune deletes only that one, 
   expect((await home.list()).map(({ name }) => name)).toEqual(['api', 'mine']);
 });
 
-test('one app that does not get up does not hide the others, and the exit status is 1', async () => {
+test('apply changes the other apps when one app fails, and exits 1', async () => {
   const home = await sandbox();
   const port = await takePort();
   const config = createConfigFile(home, [
@@ -298,7 +298,7 @@ test('one app that does not get up does not hide the others, and the exit status
   expect(await config.pending()).toMatchObject([{ name: 'api', action: 'rollout' }]);
 });
 
-test('between fork and cluster mode the port changes hands', async () => {
+test('apply moves the port between fork and cluster mode', async () => {
   const home = await sandbox();
   const port = await takePort();
   const config = createConfigFile(home, [
@@ -319,7 +319,7 @@ test('between fork and cluster mode the port changes hands', async () => {
 });
 
 test.each([[20261]])(
-  'random edits of a file of ten apps: each converges, and the apps that are not named lose no request (seed %d)',
+  'apply follows random edits of a file of ten apps, and unedited apps lose no request (seed %d)',
   { timeout: 180_000 },
   async (seed) => {
     const home = await sandbox();

@@ -31,8 +31,8 @@ const parsed = (body) => JSON.parse(body);
 /** @param {Sandbox} home */
 const jlist = async (home) => JSON.parse((await home.nclust('jlist')).stdout);
 
-describe('start takes a config file', () => {
-  test('without a word, the one of the folder: with its arguments, variables and number of processes', async () => {
+describe('start with a config file', () => {
+  test('start without an argument takes the config of the folder with its arguments and variables', async () => {
     const home = await ecosystems();
     const port = await takePort();
     write(home, [
@@ -84,7 +84,7 @@ describe('start takes a config file', () => {
     ['commands.config.js', ['--only', 'sleep 1000000'], ['sleep 1000000']],
     ['legacy.config.js', [], ['legacy']],
     ['bin-script.config.js', ['-i', '1'], ['next']],
-  ])('%s %j starts as its author meant', async (file, options, names) => {
+  ])('start %s %j starts the apps that its author meant', async (file, options, names) => {
     const home = await ecosystems();
     const result = await home.nclust('start', file, ...options);
     expect(result).toMatchObject({ exitStatus: 0, stderr: expect.stringMatching(/^Started [^\n]*\n$/) });
@@ -93,7 +93,7 @@ describe('start takes a config file', () => {
     );
   });
 
-  test('from stdin', async () => {
+  test('start reads the config from stdin', async () => {
     const home = await ecosystems();
     const result = await home.nclust('start', '-', { input: '{"apps": [{"name": "piped", "script": "./worker.js"}]}' });
     expect(result).toMatchObject({ exitStatus: 0 });
@@ -104,7 +104,7 @@ describe('start takes a config file', () => {
     expect(await home.list()).toEqual([]);
   });
 
-  test('and what that prints or leaves open disturbs nothing', async () => {
+  test('a config that prints and leaves a timer open does not disturb --json', async () => {
     const home = await ecosystems();
     writeFileSync(
       join(home.work, 'noisy.config.js'),
@@ -116,7 +116,7 @@ describe('start takes a config file', () => {
     expect(JSON.parse(result.stdout)).toMatchObject([{ name: 'quiet' }]);
   });
 
-  test('and all of what it prints is shown, however much', async () => {
+  test('all output of a config is shown, even 20,000 lines', async () => {
     const home = await ecosystems();
     writeFileSync(
       join(home.work, 'loud.config.js'),
@@ -128,14 +128,14 @@ describe('start takes a config file', () => {
     expect(stderr.trimEnd().split('\n')).toHaveLength(20_000);
   });
 
-  test('whose scripts may be called like one', async () => {
+  test('a script whose name looks like a config file is started as a script', async () => {
     const home = await ecosystems();
     cpSync(join(home.work, 'worker.js'), join(home.work, 'app.json.js'));
     expect(await home.nclust('start', 'app.json.js')).toMatchObject({ exitStatus: 0 });
     expect(await home.list()).toMatchObject([{ name: 'app.json', script: join(home.work, 'app.json.js') }]);
   });
 
-  test('an app that does not get up does not hold up the others, and the command fails', async () => {
+  test('an app that fails to start does not block the others, and the command fails', async () => {
     const home = await ecosystems();
     home.place('crashes-at-boot');
     write(home, [
@@ -154,9 +154,9 @@ describe('start takes a config file', () => {
   });
 });
 
-describe('what is in the list and in the file', () => {
+describe('an app that is both in the list and in the file', () => {
   test.each([['start'], ['restart'], ['reload'], ['startOrRestart'], ['startOrReload'], ['startOrGracefulReload']])(
-    '%s gives it what the file and the shell say now, starts what is missing, and leaves the rest alone',
+    '%s applies the current file and shell, starts missing apps, and leaves other apps alone',
     async (command) => {
       const home = await ecosystems();
       const port = await takePort();
@@ -195,7 +195,7 @@ describe('what is in the list and in the file', () => {
     },
   );
 
-  test('--only takes a part of it', async () => {
+  test('--only limits a command to the named apps', async () => {
     const home = await ecosystems();
     await home.nclust('start', 'array.config.js');
     const [api, worker] = await home.list();
@@ -205,11 +205,11 @@ describe('what is in the list and in the file', () => {
     expect(after[1].pid).not.toBe(worker.pid);
     expect(await home.nclust('restart', 'array.config.js', '--only', 'web')).toMatchObject({
       exitStatus: 1,
-      stderr: expect.stringContaining('holds "api", "worker"'),
+      stderr: expect.stringContaining('contains "api", "worker"'),
     });
   });
 
-  test('stop and delete end it, also when its script is gone; they name what is not there', async () => {
+  test('stop and delete end it even if its script is deleted, and name apps that are not in the list', async () => {
     const home = await ecosystems();
     write(home, [
       { name: 'api', script: './server.js' },
@@ -234,7 +234,7 @@ describe('what is in the list and in the file', () => {
     });
   });
 
-  test('reload over to cluster mode', async () => {
+  test('reload changes it from fork to cluster mode', async () => {
     const home = await ecosystems();
     const port = await takePort();
     write(home, [{ name: 'api', script: './server.js', port }]);
@@ -249,8 +249,8 @@ describe('what is in the list and in the file', () => {
   });
 });
 
-describe('what is wrong', () => {
-  test('is said at once, and nothing is started', async () => {
+describe('a config with faults', () => {
+  test('start reports all faults at once and starts nothing', async () => {
     const home = await ecosystems();
     write(home, [
       { name: 'good', script: './worker.js' },
@@ -263,7 +263,7 @@ describe('what is wrong', () => {
         /has 2 faults:\n/,
         / {2}apps\[1\]\.instances is "many"; accepted: .*\n/,
         / {2}apps\[1\]\.script is "\.\/missing\.js".*\n/,
-        / {2}"apps\[1\]\.kill_timout" means nothing here; did you mean "kill_timeout"\?/,
+        / {2}"apps\[1\]\.kill_timout" is unknown and ignored; did you mean "kill_timeout"\?/,
       ),
     );
     expect(existsSync(join(home.home, 'nclust.sock'))).toBe(false);
@@ -275,7 +275,7 @@ describe('what is wrong', () => {
     [['restart', 'array.config.js', 'api'], 2, 'accepted: one config file, or targets'],
     [['start', 'array.config.js', '--name', 'x'], 2, '--name is "x" for 2 apps'],
     [['start', 'apps.config.js', '--env', 'prodution'], 2, 'accepted: "production"'],
-  ])('%j', async (words, exitStatus, message) => {
+  ])('a wrong command line is refused with a hint: %j', async (words, exitStatus, message) => {
     const home = await ecosystems();
     expect(await home.nclust(...words)).toMatchObject({
       exitStatus,
@@ -286,7 +286,7 @@ describe('what is wrong', () => {
 });
 
 describe('validate', () => {
-  test('tells what a file holds, and starts nothing', async () => {
+  test('shows the apps of a file and starts nothing', async () => {
     const home = await ecosystems();
     const result = await home.nclust('validate', 'apps.config.js');
     expect(result).toMatchObject({
@@ -299,7 +299,7 @@ describe('validate', () => {
     expect(existsSync(home.home)).toBe(false);
   });
 
-  test('--json has every fault', async () => {
+  test('reports every fault with --json', async () => {
     const home = await ecosystems();
     write(home, [{ name: 'bad', script: './missing.js', instances: 'many' }]);
     const result = await home.nclust('validate', '--json');
@@ -312,22 +312,25 @@ describe('validate', () => {
 });
 
 describe('init', () => {
-  test.each([[[]], [['simple']]])('%j writes a file that is right as it stands, and overwrites none', async (words) => {
-    const home = await sandbox();
-    const file = join(home.work, 'ecosystem.config.js');
-    expect(await home.nclust('init', ...words)).toMatchObject({ exitStatus: 0, stdout: `${file}\n` });
-    const text = readFileSync(file, 'utf8');
-    home.place('keeps-alive', 'index.js');
-    expect(await home.nclust('validate')).toMatchObject({ exitStatus: 0, stderr: '' });
-    expect(await home.nclust('ecosystem', ...words)).toMatchObject({
-      exitStatus: 1,
-      stderr: expect.stringContaining('stays as it is'),
-    });
-    expect(readFileSync(file, 'utf8')).toBe(text);
-    expect(await home.nclust('start')).toMatchObject({ exitStatus: 0 });
-  });
+  test.each([[[]], [['simple']]])(
+    '%j writes a valid file that starts as it is, and never overwrites a file',
+    async (words) => {
+      const home = await sandbox();
+      const file = join(home.work, 'ecosystem.config.js');
+      expect(await home.nclust('init', ...words)).toMatchObject({ exitStatus: 0, stdout: `${file}\n` });
+      const text = readFileSync(file, 'utf8');
+      home.place('keeps-alive', 'index.js');
+      expect(await home.nclust('validate')).toMatchObject({ exitStatus: 0, stderr: '' });
+      expect(await home.nclust('ecosystem', ...words)).toMatchObject({
+        exitStatus: 1,
+        stderr: expect.stringContaining('stays as it is'),
+      });
+      expect(readFileSync(file, 'utf8')).toBe(text);
+      expect(await home.nclust('start')).toMatchObject({ exitStatus: 0 });
+    },
+  );
 
-  test.runIf(existsSync('/proc/self'))('says where nothing can be written', async () => {
+  test.runIf(existsSync('/proc/self'))('reports a folder that cannot be written to', async () => {
     const home = await sandbox();
     // Not even root may.
     const result = await home.nclust('init', { cwd: '/proc/self' });
@@ -340,7 +343,7 @@ describe('init', () => {
     });
   });
 
-  test('in a package of modules the file ends in .cjs', async () => {
+  test('writes a .cjs file in a package of ES modules', async () => {
     const home = await sandbox();
     writeFileSync(join(home.work, 'package.json'), '{"type": "module"}');
     expect(await home.nclust('init')).toMatchObject({

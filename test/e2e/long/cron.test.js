@@ -6,10 +6,10 @@ import { detailOf, triggered } from '../../helpers/triggers.js';
 
 const EVERY_SECOND = '* * * * * *';
 
-test('every second: each time all instances are new, and describe knows the next time', async () => {
+test('cron replaces all instances each second, and describe shows the next time', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '100', '--cron', EVERY_SECOND] });
-  await home.waitFor('three times', () => triggered(home).length >= 3, { deadlineMs: 20_000 });
+  await home.waitFor('three cron reloads', () => triggered(home).length >= 3, { deadlineMs: 20_000 });
   expect(new Set(triggered(home))).toEqual(new Set([`cron: ${EVERY_SECOND}`]));
   const deaths = (await detailOf(home, app.name)).deaths ?? [];
   expect(deaths.length).toBeGreaterThan(0);
@@ -18,14 +18,14 @@ test('every second: each time all instances are new, and describe knows the next
   expect(JSON.parse((await home.nclust('jlist')).stdout)[0].pm2_env.cron_restart).toBe(EVERY_SECOND);
 });
 
-test('0 ends it, by a reload too; what is stopped stays stopped', async () => {
+test('--cron 0 ends it, and a stopped app stays stopped at its cron time', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { flags: ['--min-uptime', '100', '--cron-restart', EVERY_SECOND] });
-  await home.waitFor('one time', () => triggered(home).length >= 1);
+  await home.waitFor('the first cron reload', () => triggered(home).length >= 1);
   expect(await home.nclust('stop', app.name)).toMatchObject({ exitStatus: 0 });
   const { nextRunMs } = (await detailOf(home, app.name)).triggers;
   await home.waitFor(
-    'a time to pass',
+    'the next cron time to pass',
     async () => ((await detailOf(home, app.name)).triggers.nextRunMs ?? 0) > (nextRunMs ?? 0) + 1_000,
   );
   expect(await app.instances()).toMatchObject([{ status: 'stopped', pid: 0 }]);
@@ -33,7 +33,7 @@ test('0 ends it, by a reload too; what is stopped stays stopped', async () => {
   expect((await detailOf(home, app.name)).triggers.nextRunMs).toBeNull();
 });
 
-test('a job: it runs, ends, and is started again at its next time', async () => {
+test('a job with --no-autorestart runs again at each cron time', async () => {
   const home = await sandbox();
   const script = join(home.work, 'job.js');
   writeFileSync(script, 'console.log("job")');
@@ -47,7 +47,7 @@ test('a job: it runs, ends, and is started again at its next time', async () => 
 test.each([
   ['99 * * * *', 'Invalid value for minute: 99'],
   ['every day', 'five, six, or seven'],
-  ['0 0 30 2 *', 'it never comes'],
+  ['0 0 30 2 *', 'no date matches it'],
 ])('the pattern %j is refused with what is wrong', async (pattern, why) => {
   const home = await sandbox();
   home.place('keeps-alive');

@@ -22,8 +22,8 @@ async function inForeground(home, env = {}) {
 const states = async (home) =>
   Object.fromEntries((await home.list()).map(({ name, slot, status }) => [`${name}/${slot}`, status]));
 
-describe('the manager in the foreground', () => {
-  test('is ended by SIGTERM with its apps, which are back as they were when it is run again', async () => {
+describe('nclust daemon in the foreground', () => {
+  test('stops the apps on SIGTERM, and restores them when it runs again', async () => {
     const home = await sandbox();
     const first = await inForeground(home);
     await home.app('http-echo', { name: 'api', instances: 2 });
@@ -35,7 +35,7 @@ describe('the manager in the foreground', () => {
 
     const second = await inForeground(home);
     await home.waitFor(
-      'the apps as they were',
+      'two instances to be online',
       async () => Object.values(await states(home)).filter((status) => status === 'online').length === 2,
     );
     expect(await states(home)).toEqual({ 'api/0': 'online', 'api/1': 'online', 'worker/0': 'stopped' });
@@ -44,7 +44,7 @@ describe('the manager in the foreground', () => {
     expect(home.processes()).toEqual([]);
   });
 
-  test('follows a manager that runs', async () => {
+  test('follows a manager that is already running', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     const before = await app.pids();
@@ -56,7 +56,7 @@ describe('the manager in the foreground', () => {
     expect(home.processes()).toEqual([]);
   });
 
-  test('goes on when the keeper is killed, and when it is killed itself the workers do', async () => {
+  test('survives a kill of the keeper, and its workers survive a kill of the daemon', async () => {
     const home = await sandbox();
     const running = await inForeground(home);
     const app = await home.app('http-echo');
@@ -64,8 +64,8 @@ describe('the manager in the foreground', () => {
     process.kill((await home.daemon()).keeperPid, 'SIGKILL');
     await home.waitFor('the next keeper', () => /The next manager is keeper/.test(running.stderr()));
     // The manager replaces what the first one has left.
-    await home.waitFor('the end of the orphan', () => !isRunning(orphan));
-    await home.waitFor('the app', async () => (await app.instances())[0].status === 'online');
+    await home.waitFor('the orphan to exit', () => !isRunning(orphan));
+    await home.waitFor('the app to be online', async () => (await app.instances())[0].status === 'online');
     const pids = await app.pids();
 
     running.child.kill('SIGKILL');
@@ -76,7 +76,7 @@ describe('the manager in the foreground', () => {
     expect(await next.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('starts the next manager when both halves are killed', async () => {
+  test('starts the next manager when keeper and control are killed', async () => {
     const home = await sandbox();
     const running = await inForeground(home);
     const app = await home.app('http-echo');
@@ -85,13 +85,13 @@ describe('the manager in the foreground', () => {
     process.kill(keeperPid, 'SIGKILL');
     process.kill(controlPid, 'SIGKILL');
     await home.waitFor('the next keeper', () => /The next manager is keeper/.test(running.stderr()));
-    await home.waitFor('the app', async () => (await app.instances())[0].status === 'online');
+    await home.waitFor('the app to be online', async () => (await app.instances())[0].status === 'online');
     running.child.kill('SIGTERM');
     expect(await running.done).toMatchObject({ exitStatus: 0 });
     expect(home.processes()).toEqual([]);
   });
 
-  test('ends with "nclust kill", and is done', async () => {
+  test('exits 0 after "nclust kill"', async () => {
     const home = await sandbox();
     const running = await inForeground(home);
     await home.app('http-echo');
@@ -99,7 +99,7 @@ describe('the manager in the foreground', () => {
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('ends with the keeper when somebody ends that, and says that its apps are still wanted', async () => {
+  test('exits 3 when another program stops the keeper, and reports that its apps are still wanted', async () => {
     const home = await sandbox();
     const running = await inForeground(home);
     await home.app('http-echo');
@@ -110,13 +110,13 @@ describe('the manager in the foreground', () => {
   });
 });
 
-describe('systemd', () => {
-  test('is told when the apps are up, and no sooner; then again and again that all is well', async () => {
+describe('nclust daemon under systemd', () => {
+  test('sends READY=1 once the apps are up, then a watchdog ping again and again', async () => {
     const home = await sandbox();
     const app = await home.app('listens-late', { env: { LATE_MS: '1500' } });
     const { keeperPid } = await home.daemon();
     process.kill(keeperPid, 'SIGTERM');
-    await home.waitFor('an empty home', () => home.processes().length === 0);
+    await home.waitFor('all processes to exit', () => home.processes().length === 0);
 
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, {
@@ -130,9 +130,12 @@ describe('systemd', () => {
     expect(first).toContain('STATUS=0 of 1 instances are up');
     expect(first).toContain('EXTEND_TIMEOUT_USEC=60000000');
     expect(systemd.told().find((fields) => fields.includes('READY=1'))).toContain('STATUS=1 of 1 instances are up');
-    await home.waitFor('pings', () => systemd.count('WATCHDOG=1') >= 3);
+    await home.waitFor('three pings', () => systemd.count('WATCHDOG=1') >= 3);
     await home.nclust('stop', 'all');
-    await home.waitFor('the news', () => systemd.count('STATUS=0 of 0 instances are up, 1 stopped') === 1);
+    await home.waitFor(
+      'the status of the stopped app',
+      () => systemd.count('STATUS=0 of 0 instances are up, 1 stopped') === 1,
+    );
 
     running.child.kill('SIGTERM');
     expect(await running.done).toMatchObject({ exitStatus: 0 });
@@ -140,11 +143,11 @@ describe('systemd', () => {
     expect(systemd.count('READY=1')).toBe(1);
   });
 
-  test('is told that it is ready when an app cannot start', async () => {
+  test('sends READY=1 even if an app cannot start', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('crashes-at-boot'));
     process.kill((await home.daemon()).keeperPid, 'SIGTERM');
-    await home.waitFor('an empty home', () => home.processes().length === 0);
+    await home.waitFor('all processes to exit', () => home.processes().length === 0);
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path });
     await home.waitFor('READY=1', () => systemd.count('READY=1') === 1);
@@ -153,17 +156,17 @@ describe('systemd', () => {
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('gets no word while neither half of the manager answers', async () => {
+  test('sends no ping while neither keeper nor control answers', async () => {
     const home = await sandbox();
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '400000' });
     const { keeperPid, controlPid } = await home.daemon();
-    await home.waitFor('pings', () => systemd.count('WATCHDOG=1') >= 2);
+    await home.waitFor('two pings', () => systemd.count('WATCHDOG=1') >= 2);
     for (const pid of [controlPid, keeperPid]) process.kill(pid, 'SIGSTOP');
     // The next check may have started. After it, the file stays quiet for longer than four checks
     // take.
     let [last, quietSince] = [-1, 0];
-    await home.waitFor('silence', () => {
+    await home.waitFor('two seconds without a ping', () => {
       const count = systemd.count('WATCHDOG=1');
       if (count !== last) [last, quietSince] = [count, performance.now()];
       return performance.now() - quietSince > 2_000;
@@ -178,7 +181,7 @@ describe('systemd', () => {
   test.each([
     ['control', 'controlPid'],
     ['keeper', 'keeperPid'],
-  ])('need not do anything when the %s hangs: it is replaced, and the app is there all the time', async (what, key) => {
+  ])('replaces a %s that hangs, and the app is still there', async (what, key) => {
     const home = await sandbox();
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '4000000' });
@@ -186,9 +189,9 @@ describe('systemd', () => {
     const pids = await app.pids();
     const pid = /** @type {any} */ (await home.daemon())[key];
     process.kill(pid, 'SIGSTOP');
-    await home.waitFor('its end', () => !isRunning(pid), { deadlineMs: 20_000 });
+    await home.waitFor('the hanging process to exit', () => !isRunning(pid), { deadlineMs: 20_000 });
     expect(running.stderr()).toContain(`The ${what} (pid ${pid}) does not answer and is replaced.`);
-    await home.waitFor('the app', async () => (await app.instances())[0].status === 'online');
+    await home.waitFor('the app to be online', async () => (await app.instances())[0].status === 'online');
     if (what === 'control') expect(await app.pids()).toEqual(pids);
     const count = systemd.count('WATCHDOG=1');
     await home.waitFor('pings again', () => systemd.count('WATCHDOG=1') > count);
@@ -196,21 +199,21 @@ describe('systemd', () => {
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('is told of a reload by SIGHUP', async () => {
+  test('sends RELOADING=1 and READY=1 around a reload by SIGHUP', async () => {
     const home = await sandbox();
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path });
     const app = await home.app('http-echo');
     const before = await app.pids();
     running.child.kill('SIGHUP');
-    await home.waitFor('the end of the reload', () => systemd.count('READY=1') === 2);
+    await home.waitFor('the reload to end', () => systemd.count('READY=1') === 2);
     expect(systemd.told().find(([field]) => field === 'RELOADING=1')?.[1]).toMatch(/^MONOTONIC_USEC=\d+$/);
     expect(await app.pids()).not.toEqual(before);
     running.child.kill('SIGTERM');
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('is nothing that an app, the keeper or control knows of', async () => {
+  test('hides its variables from apps, keeper and control', async () => {
     const home = await sandbox();
     const systemd = await notifySocket(home.work);
     const watched = { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '4000000', WATCHDOG_PID: '1' };
@@ -233,10 +236,10 @@ describe('systemd', () => {
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('that cannot be reached costs a word and nothing else', async () => {
+  test('runs on with a warning if systemd cannot be reached', async () => {
     const home = await sandbox();
     const running = await inForeground(home, { NOTIFY_SOCKET: join(home.work, 'nobody') });
-    await home.waitFor('the word', () => /systemd cannot be told/.test(running.stderr()));
+    await home.waitFor('the warning', () => /systemd cannot be told/.test(running.stderr()));
     running.child.kill('SIGTERM');
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });

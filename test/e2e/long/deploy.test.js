@@ -20,7 +20,7 @@ const isLink = (/** @type {string} */ path) => lstatSync(path, { throwIfNoEntry:
 
 const HOOK = (/** @type {string} */ name) => `echo "$(pwd) $WORD" > "$HOME/${name}"`;
 
-test('setup makes a first release current, update makes the next one, and hooks run where they should', async () => {
+test('setup makes the first release current, update the next one, and hooks run in the right folder', async () => {
   const home = await sandbox();
   const site = createSite(home);
   const first = site.commit({ 'app.js': 'one', 'package.json': '{}' });
@@ -54,7 +54,7 @@ test('setup makes a first release current, update makes the next one, and hooks 
     `${site.root()}/current it's $HOME`,
   ]);
   expect(existsSync(join(hostHome, 'post-deploy'))).toBe(false);
-  expect(await site.deploy('setup')).toMatchObject({ exitStatus: 0, stderr: 'web1 is set up already.\n' });
+  expect(await site.deploy('setup')).toMatchObject({ exitStatus: 0, stderr: 'web1 is already set up.\n' });
 
   writeFileSync(join(site.root(), 'shared/.env'), 'SECRET=1');
   const second = site.commit({ 'app.js': 'two' });
@@ -87,7 +87,7 @@ test('setup makes a first release current, update makes the next one, and hooks 
     ]);
 });
 
-test('a hook that fails: nothing is switched, or it is switched back, and the exit status says so', async () => {
+test('a failing hook leaves or restores the previous release, and deploy exits 1', async () => {
   const home = await sandbox();
   const site = createSite(home);
   site.commit({ 'app.js': 'one' });
@@ -100,7 +100,7 @@ test('a hook that fails: nothing is switched, or it is switched back, and the ex
   expect(await site.deploy()).toMatchObject({
     exitStatus: 1,
     stdout: 'no local build\n',
-    stderr: expect.stringContaining('"pre-deploy-local" ended with 7. Nothing was touched'),
+    stderr: expect.stringContaining('"pre-deploy-local" exited with 7. Nothing was changed'),
   });
   expect(existsSync(join(home.work, 'hosts/web1/touched'))).toBe(false);
 
@@ -109,7 +109,7 @@ test('a hook that fails: nothing is switched, or it is switched back, and the ex
     exitStatus: 1,
     stdout: '',
     stderr: expect.stringMatching(
-      /^no build$[^]*"pre-deploy" ended with 4\.\n {2}web1: nothing was switched; "current" leads to .*, as before\./m,
+      /^no build$[^]*"pre-deploy" exited with 4\.\n {2}web1: nothing was switched; "current" leads to .*, as before\./m,
     ),
   });
   expect(site.current()).toBe(before);
@@ -120,7 +120,7 @@ test('a hook that fails: nothing is switched, or it is switched back, and the ex
     exitStatus: 1,
     stdout: 'two\n',
     stderr: expect.stringMatching(
-      new RegExp(`"post-deploy" ended with 5\\.\n {2}web1: "current" leads to ${before} again`),
+      new RegExp(`"post-deploy" exited with 5\\.\n {2}web1: "current" leads to ${before} again`),
     ),
   });
   expect(site.current()).toBe(before);
@@ -129,7 +129,7 @@ test('a hook that fails: nothing is switched, or it is switched back, and the ex
   site.configure({ 'post-deploy': 'no-such-program' });
   expect(await site.deploy()).toMatchObject({
     exitStatus: 1,
-    stderr: expect.stringMatching(/ended with 127[^]*next: A program was not found on web1/),
+    stderr: expect.stringMatching(/exited with 127[^]*next: A program was not found on web1/),
   });
   site.configure();
   expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
@@ -140,39 +140,37 @@ test('a hook that fails: nothing is switched, or it is switched back, and the ex
 test.each([
   ['fails', 'exit 1'],
   ['succeeds', 'exit 0'],
-])(
-  'when the one who deploys is killed in the middle of a hook that %s, the host comes to the same end',
-  async (_how, end) => {
-    const home = await sandbox();
-    const site = createSite(home);
-    const hostHome = join(home.work, 'hosts/web1');
-    site.commit({ 'app.js': 'one' });
-    site.configure();
-    await site.deploy('setup');
-    const before = site.current();
-    site.commit({ 'app.js': 'two' });
-    site.configure({ 'post-deploy': `touch "$HOME/begun"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done; ${end}` });
-    const command = site.follow();
-    await home.waitFor('the hook to begin', () => existsSync(join(hostHome, 'begun')));
-    const after = site.current();
-    expect(after).not.toBe(before);
-    command.child.kill('SIGKILL');
-    await command.done;
-    writeFileSync(join(hostHome, 'go'), '');
-    if (end === 'exit 1') await home.waitFor('the link to lead back', () => site.current() === before);
-    else await home.waitFor('the release to be in the list', () => site.read('.history').endsWith(`${after}\n`));
-    await home.waitFor('the connection to end', () => home.processes().length === 0);
-  },
-);
+])('a host finishes the deployment when deploy is killed during a hook that %s', async (_how, end) => {
+  const home = await sandbox();
+  const site = createSite(home);
+  const hostHome = join(home.work, 'hosts/web1');
+  site.commit({ 'app.js': 'one' });
+  site.configure();
+  await site.deploy('setup');
+  const before = site.current();
+  site.commit({ 'app.js': 'two' });
+  site.configure({ 'post-deploy': `touch "$HOME/begun"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done; ${end}` });
+  const command = site.follow();
+  await home.waitFor('the hook to start', () => existsSync(join(hostHome, 'begun')));
+  const after = site.current();
+  expect(after).not.toBe(before);
+  command.child.kill('SIGKILL');
+  await command.done;
+  writeFileSync(join(hostHome, 'go'), '');
+  if (end === 'exit 1')
+    await home.waitFor('the link to point to the previous release', () => site.current() === before);
+  else await home.waitFor('the release to be in the list', () => site.read('.history').endsWith(`${after}\n`));
+  await home.waitFor('the connection to close', () => home.processes().length === 0);
+});
 
-test('a setup whose last hook fails is no setup, and the next one begins again', async () => {
+test('a setup whose last hook fails does not count, and the next setup starts again', async () => {
   const home = await sandbox();
   const site = createSite(home);
   site.commit({ 'app.js': 'one' });
   site.configure({ 'post-setup': 'exit 3' });
   expect(await site.deploy('setup')).toMatchObject({
     exitStatus: 1,
-    stderr: expect.stringContaining('"post-setup" ended with 3'),
+    stderr: expect.stringContaining('"post-setup" exited with 3'),
   });
   expect(site.current()).toBe(null);
   site.configure({ 'post-setup': 'true' });
@@ -180,7 +178,7 @@ test('a setup whose last hook fails is no setup, and the next one begins again',
   expect(site.current()).not.toBe(null);
 });
 
-test('two deployments to one host do not mix: the second is told who the first is', async () => {
+test('a second deployment to a locked host is refused, and the error names who holds the lock', async () => {
   const home = await sandbox();
   const site = createSite(home, { hosts: ['web1', 'web2'] });
   const hostHome = join(home.work, 'hosts/web2');
@@ -191,7 +189,7 @@ test('two deployments to one host do not mix: the second is told who the first i
   site.commit({ 'app.js': '2' });
   site.configure({ 'pre-deploy': 'touch "$HOME/begun"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done' });
   const first = site.follow('--parallel', { env: { USER: 'ann' } });
-  await home.waitFor('the hook to begin', () => existsSync(join(hostHome, 'begun')));
+  await home.waitFor('the hook to start', () => existsSync(join(hostHome, 'begun')));
 
   site.configure();
   for (const words of [[], ['revert'], ['--parallel'], ['main']]) {
@@ -201,7 +199,7 @@ test('two deployments to one host do not mix: the second is told who the first i
       stderr: expect.stringMatching(
         pattern(
           /failed on web1: it is locked by ann@\S+ since \d{4}-[^]*nothing was switched[^]*/,
-          /If it is not there any more: nclust deploy production unlock/,
+          /If it no longer runs: nclust deploy production unlock/,
         ),
       ),
     });
@@ -216,10 +214,10 @@ test('two deployments to one host do not mix: the second is told who the first i
 });
 
 test.each([
-  ['Ctrl-C in a build', /** @type {const} */ ('SIGINT'), 'pre-deploy'],
-  ['Ctrl-C in a switch that then comes to its end', /** @type {const} */ ('SIGINT'), 'post-deploy'],
-  ['SIGKILL in a switch that then comes to its end', /** @type {const} */ ('SIGKILL'), 'post-deploy'],
-])('after %s the host is not locked', async (_what, signal, hook) => {
+  ['Ctrl-C during a build', /** @type {const} */ ('SIGINT'), 'pre-deploy'],
+  ['Ctrl-C during a switch that then finishes', /** @type {const} */ ('SIGINT'), 'post-deploy'],
+  ['SIGKILL during a switch that then finishes', /** @type {const} */ ('SIGKILL'), 'post-deploy'],
+])('the host is not locked after %s', async (_what, signal, hook) => {
   const home = await sandbox();
   const site = createSite(home);
   const hostHome = join(home.work, 'hosts/web1');
@@ -228,19 +226,19 @@ test.each([
   await site.deploy('setup');
   site.configure({ [hook]: 'touch "$HOME/begun"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done' });
   const command = site.follow();
-  await home.waitFor('the hook to begin', () => existsSync(join(hostHome, 'begun')));
+  await home.waitFor('the hook to start', () => existsSync(join(hostHome, 'begun')));
   command.child.kill(signal);
   expect((await command.done).exitStatus).toBe(signal === 'SIGINT' ? 1 : null);
   site.configure();
   if (hook === 'post-deploy')
     expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('it is locked by') });
   writeFileSync(join(hostHome, 'go'), '');
-  await home.waitFor('the lock to go', () => !isLink(join(site.root(), '.lock')));
+  await home.waitFor('the lock to be removed', () => !isLink(join(site.root(), '.lock')));
   expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
-  await home.waitFor('the connection to end', () => home.processes().length === 0);
+  await home.waitFor('the connection to close', () => home.processes().length === 0);
 });
 
-test('a lock that was left behind is taken away by unlock; a failed deployment leaves none', async () => {
+test('unlock removes a lock that a killed deploy has left, and a failed deployment leaves none', async () => {
   const home = await sandbox();
   const site = createSite(home);
   site.commit({ 'app.js': '1' });
@@ -248,7 +246,7 @@ test('a lock that was left behind is taken away by unlock; a failed deployment l
   await site.deploy('setup');
   site.configure({ 'pre-deploy': 'touch "$HOME/begun"; while [ ! -e "$HOME/go" ]; do sleep 0.05; done' });
   const command = site.follow();
-  await home.waitFor('the hook to begin', () => existsSync(join(home.work, 'hosts/web1/begun')));
+  await home.waitFor('the hook to start', () => existsSync(join(home.work, 'hosts/web1/begun')));
   command.child.kill('SIGKILL');
   await command.done;
   writeFileSync(join(home.work, 'hosts/web1/go'), '');
@@ -256,19 +254,19 @@ test('a lock that was left behind is taken away by unlock; a failed deployment l
   expect(await site.deploy()).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('it is locked by') });
   expect(await site.deploy('unlock')).toMatchObject({
     exitStatus: 0,
-    stderr: expect.stringMatching(/^web1 was locked by \S+@\S+ since .*, and is not any more\.\n$/),
+    stderr: expect.stringMatching(/^web1 was locked by \S+@\S+ since .*\. It is unlocked now\.\n$/),
   });
   expect(await site.deploy('unlock')).toMatchObject({ exitStatus: 0, stderr: 'web1 was not locked.\n' });
   expect(await site.deploy()).toMatchObject({
     exitStatus: 1,
-    stderr: expect.stringContaining('"post-deploy" ended with 3'),
+    stderr: expect.stringContaining('"post-deploy" exited with 3'),
   });
   site.configure();
   expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
-  await home.waitFor('the first connection to end', () => home.processes().length === 0);
+  await home.waitFor('the first connection to close', () => home.processes().length === 0);
 });
 
-test('revert goes back, curr, prev and list tell, exec runs in the current release', async () => {
+test('revert goes back, curr, prev and list show the releases, and exec runs in the current one', async () => {
   const home = await sandbox();
   const site = createSite(home);
   const commits = [site.commit({ 'app.js': '1' })];
@@ -286,7 +284,7 @@ test('revert goes back, curr, prev and list tell, exec runs in the current relea
   expect(await site.deploy('revert', '2')).toMatchObject({ exitStatus: 0, stdout: '1\n' });
   expect(await site.deploy('revert', '1')).toMatchObject({
     exitStatus: 1,
-    stderr: expect.stringContaining('There are 0 releases before'),
+    stderr: expect.stringContaining('There are only 0 releases before'),
   });
   expect(await site.deploy('prev')).toMatchObject({ exitStatus: 1 });
   expect(site.read('current/app.js')).toBe('1');
@@ -312,13 +310,13 @@ test('revert goes back, curr, prev and list tell, exec runs in the current relea
   });
   expect(await site.deploy('exec', 'exit 42')).toMatchObject({
     exitStatus: 42,
-    stderr: expect.stringContaining('"command" ended with 42'),
+    stderr: expect.stringContaining('"command" exited with 42'),
   });
   expect(await site.deploy('exec')).toMatchObject({ exitStatus: 2 });
   expect(await site.deploy('revert', '0')).toMatchObject({ exitStatus: 2 });
 });
 
-test('a revert whose hook fails stays where it was', async () => {
+test('a revert whose hook fails keeps the current release', async () => {
   const home = await sandbox();
   const site = createSite(home);
   site.commit({ 'app.js': '1' });
@@ -336,7 +334,7 @@ test('a revert whose hook fails stays where it was', async () => {
   expect((await site.deploy('list')).stdout.trim().split('\n')).toHaveLength(2);
 });
 
-test('a ref is a branch as it is now, a tag or a commit; what is none is refused before anything is made', async () => {
+test('deploy takes a branch, a tag or a commit, and an unknown ref is refused before anything changes', async () => {
   const home = await sandbox();
   const site = createSite(home);
   const first = site.commit({ 'app.js': '1' });
@@ -367,7 +365,7 @@ test('a ref is a branch as it is now, a tag or a commit; what is none is refused
   expect(releases).toHaveLength(5);
 });
 
-test('as many releases are kept as was said, and a running one of another name is left alone', async () => {
+test('deploy keeps the configured number of releases, including the current one', async () => {
   const home = await sandbox();
   const site = createSite(home);
   site.commit({ 'app.js': '0' });
@@ -384,7 +382,7 @@ test('as many releases are kept as was said, and a running one of another name i
   expect((await site.deploy('list')).stdout.trim().split('\n')).toHaveLength(2);
 });
 
-test('two hosts, the second fails: what was made is not switched, or it is said what runs where', async () => {
+test('a deployment that fails on the second of three hosts reports what each of them runs', async () => {
   const home = await sandbox();
   const site = createSite(home, { hosts: ['web1', 'web2', 'web3'] });
   site.commit({ 'app.js': '1' });
@@ -400,10 +398,10 @@ test('two hosts, the second fails: what was made is not switched, or it is said 
     stdout: '[web1] at web1\n[web2] at web2\n',
     stderr: expect.stringMatching(
       pattern(
-        /failed on web2: "pre-deploy" ended with 4\.\n/,
+        /failed on web2: "pre-deploy" exited with 4\.\n/,
         / {2}web1: nothing was switched.*\n/,
         / {2}web2: nothing was switched.*\n/,
-        / {2}web3: not begun\./,
+        / {2}web3: not started\./,
       ),
     ),
   });
@@ -416,8 +414,8 @@ test('two hosts, the second fails: what was made is not switched, or it is said 
   expect(result).toMatchObject({ exitStatus: 1, stdout: '[web1] at web1\n[web2] at web2\n' });
   expect(result.stderr).toMatch(
     new RegExp(
-      `failed on web2: "post-deploy" ended with 5\\.\n {2}web1: runs ${after}\\.\n {2}web2: "current" leads ` +
-        `to ${before} again.*\n {2}web3: not begun; "current" leads to ${before}, as before\\.`,
+      `failed on web2: "post-deploy" exited with 5\\.\n {2}web1: runs ${after}\\.\n {2}web2: "current" leads ` +
+        `to ${before} again.*\n {2}web3: not started; "current" leads to ${before}, as before\\.`,
     ),
   );
   expect([site.current('web2'), site.current('web3')]).toEqual([before, before]);
@@ -431,11 +429,11 @@ test('two hosts, the second fails: what was made is not switched, or it is said 
   site.configure({ host: ['web1', 'nowhere'] });
   expect(await site.deploy()).toMatchObject({
     exitStatus: 1,
-    stderr: expect.stringMatching(/failed on nowhere: ssh ended with 255 at "connect"/),
+    stderr: expect.stringMatching(/failed on nowhere: ssh exited with 255 at "connect"/),
   });
 });
 
-test('--parallel names the failed hosts in the order of the config, whichever failed first', async () => {
+test('--parallel names the failed hosts in the order of the config, whichever fails first', async () => {
   const home = await sandbox();
   const site = createSite(home, { hosts: ['web1', 'web2'] });
   site.commit({ 'app.js': '1' });
@@ -449,30 +447,33 @@ test('--parallel names the failed hosts in the order of the config, whichever fa
   });
   expect(await site.deploy('--parallel')).toMatchObject({
     exitStatus: 1,
-    stderr: expect.stringMatching(/failed on web1: "pre-deploy" ended with 4, on web2: "pre-deploy" ended with 5\./),
+    stderr: expect.stringMatching(/failed on web1: "pre-deploy" exited with 4, on web2: "pre-deploy" exited with 5\./),
   });
 });
 
-test.each(['/bin/sh', '/bin/bash'])('odd paths and values are what they are, by %s', async (shell) => {
-  const home = await sandbox();
-  const site = createSite(home, { hosts: ['web1'], path: `it's a "path"; $(touch broken) \`touch broken\` & *` });
-  const env = { ODD: `a 'b' "c" $HOME \`x\` \\ ; & | * ~ \n end` };
-  site.commit({ 'app.js': '1', 'dir with space/file': 'x' });
-  site.configure({
-    env,
-    shared: ["sha'red file", 'dir with space/'],
-    'post-deploy': `printf %s "$ODD" > odd.txt; echo 'single' "double" \\$HOME`,
-  });
-  const options = { env: { FAKE_SSH_SHELL: shell } };
-  expect(await site.deploy('setup', options)).toMatchObject({ exitStatus: 0 });
-  expect(await site.deploy(options)).toMatchObject({ exitStatus: 0, stdout: 'single double $HOME\n' });
-  expect(site.read('current/odd.txt')).toBe(env.ODD);
-  expect(readlinkSync(join(site.root(), "current/sha'red file"))).toBe(join(site.root(), "shared/sha'red file"));
-  expect(await site.deploy('revert', options)).toMatchObject({ exitStatus: 0 });
-  expect(existsSync(join(home.work, 'hosts/web1/broken'))).toBe(false);
-});
+test.each(['/bin/sh', '/bin/bash'])(
+  'paths and values with special characters reach the host unchanged, with %s',
+  async (shell) => {
+    const home = await sandbox();
+    const site = createSite(home, { hosts: ['web1'], path: `it's a "path"; $(touch broken) \`touch broken\` & *` });
+    const env = { ODD: `a 'b' "c" $HOME \`x\` \\ ; & | * ~ \n end` };
+    site.commit({ 'app.js': '1', 'dir with space/file': 'x' });
+    site.configure({
+      env,
+      shared: ["sha'red file", 'dir with space/'],
+      'post-deploy': `printf %s "$ODD" > odd.txt; echo 'single' "double" \\$HOME`,
+    });
+    const options = { env: { FAKE_SSH_SHELL: shell } };
+    expect(await site.deploy('setup', options)).toMatchObject({ exitStatus: 0 });
+    expect(await site.deploy(options)).toMatchObject({ exitStatus: 0, stdout: 'single double $HOME\n' });
+    expect(site.read('current/odd.txt')).toBe(env.ODD);
+    expect(readlinkSync(join(site.root(), "current/sha'red file"))).toBe(join(site.root(), "shared/sha'red file"));
+    expect(await site.deploy('revert', options)).toMatchObject({ exitStatus: 0 });
+    expect(existsSync(join(home.work, 'hosts/web1/broken'))).toBe(false);
+  },
+);
 
-test('what is wrong with the settings is said at once, and no host is asked', async () => {
+test('faults of the settings are reported at once, before any connection to a host', async () => {
   const home = await sandbox();
   const site = createSite(home);
   site.configure({
@@ -495,7 +496,7 @@ test('what is wrong with the settings is said at once, and no host is asked', as
   expect(existsSync(join(home.work, 'hosts/calls'))).toBe(false);
 });
 
-test('before setup everything says so', async () => {
+test('each command before setup reports that the host is not set up', async () => {
   const home = await sandbox();
   const site = createSite(home);
   site.commit({ 'app.js': '1' });
@@ -507,7 +508,7 @@ test('before setup everything says so', async () => {
     });
 });
 
-test('a deployment that PM2 had made is taken over: its clone stays, and the link is ours', async () => {
+test('setup takes over a PM2 deployment: it keeps the clone and replaces the link', async () => {
   const home = await sandbox();
   const site = createSite(home);
   site.commit({ 'app.js': '1' });
@@ -522,11 +523,11 @@ test('a deployment that PM2 had made is taken over: its clone stays, and the lin
   mkdirSync(join(site.root(), 'current'));
   expect(await site.deploy()).toMatchObject({
     exitStatus: 1,
-    stderr: expect.stringContaining('is no link; move it away'),
+    stderr: expect.stringContaining('is not a link; move it away'),
   });
 });
 
-test('deploy without a post-deploy starts the apps of the config, then reloads them from the new release', async () => {
+test('deploy without a post-deploy hook starts the apps of the config, and reloads them the next time', async () => {
   const home = await sandbox();
   const site = createSite(home);
   const port = await takePort();
@@ -553,7 +554,7 @@ test('deploy without a post-deploy starts the apps of the config, then reloads t
   site.commit({ 'app.js': 'throw new Error("broken")' });
   expect(await site.deploy()).toMatchObject({
     exitStatus: 1,
-    stderr: expect.stringContaining('"post-deploy" ended with 1'),
+    stderr: expect.stringContaining('"post-deploy" exited with 1'),
   });
   expect(site.current()).toBe(before);
   expect(await fetchOnce(`http://127.0.0.1:${port}`)).toBe('two production');

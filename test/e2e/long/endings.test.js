@@ -23,9 +23,9 @@ function place(home) {
 describe.each([
   ['cluster', ['-i', '2']],
   ['fork', []],
-])('in %s mode', (_mode, instances) => {
+])('reload and stop in %s mode', (_mode, instances) => {
   test.each(['close', 'flush', 'http-terminator', 'stoppable', 'terminus'])(
-    'a program that ends by %s loses no request in a reload, and ends when it would alone',
+    'a program that ends with %s loses no request in a reload, and stops as fast as it would alone',
     async (way) => {
       const home = await sandbox();
       place(home);

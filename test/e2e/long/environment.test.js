@@ -11,7 +11,7 @@ const SECRET = 'hunter2-correct-horse';
 const environments = async (app) => (await app.pids()).map(environmentOf);
 
 describe('env files', () => {
-  test('are read again by a reload, where a removed variable is gone, and not after a crash', async () => {
+  test('are read again at a reload, which also removes variables, but not after a crash', async () => {
     const home = await sandbox();
     const file = join(home.work, 'app.env');
     writeFileSync(file, 'COLOUR="light blue"\nREMOVED=soon\n# a remark\nexport ALSO=1\n');
@@ -23,7 +23,10 @@ describe('env files', () => {
     const [before] = await app.pids();
     killIfThere((await home.daemon()).controlPid);
     killIfThere(before);
-    await home.waitFor('its successor', async () => ![0, before].includes((await app.pids())[0]));
+    await home.waitFor(
+      'the replacement of the killed process',
+      async () => ![0, before].includes((await app.pids())[0]),
+    );
     expect((await environments(app))[0]).toMatchObject({ COLOUR: 'light blue', REMOVED: 'soon' });
 
     expect(await home.nclust('reload', app.name)).toMatchObject({ exitStatus: 0 });
@@ -34,7 +37,7 @@ describe('env files', () => {
     }
   });
 
-  test('that cannot be read refuse a reload before anything is touched', async () => {
+  test('that cannot be read refuse a reload before anything changes', async () => {
     const home = await sandbox();
     const file = join(home.work, 'app.env');
     writeFileSync(file, 'A=1\n');
@@ -78,7 +81,7 @@ describe('secrets', () => {
     return { home, app, client, file };
   }
 
-  test('are in the process and nowhere else', async () => {
+  test('are in the environment of the app and nowhere else', async () => {
     const { home, app, client, file } = await withSecrets();
     for (const env of await environments(app))
       expect(env).toMatchObject({ PASSWORD: `${SECRET}-file`, TOKEN: `${SECRET}-command` });
@@ -104,7 +107,7 @@ describe('secrets', () => {
 
     const [pid] = await app.pids();
     killIfThere(pid);
-    await home.waitFor('its successor', async () => ![0, pid].includes((await app.pids())[0]));
+    await home.waitFor('the replacement of the killed process', async () => ![0, pid].includes((await app.pids())[0]));
     await run('save');
     await run('reload', app.name);
     await run('scale', app.name, '3');
@@ -112,7 +115,7 @@ describe('secrets', () => {
     killIfThere((await home.daemon()).controlPid);
     killIfThere(second);
     await home.waitFor(
-      'all three',
+      'three running instances',
       async () => (await app.pids()).filter((one) => one !== 0 && one !== second).length === 3,
     );
     writeFileSync(file, 'x'.repeat(100_000));
@@ -142,7 +145,7 @@ describe('secrets', () => {
       if (role !== 'app') expect(JSON.stringify(environmentOf(other))).not.toContain(SECRET);
   });
 
-  test('that cannot be had stop a reload before it begins, and say why', async () => {
+  test('that cannot be read stop a reload before it starts, with the reason', async () => {
     const { home, app, file } = await withSecrets();
     const pids = await app.pids();
     unlinkSync(file);
@@ -154,12 +157,12 @@ describe('secrets', () => {
     expect(await app.pids()).toEqual(pids);
   });
 
-  test('are read again by a reload, and by a control that starts an instance anew', async () => {
+  test('are read again at a reload, and by a control that restarts an instance', async () => {
     const { home, app, file } = await withSecrets();
     writeFileSync(file, `${SECRET}-second`);
     const [pid] = await app.pids();
     killIfThere(pid);
-    await home.waitFor('its successor', async () => ![0, pid].includes((await app.pids())[0]));
+    await home.waitFor('the replacement of the first process', async () => ![0, pid].includes((await app.pids())[0]));
     expect((await environments(app))[0].PASSWORD).toBe(`${SECRET}-file`);
     await home.nclust('reload', app.name);
     for (const env of await environments(app)) expect(env.PASSWORD).toBe(`${SECRET}-second`);
@@ -167,11 +170,14 @@ describe('secrets', () => {
     const [other] = await app.pids();
     killIfThere((await home.daemon()).controlPid);
     killIfThere(other);
-    await home.waitFor('its successor', async () => ![0, other].includes((await app.pids())[0]));
+    await home.waitFor(
+      'the replacement of the second process',
+      async () => ![0, other].includes((await app.pids())[0]),
+    );
     expect((await environments(app))[0].PASSWORD).toBe(`${SECRET}-third`);
   });
 
-  test('that take their time hold up nobody else', async () => {
+  test('that take long do not block other commands', async () => {
     const { home, app, client } = await withSecrets();
     const gate = join(home.work, 'gate');
     execFileSync('mkfifo', [gate]);
@@ -180,7 +186,7 @@ describe('secrets', () => {
       specs: { [app.name]: { secrets: { TOKEN: { command: `echo waits > begun; cat ${gate}` } } } },
       token: 'slow',
     });
-    await home.waitFor('the command', () => readFileSync(join(home.work, 'begun'), 'utf8'));
+    await home.waitFor('the command of the secret to start', () => readFileSync(join(home.work, 'begun'), 'utf8'));
     expect(await home.nclust('list')).toMatchObject({ exitStatus: 0 });
     writeFileSync(gate, 'opened');
     await reload;
@@ -188,8 +194,8 @@ describe('secrets', () => {
   });
 });
 
-describe('what an app is given', () => {
-  test('leaves out what is filtered, counts up, and names the instance', async () => {
+describe('the environment of an app', () => {
+  test('lacks filtered variables, has incremented ones, and names the instance', async () => {
     const home = await sandbox();
     const env = { AWS_KEY: '1', MY_TOKEN: '1', KEPT: '1', BASE: '100' };
     const app = await home.app('http-echo', {
@@ -215,7 +221,7 @@ describe('what an app is given', () => {
     for (const one of updated) for (const name of ['AWS_KEY', 'KEPT']) expect(one).not.toHaveProperty(name);
   });
 
-  test('is nothing of the shell when all of it is filtered', async () => {
+  test('has nothing from the shell if everything is filtered', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('ticks'), '--filter-env', '--name', 'bare');
     const [{ pid }] = await home.list();
@@ -226,7 +232,7 @@ describe('what an app is given', () => {
     ).toEqual(['NCLUST_HOME', 'NCLUST_INSTANCE', 'NODE_APP_INSTANCE', 'PM2_HOME', 'name', 'pm_id']);
   });
 
-  test('is without a declared variable after the reload in which it was removed', async () => {
+  test('loses a declared variable in the reload that removes it', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2 });
     const client = await home.connect();
@@ -241,7 +247,7 @@ describe('what an app is given', () => {
     }
   });
 
-  test('that cannot be counted up is told before anything is started', async () => {
+  test('with an increment_var that does not exist is refused before the start', async () => {
     const home = await sandbox();
     const refused = await home.nclust('start', home.place('ticks'), '--increment-var', 'PORT');
     expect(refused).toMatchObject({ exitStatus: 1, stdout: '' });
@@ -252,7 +258,7 @@ describe('what an app is given', () => {
   });
 });
 
-test('env --diff tells what is not as in this shell, and where it comes from', async () => {
+test('env --diff shows the differences from this shell, and the origin of each', async () => {
   const home = await sandbox();
   writeFileSync(join(home.work, 'app.env'), 'COLOUR=red\n');
   const app = await home.app('http-echo', {

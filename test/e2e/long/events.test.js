@@ -12,7 +12,7 @@ const parsed = (stdout) =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
 
-test('why says what keeps an app down, with a manager and without one', async () => {
+test('why names the cause of an app that is down, with or without a manager', async () => {
   const home = await sandbox();
   await home.nclust(
     'start',
@@ -24,7 +24,7 @@ test('why says what keeps an app down, with a manager and without one', async ()
     '--exp-backoff-restart-delay',
     '10',
   );
-  await home.waitFor('the end of its restarts', async () => (await home.list())[0].status === 'errored');
+  await home.waitFor('the app to be given up', async () => (await home.list())[0].status === 'errored');
 
   const told = await home.nclust('why', 'api');
   expect(told).toMatchObject({ exitStatus: 0, stderr: '' });
@@ -59,11 +59,11 @@ test('why says what keeps an app down, with a manager and without one', async ()
   expect(home.processes()).toEqual([]);
 });
 
-test('events goes on while control is replaced: nothing is missing, and nothing is there twice', async () => {
+test('events follows across kills of control, and neither misses nor repeats an event', async () => {
   const home = await sandbox();
   await home.app('http-echo', { name: 'api', instances: 2 });
   const follower = home.follow('events', '--json');
-  await home.waitFor('the history', () => follower.stdout().includes('"ready"'));
+  await home.waitFor('the past events', () => follower.stdout().includes('"ready"'));
   for (let round = 0; round < 3; round++) {
     const { controlPid } = await home.daemon();
     process.kill(controlPid, 'SIGKILL');
@@ -75,7 +75,7 @@ test('events goes on while control is replaced: nothing is missing, and nothing 
   }
   await home.nclust('stop', 'api');
   const written = () => parsed(readFileSync(join(home.home, 'events.log'), 'utf8'));
-  await home.waitFor('the last death', () => follower.stdout().split('"died"').length - 1 === 8);
+  await home.waitFor('eight deaths', () => follower.stdout().split('"died"').length - 1 === 8);
   expect(parsed(follower.stdout())).toEqual(written());
   follower.child.kill('SIGINT');
   await follower.done;
@@ -90,7 +90,7 @@ test('events goes on while control is replaced: nothing is missing, and nothing 
   expect(parsed(halts.stdout).map(({ type }) => type)).toEqual(['rollout:step', 'rollout:done', 'stop']);
 });
 
-test('a log of events that is cut in the middle of a line loads, and goes on', async () => {
+test('an event log that is cut in the middle of a line loads and can be extended', async () => {
   const home = await sandbox();
   await home.app('http-echo', { name: 'api' });
   const path = join(home.home, 'events.log');

@@ -42,29 +42,25 @@ async function holdPort(home) {
 describe.each([
   ['cluster', ['-i', '2']],
   ['fork', []],
-])('%s mode', (_mode, instances) => {
-  test.each(APPS)(
-    '%s on a taken port fails with the port and its holder',
-    { timeout: 120_000 },
-    async (name, script, env) => {
-      const home = await sandbox();
-      symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
-      for (const [port, holder] of await holdPort(home)) {
-        const free = { env: { ...env, PORT: String(await takePort()) } };
-        const taken = { env: { ...env, PORT: String(port) } };
-        const start = ['start', script, '--name', 'app', ...instances, '--min-uptime', String(MIN_UPTIME_MS)];
-        for (const attempt of [start, ['restart', 'app', '--update-env'], ['reload', 'app', '--update-env']]) {
-          if (attempt !== start) expect(await home.nclust(...start, free)).toMatchObject({ exitStatus: 0 });
-          const failed = await home.nclust(...attempt, taken);
-          expect(failed, `${attempt[0]} ${failed.stderr}`).toMatchObject({ exitStatus: 1 });
-          expect(failed.stderr, attempt[0]).toMatch(new RegExp(`could not listen on (port |[\\w.:\\[\\]]+:)${port}`));
-          expect(failed.stderr, attempt[0]).toContain(holder);
-          const [{ lastDeath }] = (await home.list()).filter((slot) => slot.name === 'app');
-          if (attempt !== start || lastDeath)
-            expect(lastDeath?.uptimeMs).toBeLessThan(MIN_UPTIME_MS + 1_000 + (LOADS_MS[name] ?? 0));
-          await home.nclust('delete', 'app');
-        }
+])('a taken port in %s mode', (_mode, instances) => {
+  test.each(APPS)('makes %s fail with the port and its holder', { timeout: 120_000 }, async (name, script, env) => {
+    const home = await sandbox();
+    symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
+    for (const [port, holder] of await holdPort(home)) {
+      const free = { env: { ...env, PORT: String(await takePort()) } };
+      const taken = { env: { ...env, PORT: String(port) } };
+      const start = ['start', script, '--name', 'app', ...instances, '--min-uptime', String(MIN_UPTIME_MS)];
+      for (const attempt of [start, ['restart', 'app', '--update-env'], ['reload', 'app', '--update-env']]) {
+        if (attempt !== start) expect(await home.nclust(...start, free)).toMatchObject({ exitStatus: 0 });
+        const failed = await home.nclust(...attempt, taken);
+        expect(failed, `${attempt[0]} ${failed.stderr}`).toMatchObject({ exitStatus: 1 });
+        expect(failed.stderr, attempt[0]).toMatch(new RegExp(`could not listen on (port |[\\w.:\\[\\]]+:)${port}`));
+        expect(failed.stderr, attempt[0]).toContain(holder);
+        const [{ lastDeath }] = (await home.list()).filter((slot) => slot.name === 'app');
+        if (attempt !== start || lastDeath)
+          expect(lastDeath?.uptimeMs).toBeLessThan(MIN_UPTIME_MS + 1_000 + (LOADS_MS[name] ?? 0));
+        await home.nclust('delete', 'app');
       }
-    },
-  );
+    }
+  });
 });

@@ -54,12 +54,12 @@ function childrenOf(parent) {
  */
 const firstProcess = (run) => childrenOf(run.child.pid ?? 0)[0];
 
-describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
+describe.skipIf(!hasNamespaces)('the runtime as the first process of a container', () => {
   test.each([
     ['0', 0],
     ['5', 5],
     ['127', 127],
-  ])('the exit status of the app is that of the container: %s', async (code, exitStatus) => {
+  ])('exits with the status of the app: %s', async (code, exitStatus) => {
     const home = await sandbox();
     expect(
       (
@@ -69,17 +69,17 @@ describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
     ).toBe(exitStatus);
   });
 
-  test.each(['SIGTERM', 'SIGINT', 'SIGQUIT'])('%s stops the apps and then everything', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT', 'SIGQUIT'])('stops the apps on %s and then exits', async (signal) => {
     const home = await sandbox();
     const run = asFirstProcess(home, runtime(fixturePath('names-the-signal')));
-    await home.waitFor('the app', () => run.stdout().includes('is there'));
+    await home.waitFor('the app to run', () => run.stdout().includes('is there'));
     process.kill(firstProcess(run), signal);
     const result = await run.done;
     expect(result.exitStatus).toBe(0);
     expect(result.stdout).toContain('got SIG');
   });
 
-  test('a signal that comes before anything runs ends it too', async () => {
+  test('exits on a signal that arrives before anything runs', async () => {
     const home = await sandbox();
     const programs = join(home.work, 'programs');
     mkdirSync(programs);
@@ -93,7 +93,7 @@ describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
     expect(result).toMatchObject({ exitStatus: 143, stdout: '', stderr: '' });
   });
 
-  test.skipIf(hasExecve)('a signal that comes while the config is read ends it too', async () => {
+  test.skipIf(hasExecve)('exits on a signal that arrives while it reads the config', async () => {
     const home = await sandbox();
     writeFileSync(
       join(home.work, 'app.config.cjs'),
@@ -104,54 +104,56 @@ describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
     expect(result).toMatchObject({ exitStatus: 143, stdout: '', stderr: '' });
   });
 
-  test('SIGHUP reloads', async () => {
+  test('reloads on SIGHUP', async () => {
     const home = await sandbox();
     const run = asFirstProcess(home, runtime(fixturePath('names-the-signal')));
-    await home.waitFor('the app', async () => (await home.list()).some(({ status }) => status === 'online'));
+    await home.waitFor('the app to be online', async () =>
+      (await home.list()).some(({ status }) => status === 'online'),
+    );
     process.kill(firstProcess(run), 'SIGHUP');
-    await home.waitFor('another process', async () => run.stdout().match(/is there/g)?.length === 2);
+    await home.waitFor('the new process', async () => run.stdout().match(/is there/g)?.length === 2);
     process.kill(firstProcess(run), 'SIGTERM');
     expect((await run.done).exitStatus).toBe(0);
   });
 
-  test('orphans that end are collected', async () => {
+  test('reaps orphans that have exited', async () => {
     const home = await sandbox();
     const run = asFirstProcess(home, runtime(fixturePath('orphans-that-end.cjs')), { env: { COUNT: '5' } });
-    await home.waitFor('the app', () => run.stdout().includes('has left them behind'));
+    await home.waitFor('the app to leave its orphans', () => run.stdout().includes('has left them behind'));
     const first = firstProcess(run);
-    await home.waitFor('only its own child', () => childrenOf(first).length === 1);
+    await home.waitFor('its own child to be the only one left', () => childrenOf(first).length === 1);
     process.kill(first, 'SIGTERM');
     expect((await run.done).exitStatus).toBe(0);
   });
 
-  test('a config comes through its standard input', async () => {
+  test('reads a config from stdin', async () => {
     const home = await sandbox();
     const input = JSON.stringify({ apps: [{ name: 'api', script: fixturePath('crashes-after'), autorestart: false }] });
     expect((await asFirstProcess(home, runtime('-'), { input, env: { CODE: '6' } }).done).exitStatus).toBe(6);
   });
 
-  test.skipIf(!hasExecve)('nclust run itself becomes the shell that collects orphans, without a warning', async () => {
+  test.skipIf(!hasExecve)('nclust run becomes the shell that reaps orphans, without a warning', async () => {
     const home = await sandbox();
     const run = asFirstProcess(home, [nodeUnderTest(), NCLUST, 'run', fixturePath('orphans-that-end.cjs')]);
-    await home.waitFor('the app', () => run.stdout().includes('has left them behind'));
+    await home.waitFor('the app to leave its orphans', () => run.stdout().includes('has left them behind'));
     const first = firstProcess(run);
     expect(readFileSync(`/proc/${first}/cmdline`, 'utf8').split('\0').slice(0, 2)).toEqual(['sh', RUNTIME]);
-    await home.waitFor('only its own child', () => childrenOf(first).length === 1);
+    await home.waitFor('its own child to be the only one left', () => childrenOf(first).length === 1);
     process.kill(first, 'SIGTERM');
     expect(await run.done).toMatchObject({ exitStatus: 0, stderr: '' });
   });
 
-  test.skipIf(hasExecve)('where Node.js cannot do that it stays, and says once what to do', async () => {
+  test.skipIf(hasExecve)('nclust run stays if Node.js cannot exec, and prints once what to do', async () => {
     const home = await sandbox();
     const run = asFirstProcess(home, [nodeUnderTest(), NCLUST, 'run', fixturePath('orphans-that-end.cjs')]);
-    await home.waitFor('the sentence', () => run.stderr().includes('docker run --init'), { deadlineMs: 30_000 });
+    await home.waitFor('the hint', () => run.stderr().includes('docker run --init'), { deadlineMs: 30_000 });
     process.kill(firstProcess(run), 'SIGTERM');
     const result = await run.done;
     expect(result.exitStatus).toBe(0);
     expect(result.stderr.match(/stays a zombie/g)).toHaveLength(1);
   });
 
-  test('nothing but /dev/shm can be written to: the home is there', async () => {
+  test('uses /dev/shm as its home if nothing else can be written to', async () => {
     const home = await sandbox();
     const root = join(home.work, 'root');
     mkdirSync(root);
@@ -176,7 +178,7 @@ describe.skipIf(!hasNamespaces)('as the first process of a container', () => {
       env: { ...home.env, NCLUST_HOME: undefined },
       cwd: '/',
     });
-    await home.waitFor('the app', () => run.stdout().includes('is there'));
+    await home.waitFor('the app to run', () => run.stdout().includes('is there'));
     expect(existsSync('/written')).toBe(false);
     process.kill(firstProcess(run), 'SIGTERM');
     expect(await run.done).toMatchObject({ exitStatus: 0, stdout: expect.stringContaining('got SIG') });

@@ -5,7 +5,7 @@ import { sandbox } from '../../helpers/sandbox.js';
 const SEED = Number(process.env.NCLUST_TEST_SEED ?? 1133);
 
 test(
-  `no address is held for apps that end at random times (500 sequences, seed ${SEED})`,
+  `no address stays held for apps that end at random times (500 sequences, seed ${SEED})`,
   { timeout: 300_000 },
   async () => {
     const home = await sandbox();

@@ -18,8 +18,8 @@ import { nodeUnderTest, openSandbox, sandbox } from '../../helpers/sandbox.js';
 const NOBODY = 65534;
 const isRoot = process.getuid?.() === 0;
 
-describe('only the owner gets in', () => {
-  test('the home is 0700, what is in it 0600', async () => {
+describe('the home belongs to its owner only', () => {
+  test('the home has mode 0700 and its files 0600', async () => {
     const home = await sandbox();
     await home.app('http-echo', { instances: 2 });
     await home.nclust('save');
@@ -30,7 +30,7 @@ describe('only the owner gets in', () => {
     }
   });
 
-  test.runIf(isRoot)('another user can neither connect nor read', async () => {
+  test.runIf(isRoot)('another user can neither connect to it nor read it', async () => {
     const home = await sandbox();
     chmodSync(dirname(home.work), 0o755);
     const app = await home.app('http-echo');
@@ -56,7 +56,7 @@ describe('only the owner gets in', () => {
     expect(await app.get()).toMatchObject({ slot: '0' });
   });
 
-  test.runIf(isRoot)('a home that belongs to somebody else is refused', async () => {
+  test.runIf(isRoot)('a home of another user is refused', async () => {
     const home = await sandbox();
     mkdirSync(home.home);
     chownSync(home.home, NOBODY, NOBODY);
@@ -65,7 +65,7 @@ describe('only the owner gets in', () => {
     expect(result.stderr).toMatch(/belongs to/);
   });
 
-  test.runIf(isRoot)('root is warned of a HOME of another user, and makes no home there', async () => {
+  test.runIf(isRoot)('root gets a warning about a HOME of another user, and no home is created there', async () => {
     const home = await sandbox();
     const foreign = join(home.work, 'foreign');
     mkdirSync(foreign);
@@ -79,7 +79,7 @@ describe('only the owner gets in', () => {
     expect(readdirSync(foreign)).toEqual([]);
   });
 
-  test('a folder with other things in it is not taken over', async () => {
+  test('a folder with other files in it is not used as a home', async () => {
     const home = await sandbox();
     mkdirSync(home.home);
     chmodSync(home.home, 0o755);
@@ -90,7 +90,7 @@ describe('only the owner gets in', () => {
     expect(readdirSync(home.home)).toEqual(['thesis.txt']);
   });
 
-  test('a home of ours that has been opened is closed again', async () => {
+  test('a home that was opened to other users is closed at the next start', async () => {
     const home = await sandbox();
     await home.app('http-echo');
     await home.nclust('kill');
@@ -100,8 +100,8 @@ describe('only the owner gets in', () => {
   });
 });
 
-describe('a home in a folder that others may write to', () => {
-  test('is refused by a command, which says what to type; then it works', async () => {
+describe('a home in a folder that other users may write to', () => {
+  test('is refused with the command that fixes it, and works after that', async () => {
     const home = await sandbox();
     const open = join(home.work, 'open');
     mkdirSync(open);
@@ -117,7 +117,7 @@ describe('a home in a folder that others may write to', () => {
     expect(await home.nclust('kill', { env })).toMatchObject({ exitStatus: 0 });
   });
 
-  test('is refused by the next control and the next keeper, and the app serves on', async () => {
+  test('is refused by the next control and the next keeper, and the app keeps serving', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     const pids = await app.pids();
@@ -132,13 +132,13 @@ describe('a home in a folder that others may write to', () => {
       expect(await app.get()).toMatchObject({ slot: '0' });
       if (half === 'controlPid') expect((await home.nclust('list')).stderr).toContain(`"${folder}" can be written to`);
       chmodSync(folder, 0o755);
-      await home.waitFor('the next one', async () => (await home.daemon())[half] !== before[half]);
+      await home.waitFor('the next control or keeper', async () => (await home.daemon())[half] !== before[half]);
       if (half === 'controlPid') expect(await app.pids()).toEqual(pids);
     }
   });
 });
 
-test.runIf(isRoot)('a user without an account runs an app from a folder that a container image gave it', async () => {
+test.runIf(isRoot)('a user without an account runs an app from a folder of a container image', async () => {
   const home = await sandbox();
   chmodSync(dirname(home.work), 0o755);
   const folder = join(home.work, 'image');
@@ -152,7 +152,7 @@ test.runIf(isRoot)('a user without an account runs an app from a folder that a c
   expect(await home.nclust('kill', as)).toMatchObject({ exitStatus: 0 });
 });
 
-describe('a home that cannot be used is a clear error, at once', () => {
+describe('a home that cannot be used is reported at once', () => {
   test('below a file', async () => {
     const home = await sandbox();
     const file = join(home.work, 'file');
@@ -162,7 +162,7 @@ describe('a home that cannot be used is a clear error, at once', () => {
     expect(result.stderr).toContain(join(file, 'home'));
   });
 
-  test('a file', async () => {
+  test('that is a file', async () => {
     const home = await sandbox();
     const file = join(home.work, 'file');
     writeFileSync(file, '');
@@ -171,7 +171,7 @@ describe('a home that cannot be used is a clear error, at once', () => {
     expect(result.stderr).toMatch(/not a directory/);
   });
 
-  test.runIf(isRoot)('not writable', async () => {
+  test.runIf(isRoot)('that is not writable', async () => {
     const home = await sandbox();
     const root = dirname(home.work);
     chmodSync(root, 0o755);
@@ -186,7 +186,7 @@ describe('a home that cannot be used is a clear error, at once', () => {
     expect(existsSync(home.home)).toBe(false);
   });
 
-  test('too long for a socket', async () => {
+  test('whose path is too long for a socket', async () => {
     const home = await sandbox();
     const long = join(home.work, 'x'.repeat(90));
     const result = await home.nclust('start', home.place('keeps-alive'), { env: { NCLUST_HOME: long } });
@@ -196,7 +196,7 @@ describe('a home that cannot be used is a clear error, at once', () => {
   });
 });
 
-test('two homes know nothing of each other', async () => {
+test('two homes have separate apps', async () => {
   const home = await sandbox();
   const other = openSandbox();
   try {
@@ -210,7 +210,7 @@ test('two homes know nothing of each other', async () => {
   }
 });
 
-test.runIf(isRoot)('a full disk costs the change, with a clear message, and nothing that runs', () =>
+test.runIf(isRoot)('a full disk refuses a new app with a clear message, and running apps keep serving', () =>
   onSmallDisk(async (home, mount) => {
     const app = await home.app('http-echo');
     const before = await home.list();
@@ -231,21 +231,23 @@ test.runIf(isRoot)('a full disk costs the change, with a clear message, and noth
   }),
 );
 
-test.runIf(isRoot)('on a full disk apps are stopped, started and deleted all the same: room for that is kept', () =>
-  onSmallDisk(async (home, mount) => {
-    const app = await home.app('http-echo');
-    fill(mount);
-    for (const round of [1, 2, 3]) {
-      expect([round, await home.nclust('stop', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
-      expect(await home.list()).toMatchObject([{ status: 'stopped' }]);
-      expect([round, await home.nclust('start', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
-    }
-    expect(await home.nclust('delete', app.name)).toMatchObject({ exitStatus: 0 });
-    expect(await home.list()).toEqual([]);
-  }),
+test.runIf(isRoot)(
+  'apps can be stopped, started and deleted on a full disk, because a reserve file is kept for it',
+  () =>
+    onSmallDisk(async (home, mount) => {
+      const app = await home.app('http-echo');
+      fill(mount);
+      for (const round of [1, 2, 3]) {
+        expect([round, await home.nclust('stop', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
+        expect(await home.list()).toMatchObject([{ status: 'stopped' }]);
+        expect([round, await home.nclust('start', app.name)]).toMatchObject([round, { exitStatus: 0 }]);
+      }
+      expect(await home.nclust('delete', app.name)).toMatchObject({ exitStatus: 0 });
+      expect(await home.list()).toEqual([]);
+    }),
 );
 
-test.runIf(isRoot)('apps are stopped and deleted when the room that was kept for that is gone, too', () =>
+test.runIf(isRoot)('apps can be stopped and deleted on a full disk even if the reserve file is gone', () =>
   onSmallDisk(async (home, mount) => {
     await home.app('keeps-alive', { name: 'one' });
     await home.app('keeps-alive', { name: 'two' });
@@ -267,7 +269,7 @@ test.runIf(isRoot)('apps are stopped and deleted when the room that was kept for
   }),
 );
 
-test.runIf(isRoot)('kill on a full disk ends everything and keeps the list as the saved one', () =>
+test.runIf(isRoot)('kill on a full disk ends everything and saves the list', () =>
   onSmallDisk(async (home, mount) => {
     await home.app('http-echo', { name: 'api' });
     rmSync(join(mount, 'home/state.reserve'));
@@ -281,7 +283,7 @@ test.runIf(isRoot)('kill on a full disk ends everything and keeps the list as th
   }),
 );
 
-test.runIf(isRoot)('a manager that cannot begin on a full disk says so and leaves', () =>
+test.runIf(isRoot)('a manager that cannot start on a full disk reports why and exits', () =>
   onSmallDisk(async (home) => {
     const refused = await home.nclust('start', home.place('keeps-alive'));
     expect(refused).toMatchObject({ exitStatus: 1, stdout: '' });

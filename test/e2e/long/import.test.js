@@ -36,7 +36,7 @@ async function pm2Home(home) {
 
 const FOUND = ['api', 'bin', 'old', 'shell', 'site', 'tick', 'twin', 'twin-2', 'worker'];
 
-test('import pm2 --dry-run shows what would be started, without a secret, and starts nothing', async () => {
+test('import pm2 --dry-run lists the apps without their secrets, and starts nothing', async () => {
   const home = await sandbox();
   await pm2Home(home);
   const result = await home.nclust('import', 'pm2', '--dry-run');
@@ -54,7 +54,7 @@ test('import pm2 --dry-run shows what would be started, without a secret, and st
   expect(home.processes()).toEqual([]);
 });
 
-test('import pm2 takes over the saved list, running or stopped as it was, and a second time does nothing', async () => {
+test('import pm2 takes over running and stopped apps of the saved list, and does nothing the second time', async () => {
   const home = await sandbox();
   const { port } = await pm2Home(home);
   const result = await home.nclust('import', 'pm2');
@@ -88,7 +88,7 @@ test('import pm2 takes over the saved list, running or stopped as it was, and a 
   expect(await home.list()).toMatchObject(list.map(({ name, pid }) => ({ name, pid })));
 });
 
-test('import pm2 --live asks a PM2 that runs, says how to end it, and does not touch it', async () => {
+test('import pm2 --live asks the running PM2, names the command that ends it, and leaves it running', async () => {
   const home = await sandbox();
   const { folder, place } = await pm2Home(home);
   const list = place('jlist.json');
@@ -102,7 +102,7 @@ test('import pm2 --live asks a PM2 that runs, says how to end it, and does not t
   home.env.PATH = `${home.work}/bin:${home.env.PATH}`;
   const idle = await home.nclust('import', 'pm2', '--live', '--dry-run');
   expect(idle).toMatchObject({ exitStatus: 1, stdout: '' });
-  expect(idle.stderr).toMatch(/No PM2 runs/);
+  expect(idle.stderr).toMatch(/PM2 does not run/);
 
   writeFileSync(join(folder, 'pm2.pid'), String(process.pid));
   const result = await home.nclust('import', 'pm2', '--live');
@@ -112,7 +112,7 @@ test('import pm2 --live asks a PM2 that runs, says how to end it, and does not t
   expect([...new Set((await home.list()).map(({ name }) => name))].sort()).toEqual(FOUND);
 });
 
-test('import pm2 starts the others when the program of one is gone, names that one, and exits with 1', async () => {
+test('import pm2 with a missing program takes over the other apps, names the missing one, and exits 1', async () => {
   const home = await sandbox();
   await pm2Home(home);
   const list = JSON.parse(readFileSync(join(home.work, '.pm2/dump.pm2'), 'utf8')).filter((/** @type {any} */ one) =>
@@ -129,8 +129,8 @@ test('import pm2 starts the others when the program of one is gone, names that o
 test.each([
   [['import', 'systemd'], 2, /accepted: pm2/],
   [['import', 'pm2', 'x.json', '--live'], 2, /accepted: one of the two/],
-  [['import', 'pm2', 'nothing.json'], 1, /is not there.*--live/s],
-])('%j is refused', async (words, exitStatus, said) => {
+  [['import', 'pm2', 'nothing.json'], 1, /does not exist.*--live/s],
+])('the command %j is refused', async (words, exitStatus, said) => {
   const home = await sandbox();
   const result = await home.nclust(...words);
   expect(result).toMatchObject({ exitStatus, stdout: '' });

@@ -12,7 +12,7 @@ const isInstalled = (name) => (process.env.PATH ?? '').split(':').some((folder) 
 test.each([
   ['esm-top-level-await.mjs', 'hello from esm', 1],
   ['esm-top-level-await.mjs', 'hello from esm', 2],
-])('%s runs and says "%s" with %d instances', async (fixture, greeting, instances) => {
+])('%s runs and answers "%s" with %d instances', async (fixture, greeting, instances) => {
   const home = await sandbox();
   const app = await home.app(fixture, { instances });
   expect(await app.get()).toMatchObject({ greeting });
@@ -37,7 +37,7 @@ test('a .js file in a package of type module runs as ES module', async () => {
   expect(await home.list()).toMatchObject([{ version: '3.2.1' }, { version: '3.2.1' }]);
 });
 
-test('a .ts file runs where Node strips types, and is refused with a reason where it does not', async () => {
+test('a .ts file runs if Node.js strips types or bun is there, and is otherwise refused with the reason', async () => {
   const home = await sandbox();
   const probe = await runProgram(nodeUnderTest(), ['-p', 'process.features.typescript ?? false'], {
     env: { PATH: process.env.PATH },
@@ -56,12 +56,12 @@ test('a .ts file runs where Node strips types, and is refused with a reason wher
   if (result.exitStatus === 1) expect(result.stderr).toMatch(/TypeScript|type stripping/i);
 });
 
-test.skipIf(!isInstalled('python3'))('a .py file runs under python, its output unbuffered', async () => {
+test.skipIf(!isInstalled('python3'))('a .py file runs under python with unbuffered output', async () => {
   const home = await sandbox();
   const app = await home.app('python', { flags: ['--min-uptime', '700'] });
   expect(await app.instances()).toMatchObject([{ mode: 'fork', interpreter: expect.stringContaining('python') }]);
-  await home.waitFor('the server', async () => (await app.get()).greeting === 'hello from python');
-  await home.waitFor('the output', async () =>
+  await home.waitFor('the server to answer', async () => (await app.get()).greeting === 'hello from python');
+  await home.waitFor('the output in the log', async () =>
     (await home.nclust('logs', app.name, '--nostream', '--raw')).stdout.includes('python is there'),
   );
 });
@@ -81,7 +81,7 @@ test('an executable without extension runs by its shebang', async () => {
   expect((await home.nclust('logs', app.name, '--nostream', '--raw')).stdout).toContain('with arguments: x');
 });
 
-test.each([['bun'], ['deno']])('%s runs a script where it is installed', async (name) => {
+test.each([['bun'], ['deno']])('%s runs a script if it is installed', async (name) => {
   if (!isInstalled(name)) return;
   const home = await sandbox();
   const app = await home.app('esm-top-level-await.mjs', {
@@ -99,7 +99,7 @@ test('--interpreter none runs a binary as it is', async () => {
   expect(instancesOf(home.home)).toMatchObject([{ command: expect.stringContaining('sleep 4321') }]);
 });
 
-test('a binary that cannot be executed is told as such', async () => {
+test('a binary that cannot be executed is named in the error', async () => {
   const home = await sandbox();
   writeFileSync(join(home.work, 'not-executable'), '\u007fELF\u0000\u0000garbage', { mode: 0o755 });
   const result = await home.nclust('start', './not-executable', '--interpreter', 'none', '--max-restarts', '0');
@@ -110,15 +110,15 @@ test('a binary that cannot be executed is told as such', async () => {
 describe.each([
   [1, []],
   [2, []],
-])('with %d instances the agent is invisible', (instances, flags) => {
-  test.each(['prints-main.js', 'prints-main-esm.mjs'])('%s sees what a bare node shows', async (fixture) => {
+])('the agent is invisible with %d instances', (instances, flags) => {
+  test.each(['prints-main.js', 'prints-main-esm.mjs'])('%s sees the same as under plain Node.js', async (fixture) => {
     const home = await sandbox();
     const script = home.place(fixture);
     const bare = runProgram(nodeUnderTest(), ['--stack-size=1000', script, 'a', '--b'], {
       env: home.env,
       cwd: home.work,
     });
-    const bareSees = await home.waitFor('the bare program', () => seen(bare.stdout()));
+    const bareSees = await home.waitFor('the output of the program under plain Node.js', () => seen(bare.stdout()));
     bare.child.kill('SIGKILL');
     await bare.done;
 
@@ -136,7 +136,9 @@ describe.each([
     ];
     expect(await home.nclust(...words, '--', 'a', '--b')).toMatchObject({ exitStatus: 0 });
     const [{ outFile, pid }] = await home.list();
-    const nclustSees = await home.waitFor('the program under nclust', () => seen(readFileSync(outFile, 'utf8')));
+    const nclustSees = await home.waitFor('the output of the program under nclust', () =>
+      seen(readFileSync(outFile, 'utf8')),
+    );
 
     const isCluster = instances > 1;
     expect({ ...nclustSees, env: null, child: null }).toEqual({
@@ -167,7 +169,7 @@ describe.each([
   });
 });
 
-test.runIf(process.getuid?.() === 0)('--uid and --gid run the app as that user', async () => {
+test.runIf(process.getuid?.() === 0)('--uid and --gid run the app as that user and group', async () => {
   const home = await sandbox();
   chmodSync(dirname(home.work), 0o755);
   const app = await home.app('http-echo', { flags: ['--uid', 'nobody', '--gid', 'nogroup'] });

@@ -76,7 +76,7 @@ async function killedMeanwhile(nclust, call, victims) {
 }
 
 test(
-  'every call is answered although control is killed in the middle of it',
+  'every call is answered even if control is killed during it',
   async () => {
     const home = await sandbox();
     const script = home.place('has-actions');
@@ -100,7 +100,7 @@ test(
   120_000 * slowdown(),
 );
 
-test('what changes something is done once, however often control is killed in it', async () => {
+test('a change is made once, however often control is killed during it', async () => {
   const home = await sandbox();
   const script = home.place('keeps-alive');
   const nclust = await open(home);
@@ -137,7 +137,7 @@ test('what changes something is done once, however often control is killed in it
 });
 
 test(
-  'every call settles in its time although the whole manager is killed in the middle of it',
+  'every call settles in time even if the whole manager is killed during it',
   async () => {
     const home = await sandbox();
     const script = home.place('has-actions');
@@ -175,7 +175,7 @@ test(
   240_000 * slowdown(),
 );
 
-test('a program that may start no manager is told that it has gone', async () => {
+test('a program with launch: false gets an error when the manager is killed', async () => {
   const home = await sandbox();
   await (await open(home)).close();
   const nclust = await open(home, { launch: false });
@@ -190,7 +190,7 @@ test('a program that may start no manager is told that it has gone', async () =>
   await (await open(home)).kill(); // Removes what is left on disk.
 });
 
-test('the keeper may be killed in the middle of a call', async () => {
+test('a call is answered even if the keeper is killed during it', async () => {
   const home = await sandbox();
   const nclust = await open(home);
   const script = home.place('http-echo');
@@ -202,7 +202,7 @@ test('the keeper may be killed in the middle of a call', async () => {
     process.kill(keeperPid, 'SIGKILL');
     process.kill(controlPid, 'SIGCONT');
     expect([call, await asked]).toMatchObject([call, [{ name: 'api' }]]);
-    await home.waitFor('the next keeper, and its instance', async () => {
+    await home.waitFor('the next keeper and its instance', async () => {
       const [{ status, pid }] = await nclust.list();
       return (
         (await nclust.hello()).keeperPid !== keeperPid &&
@@ -214,7 +214,7 @@ test('the keeper may be killed in the middle of a call', async () => {
   }
 });
 
-test('events and followed lines go on behind a control that is killed, and end with the manager', async () => {
+test('events and followed lines survive a kill of control, and end with the manager', async () => {
   const home = await sandbox();
   const nclust = await open(home);
   const script = home.place('ticks');
@@ -237,12 +237,12 @@ test('events and followed lines go on behind a control that is killed, and end w
   ]);
   await Promise.all([following.ready, reading.ready]);
   process.kill((await nclust.hello()).controlPid, 'SIGKILL');
-  await home.waitFor('the events to be followed again', () => missed.length > 0);
+  await home.waitFor('the events to continue', () => missed.length > 0);
   expect(missed).toEqual([null]);
   await nclust.start({ name: 'ticks', script });
   await nclust.send('api', 'afterwards');
   await home.waitFor(
-    'both',
+    'the start event and the line',
     () =>
       events.some(({ event, process }) => event === 'start' && process.name === 'ticks') &&
       lines.some((line) => line.includes('afterwards')),
@@ -253,7 +253,7 @@ test('events and followed lines go on behind a control that is killed, and end w
 });
 
 test(
-  '100 clients at once ask and change, and each gets its own answers',
+  '100 clients at once query and change apps, and each gets its own answers',
   async () => {
     const home = await sandbox();
     const first = await open(home);

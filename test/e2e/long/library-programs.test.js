@@ -19,7 +19,7 @@ function install(home) {
   symlinkSync(ROOT, join(home.work, 'node_modules', 'nclust'));
 }
 
-test.each(NODES)('programs end by themselves when they wait for nothing more, on %s', async (_, node) => {
+test.each(NODES)('programs exit once they have nothing left to wait for, on %s', async (_, node) => {
   const home = await sandbox();
   install(home);
   const script = home.place('has-actions');
@@ -37,16 +37,16 @@ test.each(NODES)('programs end by themselves when they wait for nothing more, on
   expect(await run('closes-nothing.mjs')).toMatchObject({ exitStatus: 0, stderr: '', stdout: 'true\n' });
 });
 
-test('connect(true) of PM2 keeps the program alive, and its apps end with it', async () => {
+test('connect(true) of PM2 keeps the program alive, and its apps exit with it', async () => {
   const home = await sandbox();
   install(home);
   const running = runProgram(nodeUnderTest(), [home.place('programs/pm2-no-daemon.cjs'), home.place('has-actions')], {
     env: home.env,
     cwd: home.work,
   });
-  await home.waitFor('the app', () => running.stdout().includes('online'));
+  await home.waitFor('the app to be online', () => running.stdout().includes('online'));
   expect(processesOf(home.home).map(({ role }) => role)).toContain('app');
   running.child.kill('SIGTERM');
   expect(await running.done).toMatchObject({ exitStatus: 143, stderr: '' });
-  await home.waitFor('everything to end', () => processesOf(home.home).length === 0);
+  await home.waitFor('all processes to exit', () => processesOf(home.home).length === 0);
 });

@@ -25,7 +25,7 @@ const codeOf = (call) =>
     (error) => (error instanceof NclustError ? error.code : error),
   );
 
-test('apps are started from a script, an object, a list and a file, and listed', async () => {
+test('start takes a script, an object, a list or a file, and list shows the apps', async () => {
   const home = await sandbox();
   const nclust = await open(home);
   const script = home.place('has-actions');
@@ -77,16 +77,16 @@ test('apps are started from a script, an object, a list and a file, and listed',
   expect(await codeOf(nclust.start({ apps: [] }))).toBe('ERR_NCLUST_APP_NOT_FOUND');
 });
 
-test('what a config says that means nothing is a warning, with what was meant', async () => {
+test('an unknown attribute of a config causes a warning that suggests the right one', async () => {
   const home = await sandbox();
   /** @type {string[]} */
   const warnings = [];
   const nclust = await open(home, { onWarning: (/** @type {string} */ sentence) => warnings.push(sentence) });
   await nclust.start({ name: 'api', script: home.place('keeps-alive'), max_memory_restrat: '1G' });
-  expect(warnings).toEqual(['"max_memory_restrat" means nothing here; did you mean "max_memory_restart"?']);
+  expect(warnings).toEqual(['"max_memory_restrat" is unknown and ignored; did you mean "max_memory_restart"?']);
 });
 
-test('apps are restarted, reloaded, scaled, stopped and deleted, by name and by config', async () => {
+test('apps are restarted, reloaded, scaled, stopped and deleted by name and by config', async () => {
   const home = await sandbox();
   const nclust = await open(home);
   const script = home.place('has-actions');
@@ -147,7 +147,7 @@ test('apps are restarted, reloaded, scaled, stopped and deleted, by name and by 
   expect(await codeOf(nclust.stop([]))).toBe('ERR_NCLUST_USAGE');
 });
 
-test('apps are talked to, and their logs and the settings of the home are looked after', async () => {
+test('messages, actions, logs, the inspector, signals and settings work through the library', async () => {
   const home = await sandbox();
   const nclust = await open(home);
   await nclust.start({ name: 'api', script: home.place('has-actions') });
@@ -180,7 +180,7 @@ test('apps are talked to, and their logs and the settings of the home are looked
   await nclust.reloadLogs();
   const [{ pid }] = await nclust.signal('api', 'SIGTERM');
   await home.waitFor(
-    'the next process',
+    'the next process to be online',
     async () => (await nclust.list())[0].pid !== pid && (await nclust.list())[0].status === 'online',
   );
 
@@ -191,7 +191,7 @@ test('apps are talked to, and their logs and the settings of the home are looked
   expect(await codeOf(nclust.get('nothing'))).toBe('ERR_NCLUST_BAD_SETTING');
 });
 
-test('the list is saved and brought back, and the manager updated and ended', async () => {
+test('save, resurrect, update and kill work through the library', async () => {
   const home = await sandbox();
   const nclust = await open(home);
   const { version, home: told } = await nclust.hello();
@@ -221,13 +221,13 @@ test('the list is saved and brought back, and the manager updated and ended', as
   ]);
 });
 
-test('a program that may not start a manager is told that none runs', async () => {
+test('a program with launch: false gets an error if no manager is running', async () => {
   const home = await sandbox();
   expect(await codeOf(connect({ home: home.home, launch: false }))).toBe('ERR_NCLUST_DAEMON_NOT_RUNNING');
   expect(home.processes()).toEqual([]);
 });
 
-test('a call ends with its time, its signal and its connection, and the change goes on', async () => {
+test('a call ends at its timeout, its signal or its connection, while the change continues', async () => {
   const home = await sandbox();
   const nclust = await open(home);
   const script = home.place('never-ready');
@@ -237,7 +237,7 @@ test('a call ends with its time, its signal and its connection, and the change g
   expect(await nclust.list('late')).toMatchObject([{ status: 'launching' }]);
   const stop = new AbortController();
   const started = start('given-up', { signal: stop.signal });
-  await home.waitFor('it to begin', async () => (await nclust.list()).length === 2);
+  await home.waitFor('the second app to be listed', async () => (await nclust.list()).length === 2);
   stop.abort(new Error('enough'));
   await expect(started).rejects.toMatchObject({ code: 'ERR_NCLUST_INTERRUPTED', cause: { message: 'enough' } });
   expect(await codeOf(nclust.list(undefined, { signal: AbortSignal.abort() }))).toBe('ERR_NCLUST_INTERRUPTED');
@@ -247,7 +247,7 @@ test('a call ends with its time, its signal and its connection, and the change g
   ]);
 
   const under = start('cut-off');
-  await home.waitFor('it to begin', async () => (await nclust.list()).length === 4);
+  await home.waitFor('the fourth app to be listed', async () => (await nclust.list()).length === 4);
   const events = nclust.events();
   await events.ready;
   await Promise.all([nclust.close(), nclust.close()]);
@@ -265,7 +265,7 @@ test('a call ends with its time, its signal and its connection, and the change g
   ).toBe('over');
 });
 
-test('a manager that hangs costs a call its time, and no more', async () => {
+test('a manager that hangs makes a call time out and does no other harm', async () => {
   const home = await sandbox();
   const nclust = await open(home);
   const { controlPid } = await nclust.hello();
@@ -278,7 +278,7 @@ test('a manager that hangs costs a call its time, and no more', async () => {
   expect(await nclust.list()).toEqual([]);
 });
 
-test('events are ended by break, by return() while next() waits, and by a signal', async () => {
+test('events end by break, by return() while next() waits, and by a signal', async () => {
   const home = await sandbox();
   const nclust = await open(home);
   const waiting = nclust.events();
@@ -296,7 +296,7 @@ test('events are ended by break, by return() while next() waits, and by a signal
   await expect(nclust.logs({ targets: 'nobody' }).next()).rejects.toMatchObject({ code: 'ERR_NCLUST_APP_NOT_FOUND' });
 });
 
-test('who reads events slowly is told how many were left out, and holds up nobody', async () => {
+test('a slow reader of events gets the number of dropped events', async () => {
   const home = await sandbox();
   /** @type {number[]} */
   const missed = [];
@@ -318,7 +318,7 @@ test('who reads events slowly is told how many were left out, and holds up nobod
   const before = (await nclust.describe('flood')).length;
   expect(before).toBe(6);
   const seen = await home.waitFor(
-    'events to be left out',
+    'events to be dropped',
     async () => {
       const { value } = await events.next();
       return missed.length > 0 && value;

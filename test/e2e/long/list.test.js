@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { sandbox } from '../../helpers/sandbox.js';
 
-describe('read-only commands start nothing', () => {
+describe('read-only commands without a manager start none', () => {
   test.each([
     ['list', []],
     ['ls', []],
@@ -26,7 +26,7 @@ describe('read-only commands start nothing', () => {
     ['id', ['x']],
     ['stop', ['x']],
     ['ping', []],
-  ])('%s has nothing to show and exits 1 or 3', async (command, more) => {
+  ])('%s without a manager prints no result and exits 1 or 3', async (command, more) => {
     const home = await sandbox();
     const result = await home.nclust(command, ...more);
     expect([1, 3]).toContain(result.exitStatus);
@@ -35,7 +35,7 @@ describe('read-only commands start nothing', () => {
     expect(existsSync(`${home.home}/nclust.sock`)).toBe(false);
   });
 
-  test('jlist of a home that has never been used is pure JSON', async () => {
+  test('jlist of a home that was never used prints JSON only', async () => {
     const home = await sandbox();
     expect(await home.nclust('jlist')).toMatchObject({
       exitStatus: 0,
@@ -45,7 +45,7 @@ describe('read-only commands start nothing', () => {
   });
 });
 
-test('no arguments print usage and exit 1, as in PM2', async () => {
+test('nclust without arguments prints its usage and exits 1, as in PM2', async () => {
   const home = await sandbox();
   const result = await home.nclust();
   expect(result.exitStatus).toBe(1);
@@ -113,7 +113,7 @@ test('jlist has the fields that scripts read from pm2 jlist', async () => {
   expect(stopped).toMatchObject({ pid: 0, monit: { memory: 0, cpu: 0 }, pm2_env: { status: 'stopped' } });
 });
 
-test('the table names every app, its pid and its status', async () => {
+test('the table shows every app with its pid and status', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { name: 'checkout', instances: 2 });
   const { stdout, stderr } = await home.nclust('list');
@@ -125,7 +125,7 @@ test('the table names every app, its pid and its status', async () => {
   expect(stdout).not.toMatch(/\u001b/);
 });
 
-test('pid, id, ping and env answer with what runs', async () => {
+test('pid, id, ping and env print facts of the running app', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { name: 'api', instances: 2, env: { SECRET_SAUCE: 'tarragon' } });
   const pids = await app.pids();
@@ -136,7 +136,7 @@ test('pid, id, ping and env answer with what runs', async () => {
   expect((await home.nclust('env', '0', '--json')).json()).toMatchObject({ SECRET_SAUCE: 'tarragon' });
 });
 
-test('every command that prints speaks JSON with --json, and nothing else on stdout', async () => {
+test('every command with output prints only JSON on stdout with --json', async () => {
   const home = await sandbox();
   await home.app('http-echo', { name: 'api', instances: 2 });
   const commands = [
@@ -168,12 +168,12 @@ test('sendSignal delivers the signal to the app', async () => {
   const home = await sandbox();
   const app = await home.app('names-the-signal', { flags: ['--min-uptime', '300', '--no-autorestart'] });
   expect(await home.nclust('sendSignal', 'SIGUSR2', app.name)).toMatchObject({ exitStatus: 0 });
-  await home.waitFor('the app to leave', async () => (await app.instances())[0].status === 'stopped');
+  await home.waitFor('the app to be listed as stopped', async () => (await app.instances())[0].status === 'stopped');
   expect((await home.nclust('logs', app.name, '--nostream', '--raw')).stdout).toContain('got SIGUSR2');
   expect(await home.nclust('sendSignal', 'SIGNONE', app.name)).toMatchObject({ exitStatus: 2 });
 });
 
-test('save and resurrect bring back what was running, and stopped comes back stopped', async () => {
+test('save and resurrect restore running apps as running and stopped apps as stopped', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { name: 'api', instances: 2 });
   await home.app('http-echo', { name: 'idle' });
@@ -197,12 +197,12 @@ test('an empty list is not saved without --force', async () => {
   expect(await home.nclust('save', '--force')).toMatchObject({ exitStatus: 0 });
 });
 
-test('the last resort of a script: an app answers as long as list says online', async () => {
+test('an app that list shows as online answers requests', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const [first] = await app.pids();
   process.kill(first, 'SIGKILL');
-  await home.waitFor('both to be online again', async () =>
+  await home.waitFor('both instances to be online again', async () =>
     (await app.instances()).every((slot) => slot.status === 'online' && slot.pid !== first),
   );
   expect(await app.get()).toMatchObject({ pid: expect.any(Number) });

@@ -30,9 +30,9 @@ function place(home) {
 describe.each([
   ['cluster', ['-i', '2']],
   ['fork', []],
-])('%s mode', (_mode, instances) => {
-  describe.each(['node_args', 'NODE_OPTIONS'])('%s', (where) => {
-    test.each(LOADERS)('%s runs TypeScript, through a reload that loses no request', async (loader) => {
+])('TypeScript loaders in %s mode', (_mode, instances) => {
+  describe.each(['node_args', 'NODE_OPTIONS'])('set with %s', (where) => {
+    test.each(LOADERS)('%s runs TypeScript, and a reload loses no request', async (loader) => {
       const home = await sandbox();
       place(home);
       const port = await takePort();

@@ -13,7 +13,7 @@ async function exchangeControl(home) {
   await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
 }
 
-test('the log of the manager is rotated; control and keeper go on in the new file', async () => {
+test('the log of the manager is rotated, and control and keeper write to the new file', async () => {
   const home = await sandbox();
   await home.app('http-echo');
   const log = join(home.home, 'nclust.log');
@@ -32,7 +32,7 @@ test('the log of the manager is rotated; control and keeper go on in the new fil
       .map((line) => JSON.parse(line))
       .map(({ from, event }) => `${from} ${event}`);
   await home.waitFor(
-    'lines of both',
+    'lines of control and keeper',
     () => events().includes('keeper control-ended') && events().includes('control control-ready'),
   );
   expect(statSync(log).size).toBeLessThan(100_000);
@@ -40,11 +40,11 @@ test('the log of the manager is rotated; control and keeper go on in the new fil
   expect([segments(), textOf(log)]).toEqual([[], '']);
 });
 
-test('flush empties the files of an app that writes, and removes what was rotated', async () => {
+test('flush empties the log files of a running app and removes its rotated files', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
   const [{ outFile, pid }] = await app.instances();
-  await home.waitFor('a line', () => textOf(outFile).includes('listens'));
+  await home.waitFor('the first line', () => textOf(outFile).includes('listens'));
   const segment = outFile.replace('.log', '__2026-11-21T14-30-00-123Z.log.gz');
   writeFileSync(segment, 'x');
   expect(await home.nclust('flush', app.name)).toMatchObject({
@@ -53,17 +53,17 @@ test('flush empties the files of an app that writes, and removes what was rotate
   });
   expect([textOf(outFile), existsSync(segment)]).toEqual(['', false]);
   await home.nclust('restart', app.name);
-  await home.waitFor('a line of the next process', () => textOf(outFile).includes('listens'));
+  await home.waitFor('the first line of the next process', () => textOf(outFile).includes('listens'));
   expect(textOf(outFile)).not.toContain(` ${pid} `);
 });
 
 test.each(['reloadLogs', 'SIGUSR2'])(
-  'after another program has rotated a log file, %s has lines go to the new one',
+  '%s makes new lines go to the new file after another program has rotated a log',
   async (how) => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     const [{ outFile }] = await app.instances();
-    await home.waitFor('a line', () => textOf(outFile).includes('listens'));
+    await home.waitFor('the first line', () => textOf(outFile).includes('listens'));
     renameSync(outFile, `${outFile}.1`);
     if (how === 'reloadLogs') expect(await home.nclust('reloadLogs')).toMatchObject({ exitStatus: 0 });
     else process.kill((await home.daemon()).controlPid, how);
@@ -73,7 +73,7 @@ test.each(['reloadLogs', 'SIGUSR2'])(
   },
 );
 
-test('a setting counts at once, for apps that run, and survives the manager', async () => {
+test('a changed setting applies to running apps at once and survives the manager', async () => {
   const home = await sandbox();
   expect(await home.nclust('set', 'logs.max_size', '2K')).toMatchObject({ exitStatus: 0 });
   await home.nclust('set', 'logs.max_files', '2');
@@ -81,7 +81,7 @@ test('a setting counts at once, for apps that run, and survives the manager', as
   const [{ outFile }] = await home.list();
   const last = 'floods-stdout out 3000';
   const segments = () => readdirSync(join(home.home, 'logs')).filter((name) => name.startsWith('floods-stdout-out__'));
-  await home.waitFor('the end of the app', async () => (await home.list())[0].status === 'stopped');
+  await home.waitFor('the app to be listed as stopped', async () => (await home.list())[0].status === 'stopped');
   const newest = () =>
     [
       outFile,

@@ -21,17 +21,17 @@ async function runToItsEnd(home, fixture, end, flags = []) {
     env: { LINES: String(LINES), END: end },
   });
   return home.waitFor(
-    'the end of the program',
+    'the program to be listed as stopped',
     async () => (await home.list()).find((one) => one.status === 'stopped'),
     { deadlineMs: 60_000 },
   );
 }
 
-describe.each(['exit', 'throw', 'kill'])(`${LINES} lines and then %s: every one is there, in order, once`, (end) => {
+describe.each(['exit', 'throw', 'kill'])(`${LINES} lines and then %s: the log has each line once, in order`, (end) => {
   test.each([
     ['fork mode', []],
     ['cluster mode', ['-i', '1']],
-  ])('%s', async (_, flags) => {
+  ])('from a Node.js app in %s', async (_, flags) => {
     const home = await sandbox();
     const slot = await runToItsEnd(home, 'floods-stdout', end, flags);
     expectLines(wholeLogLines(slot.outFile), numbered('floods-stdout out', LINES));
@@ -42,7 +42,7 @@ describe.each(['exit', 'throw', 'kill'])(`${LINES} lines and then %s: every one 
     if (end === 'throw') expect(readFileSync(slot.errorFile, 'utf8')).toMatch(/floods-stdout is done\n +at /);
   });
 
-  test.each(['floods-python.py', 'floods-shell.sh'])('%s', async (fixture) => {
+  test.each(['floods-python.py', 'floods-shell.sh'])('from %s', async (fixture) => {
     const home = await sandbox();
     const slot = await runToItsEnd(home, fixture, end);
     expectLines(wholeLogLines(slot.outFile), numbered('floods out', LINES));
@@ -51,7 +51,7 @@ describe.each(['exit', 'throw', 'kill'])(`${LINES} lines and then %s: every one 
   });
 });
 
-test('what a full disk has not kept is counted and shown, the app goes on, and writing resumes by itself', async () => {
+test('lines that a full disk loses are counted and shown, the app runs on, and a new file gets its lines', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { flags: ['-o', '/dev/full'] });
   await home.nclust('restart', app.name);
@@ -63,7 +63,7 @@ test('what a full disk has not kept is counted and shown, the app goes on, and w
   expect(described.stdout + described.stderr).toContain('ENOSPC');
   await home.nclust('restart', app.name, '-o', join(home.work, 'kept.log'));
   await home.waitFor(
-    'the line of the new process',
+    'the first line of the new process',
     () =>
       existsSync(join(home.work, 'kept.log')) && readFileSync(join(home.work, 'kept.log'), 'utf8').includes('listens'),
   );

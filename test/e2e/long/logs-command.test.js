@@ -26,7 +26,7 @@ const linesOf = (text) => text.split('\n').filter(Boolean);
 /** @param {string[]} lines */
 const numbersOf = (lines) => lines.map((line) => Number(/^tick (\d+)$/.exec(line)?.[1]));
 
-test('logs goes on where it was when control is killed: no line is missing and none comes twice', async () => {
+test('logs continues after a kill of control without losing or repeating a line', async () => {
   const home = await sandbox();
   await program(home, 'ticker', TICKS);
   const following = home.follow('logs', 'ticker', '--raw', '--lines', '1');
@@ -45,7 +45,7 @@ test('logs goes on where it was when control is killed: no line is missing and n
   expect(stderr).not.toMatch(/cannot be shown|left out/);
 });
 
-test('logs tells what several apps have written in the order of time', async () => {
+test('logs shows the lines of several apps in order of time', async () => {
   const home = await sandbox();
   const code =
     'let n = 0; const timer = setInterval(() => { say(++n); if (n === 20) clearInterval(timer); }, 15); ' +
@@ -53,7 +53,7 @@ test('logs tells what several apps have written in the order of time', async () 
   await program(home, 'one', code);
   await program(home, 'two', code);
   await home.waitFor(
-    'their lines',
+    'all lines of both apps',
     async () => linesOf((await home.nclust('logs', '--nostream', '--raw', '--lines', '100')).stdout).length === 40,
   );
   const { stdout } = await home.nclust('logs', '--nostream', '--json', '--lines', '100');
@@ -66,7 +66,7 @@ test('logs tells what several apps have written in the order of time', async () 
     );
 });
 
-test('logs filters in the manager: by pattern, level, stream and time', async () => {
+test('logs filters by pattern, level, stream and time', async () => {
   const home = await sandbox();
   const code = `
     for (let n = 1; n <= 100; n++)
@@ -78,7 +78,7 @@ test('logs filters in the manager: by pattern, level, stream and time', async ()
     linesOf((await home.nclust('logs', 'api', '--nostream', '--json', ...words)).stdout).map(
       (line) => JSON.parse(line).message,
     );
-  await home.waitFor('its lines', async () => (await messages('--err')).length === 1);
+  await home.waitFor('all lines of the app', async () => (await messages('--err')).length === 1);
   expect((await messages('--level', 'error')).map((line) => JSON.parse(line).msg)).toEqual(
     Array.from({ length: 10 }, (_, at) => `request ${(at + 1) * 10}`),
   );
@@ -95,9 +95,9 @@ test('logs filters in the manager: by pattern, level, stream and time', async ()
 });
 
 test.each([
-  ['what is kept', '--nostream --lines 5000'],
-  ['what follows', '--lines 10'],
-])('a reader that has seen enough of %s ends logs cleanly', async (_what, words) => {
+  ['kept lines', '--nostream --lines 5000'],
+  ['followed lines', '--lines 10'],
+])('logs exits cleanly when its reader has seen enough %s', async (_what, words) => {
   const home = await sandbox();
   await program(home, 'ticker', TICKS);
   const script = `'${nodeUnderTest()}' '${BIN}' logs --json ${words} | head -1; echo "status \${PIPESTATUS[0]}"`;
@@ -106,7 +106,7 @@ test.each([
   expect(result.stdout).toMatch(/^\{"message":"tick \d+".*\}\nstatus 0\n$/);
 });
 
-test('a reader that does not read costs no memory, and is told how many lines it did not get', async () => {
+test('a reader that stops reading uses no memory, and later gets the number of dropped lines', async () => {
   const LINES = 200_000;
   const home = await sandbox();
   const code = `
@@ -124,7 +124,7 @@ test('a reader that does not read costs no memory, and is told how many lines it
   await home.waitFor('the first line', () => following.stdout() === 'first\n');
   following.child.stdout?.pause();
   process.kill(pid, 'SIGUSR2');
-  await home.waitFor('the app to have written all', () => existsSync(join(home.work, 'flooded')), {
+  await home.waitFor('the app to write all lines', () => existsSync(join(home.work, 'flooded')), {
     deadlineMs: 40_000,
   });
   const rssKb = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${following.child.pid}/status`, 'utf8'))?.[1]);
@@ -133,7 +133,7 @@ test('a reader that does not read costs no memory, and is told how many lines it
   following.child.stdout?.resume();
   // The number of dropped lines comes with the next line.
   await home.waitFor(
-    'a line behind the flood',
+    'a line after the flood',
     () => {
       const [, number] = /\nend (\d+)\n$/.exec(following.stdout().slice(-100)) ?? [];
       if (!number) process.kill(pid, 'SIGUSR1');

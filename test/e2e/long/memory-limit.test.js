@@ -8,18 +8,18 @@ const QUICK = ['--min-uptime', '100'];
 
 describe('max_memory_restart', () => {
   test.each([
-    ['itself', 'take'],
-    ['by a child', 'child'],
-  ])('an instance that takes too much %s is replaced, and no other', async (_, how) => {
+    ['in its own process', 'take'],
+    ['in a child process', 'child'],
+  ])('an instance that takes too much memory %s is replaced, and no other instance', async (_, how) => {
     const home = await sandbox();
     const app = await home.app('takes-memory', { instances: 2, flags: [...QUICK, '--max-memory-restart', '150M'] });
-    await home.waitFor('both to listen', async () =>
+    await home.waitFor('both instances to listen', async () =>
       (await app.instances()).every(({ addresses }) => addresses.length > 0),
     );
     const before = await app.pids();
     const guilty = Number(await app.get(`/?${how}=200`));
     const slot = before.indexOf(guilty);
-    await home.waitFor('it to be replaced', async () => (await app.instances())[slot].lastDeath, {
+    await home.waitFor('the instance to be replaced', async () => (await app.instances())[slot].lastDeath, {
       deadlineMs: 20_000,
     });
     const after = await app.instances();
@@ -33,13 +33,13 @@ describe('max_memory_restart', () => {
     );
   });
 
-  test('an app that needs more than its limit is replaced ever more seldom', async () => {
+  test('an app that always exceeds its limit is replaced after longer and longer waits', async () => {
     const home = await sandbox();
     // The backoff is that of a crash loop.
     const app = await home.app('keeps-alive', {
       flags: ['--min-uptime', '500', '--exp-backoff-restart-delay', '1000', '--max-memory-restart', '5M'],
     });
-    await home.waitFor('three times', () => triggered(home).length >= 3, { deadlineMs: 30_000 });
+    await home.waitFor('three replacements', () => triggered(home).length >= 3, { deadlineMs: 30_000 });
     const deaths = (await detailOf(home, app.name)).deaths ?? [];
     expect(deaths[1].uptimeMs).toBeGreaterThanOrEqual(2_000);
     expect((await home.nclust('describe', app.name)).stdout).toMatch(
@@ -47,7 +47,7 @@ describe('max_memory_restart', () => {
     );
   });
 
-  test('it may be set by a reload', async () => {
+  test('a reload can set the limit', async () => {
     const home = await sandbox();
     const app = await home.app('takes-memory', { flags: QUICK });
     expect(await home.nclust('reload', app.name, '--max-memory-restart', '150M')).toMatchObject({ exitStatus: 0 });
@@ -58,7 +58,7 @@ describe('max_memory_restart', () => {
 });
 
 describe('pid files', () => {
-  test("one for each slot while it runs, where PM2's users look for it", async () => {
+  test('each running slot has one in the folder that PM2 users expect', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2, flags: QUICK });
     const pids = join(home.home, 'pids');
@@ -71,7 +71,7 @@ describe('pid files', () => {
     expect(readdirSync(pids)).toEqual([]);
   });
 
-  test("a file of one's own", async () => {
+  test('the app can have one of its own, which stop removes', async () => {
     const home = await sandbox();
     const app = await home.app('keeps-alive', { flags: [...QUICK, '-p', 'run/app.pid'] });
     const file = join(home.work, 'run/app.pid');
@@ -81,7 +81,7 @@ describe('pid files', () => {
   });
 });
 
-test('--no-autostart adds an app as stopped; save and resurrect keep it so, start starts it', async () => {
+test('--no-autostart adds an app as stopped, start starts it, and resurrect restores the saved state', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
   expect(await home.nclust('start', 'keeps-alive.js', '--no-autostart', '-i', '2')).toMatchObject({

@@ -76,11 +76,11 @@ test('send writes a line to the standard input of one process and shows the list
   });
 });
 
-test('send says when the app does not read, and the app is left alone', async () => {
+test('send reports an app that does not read, and leaves it running', async () => {
   const home = await sandbox();
   await home.app('runs-code', { name: 'deaf', env: { CODE: 'setInterval(() => {}, 1 << 30); say("runs");' } });
   const line = 'x'.repeat(60_000);
-  const refused = await home.waitFor('a refusal', async () => {
+  const refused = await home.waitFor('a refused line', async () => {
     const result = await home.nclust('send', 'deaf', line, '--json');
     return result.exitStatus === 0 ? null : result;
   });
@@ -91,31 +91,31 @@ test('send says when the app does not read, and the app is left alone', async ()
   expect(await home.list()).toMatchObject([{ status: 'online', restarts: 0 }]);
 });
 
-test('attach: what is typed goes to the app, what it writes is shown, and Ctrl-C leaves the app alone', async () => {
+test('attach sends typed lines to the app and shows its output, and Ctrl-C leaves the app running', async () => {
   const home = await sandbox();
   const app = await home.app('has-actions', { name: 'api' });
   const [pid] = await app.pids();
   const session = attach(home, 'api');
-  await home.waitFor('the session', () => session.said().includes('What you type goes to "api" (id 0)'));
+  await home.waitFor('attach to be connected', () => session.said().includes('What you type goes to "api" (id 0)'));
   session.type('first\nsecond\n');
-  await home.waitFor('its answers', () => session.shown().includes('second'));
+  await home.waitFor('the answers of the app', () => session.shown().includes('second'));
   expect(session.shown()).toMatch(/^has-actions read "first\\n(second\\n)?"/);
   const { controlPid } = await home.daemon();
   process.kill(controlPid, 'SIGKILL');
   await home.waitFor('the next control', async () => (await home.daemon()).controlPid !== controlPid);
   session.type('third\n');
-  await home.waitFor('the answer', () => session.shown().includes('third'));
+  await home.waitFor('the answer of the app', () => session.shown().includes('third'));
   session.child.kill('SIGINT');
   expect(await session.done).toBe(0);
   expect(await app.pids()).toEqual([pid]);
 });
 
-test('attach ends with its input, takes a separator for the line end, and refuses an app without stdin', async () => {
+test('attach exits at the end of its input, has a --separator, and refuses an app without stdin', async () => {
   const home = await sandbox();
   await home.app('has-actions', { name: 'api' });
   const session = attach(home, '0', ';');
   session.type('stop\n');
-  await home.waitFor('its answer', () => session.shown().includes('read "stop;"'));
+  await home.waitFor('the answer of the app', () => session.shown().includes('read "stop;"'));
   session.child.stdin.end();
   expect(await session.done).toBe(0);
   await home.app('http-echo', { name: 'cluster', instances: 1, flags: ['-i', '1'] });
@@ -130,12 +130,12 @@ test('attach ends with its input, takes a separator for the line end, and refuse
   });
 });
 
-test('trigger calls an action in every process of the target and prints what it returns', async () => {
+test('trigger calls an action in every process of the target and prints the results', async () => {
   const home = await sandbox();
   await home.app('has-actions', { name: 'api', instances: 2 });
   await home.app('http-echo', { name: 'other' });
   await home.waitFor(
-    'its actions',
+    'the actions of the app',
     async () =>
       JSON.parse((await home.nclust('jlist')).stdout).filter(
         (/** @type {any} */ one) => one.pm2_env.axm_actions.length === 2,
@@ -171,7 +171,7 @@ test('trigger calls an action in every process of the target and prints what it 
   });
 });
 
-test('custom metrics and actions are listed, also by a control that came later', async () => {
+test('custom metrics and actions are listed, even by a control that started later', async () => {
   const home = await sandbox();
   await home.app('has-actions', { name: 'api' });
   const { controlPid } = await home.daemon();
@@ -190,7 +190,7 @@ test('custom metrics and actions are listed, also by a control that came later',
   expect(stdout).toMatch(/Custom metrics\n[^]*visits[^]*7 visits\/min[^]*Custom actions\n[^]*nclust trigger 0 greet/);
 });
 
-test('inspect lets a debugger into one process, and --stop shuts it out', async () => {
+test('inspect opens the inspector of one process to a debugger, and --stop closes it', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { name: 'api', instances: 2 });
   const [first] = await app.pids();
@@ -225,7 +225,7 @@ test('inspect lets a debugger into one process, and --stop shuts it out', async 
   });
 });
 
-test('a client is told what happens and what apps say, and its messages reach them', async () => {
+test('a client gets the events and messages of apps, and its own messages reach them', async () => {
   const home = await sandbox();
   await home.app('has-actions', { name: 'api' });
   const client = await home.connect();
@@ -245,7 +245,7 @@ test('a client is told what happens and what apps say, and its messages reach th
   });
   await home.nclust('restart', 'api');
   await home.nclust('delete', 'api');
-  await home.waitFor('the end', () => events.some(({ event }) => event === 'delete'));
+  await home.waitFor('the delete event', () => events.some(({ event }) => event === 'delete'));
   const words = events
     .filter(({ type }) => type === 'process:event')
     .map(({ event, manually }) => `${event}${manually ? ' by command' : ''}`);

@@ -48,7 +48,7 @@ function place(home, name, text) {
   return path;
 }
 
-test('CPU and memory are those of /proc: of a busy worker, and of everything that a program started', async () => {
+test('CPU and memory match /proc, for a busy worker and for all processes of a program', async () => {
   const home = await sandbox();
   const busy = place(
     home.work,
@@ -122,7 +122,7 @@ function readCpuTicks() {
 
 const MB = 1024 ** 2;
 
-test('private and proportional memory and open descriptors are those of /proc', async () => {
+test('private and proportional memory and open descriptors match /proc', async () => {
   const home = await sandbox();
   const program = place(
     home.work,
@@ -148,12 +148,12 @@ test('private and proportional memory and open descriptors are those of /proc', 
   const count = () => readdirSync(`/proc/${pid}/fd`).length;
   expect(count()).toBeGreaterThan(40);
   // They are counted on every tenth tick.
-  await home.waitFor('all descriptors', async () => (await metrics(home)).workers[0].fds === count(), {
+  await home.waitFor('all descriptors to be counted', async () => (await metrics(home)).workers[0].fds === count(), {
     deadlineMs: 20_000,
   });
 });
 
-test('CPU, memory, load and disk of the machine are those of /proc and of its file system', async () => {
+test('CPU, memory, load and disk of the machine match /proc and its file system', async () => {
   const home = await sandbox();
   const busy = place(
     home.work,
@@ -191,7 +191,7 @@ test('CPU, memory, load and disk of the machine are those of /proc and of its fi
 
   // It is measured every tenth second, and others write to the disk too.
   await home.waitFor(
-    'the disk as it is',
+    'the disk figures to match',
     async () => {
       const { host } = await tick();
       const { blocks, bfree, bavail, bsize } = statfsSync(home.home);
@@ -205,7 +205,7 @@ test('CPU, memory, load and disk of the machine are those of /proc and of its fi
   );
 });
 
-test('every request is counted once, through reloads, a restart and the deaths of control', async () => {
+test('every request is counted once, across reloads, a restart and kills of control', async () => {
   const home = await sandbox();
   const app = await home.app('serves-all', { instances: 2 });
   const loads = [
@@ -223,24 +223,24 @@ test('every request is counted once, through reloads, a restart and the deaths o
   const ledgers = await Promise.all(loads.map((load) => load.stop()));
   for (const ledger of ledgers) expect(ledger).toMatchObject(NOTHING_LOST);
   const requests = ledgers.reduce((sum, ledger) => sum + ledger.requests, 0);
-  await home.waitFor('all of them', async () => (await totals()).requests >= requests);
+  await home.waitFor('all requests to be counted', async () => (await totals()).requests >= requests);
   expect(await totals()).toMatchObject({ requests, aborted: 0, upgrades: 0, responses: { '2xx': requests, '5xx': 0 } });
   await home.nclust('restart', app.name);
   expect(await totals()).toMatchObject({ requests });
 });
 
-test('a loop that is blocked is seen while it is blocked, and the others are served all the same', async () => {
+test('a blocked event loop is visible while it is blocked, and other workers keep reporting', async () => {
   const home = await sandbox();
   const app = await home.app('serves-all', { instances: 2 });
   const tick = await following(home, { targets: [app.name] });
-  await home.waitFor('reports', async () =>
+  await home.waitFor('a report of each worker', async () =>
     (await tick()).workers.every((/** @type {any} */ worker) => worker.elu !== null),
   );
   // An idle agent has announced its next report in five seconds, so it is late two seconds after
   // that.
   const blocked = app.get('/block?ms=9000');
   let seen;
-  await home.waitFor('the block', async () => {
+  await home.waitFor('the blocked loop in a report', async () => {
     seen = (await tick()).workers.find((/** @type {any} */ worker) => worker.delayMaxMs > 3_000);
     return seen;
   });
@@ -250,29 +250,33 @@ test('a loop that is blocked is seen while it is blocked, and the others are ser
   expect(apps[0].delayMaxMs).toBeGreaterThan(2_000);
 });
 
-test('/metrics serves Prometheus without a fault once set, and keeps its series on restart and reload', async () => {
+test('/metrics serves valid Prometheus text, and keeps its series across restart and reload', async () => {
   const home = await sandbox();
   const app = await home.app('serves-all', { instances: 2 });
   const port = await takePort();
   expect((await home.nclust('set', 'metrics.listen', `0.0.0.0:${port}`)).stderr).toContain('metrics.allow_remote');
   expect((await home.nclust('set', 'metrics.listen', `127.0.0.1:${port}`)).exitStatus).toBe(0);
   const scrape = () => fetchOnce(`http://127.0.0.1:${port}/metrics`);
-  const read = async () => readPrometheus(await home.waitFor('/metrics', () => scrape().catch(() => null)));
+  const read = async () =>
+    readPrometheus(await home.waitFor('an answer of /metrics', () => scrape().catch(() => null)));
   for (let at = 0; at < 10; at += 1) await app.get('/');
   const requests = async () =>
     (await read()).get('nclust_http_requests_total')?.samples.reduce((sum, { value }) => sum + value, 0);
-  await home.waitFor('the requests', async () => (await requests()) === 10);
+  await home.waitFor('all requests to be counted', async () => (await requests()) === 10);
   const before = keysOf(await read());
   expect(before).toContain(
     `nclust_http_responses_total{"app":"${app.name}","instance":"1","namespace":"default","code":"2xx"}`,
   );
   for (const command of ['restart', 'reload']) {
     await home.nclust(command, app.name);
-    await home.waitFor('the same series', async () => JSON.stringify(keysOf(await read())) === JSON.stringify(before));
+    await home.waitFor(
+      'the same series as before',
+      async () => JSON.stringify(keysOf(await read())) === JSON.stringify(before),
+    );
     expect(await requests()).toBe(10);
   }
   await home.nclust('unset', 'metrics.listen');
-  await home.waitFor('the end of it', () =>
+  await home.waitFor('/metrics to be closed', () =>
     scrape().then(
       () => false,
       ({ code }) => code === 'ECONNREFUSED',
@@ -287,7 +291,7 @@ function keysOf(families) {
     .sort();
 }
 
-test('an app that is not to be measured still has its CPU and memory', async () => {
+test('an app with --no-metrics still has CPU and memory figures', async () => {
   const home = await sandbox();
   const app = await home.app('serves-all', { flags: ['--no-metrics'] });
   await app.get('/');

@@ -12,33 +12,36 @@ const SIZES = [
 ];
 
 describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : ''}`, () => {
-  test.each(SIZES)('restart, reload, scale and stop ask first, and are done, at $columns x $rows', async (size) => {
-    const home = await sandbox();
-    await startCode(home, 'api', SAYS, '-i', '2');
-    const screen = openMonit(home, size);
-    await screen.see(/^> +- api +online 2\/2/m);
-    const pidsOf = async () => (await home.list()).map(({ pid }) => pid);
-    const before = await pidsOf();
-    screen.press('R');
-    await screen.see('Restart "api" (2 instances)? y/n');
-    screen.press('n', 'j', 'R');
-    await screen.see('Restart "api", id 0 only? y/n');
-    screen.press('y');
-    await screen.see('Restarted "api", id 0 only');
-    const after = await pidsOf();
-    expect([after[0] === before[0], after[1] === before[1]]).toEqual([false, true]);
-    screen.press('g', 'r', 'y');
-    await screen.see('Reloaded "api" (2 instances)');
-    screen.press('+');
-    await screen.see('Started one more instance of "api"');
-    await screen.see(/api +online 3\/3/);
-    screen.press('-', 'y');
-    await screen.see(/api +online 2\/2/);
-    screen.press('s', 'y');
-    await screen.see(/api +stopped 0\/2/);
-    screen.press('q');
-    await expectCleanEnd(screen, 0);
-  });
+  test.each(SIZES)(
+    'asks before restart, reload, scale and stop, and then does them, at $columns x $rows',
+    async (size) => {
+      const home = await sandbox();
+      await startCode(home, 'api', SAYS, '-i', '2');
+      const screen = openMonit(home, size);
+      await screen.see(/^> +- api +online 2\/2/m);
+      const pidsOf = async () => (await home.list()).map(({ pid }) => pid);
+      const before = await pidsOf();
+      screen.press('R');
+      await screen.see('Restart "api" (2 instances)? y/n');
+      screen.press('n', 'j', 'R');
+      await screen.see('Restart "api", id 0 only? y/n');
+      screen.press('y');
+      await screen.see('Restarted "api", id 0 only');
+      const after = await pidsOf();
+      expect([after[0] === before[0], after[1] === before[1]]).toEqual([false, true]);
+      screen.press('g', 'r', 'y');
+      await screen.see('Reloaded "api" (2 instances)');
+      screen.press('+');
+      await screen.see('Started one more instance of "api"');
+      await screen.see(/api +online 3\/3/);
+      screen.press('-', 'y');
+      await screen.see(/api +online 2\/2/);
+      screen.press('s', 'y');
+      await screen.see(/api +stopped 0\/2/);
+      screen.press('q');
+      await expectCleanEnd(screen, 0);
+    },
+  );
 
   test.each(
     /** @type {const} */ ([
@@ -48,7 +51,7 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
       ['SIGHUP', 129],
       ['SIGINT', 0],
     ]),
-  )('the terminal is as it was after %s', async (way, status) => {
+  )('restores the terminal after %s', async (way, status) => {
     const home = await sandbox();
     await startCode(home, 'api', SAYS);
     const screen = openMonit(home, { columns: 80, rows: 24 });
@@ -56,12 +59,12 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     if (way.startsWith('SIG')) process.kill(await screen.monitPid(), way);
     else screen.press(way);
     await screen.see('ended with');
-    await home.waitFor('the end', () => /echo$/.test(screen.text()));
+    await home.waitFor('monit to exit', () => /echo$/.test(screen.text()));
     expect(screen.text()).toMatch(new RegExp(`^before\\n(?:.*\\n)?ended with ${status}\\nicanon\\necho$`));
     expect(screen.modes()).toBe('0 1 1');
   });
 
-  test('the terminal is as it was after a bug, and the error is on it', async () => {
+  test('restores the terminal after a bug and shows the error', async () => {
     const home = await sandbox();
     await startCode(home, 'api', SAYS);
     const fault = join(home.work, 'fault.cjs');
@@ -73,7 +76,7 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     expect(screen.modes()).toBe('0 1 1');
   });
 
-  test('a terminal that goes away takes monit with it, and nothing else', async () => {
+  test('exits when its terminal is closed, and the manager and the apps run on', async () => {
     const home = await sandbox();
     await startCode(home, 'api', SAYS);
     const screen = openMonit(home, { columns: 80, rows: 24 });
@@ -81,12 +84,12 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     const pid = await screen.monitPid();
     const [others, before] = [await home.daemon(), await home.list()];
     screen.hangUp();
-    await home.waitFor('its end', () => !home.processes().some((one) => one.pid === pid));
+    await home.waitFor('monit to exit', () => !home.processes().some((one) => one.pid === pid));
     expect(await home.daemon()).toMatchObject({ keeperPid: others.keeperPid, controlPid: others.controlPid });
     expect(await home.list()).toMatchObject([{ pid: before[0].pid, status: 'online' }]);
   });
 
-  test('five hundred workers are shown, ordered, filtered and walked through', async () => {
+  test('shows, sorts, filters and scrolls five hundred workers', async () => {
     const home = await sandbox();
     await home.nclust('start', 'sleep', '--name', 'many', '-i', '499', '--no-wait', '--', '100000');
     await startCode(home, 'api', SAYS);
@@ -101,12 +104,12 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     screen.type('/498');
     screen.press('Enter');
     await screen.see(/└ 498 +online/);
-    await home.waitFor('the others to be left out', () => !/└ 497 /.test(screen.text()));
+    await home.waitFor('the other workers to disappear', () => !/└ 497 /.test(screen.text()));
     screen.press('q');
     await expectCleanEnd(screen, 0);
   });
 
-  test('little is written while nothing happens, and no colour where none is wanted', async () => {
+  test('writes little while nothing changes, and no colours with NO_COLOR', async () => {
     const home = await sandbox();
     await startCode(home, 'api', 'setInterval(() => {}, 1e6)', '-i', '4');
     const screen = openMonit(home, { columns: 80, rows: 24 }, { NO_COLOR: '1' });

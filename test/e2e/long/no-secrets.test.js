@@ -66,7 +66,7 @@ const QUESTIONS = [
   ...['logs --nostream', 'get', 'conf', 'ping', 'doctor', 'report', 'web'],
 ].flatMap((line) => [line, `${line} --json`]);
 
-test('no output has a secret of an app but those that are for it', async () => {
+test('secrets of an app appear only in the outputs that may show them', async () => {
   const home = await sandbox();
   const port = await takePort();
   const script = join(home.work, 'shop.js');
@@ -90,11 +90,11 @@ test('no output has a secret of an app but those that are for it', async () => {
     await home.nclust('start', 'apps.json', '--no-wait'),
     await home.nclust('start', `sleep 1000 # ${CANARIES.command}`, '--name', 'napper'),
   ];
-  await home.waitFor('the end of an app', async () => (await home.list()).some(({ status }) => status === 'errored'));
-  await home.waitFor('a notice that metrics do not arrive', async () =>
+  await home.waitFor('a given-up app', async () => (await home.list()).some(({ status }) => status === 'errored'));
+  await home.waitFor('the notice that metrics cannot be sent', async () =>
     (await home.nclust('list')).stderr.includes('Metrics do not arrive'),
   );
-  await home.waitFor('a shipper that has failed', () => home.logTail().includes('shipping-failed'));
+  await home.waitFor('a shipper to fail', () => home.logTail().includes('shipping-failed'));
 
   /** @type {Record<string, string>} */
   const outputs = { start: started.map(({ stdout, stderr }) => stdout + stderr).join('') };

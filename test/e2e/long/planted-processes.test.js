@@ -9,7 +9,7 @@ import { sandbox } from '../../helpers/sandbox.js';
 const NOBODY = 65_534;
 
 test.runIf(process.getuid?.() === 0)(
-  'a process that a stranger gave the markers of nclust is not adopted, and no app waits for it',
+  'a process of another user with the environment of an instance is not adopted, and no app waits for it',
   async () => {
     const home = await sandbox();
     const app = await home.app('keeps-alive', { name: 'idle' });
@@ -24,7 +24,9 @@ test.runIf(process.getuid?.() === 0)(
     process.kill(controlPid, 'SIGSTOP'); // So that it does not start a keeper before it is killed.
     for (const one of [keeperPid, controlPid, appPid]) process.kill(Number(one), 'SIGKILL');
     expect(await home.nclust('resurrect')).toMatchObject({ exitStatus: 0 });
-    await home.waitFor('the app', async () => (await app.instances()).every(({ status }) => status === 'online'));
+    await home.waitFor('the app to be online', async () =>
+      (await app.instances()).every(({ status }) => status === 'online'),
+    );
     expect(readFileSync(join(home.home, 'nclust.log'), 'utf8')).not.toContain('orphans-found');
     expect(isRunning(pid)).toBe(true);
 

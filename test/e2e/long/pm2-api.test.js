@@ -100,7 +100,7 @@ test('start, restart, reload, stop and delete call back with the workers', async
   expect((await call('delete', 'all'))[1]).toHaveLength(5);
 });
 
-test('errors have the messages that programs look at, and codes of ours', async () => {
+test('errors have the messages of PM2 and the codes of nclust', async () => {
   const home = await sandbox();
   const { call, api } = open(home);
   const script = home.place('has-actions');
@@ -141,7 +141,7 @@ test('errors have the messages that programs look at, and codes of ours', async 
   expect((await call('delete', 'all'))[0].message).toBe('process name not found');
 });
 
-test('the smaller calls do what PM2 calls so', async () => {
+test('the other calls return what PM2 returns', async () => {
   const home = await sandbox();
   const { call } = open(home);
   await call('start', { name: 'api', script: home.place('has-actions') });
@@ -168,7 +168,7 @@ test('the smaller calls do what PM2 calls so', async () => {
   expect(await call('sendLineToStdin', 0, 'a line')).toEqual([null, { pm_id: 0, line: 'a line\n' }]);
   expect(await call('msgProcess', { name: 'api', msg: 'hi' })).toEqual([null, { process_count: 2, success: true }]);
   await home.waitFor(
-    'all of it to arrive',
+    'the line and the message to arrive',
     async () =>
       /read "a line\\n"/.test((await home.nclust('logs', '0', '--nostream', '--raw')).stdout) &&
       /got "hi"/.test((await home.nclust('logs', '1', '--nostream', '--raw')).stdout),
@@ -187,7 +187,7 @@ test('the smaller calls do what PM2 calls so', async () => {
   expect(home.processes()).toEqual([]);
 });
 
-test('the bus tells what happens, what apps say and what they write, by name and by pattern', async () => {
+test('the bus delivers events, messages and log lines, by name and by pattern', async () => {
   const home = await sandbox();
   const { call, api } = open(home);
   const [, bus, sock] = await call('launchBus');
@@ -212,14 +212,14 @@ test('the bus tells what happens, what apps say and what they write, by name and
     null,
     { success: true, data: { id: 0, type: 'process:msg', topic: 'say', data: { x: 1 } } },
   ]);
-  await home.waitFor('the answer', () => find('said:again').length > 0);
+  await home.waitFor('the answer of the app', () => find('said:again').length > 0);
   expect(find('said:again')[0]).toEqual({
     at: expect.any(Number),
     data: { x: 1 },
     process: { pm_id: 0, name: 'api', namespace: 'n' },
   });
   await call('restart', 'api');
-  await home.waitFor('the restart', () => find('process:event').some(({ event }) => event === 'restart'));
+  await home.waitFor('the restart event', () => find('process:event').some(({ event }) => event === 'restart'));
   expect(find('process:event').find(({ event }) => event === 'restart')).toMatchObject({
     event: 'restart',
     manually: true,
@@ -233,12 +233,12 @@ test('the bus tells what happens, what apps say and what they write, by name and
     closed += 1;
   });
   await call('killDaemon');
-  await home.waitFor('its end', () => closed === 1 && all.includes('pm2:kill'));
+  await home.waitFor('the kill event and the close of the bus', () => closed === 1 && all.includes('pm2:kill'));
   bus.close();
   api.disconnect();
 });
 
-test("what a callback or a listener throws is nobody else's", async () => {
+test('an error of a callback or a listener reaches uncaughtException and disturbs no other listener', async () => {
   const home = await sandbox();
   const { api, call } = open(home);
   /** @type {any[]} */
@@ -253,7 +253,7 @@ test("what a callback or a listener throws is nobody else's", async () => {
   api.list(() => {
     throw new Error('of the callback');
   });
-  await home.waitFor('it', () => thrown.length === 1);
+  await home.waitFor('the error of the callback', () => thrown.length === 1);
   const [, bus] = await call('launchBus');
   let heard = 0;
   bus.on('process:event', () => {
@@ -265,7 +265,7 @@ test("what a callback or a listener throws is nobody else's", async () => {
   expect(thrown.map(({ message }) => message)).toEqual(['of the callback', ...Array(heard).fill('of the listener')]);
 });
 
-test('a home of its own is removed by destroy()', async () => {
+test('destroy() removes the home of an independent instance', async () => {
   const own = new pm2.custom({ independent: true });
   const { pm2_home: place } = await own.connect();
   expect(await own.list()).toEqual([]);
@@ -274,7 +274,7 @@ test('a home of its own is removed by destroy()', async () => {
   expect(existsSync(place)).toBe(false);
 });
 
-test('what is under way when a program disconnects comes to its end', async () => {
+test('a call that is running when a program disconnects still completes', async () => {
   const home = await sandbox();
   const { api, call } = open(home);
   await call('connect');

@@ -37,7 +37,7 @@ async function answerOf(home, code) {
   return result.json();
 }
 
-test('relative scripts, config files and folders count from the cwd of custom()', async () => {
+test('relative scripts, config files and folders are resolved from the cwd of custom()', async () => {
   const home = await sandbox();
   const elsewhere = join(home.work, 'elsewhere');
   mkdirSync(join(elsewhere, 'sub'), { recursive: true });
@@ -78,7 +78,7 @@ test('connect() keeps the program alive until disconnect()', async () => {
   expect(await running.done).toMatchObject({ exitStatus: 0, stderr: '' });
 });
 
-test('the end of the manager does not end a program that is connected', async () => {
+test('a connected program survives the end of the manager', async () => {
   const home = await sandbox();
   await home.app('keeps-alive');
   // The timer does not keep the program alive, so it fires only if something else does.
@@ -106,7 +106,7 @@ test('clearDump() empties the saved list', async () => {
 test.each([
   ['exception', `throw new TypeError('boom')`, 'TypeError', 'boom'],
   ['rejection', `void Promise.reject(new Error('refused'))`, 'Error', 'refused'],
-])('the bus tells of an uncaught %s', async (_, code, name, message) => {
+])('the bus reports an uncaught %s', async (_, code, name, message) => {
   const home = await sandbox();
   writeFileSync(join(home.work, 'throws.js'), `setTimeout(() => { ${code}; }, 1500);`);
   const answer = await answerOf(
@@ -126,7 +126,7 @@ test.each([
   ]);
 });
 
-test('ids begin at 0 again when the list is empty', async () => {
+test('ids start at 0 again once the list is empty', async () => {
   const home = await sandbox();
   await home.app('keeps-alive', { name: 'one' });
   await home.app('keeps-alive', { name: 'two' });
@@ -139,7 +139,7 @@ test('ids begin at 0 again when the list is empty', async () => {
   expect(await home.list()).toMatchObject([{ id: 0, name: 'four', restarts: 0 }]);
 });
 
-test('numbers and booleans of env are such in the list, and texts for the app', async () => {
+test('numbers and booleans of env stay numbers and booleans in the list, and are strings in the app', async () => {
   const home = await sandbox();
   writeFileSync(
     join(home.work, 'says.js'),

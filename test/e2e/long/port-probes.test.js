@@ -64,7 +64,7 @@ async function place(home, instances) {
  */
 async function expectOwnPorts(home, ports, before = []) {
   const slots = await home.waitFor(
-    'all to listen',
+    'all apps to listen',
     async () => {
       const all = await home.list();
       return all.every(({ pid, addresses }) => !before.includes(pid) && addresses.length > 0) && all;
@@ -79,8 +79,8 @@ async function expectOwnPorts(home, ports, before = []) {
 describe.each([
   ['fork', 0],
   ['cluster', 2],
-])('%s mode', { timeout: 180_000 }, (_mode, instances) => {
-  test(`${ROUNDS} fresh starts`, async () => {
+])('apps that probe for a free port, in %s mode', { timeout: 180_000 }, (_mode, instances) => {
+  test(`get their own ports on ${ROUNDS} fresh starts`, async () => {
     const home = await sandbox();
     const ports = await place(home, instances);
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -91,7 +91,7 @@ describe.each([
     }
   });
 
-  test(`${ROUNDS} restarts`, async () => {
+  test(`keep their ports over ${ROUNDS} restarts`, async () => {
     const home = await sandbox();
     const ports = await place(home, instances);
     const started = await home.nclust('start', 'apps.json');
@@ -103,7 +103,7 @@ describe.each([
     }
   });
 
-  test(`${ROUNDS} kills`, async () => {
+  test(`keep their ports over ${ROUNDS} kills`, async () => {
     const home = await sandbox();
     const ports = await place(home, instances);
     const started = await home.nclust('start', 'apps.json');
@@ -115,7 +115,7 @@ describe.each([
     }
   });
 
-  test('a reload loses no request', async () => {
+  test('lose no request in a reload', async () => {
     const home = await sandbox();
     const ports = await place(home, instances);
     expect(await home.nclust('start', 'apps.json')).toMatchObject({ exitStatus: 0 });

@@ -77,7 +77,7 @@ const functionsOf = (/** @type {any} */ { nodes }) =>
  */
 async function longProfile(home, pid) {
   const command = home.follow('profile', 'api', '--cpu', '5m');
-  await home.waitFor('the profile', () =>
+  await home.waitFor('the profile to start', () =>
     readdirSync(`/proc/${pid}/fd`).some((fd) => targetOf(`/proc/${pid}/fd/${fd}`).endsWith('.cpuprofile')),
   );
   return command;
@@ -112,7 +112,7 @@ async function inspectorOf(pid) {
   return [...listeningPorts(pid).values()];
 }
 
-test('profile writes CPU and heap of a cluster worker for Chrome, and stack shows where a busy one turns', async () => {
+test('profile writes CPU and heap files for Chrome, and stack shows where a busy worker loops', async () => {
   const home = await sandbox();
   const { app, pid } = await spinner(home, { instances: 1, flags: ['-i', '1'] });
   const idle = await home.nclust('stack', 'api');
@@ -153,7 +153,7 @@ test('profile writes CPU and heap of a cluster worker for Chrome, and stack show
   expect(await app.pids()).toEqual([pid]);
 });
 
-test('stack and profile reach a worker with a blocked loop, which then goes on with its inspector shut', async () => {
+test('stack and profile work on a blocked worker, which then runs on with its inspector closed', async () => {
   const home = await sandbox();
   const { app, pid, free } = await spinner(home);
   await app.get('/spin');
@@ -174,16 +174,18 @@ test('stack and profile reach a worker with a blocked loop, which then goes on w
   free();
   expect(await app.get()).toEqual({ pid });
   // After the signal Node.js opens its inspector once more when the loop runs.
-  await home.waitFor('a shut inspector', async () => (await inspectorOf(pid)).every((port) => port === app.port));
+  await home.waitFor('the inspector to be closed', async () =>
+    (await inspectorOf(pid)).every((port) => port === app.port),
+  );
   expect(await app.pids()).toEqual([pid]);
 });
 
-test('a worker that comes back from a system call meanwhile was held up, and no innocent frame is shown', async () => {
+test('a worker that returns from a system call during stack is shown as held up, without a wrong frame', async () => {
   const home = await sandbox();
   const { app, pid, free } = await spinner(home);
   await app.get('/call');
   const command = home.follow('stack', 'api');
-  await home.waitFor('the debugger', () => command.stderr().includes('nclust attaches a debugger'));
+  await home.waitFor('the debugger to attach', () => command.stderr().includes('nclust attaches a debugger'));
   free();
   const { stdout, exitStatus } = await command.done;
   expect([exitStatus, stdout]).toEqual([
@@ -193,7 +195,7 @@ test('a worker that comes back from a system call meanwhile was held up, and no 
   expect(await app.get()).toEqual({ pid });
 });
 
-test('a worker that stays between two turns of its loop is held up, though the frames are those of Node', async () => {
+test('a worker that never leaves its ticks is shown as held up, even if all frames are of Node.js', async () => {
   const home = await sandbox();
   const { app, pid, free } = await spinner(home);
   await app.get('/ticks');
@@ -206,7 +208,7 @@ test('a worker that stays between two turns of its loop is held up, though the f
   expect(await app.get()).toEqual({ pid });
 });
 
-test('one profile of a worker at a time; Ctrl-C and the death of the worker leave nothing', async () => {
+test('a worker has one profile at a time, and Ctrl-C or the death of the worker leaves no file', async () => {
   const home = await sandbox();
   const { app, pid } = await spinner(home);
   const first = await longProfile(home, pid);
@@ -233,13 +235,13 @@ test('one profile of a worker at a time; Ctrl-C and the death of the worker leav
   expect(profilesIn(home)).toEqual([]);
 });
 
-test('a command that is killed takes its file along; what is not a Node.js program is refused', async () => {
+test('a killed profile command leaves no file, and a program other than Node.js is refused', async () => {
   const home = await sandbox();
   const { app, pid } = await spinner(home);
   const killed = await longProfile(home, pid);
   killed.child.kill('SIGKILL');
   await killed.done;
-  await home.waitFor('its end', () => profilesIn(home).length === 0);
+  await home.waitFor('the file to be removed', () => profilesIn(home).length === 0);
   expect(await app.get()).toEqual({ pid });
   await home.nclust('start', '/bin/sleep 1000', '--name', 'sleeper');
   for (const command of ['stack', 'profile'])

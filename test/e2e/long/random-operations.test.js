@@ -3,7 +3,7 @@ import { doRandomOperations } from '../../helpers/random-operations.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
 test.each([[20261], [20262]])(
-  'what is listed is what runs, after each of 25 random operations (seed %d)',
+  'the list matches the real processes after each of 25 random operations (seed %d)',
   async (seed) => {
     const home = await sandbox();
     const done = await doRandomOperations(home, { operations: 25, seed });

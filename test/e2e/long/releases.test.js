@@ -40,10 +40,10 @@ function switchTo(home, word) {
 describe.each([
   ['fork', []],
   ['cluster', ['-i', '2']],
-])('in %s mode', (_mode, flags) => {
+])('releases behind a link, in %s mode', (_mode, flags) => {
   test.each([
     [
-      'from inside the link, as shells name it',
+      'from inside the link',
       (/** @type {Sandbox} */ home) => ({
         words: ['app.js'],
         cwd: join(home.work, 'current'),
@@ -62,7 +62,7 @@ describe.each([
       (/** @type {Sandbox} */ home) => ({ words: ['app.js', '--cwd', 'current'], cwd: home.work }),
     ],
   ])(
-    'an app that was started %s runs the release that the link leads to at each reload, with the one before removed',
+    'an app started %s runs the current release after each reload, even if the previous one is deleted',
     async (_how, place) => {
       const home = await sandbox();
       const port = String(await takePort());
@@ -89,7 +89,7 @@ describe.each([
   );
 });
 
-test('a reload onto a release that does not start keeps the old one, and the link leads the way back', async () => {
+test('a reload to a release that crashes keeps the old one, and setting the link back repairs it', async () => {
   const home = await sandbox();
   const port = String(await takePort());
   release(home, 'one');

@@ -17,7 +17,7 @@ const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, st
 const detailOf = async (home, name) => (await home.nclust('describe', name, '--json')).json()[0];
 
 test.runIf(different)(
-  '--interpreter: the new workers run on that Node.js, the list says so, and no request fails',
+  '--interpreter moves the workers to that Node.js, shows its version, and fails no request',
   async () => {
     const { major, path } = /** @type {NonNullable<typeof different>} */ (different);
     const home = await sandbox();
@@ -39,7 +39,7 @@ test.runIf(different)(
 );
 
 test.each([['reload'], ['restart']])(
-  '%s with another name: it listens where it did, also beside a new app of the old name, and no request fails',
+  '%s with a new name keeps the port, even beside a new app with the old name, and fails no request',
   async (method) => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2, name: 'old' });
@@ -59,7 +59,7 @@ test.each([['reload'], ['restart']])(
   },
 );
 
-test('what a reload sets stays set', async () => {
+test('settings that a reload changes stay changed', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 1, flags: ['--max-surge', '2'], env: { COLOUR: 'red' } });
   await home.nclust('reload', app.name, '--scheduling', 'sticky', '--max-unavailable', '1', '--update-env', {
@@ -81,7 +81,7 @@ test('what a reload sets stays set', async () => {
   expect(await detailOf(home, app.name)).toMatchObject(set);
 });
 
-test('Ctrl-C ends the command, and the reload comes to its end', async () => {
+test('Ctrl-C ends the command, and the reload continues to its end', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2, flags: ['--min-uptime', '1500'] });
   const old = await app.pids();
@@ -98,8 +98,8 @@ test('Ctrl-C ends the command, and the reload comes to its end', async () => {
     stdout: '',
     stderr: 'nclust: Reloading http-echo goes on in the manager; "nclust list" shows its progress.\n',
   });
-  await home.waitFor('the old workers to be gone', () => !old.some(isRunning), { deadlineMs: 20_000 });
-  await home.waitFor('two new ones', async () =>
+  await home.waitFor('the old workers to exit', () => !old.some(isRunning), { deadlineMs: 20_000 });
+  await home.waitFor('two new workers to be online', async () =>
     (await app.instances()).every((slot) => slot.status === 'online' && !old.includes(slot.pid)),
   );
 });

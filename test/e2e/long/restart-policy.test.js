@@ -12,8 +12,8 @@ import { sandbox } from '../../helpers/sandbox.js';
 const untilStatus = (home, status) =>
   home.waitFor(`status "${status}"`, async () => (await home.list()).find((slot) => slot.status === status));
 
-describe('a crash', () => {
-  test('of an app that has run for a while is mended at once', async () => {
+describe('an app that crashes', () => {
+  test('is restarted at once after a stable uptime', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { flags: ['--min-uptime', '100'] });
     const [first] = await app.pids();
@@ -22,7 +22,7 @@ describe('a crash', () => {
       async () => Date.now() - Number((await app.instances())[0].startedAtMs) > 300,
     );
     process.kill(first, 'SIGKILL');
-    await home.waitFor('a new process', async () =>
+    await home.waitFor('the new process', async () =>
       (await app.instances()).some((slot) => slot.isReady && slot.pid !== first),
     );
     expect(await app.instances()).toMatchObject([
@@ -36,7 +36,7 @@ describe('a crash', () => {
     expect(await app.get()).toMatchObject({ slot: '0' });
   });
 
-  test('loop cools down: each wait is twice the one before, and at last the app is given up', async () => {
+  test('again and again waits twice as long each time, and is finally given up', async () => {
     const home = await sandbox();
     await home.nclust(
       'start',
@@ -57,7 +57,7 @@ describe('a crash', () => {
     gaps.forEach((gap, i) => expect(gap).toBeGreaterThanOrEqual(100 * 2 ** i));
   });
 
-  test('with an exit code in --stop-exit-codes is the end of it', async () => {
+  test('with an exit code in --stop-exit-codes is not restarted', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('crashes-after'), '--no-wait', '--stop-exit-codes', '0,42', {
       env: { AFTER_MS: '50', CODE: '42' },
@@ -66,7 +66,7 @@ describe('a crash', () => {
     expect(slot).toMatchObject({ restarts: 0, lastDeath: { code: 42 } });
   });
 
-  test('with another exit code is not', async () => {
+  test('with another exit code is restarted', async () => {
     const home = await sandbox();
     await home.nclust(
       'start',
@@ -81,7 +81,7 @@ describe('a crash', () => {
     expect(await untilStatus(home, 'errored')).toMatchObject({ restarts: 1 });
   });
 
-  test('under --no-autorestart is not mended', async () => {
+  test('with --no-autorestart is not restarted', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', {
       env: { AFTER_MS: '50' },
@@ -89,7 +89,7 @@ describe('a crash', () => {
     expect(await untilStatus(home, 'stopped')).toMatchObject({ restarts: 0, lastDeath: { code: 1, cause: 'crash' } });
   });
 
-  test('is mended after --restart-delay when there is one', async () => {
+  test('with --restart-delay is restarted after that delay', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { flags: ['--min-uptime', '100', '--restart-delay', '700'] });
     const [first] = await app.pids();
@@ -98,15 +98,15 @@ describe('a crash', () => {
       async () => Date.now() - Number((await app.instances())[0].startedAtMs) > 200,
     );
     process.kill(first, 'SIGKILL');
-    const slot = await home.waitFor('a new process', async () =>
+    const slot = await home.waitFor('the new process', async () =>
       (await app.instances()).find((one) => one.isReady && one.pid !== first),
     );
     expect(Number(slot.startedAtMs) - Number(slot.lastDeath?.atMs)).toBeGreaterThanOrEqual(690);
   });
 });
 
-describe('describe tells why an app died', () => {
-  test('by exit code, with the last lines of stderr', async () => {
+describe('describe shows why an app died', () => {
+  test('after an exit: the exit code and the last lines of stderr', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', {
       env: { AFTER_MS: '100', CODE: '7' },
@@ -117,7 +117,7 @@ describe('describe tells why an app died', () => {
     expect(stdout).toMatch(/crashes-after \d+ crashes now/);
   });
 
-  test('by a signal', async () => {
+  test('after a signal: its name', async () => {
     const home = await sandbox();
     await home.nclust('start', home.place('crashes-after'), '--no-wait', '--no-autorestart', {
       env: { AFTER_MS: '100', SIGNAL: 'SIGSEGV' },
@@ -126,7 +126,7 @@ describe('describe tells why an app died', () => {
     expect((await home.nclust('describe', 'crashes-after')).stdout).toMatch(/SIGSEGV/);
   });
 
-  test('out of memory', async () => {
+  test('after running out of memory: the cause', async () => {
     const home = await sandbox();
     await home.nclust(
       'start',
@@ -137,7 +137,7 @@ describe('describe tells why an app died', () => {
       '--max-old-space-size=24',
     );
     const slot = await home.waitFor(
-      'the death',
+      'the app to be listed as stopped',
       async () => (await home.list()).find((one) => one.status === 'stopped' && one.lastDeath),
       { deadlineMs: 30_000 },
     );
@@ -145,7 +145,7 @@ describe('describe tells why an app died', () => {
     expect((await home.nclust('describe', 'heap-oom')).stdout).toMatch(/out of memory/i);
   });
 
-  test('because somebody asked, and who', async () => {
+  test('after a command: which one', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     await home.nclust('restart', app.name);
@@ -166,7 +166,7 @@ test('reset zeroes the counters', async () => {
   expect(await app.instances()).toMatchObject([{ restarts: 0, unstableRestarts: 0 }]);
 });
 
-test('restart of a given-up app begins with a fresh budget', async () => {
+test('restart of an app that was given up resets its restart counter', async () => {
   const home = await sandbox();
   const script = home.place('crashes-at-boot');
   await home.nclust('start', script, '--name', 'api', '--no-wait', '--max-restarts', '1');
@@ -176,7 +176,7 @@ test('restart of a given-up app begins with a fresh budget', async () => {
   expect(await home.list()).toMatchObject([{ status: 'online' }]);
 });
 
-test('restart exits 1 with the last error lines when the new process does not come up', async () => {
+test('restart exits 1 with the last error lines if the new process crashes', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { flags: ['--max-restarts', '1'] });
   app.replaceWith('crashes-at-boot');
@@ -188,7 +188,7 @@ test('restart exits 1 with the last error lines when the new process does not co
 test.each([
   ['fork mode', undefined],
   ['cluster mode', 2],
-])('an app whose directory is gone fails with the reason and can be stopped: %s', async (_, instances) => {
+])('an app whose directory is deleted fails with the reason and can still be stopped: %s', async (_, instances) => {
   const home = await sandbox();
   const folder = join(home.work, 'release-1');
   mkdirSync(folder);
@@ -201,7 +201,7 @@ test.each([
   expect(await app.pids()).toEqual(Array.from({ length: instances ?? 1 }, () => 0));
 });
 
-test('a restart of a cluster keeps at least half of it serving', async () => {
+test('a restart of a cluster keeps at least half of its instances serving', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 4 });
   const before = await app.pids();
@@ -209,7 +209,7 @@ test('a restart of a cluster keeps at least half of it serving', async () => {
   let fewest = 4;
   let isDone = false;
   void restarting.done.then(() => (isDone = true));
-  await home.waitFor('the end of the restart', async () => {
+  await home.waitFor('the restart to end', async () => {
     fewest = Math.min(fewest, (await app.instances()).filter((slot) => slot.status === 'online').length);
     return isDone;
   });

@@ -10,8 +10,8 @@ const numbered = (/** @type {string} */ text, /** @type {string} */ stream) =>
   text.split('\n').filter((line) => line.startsWith(`floods-stdout ${stream} `));
 const once = '--no-autorestart';
 
-describe('the output of the apps', () => {
-  test('run gives all 10,000 lines of an app that exits at once, in order, by stream, with its exit code', async () => {
+describe('the output of nclust run', () => {
+  test('has all 10,000 lines of an app that exits at once, in order and by stream', async () => {
     const home = await sandbox();
     const result = await home.nclust('run', fixturePath('floods-stdout'), once, {
       env: { LINES: '10000', END: 'exit' },
@@ -23,7 +23,7 @@ describe('the output of the apps', () => {
     );
   });
 
-  test('is on no disk, unless a file is named', async () => {
+  test('is written to a file only if one is named', async () => {
     const home = await sandbox();
     await home.nclust('run', fixturePath('exits-by-itself'), once);
     expect(readdirSync(join(home.home, 'logs')).filter((name) => name.endsWith('.log'))).toEqual([]);
@@ -34,13 +34,15 @@ describe('the output of the apps', () => {
     expect(existsSync(join(home.work, 'out.log'))).toBe(true);
   });
 
-  test('waits for a reader that is slow, and nothing of it is lost', async () => {
+  test('waits for a slow reader and loses no line', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('floods-stdout'), once, { env: { LINES: '60000' } });
     run.child.stdout?.pause();
-    const { pid } = await home.waitFor('the app', async () => (await home.list()).find((slot) => slot.pid > 0));
+    const { pid } = await home.waitFor('the app to start', async () =>
+      (await home.list()).find((slot) => slot.pid > 0),
+    );
     let looks = 0;
-    await home.waitFor('the app to wait in write(2), for good', () => {
+    await home.waitFor('the app to block in write(2)', () => {
       looks = readFileSync(`/proc/${pid}/wchan`, 'latin1').includes('pipe') ? looks + 1 : 0;
       return looks > 30;
     });
@@ -52,15 +54,15 @@ describe('the output of the apps', () => {
     );
   });
 
-  test('nobody reads it any more: the apps live on, and it is told', async () => {
+  test('with a reader that has gone causes one notice, and the apps run on', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'));
-    await home.waitFor('a line', () => run.stdout().includes('ticks 1\n'));
-    const { pid } = await home.waitFor('the app', async () =>
+    await home.waitFor('the first line', () => run.stdout().includes('ticks 1\n'));
+    const { pid } = await home.waitFor('the app to be online', async () =>
       (await home.list()).find(({ status }) => status === 'online'),
     );
     run.child.stdout?.destroy();
-    await home.waitFor('the sentence', () => run.stderr().includes('nobody reads standard output any more'));
+    await home.waitFor('the notice', () => run.stderr().includes('nobody reads standard output any more'));
     expect(isRunning(pid)).toBe(true);
     run.child.kill('SIGTERM');
     expect((await run.done).exitStatus).toBe(0);
@@ -77,17 +79,17 @@ describe('the output of the apps', () => {
     ['--format', /^timestamp=\S+ app=floods-stdout id=0 type=out message=floods-stdout out 1$/],
     ['--formatted', /^\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d floods-stdout floods-stdout out 1$/],
     ['--raw', /^floods-stdout out 1$/],
-  ])('with %s has another shape', async (option, line) => {
+  ])('has the format of %s', async (option, line) => {
     const home = await sandbox();
     const result = await home.nclust('run', fixturePath('floods-stdout'), once, option, { env: { LINES: '1' } });
     expect(result.stdout.trimEnd()).toMatch(line);
     expect(result.stderr).toBe('');
   });
 
-  test('goes on when control is killed, without a gap', async () => {
+  test('continues without a gap after a kill of control', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'), once, { env: { LINES: '3000' } });
-    await home.waitFor('lines', () => run.stdout().includes('ticks 500\n'));
+    await home.waitFor('500 lines', () => run.stdout().includes('ticks 500\n'));
     process.kill((await home.daemon()).controlPid, 'SIGKILL');
     const result = await run.done;
     expect(result.exitStatus).toBe(0);
@@ -98,17 +100,17 @@ describe('the output of the apps', () => {
   });
 });
 
-describe('its exit status', () => {
+describe('the exit status of nclust run', () => {
   test.each([
     ['0 when the app exits with 0', { CODE: '0' }, 0],
     ['the exit code of the app', { CODE: '42' }, 42],
-    ['128 and the signal that ended it', { SIGNAL: 'SIGKILL' }, 137],
+    ['128 plus the number of the signal that ended the app', { SIGNAL: 'SIGKILL' }, 137],
   ])('is %s', async (_what, env, exitStatus) => {
     const home = await sandbox();
     expect((await home.nclust('run', fixturePath('crashes-after'), once, { env })).exitStatus).toBe(exitStatus);
   });
 
-  test('is that of an app that crashes again and again, as soon as it is given up', async () => {
+  test('is that of an app that crashes again and again, once it is given up', async () => {
     const home = await sandbox();
     const result = await home.nclust('run', fixturePath('crashes-at-boot'), '--max-restarts', '2');
     expect(result.exitStatus).toBe(1);
@@ -120,27 +122,27 @@ describe('its exit status', () => {
     );
   });
 
-  test('is 0 when it was told to stop and everything did', async () => {
+  test('is 0 after a stop request if every app stopped', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('names-the-signal'), '-i', '2');
-    await home.waitFor('both', () => run.stdout().match(/is there/g)?.length === 2);
+    await home.waitFor('both instances to start', () => run.stdout().match(/is there/g)?.length === 2);
     run.child.kill('SIGTERM');
     const result = await run.done;
     expect(result.exitStatus).toBe(0);
     expect(result.stdout.match(/got SIG/g)).toHaveLength(2);
   });
 
-  test('is 137 when an app had to be killed, and that is told', async () => {
+  test('is 137 with a notice if an app had to be killed', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ignores-sigterm'), '--kill-timeout', '300');
-    await home.waitFor('the app', () => run.stdout().includes('is there'));
+    await home.waitFor('the app to start', () => run.stdout().includes('is there'));
     run.child.kill('SIGINT');
     const result = await run.done;
     expect(result.exitStatus).toBe(137);
     expect(result.stderr).toContain('"ignores-sigterm" (id 0) did not exit in time and was killed.');
   });
 
-  test('is 1 when there is nothing that could be run, and nothing is left behind', async () => {
+  test('is 1 if there is nothing to run, and no process is left', async () => {
     const home = await sandbox();
     const result = await home.nclust('run', 'missing.js');
     expect(result.exitStatus).toBe(1);
@@ -148,16 +150,16 @@ describe('its exit status', () => {
   });
 });
 
-describe('signals', () => {
-  test('a second request to stop does not wait for the app', async () => {
+describe('signals to nclust run', () => {
+  test('a second stop request kills the app at once', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ignores-sigterm'), '--kill-timeout', '60s');
-    await home.waitFor('the app', () => run.stdout().includes('is there'));
+    await home.waitFor('the app to start', () => run.stdout().includes('is there'));
     run.child.kill('SIGTERM');
-    await home.waitFor('the first to arrive', () => run.stdout().includes('ignores SIG'));
+    await home.waitFor('the first request to arrive', () => run.stdout().includes('ignores SIG'));
     const startedMono = performance.now();
     // Within 300 ms it would count as the same request.
-    await home.waitFor('the end', () => {
+    await home.waitFor('nclust run to exit', () => {
       run.child.kill('SIGTERM');
       return performance.now() - startedMono > 400 && run.child.exitCode !== null;
     });
@@ -167,11 +169,11 @@ describe('signals', () => {
   test('SIGHUP reloads the apps', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('names-the-signal'));
-    const { pid } = await home.waitFor('the app', async () =>
+    const { pid } = await home.waitFor('the app to be online', async () =>
       (await home.list()).find(({ status }) => status === 'online'),
     );
     run.child.kill('SIGHUP');
-    await home.waitFor('another process', async () =>
+    await home.waitFor('the new process', async () =>
       (await home.list()).some((slot) => slot.status === 'online' && slot.pid !== pid),
     );
     run.child.kill('SIGQUIT');
@@ -179,18 +181,18 @@ describe('signals', () => {
   });
 });
 
-describe('its home', () => {
-  test('is NCLUST_HOME, so that other commands reach it', async () => {
+describe('the home of nclust run', () => {
+  test('is NCLUST_HOME, so that other commands work on it', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'), '--name', 'api');
-    await home.waitFor('the app', async () => (await home.nclust('id', 'api')).stdout.includes('0'));
+    await home.waitFor('the app to be listed', async () => (await home.nclust('id', 'api')).stdout.includes('0'));
     expect((await home.nclust('ping')).exitStatus).toBe(0);
     run.child.kill('SIGTERM');
     expect((await run.done).exitStatus).toBe(0);
     expect((await home.nclust('ping')).exitStatus).toBe(3);
   });
 
-  test('is a folder of its own without it, which is gone afterwards', async () => {
+  test('is a temporary folder without NCLUST_HOME, removed at the end', async () => {
     const home = await sandbox();
     const folder = join(home.work, 'runtime');
     mkdirSync(folder);
@@ -201,23 +203,23 @@ describe('its home', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('ends with it: when it is killed no app and no manager stays', async () => {
+  test('has neither an app nor a manager left after nclust run is killed', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'));
-    await home.waitFor('a line', () => run.stdout().includes('ticks 1\n'));
+    await home.waitFor('the first line', () => run.stdout().includes('ticks 1\n'));
     run.child.kill('SIGKILL');
     await run.done;
-    await home.waitFor('the end of all', () => home.processes().length === 0);
+    await home.waitFor('all processes to exit', () => home.processes().length === 0);
     const again = await home.nclust('run', fixturePath('exits-by-itself'), once);
     expect(again.exitStatus).toBe(0);
   });
 });
 
-describe('it ends when nothing runs any more', () => {
-  test('which it does not with --no-auto-exit', async () => {
+describe('nclust run exits when no app runs', () => {
+  test('but stays with --no-auto-exit', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('crashes-after'), once, '--no-auto-exit', { env: { CODE: '7' } });
-    await home.waitFor('the end of the app', async () =>
+    await home.waitFor('the app to be listed as stopped', async () =>
       (await home.list()).some(({ status }) => status === 'stopped'),
     );
     expect(run.child.exitCode).toBeNull();
@@ -226,19 +228,19 @@ describe('it ends when nothing runs any more', () => {
     expect((await run.done).exitStatus).toBe(0);
   });
 
-  test('and when somebody ends its manager', async () => {
+  test('and when its manager is stopped', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'));
-    await home.waitFor('a line', () => run.stdout().includes('ticks 1\n'));
+    await home.waitFor('the first line', () => run.stdout().includes('ticks 1\n'));
     expect((await home.nclust('kill')).exitStatus).toBe(0);
     expect((await run.done).exitStatus).toBe(0);
     expect(home.processes()).toEqual([]);
   });
 
-  test('and an app that is stopped and started again by hand has not ended', async () => {
+  test('but stays when an app is stopped and started by hand', async () => {
     const home = await sandbox();
     const run = home.follow('run', fixturePath('ticks'));
-    await home.waitFor('a line', () => run.stdout().includes('ticks 1\n'));
+    await home.waitFor('the first line', () => run.stdout().includes('ticks 1\n'));
     expect((await home.nclust('stop', 'ticks')).exitStatus).toBe(0);
     expect((await home.nclust('start', 'ticks')).exitStatus).toBe(0);
     expect(run.child.exitCode).toBeNull();
@@ -247,7 +249,7 @@ describe('it ends when nothing runs any more', () => {
   });
 });
 
-test('a config file is run, with --only, --env and "start" in front as pm2-runtime takes them', async () => {
+test('nclust run takes a config file with --only and --env, and the word "start" as pm2-runtime does', async () => {
   const home = await sandbox();
   writeFileSync(
     join(home.work, 'says.cjs'),
@@ -265,7 +267,7 @@ test('a config file is run, with --only, --env and "start" in front as pm2-runti
   expect([one.stdout, one.exitStatus]).toEqual(['a undefined\n', 0]);
 });
 
-test('--web says in one sentence that there is none; a wrong --delay is refused', async () => {
+test('nclust run --web prints that there is no web interface, and a wrong --delay is refused', async () => {
   const home = await sandbox();
   expect((await home.nclust('run', fixturePath('exits-by-itself'), once, '--web')).stderr).toContain(
     'there is no web interface',

@@ -39,8 +39,8 @@ const APPS = [
   ],
 ];
 
-describe.runIf(process.platform === 'linux')('the reload of an app that needs', () => {
-  test.each(APPS)('%s for itself names restart, which works', async (_, code, says) => {
+describe.runIf(process.platform === 'linux')('a failed reload of an app that needs', () => {
+  test.each(APPS)('%s for itself suggests restart, which works', async (_, code, says) => {
     const home = await sandbox();
     const port = await takePort();
     writeFileSync(join(home.work, 'once.js'), code(port));
@@ -55,7 +55,7 @@ describe.runIf(process.platform === 'linux')('the reload of an app that needs', 
   });
 });
 
-test('a taken UDP port is not blamed for the end of an app that handled the error', async () => {
+test('a taken UDP port is not named as the cause of death if the app handled the error', async () => {
   const home = await sandbox();
   const port = await takePort();
   const stranger = createSocket('udp4').bind(port);
@@ -67,11 +67,11 @@ test('a taken UDP port is not blamed for the end of an app that handled the erro
      ${SERVES}.listen(${await takePort()}, () => require('node:dgram').createSocket('udp4').bind(${port}));`,
   );
   expect(await home.nclust('start', 'handles.js', '--no-autorestart')).toMatchObject({ exitStatus: 0 });
-  await home.waitFor('the error', async () =>
+  await home.waitFor('the app to handle the error', async () =>
     (await home.nclust('logs', 'handles', '--nostream', '--raw')).stdout.includes('handled'),
   );
   await home.nclust('sendSignal', 'SIGUSR2', 'handles');
-  await home.waitFor('its end', async () => (await home.list())[0].status === 'stopped');
+  await home.waitFor('the app to be listed as stopped', async () => (await home.list())[0].status === 'stopped');
   expect((await home.list())[0].lastDeath).toMatchObject({ code: 3 });
   expect((await home.nclust('describe', 'handles')).stdout).not.toContain('UDP');
 });

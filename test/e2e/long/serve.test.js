@@ -19,7 +19,7 @@ function site(home) {
   return folder;
 }
 
-test('a folder and a port: it is an app of its own name, and it serves', async () => {
+test('serve with a folder and a port starts an app with its own name, which serves the folder', async () => {
   const home = await sandbox();
   const folder = site(home);
   const port = await takePort();
@@ -41,7 +41,7 @@ test('a folder and a port: it is an app of its own name, and it serves', async (
   });
 });
 
-test('expose is the same as serve, takes options of start, and hands --port, --host, --ftp to the server', async () => {
+test('expose works like serve, takes options of start, and passes --port, --host and --ftp to the server', async () => {
   const home = await sandbox();
   site(home);
   mkdirSync(join(home.work, 'dist/files'));
@@ -78,7 +78,7 @@ test('expose is the same as serve, takes options of start, and hands --port, --h
   });
 });
 
-test('without a word it serves the folder it is typed in, and PM2_SERVE_* of the shell say the rest', async () => {
+test('serve without arguments serves the current folder, with the PM2_SERVE_* settings of the shell', async () => {
   const home = await sandbox();
   const folder = site(home);
   const port = await takePort();
@@ -103,7 +103,7 @@ test.each([
   [['dist', '--basic-auth-username', 'ann'], 2, /PM2_SERVE_BASIC_AUTH_PASSWORD is ""/],
   [['dist', '--basic-auth-password', 'secret-word'], 2, /PM2_SERVE_BASIC_AUTH_USERNAME is ""/],
   [['dist', '--homepage', '../x'], 2, /--homepage is "..\/x"/],
-])('serve %j is refused, and nothing is started', async (words, exitStatus, message) => {
+])('serve %j is refused, and no app is started', async (words, exitStatus, message) => {
   const home = await sandbox();
   site(home);
   const result = await home.nclust('serve', ...words);
@@ -112,7 +112,7 @@ test.each([
   expect(home.processes()).toEqual([]);
 });
 
-test('a port that is taken: the command says so and by whom', async () => {
+test('a taken port is reported with its holder', async () => {
   const home = await sandbox();
   site(home);
   const app = await home.app('http-echo');
@@ -123,7 +123,7 @@ test('a port that is taken: the command says so and by whom', async () => {
   });
 });
 
-test('static: and script: "serve" of a config file are served, their paths as the file means them', async () => {
+test('static: and script: "serve" in a config file serve folders, relative to the file', async () => {
   const home = await sandbox();
   const folder = site(home);
   const [one, two] = [await takePort(), await takePort()];

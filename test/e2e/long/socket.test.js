@@ -6,10 +6,10 @@ import { residentBytes } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { openWire } from '../../helpers/wire.js';
 
-describe('a malformed message is answered and harms nobody', () => {
+describe('a malformed message gets an error and does no harm', () => {
   test.each([
     ['garbage', 'hello?\n', -32700, true],
-    ['JSON that is no object', '[1,2]\n', -32600, false],
+    ['JSON that is not an object', '[1,2]\n', -32600, false],
     ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":1,"method":"hello"}\n', -32600, false],
     ['no method', '{"jsonrpc":"2.0","id":1}\n', -32600, false],
     ['an unknown method', '{"jsonrpc":"2.0","id":9,"method":"selfDestruct","params":{}}\n', -32601, false],
@@ -39,7 +39,7 @@ describe('a malformed message is answered and harms nobody', () => {
     expect(await home.list()).toHaveLength(1);
   });
 
-  test('a line without end is cut off before it fills the memory', async () => {
+  test('a line without an end is cut off before it fills the memory', async () => {
     const home = await sandbox();
     await home.app('keeps-alive', { flags: ['--no-wait'] });
     const { controlPid } = await home.daemon();
@@ -53,7 +53,7 @@ describe('a malformed message is answered and harms nobody', () => {
   });
 });
 
-test('3,000 hostile frames: the same control answers afterwards, its memory is flat', async () => {
+test('control survives 3,000 hostile frames without growing', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
   const { controlPid } = await home.daemon();
@@ -65,7 +65,7 @@ test('3,000 hostile frames: the same control answers afterwards, its memory is f
   expect(await app.instances()).toMatchObject([{ status: 'online' }]);
 });
 
-test('a client that never reads is dropped, and the others are served', async () => {
+test('a client that never reads is dropped, and control serves on', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('floods-stdout'), '--no-wait', '--no-autorestart', {
     env: { LINES: '400000' },
@@ -82,7 +82,7 @@ test('a client that never reads is dropped, and the others are served', async ()
   expect(await home.daemon()).toMatchObject({ controlPid });
 });
 
-test('control without a file descriptor to spare says so and recovers', async () => {
+test('control recovers after it ran out of file descriptors', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const { controlPid } = await home.daemon();

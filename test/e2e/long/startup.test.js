@@ -45,8 +45,8 @@ async function withSystemctl(says) {
   };
 }
 
-describe('startup shows', () => {
-  test('the unit and the commands, and does nothing', async () => {
+describe('startup --print', () => {
+  test('shows the unit and the commands, and changes nothing', async () => {
     const { home, told } = await withSystemctl();
     for (const flag of ['--print', '--dry-run']) {
       const result = await home.nclust('startup', 'systemd', '--service-name', 'nclust', flag);
@@ -58,7 +58,7 @@ describe('startup shows', () => {
     expect(existsSync(home.home)).toBe(false);
   });
 
-  test('with --wait-ip a unit that waits for the network', async () => {
+  test('shows a unit that waits for the network with --wait-ip', async () => {
     const { home } = await withSystemctl();
     expect((await home.nclust('startup', 'ubuntu', '--print')).stdout).not.toContain('network-online');
     expect((await home.nclust('startup', 'ubuntu', '--print', '--wait-ip')).stdout).toMatch(
@@ -66,7 +66,7 @@ describe('startup shows', () => {
     );
   });
 
-  test('the home of another user with --hp, and any home with --home', async () => {
+  test('shows the home of another user with --hp, and any home with --home', async () => {
     const { home } = await withSystemctl();
     expect((await home.nclust('startup', 'systemd', '--print', '--hp', '/home/deploy')).stdout).toContain(
       'ExecStart=/bin/sh /home/deploy/.nclust/launcher.sh daemon',
@@ -76,7 +76,7 @@ describe('startup shows', () => {
     );
   });
 
-  test.each(['macos', 'openrc', 'freebsd', 'openbsd'])('what %s gets', async (platform) => {
+  test.each(['macos', 'openrc', 'freebsd', 'openbsd'])('shows the service for %s', async (platform) => {
     const { home } = await withSystemctl();
     expect(await home.nclust('startup', platform, '--print')).toMatchObject({
       exitStatus: 0,
@@ -85,14 +85,14 @@ describe('startup shows', () => {
     });
   });
 
-  test('what to use where there is no service', async () => {
+  test('names an alternative if the platform has no service', async () => {
     const { home } = await withSystemctl();
     const result = await home.nclust('startup', 'upstart');
     expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
     expect(result.stderr).toMatch(/no service for upstart.*@reboot \S+ \S+nclust\.js resurrect/s);
   });
 
-  test('the same as JSON', async () => {
+  test('prints the same as JSON with --json', async () => {
     const { home } = await withSystemctl();
     const data = (await home.nclust('startup', 'systemd', '--print', '--json')).json();
     expect(data).toMatchObject({
@@ -103,8 +103,8 @@ describe('startup shows', () => {
   });
 });
 
-describe.runIf(isRoot)('who is not root', () => {
-  test.each(['startup', 'unstartup'])('is given the command for root by %s, as PM2 gives it', async (command) => {
+describe.runIf(isRoot)('a user other than root', () => {
+  test.each(['startup', 'unstartup'])('gets the root command for %s, as in PM2', async (command) => {
     const { home, told } = await withSystemctl();
     for (const folder of [dirname(home.work), home.work, join(home.work, 'bin')]) chmodSync(folder, 0o755);
     const result = await home.nclust(command, '--service-name', 'web', {
@@ -124,8 +124,8 @@ describe.runIf(isRoot)('who is not root', () => {
   });
 });
 
-describe('a service of the user', () => {
-  test('is installed without root, is the same when it is installed again, and is gone after unstartup', async () => {
+describe('a user service', () => {
+  test('is installed without root, is unchanged by a second install, and is removed by unstartup', async () => {
     const { home, told, unit } = await withSystemctl();
     const install = () => home.nclust('startup', 'systemd', '--user-unit', '--service-name', 'nclust');
     const first = await install();
@@ -144,14 +144,14 @@ describe('a service of the user', () => {
     expect(told().slice(4)).toEqual(['--user disable nclust', '--user daemon-reload']);
   });
 
-  test('that systemd refuses is an error with its words', async () => {
+  test('that systemd refuses is reported with the message of systemd', async () => {
     const { home } = await withSystemctl('Failed to connect to bus');
     const result = await home.nclust('startup', 'systemd', '--user-unit');
     expect(result).toMatchObject({ exitStatus: 1, stdout: '' });
     expect(result.stderr).toMatch(/systemctl --user daemon-reload" failed: Failed to connect to bus/);
   });
 
-  test('does not wait for the network, and there is none for openrc', async () => {
+  test('cannot wait for the network, and does not exist for openrc', async () => {
     const { home } = await withSystemctl();
     expect(await home.nclust('startup', 'systemd', '--user-unit', '--wait-ip')).toMatchObject({
       exitStatus: 2,
@@ -160,7 +160,7 @@ describe('a service of the user', () => {
     expect(await home.nclust('startup', 'openrc', '--user-unit')).toMatchObject({ exitStatus: 2, stdout: '' });
   });
 
-  test('the service brings back what should run after a full end, on a newer Node.js if the old is gone', async () => {
+  test('restores the apps after a reboot, on a newer Node.js if the old one is gone', async () => {
     const { home } = await withSystemctl();
     // A version manager with one version, which nclust is installed with.
     const versions = join(dirname(home.work), '.nvm/versions/node');
@@ -172,7 +172,7 @@ describe('a service of the user', () => {
     await home.nclust('stop', 'worker');
     await home.nclust('startup', 'systemd', '--user-unit');
     process.kill((await home.daemon()).keeperPid, 'SIGTERM');
-    await home.waitFor('an empty home', () => home.processes().length === 0);
+    await home.waitFor('all processes to exit', () => home.processes().length === 0);
 
     const launcher = join(home.home, 'launcher.sh');
     writeFileSync(launcher, readFileSync(launcher, 'utf8').replace(/^node=.*$/m, `node=${old}`));
@@ -184,7 +184,9 @@ describe('a service of the user', () => {
       timeoutMs: 120_000,
     });
     onTestFinished(() => killIfThere(/** @type {number} */ (booted.child.pid)));
-    await home.waitFor('the app', async () => (await api.instances()).every(({ status }) => status === 'online'));
+    await home.waitFor('the app to be online', async () =>
+      (await api.instances()).every(({ status }) => status === 'online'),
+    );
     expect(await api.get()).toMatchObject({ slot: expect.any(String) });
     expect((await home.list()).map(({ name, status }) => `${name} ${status}`)).toEqual([
       'api online',
@@ -197,7 +199,7 @@ describe('a service of the user', () => {
   });
 });
 
-test('an app comes back on the Node.js of the manager when the one it was started on is gone', async () => {
+test('an app starts on the Node.js of the manager if its own Node.js is gone', async () => {
   const home = await sandbox();
   const old = join(home.work, 'old/node');
   mkdirSync(dirname(old));
@@ -211,16 +213,18 @@ test('an app comes back on the Node.js of the manager when the one it was starte
   const pid = (await home.list())[0].pid;
   expect(readlinkSync(`/proc/${pid}/exe`)).toBe(old);
   process.kill((await home.daemon()).keeperPid, 'SIGTERM');
-  await home.waitFor('an empty home', () => home.processes().length === 0);
+  await home.waitFor('all processes to exit', () => home.processes().length === 0);
   unlinkSync(old);
   await home.nclust('resurrect');
-  const slot = await home.waitFor('the app', async () => (await home.list()).find(({ status }) => status === 'online'));
+  const slot = await home.waitFor('the app to be online', async () =>
+    (await home.list()).find(({ status }) => status === 'online'),
+  );
   expect(readlinkSync(`/proc/${slot.pid}/exe`)).toBe(realpathSync(nodeUnderTest()));
   expect(await home.nclust('reload', 'api')).toMatchObject({ exitStatus: 0 });
 });
 
 describe('the saved list', () => {
-  test('cleardump empties it, and nothing that runs notices', async () => {
+  test('is emptied by cleardump, and running apps run on', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     const pids = await app.pids();
@@ -235,7 +239,7 @@ describe('the saved list', () => {
     expect(await home.list()).toEqual([]);
   });
 
-  test('a stopped app is brought back as a stopped one, and what is in the list is left alone', async () => {
+  test('restores a stopped app as stopped, and leaves listed apps alone', async () => {
     const home = await sandbox();
     await home.app('http-echo', { name: 'api' });
     await home.app('keeps-alive', { name: 'worker', flags: ['--no-wait'] });
@@ -250,7 +254,7 @@ describe('the saved list', () => {
     ]);
   });
 
-  test('an empty list is not saved over another without --force', async () => {
+  test('is not overwritten with an empty list without --force', async () => {
     const home = await sandbox();
     await home.app('http-echo');
     await home.nclust('save');

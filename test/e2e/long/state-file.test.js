@@ -18,7 +18,7 @@ beforeAll(async () => {
   await home.nclust('stop', 'all');
   const { keeperPid } = await home.daemon();
   process.kill(keeperPid, 'SIGTERM');
-  await home.waitFor('the daemon to leave', () => home.processes().length === 0);
+  await home.waitFor('the manager to exit', () => home.processes().length === 0);
   good = readFileSync(join(home.home, 'state.json'));
   backup = readFileSync(join(home.home, 'state.json.bak'));
   await home.close();
@@ -43,7 +43,7 @@ async function bootOn(home, state, previous) {
   };
 }
 
-test('what is wanted survives the daemon', async () => {
+test('the list survives the manager', async () => {
   const home = await sandbox();
   const { result, names, bad } = await bootOn(home, good, null);
   expect(result.exitStatus).toBe(0);
@@ -51,10 +51,10 @@ test('what is wanted survives the daemon', async () => {
   expect(bad).toEqual([]);
 });
 
-describe('a damaged state file is kept aside, and the one before it counts', () => {
+describe('a damaged state file is kept, and the backup is used', () => {
   // A sample over the whole length; the unit test of the store cuts at every byte.
   test.each([0, 0.01, 0.25, 0.5, 0.75, 0.99].map((share) => [`${share * 100} %`, share]))(
-    'cut at %s',
+    'after a cut at %s',
     async (_, share) => {
       const home = await sandbox();
       const { names, bad } = await bootOn(home, good.subarray(0, Math.floor(good.length * Number(share))), backup);
@@ -66,9 +66,9 @@ describe('a damaged state file is kept aside, and the one before it counts', () 
   test.each([
     ['zeros', Buffer.alloc(4096)],
     ['noise', Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7919) % 256))],
-    ['JSON that is no state', Buffer.from('{"v":1,"apps":[{"spec":null}]}')],
+    ['JSON with an invalid state', Buffer.from('{"v":1,"apps":[{"spec":null}]}')],
     ["another program's JSON", Buffer.from('[1,2,3]')],
-  ])('replaced by %s', async (_, bytes) => {
+  ])('after a replacement by %s', async (_, bytes) => {
     const home = await sandbox();
     const { names, bad } = await bootOn(home, bytes, backup);
     expect(names).toEqual(['api', 'api', 'worker']);
@@ -77,7 +77,7 @@ describe('a damaged state file is kept aside, and the one before it counts', () 
   });
 });
 
-test('with no good file at all the list is empty, a notice says why, and the daemon works', async () => {
+test('without any valid state file the list is empty, a notice explains it, and the manager works', async () => {
   const home = await sandbox();
   const { bad } = await bootOn(home, Buffer.from('garbage'), Buffer.from('rubbish'));
   expect(bad.length).toBeGreaterThanOrEqual(1);
@@ -88,7 +88,7 @@ test('with no good file at all the list is empty, a notice says why, and the dae
   expect(await app.get()).toMatchObject({ slot: '0' });
 });
 
-test('the file is there, whole and private, after every change', async () => {
+test('the state file is complete and changes with every command', async () => {
   const home = await sandbox();
   await home.app('keeps-alive', { name: 'api', flags: ['--no-wait'] });
   const file = join(home.home, 'state.json');

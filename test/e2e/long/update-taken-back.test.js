@@ -8,11 +8,11 @@ import { sandbox } from '../../helpers/sandbox.js';
 const NEW_KEEPER = { 'daemon/keeper/keeper-socket.js': '\n// Another version.\n' };
 const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 
-describe('a control that does not run on after it was ready', () => {
+describe('update to a control that fails soon after it is ready', () => {
   test.each([
     ['crashes', 'setTimeout(() => process.exit(7), 100);', 'kept exiting soon after it was ready'],
     ['hangs', 'for (;;);', 'stopped answering soon after it was ready'],
-  ])('%s: the one from before is taken back, and the command says so', async (_, code, text) => {
+  ])('a control that %s is replaced by the previous one, and the command reports it', async (_, code, text) => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2 });
     const [pids, before] = [await app.pids(), await home.daemon()];
@@ -32,7 +32,7 @@ describe('a control that does not run on after it was ready', () => {
     expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
   });
 
-  test('hangs when the command has gone: the list says so', async () => {
+  test('a control that hangs after the end of the command is replaced, and the list reports it', async () => {
     const home = await sandbox();
     await home.app('http-echo');
     const before = await home.daemon();
@@ -46,7 +46,7 @@ describe('a control that does not run on after it was ready', () => {
     const { controlPid } = await home.daemon();
 
     process.kill(controlPid, 'SIGCONT');
-    await home.waitFor('it to be ended', () => !isRunning(controlPid), { deadlineMs: 15_000 });
+    await home.waitFor('the hanging control to exit', () => !isRunning(controlPid), { deadlineMs: 15_000 });
 
     expect((await home.nclust('list')).stderr).toContain(
       `The manager of "${bad.root}" stopped answering soon after it was ready`,
@@ -54,7 +54,7 @@ describe('a control that does not run on after it was ready', () => {
     expect(await home.daemon()).toMatchObject({ version: before.version, keeperPid: before.keeperPid });
   });
 
-  test('crashes, and came with a new keeper: the control from before works with that one', async () => {
+  test('a control that crashes under a new keeper is replaced by the previous one, which works with it', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2 });
     const [pids, before] = [await app.pids(), await home.daemon()];
@@ -68,7 +68,7 @@ describe('a control that does not run on after it was ready', () => {
       expect.stringContaining('kept exiting soon after it was ready'),
     ]);
     expect(await home.daemon()).toMatchObject({ version: before.version, keeperVersion: '2.0.0' });
-    await home.waitFor('the old workers to be gone', () => !pids.some(isRunning));
+    await home.waitFor('the old workers to exit', () => !pids.some(isRunning));
     expect(await app.instances()).toMatchObject([{ status: 'online' }, { status: 'online' }]);
     expect(await load.stop()).toMatchObject(LOST_NOTHING);
     // Keeper and agent belong together.
@@ -77,7 +77,7 @@ describe('a control that does not run on after it was ready', () => {
       expect(command).toContain(`${bad.root}/daemon/agent`);
   });
 
-  test('crashes, where the one from before is on trial itself: that one is taken back', async () => {
+  test('a control that crashes is replaced by the previous one even if that one is still on probation', async () => {
     const home = await sandbox();
     await install(home, '1.0.0').nclust('start', home.place('keeps-alive.js'), '--min-uptime', '100');
     expect(await install(home, '1.0.1').nclust('update')).toMatchObject({ exitStatus: 0 });
@@ -88,7 +88,7 @@ describe('a control that does not run on after it was ready', () => {
     expect(await home.daemon()).toMatchObject({ version: '1.0.1' });
   });
 
-  test('crashes, and there is nothing left to go back to: the keeper goes on starting it', async () => {
+  test('a control that crashes without a previous one on disk is started again and again', async () => {
     const home = await sandbox();
     const old = install(home, '1.0.0');
     await old.nclust('start', home.place('keeps-alive.js'), '--min-uptime', '100');
@@ -104,7 +104,7 @@ describe('a control that does not run on after it was ready', () => {
   });
 });
 
-test('a keeper that does not come up: one of the version that ran takes over, and no request fails', async () => {
+test('update to a keeper that fails to start goes back to the previous version, and no request fails', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const before = await home.daemon();
@@ -130,8 +130,8 @@ test('a keeper that does not come up: one of the version that ran takes over, an
 
 test.each([
   ['before it listens', 'daemon/keeper/keeper-socket.js'],
-  ['when it is there', 'daemon/keeper/main.js'],
-])('a keeper that hangs %s: it is ended, and one of the version that ran takes over', async (_, file) => {
+  ['when it is ready', 'daemon/keeper/main.js'],
+])('update to a keeper that hangs %s goes back to the previous version', async (_, file) => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const before = await home.daemon();

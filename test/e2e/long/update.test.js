@@ -29,8 +29,8 @@ async function untilEveryKindIsAnswered(home, ledger) {
   await home.waitFor('one more answer of every kind', () => answers().every((ok, n) => ok > before[n]));
 }
 
-describe('control only, where the keeper is the same', () => {
-  test('no worker notices', async () => {
+describe('update with an unchanged keeper replaces only control', () => {
+  test('and no worker is restarted', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2 });
     await home.nclust('restart', app.name);
@@ -49,7 +49,7 @@ describe('control only, where the keeper is the same', () => {
     );
   });
 
-  test('whatever is started afterwards comes from the new folder, and the old one may be gone', async () => {
+  test('and new processes use the new folder, so that the old one can be deleted', async () => {
     const home = await sandbox();
     const old = install(home, '1.0.0');
     await old.nclust('start', home.place('http-echo.js'), { env: { PORT: String(await takePort()) } });
@@ -65,7 +65,7 @@ describe('control only, where the keeper is the same', () => {
     expect(await home.daemon()).toMatchObject({ version: '1.0.1' });
   });
 
-  test('a control that does not get ready is taken back, and the command says so', async () => {
+  test('and goes back to the old control if the new one does not get ready', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo');
     const [pids, before] = [await app.pids(), await home.daemon()];
@@ -85,8 +85,8 @@ describe('control only, where the keeper is the same', () => {
 describe('two updates at once', () => {
   test.each([
     ['control only', {}],
-    ['keeper too', NEW_KEEPER],
-  ])('to the same installation (%s): both succeed', async (_, edits) => {
+    ['keeper and control', NEW_KEEPER],
+  ])('both succeed if they go to the same installation (%s)', async (_, edits) => {
     const home = await sandbox();
     await home.app('http-echo', { instances: 2 });
     const next = install(home, '2.0.0', edits);
@@ -97,7 +97,7 @@ describe('two updates at once', () => {
     expect(await home.daemon()).toMatchObject({ version: '2.0.0' });
   });
 
-  test('to two installations: each succeeds or is told of the other, and one of them runs', async () => {
+  test('to two installations each succeed or name the other, and one of them runs at the end', async () => {
     const home = await sandbox();
     await home.app('http-echo', { instances: 2 });
     const both = [install(home, '2.0.0', NEW_KEEPER), install(home, '3.0.0')];
@@ -121,8 +121,8 @@ describe('two updates at once', () => {
 describe.each([
   ['cluster mode', 3],
   ['fork mode', undefined],
-])('with a new keeper, %s', (_, instances) => {
-  test('every worker is replaced, and no request fails', async () => {
+])('update with a new keeper, in %s', (_, instances) => {
+  test('replaces every worker and fails no request', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances });
     const idle = await home.app('keeps-alive', { flags: ['--min-uptime', '100'] });
@@ -150,31 +150,31 @@ describe.each([
     expect(await idle.instances()).toMatchObject([{ status: 'stopped', pid: 0 }]);
   });
 
-  test('SIGKILL of control in the middle: the command comes to the same end', async () => {
+  test('completes even if control is killed during it', async () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances });
     const [pids, { keeperPid, controlPid }] = [await app.pids(), await home.daemon()];
     const next = install(home, '2.0.0', NEW_KEEPER).follow('update');
-    await home.waitFor('the old keeper to have made way', () => !isRunning(keeperPid));
+    await home.waitFor('the old keeper to exit', () => !isRunning(keeperPid));
     killIfThere(controlPid);
 
     const result = await next.done;
     expect([result.stderr, result.exitStatus]).toEqual([expect.stringContaining('was replaced by 2.0.0'), 0]);
     expect(await home.daemon()).toMatchObject({ version: '2.0.0', keeperVersion: '2.0.0' });
-    await home.waitFor('the old workers to be gone', () => !pids.some(isRunning));
+    await home.waitFor('the old workers to exit', () => !pids.some(isRunning));
     expect(await app.get()).toMatchObject({ pid: expect.any(Number) });
   });
 });
 
 describe.each([
   ['control only', {}, 'control only, no worker noticed'],
-  ['with a new keeper', NEW_KEEPER, 'keeper and control; '],
-])('every kind of request, %s', (_, edits, said) => {
+  ['keeper and control', NEW_KEEPER, 'keeper and control; '],
+])('update of %s with every kind of request', (_, edits, said) => {
   test.each([
     ['cluster mode', 3, 'tcp'],
     ['fork mode', undefined, 'tcp'],
     ['cluster mode on a Unix socket', 2, 'unix'],
-  ])('%s: none is lost', async (_mode, instances, kind) => {
+  ])('loses no request in %s', async (_mode, instances, kind) => {
     const home = await sandbox();
     const socketPath = join(home.work, 'app.sock');
     const app = await serve(home, 'serves-all', {
@@ -204,7 +204,7 @@ describe.each([
   });
 });
 
-test('files overwritten under a running manager: the folder stays, the code is the new one', async () => {
+test('update after files were overwritten in place runs the new code from the same folder', async () => {
   const home = await sandbox();
   const nclust = install(home, '1.0.0');
   const script = home.place('keeps-alive.js');
@@ -223,7 +223,7 @@ test('files overwritten under a running manager: the folder stays, the code is t
   expect(await home.daemon()).toMatchObject({ version: '1.1.0', keeperVersion: '1.1.0' });
 });
 
-test('update replaces the old keeper although a control of the overwritten files has started by chance', async () => {
+test('update replaces the old keeper even if control has already started from the overwritten files', async () => {
   const home = await sandbox();
   const nclust = install(home, '1.0.0');
   await nclust.nclust('start', home.place('http-echo.js'), { env: { PORT: String(await takePort()) } });
@@ -236,7 +236,7 @@ test('update replaces the old keeper although a control of the overwritten files
   expect(await home.daemon()).toMatchObject({ version: '1.1.0', keeperVersion: '1.1.0' });
 });
 
-test('with a new keeper, after the old folder was removed: no request fails', async () => {
+test('update with a new keeper fails no request even if the old folder is deleted', async () => {
   const home = await sandbox();
   const old = install(home, '1.0.0');
   const port = await takePort();
@@ -258,7 +258,7 @@ test('with a new keeper, after the old folder was removed: no request fails', as
   ]);
 });
 
-test.runIf(different)('by a command that another Node.js runs: the manager runs on that one from then on', async () => {
+test.runIf(different)('update with another Node.js moves the manager to that Node.js', async () => {
   const { major, path } = /** @type {NonNullable<typeof different>} */ (different);
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
@@ -279,7 +279,7 @@ test.runIf(different)('by a command that another Node.js runs: the manager runs 
   for (const pid of [keeperPid, controlPid]) expect(readlinkSync(`/proc/${pid}/exe`)).toBe(path);
 });
 
-test('update to a new keeper says when the program on disk is broken, and the old workers serve on', async () => {
+test('update to a new keeper reports an app that no longer starts, and its old workers keep serving', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const pids = await app.pids();
@@ -304,7 +304,7 @@ test('update to a new keeper says when the program on disk is broken, and the ol
   expect(await load.stop()).toMatchObject(LOST_NOTHING);
 });
 
-test('nothing new: it says so, and nothing is touched', async () => {
+test('update to the running version reports that there is nothing to do, and changes nothing', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
   const next = install(home, '2.0.0', NEW_KEEPER);
@@ -323,7 +323,7 @@ test('nothing new: it says so, and nothing is touched', async () => {
   expect(await app.pids()).toEqual(pids);
 });
 
-test('no manager runs: it says so, and starts none', async () => {
+test('update without a manager reports that none is running, and starts none', async () => {
   const home = await sandbox();
   const result = await home.nclust('update');
   expect(result).toMatchObject({
@@ -340,7 +340,7 @@ test('no manager runs: it says so, and starts none', async () => {
   expect(home.processes()).toEqual([]);
 });
 
-test('files that cannot be run replace nothing', async () => {
+test('update to files that cannot run changes nothing', async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
   const [pids, daemon] = [await app.pids(), await home.daemon()];

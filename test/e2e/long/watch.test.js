@@ -17,8 +17,8 @@ async function watched(flags = ['--watch'], instances = 2) {
   return { home, app, save };
 }
 
-describe('files that change', () => {
-  test('a thousand at once are one reload, of every instance, and the deaths say why', async () => {
+describe('watch', () => {
+  test('reloads every instance once for a thousand changed files, and the deaths name the cause', async () => {
     const { home, app, save } = await watched();
     const before = await app.pids();
     for (let n = 0; n < 1_000; n++) save(`src/f${n}.js`);
@@ -42,7 +42,7 @@ describe('files that change', () => {
     );
   });
 
-  test('code that does not parse is not taken, and the next save is', async () => {
+  test('does not load code with a syntax error, and loads the next save', async () => {
     const { home, app } = await watched();
     const before = await app.pids();
     appendFileSync(app.script, 'not code (');
@@ -52,12 +52,12 @@ describe('files that change', () => {
     expect(await app.pids()).toEqual(before);
     expect(await app.get()).toMatchObject({ pid: expect.any(Number) });
     app.replaceWith('http-echo');
-    await home.waitFor('new instances', async () =>
+    await home.waitFor('the new instances', async () =>
       (await app.instances()).every(({ pid, status }) => status === 'online' && !before.includes(pid)),
     );
   });
 
-  test('the watch ignores node_modules, dotfiles, the log of the app, and what the user names', async () => {
+  test('ignores node_modules, dotfiles, the log of the app, and the patterns of the user', async () => {
     const { home, app, save } = await watched([
       '--watch',
       '--ignore-watch',
@@ -82,7 +82,7 @@ describe('files that change', () => {
     expect(triggered(home).slice(1)).toEqual([expect.stringMatching(/^watch: src\/seen\.js changed/)]);
   });
 
-  test('only these paths and extensions, after this delay', async () => {
+  test('obeys its paths, extensions and delay', async () => {
     const { home, app, save } = await watched(['--watch', 'src', '--ext', 'js,json', '--watch-delay', '300ms']);
     for (const file of ['a.js', 'src/a.css']) save(file);
     save('src/a.json');
@@ -90,7 +90,7 @@ describe('files that change', () => {
     expect(triggered(home)).toEqual([expect.stringMatching(/^watch: src\/a\.json changed/)]);
   });
 
-  test('a folder that is not there yet, that is made anew, and a link that leads to another folder', async () => {
+  test('follows a folder that is created later or again, and a link that changes its target', async () => {
     const home = await sandbox();
     const at = (/** @type {string} */ name) => join(home.work, name);
     mkdirSync(at('release-1'));
@@ -106,9 +106,12 @@ describe('files that change', () => {
     writeFileSync(at('later/a.js'), '1');
     await untilTriggered(home, app.name, /later\/a\.js/);
     rmSync(at('later'), { recursive: true });
-    await home.waitFor('its end to be seen', async () => (await detailOf(home, app.name)).triggers.watch?.problem);
+    await home.waitFor(
+      'watch to report the missing folder',
+      async () => (await detailOf(home, app.name)).triggers.watch?.problem,
+    );
     mkdirSync(at('later'));
-    await home.waitFor('the new one to be watched', async () => {
+    await home.waitFor('watch to follow the new folder', async () => {
       const watch = (await detailOf(home, app.name)).triggers.watch;
       return watch?.isReady && watch.problem === null;
     });
@@ -123,7 +126,7 @@ describe('files that change', () => {
     await untilTriggered(home, app.name, /current\/c\.js/);
   });
 
-  test('a program that does not listen is restarted, and one that was given up is started', async () => {
+  test('restarts a program that does not listen, and starts one that was given up', async () => {
     const home = await sandbox();
     const script = join(home.work, 'worker.js');
     writeFileSync(script, 'setInterval(() => {}, 1000)');
@@ -144,17 +147,17 @@ describe('files that change', () => {
     const [{ pid }] = await home.list();
     writeFileSync(script, 'process.exit(1)');
     await untilTriggered(home, 'worker', /./);
-    await home.waitFor('it to be given up', async () => (await home.list())[0].status === 'errored');
+    await home.waitFor('the app to be given up', async () => (await home.list())[0].status === 'errored');
     writeFileSync(script, 'setInterval(() => {}, 2000)');
-    await home.waitFor('it to be up', async () => {
+    await home.waitFor('the app to be online', async () => {
       const [slot] = await home.list();
       return slot.status === 'online' && slot.pid !== pid;
     });
   });
 });
 
-describe('commands', () => {
-  test('stop pauses watching, stop --watch ends it, restart --watch turns it on and off', async () => {
+describe('watch in commands', () => {
+  test('is paused by stop, ended by stop --watch, and toggled by restart --watch', async () => {
     const { home, app } = await watched(['--watch', 'src'], 1);
     const seen = [];
     for (const words of [
@@ -181,14 +184,14 @@ describe('commands', () => {
     expect(JSON.parse((await home.nclust('jlist')).stdout)[0].pm2_env.watch).toBe(false);
   });
 
-  test('start --watch in front of the script', async () => {
+  test('is turned on by start --watch before the script', async () => {
     const home = await sandbox();
     home.place('keeps-alive');
     expect(await home.nclust('start', '--watch', 'keeps-alive.js', '--name', 'k')).toMatchObject({ exitStatus: 0 });
     expect(JSON.parse((await home.nclust('jlist')).stdout)).toMatchObject([{ name: 'k', pm2_env: { watch: true } }]);
   });
 
-  test('a new control goes on watching', async () => {
+  test('continues with the next control', async () => {
     const { home, app, save } = await watched(['--watch'], 1);
     const { controlPid } = await home.daemon();
     process.kill(controlPid, 'SIGKILL');

@@ -26,7 +26,7 @@ async function turnOn(home, ...options) {
   return stdout.trim();
 }
 
-test('the page is served with everything it needs, and its address is all that stdout says', async () => {
+test('the page is served with everything it needs, and stdout has its address only', async () => {
   const home = await sandbox();
   const { stdout, stderr } = await home.nclust('web', '--listen', '127.0.0.1:0');
   expect(stderr).toContain('may look, and change nothing');
@@ -57,7 +57,7 @@ test('the page is served with everything it needs, and its address is all that s
   expect(seen.join('\n')).not.toContain(partsOf(url).token);
 });
 
-test('a page looks at apps, figures, logs and events, and sees no variable', async () => {
+test('a page reads apps, figures, logs and events, but no variables, and may change nothing', async () => {
   const home = await sandbox();
   const app = await home.app('serves-all', { env: { DB_PASSWORD: SECRET } });
   const page = await openPage(await turnOn(home));
@@ -104,7 +104,7 @@ test('a page looks at apps, figures, logs and events, and sees no variable', asy
   page.close();
 });
 
-test('an action of a page is done, and put down to the dashboard', async () => {
+test('an action of a page is done, and the event log names the dashboard', async () => {
   const home = await sandbox();
   const app = await home.app('serves-all', { instances: 2 });
   const page = await openPage(await turnOn(home, '--allow-actions'));
@@ -129,14 +129,14 @@ test('an action of a page is done, and put down to the dashboard', async () => {
   page.close();
 });
 
-test('the address outlives control, and what is open comes again', async () => {
+test('the address survives control, and a page can connect again', async () => {
   const home = await sandbox();
   const url = await turnOn(home);
   const page = await openPage(url);
   const { controlPid } = await home.daemon();
   killIfThere(controlPid);
   expect(await page.closed).toBe(1006);
-  const again = await home.waitFor('the page again', () => openPage(url).catch(() => null));
+  const again = await home.waitFor('the page to connect again', () => openPage(url).catch(() => null));
   expect((await again.request('hello')).controlPid).not.toBe(controlPid);
   expect((await home.nclust('web')).stdout.trim()).toBe(url);
   again.close();
@@ -148,7 +148,7 @@ test('the address outlives control, and what is open comes again', async () => {
   expect((await home.nclust('web', '--off')).stderr).toContain('was not served');
 });
 
-test('an address that is taken, that is none, or that others can reach is an error which says so', async () => {
+test('an address that is taken, invalid or reachable from other machines is refused with the reason', async () => {
   const home = await sandbox();
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
@@ -172,7 +172,7 @@ test('an address that is taken, that is none, or that others can reach is an err
   other.close();
 });
 
-test('to end it without a manager starts none, and the next one serves none', async () => {
+test('web --off without a manager starts none, and the next manager serves no dashboard', async () => {
   const home = await sandbox();
   const none = { exitStatus: 0, stdout: '', stderr: `No nclust runs in "${home.home}", so no dashboard is served.\n` };
   expect(await home.nclust('web', '--off')).toMatchObject(none);
@@ -209,7 +209,7 @@ test('to end it without a manager starts none, and the next one serves none', as
   expect(home.processes()).toEqual([]);
 });
 
-test('a setting that names a taken address says that nothing is served there yet, and so does the list', async () => {
+test('a listen setting with a taken address is accepted with a notice, which the list repeats', async () => {
   const home = await sandbox();
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
@@ -237,7 +237,7 @@ test('a setting that names a taken address says that nothing is served there yet
   expect((await fetchRaw(`http://${taken}`, '/metrics')).status).toBe(200);
 });
 
-test('without a word it has port 9616 or one of the next, and says which', async () => {
+test('web without an address takes port 9616 or one of the next, and names it', async () => {
   const home = await sandbox();
   const mine = createServer();
   // If another program has the port already, it is in use all the same.
@@ -251,7 +251,7 @@ test('without a word it has port 9616 or one of the next, and says which', async
   mine.close();
 });
 
-test("--open gives the browser a file of one's own, so that the token is in no command line", async () => {
+test('--open passes a private file to the browser, so that the token is on no command line', async () => {
   const home = await sandbox();
   const bin = join(home.work, 'xdg-open');
   writeFileSync(bin, '#!/bin/sh\nprintf "%s" "$*" > "$OPENED"\n');
@@ -260,7 +260,7 @@ test("--open gives the browser a file of one's own, so that the token is in no c
   const { stdout } = await home.nclust('web', '--listen', '127.0.0.1:0', '--open', {
     env: { PATH: `${home.work}:${process.env.PATH}`, OPENED: opened },
   });
-  const file = await home.waitFor('the browser', () => existsSync(opened) && readFileSync(opened, 'utf8'));
+  const file = await home.waitFor('the browser to be opened', () => existsSync(opened) && readFileSync(opened, 'utf8'));
   expect(readFileSync(file, 'utf8')).toContain(stdout.trim());
   expect(statSync(file).mode & 0o777).toBe(0o600);
   await home.nclust('web', '--off');
@@ -269,7 +269,7 @@ test("--open gives the browser a file of one's own, so that the token is in no c
   expect(without).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('No browser was opened') });
 });
 
-test('pages that do not read are told what they missed, and control does not grow', async () => {
+test('pages that stop reading later get the number of missed lines, and control does not grow', async () => {
   const home = await sandbox();
   const url = await turnOn(home);
   const { controlPid } = await home.daemon();

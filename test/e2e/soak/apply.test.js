@@ -5,7 +5,7 @@ import { soakScale, soakSeed } from '../../helpers/soak.js';
 
 const seed = soakSeed('test/e2e/soak/apply.test.js');
 
-test(`100 random edits of a file of ten apps converge, and unnamed apps lose no request (seed ${seed})`, async () => {
+test(`apply follows 100 random edits of a file of ten apps; other apps lose no request (seed ${seed})`, async () => {
   const home = await sandbox();
   const edits = Math.ceil(100 * soakScale);
   const done = await doRandomEdits(home, { edits, seed, tell: (line) => process.stdout.write(`${line}\n`) });

@@ -83,8 +83,8 @@ async function expectNoGrowth(home, round) {
   }
 }
 
-describe('keeper and control are after', () => {
-  test('1,000 reloads where they were', async () => {
+describe('the memory and handles of keeper and control do not grow', () => {
+  test('over 1,000 reloads', async () => {
     const home = await sandbox();
     const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
     await expectNoGrowth(home, async () => {
@@ -93,7 +93,7 @@ describe('keeper and control are after', () => {
     });
   });
 
-  test('10,000 crashes where they were', async () => {
+  test('over 10,000 crashes', async () => {
     const home = await sandbox();
     // Without a minimum uptime, so that it restarts at once.
     await home.nclust('start', 'sleep', '-i', '20', '--min-uptime', '0', '--', '100000');
@@ -105,7 +105,7 @@ describe('keeper and control are after', () => {
         for (const { pid } of before) killIfThere(pid);
         done += before.length;
         const dead = new Set(before.map(({ pid }) => pid));
-        await home.waitFor('all of them to be replaced', async () =>
+        await home.waitFor('all killed processes to be replaced', async () =>
           (await home.list()).every((slot) => slot.status === 'online' && !dead.has(slot.pid)),
         );
       }

@@ -41,7 +41,7 @@ function bytesIn(folder) {
   return bytes;
 }
 
-test(`${1_000 * soakScale} MB through process.stdout, with back-pressure, arrive byte for byte`, async () => {
+test(`${1_000 * soakScale} MB through process.stdout arrive byte for byte, with back-pressure`, async () => {
   const home = await sandbox();
   const keepAll = ['--log-max-files', '10000', '--log-max-total', '0'];
   await home.nclust('set', 'logs.max_total', '0');
@@ -49,21 +49,21 @@ test(`${1_000 * soakScale} MB through process.stdout, with back-pressure, arrive
     env: { TOTAL: String(Math.ceil(1_000 * soakScale) * MB) },
   });
   const slot = await home.waitFor(
-    'the end of the program',
+    'the program to exit',
     async () => (await home.list()).find((one) => one.status === 'stopped'),
     { deadlineMs: 600_000 },
   );
   const digest = /pumps-bytes digest (\w+)/.exec(readFileSync(slot.errorFile, 'utf8'))?.[1];
   expect(digest).toMatch(/^\w{64}$/);
   await home.waitFor(
-    'everything to be compressed',
+    'all full log files to be compressed',
     () => readSegments(slot.outFile).every(({ compression }) => compression !== null),
     { deadlineMs: 120_000 },
   );
   expect(await digestOf(slot.outFile)).toBe(digest);
 });
 
-test(`100 MB/s for ${60 * soakScale} s fill 100 MB and one file at most, and control stays below 80 MB`, async () => {
+test(`100 MB/s for ${60 * soakScale} s fill at most 100 MB and one file, and control stays below 80 MB`, async () => {
   const home = await sandbox();
   await home.nclust('set', 'logs.max_total', '0');
   const seconds = Math.ceil(60 * soakScale);
@@ -83,7 +83,7 @@ test(`100 MB/s for ${60 * soakScale} s fill 100 MB and one file at most, and con
   let mostBytes = 0;
   let mostResident = 0;
   await home.waitFor(
-    'the end of the program',
+    'the program to exit',
     async () => {
       mostBytes = Math.max(mostBytes, bytesIn(join(outFile, '..')));
       mostResident = Math.max(mostResident, residentBytes(controlPid));
@@ -98,7 +98,7 @@ test(`100 MB/s for ${60 * soakScale} s fill 100 MB and one file at most, and con
   expect(mostResident).toBeLessThan(80 * MB);
 });
 
-test(`${killCount} kills of control, 50 rotations and an update lose and double no line of 1,000/s`, async () => {
+test(`${killCount} kills of control, 50 rotations and an update lose and repeat no line at 1,000/s`, async () => {
   const { found, expected } = await writeThroughKills(await sandbox(), {
     kills: killCount,
     rotations: 50,

@@ -28,7 +28,7 @@ const nodes = [...new Set([current, ...PROMISED])].map((major) => ({
 }));
 const missing = nodes.filter(({ path }) => path === null).map(({ major }) => major);
 
-test.runIf(soakScale >= 1)('at full length, every Node that is promised is here', () => {
+test.runIf(soakScale >= 1)('every supported Node.js version is installed for a run at full length', () => {
   expect(
     missing,
     `Node ${missing.join(', ')} is neither the current one (${current}) nor in test/nodes. Run: npm ` +
@@ -37,7 +37,7 @@ test.runIf(soakScale >= 1)('at full length, every Node that is promised is here'
 });
 
 describe.each(nodes.flatMap(({ major, path }) => (path === null ? [] : [{ major, path }])))(
-  'Node $major',
+  'Node.js $major',
   ({ path }) => {
     test.each([
       ['cluster mode', WORKERS, 'http', CLIENTS],
@@ -47,7 +47,7 @@ describe.each(nodes.flatMap(({ major, path }) => (path === null ? [] : [{ major,
       ['TLS', WORKERS, 'https', CLIENTS],
       ['HTTP/2', WORKERS, 'h2', { http2: 3, 'keep-alive': 2, 'one-shot': 2 }],
       ['WebSocket', WORKERS, 'http', { websocket: 6, 'one-shot': 2 }],
-    ])(`%s: ${REPLACEMENTS} replacements lose nothing`, async (mode, instances, kind, clients) => {
+    ])(`%s: ${REPLACEMENTS} replacements lose no request`, async (mode, instances, kind, clients) => {
       const before = process.env.NCLUST_TEST_NODE;
       process.env.NCLUST_TEST_NODE = path;
       try {
@@ -81,7 +81,7 @@ describe.each(nodes.flatMap(({ major, path }) => (path === null ? [] : [{ major,
 );
 
 test.each(frameworkApps().map((app) => /** @type {const} */ ([app.name, app])))(
-  '%s: 10 reloads lose nothing',
+  '%s: 10 reloads lose no request',
   async (name, app) => {
     const home = await sandbox();
     expect(await reloadFrameworks(home, { apps: [app], times: Math.ceil(10 * soakScale) })).toEqual({ [name]: 0 });

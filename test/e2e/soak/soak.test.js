@@ -7,7 +7,7 @@ import { soakScale, soakSeed } from '../../helpers/soak.js';
 
 const seed = soakSeed('test/e2e/soak/soak.test.js');
 
-test(`1,000 random operations, each compared with the processes that really run (seed ${seed})`, async () => {
+test(`the list matches the real processes after each of 1,000 random operations (seed ${seed})`, async () => {
   const home = await sandbox();
   const operations = Math.ceil(1_000 * soakScale);
   const done = await doRandomOperations(home, { operations, seed, tell: (line) => process.stdout.write(`${line}\n`) });
@@ -15,7 +15,7 @@ test(`1,000 random operations, each compared with the processes that really run 
   expect(Object.values(done).reduce((sum, count) => sum + count, 0)).toBe(operations);
 });
 
-test(`100,000 hostile frames on the client socket (seed ${seed})`, async () => {
+test(`the manager survives 100,000 hostile frames on the client socket (seed ${seed})`, async () => {
   const home = await sandbox();
   const app = await home.app('http-echo');
   const { controlPid } = await home.daemon();

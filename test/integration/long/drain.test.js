@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { realKeeper } from '../../helpers/keeper.js';
 import { takePort } from '../../helpers/ports.js';
 
-test('handover: an idle client of plain TCP sees the end before the app gets its signal', async () => {
+test('handover: an idle plain TCP client sees the end before the app gets its signal', async () => {
   const keeper = await realKeeper();
   const port = await takePort();
   await keeper.spawnNode('one', 'answers-lines', { env: { PORT: String(port), GREETS: '1' } });

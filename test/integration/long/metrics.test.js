@@ -61,7 +61,7 @@ function ask(/** @type {number} */ port, /** @type {string} */ path, agent = /**
   });
 }
 
-test.each(['cluster', 'fork'])('%s: what a driver counts is what the agent has counted', async (mode) => {
+test.each(['cluster', 'fork'])('%s: the agent counts the same requests as the client', async (mode) => {
   const { keeper, port, counted } = await service({ params: { mode } });
   const agent = new Agent({ keepAlive: true, maxSockets: 3 });
   onTestFinished(() => agent.destroy());
@@ -107,7 +107,7 @@ test.each(['cluster', 'fork'])('%s: what a driver counts is what the agent has c
   await counted({ requests: 121, upgrades: 4 });
 });
 
-test('streams of HTTP/2 count as requests', async () => {
+test('HTTP/2 streams count as requests', async () => {
   const { port, counted, keeper } = await service({ code: `require('http2').createServer(${ROUTES})` });
   const connected = () => {
     const session = connectHttp2(`http://127.0.0.1:${port}`);
@@ -139,14 +139,14 @@ test('streams of HTTP/2 count as requests', async () => {
   await counted({ requests: 27, active: 0, aborted: 2, responses: [0, 18, 1, 1, 5] });
 });
 
-test('a block of 200 ms of an idle loop is seen for what it is', async () => {
+test('a block of 200 ms in an idle event loop is measured correctly', async () => {
   const { port, report } = await service();
   await waitFor('a report', report);
   for (let times = 0; times < 3; times += 1) {
     const { seq } = await report();
     await ask(port, '/block?ms=200');
     let worst = 0;
-    await waitFor('the block', async () => {
+    await waitFor('the block in a report', async () => {
       const { delayMs } = await report();
       worst = Math.max(worst, delayMs[2]);
       return worst >= 190;
@@ -156,12 +156,12 @@ test('a block of 200 ms of an idle loop is seen for what it is', async () => {
   }
 });
 
-test('heap, garbage collection, utilization and connections are told', async () => {
+test('reports contain heap, event loop utilization, handles and connections', async () => {
   const { port, report } = await service();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
   await ask(port, '/block?ms=300', agent);
-  await waitFor('a busy second', async () => ((await report())?.elu ?? 0) > 0.2);
+  await waitFor('a report of a busy second', async () => ((await report())?.elu ?? 0) > 0.2);
   const told = await report();
   expect(told).toMatchObject({ connections: 1 });
   expect(told.heapUsedBytes).toBeGreaterThan(1e6);
@@ -169,7 +169,7 @@ test('heap, garbage collection, utilization and connections are told', async () 
   expect(told.handles).toBeGreaterThan(0);
 });
 
-test('a process that makes garbage reports a growing collection time, of less than has passed', async () => {
+test('a process that creates garbage reports a growing GC time, smaller than the elapsed time', async () => {
   const { port, report } = await service();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -195,7 +195,7 @@ test('a process that makes garbage reports a growing collection time, of less th
   }
 });
 
-test('the median of 50 answers after 200 ms is 200 ms, within a step', async () => {
+test('the median of 50 answers after 200 ms is 200 ms, within one step', async () => {
   const { port, report, counted } = await service();
   const agent = new Agent({ keepAlive: true, maxSockets: 5 });
   onTestFinished(() => agent.destroy());
@@ -214,50 +214,53 @@ test('the median of 50 answers after 200 ms is 200 ms, within a step', async () 
 });
 
 test.each([
-  ['by itself', 0, '(function block() { spin(30); setTimeout(block, 1); })();'],
-  ['by its requests', 2, ''],
-])('a loop that is blocked for 30 ms most of the time, %s, has that as its median delay', async (_, clients, more) => {
-  const spin = 'const spin = (ms) => { for (const until = performance.now() + ms; performance.now() < until;); };';
-  const { keeper, port, report } = await service({
-    code: `${spin} ${more} http.createServer((request, response) => { spin(30); response.end('done'); })`,
-  });
-  let isOver = false;
-  const asking = Array.from({ length: clients }, async () => {
-    while (!isOver) await ask(port, '/');
-  });
-  /** @type {any[]} */
-  const seen = [];
-  try {
-    await waitFor(
-      'reports of a busy loop',
-      async () => {
-        const one = await report();
-        if (one?.elu > 0.5 && one.seq > (seen.at(-1)?.seq ?? 0)) seen.push(one);
-        return seen.length >= 6;
-      },
-      { deadlineMs: 20_000, context: () => keeper.output('one') },
-    );
-  } finally {
-    isOver = true;
-    await Promise.all(asking);
-  }
-  // It is measured closely from the first busy report on.
-  const steady = seen.slice(2).map(({ delayMs }) => delayMs);
-  for (const [p50, p99, max] of steady) {
-    expect(p99).toBeGreaterThanOrEqual(p50);
-    expect(max).toBeGreaterThanOrEqual(p99);
-    expect(p99).toBeGreaterThanOrEqual(29);
-  }
-  // On a busy machine some of them are longer.
-  const [, p50] = steady.map(([median]) => median).sort((x, y) => x - y);
-  expect(p50).toBeGreaterThan(25);
-  expect(p50).toBeLessThan(45 * slowdown());
-});
+  ['by a timer', 0, '(function block() { spin(30); setTimeout(block, 1); })();'],
+  ['by requests', 2, ''],
+])(
+  'an event loop that is blocked for 30 ms most of the time, %s, has that as its median delay',
+  async (_, clients, more) => {
+    const spin = 'const spin = (ms) => { for (const until = performance.now() + ms; performance.now() < until;); };';
+    const { keeper, port, report } = await service({
+      code: `${spin} ${more} http.createServer((request, response) => { spin(30); response.end('done'); })`,
+    });
+    let isOver = false;
+    const asking = Array.from({ length: clients }, async () => {
+      while (!isOver) await ask(port, '/');
+    });
+    /** @type {any[]} */
+    const seen = [];
+    try {
+      await waitFor(
+        'reports of a busy loop',
+        async () => {
+          const one = await report();
+          if (one?.elu > 0.5 && one.seq > (seen.at(-1)?.seq ?? 0)) seen.push(one);
+          return seen.length >= 6;
+        },
+        { deadlineMs: 20_000, context: () => keeper.output('one') },
+      );
+    } finally {
+      isOver = true;
+      await Promise.all(asking);
+    }
+    // It is measured closely from the first busy report on.
+    const steady = seen.slice(2).map(({ delayMs }) => delayMs);
+    for (const [p50, p99, max] of steady) {
+      expect(p99).toBeGreaterThanOrEqual(p50);
+      expect(max).toBeGreaterThanOrEqual(p99);
+      expect(p99).toBeGreaterThanOrEqual(29);
+    }
+    // On a busy machine some of them are longer.
+    const [, p50] = steady.map(([median]) => median).sort((x, y) => x - y);
+    expect(p50).toBeGreaterThan(25);
+    expect(p50).toBeLessThan(45 * slowdown());
+  },
+);
 
 test.each([
-  ['it ends by itself', (/** @type {any} */ { port }) => ask(port, '/exit')],
-  ['it is retired, and catches no signal', (/** @type {any} */ { keeper }) => keeper.retire('one')],
-])('what was answered just before the end is told with it: %s', async (_, end) => {
+  ['it exits', (/** @type {any} */ { port }) => ask(port, '/exit')],
+  ['it is retired without a signal handler', (/** @type {any} */ { keeper }) => keeper.retire('one')],
+])('the last report contains the answers of an app just before the end: %s', async (_, end) => {
   const one = await service();
   for (let at = 0; at < 9; at += 1) await ask(one.port, '/');
   await ask(one.port, '/?status=500');
@@ -270,7 +273,7 @@ test.each([
   expect(children[0].report).toEqual(data.report);
 });
 
-test('an app that is not to be measured tells nothing, and can be watched all the same', async () => {
+test('an app without metrics sends no reports, but still vitals', async () => {
   const { keeper, port, report } = await service({ params: { metrics: false } });
   await keeper.call('sample', { instanceId: 'one', everyMs: 50 });
   await ask(port, '/?status=500');
@@ -280,19 +283,19 @@ test('an app that is not to be measured tells nothing, and can be watched all th
 
 const POISONS = {
   'the clocks': 'for (const of of [performance, Date]) of.now = bad; process.hrtime = bad; process.uptime = bad;',
-  'what tells of memory and CPU':
+  'memory and CPU functions':
     'for (const name of ["memoryUsage", "cpuUsage", "getActiveResourcesInfo", "listenerCount"]) ' +
     'process[name] = bad; require("v8").getHeapStatistics = bad; performance.eventLoopUtilization = bad;',
   arrays:
     'for (const name of ["map", "filter", "entries", "at"]) Array.prototype[name] = bad; ' +
     'Object.getPrototypeOf(Float64Array.prototype).sort = bad;',
   numbers: 'for (const name of ["max", "min", "round", "ceil", "floor", "trunc"]) Math[name] = bad;',
-  'the way to the keeper': 'process.send = bad; JSON.stringify = bad;',
+  'the functions of the channel': 'process.send = bad; JSON.stringify = bad;',
   timers: 'for (const name of ["setInterval", "clearInterval", "setTimeout"]) globalThis[name] = bad;',
-  'what prototypes hold': 'for (const one of [Object, Array, Map, Set, Function]) Object.freeze(one.prototype);',
+  'the built-in prototypes': 'for (const one of [Object, Array, Map, Set, Function]) Object.freeze(one.prototype);',
 };
 
-test.each(Object.entries(POISONS))('an app lives that has replaced or frozen %s', async (_, poison) => {
+test.each(Object.entries(POISONS))('an app that has replaced or frozen %s still serves', async (_, poison) => {
   const code =
     `process.on('uncaughtException', (error) => say('caught ' + error.stack)); const bad = () => ` +
     `{ throw new Error('poison'); }; http.createServer((request, response) => ` +
@@ -302,7 +305,7 @@ test.each(Object.entries(POISONS))('an app lives that has replaced or frozen %s'
   // Sampling is a timer, metrics use a channel, reports use both.
   await keeper.call('sample', { instanceId: 'one', everyMs: 50 });
   const seen = () => keeper.events.find(({ event }) => event === 'agent-failed' || event === 'vitals');
-  await waitFor('a word of the agent', seen);
+  await waitFor('a report of the agent', seen);
   for (let at = 0; at < 5; at += 1) expect(await ask(port, '/')).toBe(200);
   await keeper.retire('one');
   expect(keeper.output('one')).not.toMatch(/caught/);
@@ -310,7 +313,7 @@ test.each(Object.entries(POISONS))('an app lives that has replaced or frozen %s'
   expect(faults).toEqual([...new Set(faults)]);
 });
 
-test('what a subscriber of the app throws is its own affair: the agent counts on', async () => {
+test('an error of a diagnostics subscriber of the app reaches the app, and the agent counts on', async () => {
   const code =
     `process.on('uncaughtException', () => say('thrown')); ` +
     `require('diagnostics_channel').subscribe('http.server.request.start', () => { throw new Error('mine'); }); ` +

@@ -46,7 +46,7 @@ const ROWS = [
       expect([facts.cwd, listed.pm2_env.pm_cwd]).toEqual([join(work, 'sub'), join(work, 'sub')]),
   ],
   [
-    'args as a text',
+    'args as a string',
     { args: '--title "Hello world" -v' },
     ({ facts, listed }) =>
       expect([facts.argv, listed.pm2_env.args]).toEqual([
@@ -176,7 +176,7 @@ const ROWS = [
     ({ listed }) => expect(listed.pm2_env.max_memory_restart).toBe(1024 ** 3),
   ],
   [
-    'restart_delay and the like',
+    'restart_delay, exp_backoff_restart_delay, min_uptime, max_restarts, stop_exit_codes',
     { restart_delay: 7, exp_backoff_restart_delay: 8, min_uptime: '150', max_restarts: 9, stop_exit_codes: [3, 4] },
     ({ listed }) =>
       expect(listed.pm2_env).toMatchObject({
@@ -194,7 +194,7 @@ const ROWS = [
   ],
   ['autorestart', { autorestart: false }, ({ listed }) => expect(listed.pm2_env.autorestart).toBe(false)],
   [
-    'kill_timeout and the like',
+    'kill_timeout, listen_timeout, wait_ready, shutdown_with_message, treekill',
     { kill_timeout: 1600, listen_timeout: 8000, wait_ready: true, shutdown_with_message: true, treekill: false },
     ({ listed }) =>
       expect(listed.pm2_env).toMatchObject({
@@ -288,7 +288,7 @@ beforeAll(async () => {
   });
   const tells = (/** @type {any} */ { pm2_env: env }) => readFileSync(env.pm_out_log_path, 'utf8').includes('}\n');
   jlist = await home.waitFor(
-    'every app to tell of itself',
+    'every app to print its facts',
     async () => {
       const all = (await home.nclust('jlist')).json();
       return all.every((/** @type {any} */ one) => one.pid === 0 || tells(one)) && all;
@@ -299,7 +299,7 @@ beforeAll(async () => {
 
 afterAll(() => home.close());
 
-test('a file that says all of it is started without a word of complaint', () => {
+test('a file with every attribute of PM2 starts without a warning', () => {
   expect(started).toMatchObject(
     changed(`Started ${ROWS.map((_, at) => `"row-${at}"`).join(', ')}, "unnamed", "derived.name".`),
   );
@@ -309,14 +309,17 @@ test('a file that says all of it is started without a word of complaint', () => 
   ]);
 });
 
-test.each(ROWS.map(([what, , check], at) => /** @type {const} */ ([what, at, check])))('%s', (_what, at, check) => {
-  const listed = jlist.find(({ name }) => name === `row-${at}`);
-  const line = readFileSync(listed.pm2_env.pm_out_log_path, 'utf8').split('\n')[0];
-  const text = listed.pm2_env.log_type === 'json' ? JSON.parse(line).message : line.slice(line.indexOf('{'));
-  check({ facts: JSON.parse(text), listed, work: home.work });
-});
+test.each(ROWS.map(([what, , check], at) => /** @type {const} */ ([what, at, check])))(
+  'the attribute reaches the app and jlist: %s',
+  (_what, at, check) => {
+    const listed = jlist.find(({ name }) => name === `row-${at}`);
+    const line = readFileSync(listed.pm2_env.pm_out_log_path, 'utf8').split('\n')[0];
+    const text = listed.pm2_env.log_type === 'json' ? JSON.parse(line).message : line.slice(line.indexOf('{'));
+    check({ facts: JSON.parse(text), listed, work: home.work });
+  },
+);
 
-test('what means nothing here is accepted; a name comes from the script', () => {
+test('attributes without an effect are accepted, and a missing name is derived from the script', () => {
   expect(jlist.find(({ name }) => name === 'unnamed').pm2_env).toMatchObject({ status: 'stopped', username: 'me' });
   expect(jlist.find(({ name }) => name === 'derived.name').pm2_env.pm_exec_path).toBe(
     join(home.work, 'sub/derived.name.js'),

@@ -55,7 +55,7 @@ test('start, restart, reload, stop and delete take a config file, with --only an
   expect((await home.list()).map(({ name }) => name)).toEqual(['piped']);
 });
 
-test('--watch, --ignore-watch, --watch-delay, --ext; stop --watch, restart --watch', async () => {
+test('--watch, --ignore-watch, --watch-delay and --ext select files; stop and restart take --watch too', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
   mkdirSync(join(home.work, 'src'));
@@ -87,7 +87,7 @@ test('--watch, --ignore-watch, --watch-delay, --ext; stop --watch, restart --wat
   utimesSync(join(home.work, 'src/a.js'), new Date(), new Date());
   touch('a.js');
   await untilTriggered(home, 'one', /^watch: .*a\.js/);
-  await home.waitFor('another process', async () => ![0, first].includes((await pids(home))[0]));
+  await home.waitFor('a new process', async () => ![0, first].includes((await pids(home))[0]));
 
   const watching = async () => (await home.nclust('jlist')).json()[0].pm2_env.watch;
   expect(await home.nclust('stop', 'one', '--watch')).toMatchObject(changed('Stopped "one".'));
@@ -102,11 +102,13 @@ test('--watch, --ignore-watch, --watch-delay, --ext; stop --watch, restart --wat
   expect((await home.nclust('jlist')).json()[1].pm2_env.watch).toBe(true);
 });
 
-test('--attach follows what was started; --silent leaves out what is said in passing', async () => {
+test('--attach follows the logs of the started app, and --silent leaves out messages', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
   const attached = home.follow('start', 'keeps-alive.js', '--name', 'one', '--attach', ...QUICK);
-  await home.waitFor('its line', () => /│ one .*0\|one +\| keeps-alive \d+ is there\n$/s.test(attached.stdout()));
+  await home.waitFor('the first line of the app', () =>
+    /│ one .*0\|one +\| keeps-alive \d+ is there\n$/s.test(attached.stdout()),
+  );
   expect(attached.stderr()).toMatch(/^Started "one"\.\n/);
   attached.child.kill('SIGINT');
   await attached.done;

@@ -10,7 +10,7 @@ import { changed, printed, QUICK, refused, said } from './expected.js';
 /** @param {string} file */
 const textOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
-test('save and dump, --force, resurrect, kill', async () => {
+test('save and dump write the list, resurrect restores it, and kill ends everything', async () => {
   const home = await sandbox();
   const dump = join(home.home, 'dump.json');
   const script = home.place('keeps-alive');
@@ -44,7 +44,7 @@ test('save and dump, --force, resurrect, kill', async () => {
   expect(await home.nclust('kill')).toMatchObject(said(`No nclust runs in ${home.home}; nothing to end.\n`));
 });
 
-test('update and updatePM2 touch no worker', async () => {
+test('update and updatePM2 restart no worker', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('keeps-alive'), '--name', 'runs', ...QUICK);
   const [{ pid }] = await home.list();
@@ -53,13 +53,13 @@ test('update and updatePM2 touch no worker', async () => {
   expect(await home.list()).toMatchObject([{ pid, status: 'online' }]);
 });
 
-test('flush and reloadLogs', async () => {
+test('flush empties log files, and reloadLogs opens them again', async () => {
   const home = await sandbox();
   const script = home.place('runs-code');
   const env = { CODE: 'let n = 0; process.on("SIGUSR2", () => say(++n)); say("there"); setInterval(() => {}, 1e6);' };
   for (const name of ['one', 'two']) await home.nclust('start', script, '--name', name, ...QUICK, { env });
   const [one, two] = await home.list();
-  await home.waitFor('what they write', () =>
+  await home.waitFor('the first line of both apps', () =>
     [one, two].every(({ outFile }) => textOf(outFile) === 'runs-code there\n'),
   );
 
@@ -76,7 +76,7 @@ test('flush and reloadLogs', async () => {
   expect(textOf(`${two.outFile}.1`)).toBe('');
 });
 
-test('init and ecosystem, simple or not', async () => {
+test('init and ecosystem write a config file, simple or full', async () => {
   const home = await sandbox();
   const file = join(home.work, 'ecosystem.config.js');
   const written = (/** @type {string} */ path) => ({
@@ -94,7 +94,7 @@ test('init and ecosystem, simple or not', async () => {
   expect(textOf(join(home.work, 'sub/ecosystem.config.js'))).toMatch(/deploy/);
 });
 
-test('completion install and uninstall', async () => {
+test('completion install adds completion to the shell, and uninstall removes it', async () => {
   const home = await sandbox();
   const file = join(String(home.env.HOME), '.bashrc');
   writeFileSync(file, 'alias ll="ls -l"\n');
@@ -106,7 +106,7 @@ test('completion install and uninstall', async () => {
   expect(textOf(file)).toBe('alias ll="ls -l"\n');
 });
 
-test('startup and unstartup: --user, --hp, --service-name, --wait-ip', async () => {
+test('startup and unstartup take --user, --hp, --service-name and --wait-ip', async () => {
   const home = await sandbox();
   const shown = await home.nclust(
     'startup',
@@ -130,7 +130,7 @@ test('startup and unstartup: --user, --hp, --service-name, --wait-ip', async () 
   expect(existsSync(home.home)).toBe(false);
 });
 
-test('serve and expose: --port, --spa, --ftp, --basic-auth-username, --basic-auth-password, --monitor', async () => {
+test('serve and expose take --port, --spa, --ftp, --monitor and the two --basic-auth options', async () => {
   const home = await sandbox();
   mkdirSync(join(home.work, 'dist/files'), { recursive: true });
   writeFileSync(join(home.work, 'dist/index.html'), 'home');

@@ -37,7 +37,7 @@ beforeAll(async () => {
   );
   await home.nclust('start', script, '--name', 'alpha', '--no-autostart', '--', '--flag', { env: { CODE: code } });
   slots = await home.list();
-  await home.waitFor('what they write', () =>
+  await home.waitFor('the output of both instances', () =>
     slots
       .slice(0, 2)
       .every(
@@ -55,7 +55,7 @@ afterAll(() => home.close());
  */
 const rowsOf = (table) => [...table.matchAll(/^│ (\d+) +│ (\w+)/gm)].map(([, id, name]) => `${id} ${name}`);
 
-test.each(['list', 'ls', 'l', 'ps', 'status'])('%s shows the columns of PM2, by name', async (command) => {
+test.each(['list', 'ls', 'l', 'ps', 'status'])('%s shows the columns of PM2, sorted by name', async (command) => {
   const result = await home.nclust(command);
   expect(result).toMatchObject(printed(/^┌/));
   const [head] = result.stdout.split('\n').slice(1);
@@ -96,26 +96,26 @@ test.each([
   ['id:desc', ['2 alpha', '1 beta', '0 beta']],
   ['namespace', ['2 alpha', '0 beta', '1 beta']],
   ['status:desc', ['2 alpha', '0 beta', '1 beta']],
-])('list --sort %s', async (field, order) => {
+])('list --sort %s sorts the rows', async (field, order) => {
   const result = await home.nclust('ls', '--sort', field);
   expect(result).toMatchObject(printed(/online/));
   expect(rowsOf(result.stdout)).toEqual(order);
 });
 
-test.each(['pid', 'cpu', 'memory', 'uptime'])('list --sort %s, as figures', async (field) => {
+test.each(['pid', 'cpu', 'memory', 'uptime'])('list --sort %s sorts by number', async (field) => {
   const result = await home.nclust('list', '--sort', `${field}:desc`);
   expect(result).toMatchObject(printed(/online/));
   expect(rowsOf(result.stdout).toSorted()).toEqual(['0 beta', '1 beta', '2 alpha']);
   if (field !== 'cpu') expect(rowsOf(result.stdout).at(-1)).toBe('2 alpha');
 });
 
-test('list --sort by what is no column is refused', async () => {
+test('list --sort by an unknown column is refused', async () => {
   expect(await home.nclust('list', '--sort', 'colour')).toMatchObject(
     refused(2, '--sort is "colour"; accepted: name, namespace, pid, id, cpu, memory, uptime, status'),
   );
 });
 
-test.each(['-m', '--mini-list'])('list %s is a block for each process', async (flag) => {
+test.each(['-m', '--mini-list'])('list %s prints a block for each process', async (flag) => {
   const result = await home.nclust('list', flag);
   expect(result).toMatchObject(printed(/^\+--- alpha\n/));
   const blocks = result.stdout
@@ -157,12 +157,12 @@ test.each(['-m', '--mini-list'])('list %s is a block for each process', async (f
   ]);
 });
 
-test('list --no-color and a list in a pipe have no colours', async () => {
+test('list --no-color and a list in a pipe print no colours', async () => {
   for (const words of [['list', '--no-color'], ['--no-color', 'list'], ['list']])
     expect((await home.nclust(...words)).stdout).not.toContain('\u001b');
 });
 
-test.each(['describe', 'desc', 'info', 'show'])('%s has the rows of PM2', async (command) => {
+test.each(['describe', 'desc', 'info', 'show'])('%s shows the rows of PM2', async (command) => {
   const result = await home.nclust(command, '0');
   expect(result).toMatchObject(printed(/^Process 0: beta\n/));
   const rows = Object.fromEntries(
@@ -198,13 +198,13 @@ test.each(['describe', 'desc', 'info', 'show'])('%s has the rows of PM2', async 
   expect((await home.nclust(command, 'alpha')).stdout).toMatch(/│ script args +│ --flag +│/);
 });
 
-test('env prints what an instance was given', async () => {
+test('env prints the variables of an instance', async () => {
   const result = await home.nclust('env', '1');
   expect(result).toMatchObject(printed(/^COLOUR: green$/m));
   expect(result.stdout).toMatch(/^pm_id: 1$/m);
 });
 
-test('ping, --version, --help, help of a command, and a word nobody knows', async () => {
+test('ping, --version and --help print their answer, and an unknown command or option is refused', async () => {
   const { keeperPid, controlPid } = await home.daemon();
   expect(await home.nclust('ping')).toMatchObject(
     printed(`pong: nclust ${version}, keeper pid ${keeperPid}, control pid ${controlPid}\n`),
@@ -222,7 +222,7 @@ test('ping, --version, --help, help of a command, and a word nobody knows', asyn
   expect(await home.nclust('list', '--colour')).toMatchObject(refused(2, "unknown option '--colour'"));
 });
 
-test.each(['monit', 'dashboard', 'dash'])('%s prints one picture where there is no terminal', async (command) => {
+test.each(['monit', 'dashboard', 'dash'])('%s prints one picture if there is no terminal', async (command) => {
   expect(await home.nclust(command)).toMatchObject(printed(/^cpu .* load .*│ 0 .*online/s));
 });
 
@@ -230,7 +230,7 @@ test.each(['monit', 'dashboard', 'dash'])('%s prints one picture where there is 
 const linesOf = (text) => text.trimEnd().split('\n').sort();
 
 test.each(['logs', 'log'])(
-  '%s: --lines, --raw, --out, --err, --json, --format, --timestamp, --nostream, --highlight',
+  '%s takes --lines, --raw, --out, --err, --json, --format, --timestamp, --nostream and --highlight',
   async (command) => {
     const logs = (/** @type {string[]} */ ...words) => home.nclust(command, ...words, '--nostream');
     const raw = await logs('beta', '--raw', '--lines', '1');
@@ -263,9 +263,12 @@ test.each(['logs', 'log'])(
   },
 );
 
-test('logs without --nostream goes on until Ctrl-C', async () => {
+test('logs without --nostream follows the log until Ctrl-C', async () => {
   const following = home.follow('logs', 'beta', '--raw', '--out');
-  await home.waitFor('what there is', () => following.stdout() === 'runs-code out line\nruns-code out line\n');
+  await home.waitFor(
+    'the lines of both instances',
+    () => following.stdout() === 'runs-code out line\nruns-code out line\n',
+  );
   following.child.kill('SIGINT');
   expect((await following.done).stderr).toBe('');
 });

@@ -92,7 +92,7 @@ afterAll(() => home.close());
 /** @param {string} name */
 const processOf = (name) => jlist.json().find((/** @type {{ name: string }} */ one) => one.name === name);
 
-test.runIf(hasGit)('versioning is what git says of the checkout, without the password of its remote', () => {
+test.runIf(hasGit)('versioning shows the git facts of the checkout, without the password of its remote', () => {
   const head = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: home.work, encoding: 'utf8' }).trim();
   expect(processOf('api').pm2_env.versioning).toMatchObject({
     type: 'git',
@@ -107,7 +107,7 @@ test.runIf(hasGit)('versioning is what git says of the checkout, without the pas
   expect(jlist.stdout).not.toContain('hunter2');
 });
 
-test('it is one line of JSON and nothing else', () => {
+test('jlist prints one line of JSON and nothing else', () => {
   expect(jlist).toMatchObject(printed(/^\[\{.*\}\]\n$/));
   expect(jlist.stdout.trimEnd()).not.toContain('\n');
 });
@@ -119,8 +119,8 @@ const number = expect.any(Number);
 const flag = expect.any(Boolean);
 const list = expect.any(Array);
 
-describe.each(LINE_UP)('%s', (name) => {
-  test('has every field that is always there, of its type', () => {
+describe.each(LINE_UP)('the entry of %s', (name) => {
+  test('has every field that is always present, with its type', () => {
     expect(processOf(name)).toEqual({
       pid: number,
       name,
@@ -180,14 +180,14 @@ describe.each(LINE_UP)('%s', (name) => {
     });
   });
 
-  test('has the variables of the app beside the attributes, and attributes win', () => {
+  test('has the variables of the app beside the attributes, and attributes take precedence', () => {
     const { env, ...attributes } = processOf(name).pm2_env;
     const hidden = ['name', 'pm_id', 'NODE_APP_INSTANCE'];
     for (const [key, value] of Object.entries(env)) if (!hidden.includes(key)) expect(attributes[key], key).toBe(value);
   });
 });
 
-test('what runs has a process, what does not has none', () => {
+test('a running app has a pid and a memory figure, and a stopped app has neither', () => {
   expect(processOf('api')).toMatchObject({
     pid: expect.any(Number),
     monit: { memory: expect.any(Number) },
@@ -206,7 +206,7 @@ test('what runs has a process, what does not has none', () => {
   });
 });
 
-test('settings are as they were given', () => {
+test('settings have the values from the config file', () => {
   expect(processOf('api').pm2_env).toMatchObject({
     exec_mode: 'fork_mode',
     exec_interpreter: 'node',
@@ -261,7 +261,7 @@ test('settings are as they were given', () => {
   for (const name of absent) expect(processOf('api').pm2_env, name).not.toHaveProperty(name);
 });
 
-test.runIf(hasPython)('a Python app is one like any other', () => {
+test.runIf(hasPython)('a Python app has the same fields as other apps', () => {
   expect(processOf('py')).toMatchObject({
     pid: expect.any(Number),
     pm2_env: {
@@ -273,7 +273,7 @@ test.runIf(hasPython)('a Python app is one like any other', () => {
   });
 });
 
-test('prettylist has the same fields and values, and is no JSON', async () => {
+test('prettylist has the same fields and values, but is not JSON', async () => {
   const result = await home.nclust('prettylist');
   expect(result).toMatchObject(printed(/^\[\n/));
   expect(() => JSON.parse(result.stdout)).toThrow();
@@ -351,7 +351,7 @@ const ONE_LINERS = [
   ],
 ];
 
-test.each(ONE_LINERS)('a script that asks for %s', (filter, code, isWanted) => {
+test.each(ONE_LINERS)('a script that reads %s gets the right answer', (filter, code, isWanted) => {
   const found = code(jlist.json());
   expect(isWanted(found), JSON.stringify(found)).toBe(true);
   if (isInstalled('jq'))

@@ -13,7 +13,7 @@ const statuses = async (home) => (await home.list()).map(({ name, status }) => `
 /** @param {Sandbox} home */
 const pids = async (home) => (await home.list()).map(({ pid }) => pid);
 
-test('start, stop, restart, reload, scale, reset, delete and del', async () => {
+test('start, stop, restart, reload, scale, reset, delete, del take names, ids, namespaces and patterns', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
   expect(await home.nclust('start', 'keeps-alive.js', '--name', 'one', '-i', '2', ...QUICK)).toMatchObject(
@@ -53,14 +53,14 @@ test('start, stop, restart, reload, scale, reset, delete and del', async () => {
   expect(await home.list()).toEqual([]);
 });
 
-test('sendSignal and pid', async () => {
+test('sendSignal sends a signal to each instance, and pid prints the pids', async () => {
   const home = await sandbox();
   const code = 'process.on("SIGUSR2", () => say("heard it")); setInterval(() => {}, 1e6);';
   await home.nclust('start', home.place('runs-code'), '--name', 'ears', '-i', '2', ...QUICK, { env: { CODE: code } });
   expect(await home.nclust('sendSignal', 'SIGUSR2', 'ears')).toMatchObject(
     changed('Sent SIGUSR2 to "ears" (2 instances).'),
   );
-  await home.waitFor('both to have heard it', async () =>
+  await home.waitFor('both instances to print that they got the signal', async () =>
     (await home.list()).every(({ outFile }) => readFileSync(outFile, 'utf8') === 'runs-code heard it\n'),
   );
   const [one, two] = await pids(home);
@@ -70,7 +70,7 @@ test('sendSignal and pid', async () => {
   expect(await home.nclust('pid', 'mouth')).toMatchObject(printed(''));
 });
 
-test('startOrRestart, startOrReload and startOrGracefulReload: --only, --env, --update-env', async () => {
+test('startOrRestart, startOrReload and startOrGracefulReload take --only, --env and --update-env', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
   const apps = ['api', 'worker'].map((name) => ({
@@ -104,7 +104,7 @@ test('startOrRestart, startOrReload and startOrGracefulReload: --only, --env, --
   expect(await home.nclust('startOrReload', 'nowhere.config.js')).toMatchObject(refused(1, 'There is no file'));
 });
 
-test('a target nobody has: every command exits with 1, changes nothing and says so', async () => {
+test('each command with an unknown target exits 1, names the target, and changes nothing', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('keeps-alive'), '--name', 'one', ...QUICK);
   const [pid] = await pids(home);
@@ -132,7 +132,7 @@ test('a target nobody has: every command exits with 1, changes nothing and says 
   );
 });
 
-test('commands take --force, --parallel and the other flags of PM2 that nclust does not need', async () => {
+test('commands accept --force, --parallel and the other PM2 flags that nclust does not need', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
   const start = (/** @type {string[]} */ ...flags) =>
@@ -157,7 +157,7 @@ test('commands take --force, --parallel and the other flags of PM2 that nclust d
   }
 });
 
-test('what is given to restart and reload is the setting of the app from then on', async () => {
+test('options of restart and reload become settings of the app', async () => {
   const home = await sandbox();
   await home.nclust('start', home.place('keeps-alive'), '--name', 'one', '-i', '2', ...QUICK);
   const settings = async () => (await home.nclust('jlist')).json()[0].pm2_env;

@@ -40,7 +40,7 @@ function flagsOf(word) {
 }
 
 test.each(COMMAND_ROWS.map((row) => /** @type {const} */ ([row.words.join(' '), row])))(
-  'command: %s',
+  'the command exists, and its test and docs mention it: %s',
   (_, { words, file, isElsewhere = false }) => {
     const [name, ...aliases] = words;
     for (const word of words) {
@@ -57,7 +57,7 @@ test.each(
   OPTION_ROWS.map(
     (row) => /** @type {const} */ ([`${row.flags.join(', ')} of ${row.commands.join(', ') || 'all'}`, row]),
   ),
-)('option: %s', (_, { flags, commands, file }) => {
+)('the option exists, and its test and docs mention it: %s', (_, { flags, commands, file }) => {
   for (const command of commands)
     for (const flag of flags) expect(flagsOf(command), `${command} does not take ${flag}`).toContain(flag);
   if (commands.length === 0) for (const flag of flags) expect(GLOBAL).toContain(flag);
@@ -74,7 +74,7 @@ test.each(
 });
 
 test.each(ATTRIBUTE_ROWS.map((words) => /** @type {const} */ ([words.join(' '), words])))(
-  'attribute: %s',
+  'the attribute exists, and its test and docs mention it: %s',
   (_, words) => {
     const [name] = words;
     for (const word of words) {
@@ -102,7 +102,7 @@ function cellsOf(title) {
 /** @param {string} cell */
 const codesIn = (cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code);
 
-test('docs/from-pm2.md names no command that is not there', () => {
+test('docs/from-pm2.md names only commands that exist', () => {
   const words = cellsOf('Commands')
     .flatMap(codesIn)
     .map((code) => code.split(' ')[0])
@@ -111,7 +111,7 @@ test('docs/from-pm2.md names no command that is not there', () => {
   expect(words.filter((word) => !findCommand(word) && !Object.hasOwn(ELSEWHERE, word))).toEqual([]);
 });
 
-test('docs/from-pm2.md says of each command whether it is here or elsewhere', () => {
+test('docs/from-pm2.md marks each command correctly as available or not', () => {
   const section = page.split(/^## /m).find((part) => part.startsWith('Commands\n')) ?? '';
   const rows = section
     .split('\n')
@@ -125,14 +125,14 @@ test('docs/from-pm2.md says of each command whether it is here or elsewhere', ()
   expect(wrong).toEqual([]);
 });
 
-test('docs/from-pm2.md names no option that nothing takes', () => {
+test('docs/from-pm2.md names only options that exist', () => {
   const taken = new Set(['start', 'restart', 'reload', 'stop', 'list', 'startup', 'save'].flatMap(flagsOf));
   const flags = cellsOf('Options').flatMap(codesIn);
   expect(flags.length).toBeGreaterThan(60);
   expect(flags.filter((flag) => !taken.has(flag))).toEqual([]);
 });
 
-test('docs/from-pm2.md names no attribute that is not there', () => {
+test('docs/from-pm2.md names only attributes that exist', () => {
   const names = cellsOf('Attributes')
     .flatMap(codesIn)
     .map((code) => code.split(':')[0]);
@@ -141,7 +141,7 @@ test('docs/from-pm2.md names no attribute that is not there', () => {
   expect([...names, ...silent].filter((name) => !findAttribute(name))).toEqual([]);
 });
 
-test('docs/from-pm2.md links to pages that are there', () => {
+test('docs/from-pm2.md links only to pages that exist', () => {
   const links = [...page.matchAll(/\]\(([\w.-]+\.md)\)/g)].map(([, link]) => link);
   expect(links.length).toBeGreaterThan(10);
   expect(

@@ -37,8 +37,8 @@ const until = (home, name, status) =>
 /** @param {string} file */
 const textOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
-describe('who and where', () => {
-  test('--name, --namespace, --cwd, --instances, --interpreter, --interpreter-args, --node-args, -x', async () => {
+describe('options for the identity of an app', () => {
+  test('--name, --namespace, --cwd, --instances, --interpreter, --node-args and -x define the process', async () => {
     const home = await sandbox();
     const folder = join(home.work, 'release');
     mkdirSync(folder);
@@ -111,7 +111,7 @@ describe('who and where', () => {
     expect(await slotsOf(home, 'third')).toEqual([]);
   });
 
-  test('restart and reload of what runs take them as well, and arguments behind "--"', async () => {
+  test('restart and reload of a running app take them too, and arguments after "--"', async () => {
     const home = await sandbox();
     const folder = join(home.work, 'release');
     mkdirSync(folder);
@@ -136,13 +136,13 @@ describe('who and where', () => {
       ),
     ).toMatchObject(changed('Restarted "web".'));
     const told = `told --port 4 000 in ${folder} with --no-warnings as web\n`;
-    await home.waitFor('its new log file', () => textOf(join(home.home, 'logs/web-out.log')) === told);
+    await home.waitFor('the log file of the new name', () => textOf(join(home.home, 'logs/web-out.log')) === told);
     const [{ pid }] = await slotsOf(home, 'web');
     expect(readlinkSync(`/proc/${pid}/cwd`)).toBe(folder);
 
     expect(await home.nclust('reload', 'web', '-n', 'shop')).toMatchObject(changed('Reloaded "shop".'));
     await home.waitFor(
-      'its third log file',
+      'the log file of the third name',
       () => textOf(join(home.home, 'logs/shop-out.log')) === told.replace('as web', 'as shop'),
     );
     expect((await home.list()).map(({ name, id, status }) => ({ name, id, status }))).toEqual([
@@ -156,7 +156,7 @@ describe('who and where', () => {
     expect(await home.nclust('reload', 'shop', '--cwd', './nowhere')).toMatchObject(refused(1, 'nowhere'));
   });
 
-  test.runIf(process.getuid?.() === 0)('--uid, --gid and --pid', async () => {
+  test.runIf(process.getuid?.() === 0)('start takes --uid, --gid and --pid', async () => {
     const home = await sandbox();
     for (const folder of [dirname(home.work), home.work]) chmodSync(folder, 0o755);
     home.place('keeps-alive');
@@ -188,7 +188,7 @@ describe('who and where', () => {
     );
   });
 
-  test('--no-daemon stays until the app ends: its output, its exit status, Ctrl-C', async () => {
+  test('--no-daemon shows the output until the app exits, returns its exit status, and ends it on Ctrl-C', async () => {
     const home = await sandbox();
     home.place('runs-code');
     const ended = await home.nclust('start', 'runs-code.js', '--no-daemon', '--no-autorestart', {
@@ -198,17 +198,17 @@ describe('who and where', () => {
     const running = home.follow('start', 'runs-code.js', '--no-daemon', {
       env: { CODE: `say("is there"); ${RUNS_ON}` },
     });
-    await home.waitFor('its output', () => running.stdout() === 'runs-code is there\n');
+    await home.waitFor('the output of the app', () => running.stdout() === 'runs-code is there\n');
     running.child.kill('SIGINT');
     await running.done;
     expect(home.processes()).toEqual([]);
   });
 });
 
-describe('what becomes of its output', () => {
+describe('options for the output of an app', () => {
   const TALKS = `say('{"n":1}'); console.error('oh'); ${RUNS_ON}`;
 
-  test('--output, --error, --log, --merge-logs, --time', async () => {
+  test('start takes --output, --error, --log, --merge-logs and --time', async () => {
     const home = await sandbox();
     expect(
       await start(
@@ -229,7 +229,7 @@ describe('what becomes of its output', () => {
     ).toMatchObject(changed('Started "files" (2 instances).'));
     const read = (/** @type {string} */ name) => textOf(join(home.work, name));
     await home.waitFor(
-      'the lines of both',
+      'the lines of both instances',
       () =>
         read('all.log').split('\n').length === 5 &&
         read('o.log').split('\n').length === 3 &&
@@ -240,7 +240,7 @@ describe('what becomes of its output', () => {
     expect(read('sub/e.log')).toMatch(new RegExp(`^(${stamp}oh\n){2}$`));
   });
 
-  test('--log-type, --log-date-format, --disable-logs; without --merge-logs a file for each instance', async () => {
+  test('--log-type, --log-date-format and --disable-logs; each instance has a file without --merge-logs', async () => {
     const home = await sandbox();
     expect(
       await start(
@@ -260,7 +260,7 @@ describe('what becomes of its output', () => {
       ),
     ).toMatchObject(changed('Started "json" (2 instances).'));
     const slots = await slotsOf(home, 'json');
-    await home.waitFor('a line in each', () => slots.every(({ outFile }) => textOf(outFile).endsWith('\n')));
+    await home.waitFor('a line in each file', () => slots.every(({ outFile }) => textOf(outFile).endsWith('\n')));
     expect(
       (await home.nclust('jlist'))
         .json()
@@ -284,12 +284,12 @@ describe('what becomes of its output', () => {
   });
 });
 
-describe('when it ends', () => {
+describe('options for restarts', () => {
   const CRASHES = 'process.exit(5)';
   // Long enough for a slow machine.
   const LONG = ['--min-uptime', '20000'];
 
-  test('--no-autorestart, --stop-exit-codes, --max-restarts and both delays govern its restarts', async () => {
+  test('--no-autorestart, --stop-exit-codes, --max-restarts and both delays decide about restarts', async () => {
     const home = await sandbox();
     expect(await start(home, 'once', 'setTimeout(() => process.exit(5), 300)', '--no-autorestart')).toMatchObject(
       changed('Started "once".'),
@@ -334,7 +334,7 @@ describe('when it ends', () => {
     '--max-memory-restart',
     '--cron',
     '--watch-delay',
-  ])('%s takes no nonsense', async (flag) => {
+  ])('%s refuses an invalid value', async (flag) => {
     const home = await sandbox();
     expect(await home.nclust('start', home.place('keeps-alive'), `${flag}=nonsense`)).toMatchObject(
       refused(2, `${flag} is "nonsense"; accepted: `),
@@ -342,7 +342,7 @@ describe('when it ends', () => {
     expect(home.processes()).toEqual([]);
   });
 
-  test('--no-autostart adds it as stopped', async () => {
+  test('--no-autostart adds the app as stopped', async () => {
     const home = await sandbox();
     expect(await start(home, 'later', RUNS_ON, '--no-autostart')).toMatchObject(
       changed('Added, and did not start, "later".'),
@@ -352,8 +352,8 @@ describe('when it ends', () => {
   });
 });
 
-describe('how it starts and stops', () => {
-  test('--wait-ready, --listen-timeout, --shutdown-with-message, --kill-timeout', async () => {
+describe('options for the start and stop of an app', () => {
+  test('start takes --wait-ready, --listen-timeout, --shutdown-with-message and --kill-timeout', async () => {
     const home = await sandbox();
     const polite =
       `process.on('message', (message) => { if (message === 'shutdown') { say('told'); ` +
@@ -382,7 +382,7 @@ describe('how it starts and stops', () => {
     expect(await slotsOf(home, 'deaf')).toMatchObject([{ lastDeath: { signal: 'SIGKILL' } }]);
   });
 
-  test('--no-treekill sends the signal to the main process alone, which ends its children as it sees fit', async () => {
+  test('--no-treekill sends the signal to the main process only, which then ends its children', async () => {
     const home = await sandbox();
     // The child reports what it got; without the option that is the signal.
     const child =
@@ -398,7 +398,9 @@ describe('how it starts and stops', () => {
     for (const [name, ...flags] of [['whole'], ['main', '--no-treekill']])
       expect(await start(home, name, code, ...flags)).toMatchObject(changed(`Started "${name}".`));
     const slots = await home.list();
-    await home.waitFor('the children', () => slots.every(({ outFile }) => textOf(outFile).includes('both are there')));
+    await home.waitFor('the children to run', () =>
+      slots.every(({ outFile }) => textOf(outFile).includes('both are there')),
+    );
     expect(await home.nclust('stop', 'all')).toMatchObject(changed('Stopped "whole", "main".'));
     expect(
       slots.map(({ outFile }) =>
@@ -410,8 +412,8 @@ describe('how it starts and stops', () => {
   });
 });
 
-describe('what replaces it', () => {
-  test('--max-memory-restart, --cron, --cron-restart 0', async () => {
+describe('options that replace a running app', () => {
+  test('start takes --max-memory-restart, --cron and --cron-restart 0', async () => {
     const home = await sandbox();
     expect(
       await start(
@@ -423,9 +425,13 @@ describe('what replaces it', () => {
       ),
     ).toMatchObject(changed('Started "greedy".'));
     expect(await start(home, 'timed', RUNS_ON, '-c', '* * * * * *')).toMatchObject(changed('Started "timed".'));
-    await home.waitFor('both to be replaced', async () => (await home.list()).every(({ restarts }) => restarts > 0), {
-      deadlineMs: 20_000,
-    });
+    await home.waitFor(
+      'both apps to be replaced',
+      async () => (await home.list()).every(({ restarts }) => restarts > 0),
+      {
+        deadlineMs: 20_000,
+      },
+    );
     expect((await slotsOf(home, 'greedy'))[0].lastDeath?.by).toMatch(/^memory: 1\d\d MB above 90 MB$/);
     expect((await slotsOf(home, 'timed'))[0].lastDeath?.by).toMatch(/^cron/);
     expect(await home.nclust('restart', 'timed', '--cron-restart', '0')).toMatchObject(changed('Restarted "timed".'));
@@ -435,8 +441,8 @@ describe('what replaces it', () => {
   });
 });
 
-describe('its variables', () => {
-  test('--filter-env, --update-env, and what is in no need of an option', async () => {
+describe('options for the variables of an app', () => {
+  test('--filter-env removes variables, --update-env takes those of the shell, and others stay', async () => {
     const home = await sandbox();
     home.place('keeps-alive');
     const env = { AWS_KEY: '1', GITHUB_TOKEN: '2', KEPT: 'a' };

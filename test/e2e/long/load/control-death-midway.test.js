@@ -22,7 +22,7 @@ test.each([
   ['restart', ['restart', 'http-echo'], (/** @type {string[]} */ names) => names.length === 2],
   ['stop', ['stop', 'worker'], (/** @type {string[]} */ names) => names.length === 3],
 ])(
-  'SIGKILL of control in the middle of %s: the command succeeds, what is wanted is reached, no request fails',
+  'SIGKILL of control during %s fails neither the command nor a request, and the change is complete',
   async (verb, words, isReached) => {
     for (const afterMs of [0, 60, 140, 260]) {
       const home = await sandbox();
@@ -37,7 +37,7 @@ test.each([
       process.kill(controlPid, 'SIGKILL');
       expect(await command, `killed after ${afterMs} ms`).toMatchObject({ exitStatus: 0 });
 
-      const slots = await home.waitFor('what is wanted', async () => {
+      const slots = await home.waitFor('the change to be complete', async () => {
         const listed = await home.list();
         const isSettled = listed.every(
           (slot) => slot.status === (slot.name === 'worker' && verb === 'stop' ? 'stopped' : 'online'),

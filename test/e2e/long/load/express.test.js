@@ -34,33 +34,33 @@ async function serveSlowRoute(file, flags) {
   }
 }
 
-describe('the Express app of the tutorials, 50 requests/s to its CPU-bound route', () => {
-  test('under -i max every request succeeds, on all workers', async () => {
+describe('the Express app of the tutorials with 50 requests/s to its CPU-bound route', () => {
+  test('answers every request on all workers under -i max', async () => {
     const { ledger, workers } = await serveSlowRoute('express-tutorial.js', ['-i', 'max']);
     expect(ledger).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });
     expect(ledger.byPid.size).toBe(workers);
   });
 
-  test('so it does with the variant that forks for itself', async () => {
+  test('answers every request on all workers if the app itself forks', async () => {
     const { ledger, workers } = await serveSlowRoute('express-cluster-tutorial.js', ['-i', 'max']);
     expect(ledger).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });
     expect(ledger.byPid.size).toBe(workers);
   });
 
-  test('one process alone falls behind', async () => {
+  test('falls behind with a single process', async () => {
     const { ledger } = await serveSlowRoute('express-tutorial.js', []);
     const times = [...ledger.latenciesMs].sort((a, b) => a - b);
     expect(times.at(-1) ?? Infinity).toBeGreaterThan(1_000);
   });
 });
 
-test('its light route answers from every worker', async () => {
+test('the Express app of the tutorials answers its light route from every worker', async () => {
   const home = await sandbox();
   const port = await takePort();
   await home.nclust('start', placeTutorialApp(home.work, 'express-tutorial.js'), '-i', '2', {
     env: { PORT: String(port) },
   });
   const load = startLoad(`http://127.0.0.1:${port}/`, { connections: 8, timeoutMs: 4_000 });
-  await home.waitFor('both workers to have answered', () => load.ledger.byPid.size === 2);
+  await home.waitFor('an answer from both workers', () => load.ledger.byPid.size === 2);
   expect(await load.stop()).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });
 });

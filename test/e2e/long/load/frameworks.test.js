@@ -4,13 +4,13 @@ import { sandbox } from '../../../helpers/sandbox.js';
 
 // All in one home, reloaded by one command. test/e2e/soak reloads them ten times, one after the
 // other.
-test('the apps of every framework are reloaded twice, all at once, and lose nothing', async () => {
+test('two reloads of the apps of all frameworks at once lose no request', async () => {
   const home = await sandbox();
   const losses = await reloadFrameworks(home, { apps: frameworkApps(), times: 2 });
   expect(losses).toEqual(Object.fromEntries(frameworkApps().map(({ name }) => [name, 0])));
 });
 
-test('sticky keeps the session of a Socket.IO client that polls as long as no worker is replaced', async () => {
+test('sticky scheduling keeps the session of a polling Socket.IO client until its worker is replaced', async () => {
   const home = await sandbox();
   const app = frameworkApps()
     .filter(({ name }) => name === 'socket-io')

@@ -5,13 +5,13 @@ import { killIfThere } from '../../../helpers/processes.js';
 import { sandbox } from '../../../helpers/sandbox.js';
 import { expectLines, numbered, startTicks, writeThroughKills } from '../../../helpers/ticks.js';
 
-describe('a program that writes 1,000 lines a second', () => {
-  test('its log loses and doubles no line through five kills of control, fifty rotations and an update', async () => {
+describe('the log of a program that writes 1,000 lines a second', () => {
+  test('neither loses nor repeats a line through five kills of control, fifty rotations and an update', async () => {
     const { found, expected } = await writeThroughKills(await sandbox(), { kills: 5, rotations: 50 });
     expectLines(found, expected);
   });
 
-  test('loses none when the keeper is killed', async () => {
+  test('loses no line when the keeper is killed', async () => {
     const home = await sandbox();
     const outFile = await startTicks(home);
     const { keeperPid } = await home.daemon();
@@ -19,7 +19,7 @@ describe('a program that writes 1,000 lines a second', () => {
     process.kill(keeperPid, 'SIGKILL');
     await home.waitFor('the next keeper', async () => (await home.daemon()).keeperPid !== keeperPid);
     await nextWrite(outFile);
-    const written = await home.waitFor('the process that was adopted, or its successor', () =>
+    const written = await home.waitFor('the log of the adopted process or its replacement', () =>
       existsSync(outFile) ? wholeLogLines(outFile) : null,
     );
     // A successor counts from 1 again.

@@ -9,11 +9,11 @@ import { tlsEnv } from '../../../helpers/traffic/target.js';
 
 const QUICK = ['--min-uptime', '100'];
 
-describe('a reload loses nothing', () => {
+describe('a reload loses no request', () => {
   test.each([
     ['fork mode', undefined],
     ['cluster mode', 2],
-  ])('Unix socket, %s: 2 reloads', async (_, instances) => {
+  ])('over a Unix socket in %s: 2 reloads', async (_, instances) => {
     const home = await sandbox();
     const socketPath = join(home.work, 'app.sock');
     const app = await serve(home, 'serves-all', { instances, flags: QUICK, env: { SOCKET: socketPath } });
@@ -22,21 +22,21 @@ describe('a reload loses nothing', () => {
 
   // Their headers promised to keep the connection before the drain began. It becomes idle late, and
   // its client uses it again.
-  test('downloads that take longer than idle connections are given', async () => {
+  test('with downloads that outlast the deadline of idle connections', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
     await loseNothing(
       app,
       { download: 120, 'one-shot': 1 },
       async ({ ledger }) => {
-        await home.waitFor('the downloads to have begun', () => ledger.ok >= 10);
+        await home.waitFor('the downloads to start', () => ledger.ok >= 10);
         await reload(home, app);
       },
       { transferMs: 1_700, pauseMs: 1 },
     );
   });
 
-  test('several options at once: all new workers beside all old ones', async () => {
+  test('with options that start all new workers beside all old ones', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 3, flags: QUICK });
     await loseNothing(app, EVERY_REQUEST, async () => {
@@ -46,18 +46,18 @@ describe('a reload loses nothing', () => {
   });
 
   test.each([
-    ['answers that take a while', { ANSWER_MS: '20' }],
+    ['slow answers', { ANSWER_MS: '20' }],
     ['answers in two parts', { PART_MS: '5' }],
     ['a server that speaks first', { GREETS: '1' }],
     ['TLS', tlsEnv],
-  ])('plain TCP, %s: 2 reloads of 2 workers', async (_, env) => {
+  ])('over plain TCP, %s: 2 reloads of 2 workers', async (_, env) => {
     const home = await sandbox();
     const app = await serve(home, 'answers-lines', { instances: 2, flags: QUICK, env });
     const url = 'TLS_CERT' in env ? app.url.replace('http://127.0.0.1', 'https://localhost') : app.url;
     await loseNothing({ url }, { line: 20 }, () => reloadTwice(home, app), { leastPauseMs: 40, pauseMs: 20 });
   });
 
-  test.skipIf(!otherNode(24))('to another Node, while serving', async () => {
+  test.skipIf(!otherNode(24))('to another version of Node.js', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
     const interpreter = /** @type {string} */ (otherNode(24));

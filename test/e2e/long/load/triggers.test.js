@@ -8,7 +8,7 @@ import { triggered, untilWatching } from '../../../helpers/triggers.js';
 const QUICK = ['--min-uptime', '100'];
 const CLIENTS = { 'one-shot': 3, 'keep-alive': 3, slow: 1, upload: 1 };
 
-test('watch: three reloads of four workers lose nothing', async () => {
+test('three watch reloads of four workers lose no request', async () => {
   const home = await sandbox();
   const app = await serve(home, 'serves-all', { instances: 4, flags: [...QUICK, '--watch'] });
   await untilWatching(home, app.name);
@@ -17,7 +17,7 @@ test('watch: three reloads of four workers lose nothing', async () => {
       const before = await app.pids();
       for (let file = 0; file < 50; file++) writeFileSync(join(home.work, `change-${file}.js`), String(n));
       await home.waitFor(
-        'all to be new',
+        'all workers to be new',
         async () => (await app.instances()).every(({ pid, isReady }) => isReady && !before.includes(pid)),
         { deadlineMs: 30_000 },
       );
@@ -27,15 +27,15 @@ test('watch: three reloads of four workers lose nothing', async () => {
   await untilNothingIsLeftOver(home);
 });
 
-test('cron, every second: five times lose nothing', async () => {
+test('five cron reloads, one each second, lose no request', async () => {
   const home = await sandbox();
   const app = await serve(home, 'serves-all', { instances: 2, flags: [...QUICK, '--cron', '* * * * * *'] });
   await loseNothing(app, CLIENTS, () =>
-    home.waitFor('five times', () => triggered(home).length >= 5, { deadlineMs: 60_000 }).then(() => {}),
+    home.waitFor('five cron reloads', () => triggered(home).length >= 5, { deadlineMs: 60_000 }).then(() => {}),
   );
 });
 
-test('memory: three instances that take too much, one after the other, are replaced and lose nothing', async () => {
+test('the memory limit replaces three instances one after the other and loses no request', async () => {
   const home = await sandbox();
   const grows = join(home.work, 'grows.cjs');
   writeFileSync(grows, 'process.on("SIGUSR2", () => { globalThis.taken = Buffer.alloc(300 * 1024 ** 2, 1); });');
@@ -48,7 +48,7 @@ test('memory: three instances that take too much, one after the other, are repla
       const [greedy] = await app.pids();
       process.kill(greedy, 'SIGUSR2');
       await home.waitFor(
-        'it to be replaced',
+        'the instance to be replaced',
         async () => {
           const [slot] = await app.instances();
           return slot.isReady && slot.pid !== greedy;
