@@ -21,11 +21,10 @@ const END = '# <<< nclust completion <<<';
 const BLOCK = new RegExp(`\\n?${BEGIN}\\n[\\s\\S]*?${END}\\n`, 'g');
 
 /**
- * Returns the file in which a shell looks for completions: our own file for fish, a block in the
- * start file of the others.
+ * The file that enables completion: a separate file for fish, the start file for other shells.
  * @param {Shell} shell
  * @param {Record<string, string | undefined>} env
- * @returns {string}  Throws ERR_NCLUST_USAGE if the shell sets no home.
+ * @returns {string}  Throws ERR_NCLUST_USAGE if HOME is not set.
  */
 export function placeOf(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
   if (HOME === '')
@@ -38,9 +37,9 @@ export function placeOf(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
 }
 
 /**
- * Repeated, it only updates an older form of the block.
+ * Writes the script, in place of an older one. Throws ERR_NCLUST_FILE_UNWRITABLE.
  * @param {Shell} shell
- * @param {string} file  Throws ERR_NCLUST_FILE_UNWRITABLE.
+ * @param {string} file
  */
 export function install(shell, file) {
   withUnwritableError(file, () => {
@@ -76,8 +75,8 @@ function read(file) {
 }
 
 /**
- * Replaces the file atomically, with its mode and owner. A start file is often a link into a folder
- * of dotfiles.
+ * Replaces a file atomically, and keeps its mode and owner. Follows a link, because a start file is
+ * often a link into a folder of dotfiles.
  * @param {string} file
  * @param {string} text
  */

@@ -1,25 +1,22 @@
 /** @import { Command } from '../cli/table/row.js' */
 
 /**
- * The possible words of a command line.
  * @typedef {object} Vocabulary
  * @property {Command[]} commands
- * @property {(command: Command) => string[]} flagsOf  All options of a command, as commander writes
- *   them.
- * @property {() => Promise<string[]>} apps  Names, namespaces and ids. Called only if a target may
- *   stand there.
+ * @property {(command: Command) => string[]} flagsOf  In the syntax of commander.
+ * @property {() => Promise<string[]>} apps  Names, namespaces and ids. Called only if the word may
+ *   be a target.
  * @property {() => string[]} settings  Keys of `nclust set`.
  */
 
-/** The shell completes files itself, because it knows them better. */
+/** Stands for paths, which the shell itself completes better. */
 export const FILES = ':files';
 
 /**
- * Returns the words that may stand at the cursor.
- * @param {string[]} words  After "nclust"; the last one is the typed part of the word at the
- *   cursor, and may be empty.
+ * Finds the completions of the word at the cursor.
+ * @param {string[]} words  After "nclust". The last one is the typed part of the word, maybe empty.
  * @param {Vocabulary} vocabulary
- * @returns {Promise<string[]>}  Those that begin with it. With FILES among them, also paths.
+ * @returns {Promise<string[]>}  With FILES if the word may be a path.
  */
 export async function candidates(words, vocabulary) {
   const typed = words.at(-1) ?? '';
@@ -52,7 +49,7 @@ async function possible(before, typed, { commands, flagsOf, apps, settings }) {
 
 /**
  * @param {Command} command
- * @param {string[]} given  After its name.
+ * @param {string[]} given  Words after its name.
  * @param {Pick<Vocabulary, 'apps' | 'settings'>} o
  */
 async function wordsFor({ name, words = '' }, given, { apps, settings }) {
@@ -76,8 +73,8 @@ function takesValue(flags) {
   return flags.includes('<');
 }
 
-// Scripts that a shell reads at its start. They call nclust on every TAB, so that apps, commands
-// and options are the present ones.
+// The scripts that shells load. They run nclust on every TAB, so that apps, commands and options
+// are up to date.
 
 export const SHELLS = /** @type {const} */ (['bash', 'zsh', 'fish']);
 

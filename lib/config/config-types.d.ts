@@ -1,11 +1,11 @@
 // Made from the schema by test/generate/write.js; a test compares.
 
-/** What a variable may be; objects and lists become JSON. */
+/** Variables of an app. Objects and lists become JSON. */
 export type Variables = Record<string, unknown>;
 
 /** One app of a config file. */
 export interface AppConfig {
-  /** What is run: a file, a program in PATH, or a shell command when it has a space. */
+  /** Program to run: a file, a program in PATH, or a shell command if it contains a space. */
   script?: string;
   /** The same as `script`. */
   exec?: string;
@@ -13,11 +13,11 @@ export interface AppConfig {
   cmd?: string;
   /** The same as `script`. */
   command?: string;
-  /** Arguments for the app; in a text, quotes count as in a shell. Default: none. */
+  /** Arguments for the app; a text is split into words as in a shell. Default: none. */
   args?: string | (string | number)[];
   /**
-   * Whether instances share their ports (cluster) or know nothing of each other (fork). Default:
-   * cluster for Node.js programs when "instances" is given, else fork.
+   * Whether instances share their ports (cluster) or are independent (fork). Default: cluster for
+   * Node.js programs if "instances" is given, otherwise fork.
    */
   exec_mode?: 'fork' | 'fork_mode' | 'cluster' | 'cluster_mode';
   /** The same as `exec_mode`. */
@@ -26,9 +26,12 @@ export interface AppConfig {
   env?: Record<string, unknown>;
   /** The variable PORT. Default: none. */
   port?: number | string;
-  /** The user that lists show. Default: who it runs as. */
+  /** User name for lists. Default: the user that it runs as. */
   username?: string;
-  /** With --env, its name becomes part of the app's: name-production. Default: false. */
+  /**
+   * With --env, append the name of the environment to that of the app: name-production. Default:
+   * false.
+   */
   append_env_to_name?: boolean;
   /** The same as `append_env_to_name`. */
   appendEnvToName?: boolean;
@@ -42,17 +45,20 @@ export interface AppConfig {
    */
   instances?: number | string;
   /**
-   * Working directory; a relative path counts from the folder of the file. Default: on the command
-   * line the current folder; in a file the folder where its script is found.
+   * Working directory; a relative path is resolved from the folder of the file. Default: on the
+   * command line the current folder; in a file the folder in which the script is found.
    */
   cwd?: string;
-  /** What runs the script; "none" runs it by itself. Default: by extension or first line. */
+  /**
+   * Program that runs the script; "none" executes the script itself. Default: by extension or first
+   * line.
+   */
   interpreter?: string;
   /** The same as `interpreter`. */
   exec_interpreter?: string;
   /** The same as `interpreter`. */
   execInterpreter?: string;
-  /** Options for the interpreter; in a text, quotes count as in a shell. Default: none. */
+  /** Options for the interpreter; a text is split into words as in a shell. Default: none. */
   node_args?: string | (string | number)[];
   /** The same as `node_args`. */
   nodeArgs?: string | (string | number)[];
@@ -60,9 +66,9 @@ export interface AppConfig {
   interpreter_args?: string | (string | number)[];
   /** The same as `node_args`. */
   interpreterArgs?: string | (string | number)[];
-  /** Start it again when it ends. Default: true. */
+  /** Restart it when it exits. Default: true. */
   autorestart?: boolean;
-  /** Unstable exits within 10 minutes before it is given up. Default: 16. */
+  /** Unstable exits within 10 minutes before nclust stops restarting it. Default: 16. */
   max_restarts?: number;
   /** The same as `max_restarts`. */
   maxRestarts?: number;
@@ -75,21 +81,21 @@ export interface AppConfig {
   /** The same as `exp_backoff_restart_delay`. */
   expBackoffRestartDelay?: number | string;
   /**
-   * An exit before this is unstable; a program that does not listen is up after it. Default: 1000.
-   * A bare number is ms.
+   * An earlier exit is unstable; a program that does not listen is online after this time. Default:
+   * 1000. A bare number is ms.
    */
   min_uptime?: number | string;
   /** The same as `min_uptime`. */
   minUptime?: number | string;
-  /** Exit codes after which it stays stopped. Default: none. */
+  /** Exit codes after which it is not restarted. Default: none. */
   stop_exit_codes?: number[] | number | string;
   /** The same as `stop_exit_codes`. */
   stopExitCodes?: number[] | number | string;
-  /** From the request to stop until SIGKILL. Default: 10000. A bare number is ms. */
+  /** Time from the request to stop until SIGKILL. Default: 10000. A bare number is ms. */
   kill_timeout?: number | string;
   /** The same as `kill_timeout`. */
   killTimeout?: number | string;
-  /** Signal that asks it to stop. Default: SIGTERM when it listens to it, else SIGINT. */
+  /** Signal that asks it to stop. Default: SIGTERM if it handles it, otherwise SIGINT. */
   stop_signal?: string | number;
   /** The same as `stop_signal`. */
   stopSignal?: string | number;
@@ -97,41 +103,41 @@ export interface AppConfig {
   kill_signal?: string | number;
   /** The same as `stop_signal`. */
   killSignal?: string | number;
-  /** The signal to stop goes to its children, too. Default: true. */
+  /** Send the stop signal to its child processes too. Default: true. */
   treekill?: boolean;
-  /** It is up when it calls process.send("ready"). Default: false. */
+  /** It is online only after it has called process.send("ready"). Default: false. */
   wait_ready?: boolean;
   /** The same as `wait_ready`. */
   waitReady?: boolean;
-  /** How long to wait for that. Default: 10000. A bare number is ms. */
+  /** How long to wait until it is ready. Default: 10000. A bare number is ms. */
   listen_timeout?: number | string;
   /** The same as `listen_timeout`. */
   listenTimeout?: number | string;
-  /** Ask it to stop by the message "shutdown" in place of a signal. Default: false. */
+  /** Ask it to stop with the message "shutdown" in place of a signal. Default: false. */
   shutdown_with_message?: boolean;
   /** The same as `shutdown_with_message`. */
   shutdownWithMessage?: boolean;
   /**
-   * Who gets a connection in cluster mode: least-connections, sticky (by client address) or os.
-   * Default: least-connections.
+   * Which instance gets a connection in cluster mode: least-connections, sticky (by client address)
+   * or os. Default: least-connections.
    */
   scheduling?: 'least-connections' | 'sticky' | 'os';
-  /** New instances that a reload starts at once beside the old ones. Default: 1. */
+  /** How many new instances a reload starts at a time, beside the old ones. Default: 1. */
   max_surge?: number;
   /** The same as `max_surge`. */
   maxSurge?: number;
-  /** Old instances that a reload may end before new ones are there. Default: 0. */
+  /** How many old instances a reload may stop before new ones are ready. Default: 0. */
   max_unavailable?: number;
   /** The same as `max_unavailable`. */
   maxUnavailable?: number;
   /**
-   * How long a reload keeps the old instances at hand, to go back to them when the new ones do
-   * worse. Default: 0. A bare number is ms.
+   * How long a reload keeps the old instances, to go back to them if the new ones perform worse.
+   * Default: 0. A bare number is ms.
    */
   rollback_window?: number | string;
   /** The same as `rollback_window`. */
   rollbackWindow?: number | string;
-  /** Count its requests, and look at its event loop and heap. Default: true. */
+  /** Count its requests, and measure its event loop and heap. Default: true. */
   metrics?: boolean;
   /** Run as this user, name or number (root only). Default: the user of the manager. */
   uid?: string | number;
@@ -140,28 +146,27 @@ export interface AppConfig {
   /** Run as this group, name or number (root only). Default: the group of that user. */
   gid?: string | number;
   /**
-   * Stack traces that name the lines of the source (Node.js with --enable-source-maps). Default:
-   * false.
+   * Show lines of the source in stack traces (Node.js with --enable-source-maps). Default: false.
    */
   source_map_support?: boolean;
   /** The same as `source_map_support`. */
   sourceMapSupport?: boolean;
-  /** Takes source_map_support back. Default: false. */
+  /** Overrides source_map_support. Default: false. */
   disable_source_map_support?: boolean;
   /** The same as `disable_source_map_support`. */
   disableSourceMapSupport?: boolean;
   /**
-   * Revision, branch and remote of the git checkout its script lies in are in `nclust jlist`.
+   * Include revision, branch and remote of the git checkout of its script in `nclust jlist`.
    * Default: true.
    */
   vizion?: boolean;
-  /** Fork mode, also with instances. Default: false. */
+  /** Use fork mode, even with instances. Default: false. */
   execute_command?: boolean;
   /** The same as `execute_command`. */
   executeCommand?: boolean;
   /**
    * File with variables (KEY=value a line), read at each start, restart and reload, the last one
-   * wins; "none" for none. Default: none.
+   * wins; "none" to disable. Default: none.
    */
   env_file?: string | string[];
   /** The same as `env_file`. */
@@ -171,19 +176,19 @@ export interface AppConfig {
   /** The same as `env_file`. */
   envFiles?: string | string[];
   /**
-   * Variables whose values come from a file or a command, and are written down nowhere. Default:
-   * none.
+   * Variables whose values come from a file or a command; nclust does not store the values.
+   * Default: none.
    */
   secrets?: Record<string, string | { file: string } | { command: string }>;
   /**
-   * Leave out variables of the shell whose names contain this; without a name: all of them.
-   * Default: false.
+   * Leave out variables of the shell whose names contain this; without a name, leave out all of
+   * them. Default: false.
    */
   filter_env?: boolean | string | string[];
   /** The same as `filter_env`. */
   filterEnv?: boolean | string | string[];
   /**
-   * Variable whose value goes up by one from instance to instance; "none" for none. Default: none.
+   * Variable whose value is one higher for each further instance; "none" to disable. Default: none.
    */
   increment_var?: string;
   /** The same as `increment_var`. */
@@ -193,7 +198,7 @@ export interface AppConfig {
   /** The same as `instance_var`. */
   instanceVar?: string;
   /**
-   * File for its standard output; "none", or "default" for the one in the home. Default:
+   * File for its standard output; "none" to disable, "default" for the file in the home. Default:
    * <name>-out.log in the home.
    */
   out_file?: string;
@@ -208,7 +213,7 @@ export interface AppConfig {
   /** The same as `out_file`. */
   outLog?: string;
   /**
-   * File for its standard error; "none", or "default" for the one in the home. Default:
+   * File for its standard error; "none" to disable, "default" for the file in the home. Default:
    * <name>-error.log in the home.
    */
   error_file?: string;
@@ -230,7 +235,7 @@ export interface AppConfig {
   error_log?: string;
   /** The same as `error_file`. */
   errorLog?: string;
-  /** One more file with both, by default <name>.log; "none" for none. Default: none. */
+  /** Also write both streams to one file (default <name>.log); "none" to disable. Default: none. */
   log_file?: string | boolean;
   /** The same as `log_file`. */
   logFile?: string | boolean;
@@ -247,7 +252,7 @@ export interface AppConfig {
   combine_logs?: boolean;
   /** The same as `merge_logs`. */
   combineLogs?: boolean;
-  /** Keep nothing of what it writes. Default: false. */
+  /** Do not keep its output. Default: false. */
   disable_logs?: boolean;
   /** The same as `disable_logs`. */
   disableLogs?: boolean;
@@ -255,65 +260,65 @@ export interface AppConfig {
   log_type?: 'raw' | 'json';
   /** The same as `log_type`. */
   logType?: 'raw' | 'json';
-  /** The date before each line, as YYYY-MM-DDTHH:mm:ss. Default: false. */
+  /** Write the date before each line, as YYYY-MM-DDTHH:mm:ss. Default: false. */
   time?: boolean;
-  /** The date before each line, in the signs of dayjs; "none" for none. Default: none. */
+  /** Write the date before each line, in this format of dayjs; "none" to disable. Default: none. */
   log_date_format?: string;
   /** The same as `log_date_format`. */
   logDateFormat?: string;
   /**
-   * Size at which a log file is rotated; "default" for the setting of the home. Default: the
+   * Rotate a log file when it is this large; "default" for the setting of the home. Default: the
    * setting of the home. A bare number is bytes.
    */
   log_max_size?: number | string | null;
   /** The same as `log_max_size`. */
   logMaxSize?: number | string | null;
   /**
-   * When it is rotated however small it is: hourly, daily, weekly or never. Default: the setting of
-   * the home.
+   * Rotate a log file this often, whatever its size: hourly, daily, weekly or never. Default: the
+   * setting of the home.
    */
   log_interval?: 'hourly' | 'daily' | 'weekly' | 'never' | 'default';
   /** The same as `log_interval`. */
   logInterval?: 'hourly' | 'daily' | 'weekly' | 'never' | 'default';
-  /** How many rotated files are kept of each log file. Default: the setting of the home. */
+  /** How many rotated files to keep for each log file. Default: the setting of the home. */
   log_max_files?: number | string;
   /** The same as `log_max_files`. */
   logMaxFiles?: number | string;
   /**
-   * Age at which a rotated file is removed; 0 for any age. Default: the setting of the home. A bare
-   * number is ms.
+   * Delete rotated files that are older than this; 0 for no limit. Default: the setting of the
+   * home. A bare number is ms.
    */
   log_max_age?: number | string | null;
   /** The same as `log_max_age`. */
   logMaxAge?: number | string | null;
   /**
-   * How much room all its log files take together. Default: the setting of the home. A bare number
-   * is bytes.
+   * How large all its log files together may be. Default: the setting of the home. A bare number is
+   * bytes.
    */
   log_max_total?: number | string | null;
   /** The same as `log_max_total`. */
   logMaxTotal?: number | string | null;
-  /** How rotated files are compressed: gzip, zstd or none. Default: the setting of the home. */
+  /** How to compress rotated files: gzip, zstd or none. Default: the setting of the home. */
   log_compress?: 'gzip' | 'zstd' | 'none' | 'default';
   /** The same as `log_compress`. */
   logCompress?: 'gzip' | 'zstd' | 'none' | 'default';
   /**
-   * When the disk is slow the app waits (block), or lines are lost and counted (drop). Default:
+   * If the disk is slow, the app waits (block), or lines are dropped and counted (drop). Default:
    * block.
    */
   log_overflow?: 'block' | 'drop';
   /** The same as `log_overflow`. */
   logOverflow?: 'block' | 'drop';
   /**
-   * How much an instance may write in a second; what is above is lost and counted; "none" for no
-   * limit. Default: none. A bare number is bytes.
+   * How much an instance may write per second; lines above this are dropped and counted; "none" for
+   * no limit. Default: none. A bare number is bytes.
    */
   log_rate_limit?: number | string | null;
   /** The same as `log_rate_limit`. */
   logRateLimit?: number | string | null;
   /**
-   * Send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or
-   * exec:command too; "none" for none. Default: none.
+   * Also send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or
+   * exec:command; "none" to disable. Default: none.
    */
   log_ship?: string | string[];
   /** The same as `log_ship`. */
@@ -321,8 +326,8 @@ export interface AppConfig {
   /** Reload it when files change: in its working directory, or in this path. Default: false. */
   watch?: boolean | string | string[];
   /**
-   * What not to watch: names, paths, globs or a regular expression. Dotfiles, node_modules and log
-   * files of the app never count. Default: none.
+   * Do not watch these names, paths, globs or regular expression. Dotfiles, node_modules and log
+   * files of the app are never watched. Default: none.
    */
   ignore_watch?: string | string[];
   /** The same as `ignore_watch`. */
@@ -334,22 +339,22 @@ export interface AppConfig {
   /** The same as `ext`. */
   watchExtensions?: string | string[];
   /**
-   * How long nothing may have changed before it is reloaded: seconds on the command line, or 500ms.
-   * Default: 100ms.
+   * Reload when no file has changed for this time: seconds on the command line, or 500ms. Default:
+   * 100ms.
    */
   watch_delay?: number | string;
   /** The same as `watch_delay`. */
   watchDelay?: number | string;
   /**
-   * Options for chokidar, which does the watching: usePolling, interval, followSymlinks, depth,
+   * Options for chokidar, which watches the files: usePolling, interval, followSymlinks, depth,
    * awaitWriteFinish. Default: none.
    */
   watch_options?: Record<string, unknown>;
   /** The same as `watch_options`. */
   watchOptions?: Record<string, unknown>;
   /**
-   * Reload it by this cron pattern, with or without seconds, in local time; 0 for none. Default:
-   * none.
+   * Reload it at the times of this cron pattern, with or without seconds, in local time; 0 to
+   * disable. Default: none.
    */
   cron_restart?: string | number | boolean | null;
   /** The same as `cron_restart`. */
@@ -357,14 +362,14 @@ export interface AppConfig {
   /** The same as `cron_restart`. */
   cron?: string | number | boolean | null;
   /**
-   * Reload an instance that takes more memory than this, its children included: 300M, 1G; 0 for no
-   * limit. Default: none. A bare number is bytes.
+   * Reload an instance that uses more memory than this, with its child processes: 300M, 1G; 0 for
+   * no limit. Default: none. A bare number is bytes.
    */
   max_memory_restart?: number | string;
   /** The same as `max_memory_restart`. */
   maxMemoryRestart?: number | string;
   /**
-   * File its pid is written to; "default" for the one in the home. Default:
+   * Write its pid to this file; "default" for the file in the home. Default:
    * <home>/pids/<name>-<id>.pid.
    */
   pid_file?: string;
@@ -374,13 +379,13 @@ export interface AppConfig {
   pid?: string;
   /** False: add it to the list without starting it. Default: true. */
   autostart?: boolean;
-  /** Accepted and not needed: an app of a file that runs is restarted by `start`. */
+  /** Accepted and not needed: `start` restarts an app of the file that runs already. */
   force?: unknown;
-  /** Accepted and not needed: the end of a process is an event, nothing polls for it. */
+  /** Accepted and not needed: nclust is notified when a process exits, and does not poll. */
   kill_retry_time?: unknown;
   /** The same as `kill_retry_time`. */
   killRetryTime?: unknown;
-  /** Accepted and not needed: nclust does not pull; `deploy` has its hooks. */
+  /** Accepted and not needed: nclust does not pull; use the hooks of `deploy`. */
   post_update?: unknown;
   /** The same as `post_update`. */
   postUpdate?: unknown;
@@ -388,49 +393,49 @@ export interface AppConfig {
   windowsHide?: unknown;
   /** The same as `windowsHide`. */
   windows_hide?: unknown;
-  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  /** Accepted and not needed: for a monitoring service that nclust does not use. */
   automation?: unknown;
-  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  /** Accepted and not needed: for a monitoring service that nclust does not use. */
   pmx?: unknown;
-  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  /** Accepted and not needed: for a monitoring service that nclust does not use. */
   trace?: unknown;
-  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  /** Accepted and not needed: for a monitoring service that nclust does not use. */
   disable_trace?: unknown;
   /** The same as `disable_trace`. */
   disableTrace?: unknown;
-  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  /** Accepted and not needed: for a monitoring service that nclust does not use. */
   deep_monitoring?: unknown;
   /** The same as `deep_monitoring`. */
   deepMonitoring?: unknown;
-  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  /** Accepted and not needed: for a monitoring service that nclust does not use. */
   event_loop_inspector?: unknown;
   /** The same as `event_loop_inspector`. */
   eventLoopInspector?: unknown;
-  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  /** Accepted and not needed: for a monitoring service that nclust does not use. */
   v8?: unknown;
-  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  /** Accepted and not needed: for a monitoring service that nclust does not use. */
   km_link?: unknown;
   /** The same as `km_link`. */
   kmLink?: unknown;
-  /** Accepted and not needed: for a monitoring service that nclust has no part in. */
+  /** Accepted and not needed: for a monitoring service that nclust does not use. */
   axm_options?: unknown;
   /** The same as `axm_options`. */
   axmOptions?: unknown;
-  /** Accepted and not needed: modules are not built. */
+  /** Accepted and not needed: nclust has no modules. */
   install_url?: unknown;
   /** The same as `install_url`. */
   installUrl?: unknown;
-  /** Accepted and not needed: used inside of PM2. */
+  /** Accepted and not needed: internal to PM2. */
   name_prefix?: unknown;
   /** The same as `name_prefix`. */
   namePrefix?: unknown;
-  /** Accepted and not needed: used inside of PM2. */
+  /** Accepted and not needed: internal to PM2. */
   write?: unknown;
-  /** The variables that count besides `env` with `--env <name>`. */
+  /** Variables that `--env <name>` adds to `env`. */
   [environment: `env_${string}`]: Variables | string | string[] | undefined;
 }
 
-/** A folder that is served. */
+/** A folder to serve. */
 export interface StaticConfig {
   name?: string;
   port?: number | string;
@@ -444,7 +449,7 @@ export interface StaticConfig {
   [attribute: string]: unknown;
 }
 
-/** A config file: apps, and what else stands beside them. */
+/** A config file: apps, folders to serve, and deployments. */
 export interface Config {
   apps?: AppConfig | AppConfig[];
   static?: StaticConfig | StaticConfig[];
@@ -452,8 +457,8 @@ export interface Config {
   deploy?: Record<string, Record<string, unknown>>;
 }
 
-/** What a config file may export. */
+/** A value that a config file may export. */
 export type ConfigExport = AppConfig | AppConfig[] | Config;
 
-/** Or a function that is told the environment of `--env`. */
+/** A function that a config file may export. It gets the environment of `--env`. */
 export type ConfigFunction = (o: { env: string | null }) => ConfigExport | Promise<ConfigExport>;

@@ -1,7 +1,7 @@
 /** @import { ConfigExport, ConfigFunction } from './config-types.js' */
 
 /**
- * Types a config for editors. Returns its argument.
+ * Returns its argument. Editors then know the attributes of a config file.
  * @template {ConfigExport | ConfigFunction} T
  * @param {T} config
  */

@@ -2,9 +2,8 @@ import { NclustError } from '../shared/errors.js';
 import { findAttribute, TOP_LEVEL } from './options/schema.js';
 
 /**
- * A fault in a config file.
  * @typedef {object} Fault
- * @property {string} keyPath  "apps[1].max_memory_restart"; empty for the whole file.
+ * @property {string} keyPath  "apps[1].max_memory_restart". Empty: the file as a whole.
  * @property {string} found
  * @property {string} accepted
  * @property {string} message  A sentence.
@@ -27,10 +26,10 @@ export function faultAt(keyPath, found, accepted) {
 }
 
 /**
- * Converts an error of a reader.
+ * Turns an error that a reader has thrown into a fault.
  * @param {unknown} error
  * @param {string} keyPath  Used if the error has none.
- * @returns {Fault}  Throws other errors again.
+ * @returns {Fault}  Throws the error again if it is a bug and not a refused value.
  */
 export function faultOf(error, keyPath) {
   if (!(error instanceof NclustError) || error.code === 'ERR_NCLUST_INTERNAL') throw error;
@@ -41,10 +40,10 @@ export function faultOf(error, keyPath) {
 }
 
 /**
- * All faults of a file, as one error.
+ * One error for all faults of a file.
  * @param {string} file
  * @param {Fault[]} faults
- * @param {string[]} warnings  They may explain a fault: a misspelt key is a missing one.
+ * @param {string[]} warnings  Shown too, because a misspelt key may be the reason of a missing one.
  */
 export function badConfig(file, faults, warnings) {
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
@@ -55,14 +54,14 @@ export function badConfig(file, faults, warnings) {
     {
       hint:
         (faults.length === 1 && faults[0].hint) ||
-        'docs/config.md has every attribute; "nclust validate" looks at the file and starts nothing.',
+        'docs/config.md lists every attribute; "nclust validate" checks the file and starts nothing.',
       data: { file, faults, warnings },
     },
   );
 }
 
 /**
- * The file could not be read or parsed.
+ * The error for a file that cannot be read, parsed or run.
  * @param {string} file
  * @param {string} why  A clause.
  * @param {object} [o]
@@ -87,18 +86,18 @@ export function unreadableError(file, why, { line = null, column = null, hint = 
  * @property {{ keyPath: string, entry: unknown }[]} apps
  * @property {{ keyPath: string, entry: unknown }[]} sites  Entries of `static`.
  * @property {Record<string, unknown> | null} deploy
- * @property {string[]} unknown  Other keys, which have no meaning.
+ * @property {string[]} unknown  Other keys beside these.
  * @property {Fault[]} faults
  */
 
-/** The key with which a JSON file names its JSON Schema. */
+/** The key under which a JSON file names its JSON Schema. */
 export const FOR_EDITORS = '$schema';
 
 const SHAPES = 'an app, a list of apps, or an object with a list "apps"';
 
 /**
- * Finds the list of apps, which people write in several ways.
- * @param {unknown} value  The content or the export of the file.
+ * Finds the parts of a config file in each of the forms that it may have.
+ * @param {unknown} value  The content of the file, or its export.
  * @param {string} [keyPath]
  * @returns {Shape}
  */
@@ -108,7 +107,7 @@ export function shapeOf(value, keyPath = '') {
   if (!TOP_LEVEL.some((key) => key in value))
     return isApp(value)
       ? shape({ apps: [{ keyPath, entry: value }] })
-      : shape({ faults: [faultAt(keyPath, 'holds no apps', SHAPES)] });
+      : shape({ faults: [faultAt(keyPath, 'contains no apps', SHAPES)] });
   const inner = ['nclust', 'pm2'].find((key) => value[key] !== undefined);
   if (inner) return shapeOf(value[inner], withKeyPath(keyPath, inner));
   const { apps = [], static: sites = [], deploy = null, ...others } = value;
@@ -146,7 +145,7 @@ export function isRecord(value) {
 
 /** @param {unknown} value */
 export function holds(value) {
-  return value === undefined || value === null ? 'holds nothing' : `is ${JSON.stringify(value)?.slice(0, 80)}`;
+  return value === undefined || value === null ? 'is empty' : `is ${JSON.stringify(value)?.slice(0, 80)}`;
 }
 
 /**

@@ -1,5 +1,5 @@
-// Knows: config files: their names and where they are found; the folders below read them.
-// Must not: run in control: the code of a user runs for a command.
+// Knows: the names of config files, and where to find them; the folders below read them.
+// Must not: run in control, because a config file may be code of a user.
 // Start at: findConfig(), then file/read.js, options/schema.js and spec/build.js.
 import { readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -7,7 +7,7 @@ import { NclustError } from '../shared/errors.js';
 
 const ENDINGS = ['js', 'cjs', 'mjs', 'ts', 'mts', 'cts', 'json', 'json5', 'yaml', 'yml'];
 
-/** In the order in which they are looked for. */
+/** In the order in which findConfig() looks for them. */
 export const CONFIG_NAMES = [
   ...ENDINGS.map((ending) => `nclust.config.${ending}`),
   ...ENDINGS.map((ending) => `ecosystem.config.${ending}`),
@@ -18,8 +18,7 @@ export const CONFIG_NAMES = [
 export const PACKAGE_KEYS = ['nclust', 'pm2'];
 
 /**
- * Whether a path is meant as a config file: by how its name ends, so that a script called
- * "app.json.js" is a script.
+ * Whether a path is a config file, by the end of its name: "app.json.js" is a script.
  * @param {string} path
  */
 export function isConfigName(path) {
@@ -39,7 +38,7 @@ export function findConfig(folder) {
 /** @param {string} folder */
 export function noConfigError(folder) {
   return new NclustError('ERR_NCLUST_CONFIG_NOT_FOUND', `There is no config file in "${folder}".`, {
-    hint: 'It is called ecosystem.config.js or nclust.config.js, .json or .yaml; write one with: nclust init',
+    hint: 'Name it ecosystem.config.js or nclust.config.js (or .json, .yaml), or write one with: nclust init',
   });
 }
 
@@ -48,7 +47,7 @@ export function isFile(file) {
   try {
     return statSync(file).isFile();
   } catch {
-    return false; // Missing or out of reach: it is not to be had.
+    return false; // Missing or not accessible.
   }
 }
 
@@ -58,6 +57,6 @@ function hasPackageKey(file) {
     const content = JSON.parse(readFileSync(file, 'utf8'));
     return PACKAGE_KEYS.some((key) => content[key] !== undefined);
   } catch {
-    return false; // No package.json, or one that npm will complain about.
+    return false; // No package.json, or an invalid one, which npm reports.
   }
 }

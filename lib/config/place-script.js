@@ -3,18 +3,16 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import { isFile } from './find.js';
 
 /**
- * Where an app of a config file runs.
  * @typedef {object} Place
- * @property {string} cwd  Absolute; it may not exist.
- * @property {string | null} file  The script, absolute. Null: it is not a file.
+ * @property {string} cwd  The folder the app runs in, absolute. It may not exist.
+ * @property {string | null} file  The script, absolute. Null: not a file.
  */
 
 /**
- * Resolves paths from the folder of the config file. A path that does not exist there is resolved
- * from the folder of the command, as in PM2. An app without `cwd` runs in the folder in which its
- * script was found.
+ * Resolves the paths of an app from the folder of its config file, then from the current folder, as
+ * PM2 does. An app without `cwd` runs in the folder where its script was found.
  * @param {string} script
- * @param {string | undefined} cwd  From the file.
+ * @param {string | undefined} cwd  As in the file.
  * @param {object} o
  * @param {string} o.folder  Of the config file.
  * @param {string} o.shellCwd
@@ -34,8 +32,8 @@ export function placeScript(script, cwd, { folder, shellCwd }) {
 }
 
 /**
- * A shell command runs in the folder of the config file. But a file in "config/" is about the
- * project above it, if the command was typed there.
+ * The folder of an app that is a command: that of the config file. For a file in a subfolder such
+ * as "config/", it is the current folder if that has the package.json.
  * @param {string} folder
  * @param {string} shellCwd
  */
@@ -49,6 +47,6 @@ function isFolder(path) {
   try {
     return statSync(path).isDirectory();
   } catch {
-    return false; // It does not exist: the caller that builds the app reports it.
+    return false; // Missing. buildSpec() reports it.
   }
 }

@@ -1,10 +1,11 @@
 import { NclustError } from '../shared/errors.js';
 
 /**
- * @typedef {{ host: string, reports: Record<string, string>, isBegun: boolean }} Account  What a host
- *   runs now, according to its reports.
+ * The state of a host, as its script has reported it. isBegun: a script was started there.
+ * @typedef {{ host: string, reports: Record<string, string>, isBegun: boolean }} Account
  */
 
+/** Exit status of ssh itself. */
 const LOST = 255;
 const NOT_FOUND = 127;
 
@@ -24,8 +25,8 @@ export function deployError({ name, doing, failed, accounts, isPlain }) {
     if (lockedOf(host) !== undefined) return ` on ${host}: it is locked by ${lockedOf(host)}`;
     const step = stepOf(host);
     return code === LOST
-      ? ` on ${host}: ssh ended with 255 at "${step}": there was no connection, or it was lost`
-      : ` on ${host}: "${step}" ended with ${code}`;
+      ? ` on ${host}: ssh exited with 255 at "${step}": it could not connect, or lost the connection`
+      : ` on ${host}: "${step}" exited with ${code}`;
   });
   const where = isPlain ? [] : accounts.map((account) => `\n  ${account.host}: ${tell(account)}.`);
   const [{ host, code }] = failed;
@@ -33,7 +34,7 @@ export function deployError({ name, doing, failed, accounts, isPlain }) {
     hint:
       lockedOf(host) === undefined
         ? hintFor(code, host)
-        : `Wait for that deployment. If it is not there any more: nclust deploy ${name} unlock`,
+        : `Wait for that deployment to finish. If it no longer runs: nclust deploy ${name} unlock`,
     data: { host, step: stepOf(host), code, hosts: accounts },
     ...(isPlain ? { exitStatus: code } : {}),
   });
@@ -45,18 +46,18 @@ function tell({ reports: { previous, switched, back, active }, isBegun }) {
     previous === undefined
       ? ''
       : previous === ''
-        ? '; there is no "current", as before'
+        ? '; "current" does not exist, as before'
         : `; "current" leads to ${previous}, as before`;
-  if (!isBegun) return `not begun${before}`;
+  if (!isBegun) return `not started${before}`;
   if (active !== undefined) return `runs ${active}`;
   if (back !== undefined)
     return (
-      `"current" leads ${back === '' ? 'nowhere' : `to ${back}`} again; an app that the hook had ` +
+      `"current" ${back === '' ? 'was removed' : `leads to ${back}`} again; an app that the hook ` +
       `reloaded before it failed runs ${switched}`
     );
   if (switched !== undefined)
     return (
-      `"current" was switched to ${switched}, and whether it was switched back is not known; see: ` +
+      `"current" was switched to ${switched}, and it is unknown whether it was switched back; see: ` +
       `nclust deploy <environment> curr`
     );
   return `nothing was switched${before}`;
@@ -70,8 +71,8 @@ function hintFor(code, host) {
   if (code === LOST) return `Try: ssh ${host} true`;
   if (code === NOT_FOUND)
     return (
-      `A program was not found on ${host}: what ssh runs does not read the login profile, so set PATH ` +
-      `where the shell there reads it always (docs/deploy.md).`
+      `A program was not found on ${host}. A command of ssh does not read the login profile, so set PATH ` +
+      `in a file that the shell there always reads (docs/deploy.md).`
     );
-  return 'The lines above say why.';
+  return 'The lines above show why.';
 }

@@ -4,23 +4,23 @@ import { NEEDS_SETUP, prelude } from './script-parts.js';
 /** @import { Deployment } from './settings.js' */
 
 /**
- * The lock of a host's releases: .lock in the folder of the deployment. It is a link without a
- * target whose text contains the owner, because a link is made in one call, and only if there is
- * none.
+ * The owner of the releases of a host. The lock is .lock in the folder of the deployment. It is a
+ * symbolic link whose target is text, because ln creates it in one call and fails if it exists.
  *
  *     .lock -> <token> <who> since <time>
- *                        from the first access to the host, held over several connections
+ *                        held over several connections; the deploying command removes it
  *                    active-<token> <who> since <time>
- *                        during the switch, which the host finishes alone and then removes it
+ *                        during the switch, which the host completes alone; the host removes it
+ *
  * @typedef {object} Lock
  * @property {string} token
- * @property {string} owner  For people.
+ * @property {string} owner  For messages.
  */
 
 /**
  * @param {Deployment} deployment
  * @param {Lock} lock
- * @param {{ isFirst: boolean }} o  The host need not be set up.
+ * @param {{ isFirst: boolean }} o  isFirst: the host may not be set up.
  */
 export function lockScript(deployment, lock, { isFirst }) {
   return `${prelude(deployment)}
@@ -31,7 +31,7 @@ ${taking(lock.token, lock.owner)}
 
 /**
  * @param {Deployment} deployment
- * @param {Lock | null} lock  Null: any owner's.
+ * @param {Lock | null} lock  Null: removes the lock of any owner.
  */
 export function unlockScript(deployment, lock) {
   return `${prelude(deployment)}
@@ -57,7 +57,7 @@ say held yes`;
 }
 
 /**
- * Locks for one script, which unlocks at its end.
+ * Locks the host for one script, which removes the lock when it exits.
  * @param {Lock} lock
  */
 export function lockWithin({ token, owner }) {
@@ -67,14 +67,14 @@ trap 'exit 1' HUP PIPE INT TERM`;
 }
 
 /**
- * Changes a lock of the deploying user into one that the host itself removes, because the switch
- * outlives the connection.
+ * Replaces the lock of the deploying command by one that the host itself removes, because the
+ * switch outlives the connection.
  * @param {Lock} lock
  */
 export function keepLock({ token, owner }) {
   return `case $(readlink "$nclust_root/.lock") in
 ${shellQuote(token)}\\ *) ;;
-*) echo "The lock of this deployment was removed by somebody else." >&2; exit 1 ;;
+*) echo "Another command removed the lock of this deployment." >&2; exit 1 ;;
 esac
 switch ${shellQuote(`active-${token} ${owner}`)} .lock
 ${givingBack(token)}`;

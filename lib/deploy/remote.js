@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
  * @typedef {object} Ended
  * @property {number} code  255 from ssh itself: it could not connect, or lost the connection. 128 +
  *   n for a signal.
- * @property {Record<string, string>} reports  Reports of the script, the last of each kind.
+ * @property {Record<string, string>} reports  The last value that the script reported for each key.
  */
 
 /**
@@ -19,10 +19,10 @@ import { createInterface } from 'node:readline';
  * @param {string} host
  * @param {string} script
  * @param {object} o
- * @param {Record<string, string | undefined>} o.env  Of the shell; ssh is found in PATH.
- * @param {AbortSignal} o.signal  Ends ssh, and on the host each program that writes after that.
+ * @param {Record<string, string | undefined>} o.env  Of the shell. Its PATH finds ssh.
+ * @param {AbortSignal} o.signal  Ends ssh. A command on the host ends when it next writes.
  * @param {(line: Line) => void} o.onLine
- * @returns {Promise<Ended>}  Rejects if there is no ssh.
+ * @returns {Promise<Ended>}  Rejects if ssh is not in PATH.
  */
 export function runRemote(deployment, host, script, { env, signal, onLine }) {
   const mark = `:nclust-${globalThis.crypto.randomUUID()}:`;
@@ -36,8 +36,8 @@ export function runRemote(deployment, host, script, { env, signal, onLine }) {
 }
 
 /**
- * The script is sent through stdin, because the user's shell may be any, and the list of processes
- * must not show the script.
+ * Reads the script from stdin, because the user's shell may not be a POSIX shell, and because other
+ * users must not see the script in the list of processes.
  */
 const READ_SCRIPT = `sh -c 'eval "$(cat)"'`;
 
@@ -91,7 +91,7 @@ function run(file, args, { cwd, env, mark, input, signal, onLine }) {
     const end = () => void child.kill('SIGINT');
     if (signal.aborted) end();
     signal.addEventListener('abort', end, { once: true });
-    // It may exit before it has read everything; its exit status is the reason.
+    // The child may exit before it has read everything. Its exit status then shows the reason.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     createInterface({ input: child.stdout }).on('line', (line) => {
@@ -101,7 +101,7 @@ function run(file, args, { cwd, env, mark, input, signal, onLine }) {
     });
     createInterface({ input: child.stderr }).on('line', (text) => onLine({ stream: 'err', text }));
     child.once('error', reject);
-    // Its children may hold these for long.
+    // Processes that the child has started may keep these open for long.
     child.once('exit', () => {
       if (signal.aborted) for (const stream of [child.stdout, child.stderr]) stream.destroy();
     });

@@ -5,8 +5,8 @@ import { shellQuote } from '../shared/shell-quote.js';
 const NEW_TO_OLD = '"$nclust_root/.$2.new" "$nclust_root/$2"';
 
 /**
- * Variables of the scripts begin with "nclust_", and settings.js refuses such names in `env`, so
- * scripts and user cannot overwrite each other's variables.
+ * The first lines of every script. Its variables begin with "nclust_", which settings.js refuses in
+ * `env`, so that scripts and user cannot overwrite each other's variables.
  * @param {Deployment} deployment
  */
 export function prelude({ path, repo, env }) {
@@ -15,7 +15,7 @@ nclust_root=${quotePath(path)}
 nclust_repo=${shellQuote(repo)}
 ${Object.entries(env)
   .map(([key, value]) => `export ${key}=${shellQuote(value)}\n`)
-  .join('')}# Whether somebody listens changes nothing.
+  .join('')}# The script continues even if the connection is lost.
 say() { printf '%s %s %s\\n' "$nclust_mark" "$1" "$2" || :; }
 currentRelease() {
   nclust_link=$(readlink "$nclust_root/current") || nclust_link=
@@ -27,7 +27,7 @@ switch() { ln -sfn "$1" "$nclust_root/.$2.new" && { mv -fT ${NEW_TO_OLD} 2>/dev/
 }
 
 export const NEEDS_SETUP = `if [ ! -d "$nclust_root/repo.git" ]; then
-  echo "$nclust_root is not set up; first: deploy <environment> setup" >&2
+  echo "$nclust_root is not set up; run first: nclust deploy <environment> setup" >&2
   exit 1
 fi`;
 
@@ -39,7 +39,7 @@ git -C "$nclust_root/repo.git" config remote.origin.url "$nclust_repo"
 git -C "$nclust_root/repo.git" fetch --quiet --prune --force origin ${BRANCHES_AND_TAGS}`;
 
 /**
- * The switch. It is completed or undone even if the connection breaks in the middle.
+ * The switch to another release. It completes, or is undone, even if the connection breaks.
  * @param {Deployment} deployment
  * @param {HookName} hookName
  */
@@ -47,7 +47,7 @@ export function activation(deployment, hookName) {
   return `say step switch
 trap : HUP PIPE INT TERM
 if [ -e "$nclust_root/current" ] && [ ! -L "$nclust_root/current" ]; then
-  echo "$nclust_root/current is no link; move it away." >&2
+  echo "$nclust_root/current is not a link; move it away." >&2
   exit 1
 fi
 nclust_old=$(readlink "$nclust_root/current") || nclust_old=
@@ -67,7 +67,7 @@ fi`;
 export function findCurrent() {
   return `nclust_at=$(grep -nxF -- "$(currentRelease)" "$nclust_root/.history" 2>/dev/null | tail -n 1 | cut -d: -f1)
 if [ -z "$nclust_at" ]; then
-  echo "$nclust_root/current leads to no release that was deployed." >&2
+  echo "$nclust_root/current does not lead to a release that was deployed." >&2
   exit 1
 fi`;
 }
@@ -84,7 +84,7 @@ export function hook({ hooks }, name, folder) {
 }
 
 /**
- * A name with a slash at its end is a folder, which is created.
+ * Links a shared path into the release. A name that ends with a slash is a folder, and is created.
  * @param {string} path
  */
 export function shareLine(path) {
@@ -96,8 +96,8 @@ ln -s "$nclust_root/shared/"${name} "$nclust_release/"${name}`;
 }
 
 /**
- * Quotes a path on a host for a shell. A path that begins with "~/" or is relative counts from the
- * home there, which only the host's shell knows.
+ * Quotes a path on a host as one word of a shell. A path that is relative or begins with "~/" is
+ * resolved from $HOME, which only the shell on the host knows.
  * @param {string} path
  */
 export function quotePath(path) {

@@ -5,18 +5,18 @@ import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine }
 /** @import { Lock } from './lock.js' */
 /** @import { Deployment, HookName } from './settings.js' */
 
-// Scripts for hosts: POSIX sh, git and the usual tools, without nclust. The path of a deployment
-// contains:
+// Scripts for a host. They need POSIX sh, git and the usual tools, but not nclust. The folder of a
+// deployment contains:
 //
-//   repo.git     the fetched commits
-//   releases/    <time>-<commit>, each with its own working tree
+//   repo.git     everything that was fetched
+//   releases/    <time>-<commit>, each a working tree of its own
 //   shared/      files that outlive a release
 //   current      -> releases/..., replaced by rename(2)
-//   source       -> current, the name of PM2
-//   .history     former current releases, the oldest first, one a line
-//   .lock        the present owner, see lock.js
+//   source       -> current, the name that PM2 uses
+//   .history     releases that were current, the oldest first, one a line
+//   .lock        the owner of a change in progress, see lock.js
 //
-// say() writes for the user who deploys: see remote.js, which also sets $nclust_mark.
+// say() reports a fact to remote.js, which also sets $nclust_mark.
 
 const CHECKOUT_OPTIONS = '-c core.hooksPath=/dev/null -c advice.detachedHead=false';
 const COMMIT_SHOWN = `git -C "$nclust_root/releases/$nclust_name" log -1 --format='%s (%an, %cd)' --date=short`;
@@ -31,7 +31,7 @@ ${FETCH}
 }
 
 /**
- * Finds the commit of a ref: the branch that was just fetched, else a tag.
+ * Finds the commit of a ref. A branch, as just fetched, comes before a tag.
  * @param {Deployment} deployment
  * @param {string} ref
  */
@@ -52,12 +52,12 @@ say commit "$nclust_commit"
 }
 
 /**
- * Makes a release that is not current yet.
+ * Creates a release that is not current yet.
  * @param {Deployment} deployment
  * @param {object} o
  * @param {string} o.commit
  * @param {string} o.time  As in the name of the release.
- * @param {boolean} o.hasHook  Whether pre-deploy is run.
+ * @param {boolean} o.hasHook  Whether to run pre-deploy.
  */
 export function stageScript(deployment, { commit, time, hasHook }) {
   return `${prelude(deployment)}
@@ -84,13 +84,13 @@ ${hasHook ? hook(deployment, 'pre-deploy', '$nclust_release') : ''}
 }
 
 /**
- * Makes a release the current one and runs a hook in it. If the hook fails, the previous one
- * becomes current again.
+ * Makes a release current and runs a hook in it. If the hook fails, the release before becomes
+ * current again.
  * @param {Deployment} deployment
  * @param {object} o
  * @param {string} o.release
  * @param {HookName} o.hookName
- * @param {Lock} o.lock  Held; it is unlocked at the end.
+ * @param {Lock} o.lock  Held. The script removes it when it exits.
  */
 export function activateScript(deployment, { release, hookName, lock }) {
   return `${prelude(deployment)}
@@ -100,7 +100,7 @@ ${activation(deployment, hookName)}
 { cat "$nclust_root/.history" 2>/dev/null || :; echo "$nclust_name"; } |
   tail -n ${deployment.releases} > "$nclust_root/.history.new"
 mv -f "$nclust_root/.history.new" "$nclust_root/.history"
-# Whatever is not in the list: no other deployment is on its way, because this one has the lock.
+# Removes every release that is not in the list. No other deployment runs, because this one has the lock.
 for nclust_one in "$nclust_root"/releases/*; do
   nclust_one=\${nclust_one##*/}
   if ! grep -qxF -- "$nclust_one" "$nclust_root/.history"; then rm -rf "$nclust_root/releases/$nclust_one"; fi
@@ -122,12 +122,12 @@ ${lockWithin(lock)}
 ${findCurrent()}
 nclust_target=$((nclust_at - ${back}))
 if [ "$nclust_target" -lt 1 ]; then
-  echo "There are $((nclust_at - 1)) releases before $(currentRelease), and ${back} were asked for." >&2
+  echo "There are only $((nclust_at - 1)) releases before $(currentRelease), not ${back}." >&2
   exit 1
 fi
 nclust_name=$(sed -n "\${nclust_target}p" "$nclust_root/.history")
 if [ ! -d "$nclust_root/releases/$nclust_name" ]; then
-  echo "$nclust_root/releases/$nclust_name is not there any more." >&2
+  echo "$nclust_root/releases/$nclust_name does not exist any more." >&2
   exit 1
 fi
 say release "$nclust_name"
@@ -141,7 +141,7 @@ say active "$nclust_name"
 
 /**
  * @param {Deployment} deployment
- * @param {number} back  0: the current one.
+ * @param {number} back  0: the current release.
  */
 export function showScript(deployment, back) {
   return `${prelude(deployment)}

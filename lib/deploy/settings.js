@@ -2,10 +2,9 @@ import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
 
 /**
- * Source and destination of a deployment.
  * @typedef {object} Deployment
  * @property {string} name  Of the environment.
- * @property {string | null} user  Null: ssh's default.
+ * @property {string | null} user  Null: the user that ssh chooses.
  * @property {string[]} hosts
  * @property {number | null} port
  * @property {string | null} key  File with the private key.
@@ -14,8 +13,8 @@ import { NclustError } from '../shared/errors.js';
  * @property {string} repo
  * @property {string} path  On the hosts.
  * @property {Record<string, string>} env  For the hooks.
- * @property {string[]} shared  Files of path/shared that each release gets.
- * @property {number} releases  Number of releases to keep.
+ * @property {string[]} shared  Paths of path/shared that are linked into each release.
+ * @property {number} releases  How many to keep.
  * @property {Record<HookName, string>} hooks  "" for none.
  */
 
@@ -81,13 +80,13 @@ const RULES = {
 };
 
 /**
- * @param {Record<string, unknown> | null} deploy  The section of the config file.
+ * @param {Record<string, unknown> | null} deploy  Of the config file.
  * @param {string} name  Of the environment.
  * @param {object} o
  * @param {string} o.file  For messages.
- * @param {string} o.postDeploy  The default hook after the switch.
- * @returns {{ deployment: Deployment, warnings: string[] }}  Throws ERR_NCLUST_DEPLOY_BAD_CONFIG
- *   with all faults.
+ * @param {string} o.postDeploy  The default of the hook.
+ * @returns {{ deployment: Deployment, warnings: string[] }}  Throws one
+ *   ERR_NCLUST_DEPLOY_BAD_CONFIG with all faults.
  */
 export function readDeployment(deploy, name, { file, postDeploy }) {
   const given = deploy && Object.hasOwn(deploy, name) ? deploy[name] : undefined;
@@ -110,7 +109,7 @@ export function readDeployment(deploy, name, { file, postDeploy }) {
     throw new NclustError(
       'ERR_NCLUST_DEPLOY_BAD_CONFIG',
       `"${file}" has ${count}:\n${faults.map((fault) => `  ${fault}`).join('\n')}`,
-      { hint: 'docs/deploy.md has every key.', data: { file, faults } },
+      { hint: 'docs/deploy.md lists every key.', data: { file, faults } },
     );
   }
   const unknown = Object.keys(said).filter((key) => !Object.hasOwn(RULES, key));
@@ -124,7 +123,6 @@ export function readDeployment(deploy, name, { file, postDeploy }) {
 }
 
 /**
- * Checks a ref from the command line, which replaces that of the file.
  * @param {string} ref
  * @returns {string}  Throws ERR_NCLUST_USAGE.
  */
@@ -168,8 +166,7 @@ function complete(said, name, postDeploy) {
  */
 function unknownEnvironment(deploy, name, file) {
   const names = Object.keys(deploy ?? {});
-  const known =
-    names.length === 0 ? 'it says nothing about deploying' : `it has ${names.map((one) => `"${one}"`).join(', ')}`;
+  const known = names.length === 0 ? 'it has no environments' : `it has ${names.map((one) => `"${one}"`).join(', ')}`;
   return new NclustError('ERR_NCLUST_DEPLOY_BAD_CONFIG', `"${file}" has no object deploy.${name}; ${known}.`, {
     hint: 'docs/deploy.md has an example.',
     data: { file, names },
@@ -182,7 +179,7 @@ function unknownEnvironment(deploy, name, file) {
  */
 function meansNothing(keyPath, key) {
   const near = nearWords(key, Object.keys(RULES));
-  return `${keyPath} means nothing here${near.length > 0 ? `; did you mean "${near[0]}"?` : '.'}`;
+  return `${keyPath} is unknown and ignored${near.length > 0 ? `; did you mean "${near[0]}"?` : '.'}`;
 }
 
 /**
@@ -193,8 +190,8 @@ function meansNothing(keyPath, key) {
 function installsLate(hook = '') {
   if (!/\b(npm|pnpm|yarn|bun)\s+(ci|i|install)\b/.test(hook)) return [];
   return [
-    'post-deploy installs packages when the new release is already the current one; in pre-deploy it would ' +
-      'be done before, and a failure would change nothing.',
+    'post-deploy installs packages when the new release is already the current one. Install them in ' +
+      'pre-deploy, where a failure changes nothing.',
   ];
 }
 
@@ -207,7 +204,7 @@ function isFilled(value) {
 }
 
 /**
- * Refuses words that a program would read as an option.
+ * A text that begins with "-" is refused, because a program would read it as an option.
  * @param {unknown} value
  * @returns {value is string}
  */
@@ -243,9 +240,8 @@ function isObject(value) {
 }
 
 /**
- * Hides values, because people put passwords into variables.
- * @param {unknown} value  Not an env.
- * @returns {string}  Names of the refused variables, without values.
+ * Shows only the names of the refused variables, because a value may be a password.
+ * @param {unknown} value  Not a valid env.
  */
 function shownEnv(value) {
   if (!isObject(value)) return `a ${Array.isArray(value) ? 'list' : typeof value}`;

@@ -1,6 +1,6 @@
-// Knows: `nclust deploy`: the shell scripts for the hosts, where they run, and their order. Must
-// not: leave a host without a current release that is complete. Start at: setUp() and update()
-// below, then scripts.js; remote.js has ssh.
+// Knows: `nclust deploy`: the shell scripts for the hosts, what runs where, and in which order.
+// Must not: leave a host without a complete current release.
+// Start at: setUp() and update() below, then scripts.js; remote.js has ssh.
 import { deployError } from './failure.js';
 import { lockScript, unlockScript } from './lock.js';
 import { runLocal, runRemote } from './remote.js';
@@ -25,18 +25,18 @@ import { NclustError } from '../shared/errors.js';
 
 /**
  * @typedef {object} Surroundings
- * @property {string} folder  Of the config file: local hooks run in it.
+ * @property {string} folder  Of the config file. Local hooks run in it.
  * @property {Record<string, string | undefined>} env
  * @property {boolean} isParallel
  * @property {number} nowMs
- * @property {string} who  The deploying user, shown to others.
- * @property {AbortSignal} signal  Ends running programs, here and over ssh.
+ * @property {string} who  The person who deploys, shown to others while the host is locked.
+ * @property {AbortSignal} signal  Ends local hooks and ssh.
  * @property {(host: string, line: Line) => void} onLine
  * @property {(sentence: string) => void} talk
  */
 
 /**
- * Prepares hosts, with a first current release.
+ * Prepares hosts, with a first release as the current one. Skips hosts that have a release.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  */
@@ -44,7 +44,7 @@ export async function setUp(deployment, around) {
   const doing = 'Setting up';
   const accounts = await onHosts(deployment, around, { doing, script: () => isSetUpScript(deployment) });
   const hosts = deployment.hosts.filter((_, at) => !accounts[at].reports.previous);
-  for (const host of deployment.hosts) if (!hosts.includes(host)) around.talk(`${host} is set up already.`);
+  for (const host of deployment.hosts) if (!hosts.includes(host)) around.talk(`${host} is already set up.`);
   if (hosts.length === 0) return;
   const { ref, hooks } = deployment;
   await whileLocked(deployment, around, { hosts, doing, isFirst: true }, async (lock) => {
@@ -56,7 +56,7 @@ export async function setUp(deployment, around) {
 }
 
 /**
- * Deploys a new release: first every host gets it, then one host after the other switches to it.
+ * Deploys a new release. First every host gets it, then one host after the other switches to it.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {string} ref
@@ -71,7 +71,7 @@ export async function update(deployment, around, ref) {
 }
 
 /**
- * Runs the hook of this machine, before any host is accessed.
+ * Runs the hook of this machine, before nclust connects to a host.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  */
@@ -86,13 +86,12 @@ async function runLocalHook({ name, hooks, env }, around) {
   if (code !== 0)
     throw new NclustError(
       'ERR_NCLUST_DEPLOY_FAILED',
-      `Deploying "${name}" was not begun: "${step}" ended with ${code}. Nothing was touched on any host.`,
+      `Deploying "${name}" was not started: "${step}" exited with ${code}. Nothing was changed on any host.`,
       { data: { code, step } },
     );
 }
 
 /**
- * Goes back to the previous release, or to an earlier one.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {number} back
@@ -149,7 +148,7 @@ export async function unlock(deployment, around) {
   for (const { host, reports } of accounts) {
     const owner = reports.unlocked;
     around.talk(
-      owner === undefined ? `${host} was not locked.` : `${host} was locked by ${owner}, and is not any more.`,
+      owner === undefined ? `${host} was not locked.` : `${host} was locked by ${owner}. It is unlocked now.`,
     );
   }
 }
@@ -161,7 +160,7 @@ export async function unlock(deployment, around) {
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {{ hosts: string[], doing: string, isFirst: boolean }} o
- * @param {(lock: Lock) => Promise<void>} work  When it succeeds, each host has unlocked itself.
+ * @param {(lock: Lock) => Promise<void>} work  If it succeeds, the hosts have removed their locks.
  */
 async function whileLocked(deployment, around, { hosts, doing, isFirst }, work) {
   const lock = newLock(around);
@@ -184,7 +183,7 @@ async function whileLocked(deployment, around, { hosts, doing, isFirst }, work) 
 }
 
 /**
- * Unlocks hosts after a failure, and after Ctrl-C too: it ignores that signal.
+ * Removes locks after a failure or Ctrl-C. Ignores the signal, because it may have fired already.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {{ hosts: string[], lock: Lock }} o
@@ -206,7 +205,7 @@ function newLock({ who, nowMs }) {
 }
 
 /**
- * Makes a release of a commit on every host, then lets one host after the other switch to it.
+ * Creates a release on every host, then switches one host after the other to it.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {object} o
@@ -217,7 +216,7 @@ function newLock({ who, nowMs }) {
  * @param {Lock} o.lock
  */
 async function publish(deployment, around, { hosts, ref, doing, hookName, lock }) {
-  // The first host resolves the commit, because a branch may move before the next host is asked.
+  // Only the first host resolves the ref, because the branch may move in between.
   const resolve = () => resolveScript(deployment, ref);
   const [resolved] = await onHosts(deployment, around, { doing, hosts: hosts.slice(0, 1), script: resolve });
   const { commit } = resolved.reports;
@@ -236,21 +235,20 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
 }
 
 /**
- * Runs a script on hosts, one after the other or all at once. After a failure, no other host
- * begins.
+ * Runs a script on hosts, one after the other or all at once. Stops at the first that fails.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {object} o
  * @param {string} o.doing
  * @param {string[]} [o.hosts]
  * @param {(host: string) => string} o.script
- * @param {Map<string, Record<string, string>>} [o.known]  Earlier reports of each host.
- * @param {(host: string, reports: Record<string, string>) => void} [o.onReports]  Gets the reports of a
+ * @param {Map<string, Record<string, string>>} [o.known]  What each host reported before.
+ * @param {(host: string, reports: Record<string, string>) => void} [o.onReports]  Called for each
  *   host, also after a failure.
- * @param {boolean} [o.isPlain]  It does not change releases: the error has no account of them, and
- *   the exit status is that of the command.
+ * @param {boolean} [o.isPlain]  The script does not change releases. An error then does not list
+ *   them, and its exit status is that of the command.
  * @returns {Promise<Account[]>}  Rejects with ERR_NCLUST_DEPLOY_FAILED, which names the failed
- *   hosts in the order of the config, with an account of all.
+ *   hosts and the state of all.
  */
 async function onHosts(
   deployment,

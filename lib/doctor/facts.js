@@ -30,7 +30,7 @@ import { shortTarget } from '../shared/without-secrets.js';
  */
 
 /**
- * Facts about this machine and this home. Null: not known here.
+ * Facts about this machine and this home. Null: unknown on this system.
  * @typedef {object} Facts
  * @property {string} version  Of this command.
  * @property {{ version: string, file: string }} node
@@ -39,19 +39,19 @@ import { shortTarget } from '../shared/without-secrets.js';
  * @property {string | null} sudoUser
  * @property {string | null} nodeOptions  NODE_OPTIONS of the shell.
  * @property {string} home
- * @property {{ mode: number, uid: number } | null} homeStat  Null: there is no home yet.
+ * @property {{ mode: number, uid: number } | null} homeStat  Null: the home does not exist yet.
  * @property {DiskFacts | null} disk  Of the home.
- * @property {number} cpus  Usable ones.
+ * @property {number} cpus  Available to apps.
  * @property {{ freeBytes: number, totalBytes: number }} memory
  * @property {GroupFacts} group  The control group of the manager, or of this command.
  * @property {number | null} openFiles  The limit of the manager, or of this command.
  * @property {Record<string, number>} sysctls
  * @property {Hello | null} manager
  * @property {ReturnType<typeof shownSlot>[]} slots
- * @property {HeldSocket[]} sockets  That the manager holds for apps.
+ * @property {HeldSocket[]} sockets  Held by the manager for apps.
  * @property {string[]} notices  Of the manager.
- * @property {boolean | null} isAtBoot  Whether a service starts this home at boot. Null: this
- *   system has another mechanism.
+ * @property {boolean | null} isAtBoot  Whether a systemd unit starts this home at boot. Null: the
+ *   system does not use systemd.
  * @property {number | null} pm2Pid  Of a PM2 that runs for this user.
  * @property {number} logsMaxTotalBytes
  */
@@ -67,15 +67,16 @@ const SYSCTLS = [
   'kernel.core_uses_pid',
 ];
 
-/** f_type of statfs(2). */
+/** f_type of statfs(2) for tmpfs and ramfs. */
 const MEMORY_TYPES = [0x0102_1994, 0x8584_58f6];
+/** f_type of statfs(2) for NFS, CIFS, SMB 2, SMB and FUSE. */
 const REMOTE_TYPES = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x6573_5546];
 
 /**
- * Reads all facts. Changes and starts nothing.
+ * Collects all facts. Changes nothing and starts nothing.
  * @param {Context} context
  * @param {object} [o]
- * @param {string} [o.root]  Base of /proc, /sys and /etc.
+ * @param {string} [o.root]  The folder of /proc, /sys and /etc.
  * @returns {Promise<Facts>}
  */
 export async function gatherFacts(context, { root = '/' } = {}) {
@@ -110,7 +111,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   };
 }
 
-/** Facts of a slot in a report, without its environment, arguments and output. */
+/** The fields of a slot that a report contains: not its environment, arguments or output. */
 const SLOT_FIELDS = /** @type {const} */ ([
   'id',
   'name',
@@ -156,7 +157,8 @@ function ownerOf(home) {
 }
 
 /**
- * @param {string} home  Or the nearest existing folder above it.
+ * Looks at the nearest folder above if the home does not exist.
+ * @param {string} home
  * @returns {Facts['disk']}
  */
 function diskOf(home) {
@@ -172,7 +174,7 @@ function diskOf(home) {
       isRemote: REMOTE_TYPES.includes(type >>> 0),
     };
   } catch {
-    // Neither the home nor its folder exists yet.
+    // Neither the home nor its parent folder exists yet.
     return folder === dirname(folder) ? null : diskOf(folder);
   }
 }
@@ -185,7 +187,7 @@ function availableMemory(root) {
 
 /**
  * @param {string} root
- * @returns {Record<string, number>}  Those that this system has.
+ * @returns {Record<string, number>}  Without those that this system does not have.
  */
 function sysctlsOf(root) {
   const values = SYSCTLS.map((key) => ({
@@ -195,7 +197,7 @@ function sysctlsOf(root) {
   return Object.fromEntries(values.flatMap(({ key, value }) => (value === null ? [] : [[key, value]])));
 }
 
-/** @param {number} limit  Infinity: there is none. */
+/** @param {number} limit  Infinity: no limit. */
 function orNull(limit) {
   return Number.isFinite(limit) ? limit : null;
 }
@@ -207,7 +209,7 @@ function orNull(limit) {
  */
 function groupOf(root, pid) {
   const path = /^0::(.*)$/m.exec(read(join(root, 'proc', String(pid), 'cgroup')))?.[1];
-  // In a container the path may be the host's; then only the mount's own root exists.
+  // In a container the path may be that of the host. Then only the root of the mount exists.
   const folder =
     [path ?? '/', '/']
       .map((one) => join(root, 'sys/fs/cgroup', one))
@@ -228,7 +230,7 @@ function isAtBoot(root, { home, env }) {
     join(root, 'etc/systemd/system'),
     join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), '.config'), 'systemd/user'),
   ];
-  // By content, because a unit of ours may have any name.
+  // A unit that nclust wrote contains the path of the home. Its name may be any.
   return folders.some((folder) => unitsIn(folder).some((file) => read(file).includes(home)));
 }
 
@@ -247,7 +249,7 @@ function unitsIn(folder) {
  */
 function pm2Pid(root, env) {
   const pid = numberIn(read(join(env.PM2_HOME ?? join(env.HOME ?? '/nonexistent', '.pm2'), 'pm2.pid')));
-  // Another process may have the number by now.
+  // Another process may have this pid by now.
   return pid !== null && /pm2/i.test(read(join(root, 'proc', String(pid), 'cmdline'))) ? pid : null;
 }
 
@@ -261,6 +263,6 @@ function read(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Another system, or no such file: not known.
+    return ''; // The file is missing, or this is another system.
   }
 }

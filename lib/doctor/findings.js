@@ -1,4 +1,5 @@
-// Knows: the traps of a machine, and the remedy for each. Must not: read anything; facts.js does.
+// Knows: the known problems of a machine, and what to do about each.
+// Must not: read anything; facts.js does.
 // Start at: RULES.
 import { formatBytes } from '../render/slots.js';
 import { adviceOn, describeListenFailure } from '../shared/death-text.js';
@@ -8,21 +9,22 @@ import { shellQuote } from '../shared/shell-quote.js';
 /** @import { Facts } from './facts.js' */
 
 /**
- * @typedef {{ level: 'bad' | 'warn' | 'note', what: string, remedy: string }} Finding  bad: it
- *   breaks a promise now or soon. warn: it will at some time. note: good to know.
+ * bad: breaks a guarantee now or soon. warn: may break one under load or after a failure. note:
+ * good to know.
+ * @typedef {{ level: 'bad' | 'warn' | 'note', what: string, remedy: string }} Finding
  */
 
 const MB = 1024 ** 2;
 const GB = 1024 ** 3;
 
-/** With fewer descriptors, a busy server runs out of them: two for each proxied connection. */
+/** A busy server needs more descriptors than this, because a proxied connection takes two. */
 const OPEN_FILES_LOW = 4_096;
 
-/** Node.js asks for a listen queue of 511 connections, and gets the smaller value. */
+/** Length of the listen queue that Node.js asks for. The system may limit it to less. */
 const BACKLOG = 511;
 
 /**
- * Checks all facts for known traps. Pure.
+ * Finds known problems in the facts. Pure.
  * @param {Facts} facts
  * @returns {Finding[]}  The worst first.
  */
@@ -37,24 +39,24 @@ const RULES = [
     manager !== null &&
     manager.version !== version &&
     warn(
-      `The manager that runs is ${manager.version}, and this command is ${version}.`,
-      'Replace it, without an interruption: nclust update',
+      `The manager that runs is version ${manager.version}, but this command is version ${version}.`,
+      'Replace the manager without an interruption: nclust update',
     ),
   ({ manager, version }) =>
     manager !== null &&
     manager.keeperVersion !== manager.version &&
     manager.version === version &&
     note(
-      `The keeper is still ${manager.keeperVersion}; control is ${manager.version}.`,
-      'Nothing, unless the release notes of a version ask for a new keeper.',
+      `The keeper is still version ${manager.keeperVersion}; control is version ${manager.version}.`,
+      'Nothing to do, unless the release notes ask for a new keeper.',
     ),
   ({ node }) =>
     major(node.version) % 2 === 1 &&
-    note(`Node.js ${node.version} is no long-term version.`, 'Run servers on an even one: 22, 24, 26.'),
+    note(`Node.js ${node.version} is not a long-term version.`, 'Run servers on an even version: 22, 24, 26.'),
   ({ node }) =>
     major(node.version) < 22 &&
     note(
-      `Node.js ${node.version} gets no security fixes any more.`,
+      `Node.js ${node.version} no longer gets security fixes.`,
       'Install a newer one, then: nclust update, and nclust reload all --interpreter /path/to/node',
     ),
   ({ disk, home }) =>
@@ -62,7 +64,7 @@ const RULES = [
     disk.freeBytes < 100 * MB &&
     bad(
       `The disk of ${home} has ${formatBytes(disk.freeBytes)} left.`,
-      'nclust flush empties the log files; nclust set logs.max_total 500M keeps them small.',
+      'Empty the log files: nclust flush. Keep them small: nclust set logs.max_total 500M',
     ),
   ({ disk, home, logsMaxTotalBytes }) =>
     disk !== null &&
@@ -71,13 +73,13 @@ const RULES = [
     note(
       `Logs may take ${formatBytes(logsMaxTotalBytes)}, and the disk of ${home} has ` +
         `${formatBytes(disk.freeBytes)} left.`,
-      'nclust set logs.max_total with a smaller size.',
+      'Set a smaller limit: nclust set logs.max_total <size>',
     ),
   ({ disk, home }) =>
     disk !== null &&
     disk.inodes > 0 &&
     disk.freeInodes < 1_000 &&
-    bad(`The disk of ${home} can take ${disk.freeInodes} more files only.`, 'Remove files there: df -i'),
+    bad(`The disk of ${home} can take only ${disk.freeInodes} more files.`, 'Remove files there: df -i'),
   ({ disk, home }) =>
     disk !== null &&
     disk.isRemote &&
@@ -89,14 +91,14 @@ const RULES = [
     disk !== null &&
     disk.isMemory &&
     note(
-      `${home} is kept in memory: the list and the logs are gone after a reboot.`,
-      'Point NCLUST_HOME at a disk, unless that is meant.',
+      `${home} is in memory: the list and the logs are lost after a reboot.`,
+      'Point NCLUST_HOME at a disk, unless this is intended.',
     ),
   ({ homeStat, home, uid }) =>
     homeStat !== null &&
     homeStat.uid !== uid &&
     bad(
-      `${home} belongs to user id ${homeStat.uid}, and this is user id ${uid}.`,
+      `${home} belongs to user id ${homeStat.uid}, but this is user id ${uid}.`,
       'Run the command as its owner, or point NCLUST_HOME at a folder of your own.',
     ),
   ({ sudoUser, uid, home }) =>
@@ -105,19 +107,19 @@ const RULES = [
     uid === 0 &&
     note(
       `Under sudo this is the home of root (${home}), not that of ${sudoUser}.`,
-      `For the apps of ${sudoUser}: leave sudo out.`,
+      `For the apps of ${sudoUser}, leave sudo out.`,
     ),
   ({ openFiles }) =>
     openFiles !== null &&
     openFiles < OPEN_FILES_LOW &&
     warn(
-      `A process may open ${openFiles} files and connections.`,
+      `A process may open only ${openFiles} files and connections.`,
       'ulimit -n 65536 before the manager starts, or LimitNOFILE=65536 in its unit (nclust startup writes it).',
     ),
   ({ sysctls }) =>
     sysctls['net.core.somaxconn'] < BACKLOG &&
     warn(
-      `The system lets ${sysctls['net.core.somaxconn']} connections wait at a listening socket; Node.js ` +
+      `The system lets only ${sysctls['net.core.somaxconn']} connections wait at a listening socket; Node.js ` +
         `asks for ${BACKLOG}.`,
       'sysctl -w net.core.somaxconn=4096',
     ),
@@ -125,15 +127,15 @@ const RULES = [
     slots.some(({ watching }) => watching) &&
     sysctls['fs.inotify.max_user_watches'] < 65_536 &&
     warn(
-      `The system watches ${sysctls['fs.inotify.max_user_watches']} files for a user, and an app is watched.`,
+      `A user may watch only ${sysctls['fs.inotify.max_user_watches']} files, and an app runs with --watch.`,
       'sysctl -w fs.inotify.max_user_watches=524288',
     ),
   ({ group }) =>
     isNear(group.nowBytes, group.maxBytes) &&
     bad(
-      `The control group has used ${formatBytes(group.nowBytes ?? 0)} of ` +
+      `The control group uses ${formatBytes(group.nowBytes ?? 0)} of ` +
         `${formatBytes(group.maxBytes ?? 0)} of memory.`,
-      'Give it more, or run fewer instances: nclust scale <app> -1',
+      'Give it more memory, or run fewer instances: nclust scale <app> -1',
     ),
   ({ group }) =>
     isNear(group.pidsNow, group.pidsMax) &&
@@ -145,30 +147,31 @@ const RULES = [
   ({ memory }) =>
     memory.freeBytes < 0.05 * memory.totalBytes &&
     warn(
-      `${formatBytes(memory.freeBytes)} of ${formatBytes(memory.totalBytes)} of memory are free.`,
-      'nclust list --sort memory:desc shows who has it; --max-memory-restart limits an app.',
+      `Only ${formatBytes(memory.freeBytes)} of ${formatBytes(memory.totalBytes)} of memory are free.`,
+      'nclust list --sort memory:desc shows which app uses it; --max-memory-restart limits an app.',
     ),
   ({ slots, cpus }) => tooMany(slots, cpus),
   ({ nodeOptions }) =>
     nodeOptions !== null &&
     nodeOptions !== '' &&
     note(
-      `NODE_OPTIONS is "${nodeOptions}" in this shell, and every app that is started from here gets it.`,
+      `NODE_OPTIONS is "${nodeOptions}" in this shell, and every app that you start here gets it.`,
       'unset NODE_OPTIONS, or --filter-env NODE_OPTIONS',
     ),
   ({ isAtBoot, slots }) =>
-    isAtBoot === false && slots.length > 0 && warn('Nothing starts this home after a reboot.', 'nclust startup'),
+    isAtBoot === false &&
+    slots.length > 0 &&
+    warn('Nothing starts the apps of this home after a reboot.', 'nclust startup'),
   ({ pm2Pid }) =>
-    pm2Pid !== null &&
-    note(`PM2 runs as well (pid ${pm2Pid}).`, 'nclust import pm2 takes over its apps; then: pm2 kill'),
+    pm2Pid !== null && note(`PM2 runs too (pid ${pm2Pid}).`, 'Take over its apps: nclust import pm2; then: pm2 kill'),
   ({ slots }) =>
     perApp(
       slots,
       (slot) => slot.status === 'errored',
       (name) =>
         bad(
-          `"${name}" crashed too often and was given up.`,
-          `nclust describe ${shellQuote(name)} tells why; then: nclust start ${shellQuote(name)}`,
+          `"${name}" crashed too often and is not restarted any more.`,
+          `nclust describe ${shellQuote(name)} shows why; then: nclust start ${shellQuote(name)}`,
         ),
     ),
   ({ slots }) =>
@@ -176,7 +179,7 @@ const RULES = [
       slots,
       (slot) => slot.status === 'waiting restart',
       (name) =>
-        warn(`"${name}" has crashed and waits for its next start.`, `nclust logs ${shellQuote(name)} --err --nostream`),
+        warn(`"${name}" has crashed and waits for its restart.`, `nclust logs ${shellQuote(name)} --err --nostream`),
     ),
   ({ slots }) =>
     perApp(
@@ -194,16 +197,16 @@ const RULES = [
       .filter(({ app, users }) => users.length === 0 && !slots.some((slot) => slot.name === app && isComing(slot)))
       .map(({ app, address, port }) =>
         bad(
-          `The manager holds ${port === 0 ? address : `port ${port}`} for "${app}", and no instance of it runs or ` +
-            `is about to.`,
-          'Nothing else can listen there until the app is started again and stopped, or until: nclust kill',
+          `The manager holds ${port === 0 ? address : `port ${port}`} for "${app}", but no instance of it runs or ` +
+            `starts.`,
+          'No other program can listen there. Start the app again and stop it, or: nclust kill',
         ),
       ),
   ({ slots }) =>
     perApp(
       slots,
       (slot) => Boolean(slot.logLost),
-      (name) => warn(`Lines of "${name}" were lost.`, `nclust describe ${shellQuote(name)} tells how many, and why.`),
+      (name) => warn(`Lines of "${name}" were lost.`, `nclust describe ${shellQuote(name)} shows how many, and why.`),
     ),
   ({ slots }) =>
     perApp(
@@ -211,11 +214,11 @@ const RULES = [
       (slot) => slot.memoryBytes > 2 * GB && slot.interpreter.endsWith('node'),
       (name) =>
         note(
-          `An instance of "${name}" has more than 2 GB of memory; Node.js limits its heap to 2 to 4 GB by itself.`,
-          '--node-args="--max-old-space-size=..." sets the limit',
+          `An instance of "${name}" uses more than 2 GB of memory; by default Node.js limits its heap to 2 to 4 GB.`,
+          'Set the limit with --node-args="--max-old-space-size=..."',
         ),
     ),
-  ({ notices }) => notices.map((notice) => warn(notice, 'It is in nclust.log, too.')),
+  ({ notices }) => notices.map((notice) => warn(notice, 'It is in nclust.log too.')),
 ];
 
 /** @param {Facts['slots'][number]} slot */

@@ -3,7 +3,7 @@ import { areVariables } from '../shared/spec/environment.js';
 
 /** @import { Pm2Record } from './pm2-list.js' */
 
-/** Settings that PM2 stores only if the user gave them, unchanged. */
+/** Attributes that PM2 keeps as the user wrote them, and only if the user did. */
 const AS_SAID = [
   'namespace',
   'node_args',
@@ -38,12 +38,12 @@ const AS_SAID = [
   'disable_source_map_support',
 ];
 
-/** Also found by the extension or the first line of the script. */
+/** nclust runs these with node, so the entry needs no interpreter. */
 const JAVASCRIPT = /\.[cm]?js$/;
 
 /**
- * Converts the processes of one app to an entry of a config file.
- * @param {Pm2Record[]} records  At least one; all of them run the same program.
+ * Turns the processes of one app into an entry of a config file.
+ * @param {Pm2Record[]} records  Not empty. All of them run the same program.
  * @param {{ name: string, env: Record<string, string>, pm2Home: string }} o
  * @returns {Record<string, unknown>}
  */
@@ -69,7 +69,7 @@ export function pm2Entry(records, { name, env, pm2Home }) {
  * @param {Record<string, string>} env
  */
 function programOf({ pm_exec_path: file, exec_interpreter: interpreter, args }, env) {
-  // PM2's own file server is configured by its variables.
+  // The static server of PM2, which has its settings in variables.
   if (basename(String(file)) === 'Serve.js' && env.PM2_SERVE_PATH !== undefined) return { script: 'serve', args: [] };
   const words = Array.isArray(args) ? args.map(String) : [];
   const isCommand =
@@ -102,7 +102,7 @@ function filesOf(records, { isCluster, pm2Home }) {
   ]).flatMap(([key, from]) => {
     const file = records[0][from];
     if (typeof file !== 'string' || file === '' || isDefault(file)) return [];
-    // PM2 adds the id of the process, nclust its own.
+    // PM2 has added the id of the process. nclust adds its own.
     return [[key, isNumbered || key === 'pid_file' ? file.replace(/-\d+(?=(\.[^./]*)?$)/, '') : file]];
   });
   return Object.fromEntries(given);
@@ -113,19 +113,19 @@ function isSaid(value) {
   return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
 }
 
-/** Variables that PM2 adds to the environment of an app. PM2_SERVE_* configures its file server. */
+/** Variables that PM2 adds, except PM2_SERVE_*, which are the settings of its static server. */
 const OF_PM2 = /^(PM2_(?!SERVE_)|pm_|axm_)|^(unique_id|km_link|NODE_APP_INSTANCE)$/;
 
 /**
- * Splits the variables of an app: those that the importing shell has (and so probably the one that
- * started it), and those that only the app has. --update-env replaces the first; the second stay.
+ * Splits the variables of an app. `shell` has those that this shell has too, because the shell that
+ * started the app most likely had them. --update-env replaces these. `own` has the others.
  * @param {Record<string, unknown>} env  `pm2_env.env`.
  * @param {object} o
- * @param {string} o.name  Of the app: PM2 stores the settings of modules under it.
+ * @param {string} o.name  Of the app. PM2 keeps module settings in a variable of this name.
  * @param {string} o.instanceVar
  * @param {Record<string, string | undefined>} o.shell
- * @returns {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }}  `left`:
- *   names that no environment can contain.
+ * @returns {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }}
+ *   `left`: names of variables that no environment can hold.
  */
 export function splitEnvironment(env, { name, instanceVar, shell }) {
   /** @type {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }} */

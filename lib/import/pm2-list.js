@@ -5,14 +5,14 @@ import { dirname, join, resolve } from 'node:path';
 import { findProgram } from '../config/spec/find-program.js';
 import { NclustError } from '../shared/errors.js';
 
-/** @typedef {Record<string, any>} Pm2Record  One process in PM2's list. */
+/** @typedef {Record<string, any>} Pm2Record */
 
 /**
  * @typedef {object} Pm2List
  * @property {string} source  A file, or "pm2 jlist".
  * @property {Pm2Record[]} records
  * @property {string} pm2Home
- * @property {string | null} instead  Why the copy of the file was read.
+ * @property {string | null} instead  Why the backup of the file was read.
  */
 
 const LIVE_MS = 60_000;
@@ -26,7 +26,7 @@ function pm2HomeOf({ cwd, env }) {
 }
 
 /**
- * Reads the list that `pm2 save` has written.
+ * Reads the file of `pm2 save`, or its backup.
  * @param {string | undefined} file  Default: the one in the home of PM2.
  * @param {Shell} shell
  * @returns {Pm2List}  Throws ERR_NCLUST_IMPORT.
@@ -41,25 +41,25 @@ export function readSavedList(file, shell) {
   if (Array.isArray(second))
     return { source: copy, records: second.map(asRecord), pm2Home, instead: `"${source}" ${first}` };
   throw new NclustError('ERR_NCLUST_IMPORT', `"${source}" ${first}, and there is no usable copy "${copy}".`, {
-    hint: 'Let PM2 write it with "pm2 save", or take what it runs: nclust import pm2 --live',
+    hint: 'Write it with "pm2 save", or import from the running PM2: nclust import pm2 --live',
   });
 }
 
 /**
- * Reads the list of a running PM2. Never starts it, as PM2's own command would.
+ * Reads the list of a running PM2. Checks first that PM2 runs, because its command would start it.
  * @param {Shell} shell
  * @returns {Promise<Pm2List>}  Rejects with ERR_NCLUST_IMPORT.
  */
 export async function readLiveList(shell) {
   const pm2Home = pm2HomeOf(shell);
   if (readRunningPm2(pm2Home) === null)
-    throw new NclustError('ERR_NCLUST_IMPORT', `No PM2 runs in "${pm2Home}".`, {
-      hint: 'Take what it has saved: nclust import pm2',
+    throw new NclustError('ERR_NCLUST_IMPORT', `PM2 does not run in "${pm2Home}".`, {
+      hint: 'Import its saved list: nclust import pm2',
     });
   const file = findProgram('pm2', { path: shell.env.PATH, cwd: shell.cwd });
   if (!file)
-    throw new NclustError('ERR_NCLUST_IMPORT', 'There is no "pm2" in PATH to ask.', {
-      hint: 'Take what it has saved: nclust import pm2',
+    throw new NclustError('ERR_NCLUST_IMPORT', 'There is no "pm2" in PATH.', {
+      hint: 'Import its saved list: nclust import pm2',
     });
   const text = await new Promise((done, reject) => {
     execFile(
@@ -80,7 +80,7 @@ export async function readLiveList(shell) {
 
 /**
  * @param {string} pm2Home
- * @returns {number | null}  The pid of the PM2 that runs there.
+ * @returns {number | null}  Its pid. Null: PM2 does not run.
  */
 export function readRunningPm2(pm2Home) {
   try {
@@ -88,13 +88,13 @@ export function readRunningPm2(pm2Home) {
     process.kill(pid, 0);
     return pid;
   } catch {
-    return null; // No file, or no process of that number.
+    return null; // There is no file, or no process with this pid.
   }
 }
 
 /**
  * @param {string} file
- * @returns {unknown[] | string}  A list, or why there is none.
+ * @returns {unknown[] | string}  The list, or why it cannot be used.
  */
 function tryRead(file) {
   /** @type {string} */
@@ -103,18 +103,19 @@ function tryRead(file) {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error);
-    return code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`;
+    return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
   }
   try {
     const value = JSON.parse(text);
-    return Array.isArray(value) ? value : 'holds no list';
+    return Array.isArray(value) ? value : 'does not contain a list';
   } catch {
-    return 'is damaged';
+    return 'is not valid JSON';
   }
 }
 
 /**
- * The first command after an installation prints a greeting before the answer.
+ * Finds the list in the output. PM2's first command after its installation prints a greeting
+ * before.
  * @param {string} text
  * @returns {unknown[] | null}
  */
@@ -132,7 +133,7 @@ function listIn(text) {
 }
 
 /**
- * A saved list contains the settings themselves, a live one has them one level deeper.
+ * A saved list has the settings in the record itself, a live one in its `pm2_env`.
  * @param {unknown} value
  * @returns {Pm2Record}
  */

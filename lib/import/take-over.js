@@ -8,17 +8,16 @@ import { pm2Entry, splitEnvironment } from './pm2-entry.js';
 
 /**
  * @typedef {object} TakenOver
- * @property {{ spec: AppSpec, resting: number[] }[]} apps  `resting`: slots that are added as
- *   stopped.
+ * @property {{ spec: AppSpec, resting: number[] }[]} apps  `resting`: slots that are not started.
  * @property {{ name: string, why: string }[]} refused
  * @property {string[]} warnings
  */
 
-/** States in which PM2 does not run a process. */
+/** States in which PM2 does not run a process and is not going to. */
 const RESTING = new Set(['stopped', 'stopping', 'errored']);
 
 /**
- * Makes specs from PM2's list. Pure, except that it looks for the programs.
+ * Turns the records of PM2 into specs. Pure, except that it looks for the programs.
  * @param {Pm2Record[]} records
  * @param {object} o
  * @param {string} o.pm2Home
@@ -33,7 +32,7 @@ export function takeOver(records, { pm2Home, shell }) {
   for (const name of new Set(modules))
     taken.warnings.push(
       `"${name}" is a module of PM2 and was left ` +
-        `out${name === 'pm2-logrotate' ? '; nclust rotates log files by itself' : ''}.`,
+        `out${name === 'pm2-logrotate' ? '; nclust itself rotates log files' : ''}.`,
     );
   const names = new Set();
   for (const group of grouped(records.filter(({ pmx_module: isModule }) => !isModule))) {
@@ -42,7 +41,7 @@ export function takeOver(records, { pm2Home, shell }) {
     names.add(name);
     if (name !== wanted)
       taken.warnings.push(
-        `Another app is called "${wanted}"; this one, "${group[0].pm_exec_path}", becomes "${name}".`,
+        `Another app is called "${wanted}", so the app of "${group[0].pm_exec_path}" becomes "${name}".`,
       );
     takeOne(group, name, { pm2Home, shell }, taken);
   }
@@ -74,21 +73,22 @@ function takeOne(group, name, { pm2Home, shell }, taken) {
     entry.faults.length > 0 ? { spec: null, faults: entry.faults, warnings: [] } : specOfEntry(entry, place);
   for (const variable of env.left)
     taken.warnings.push(
-      `The variable ${JSON.stringify(variable)} of "${name}" was left out: its name or its value holds what ` +
-        `no environment can.`,
+      `The variable ${JSON.stringify(variable)} of "${name}" was left out: its name or its value contains a ` +
+        `character that no variable can have.`,
     );
   taken.warnings.push(...entry.warnings, ...warnings);
   if (!spec) return void taken.refused.push({ name, why: faults.map(({ message }) => message).join(' ') });
   const resting = group.flatMap(({ status }, slot) => (RESTING.has(status) ? [slot] : []));
   if (group.some(({ status }) => status === 'errored'))
-    taken.warnings.push(`"${name}" was given up by PM2 and comes stopped; start it with: nclust start ${name}`);
-  // The variables that were needed to find its interpreter are those of its shell; variables of the
-  // app alone are in `env`.
+    taken.warnings.push(
+      `PM2 no longer restarts "${name}", so it is imported as stopped; start it with: nclust start ${name}`,
+    );
+  // buildSpec() got all variables, to find the interpreter. `env` has those that only the app has.
   taken.apps.push({ spec: { ...spec, shellEnv: snapshot(env.shell) }, resting });
 }
 
 /**
- * Records with the same name and program are one app.
+ * Records with the same name, program, folder, arguments and mode are one app.
  * @param {Pm2Record[]} records
  * @returns {Pm2Record[][]}
  */

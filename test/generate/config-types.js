@@ -7,17 +7,17 @@ import { meaningOf } from './meaning.js';
 
 const HEAD = `// Made from the schema by test/generate/write.js; a test compares.
 
-/** What a variable may be; objects and lists become JSON. */
+/** Variables of an app. Objects and lists become JSON. */
 export type Variables = Record<string, unknown>;
 
 /** One app of a config file. */
 export interface AppConfig {`;
 
-const TAIL = `  /** The variables that count besides \`env\` with \`--env <name>\`. */
+const TAIL = `  /** Variables that \`--env <name>\` adds to \`env\`. */
   [environment: \`env_\${string}\`]: Variables | string | string[] | undefined;
 }
 
-/** A folder that is served. */
+/** A folder to serve. */
 export interface StaticConfig {
   name?: string;
   port?: number | string;
@@ -31,7 +31,7 @@ export interface StaticConfig {
   [attribute: string]: unknown;
 }
 
-/** A config file: apps, and what else stands beside them. */
+/** A config file: apps, folders to serve, and deployments. */
 export interface Config {
   apps?: AppConfig | AppConfig[];
   static?: StaticConfig | StaticConfig[];
@@ -39,10 +39,10 @@ export interface Config {
   deploy?: Record<string, Record<string, unknown>>;
 }
 
-/** What a config file may export. */
+/** A value that a config file may export. */
 export type ConfigExport = AppConfig | AppConfig[] | Config;
 
-/** Or a function that is told the environment of \`--env\`. */
+/** A function that a config file may export. It gets the environment of \`--env\`. */
 export type ConfigFunction = (o: { env: string | null }) => ConfigExport | Promise<ConfigExport>;
 `;
 

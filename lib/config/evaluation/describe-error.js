@@ -10,7 +10,7 @@ import { inspect } from 'node:util';
  */
 
 /**
- * Describes an error of a config, with its place.
+ * Describes an error that a config file threw, with its place in the file.
  * @param {unknown} error
  * @param {string} file
  * @returns {EvaluationError}
@@ -30,14 +30,14 @@ export function describeError(error, file) {
 }
 
 /**
- * @param {string} stack  Or the output of Node.js about an error.
+ * @param {string} stack  Or the output of `node --check`.
  * @param {string} file
  */
 export function placeIn(stack, file) {
   const names = [pathToFileURL(file).href, file].map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const found = new RegExp(`(?:${names.join('|')})(?:\\?as=[a-z-]+)?:(\\d+)(?::(\\d+))?`).exec(stack);
   if (!found) return null;
-  // For a syntax error, only the carets below the line show the column.
+  // For a syntax error, only the carets under the line show the column.
   const column = found[2] ?? /^( *)\^+\s*$/m.exec(stack)?.[1].concat('^').length ?? null;
   return { line: Number(found[1]), column: column === null ? null : Number(column) };
 }
@@ -46,8 +46,8 @@ export function placeIn(stack, file) {
 function hintFor(message) {
   if (/is not defined in ES module scope/.test(message))
     return (
-      'It is an ES module by its name or package.json; one with require and module.exports has a name ' +
-      'that ends in .cjs.'
+      'Its name or package.json makes it an ES module. To use require and module.exports, rename it so ' +
+      'that it ends in .cjs.'
     );
   if (/Unexpected token 'export'|Cannot use import statement outside a module/.test(message))
     return 'Rename the file so that it ends in .mjs, or use "module.exports =".';

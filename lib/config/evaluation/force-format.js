@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 
 /** @import { LoadFnOutput, LoadHookContext } from 'node:module' */
 
-// Hooks of node:module, in their own thread: they load one file as the kind of module that its code
-// is.
+// Hooks of node:module, which run in a thread of their own. They load one file in the module format
+// that it is written in.
 
 /** @type {{ url: string, format: string }} */
 let forced;

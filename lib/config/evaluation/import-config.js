@@ -3,10 +3,10 @@ import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Imports a config. If its package declares another kind of module than the file's code, the code
- * counts. Then its lines up to the first `require` or `module` run twice.
+ * Imports a config file. If its package.json declares the wrong module format for it, imports it
+ * again in the right one. Its lines up to the first `require` or `module` then run twice.
  * @param {string} file
- * @returns {Promise<Record<string, unknown>>}  Its exports. Rejects with its errors.
+ * @returns {Promise<Record<string, unknown>>}  Its exports. Rejects with the error that it throws.
  */
 export async function importConfig(file) {
   const { href } = pathToFileURL(file);
@@ -34,8 +34,7 @@ const IS_MODULE = new RegExp(
 /**
  * @param {unknown} error
  * @param {string} file
- * @returns {string | null}  Null if the error has another reason, or the name of the file
- *   determines its kind.
+ * @returns {string | null}  Null: another kind of error, or the extension fixes the format.
  */
 function otherFormat(error, file) {
   const extension = extname(file);

@@ -10,20 +10,20 @@ import { toPlain } from './plain.js';
 
 /** @typedef {(Loaded & { variables: Variable[] }) | { error: EvaluationError }} Answer */
 
-// The user's config runs in its own process: it may change the folder or exit, everything it leaves
-// running ends with the process, and a promise that never settles is noticed. A thread would solve
-// only half of that: process.chdir() and process.umask() throw in one.
+// The config file runs in a process of its own. It may change the folder, call process.exit(),
+// leave timers running, or wait for a promise that never settles. A thread cannot do all of that,
+// because process.chdir() and process.umask() throw there.
 
 const { file, env } = /** @type {{ file: string, env: string | null }} */ (JSON.parse(process.argv.splice(2, 1)[0]));
 const changedVariables = noteVariables(process.env);
 
-// Otherwise Node.js would buffer output for a slow reader, and lose it at the end.
+// Without this, Node.js drops output that a slow reader has not read when the process exits.
 for (const stream of [process.stdout, process.stderr]) /** @type {any} */ (stream)._handle?.setBlocking?.(true);
-// Warnings of Node.js about how it loads the file, which either works or is an error.
+// Hides the warnings of Node.js about the module format, because a failure becomes an error anyway.
 process.removeAllListeners('warning');
 process.on('uncaughtException', fail);
 process.on('disconnect', () => process.exit());
-// The channel alone must not keep the process alive.
+// The channel must not keep this process alive.
 process.channel?.unref();
 
 evaluate().then((found) => answer(found), fail);
@@ -40,8 +40,8 @@ function fail(error) {
 }
 
 /**
- * Sends the first answer. The parent ends this process then; if it exited on its own, the answer
- * could be lost.
+ * Sends an answer and keeps this process alive until the parent kills it. If this process exited,
+ * the answer could be lost. The parent reads only the first answer.
  * @param {Answer} message
  */
 function answer(message) {
@@ -60,12 +60,12 @@ async function exportOf(namespace) {
   return isCompiled ? /** @type {{ default: unknown }} */ (exported).default : exported;
 }
 
-/** @typedef {[name: string, value: string | null]} Variable  Null: it was removed. */
+/** @typedef {[name: string, value: string | null]} Variable  Null: removed. */
 
 /**
- * Records the present environment.
+ * Remembers the variables of an environment.
  * @param {Record<string, string | undefined>} env
- * @returns {() => Variable[]}  Variables that have changed since.
+ * @returns {() => Variable[]}  The variables that have changed since.
  */
 function noteVariables(env) {
   const before = { ...env };

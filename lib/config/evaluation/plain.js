@@ -1,12 +1,13 @@
 /**
- * @typedef {{ keyPath: string, found: string }} Oddity  A value that cannot be sent to the parent.
+ * A value that has no plain form.
+ * @typedef {{ keyPath: string, found: string }} Oddity
  */
 
-/** Deeper than any real config. */
+/** Deeper than any real config file. */
 const DEPTH_MAX = 100;
 
 /**
- * Copies the exports of a config as plain values. Regular expressions stay as they are.
+ * Copies the export of a config file as plain values. Regular expressions stay objects.
  * @param {unknown} value
  * @returns {{ value: unknown, oddities: Oddity[] }}
  */
@@ -27,11 +28,11 @@ function copy(value, keyPath, parents, oddities) {
   const odd = (/** @type {string} */ found) => void oddities.push({ keyPath, found });
   if (typeof value === 'function' || typeof value === 'symbol') return odd(`is a ${typeof value}`);
   if (value instanceof Map || value instanceof Set) return odd(`is a ${value instanceof Map ? 'Map' : 'Set'}`);
-  if (ArrayBuffer.isView(value)) return odd('is bytes');
+  if (ArrayBuffer.isView(value)) return odd('is binary data');
   if (typeof value === 'bigint' || value instanceof Date || value instanceof URL)
     return value instanceof Date ? value.toISOString() : String(value);
   if (typeof value !== 'object' || value === null || value instanceof RegExp) return value;
-  if (parents.includes(value)) return odd('holds itself');
+  if (parents.includes(value)) return odd('contains itself');
   if (parents.length === DEPTH_MAX) return odd(`is more than ${DEPTH_MAX} levels deep`);
   const inside = [...parents, value];
   if (Array.isArray(value)) return value.map((one, at) => copy(one, `${keyPath}[${at}]`, inside, oddities));

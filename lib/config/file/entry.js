@@ -10,21 +10,22 @@ import { isServeApp, serveApp, staticSite } from './static-site.js';
 /** @import { Fault } from '../faults.js' */
 
 /**
- * One app as its file describes it.
+ * An app, as its config file describes it.
  * @typedef {object} Entry
  * @property {string} keyPath
- * @property {Record<string, any>} options  By the key of their row. Only given ones.
+ * @property {Record<string, any>} options  By the `key` of the attribute. Attributes that the file
+ *   does not have are absent.
  * @property {Record<string, ReturnType<typeof readEnvironment>>} environments  The variables of
  *   each `env_<name>`.
  * @property {Fault[]} faults
  * @property {string[]} warnings
  */
 
-/** A suggestion is not much longer than the written word, and needs this many characters. */
+/** Suggest only for a key of `from` characters, and a name that is `longerBy` longer or shorter. */
 const SUGGESTION = { longerBy: 3, from: 4 };
 
 /**
- * Reads all attributes, also after a fault.
+ * Reads every attribute, even if others are invalid.
  * @param {unknown} entry
  * @param {string} keyPath
  * @returns {Entry}
@@ -54,7 +55,7 @@ export function readEntry(entry, keyPath) {
  * @param {Entry} read
  * @param {string} word
  * @param {unknown} value
- * @param {Map<string, string>} said  Attributes that were read, with the name in the file.
+ * @param {Map<string, string>} said  Attributes read so far, with the key that the file has.
  */
 function readOne(read, word, value, said) {
   const where = withKeyPath(read.keyPath, word);
@@ -68,9 +69,7 @@ function readOne(read, word, value, said) {
   const before = said.get(row.name);
   said.set(row.name, word);
   if (before !== undefined)
-    read.warnings.push(
-      `"${where}" is the same attribute as "${withKeyPath(read.keyPath, before)}", and counts in its place.`,
-    );
+    read.warnings.push(`"${where}" is the same attribute as "${withKeyPath(read.keyPath, before)}", and overrides it.`);
   const found = row.read(value, where);
   if (row.note === undefined) read.options[row.key] = found;
 }
@@ -85,21 +84,20 @@ function unknownKey(where, word) {
   const [near] = nearWords(word, ATTRIBUTES.flatMap(wordsFor))
     .filter((one) => word.length >= SUGGESTION.from && far(one) <= SUGGESTION.longerBy)
     .sort((a, b) => Number(isLike(b)) - Number(isLike(a)) || far(a) - far(b));
-  return `"${where}" means nothing here${near ? `; did you mean "${near}"?` : '.'}`;
+  return `"${where}" is unknown and ignored${near ? `; did you mean "${near}"?` : '.'}`;
 }
 
 /**
- * Choices besides the file.
+ * Settings of the command that apply to every app of the file.
  * @typedef {object} Choice
- * @property {Record<string, any>} options  By key: options of the command line for every app.
- * @property {string | null} env  The name in `env_<name>`.
+ * @property {Record<string, any>} options  By key: options of the command line.
+ * @property {string | null} env  The environment whose `env_<name>` is added to `env`.
  * @property {string} folder  Of the config file.
  * @property {string} shellCwd
  * @property {string | undefined} path  PATH.
  */
 
 /**
- * The app that serves a folder.
  * @param {unknown} site  An entry of `static`.
  * @param {string} keyPath
  * @returns {Entry}
@@ -113,7 +111,7 @@ export function readSite(site, keyPath) {
 }
 
 /**
- * Completes an entry with its name, and with the variables of the chosen environment. The command
+ * Adds the name of the app and the variables of the chosen environment. An option of the command
  * line overrides the file.
  * @param {Entry} entry
  * @param {Choice} choice
@@ -133,8 +131,8 @@ export function completeEntry(entry, choice) {
 }
 
 /**
- * In PM2, `script: "serve"` is its own file server. Here it means a program of that name if there
- * is one, unless the variables are those of PM2's server.
+ * Turns `script: "serve"` into the static server, as PM2 does. If a file or program "serve" exists,
+ * the app runs that one, unless it has PM2_SERVE_* variables.
  * @param {Record<string, any>} options
  * @param {Choice} choice
  */

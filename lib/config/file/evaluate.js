@@ -14,8 +14,8 @@ import { typeStrippingFlags } from '../spec/interpreter.js';
 const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
 
 /**
- * Runs a config that is a program and returns its exports as plain values. Variables that it sets
- * are also set in this process, because many begin with `require('dotenv').config()`.
+ * Runs a config file that is code and returns its export, as plain values. Variables that the file
+ * sets are set in this process too, because many files begin with `require('dotenv').config()`.
  * @param {string} file  Absolute.
  * @param {object} o
  * @param {string | null} o.env  The chosen environment, for an export that is a function.
@@ -29,7 +29,7 @@ export async function evaluate(file, { env, version, patience }) {
     throw unreadableError(file, `Node.js ${version} cannot run TypeScript`, {
       hint: 'Use Node.js 22.18 or newer, or write the file as .js, .json or .yaml.',
     });
-  // Its output goes to stderr, because stdout is for the data of the command.
+  // The file prints to stderr, because stdout is for the data of the command.
   const child = fork(MAIN, [JSON.stringify({ file, env }), ...process.argv.slice(2)], {
     execArgv: [...flags, '--'], // Node.js must not read the arguments of the command.
     serialization: 'advanced',
@@ -61,7 +61,7 @@ function answerOf(child, file) {
       reject(
         unreadableError(
           file,
-          `no process could be started for it (${/** @type {NodeJS.ErrnoException} */ (cause).code})`,
+          `nclust could not start a process for it (${/** @type {NodeJS.ErrnoException} */ (cause).code})`,
           {
             cause,
           },
@@ -77,15 +77,15 @@ function answerOf(child, file) {
  * @param {NodeJS.Signals | null} signal
  */
 function ending(code, signal) {
-  if (signal !== null) return `it was ended by ${signal}`;
-  // 13: a top-level await that never settles.
+  if (signal !== null) return `it was killed by ${signal}`;
+  // 13: a top-level await never settled.
   return code === 0 || code === 13
-    ? 'it ended before it exported anything: a promise of it never settles, or it calls process.exit()'
-    : `it ended with code ${code}`;
+    ? 'it exited before it exported anything: it waits for a promise that never settles, or calls process.exit()'
+    : `it exited with code ${code}`;
 }
 
 /**
- * Ends the process with everything it has left running.
+ * Kills the process, because timers or servers of the file may keep it alive.
  * @param {ChildProcess} child
  */
 async function end(child) {
@@ -98,12 +98,13 @@ const LIMIT_VARIABLE = 'NCLUST_CONFIG_TIMEOUT';
 
 const LIMIT_MS = 60_000;
 
-/** Time until the first "still waiting for ..." notice, and between later ones, in ms. */
+/** When the first "has been running" notice is printed. */
 const FIRST_WORD_MS = 5_000;
+/** How often it is printed after that. */
 const NEXT_WORD_MS = 15_000;
 
 /**
- * Time limits for a config that is a program.
+ * Limits for a config file that is code.
  * @typedef {{ limitMs: number, firstWordMs: number }} Patience  `limitMs` 0: no limit.
  */
 
@@ -123,21 +124,21 @@ export function evaluationLimits(shell) {
 }
 
 /**
- * Reports a slow evaluation, and gives up at the limit.
+ * Prints notices while an evaluation runs, and rejects at the time limit.
  * @template T
  * @param {string} file
  * @param {Promise<T>} evaluation
  * @param {Patience & { talk: (sentence: string) => void }} o
- * @returns {Promise<T>}  Rejects with ERR_NCLUST_BAD_CONFIG at the limit; the evaluation itself
- *   goes on.
+ * @returns {Promise<T>}  Rejects with ERR_NCLUST_BAD_CONFIG at the limit, but does not stop the
+ *   evaluation.
  */
 async function withPatience(file, evaluation, { limitMs, firstWordMs, talk }) {
   /** @type {NodeJS.Timeout[]} */
   const timers = [];
   const until =
     limitMs === 0
-      ? `it may go on for ever (${LIMIT_VARIABLE}=0)`
-      : `it is given up after ${formatDuration(limitMs)} (${LIMIT_VARIABLE})`;
+      ? `there is no time limit (${LIMIT_VARIABLE}=0)`
+      : `the time limit is ${formatDuration(limitMs)} (${LIMIT_VARIABLE})`;
   const say = (/** @type {number} */ ms) =>
     timers.push(
       setTimeout(
@@ -164,22 +165,22 @@ async function withPatience(file, evaluation, { limitMs, firstWordMs, talk }) {
  * @param {number} limitMs
  */
 function tooLate(file, limitMs) {
-  return unreadableError(file, `it has exported nothing within ${formatDuration(limitMs)}, and was ended`, {
+  return unreadableError(file, `it exported nothing within ${formatDuration(limitMs)}, and was stopped`, {
     hint:
-      `It waits for something at its top level, in its function or for its promise, or it loops. A ` +
-      `longer limit: ${LIMIT_VARIABLE}=5m`,
+      `It loops, or waits at its top level, in its function or for its promise. To raise the limit: ` +
+      `${LIMIT_VARIABLE}=5m`,
   });
 }
 
-/** Time limit for the search of a syntax error, in ms. */
+/** Time limit for `node --check`. If it takes longer, the error names no line. */
 const CHECK_MS = 5_000;
 
 /**
- * Finds a syntax error in an ES module: import() does not report the place, only `node --check`
- * prints it.
+ * Finds the place of a syntax error in an ES module. Only `node --check` prints it; the error of
+ * import() does not contain it.
  * @param {string} file
- * @param {string[]} flags  That this Node.js needs for it.
- * @returns {Promise<{ line?: number, column?: number | null }>}  Empty if it cannot be found.
+ * @param {string[]} flags  Flags that this Node.js needs for the file.
+ * @returns {Promise<{ line?: number, column?: number | null }>}  Empty: unknown.
  */
 function syntaxPlace(file, flags) {
   return new Promise((resolve) => {

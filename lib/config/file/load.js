@@ -10,28 +10,27 @@ import { evaluate } from './evaluate.js';
 /** @import { Patience } from './evaluate.js' */
 
 /**
- * @typedef {{ value: unknown, oddities: Oddity[], isFunction: boolean }} Loaded  isFunction: it was
- *   called with the chosen environment.
+ * @typedef {{ value: unknown, oddities: Oddity[], isFunction: boolean }} Loaded  isFunction: the
+ *   file exports a function, which was called with the chosen environment.
  */
 
-/** Stands for stdin, to which another program writes. */
 export const STDIN = '-';
 
 /**
- * Reads the content of a config file, unchecked.
+ * Loads the content of a config file, unchecked.
  * @param {string} file  Absolute, or "-".
  * @param {object} o
  * @param {string | null} o.env
  * @param {string} o.version  Of the Node.js that runs this command.
  * @param {() => Promise<string>} o.stdin
- * @param {() => Patience & { talk: (sentence: string) => void }} o.patience  For a program. Throws
- *   ERR_NCLUST_USAGE.
- * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG, and ERR_NCLUST_CONFIG_NOT_FOUND.
+ * @param {() => Patience & { talk: (sentence: string) => void }} o.patience  Called if the file is
+ *   code. Throws ERR_NCLUST_USAGE.
+ * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG or ERR_NCLUST_CONFIG_NOT_FOUND.
  */
 export async function loadConfig(file, { env, version, stdin, patience }) {
   if (file === STDIN) return plain(await parseEither(await stdin(), 'stdin'));
   if (/\.[cm]?[jt]s$/.test(file)) {
-    await textOf(file); // Rejects with a clear error if it does not exist.
+    await textOf(file); // Reports a missing file.
     return evaluate(file, { env, version, patience: patience() });
   }
   const text = await textOf(file);
@@ -45,7 +44,7 @@ export async function loadConfig(file, { env, version, stdin, patience }) {
  * @returns {Loaded}
  */
 function plain(value) {
-  // YAML has references, bytes and sets.
+  // YAML has aliases, which may form a cycle, bytes and sets.
   return { ...toPlain(value), isFunction: false };
 }
 
@@ -113,7 +112,7 @@ async function parseYaml(text, file) {
 }
 
 /**
- * Parses stdin: as JSON if it looks like JSON, else as YAML.
+ * Parses stdin: JSON if it begins with a bracket (after comments), otherwise YAML.
  * @param {string} text
  * @param {string} file
  */
@@ -133,25 +132,25 @@ function ofPackage(content, file) {
   );
   if (found === undefined)
     throw unreadableError(file, `it has no key ${PACKAGE_KEYS.map((key) => `"${key}"`).join(' or ')}`, {
-      hint: 'Write a file of its own with: nclust init',
+      hint: 'Write a separate config file with: nclust init',
     });
   return { [found]: /** @type {Record<string, unknown>} */ (content)[found] };
 }
 
 /**
- * Parses strict JSON, the usual case, which for megabytes takes seconds less than JSON5.
+ * Parses strict JSON, because JSON5 takes seconds longer for a file of megabytes.
  * @param {string} text
- * @returns {unknown}  undefined: it is something else, or invalid.
+ * @returns {unknown}  undefined: not strict JSON.
  */
 function strictJson(text) {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The other parser reports the fault and its place.
+    return undefined; // The JSON5 parser reports what is wrong, and where.
   }
 }
 
-/** @param {string} text  With or without a byte order mark. */
+/** @param {string} text */
 function withoutMark(text) {
   return text.replace(/^\uFEFF/, '');
 }

@@ -1,6 +1,6 @@
-// Knows: the way from a config file to checked entries, with every fault at once. Must not: run the
-// code of a file in this process; evaluate.js starts another one. Start at: readConfig(), then
-// load.js and entry.js.
+// Knows: how a config file becomes checked entries, with every fault at once.
+// Must not: run the code of a file in this process; evaluate.js starts another one.
+// Start at: readConfig(), then load.js and entry.js.
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { nearWords } from '../../shared/did-you-mean.js';
@@ -19,22 +19,20 @@ import { loadConfig, STDIN } from './load.js';
 /** @import { Entry } from './entry.js' */
 
 /**
- * The file to read, and the surroundings.
  * @typedef {object} Wanted
  * @property {string | null} [file]  A path, or "-" for stdin. Default: the config file in `cwd`.
- * @property {unknown} [value]  The content, instead of a file.
- * @property {string | null} [env]  The name in `env_<name>`.
+ * @property {unknown} [value]  The content itself, in place of a file.
+ * @property {string | null} [env]  The environment whose `env_<name>` is added to `env`.
  * @property {string | null} [only]  Names of apps, with commas or spaces between them. Default:
  *   all.
  * @property {string} cwd  Of the shell.
- * @property {Record<string, string | undefined>} shell  Its variables: `process.env`, because a
- *   config that is a program may add to it.
+ * @property {Record<string, string | undefined>} shell  Variables of the shell. Pass `process.env`
+ *   itself, because a config file that is code may add to it.
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
  * @property {() => Promise<string>} [stdin]  Default: that of this process.
- * @property {(sentence: string) => void} [talk]  Called if a config that is a program is slow.
- *   Default: no output.
- * @property {Record<string, any>} [options]  By key: options of the command line for every app of
- *   the file.
+ * @property {(sentence: string) => void} [talk]  Called with a notice when a config file takes
+ *   long.
+ * @property {Record<string, any>} [options]  By key: options of the command line, for every app.
  */
 
 /**
@@ -46,10 +44,10 @@ import { loadConfig, STDIN } from './load.js';
  */
 
 /**
- * Reads a config file and makes the specs of its apps.
+ * Reads a config file and builds the specs of its apps.
  * @param {Wanted} wanted
  * @returns {Promise<Config>}  Rejects with one ERR_NCLUST_BAD_CONFIG for all faults (data.faults),
- *   with ERR_NCLUST_CONFIG_NOT_FOUND, or for a wrong `only` or `env`.
+ *   with ERR_NCLUST_CONFIG_NOT_FOUND, or for an invalid `only` or `env`.
  */
 export async function readConfig(wanted) {
   const { file, shown, folder, entries, faults, warnings, deploy } = await describeConfig(wanted);
@@ -66,10 +64,10 @@ export async function readConfig(wanted) {
 }
 
 /**
- * Returns the names of the apps of a file, for commands that end them: their scripts may be gone.
+ * Reads only the names of the apps, for commands that stop apps: their scripts may be gone.
  * @param {Wanted} wanted
  * @returns {Promise<{ file: string | null, names: string[], warnings: string[] }>}  Rejects like
- *   readConfig(), except for faults that matter only for running them.
+ *   readConfig(), except for faults that matter only when an app starts.
  */
 export async function readNames(wanted) {
   const { file, shown, entries, faults, warnings } = await describeConfig(wanted);
@@ -80,13 +78,12 @@ export async function readNames(wanted) {
 }
 
 /**
- * The selected apps of a config file, as it describes them.
  * @typedef {object} Description
  * @property {string | null} file  Null: stdin, or an object.
- * @property {string} shown  In messages.
- * @property {string} folder  Base of its paths.
- * @property {Entry[]} entries
- * @property {Fault[]} faults  Of the file; those of an app are in its entry.
+ * @property {string} shown  The name in messages.
+ * @property {string} folder  Base of relative paths.
+ * @property {Entry[]} entries  The chosen apps.
+ * @property {Fault[]} faults  Of the file. The faults of an app are in its entry.
  * @property {string[]} warnings
  * @property {Record<string, unknown> | null} deploy
  */
@@ -163,15 +160,15 @@ function chosen(file, entries, only) {
   if (missing.length === 0 && wanted.length > 0) return entries.filter(({ options }) => wanted.includes(options.name));
   throw new NclustError(
     'ERR_NCLUST_APP_NOT_FOUND',
-    `--only names ${missing.map((name) => `"${name}"`).join(', ') || 'nothing'}, and "${file}" holds ` +
+    `--only names ${missing.map((name) => `"${name}"`).join(', ') || 'nothing'}, but "${file}" contains ` +
       `${names.map((name) => `"${name}"`).join(', ') || 'no apps'}.`,
     { data: { file, names } },
   );
 }
 
 /**
- * Checks the name of the environment, because a typo must not start production apps without its
- * variables. A file without environments gets only a warning.
+ * Refuses an environment that no app has, because a typing error must not start production apps
+ * without their variables. Only warns if the file has no environments at all.
  * @param {string} file
  * @param {Entry[]} entries
  * @param {string | null} env
@@ -181,11 +178,11 @@ function checkEnvironment(file, entries, env) {
   if (env === null || entries.length === 0) return [];
   const names = [...new Set(entries.flatMap(({ environments }) => Object.keys(environments)))];
   if (names.includes(env)) return [];
-  if (names.length === 0) return [`--env is "${env}", and no app of "${file}" has "env_${env}": it changes nothing.`];
+  if (names.length === 0) return [`--env is "${env}", but no app of "${file}" has "env_${env}", so it has no effect.`];
   throw new NclustError(
     'ERR_NCLUST_USAGE',
-    `--env is "${env}"; accepted: ${names.map((name) => `"${name}"`).join(', ')}, of which "${file}" has ` +
-      `the variables.`,
+    `--env is "${env}"; accepted: ${names.map((name) => `"${name}"`).join(', ')}, because "${file}" has ` +
+      `only these.`,
     { data: { file, names } },
   );
 }
@@ -199,7 +196,7 @@ function checkOneName(file, entries, name) {
   if (name === undefined || entries.length === 1) return;
   throw new NclustError(
     'ERR_NCLUST_USAGE',
-    `--name is "${name}" for ${entries.length} apps of "${file}"; accepted: one, because names are unique.`,
+    `--name is "${name}" for ${entries.length} apps of "${file}"; accepted: one app, because names are unique.`,
   );
 }
 
@@ -215,18 +212,19 @@ function namesTwice(entries) {
       : [
           faultAt(
             withKeyPath(keyPath, 'name'),
-            `is "${name}", as that of ${entries[first].keyPath || 'another app'} is`,
-            'a name of its own; for several processes of one app there is "instances"',
+            `is "${name}", which ${entries[first].keyPath || 'another app'} is called already`,
+            'a unique name; for several processes of one app, use "instances"',
           ),
         ];
   });
 }
 
 /**
- * Returns an attribute that an unknown key resembles. Other keys may be the file's own.
+ * Warns of an unknown key only if it looks like a known one, because a file may keep values under
+ * other keys, to share them between apps.
  * @param {string} key
  */
 function misspelt(key) {
   const [near] = nearWords(key, TOP_LEVEL);
-  return near ? [`"${key}" means nothing here; did you mean "${near}"?`] : [];
+  return near ? [`"${key}" is unknown and ignored; did you mean "${near}"?`] : [];
 }

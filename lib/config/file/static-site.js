@@ -8,12 +8,12 @@ import {
 } from '../../serve/settings.js';
 
 /**
- * Returns the attributes of an app that serves a folder, from an entry of `static:`. Other keys of
- * the entry (instances, namespace, env ...) are attributes like those of any app.
+ * Turns an entry of `static` into the attributes of an app that serves a folder. Its other keys
+ * (instances, namespace, env ...) mean the same as in an entry of `apps`.
  * @param {Record<string, any>} entry
- * @param {string} [where]  In the error, such as "static[0]".
- * @returns {Record<string, any>}  By the names of config files; a relative `env.PM2_SERVE_PATH`
- *   stays relative. Throws ERR_NCLUST_USAGE.
+ * @param {string} [where]  Named in the error, such as "static[0]".
+ * @returns {Record<string, any>}  By attribute name. A relative path stays relative in
+ *   `env.PM2_SERVE_PATH`. Throws ERR_NCLUST_USAGE.
  */
 export function staticSite(entry, where = 'static') {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
@@ -58,8 +58,8 @@ export function staticSite(entry, where = 'static') {
 }
 
 /**
- * PM2's own form of "serve a folder" in the list of apps: `script: "serve"`, and PM2_SERVE_* among
- * the variables. The caller checks whether there is a script of that name.
+ * Whether an entry of `apps` looks like PM2's static server: `script: "serve"`, with PM2_SERVE_*
+ * variables. The caller checks whether a script of that name exists.
  * @param {Record<string, any>} app
  */
 export function isServeApp({ script, interpreter }) {
@@ -67,7 +67,7 @@ export function isServeApp({ script, interpreter }) {
 }
 
 /**
- * Returns such an app with the program that serves, and that reports when it listens.
+ * Sets the script of such an app to the static server, which reports when it listens.
  * @param {Record<string, any>} app  By the keys of options.js.
  * @returns {Record<string, any>}
  */
@@ -84,7 +84,7 @@ export function serveApp(app) {
 const KEYS = { username: 'basic_auth.username', password: 'basic_auth.password', basicAuth: 'basic_auth' };
 
 /**
- * `directory` is the folder, or whether it is listed.
+ * `directory` is the path of the folder, or whether its content is listed.
  * @param {unknown} directory
  */
 function folderOf(directory) {

@@ -15,7 +15,7 @@ const SOURCE_SCHEMA = {
   ],
 };
 
-/** Options for an app's environment, besides `env`. @type {StartOption[]} */
+/** @type {StartOption[]} */
 export const ENVIRONMENT_OPTIONS = [
   {
     flags: '--env-file <path>',
@@ -30,7 +30,7 @@ export const ENVIRONMENT_OPTIONS = [
     default: 'none',
     help:
       'file with variables (KEY=value a line), read at each start, restart and reload; may be given ' +
-      'several times, the last one wins; "none" for none',
+      'several times, the last one wins; "none" to disable',
   },
   {
     flags: '--env-files <path>',
@@ -38,7 +38,7 @@ export const ENVIRONMENT_OPTIONS = [
     field: 'envFiles',
     isRepeatable: true,
     read: asEnvFiles,
-    help: 'the same; for "node .../nclust.js", because Node.js would read the file of --env-file itself',
+    help: 'the same as --env-file; for "node .../nclust.js", because Node.js reads --env-file itself',
   },
   {
     key: 'secrets',
@@ -48,7 +48,7 @@ export const ENVIRONMENT_OPTIONS = [
     accepted: SECRETS_FORMS,
     schema: { type: 'object', additionalProperties: SOURCE_SCHEMA },
     default: 'none',
-    help: 'variables whose values come from a file or a command, and are written down nowhere',
+    help: 'variables whose values come from a file or a command; nclust does not store the values',
   },
   {
     flags: '--filter-env [name]',
@@ -62,7 +62,7 @@ export const ENVIRONMENT_OPTIONS = [
     default: 'false',
     help:
       'leave out variables of the shell whose names contain this; may be given several times; without a ' +
-      'name: all of them',
+      'name, leave out all of them',
   },
   {
     flags: '--increment-var <name>',
@@ -73,7 +73,7 @@ export const ENVIRONMENT_OPTIONS = [
     accepted: VARIABLE_FORMS,
     schema: { type: 'string' },
     default: 'none',
-    help: 'variable whose value goes up by one from instance to instance; "none" for none',
+    help: 'variable whose value is one higher for each further instance; "none" to disable',
   },
   {
     flags: '--instance-var <name>',
@@ -101,7 +101,7 @@ function asEnvFiles(value, where) {
 }
 
 /**
- * The value is not shown, because it may be the secret itself.
+ * An error does not show the value, because it may be the secret itself.
  * @param {unknown} value
  * @param {string} where
  */

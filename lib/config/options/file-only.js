@@ -2,15 +2,12 @@ import { badKind, badOption, KINDS } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
-// Readers of values that only a config file can contain.
-
 const ENVIRONMENT_FORMS = 'an object whose values are texts, numbers, true, false, objects or lists';
 const MODE_FORMS = 'fork or cluster';
 const PORT_FORMS = 'a number from 0 to 65535, or the path of a Unix socket';
 
 /**
- * Skips variables without a value: `TOKEN: process.env.TOKEN` declares nothing if the shell has no
- * TOKEN.
+ * Leaves out a variable that is undefined or null, as in `TOKEN: process.env.TOKEN`.
  * @param {unknown} value
  * @param {string} where
  * @returns {Record<string, string | number | boolean>}
@@ -55,7 +52,7 @@ function checkVariable(key, where) {
 }
 
 /**
- * The value is not shown, because it may be a password.
+ * An error does not show the value, because it may be a password.
  * @param {unknown} value
  * @param {string} where
  */
@@ -74,7 +71,7 @@ function asVariable(value, where) {
 const { flag, text, words } = KINDS;
 
 /**
- * Attributes that only a config file has: the command line has another form for them, or no use.
+ * Attributes that are not options, because the command line has another form for them, or no use.
  * @type {StartOption[]}
  */
 export const FILE_OPTIONS = [
@@ -83,14 +80,14 @@ export const FILE_OPTIONS = [
     aliases: ['exec', 'cmd', 'command'],
     key: 'script',
     ...text,
-    help: 'what is run: a file, a program in PATH, or a shell command when it has a space',
+    help: 'program to run: a file, a program in PATH, or a shell command if it contains a space',
   },
   {
     name: 'args',
     key: 'args',
     ...words,
     default: 'none',
-    help: 'arguments for the app; in a text, quotes count as in a shell',
+    help: 'arguments for the app; a text is split into words as in a shell',
   },
   {
     name: 'exec_mode',
@@ -98,8 +95,8 @@ export const FILE_OPTIONS = [
     read: asMode,
     accepted: MODE_FORMS,
     schema: { enum: ['fork', 'fork_mode', 'cluster', 'cluster_mode'] },
-    default: 'cluster for Node.js programs when "instances" is given, else fork',
-    help: 'whether instances share their ports (cluster) or know nothing of each other (fork)',
+    default: 'cluster for Node.js programs if "instances" is given, otherwise fork',
+    help: 'whether instances share their ports (cluster) or are independent (fork)',
   },
   {
     name: 'env',
@@ -125,20 +122,20 @@ export const FILE_OPTIONS = [
     key: 'username',
     field: 'user',
     ...text,
-    default: 'who it runs as',
-    help: 'the user that lists show',
+    default: 'the user that it runs as',
+    help: 'user name for lists',
   },
   {
     name: 'append_env_to_name',
     key: 'appendEnvToName',
     ...flag,
     default: 'false',
-    help: "with --env, its name becomes part of the app's: name-production",
+    help: 'with --env, append the name of the environment to that of the app: name-production',
   },
 ];
 
 /**
- * Attributes of PM2's files that nclust does not use. Their values are not checked.
+ * An attribute of PM2 that nclust does not need. It accepts and ignores any value.
  * @param {string} name
  * @param {string} note  Why.
  * @param {string[]} [aliases]
@@ -155,13 +152,13 @@ const unneeded = (name, note, aliases = []) => ({
   help: `accepted and not needed: ${note}`,
 });
 
-const MONITORING = 'for a monitoring service that nclust has no part in';
+const MONITORING = 'for a monitoring service that nclust does not use';
 
 /** @type {StartOption[]} */
 export const UNNEEDED_OPTIONS = [
-  unneeded('force', 'an app of a file that runs is restarted by `start`'),
-  unneeded('kill_retry_time', 'the end of a process is an event, nothing polls for it'),
-  unneeded('post_update', 'nclust does not pull; `deploy` has its hooks'),
+  unneeded('force', '`start` restarts an app of the file that runs already'),
+  unneeded('kill_retry_time', 'nclust is notified when a process exits, and does not poll'),
+  unneeded('post_update', 'nclust does not pull; use the hooks of `deploy`'),
   unneeded('windowsHide', 'nclust does not run on Windows'),
   unneeded('automation', MONITORING),
   unneeded('pmx', MONITORING),
@@ -172,7 +169,7 @@ export const UNNEEDED_OPTIONS = [
   unneeded('v8', MONITORING),
   unneeded('km_link', MONITORING),
   unneeded('axm_options', MONITORING),
-  unneeded('install_url', 'modules are not built'),
-  unneeded('name_prefix', 'used inside of PM2'),
-  unneeded('write', 'used inside of PM2'),
+  unneeded('install_url', 'nclust has no modules'),
+  unneeded('name_prefix', 'internal to PM2'),
+  unneeded('write', 'internal to PM2'),
 ];

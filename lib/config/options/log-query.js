@@ -6,11 +6,11 @@ import { parseDuration } from '../../shared/units.js';
 /** @import { Level } from '../../shared/logs/level.js' */
 /** @import { Grep } from '../../shared/logs/safe-pattern.js' */
 
-/** The manager's limit for one request. */
+/** The manager returns at most this number at once. */
 const LINES_MAX = 100_000;
 
 /**
- * The request of `logs` to the manager. Options that were not given are missing.
+ * The options of `logs` as parameters of the manager's method. Missing: not given.
  * @typedef {object} LogQuery
  * @property {boolean} follow
  * @property {number} [lines]
@@ -30,7 +30,7 @@ export function readLogOptions(options, nowMs) {
   const { out, err, lines, since, until, grep, level } = options;
   if (options.follow && options.nostream) throw usage('--follow and --nostream contradict each other.');
   if (options.follow && until !== undefined)
-    throw usage('--follow and --until contradict each other: what is followed has no end.');
+    throw usage('--follow and --until contradict each other: --follow has no end.');
   /** @type {LogQuery} */
   const query = { follow: options.nostream !== true && until === undefined };
   if (lines !== undefined) query.lines = readLines(lines);
@@ -51,7 +51,7 @@ export function readLogOptions(options, nowMs) {
 export function readGrep(text) {
   if (text === '') throw usage('--grep is "".', 'Give a text or a regular expression to look for.');
   const match = /^\/(.+)\/([a-z]*)$/s.exec(text);
-  // "/api/users" is a path. An end that looks like flags counts as flags.
+  // "/api/users" is a path, because "users" are not flags.
   const grep =
     match && /^[imsu]*$/.test(match[2]) ? { source: match[1], flags: match[2] } : { source: text, flags: '' };
   compile(grep);
@@ -63,7 +63,7 @@ function readLines(text) {
   if (/^\d{1,6}$/.test(text) && Number(text) <= LINES_MAX) return Number(text);
   throw usage(
     `--lines is "${text}"; accepted: a whole number from 0 to ${LINES_MAX}.`,
-    'For more, say from when on: --since 2h.',
+    'For more lines, give a start time: --since 2h.',
   );
 }
 
@@ -105,24 +105,23 @@ function usage(message, hint = 'See: nclust help logs') {
   return new NclustError('ERR_NCLUST_USAGE', message, { hint });
 }
 
-/** Accepted forms of a point in time, for messages. */
 export const MOMENT_FORMS =
   'how long ago ("2h", "30m", 5000 for milliseconds), a time of day ("14:30"), a date ("2026-11-21", ' +
   '"2026-11-21T14:30:05Z") or milliseconds since 1970';
 
 /**
- * A bare number from here on is a point in time (1973 or later), below it a duration (of at most
- * three years).
+ * A bare number of this size is a point in time (1973 or later). A smaller one is a duration (at
+ * most three years).
  */
 const EPOCH_FROM = 1e11;
 
 const DAY_MS = 86_400_000;
 
 /**
- * Parses a point in time as people write it. Without an offset it is local.
+ * Parses a point in time. Without an offset it is local time.
  * @param {string} text
  * @param {number} nowMs
- * @returns {number | null}  Milliseconds since 1970; null if it is invalid.
+ * @returns {number | null}  Milliseconds since 1970. Null: not a point in time.
  */
 export function parseMoment(text, nowMs) {
   const trimmed = text.trim();
@@ -134,7 +133,7 @@ export function parseMoment(text, nowMs) {
 }
 
 /**
- * The last moment at which clocks showed this: "23:50" at ten past midnight means yesterday.
+ * The last moment with this time of day: at ten past midnight, "23:50" is yesterday's.
  * @param {string} text
  * @param {number} nowMs
  */
@@ -152,7 +151,7 @@ function parseDate(text) {
   const match = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i.exec(text);
   if (!match) return null;
   const [, year, month, day, time = '00:00', offset = ''] = match;
-  // Date takes the 31st of February for the 3rd of March.
+  // Date turns the 31st of February into the 3rd of March.
   const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day));
   if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== `${year}-${month}-${day}`)
     return null;

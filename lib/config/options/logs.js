@@ -24,7 +24,7 @@ const PATH_SCHEMA = { type: 'string' };
 
 const NONE_OR_SIZE = { type: ['integer', 'string', 'null'] };
 
-/** Options of start, restart and reload about an app's output. @type {StartOption[]} */
+/** @type {StartOption[]} */
 export const LOG_OPTIONS = [
   {
     name: 'out_file',
@@ -36,7 +36,7 @@ export const LOG_OPTIONS = [
     accepted: FILE_FORMS,
     schema: PATH_SCHEMA,
     default: '<name>-out.log in the home',
-    help: 'file for its standard output; "none", or "default" for the one in the home',
+    help: 'file for its standard output; "none" to disable, "default" for the file in the home',
   },
   {
     name: 'error_file',
@@ -48,7 +48,7 @@ export const LOG_OPTIONS = [
     accepted: FILE_FORMS,
     schema: PATH_SCHEMA,
     default: '<name>-error.log in the home',
-    help: 'file for its standard error; "none", or "default" for the one in the home',
+    help: 'file for its standard error; "none" to disable, "default" for the file in the home',
   },
   {
     name: 'log_file',
@@ -60,7 +60,7 @@ export const LOG_OPTIONS = [
     accepted: 'true for <name>.log, a path, or "none"',
     schema: { type: ['string', 'boolean'] },
     default: 'none',
-    help: 'one more file with both, by default <name>.log; "none" for none',
+    help: 'also write both streams to one file (default <name>.log); "none" to disable',
   },
   {
     name: 'merge_logs',
@@ -86,9 +86,15 @@ export const LOG_OPTIONS = [
     field: 'disableLogs',
     ...KINDS.flag,
     default: 'false',
-    help: 'keep nothing of what it writes',
+    help: 'do not keep its output',
   },
-  { flags: '--no-disable-logs', key: 'disableLogs', field: 'disableLogs', ...KINDS.flag, help: 'keep it again' },
+  {
+    flags: '--no-disable-logs',
+    key: 'disableLogs',
+    field: 'disableLogs',
+    ...KINDS.flag,
+    help: 'keep its output again',
+  },
   {
     name: 'log_type',
     flags: '--log-type <type>',
@@ -98,7 +104,7 @@ export const LOG_OPTIONS = [
     default: 'raw',
     help: 'raw, or json for one record a line (default: raw)',
   },
-  // Before --log-date-format, which is more specific and counts if both are given.
+  // Before --log-date-format, which overrides it if both are given.
   {
     name: 'time',
     flags: '--time',
@@ -107,7 +113,7 @@ export const LOG_OPTIONS = [
     ...KINDS.flag,
     read: (value, where) => (readFlag(value, where) ? TIME_FORMAT : null),
     default: 'false',
-    help: `the date before each line, as ${TIME_FORMAT}`,
+    help: `write the date before each line, as ${TIME_FORMAT}`,
   },
   {
     name: 'log_date_format',
@@ -118,7 +124,7 @@ export const LOG_OPTIONS = [
     accepted: `${LOG_RULES.logDateFormat.accepted}, or "none"`,
     schema: { type: 'string' },
     default: 'none',
-    help: 'the date before each line, in the signs of dayjs; "none" for none',
+    help: 'write the date before each line, in this format of dayjs; "none" to disable',
   },
   {
     name: 'log_max_size',
@@ -130,7 +136,7 @@ export const LOG_OPTIONS = [
     schema: NONE_OR_SIZE,
     unit: 'bytes',
     default: HOME,
-    help: 'size at which a log file is rotated; "default" for the setting of the home',
+    help: 'rotate a log file when it is this large; "default" for the setting of the home',
   },
   {
     name: 'log_interval',
@@ -139,7 +145,7 @@ export const LOG_OPTIONS = [
     field: 'logInterval',
     ...wordOrDefault(LOG_INTERVALS),
     default: HOME,
-    help: 'when it is rotated however small it is: hourly, daily, weekly or never',
+    help: 'rotate a log file this often, whatever its size: hourly, daily, weekly or never',
   },
   {
     name: 'log_max_files',
@@ -150,7 +156,7 @@ export const LOG_OPTIONS = [
     accepted: `${LOG_RULES.logMaxFiles.accepted}, or "default"`,
     schema: { type: ['integer', 'string'] },
     default: HOME,
-    help: 'how many rotated files are kept of each log file',
+    help: 'how many rotated files to keep for each log file',
   },
   {
     name: 'log_max_age',
@@ -162,7 +168,7 @@ export const LOG_OPTIONS = [
     schema: NONE_OR_SIZE,
     unit: 'ms',
     default: HOME,
-    help: 'age at which a rotated file is removed; 0 for any age',
+    help: 'delete rotated files that are older than this; 0 for no limit',
   },
   {
     name: 'log_max_total',
@@ -174,7 +180,7 @@ export const LOG_OPTIONS = [
     schema: NONE_OR_SIZE,
     unit: 'bytes',
     default: HOME,
-    help: 'how much room all its log files take together',
+    help: 'how large all its log files together may be',
   },
   {
     name: 'log_compress',
@@ -183,7 +189,7 @@ export const LOG_OPTIONS = [
     field: 'logCompress',
     ...wordOrDefault(LOG_COMPRESSIONS),
     default: HOME,
-    help: 'how rotated files are compressed: gzip, zstd or none',
+    help: 'how to compress rotated files: gzip, zstd or none',
   },
   {
     name: 'log_overflow',
@@ -192,7 +198,7 @@ export const LOG_OPTIONS = [
     field: 'logOverflow',
     ...wordsOf(LOG_OVERFLOWS),
     default: 'block',
-    help: 'when the disk is slow the app waits (block), or lines are lost and counted (drop) (default: block)',
+    help: 'if the disk is slow, the app waits (block), or lines are dropped and counted (drop) (default: block)',
   },
   {
     name: 'log_rate_limit',
@@ -205,8 +211,8 @@ export const LOG_OPTIONS = [
     unit: 'bytes',
     default: 'none',
     help:
-      'how much an instance may write in a second; what is above is lost and counted; "none" for no ' +
-      'limit (default: none)',
+      'how much an instance may write per second; lines above this are dropped and counted; "none" for ' +
+      'no limit (default: none)',
   },
   {
     name: 'log_ship',
@@ -219,8 +225,8 @@ export const LOG_OPTIONS = [
     schema: { type: ['string', 'array'], items: { type: 'string' } },
     default: 'none',
     help:
-      'send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or ' +
-      'exec:command too; may be given several times; "none" for none',
+      'also send its lines to syslog+udp://host:port, syslog+tcp://host:port, syslog+unix:///path or ' +
+      'exec:command; may be given several times; "none" to disable',
   },
 ];
 

@@ -7,25 +7,24 @@ import { ADDING_OPTIONS, RESTART_TRIGGER_OPTIONS, TRIGGER_OPTIONS } from './trig
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 
 /**
- * A setting of an app, as an option of `start`, in a config file or both: its forms, its meaning,
- * and the field of the spec that it fills.
+ * A setting of an app: an option of `start`, an attribute of a config file, or both.
  * @typedef {object} StartOption
- * @property {string} [flags]  As commander reads them. Missing: only a file has it.
- * @property {string} key  commander's key for the value.
- * @property {boolean} [isRepeatable]  The value is a list of all given ones.
- * @property {string} [name]  In a file, as PM2 writes it; camelCase is also accepted. Missing: only
- *   the command line has it.
+ * @property {string} [flags]  In the syntax of commander. Missing: only an attribute.
+ * @property {string} key  The key of the value in the options of commander.
+ * @property {boolean} [isRepeatable]  The value is a list.
+ * @property {string} [name]  The attribute, as in PM2; camelCase is accepted too. Missing: only an
+ *   option.
  * @property {string[]} [aliases]  Other names in a file.
  * @property {string} help
- * @property {string} [meaning]  Its meaning in a file, if `help` is about the option.
+ * @property {string} [meaning]  Describes the attribute, if `help` fits only the option.
  * @property {string} [default]  In words.
  * @property {string} [unit]  Of a bare number.
  * @property {string} [accepted]  In words.
- * @property {Record<string, unknown>} [schema]  For editors, a piece of JSON Schema.
- * @property {string} [note]  Why it is accepted without an effect.
- * @property {keyof AppSpec} [field]  Options without a field depend on others; build.js reads them.
- * @property {(value: any, where: string) => unknown} read  Reads a typed value or one of a file.
- *   Throws ERR_NCLUST_USAGE with the option or key path, the value and the accepted values.
+ * @property {Record<string, unknown>} [schema]  What an editor accepts, a piece of JSON Schema.
+ * @property {string} [note]  Why it is accepted and does nothing.
+ * @property {keyof AppSpec} [field]  Of the spec. Missing: build.js reads it together with others.
+ * @property {(value: any, where: string) => unknown} read  Reads a typed value, or one of a file.
+ *   Throws ERR_NCLUST_USAGE with the option or key path, the found and the accepted values.
  */
 
 /** @type {StartOption[]} */
@@ -39,7 +38,7 @@ export const START_OPTIONS = [
   ...UNNEEDED_OPTIONS,
 ];
 
-/** Options that also apply to a listed app. */
+/** Keys of options that can change a listed app. */
 const CHANGEABLE = [
   'name',
   'cwd',
@@ -55,7 +54,7 @@ const CHANGEABLE = [
   'gid',
 ];
 
-/** Rules for running an app. */
+/** Keys of the rules about restart, stop and readiness. They can change a listed app too. */
 const RULES = [
   'namespace',
   'autorestart',
@@ -95,23 +94,18 @@ const RESTART_OPTIONS = [
   ...RESTART_TRIGGER_OPTIONS,
 ];
 
-/**
- * By the commands that accept them.
- * @type {Record<'start' | 'reload' | 'restart' | 'none', StartOption[]>}
- */
+/** @type {Record<'start' | 'reload' | 'restart' | 'none', StartOption[]>} */
 export const OPTIONS_OF = { start: START_OPTIONS, reload: RELOAD_OPTIONS, restart: RESTART_OPTIONS, none: [] };
 
 /**
- * Reads the given options of `start`.
  * @param {Record<string, unknown>} given  From commander.
- * @returns {Record<string, any>}  By key. Throws ERR_NCLUST_USAGE.
+ * @returns {Record<string, any>}  By key, without absent ones. Throws ERR_NCLUST_USAGE.
  */
 export function readStartOptions(given) {
   return readOptions(START_OPTIONS, given);
 }
 
 /**
- * The same for `reload`.
  * @param {Record<string, unknown>} given
  * @returns {Record<string, any>}
  */
@@ -120,7 +114,6 @@ export function readReloadOptions(given) {
 }
 
 /**
- * The same for `restart`.
  * @param {Record<string, unknown>} given
  * @returns {Record<string, any>}
  */
@@ -130,7 +123,7 @@ export function readRestartOptions(given) {
 
 /**
  * @param {Record<string, any>} options  By key.
- * @returns {Partial<AppSpec>}  Those that are a field of the spec.
+ * @returns {Partial<AppSpec>}  The options that are fields of the spec.
  */
 export function specFields(options) {
   const given = START_OPTIONS.filter(({ key, field }) => field && options[key] !== undefined);
@@ -143,7 +136,7 @@ export function specFields(options) {
  * @returns {Record<string, any>}
  */
 function readOptions(table, given) {
-  // commander returns `true` for a --no- option that was not given.
+  // commander sets an absent --no- option to true.
   const present = table.filter(
     ({ key, flags }) => flags && given[key] !== undefined && !(flags.startsWith('--no-') && given[key] === true),
   );
@@ -153,8 +146,8 @@ function readOptions(table, given) {
 }
 
 /**
- * `--stop-exit-codes 0 app.js`: commander takes every word up to the next option, including the
- * script. Returns the words that are not codes.
+ * In `--stop-exit-codes 0 app.js`, commander gives the script to the option too. Returns the words
+ * from the first that is not a code as `rest`.
  * @param {string[]} words
  * @returns {{ codes: string[], rest: string[] }}
  */
@@ -164,7 +157,7 @@ export function separateExitCodes(words) {
 }
 
 /**
- * `start --watch app.js`: commander took the script for a path to watch.
+ * In `start --watch app.js`, commander gives the script to the option. Makes it the target again.
  * @template {unknown} Watch
  * @param {string[]} targets
  * @param {Watch} watch  From commander.

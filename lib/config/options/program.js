@@ -4,7 +4,7 @@ import { KINDS, wordsOf } from './readers.js';
 
 const { duration, exitCodes, flag, instances, signal, text, whole, word, words } = KINDS;
 
-/** The program, its number of instances, and its rules. @type {StartOption[]} */
+/** @type {StartOption[]} */
 export const PROGRAM_OPTIONS = [
   {
     name: 'name',
@@ -40,9 +40,9 @@ export const PROGRAM_OPTIONS = [
     flags: '--cwd <folder>',
     key: 'cwd',
     ...text,
-    default: 'on the command line the current folder; in a file the folder where its script is found',
+    default: 'on the command line the current folder; in a file the folder in which the script is found',
     help: 'working directory (default: the current one)',
-    meaning: 'working directory; a relative path counts from the folder of the file',
+    meaning: 'working directory; a relative path is resolved from the folder of the file',
   },
   {
     name: 'interpreter',
@@ -51,7 +51,7 @@ export const PROGRAM_OPTIONS = [
     key: 'interpreter',
     ...text,
     default: 'by extension or first line',
-    help: 'what runs the script; "none" runs it by itself (default: by extension or first line)',
+    help: 'program that runs the script; "none" executes the script itself (default: by extension or first line)',
   },
   {
     name: 'node_args',
@@ -61,7 +61,7 @@ export const PROGRAM_OPTIONS = [
     ...words,
     default: 'none',
     help: 'options for the interpreter, in one quoted argument',
-    meaning: 'options for the interpreter; in a text, quotes count as in a shell',
+    meaning: 'options for the interpreter; a text is split into words as in a shell',
   },
   { flags: '--node-args <words>', key: 'nodeArgs', ...words, help: 'the same as --interpreter-args' },
   {
@@ -71,8 +71,8 @@ export const PROGRAM_OPTIONS = [
     field: 'autorestart',
     ...flag,
     default: 'true',
-    help: 'let it end when it ends',
-    meaning: 'start it again when it ends',
+    help: 'do not restart it when it exits',
+    meaning: 'restart it when it exits',
   },
   {
     name: 'max_restarts',
@@ -81,7 +81,7 @@ export const PROGRAM_OPTIONS = [
     field: 'maxRestarts',
     ...whole,
     default: '16',
-    help: 'unstable exits within 10 minutes before it is given up (default: 16)',
+    help: 'unstable exits within 10 minutes before nclust stops restarting it (default: 16)',
   },
   {
     name: 'restart_delay',
@@ -111,7 +111,7 @@ export const PROGRAM_OPTIONS = [
     ...duration,
     unit: 'ms',
     default: '1000',
-    help: 'an exit before this is unstable; a program that does not listen is up after it (default: 1s)',
+    help: 'an earlier exit is unstable; a program that does not listen is online after this time (default: 1s)',
   },
   {
     name: 'stop_exit_codes',
@@ -120,7 +120,7 @@ export const PROGRAM_OPTIONS = [
     field: 'stopExitCodes',
     ...exitCodes,
     default: 'none',
-    help: 'exit codes after which it stays stopped',
+    help: 'exit codes after which it is not restarted',
   },
   {
     name: 'kill_timeout',
@@ -130,7 +130,7 @@ export const PROGRAM_OPTIONS = [
     ...duration,
     unit: 'ms',
     default: '10000',
-    help: 'from the request to stop until SIGKILL (default: 10s)',
+    help: 'time from the request to stop until SIGKILL (default: 10s)',
   },
   {
     name: 'stop_signal',
@@ -139,8 +139,8 @@ export const PROGRAM_OPTIONS = [
     key: 'stopSignal',
     field: 'stopSignal',
     ...signal,
-    default: 'SIGTERM when it listens to it, else SIGINT',
-    help: 'signal that asks it to stop (default: SIGTERM when it listens to it, else SIGINT)',
+    default: 'SIGTERM if it handles it, otherwise SIGINT',
+    help: 'signal that asks it to stop (default: SIGTERM if it handles it, otherwise SIGINT)',
   },
   {
     name: 'treekill',
@@ -149,8 +149,8 @@ export const PROGRAM_OPTIONS = [
     field: 'treekill',
     ...flag,
     default: 'true',
-    help: 'send the signal to stop to its main process alone',
-    meaning: 'the signal to stop goes to its children, too',
+    help: 'send the stop signal only to its main process',
+    meaning: 'send the stop signal to its child processes too',
   },
   {
     name: 'wait_ready',
@@ -159,7 +159,7 @@ export const PROGRAM_OPTIONS = [
     field: 'waitReady',
     ...flag,
     default: 'false',
-    help: 'it is up when it calls process.send("ready")',
+    help: 'it is online only after it has called process.send("ready")',
   },
   {
     name: 'listen_timeout',
@@ -169,7 +169,7 @@ export const PROGRAM_OPTIONS = [
     ...duration,
     unit: 'ms',
     default: '10000',
-    help: 'how long to wait for that (default: 10s)',
+    help: 'how long to wait until it is ready (default: 10s)',
   },
   {
     name: 'shutdown_with_message',
@@ -178,7 +178,7 @@ export const PROGRAM_OPTIONS = [
     field: 'shutdownWithMessage',
     ...flag,
     default: 'false',
-    help: 'ask it to stop by the message "shutdown" in place of a signal',
+    help: 'ask it to stop with the message "shutdown" in place of a signal',
   },
   {
     name: 'scheduling',
@@ -188,7 +188,7 @@ export const PROGRAM_OPTIONS = [
     ...wordsOf(['least-connections', 'sticky', 'os']),
     default: 'least-connections',
     help:
-      'who gets a connection in cluster mode: least-connections, sticky (by client address) or os ' +
+      'which instance gets a connection in cluster mode: least-connections, sticky (by client address) or os ' +
       '(default: least-connections)',
   },
   {
@@ -198,7 +198,7 @@ export const PROGRAM_OPTIONS = [
     field: 'maxSurge',
     ...whole,
     default: '1',
-    help: 'new instances that a reload starts at once beside the old ones (default: 1)',
+    help: 'how many new instances a reload starts at a time, beside the old ones (default: 1)',
   },
   {
     name: 'max_unavailable',
@@ -207,7 +207,7 @@ export const PROGRAM_OPTIONS = [
     field: 'maxUnavailable',
     ...whole,
     default: '0',
-    help: 'old instances that a reload may end before new ones are there (default: 0)',
+    help: 'how many old instances a reload may stop before new ones are ready (default: 0)',
   },
   {
     name: 'rollback_window',
@@ -218,7 +218,7 @@ export const PROGRAM_OPTIONS = [
     unit: 'ms',
     default: '0',
     help:
-      'how long a reload keeps the old instances at hand, to go back to them when the new ones do worse ' +
+      'how long a reload keeps the old instances, to go back to them if the new ones perform worse ' +
       '(default: none)',
   },
   {
@@ -228,8 +228,8 @@ export const PROGRAM_OPTIONS = [
     field: 'metrics',
     ...flag,
     default: 'true',
-    help: 'do not count its requests, nor look at its event loop and heap',
-    meaning: 'count its requests, and look at its event loop and heap',
+    help: 'do not count its requests, and do not measure its event loop and heap',
+    meaning: 'count its requests, and measure its event loop and heap',
   },
   {
     name: 'uid',
@@ -254,7 +254,7 @@ export const PROGRAM_OPTIONS = [
     key: 'sourceMapSupport',
     ...flag,
     default: 'false',
-    help: 'stack traces that name the lines of the source (Node.js with --enable-source-maps)',
+    help: 'show lines of the source in stack traces (Node.js with --enable-source-maps)',
   },
   {
     name: 'disable_source_map_support',
@@ -262,8 +262,8 @@ export const PROGRAM_OPTIONS = [
     key: 'disableSourceMapSupport',
     ...flag,
     default: 'false',
-    help: 'without them, whatever a config file says',
-    meaning: 'takes source_map_support back',
+    help: 'do not use source maps, even if a config file does',
+    meaning: 'overrides source_map_support',
   },
   {
     name: 'vizion',
@@ -273,7 +273,7 @@ export const PROGRAM_OPTIONS = [
     ...flag,
     default: 'true',
     help: 'do not ask git about the folder of its script',
-    meaning: 'revision, branch and remote of the git checkout its script lies in are in `nclust jlist`',
+    meaning: 'include revision, branch and remote of the git checkout of its script in `nclust jlist`',
   },
   {
     name: 'execute_command',
@@ -281,7 +281,7 @@ export const PROGRAM_OPTIONS = [
     key: 'executeCommand',
     ...flag,
     default: 'false',
-    help: 'fork mode, also with --instances',
-    meaning: 'fork mode, also with instances',
+    help: 'use fork mode, even with --instances',
+    meaning: 'use fork mode, even with instances',
   },
 ];

@@ -3,8 +3,8 @@ import { INSTANCES_FORMS } from '../../shared/host/cpus.js';
 import { signalName } from '../../shared/host/signals.js';
 import { DURATION_FORMS, parseDuration } from '../../shared/units.js';
 
-// Each reader turns a typed value, or one of a config file, into a value of a spec, or throws
-// ERR_NCLUST_USAGE with the option or key path, the value and the accepted values.
+// Each reader turns a typed value, or one of a config file, into the value of a spec. It throws
+// ERR_NCLUST_USAGE with the option or key path, the found and the accepted values.
 
 const TEXT_FORMS = 'a text that is not empty';
 const WORDS_FORMS = 'a text whose quotes are closed, or a list of texts';
@@ -23,7 +23,7 @@ export function badOption(where, found, accepted) {
 }
 
 /**
- * The same for a value that may be a secret: shows only its kind.
+ * Like badOption(), but shows only the type of the value, because it may be a secret.
  * @param {string} where
  * @param {unknown} found
  * @param {string} accepted
@@ -174,8 +174,7 @@ function asSignal(value, where) {
 }
 
 /**
- * A kind of value for the table: its reader, the accepted values in words, and the same for
- * editors.
+ * The properties of a row that depend only on the kind of its value.
  * @typedef {object} ValueKind
  * @property {(value: any, where: string) => any} read
  * @property {string} accepted
@@ -185,7 +184,7 @@ function asSignal(value, where) {
 /** @satisfies {Record<string, ValueKind>} */
 export const KINDS = {
   text: { read: readText, accepted: TEXT_FORMS, schema: { type: 'string' } },
-  /** In YAML people write these without quotes. */
+  /** Accepts a number too, because quotes may be missing in YAML. */
   word: { read: readText, accepted: TEXT_FORMS, schema: { type: ['string', 'number'] } },
   words: {
     read: asWords,
@@ -213,9 +212,9 @@ export function wordsOf(words) {
 }
 
 /**
- * Splits a line into words as a shell would: understands quotes and backslashes, expands nothing.
+ * Splits a line into words as a shell does, with quotes and backslashes, but without expansion.
  * @param {string} line
- * @param {string} keyPath  In the error.
+ * @param {string} keyPath  For the error.
  * @returns {string[]}  Throws ERR_NCLUST_USAGE for a quote that is not closed.
  */
 export function splitWords(line, keyPath) {

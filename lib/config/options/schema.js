@@ -1,23 +1,22 @@
-// Knows: the one table of an app's settings: names, flags, readers, defaults, help. Must not: read
-// a file, or know of commands. Start at: options.js, then program.js for its rows; findAttribute()
-// is for config files.
+// Knows: the one table of the settings of an app: names, flags, readers, defaults, help.
+// Must not: read a file, or know commands.
+// Start at: options.js, then program.js for its rows; findAttribute() is for config files.
 import { START_OPTIONS } from './options.js';
 
 /** @import { StartOption } from './options.js' */
 
 /**
- * @typedef {StartOption & { name: string }} Attribute  A row of the table from which validation,
- *   the options of the command line, their help, docs/config.md, the types and the JSON Schema all
- *   come.
+ * A row of the table. Validation, options, help, docs/config.md, types and JSON Schema use it.
+ * @typedef {StartOption & { name: string }} Attribute
  */
 
 /** In the order of the documentation. */
 export const ATTRIBUTES = /** @type {Attribute[]} */ (START_OPTIONS.filter(({ name }) => name !== undefined));
 
-/** `env_<name>`: the variables of an environment that `--env <name>` selects. */
+/** Of `env_<name>`, the variables of the environment that `--env <name>` chooses. */
 export const ENVIRONMENT_PREFIX = 'env_';
 
-/** Keys of a file beside an app or a list of apps. */
+/** Keys of a file that is not itself an app or a list of apps. */
 export const TOP_LEVEL = ['apps', 'static', 'deploy', 'pm2', 'nclust'];
 
 /** @type {Map<string, Attribute> | null} */
@@ -31,7 +30,7 @@ export function findAttribute(word) {
 
 /**
  * @param {Attribute} row
- * @returns {string[]}  All its names, the main one first.
+ * @returns {string[]}  All accepted names, the main one first.
  */
 export function wordsFor({ name, aliases = [] }) {
   return [...new Set([name, ...aliases].flatMap((word) => [word, camelCase(word), snakeCase(word)]))];

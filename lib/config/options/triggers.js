@@ -15,10 +15,7 @@ const OBJECT_FORMS = 'an object with options of chokidar';
 
 const TEXTS = { type: ['string', 'array'], items: { type: 'string' } };
 
-/**
- * Options for what replaces or starts an app besides commands, and for its pid file.
- * @type {StartOption[]}
- */
+/** Events that reload an app, and its pid file. @type {StartOption[]} */
 export const TRIGGER_OPTIONS = [
   {
     flags: '--watch [path]',
@@ -44,8 +41,8 @@ export const TRIGGER_OPTIONS = [
     schema: TEXTS,
     default: 'none',
     help:
-      'what not to watch: names, paths, globs or a regular expression; may be given several times. ' +
-      'Dotfiles, node_modules and log files of the app never count',
+      'do not watch these names, paths, globs or regular expression; may be given several times. ' +
+      'Dotfiles, node_modules and log files of the app are never watched',
   },
   {
     flags: '--ext <list>',
@@ -68,7 +65,7 @@ export const TRIGGER_OPTIONS = [
     accepted: DELAY_FORMS,
     schema: { type: ['number', 'string'] },
     default: '100ms',
-    help: 'how long nothing may have changed before it is reloaded: seconds on the command line, or 500ms',
+    help: 'reload when no file has changed for this time: seconds on the command line, or 500ms',
   },
   {
     key: 'watchOptions',
@@ -79,7 +76,7 @@ export const TRIGGER_OPTIONS = [
     schema: { type: 'object' },
     default: 'none',
     help:
-      'options for chokidar, which does the watching: usePolling, interval, followSymlinks, depth, ' +
+      'options for chokidar, which watches the files: usePolling, interval, followSymlinks, depth, ' +
       'awaitWriteFinish',
   },
   {
@@ -92,7 +89,7 @@ export const TRIGGER_OPTIONS = [
     accepted: CRON_FORMS,
     schema: { type: ['string', 'number', 'boolean', 'null'] },
     default: 'none',
-    help: 'reload it by this cron pattern, with or without seconds, in local time; 0 for none',
+    help: 'reload it at the times of this cron pattern, with or without seconds, in local time; 0 to disable',
   },
   {
     flags: '--cron-restart <pattern>',
@@ -111,7 +108,7 @@ export const TRIGGER_OPTIONS = [
     schema: { type: ['integer', 'string'] },
     unit: 'bytes',
     default: 'none',
-    help: 'reload an instance that takes more memory than this, its children included: 300M, 1G; 0 for no limit',
+    help: 'reload an instance that uses more memory than this, with its child processes: 300M, 1G; 0 for no limit',
   },
   {
     flags: '-p, --pid <file>',
@@ -123,17 +120,14 @@ export const TRIGGER_OPTIONS = [
     accepted: 'a path, or "default"',
     schema: { type: 'string' },
     default: '<home>/pids/<name>-<id>.pid',
-    help: 'file its pid is written to; "default" for the one in the home',
+    help: 'write its pid to this file; "default" for the file in the home',
   },
 ];
 
-/** `restart --watch` has its own meaning. */
+/** Without --watch, which has another meaning for `restart`. */
 export const RESTART_TRIGGER_OPTIONS = TRIGGER_OPTIONS.filter(({ key }) => key !== 'watch');
 
-/**
- * Options for adding an app to the list, without meaning for a listed one.
- * @type {StartOption[]}
- */
+/** Options that mean nothing for a listed app. @type {StartOption[]} */
 export const ADDING_OPTIONS = [
   {
     flags: '--no-autostart',
@@ -165,7 +159,8 @@ function asWatch(value, where) {
  */
 function asIgnored(value, where) {
   if (value === false || value === null) return [];
-  // As in PM2, a text contains several; an item of a file's list is one, with its spaces.
+  // As in PM2, a text may hold several patterns. In a list of a file, each entry is one pattern,
+  // which may have spaces.
   const isText = !Array.isArray(value) || where.startsWith('--');
   const given = [value]
     .flat()
@@ -174,14 +169,15 @@ function asIgnored(value, where) {
         ? one.trim().split(/\s+/)
         : [one],
     );
-  // A config file that is a program may contain real ones.
+  // A config file that is code may hold RegExp objects.
   const texts = textsOf(
     given.map((one) => (one instanceof RegExp ? `/${one.source}/${one.flags.replace(/[^imsu]/g, '')}` : one)),
     where,
     IGNORE_FORMS,
   );
   const bad = texts.find((text) => readWatchPattern(text) === null);
-  if (bad !== undefined) throw badOption(where, bad, `${IGNORE_FORMS}; it looks like a regular expression and is none`);
+  if (bad !== undefined)
+    throw badOption(where, bad, `${IGNORE_FORMS}; it looks like a regular expression but is not valid`);
   return texts;
 }
 
@@ -199,7 +195,7 @@ function asExtensions(value, where) {
 }
 
 /**
- * On the command line PM2 reads seconds, and in a file milliseconds.
+ * As in PM2, a bare number is in seconds on the command line and in milliseconds in a file.
  * @param {unknown} value
  * @param {string} where
  */
@@ -264,13 +260,13 @@ function textsOf(value, where, accepted) {
 
 /**
  * @param {string} pattern
- * @returns {string | null}  Why it is invalid, in croner's words; null if it is valid.
+ * @returns {string | null}  The message of croner. Null: the pattern is valid.
  */
 function cronFault(pattern) {
-  // Loaded on demand, because every command with options reads this file.
+  // Not imported above, because every command that takes options loads this file.
   const { Cron } = /** @type {typeof import('croner')} */ (createRequire(import.meta.url)('croner'));
   try {
-    return new Cron(pattern, { paused: true }).nextRun() === null ? 'it never comes' : null;
+    return new Cron(pattern, { paused: true }).nextRun() === null ? 'no date matches it' : null;
   } catch (error) {
     return /** @type {Error} */ (error).message.replace(/^CronPattern: /, '').replace(/\.$/, '');
   }

@@ -1,6 +1,6 @@
-// Knows: the way from attributes to a spec: program, interpreter, owner, versioning. Must not: ask
-// the manager, or change a file. Start at: buildSpec(), then interpreter.js; of-entry.js is for
-// entries of config files.
+// Knows: how attributes become a spec: program, interpreter, owner, version.
+// Must not: ask the manager, or change a file.
+// Start at: buildSpec(), then interpreter.js; of-entry.js is for entries of config files.
 import { closeSync, constants, fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
@@ -21,11 +21,11 @@ import { resolveOwner } from './owner.js';
  * @property {string} cwd
  * @property {Record<string, string | undefined>} env
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
- * @property {string} [keyPath]  The app's name in messages. Default: the typed word.
+ * @property {string} [keyPath]  Names the app in messages. Default: the target.
  */
 
 /**
- * Variables of the process that started this command, which may itself be an app of nclust, or a
+ * Variables that the app must not inherit. This command may itself run in an app of nclust, or in a
  * child with an IPC channel.
  */
 const NOT_INHERITED = [
@@ -42,10 +42,10 @@ const NOT_INHERITED = [
 const NAME_MAX = 100;
 
 /**
- * Makes the spec of one app from a command line.
+ * Builds the spec of one app.
  * @param {string} target  Script, program in PATH, or shell command.
- * @param {string[]} args  The words after "--".
- * @param {Record<string, any>} options  From readStartOptions().
+ * @param {string[]} args  For the app.
+ * @param {Record<string, any>} options  From readStartOptions.
  * @param {Surroundings} surroundings
  * @returns {AppSpec}  Checked. Throws ERR_NCLUST_SCRIPT_NOT_FOUND, _CWD_NOT_FOUND, _INTERPRETER_*,
  *   _NOT_PERMITTED, _BAD_SPEC, _USAGE.
@@ -97,7 +97,7 @@ function wantsCluster({ execMode, executeCommand, instances }) {
 }
 
 /**
- * The environment that an app gets from the shell.
+ * The variables that an app gets from the shell.
  * @param {Record<string, string | undefined>} env
  */
 export function snapshot(env) {
@@ -106,8 +106,8 @@ export function snapshot(env) {
 }
 
 /**
- * Finds the program. A file goes first, even if its name contains a space; then a text with a space
- * is a shell command; then it is a program in PATH.
+ * Resolves a target. Tries a file first, even if its name has a space. Then a text with a space is
+ * a shell command, and another text is a program in PATH.
  * @param {string} target
  * @param {string} cwd
  * @param {Surroundings} surroundings
@@ -133,7 +133,7 @@ function ofScript(script, args, options, { cwd, env, node, owner }) {
   const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
   const nodeArgs = [...interpreterArgs, ...wordsOf(String(options.env?.NODE_OPTIONS ?? env.NODE_OPTIONS ?? ''))];
   const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node, owner, nodeArgs });
-  // A user who gives deno its subcommand does not want it twice.
+  // The user may have given the subcommand of deno already.
   const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];
   const ours = [
     ...program.flags,
@@ -144,8 +144,8 @@ function ofScript(script, args, options, { cwd, env, node, owner }) {
   if (program.interpreter === 'none' && interpreterArgs.length > 0) {
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      `--interpreter-args was given, and "${script}" runs without an interpreter; accepted: arguments for ` +
-        `the program itself, behind "--".`,
+      `--interpreter-args was given, but "${script}" runs without an interpreter; accepted: arguments for ` +
+        `the program itself, after "--".`,
     );
   }
   const { kind, file, nodeVersion } = program;
@@ -174,12 +174,12 @@ function throughShell(command, args, options, { cwd, env }) {
   if (options.interpreter !== undefined || options.interpreterArgs !== undefined || options.nodeArgs !== undefined) {
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      `--interpreter was given, and "${command}" is a shell command and no file; accepted: one of the two.`,
+      `--interpreter was given, but "${command}" is a shell command and not a file; accepted: one of the two.`,
     );
   }
   const shell = findProgram('bash', { path: env.PATH, cwd }) ?? '/bin/sh';
   const file = shell;
-  // "$@" passes the arguments on without quoting them again; the word before them is $0.
+  // "$@" passes the arguments on without quoting them again. The word before them is $0.
   const execArgs = args.length === 0 ? ['-c', command] : ['-c', `${command} "$@"`, basename(shell), ...args];
   return {
     fields: { kind: 'exec', file, interpreter: shell, interpreterArgs: ['-c'], execArgs, nodeVersion: null },
@@ -207,13 +207,13 @@ function isFile(file) {
 
 /**
  * @param {string} folder  Absolute.
- * @returns {string}  The same. Throws ERR_NCLUST_CWD_NOT_FOUND.
+ * @returns {string}  `folder` itself. Throws ERR_NCLUST_CWD_NOT_FOUND.
  */
 export function checkFolder(folder) {
   try {
     if (statSync(folder).isDirectory()) return folder;
   } catch {
-    // Reported below, like a file in its place.
+    // Reported below, like a path that is not a directory.
   }
   throw new NclustError(
     'ERR_NCLUST_CWD_NOT_FOUND',
@@ -223,8 +223,8 @@ export function checkFolder(folder) {
 }
 
 /**
- * Returns the version of the nearest package.json that has one.
- * @param {string} folder  Where to begin; absolute.
+ * The version of the nearest package.json that has one.
+ * @param {string} folder  Absolute. The search begins here and goes up.
  * @param {User | null} user  Of the app.
  * @returns {string}  "N/A" if there is none.
  */
@@ -248,7 +248,7 @@ function versionIn(file, user) {
     const { version } = JSON.parse(textOf(file, user));
     return typeof version === 'string' ? version : null;
   } catch {
-    return null; // Missing or broken: the list works without the version.
+    return null; // Missing or broken. Not an error, because only lists show the version.
   }
 }
 

@@ -13,11 +13,11 @@ import { resolveOwner } from './owner.js';
 /** @import { Where } from './interpreter.js' */
 
 /**
- * Computes changes of a listed app's spec that differ between scripts: its folder, its user, its
- * interpreter, and the arguments for both.
+ * Returns the changes of a listed app's spec for the options whose effect depends on the script:
+ * folder, user, interpreter, and the arguments.
  * @param {AppSpec} spec
- * @param {Record<string, any>} options  From readRestartOptions() or readReloadOptions().
- * @param {string[]} args  The words after "--". Empty: they stay.
+ * @param {Record<string, any>} options  From readRestartOptions or readReloadOptions.
+ * @param {string[]} args  For the app. Empty: keeps those it has.
  * @param {Surroundings} surroundings
  * @returns {Partial<AppSpec>}  Throws ERR_NCLUST_USAGE, _CWD_NOT_FOUND, _INTERPRETER_*,
  *   _NOT_PERMITTED, _BAD_SPEC.
@@ -35,16 +35,16 @@ export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
   return { ...moved, ...newArgs, ...run, ...owned };
 }
 
-/** Options of "start" for a listed app: those of "restart", and the number of instances. */
+/** The options of `start` that can change a listed app: those of `restart`, and `instances`. */
 const STARTABLE = new Set([...OPTIONS_OF.restart.map(({ key }) => key), 'instances']);
 
 /**
- * The specs of listed apps with the options of a new start.
+ * Returns the specs of listed apps, changed by the options of a `start` command.
  * @param {SlotStatus[]} slots  With detail.
  * @param {object} o
- * @param {Record<string, any>} o.read  From readStartOptions().
- * @param {string[]} o.args  The words after "--". Empty: they stay.
- * @param {boolean} o.isShellNew  Whether they get the variables of this shell.
+ * @param {Record<string, any>} o.read  From readStartOptions.
+ * @param {string[]} o.args  For the apps. Empty: keeps those they have.
+ * @param {boolean} o.isShellNew  Replaces their shell variables by those of this shell.
  * @param {Surroundings} surroundings
  * @returns {AppSpec[]}  Throws ERR_NCLUST_USAGE and errors of specChange().
  */
@@ -54,7 +54,7 @@ export function changeSpecs(slots, { read, args, isShellNew }, surroundings) {
   if (fixed !== undefined)
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      `${flagOf(fixed)} is for a new app, and "${slots[0].name}" is in the list already.`,
+      `${flagOf(fixed)} is for a new app, but "${slots[0].name}" is in the list already.`,
       { hint: 'Start it under another --name, or delete it first: nclust delete ' + shellQuote(slots[0].name) },
     );
   const shellEnv = isShellNew ? { shellEnv: snapshot(surroundings.env) } : {};
@@ -73,7 +73,7 @@ function flagOf(key) {
 }
 
 /**
- * As with -i for a new app, because a Node.js program shares its ports.
+ * As with -i for a new app, a Node.js program runs in cluster mode.
  * @param {AppSpec} spec
  * @returns {Partial<AppSpec>}
  */
@@ -115,20 +115,20 @@ function ownedBy(spec, { uid, gid }) {
   };
 }
 
-/** Arguments that nclust itself puts before the user's, for any interpreter. */
+/** Flags that nclust itself puts before the user's own, for any interpreter. */
 const OURS = new Set(['run', ...['v22.6.0', 'v22.18.0'].flatMap((version) => typeStrippingFlags(version) ?? [])]);
 
 /**
- * Computes changes of a listed app's spec for another interpreter, or other arguments for it.
+ * Returns the changes of a listed app's spec for another interpreter, or other arguments for it.
  * @param {AppSpec} spec
  * @param {object} o
- * @param {string} [o.interpreter]  Default: unchanged.
- * @param {string[]} [o.interpreterArgs]  Default: unchanged.
+ * @param {string} [o.interpreter]  Default: the current one.
+ * @param {string[]} [o.interpreterArgs]  Default: the current ones.
  * @param {Pick<Where, 'path' | 'node'>} where
  * @returns {Partial<AppSpec>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_INTERPRETER_*.
  */
 export function interpreterChange(spec, { interpreter, interpreterArgs }, where) {
-  if (isShellCommand(spec)) throw refused(`"${spec.name}" is a shell command and has no interpreter to change`);
+  if (isShellCommand(spec)) throw refused(`"${spec.name}" is a shell command, which has no interpreter`);
   const own = interpreterArgs ?? spec.interpreterArgs.filter((arg) => !OURS.has(arg));
   const program = resolveProgram(spec.script, interpreter ?? spec.interpreter, {
     ...where,
@@ -137,9 +137,9 @@ export function interpreterChange(spec, { interpreter, interpreterArgs }, where)
     nodeArgs: [...own, ...wordsOf(spec.env.NODE_OPTIONS ?? spec.shellEnv.NODE_OPTIONS)],
   });
   if (spec.mode === 'cluster' && program.kind !== 'node')
-    throw refused(`"${spec.name}" runs in cluster mode, which "${program.file}" has not: it is no Node.js`);
+    throw refused(`"${spec.name}" runs in cluster mode, and "${program.file}" is not Node.js`);
   if (program.interpreter === 'none' && own.length > 0)
-    throw refused(`"${spec.script}" runs without an interpreter, which needs no arguments`);
+    throw refused(`"${spec.script}" runs without an interpreter, so there is nothing to give arguments to`);
   const isComplete = program.flags.length > 0 && program.flags[0] === own[0];
   const flags = isComplete ? own : [...program.flags, ...own];
   const execArgs =
@@ -163,7 +163,7 @@ function isShellCommand({ kind, interpreterArgs, execArgs }) {
 
 /** @param {string} why */
 function refused(why) {
-  return new NclustError('ERR_NCLUST_USAGE', `--interpreter or its arguments were given, and ${why}.`, {
-    hint: 'Without them the app is reloaded as it is; to change more, delete it and start it anew.',
+  return new NclustError('ERR_NCLUST_USAGE', `--interpreter or its arguments were given, but ${why}.`, {
+    hint: 'Leave them out to reload the app unchanged. To change more, delete the app and start it again.',
   });
 }

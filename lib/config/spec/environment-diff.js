@@ -4,16 +4,16 @@ import { layersOf, MASK } from '../../shared/spec/environment.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * A difference between an instance's environment and the shell's.
+ * A variable that differs between an instance and the shell.
  * @typedef {object} Difference
  * @property {string} name
- * @property {'added' | 'removed' | 'changed'} change  Seen from the shell.
- * @property {string | null} value  In the instance; null: missing.
- * @property {string | null} shell  In the shell.
- * @property {string} origin  The source of the instance's value, or why it is missing.
+ * @property {'added' | 'removed' | 'changed'} change  `added`: only the instance has it.
+ * @property {string | null} value  In the instance. Null: absent.
+ * @property {string | null} shell  In the shell. Null: absent.
+ * @property {string} origin  Where the instance got it, or why the instance does not have it.
  */
 
-/** Names of origins. Files are named by their path. */
+/** Names of origins, except files: those are shown by their paths. */
 const ORIGINS = {
   interpreter: 'interpreter',
   shell: 'shell at start',
@@ -24,14 +24,14 @@ const ORIGINS = {
   nclust: 'nclust',
 };
 
-/** Variables of the shell itself, which do not concern the app. */
+/** Every shell sets these for itself. They are compared only if the app declares them. */
 const PASSING = new Set(['_', 'SHLVL', 'OLDPWD', 'PWD']);
 
 /**
  * @param {SlotStatus} slot  With detail.
  * @param {Record<string, string>} shell
  * @param {string} home
- * @returns {Difference[]}  By name.
+ * @returns {Difference[]}  Sorted by name.
  */
 export function envDiff({ spec, effectiveEnv = {}, ...place }, shell, home) {
   const layers = spec ? layersOf(spec, place, home) : [];
@@ -40,7 +40,7 @@ export function envDiff({ spec, effectiveEnv = {}, ...place }, shell, home) {
   return names.flatMap((name) => {
     const value = ofOwn(effectiveEnv, name);
     const typed = ofOwn(shell, name);
-    // Values that cannot be compared count as different.
+    // A secret is always listed, because its value is masked and cannot be compared.
     if (value === typed && !secrets.has(name)) return [];
     const origin = value === null ? absence(name, layers, spec) : originOf(name, layers);
     if (PASSING.has(name) && (value === null || origin === ORIGINS.shell)) return [];
@@ -50,8 +50,8 @@ export function envDiff({ spec, effectiveEnv = {}, ...place }, shell, home) {
 }
 
 /**
- * Returns differences that the app declares and the shell does not have, without nclust's own
- * variables.
+ * Like envDiff(), without variables that the app does not have, and without those that nclust sets
+ * for every app.
  * @param {SlotStatus} slot  With detail.
  * @param {Record<string, string>} shell
  * @param {string} home

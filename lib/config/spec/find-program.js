@@ -5,7 +5,7 @@ import { NclustError } from '../../shared/errors.js';
 import { findConfig } from '../find.js';
 
 /**
- * Finds a program as a shell would: in PATH, or by its path if the name contains a slash.
+ * Finds a program as a shell does: in PATH, or by its path if the name contains a slash.
  * @param {string} name
  * @param {object} o
  * @param {string | undefined} o.path  PATH.
@@ -37,21 +37,21 @@ export function isProgram(file) {
 }
 
 /**
- * The typed word is neither an app nor a program.
+ * The error for a target that is neither a listed app, nor a file, nor a program.
  * @param {string} target
- * @param {string} file  The expected path, absolute.
- * @returns {NclustError}  ERR_NCLUST_SCRIPT_NOT_FOUND, with similar names.
+ * @param {string} file  The path of the target, absolute.
+ * @returns {NclustError}  ERR_NCLUST_SCRIPT_NOT_FOUND, with a suggestion.
  */
 export function noScriptError(target, file) {
   if (isDirectory(file)) return isFolder(target, file);
   const [near] = nearFiles(file);
   return new NclustError(
     'ERR_NCLUST_SCRIPT_NOT_FOUND',
-    `"${target}" is no app in the list, no program in PATH, and there is no file "${file}".`,
+    `"${target}" is not an app in the list or a program in PATH, and there is no file "${file}".`,
     {
       hint: near
         ? `Did you mean "${join(dirname(target), near)}"?`
-        : 'Check the path; "nclust list" shows the apps. A shell command goes in quotes: nclust start "npm run serve"',
+        : 'Check the path; "nclust list" shows the apps. Put a shell command in quotes: nclust start "npm run serve"',
     },
   );
 }
@@ -64,8 +64,8 @@ function isFolder(target, folder) {
   const config = findConfig(folder);
   const hint =
     config === null
-      ? `Give the script in it; nclust serve ${target} serves its files.`
-      : `It holds a config file: nclust start ${config}`;
+      ? `Give the path of a script in it; nclust serve ${target} serves its files.`
+      : `It contains a config file: nclust start ${config}`;
   return new NclustError(
     'ERR_NCLUST_SCRIPT_NOT_FOUND',
     `"${target}" is a folder: there is no file "${folder}" to run.`,
@@ -78,7 +78,7 @@ function nearFiles(file) {
   try {
     return nearWords(basename(file), readdirSync(dirname(file)));
   } catch {
-    return []; // No such folder, or one we may not read: no suggestion.
+    return []; // The folder is missing or not readable.
   }
 }
 
@@ -87,6 +87,6 @@ function isDirectory(path) {
   try {
     return statSync(path).isDirectory();
   } catch {
-    return false; // It does not exist, or cannot be reached.
+    return false; // Missing or not accessible.
   }
 }

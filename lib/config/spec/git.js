@@ -7,15 +7,15 @@ import { checkoutOf, readGitFolder } from '../../shared/host/git-folder.js';
 /** @import { Versioning } from '../../shared/spec/versioning.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 
-/** Time limit for git, in ms. Late answers are left out. */
+/** Time limit for each git command. Fields that it would have filled are then null. */
 const GIT_MS = 1_000;
 const COMMENT_MAX = 1_000;
 
 const run = promisify(execFile);
 
 /**
- * Adds git's facts about the checkouts of scripts to specs, for the list. Runs git here, once for
- * each checkout, and never when the list is shown.
+ * Adds the state of the git checkout of its script to each spec, for `nclust jlist`. Asks git once
+ * for each checkout when an app starts, and never when a list is shown.
  * @param {AppSpec[]} specs
  * @returns {Promise<AppSpec[]>}  Never rejects.
  */
@@ -36,7 +36,7 @@ export async function withVersioning(specs) {
 /**
  * @param {string} root
  * @param {AppSpec} spec
- * @returns {Promise<Versioning | null>}  With PM2's names.
+ * @returns {Promise<Versioning | null>}  With the keys of PM2.
  */
 async function versioningOf(root, spec) {
   const folder = await readGitFolder(root, userOf(spec));
@@ -64,12 +64,11 @@ async function versioningOf(root, spec) {
 }
 
 /**
- * Runs git as the user of the app, because the configuration of a checkout may run other programs.
+ * Runs git as the user of the app, because the configuration of a checkout may run programs.
  * @param {string} root
  * @param {AppSpec} spec
  * @param {string[]} args
- * @returns {Promise<string | null>}  Null if there is no git, it is too slow, or it refuses the
- *   folder.
+ * @returns {Promise<string | null>}  Null: git is missing, too slow, or refuses the folder.
  */
 async function ask(root, { uid, gid, ownerEnv }, args) {
   const env = { ...process.env, ...ownerEnv, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };

@@ -10,10 +10,10 @@ import { findProgram, isProgram } from './find-program.js';
  * How a script is run.
  * @typedef {object} Program
  * @property {'node' | 'exec'} kind
- * @property {string} file  Absolute path of the executed program.
+ * @property {string} file  Absolute path of the executable.
  * @property {string} interpreter  Absolute path, or "none".
- * @property {string[]} flags  Of the interpreter, before those of the user.
- * @property {Record<string, string>} env  Set unless the user sets them.
+ * @property {string[]} flags  For the interpreter, before those of the user.
+ * @property {Record<string, string>} env  Variables that are set if the user does not set them.
  * @property {string | null} nodeVersion
  */
 
@@ -22,9 +22,9 @@ import { findProgram, isProgram } from './find-program.js';
  * @property {string | undefined} path  PATH.
  * @property {string} cwd
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
- * @property {Pick<Owner, 'uid' | 'gid'>} owner  Of the app. An interpreter is run as this user to
- *   read its version, because this user may be able to replace it.
- * @property {string[]} nodeArgs  The user's arguments for Node.js, with the words of NODE_OPTIONS.
+ * @property {Pick<Owner, 'uid' | 'gid'>} owner  Of the app. `--version` of an interpreter runs as
+ *   this user, because this user may be able to replace the interpreter.
+ * @property {string[]} nodeArgs  The user's options for Node.js, with those in NODE_OPTIONS.
  */
 
 /** Names to try, in order. @type {Record<string, string[]>} */
@@ -55,7 +55,7 @@ const LOADER = /\b(tsx|ts-node|ts-node-dev|swc-node|swc|esbuild|esbuild-register
 
 /**
  * @param {string} script  Absolute path of an existing file.
- * @param {string | undefined} interpreter  The user's choice; "none" runs the script itself.
+ * @param {string | undefined} interpreter  The user's choice. "none" executes the script itself.
  * @param {Where} where
  * @returns {Program}  Throws ERR_NCLUST_INTERPRETER_NOT_FOUND and
  *   ERR_NCLUST_INTERPRETER_UNSUPPORTED.
@@ -67,11 +67,11 @@ export function resolveProgram(script, interpreter, where) {
   if (version !== undefined) {
     throw new NclustError(
       'ERR_NCLUST_INTERPRETER_UNSUPPORTED',
-      `--interpreter is "${interpreter}", and nclust does not choose among versions of Node.js by that form.`,
+      `--interpreter is "${interpreter}", but nclust does not support this form for a version of Node.js.`,
       {
         hint:
-          `Give the path of the binary: --interpreter "$(nvm which ` +
-          `${/^[\w.]+$/.test(version) ? version : 22})" on the command line; in a config file, what that prints.`,
+          `Give the path of the binary: --interpreter "$(nvm which ${/^[\w.]+$/.test(version) ? version : 22})" ` +
+          'on the command line; in a config file, the path that nvm prints.',
       },
     );
   }
@@ -79,7 +79,7 @@ export function resolveProgram(script, interpreter, where) {
 }
 
 /**
- * The extension decides; without a known one, the first bytes of the file.
+ * Chooses by the extension, or by the first bytes of the file if the extension is unknown.
  * @param {string} script
  * @param {Where} where
  * @returns {Program}
@@ -95,7 +95,7 @@ function byFile(script, where) {
 
 /**
  * @param {string | undefined} nodeOptions  NODE_OPTIONS.
- * @returns {string[]}  Separated as Node.js does, except for quotes, which make no difference here.
+ * @returns {string[]}  Split as Node.js does, except for quotes, which make no difference here.
  */
 export function wordsOf(nodeOptions = '') {
   return nodeOptions.split(/\s+/).filter(Boolean);
@@ -110,7 +110,7 @@ function hasLoader(nodeArgs) {
 }
 
 /**
- * A program may be executable but not readable.
+ * A file that may be executed but not read counts as a binary.
  * @param {string} script
  * @returns {Head}
  */
@@ -135,7 +135,7 @@ function itself(script) {
   if (!isProgram(script)) {
     throw new NclustError(
       'ERR_NCLUST_INTERPRETER_NOT_FOUND',
-      `"${script}" should run by itself, and it is not executable.`,
+      `"${script}" has to run without an interpreter, but it is not executable.`,
       { hint: `Try: chmod +x ${script}` },
     );
   }
@@ -164,8 +164,8 @@ function withInterpreter(script, names, where) {
 }
 
 /**
- * Plain "node" means the one that runs this command, not the first in PATH, because it exists and
- * its version is known.
+ * "node" is the Node.js that runs this command, not the first in PATH, because it exists and its
+ * version is known.
  * @param {string} name
  * @param {Where} where
  */
@@ -177,7 +177,7 @@ function findInterpreter(name, { path, cwd, node }) {
  * @param {string} file
  * @param {boolean} isTypeScript
  * @param {Where} where
- * @returns {Program | null}  Null if it cannot run the script.
+ * @returns {Program | null}  Null: it cannot run the script.
  */
 function describe(file, isTypeScript, where) {
   const name = basename(file);
@@ -200,15 +200,15 @@ function describe(file, isTypeScript, where) {
 /**
  * @param {string} version
  * @param {string[]} nodeArgs
- * @returns {string[] | null}  Null if this Node.js cannot run TypeScript.
+ * @returns {string[] | null}  Null: this Node.js cannot run TypeScript.
  */
 function typeScriptFlags(version, nodeArgs) {
   if (hasLoader(nodeArgs)) return [];
-  // A file of the user may register a loader.
+  // A file that the user preloads may register a loader.
   return typeStrippingFlags(version) ?? (nodeArgs.some((arg) => PRELOADS.test(arg)) ? [] : null);
 }
 
-/** Time limit for an interpreter to report its version, in ms. */
+/** Time limit for `--version`. */
 const VERSION_MS = 5_000;
 
 /**
@@ -229,15 +229,15 @@ function nodeVersion(file, { node, owner: { uid, gid } }) {
   } catch (error) {
     throw new NclustError(
       'ERR_NCLUST_INTERPRETER_NOT_FOUND',
-      `"${file}" does not answer to --version as a Node.js does.`,
+      `"${file}" --version failed, so it cannot be used as Node.js.`,
       { cause: error },
     );
   }
 }
 
 /**
- * @typedef {{ type: 'shebang', program: string } | { type: 'binary' } | { type: 'text' }} Head  How
- *   to run a file, according to its first bytes.
+ * How to run a file, according to its first bytes.
+ * @typedef {{ type: 'shebang', program: string } | { type: 'binary' } | { type: 'text' }} Head
  */
 
 const HEAD_BYTES = 512;
@@ -247,8 +247,8 @@ const MAGIC = ['7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafe
 
 /**
  * @param {string} file
- * @returns {Head}  For a shebang: the base name of the program, after `env` and its options. Throws
- *   if the file cannot be read.
+ * @returns {Head}  For a shebang, the base name of the program, without `env` and its options.
+ *   Throws if the file cannot be read.
  */
 function readHead(file) {
   const fd = openSync(file, 'r');
@@ -276,9 +276,9 @@ function headOf(bytes) {
 }
 
 /**
- * Returns the flags with which Node.js itself runs TypeScript.
+ * The flags with which a version of Node.js runs TypeScript without a loader.
  * @param {string} version  As in `process.version`.
- * @returns {string[] | null}  Empty if it needs none; null if it cannot.
+ * @returns {string[] | null}  Empty: it needs none. Null: it cannot run TypeScript.
  */
 export function typeStrippingFlags(version) {
   const [major, minor] = version.replace(/^v/, '').split('.').map(Number);

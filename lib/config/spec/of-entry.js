@@ -9,8 +9,8 @@ import { buildSpec } from './build.js';
 /** @import { Entry } from '../file/entry.js' */
 
 /**
- * @typedef {import('./build.js').Surroundings & { folder: string, envName: string | null }} Surroundings  `cwd`:
- *   of the shell, `folder`: of the file.
+ * @typedef {import('./build.js').Surroundings & { folder: string, envName: string | null }}
+ *   Surroundings  `cwd` is that of the shell, `folder` that of the file.
  */
 
 /** The attribute of an error that names none. @type {Partial<Record<ErrorCode, string>>} */
@@ -24,8 +24,8 @@ const ATTRIBUTE_OF = {
 /**
  * @param {Entry} entry
  * @param {Surroundings} surroundings
- * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}  With faults of the
- *   entry, of its folder and of its program.
+ * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}  Faults of the entry,
+ *   and of its folder, program and user.
  */
 export function specOfEntry({ keyPath, options, faults: own }, { cwd: shellCwd, env, node, folder, envName }) {
   if (options.script === undefined) return { spec: null, faults: own, warnings: [] };
@@ -64,7 +64,7 @@ function faultFor(error, { keyPath, options, folders }) {
     const looked = folders.map((one) => `"${one}"`).join(' or ');
     return faultAt(
       withKeyPath(keyPath, 'script'),
-      `is ${JSON.stringify(options.script)}, which is no file in ${looked} and no program in PATH`,
+      `is ${JSON.stringify(options.script)}, which is not a file in ${looked} or a program in PATH`,
       'a file, a program in PATH, or a shell command with a space',
     );
   }

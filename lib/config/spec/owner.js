@@ -3,19 +3,18 @@ import { userInfo } from 'node:os';
 import { NclustError } from '../../shared/errors.js';
 
 /**
- * The user that an app runs as.
  * @typedef {object} Owner
- * @property {number | null} uid  Null: the manager's own user.
- * @property {number | null} gid
- * @property {string} user  The name in the list.
- * @property {string | null} home  The home directory if it is another user.
+ * @property {number | null} uid  Null: the user of the manager.
+ * @property {number | null} gid  Null: the group of the manager.
+ * @property {string} user  The name for lists.
+ * @property {string | null} home  The home directory of another user. Null: the manager's, or none.
  */
 
 /**
  * @param {object} o
  * @param {string} [o.uid]  Name or number.
  * @param {string} [o.gid]  Name or number. Default: the primary group of that user.
- * @param {number} [o.self]  The effective user. Only root may use another one.
+ * @param {number} [o.self]  The effective user id. Only root may choose another user.
  * @returns {Owner}  Throws ERR_NCLUST_NOT_PERMITTED and ERR_NCLUST_BAD_SPEC.
  */
 export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
@@ -23,7 +22,7 @@ export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
   if (self !== 0) {
     throw new NclustError(
       'ERR_NCLUST_NOT_PERMITTED',
-      `${uid === undefined ? '--gid' : '--uid'} needs root, and this is user id ${self}.`,
+      `${uid === undefined ? '--gid' : '--uid'} needs root, but this is user id ${self}.`,
       { hint: 'Run nclust as root, or leave the option out.' },
     );
   }
@@ -33,7 +32,7 @@ export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
   if (!entry && !/^\d+$/.test(uid))
     throw new NclustError(
       'ERR_NCLUST_BAD_SPEC',
-      `--uid is "${uid}", and there is no such user; accepted: a user name or a number.`,
+      `--uid is "${uid}", but there is no such user; accepted: a user name or a number.`,
     );
   if (!entry) return { uid: Number(uid), gid: group ?? Number(uid), user: uid, home: null };
   return { uid: entry.uid, gid: group ?? entry.gid, user: entry.name, home: entry.home };
@@ -55,7 +54,7 @@ function idOfGroup(gid) {
   if (!line)
     throw new NclustError(
       'ERR_NCLUST_BAD_SPEC',
-      `--gid is "${gid}", and there is no such group; accepted: a group name or a number.`,
+      `--gid is "${gid}", but there is no such group; accepted: a group name or a number.`,
     );
   return Number(line.split(':')[2]);
 }
@@ -69,8 +68,8 @@ function passwdEntry(user) {
 }
 
 /**
- * Asks the system and not /etc/passwd, because users may be in a directory service. macOS has no
- * getent, so there a number is needed.
+ * Does not read /etc/passwd, because users may be in a directory service. macOS has no getent:
+ * there the user has to give a number.
  * @param {'passwd' | 'group'} table
  * @param {string} key
  */

@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a start file keeps what is in it, its rights and the link it is', () => {
+test('install keeps content, mode and link of a start file, and uninstall removes only its own block', () => {
   const real = join(folder, 'dotfiles-bashrc');
   const file = join(folder, '.bashrc');
   writeFileSync(real, 'alias x=y', { mode: 0o640 });
@@ -42,7 +42,7 @@ test('a start file keeps what is in it, its rights and the link it is', () => {
   ]);
 });
 
-test('fish has a file of its own', () => {
+test('the completion for fish is a separate file, which uninstall removes', () => {
   const file = placeOf('fish', { HOME: folder });
   install('fish', file);
   expect(readFileSync(file, 'utf8')).toContain('complete -c nclust');
@@ -54,15 +54,15 @@ test.each([
   ['zsh', {}, '.zshrc'],
   ['zsh', { ZDOTDIR: '/z' }, '/z/.zshrc'],
   ['fish', { XDG_CONFIG_HOME: '/c' }, '/c/fish/completions/nclust.fish'],
-])('%s %o looks in %s', (shell, env, place) => {
+])('the completion for %s with %o is installed in %s', (shell, env, place) => {
   expect(placeOf(shell, { HOME: '/home/me', ...env })).toBe(place.startsWith('/') ? place : `/home/me/${place}`);
 });
 
-test('without a home there is no place', () => {
+test('placeOf refuses a shell without HOME', () => {
   expect(() => placeOf('bash', {})).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE' }));
 });
 
-test('what cannot be written is said, and left as it is', () => {
+test('install reports a file that it cannot write, and changes nothing', () => {
   const file = join(folder, '.bashrc');
   mkdirSync(file);
   const refusal = expect.objectContaining({
@@ -74,7 +74,7 @@ test('what cannot be written is said, and left as it is', () => {
   expect([existsSync(file), existsSync(`${file}.nclust-new`)]).toEqual([true, false]);
 });
 
-test.runIf(process.geteuid() === 0)('root leaves a start file to its owner', () => {
+test.runIf(process.geteuid() === 0)('install as root keeps the owner of a start file', () => {
   const file = join(folder, '.zshrc');
   writeFileSync(file, '');
   chownSync(file, 4_242, 4_243);

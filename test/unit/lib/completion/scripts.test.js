@@ -18,24 +18,24 @@ const vocabulary = {
 
 test.each([
   ['a command', ['re'], ['reload']],
-  ['all of them, and help', [''], ['start', 'reload', 'list', 'set', 'completion', 'help']],
+  ['all commands, and help', [''], ['start', 'reload', 'list', 'set', 'completion', 'help']],
   ['an option of the program', ['--v'], ['--version']],
   ['a target', ['reload', 'a'], ['api', 'app 2', 'all']],
   ['a second target', ['reload', 'api', ''], ['api', 'app 2', '0', 'all']],
   ['a file or a target', ['start', 'a'], ['api', 'app 2', FILES]],
   ['an option of the command', ['start', '--n'], ['--name']],
   ['options in both spellings', ['start', '-'], ['-n', '--name', '--cwd', '--time', '-h', '--help']],
-  ['the value of an option that is a path', ['start', '--cwd', ''], [FILES]],
-  ['a value nobody can guess', ['start', '--name', ''], []],
-  ['what stands behind a flag without a value', ['start', '--time', 'ap'], ['api', 'app 2', FILES]],
-  ['arguments of the app', ['start', 'app.js', '--', ''], [FILES]],
-  ['an alias', ['ls', '--j'], ['--json']],
-  ['nothing behind a command without words', ['ls', ''], []],
+  ['files for an option that takes a path', ['start', '--cwd', ''], [FILES]],
+  ['nothing for a free value', ['start', '--name', ''], []],
+  ['targets and files after a flag without a value', ['start', '--time', 'ap'], ['api', 'app 2', FILES]],
+  ['files for arguments of the app', ['start', 'app.js', '--', ''], [FILES]],
+  ['an option of a command that is given by its alias', ['ls', '--j'], ['--json']],
+  ['nothing after a command without arguments', ['ls', ''], []],
   ['a setting', ['set', 'logs.max_s'], ['logs.max_size']],
-  ['the value of a setting', ['set', 'logs.max_size', ''], []],
+  ['nothing for the value of a setting', ['set', 'logs.max_size', ''], []],
   ['a shell', ['completion', 'install', 'z'], ['zsh']],
-  ['help about a command', ['help', 'li'], ['list']],
-  ['a command that does not exist', ['nonsense', ''], []],
-])('%s', async (_, words, expected) => {
+  ['a command after help', ['help', 'li'], ['list']],
+  ['nothing after an unknown command', ['nonsense', ''], []],
+])('the completion offers %s', async (_, words, expected) => {
   expect(await candidates(words, vocabulary)).toEqual(expected);
 });

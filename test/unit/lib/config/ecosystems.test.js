@@ -14,7 +14,7 @@ const FOLDER = fileURLToPath(new URL('../../../fixtures/ecosystems/', import.met
 const NODE = { file: process.execPath, version: process.version };
 const at = (/** @type {string} */ path) => join(FOLDER, path);
 
-/** Programs that may be missing on this machine. @type {string} */
+/** A folder of programs that this machine may not have. @type {string} */
 let bin;
 
 beforeAll(() => {
@@ -37,7 +37,7 @@ afterEach(() => {
 const read = (file, wanted = {}) => readConfig({ file, cwd: FOLDER, shell: { PATH: bin }, node: NODE, ...wanted });
 
 /**
- * The author's intention, by the name of each app.
+ * The expected specs of each file, by the name of the app.
  * @type {[file: string, apps: Record<string, Record<string, unknown>>, wanted?: object][]}
  */
 const MEANT = [
@@ -349,8 +349,8 @@ const MEANT = [
   ],
 ];
 
-describe('what people write means what they meant, without a warning', () => {
-  test.each(MEANT)('%s', async (file, apps, wanted) => {
+describe('a config file of the fixtures', () => {
+  test.each(MEANT)('%s describes the expected apps, without a warning', async (file, apps, wanted) => {
     const { specs, warnings } = await read(file, wanted);
     expect(specs.map(({ name }) => name)).toEqual(Object.keys(apps));
     for (const spec of specs) expect(spec, spec.name).toMatchObject(apps[spec.name]);
@@ -358,7 +358,7 @@ describe('what people write means what they meant, without a warning', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('languages other than JavaScript', async () => {
+  test('runs scripts of other languages under their interpreters', async () => {
     const { specs, warnings } = await read('languages.config.js');
     expect(Object.fromEntries(specs.map((spec) => [spec.name, spec]))).toMatchObject({
       py: { kind: 'exec', file: join(bin, 'python3'), execArgs: ['-u', at('job.py')] },
@@ -370,7 +370,7 @@ describe('what people write means what they meant, without a warning', () => {
     expect(warnings).toEqual([expect.stringMatching(/"bun" runs in fork mode, .*only Node\.js/)]);
   });
 
-  test('a file that is TypeScript, where Node.js runs it; elsewhere it is said who can', async () => {
+  test('in TypeScript is read if Node.js can run it; otherwise the error names a version that can', async () => {
     if (typeStrippingFlags(process.version) === null) {
       await expect(read('typed.config.ts')).rejects.toMatchObject({
         code: 'ERR_NCLUST_BAD_CONFIG',
@@ -382,12 +382,12 @@ describe('what people write means what they meant, without a warning', () => {
     }
   });
 
-  test('the names of apps tell their environment when that is asked for', async () => {
+  test('with append_env_to_name has names that end with the environment', async () => {
     const { specs } = await read('monorepo.config.js', { env: 'production', only: '@acme/api-production' });
     expect(specs.map(({ name }) => name)).toEqual(['@acme/api-production']);
   });
 
-  test('deployments are handed through', async () => {
+  test('has its deployments returned unchanged', async () => {
     expect((await read('sites.config.js')).deploy).toEqual({
       production: { host: 'example.com' },
       staging: { host: ['a', 'b'] },
@@ -395,7 +395,7 @@ describe('what people write means what they meant, without a warning', () => {
     expect((await read('array.config.js')).deploy).toBeNull();
   });
 
-  test('every file of the folder is looked at', () => {
+  test('has a test above', () => {
     const files = readdirSync(FOLDER).filter(
       (name) => /\.config\.|\.json5?$|\.yml$/.test(name) && name !== 'package.json',
     );

@@ -28,6 +28,6 @@ test.each([
   'my.config.jsx',
   'configjs',
   './apps.json/server.js',
-])('%s is none', (name) => {
+])('%s is not a config file', (name) => {
   expect(isConfigName(name)).toBe(false);
 });

@@ -8,18 +8,18 @@ import { GENERATED } from '../../../generate/files.js';
 const IN_ORDER = 'After a change of the schema: node test/generate/write.js';
 
 test.each(GENERATED.map(({ file, text }) => /** @type {const} */ ([basename(file), file, text])))(
-  '%s says what the schema says',
+  '%s matches the schema',
   async (_, file, text) => {
     expect(readFileSync(file, 'utf8') === (await text()), IN_ORDER).toBe(true);
   },
 );
 
-test('no two attributes have a name in common', () => {
+test('no two attributes share a name', () => {
   for (const row of ATTRIBUTES)
     for (const word of wordsFor(row)) expect(findAttribute(word)?.name, word).toBe(row.name);
 });
 
-test('every attribute says what it means, what is accepted and what an editor accepts', () => {
+test('every attribute has a help text, accepted values and a JSON Schema', () => {
   for (const { name, help, accepted, schema, default: byDefault, note } of ATTRIBUTES) {
     expect({ name, help, accepted, schema }, name).toEqual({
       name,
@@ -31,7 +31,7 @@ test('every attribute says what it means, what is accepted and what an editor ac
   }
 });
 
-// The whole table of PM2's attributes.
+// All attributes of PM2.
 test.each([
   ['script', 'exec', 'cmd', 'command'],
   ['name'],
@@ -94,11 +94,11 @@ test.each([
   ['automation'],
   ['trace'],
   ['disable_trace'],
-])('%s is known, by all its names', (...words) => {
+])('the attribute %s is known by all its names', (...words) => {
   for (const word of words) expect(findAttribute(word)?.name, word).toBe(words[0]);
 });
 
-test('defineConfig returns what it is given', () => {
+test('defineConfig returns its argument', () => {
   const config = { apps: [{ name: 'api', script: './server.js' }] };
   expect(defineConfig(config)).toBe(config);
 });

@@ -10,7 +10,7 @@ test.each([
   ['app/x y', '/home/ann/app/x y'],
   ["~/it's", "/home/ann/it's"],
   ['~/$HOME', '/home/ann/$HOME'],
-])('the path %s is %s', (path, real) => {
+])('quotePath resolves %s to %s on the host', (path, real) => {
   expect(
     execFileSync('sh', ['-c', `printf %s ${quotePath(path)}`], { encoding: 'utf8', env: { HOME: '/home/ann' } }),
   ).toBe(real);

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { runRemote } from '../../../../lib/deploy/remote.js';
 import { activateScript } from '../../../../lib/deploy/scripts.js';
 
-/** Names of all variables that the scripts have used. */
+/** Names that the scripts have used for their own variables. */
 const NAMES = ['root', 'repo', 'mark', 'link', 'name', 'old', 'status', 'owner', 'one', 'release'];
 const LOCK = { token: 'token', owner: 'ann' };
 
@@ -21,7 +21,7 @@ function createHost() {
   return folder;
 }
 
-test('variables of the deployment reach the hook and replace no variable of the script', async () => {
+test('variables of the deployment reach the hook, and do not overwrite those of the script', async () => {
   const folder = createHost();
   const env = Object.fromEntries(NAMES.map((name) => [name, `/nowhere/${name}`]));
   const deployment = {

@@ -8,7 +8,7 @@ const AROUND = { file: 'ecosystem.config.js', postDeploy: 'nclust startOrReload'
 /** @param {Record<string, unknown>} more */
 const read = (more) => readDeployment({ production: { ...LEAST, ...more } }, 'production', AROUND);
 
-test('the least there is to say, and what it means', () => {
+test('readDeployment fills in the defaults of the keys that are not required', () => {
   expect(read({})).toEqual({
     warnings: [],
     deployment: {
@@ -42,7 +42,7 @@ test.each([
     { port: '22', key: '/k', ssh_options: 'A=b' },
     ['-p', '22', '-i', '/k', '-o', 'A=b', 'web1', 'true'],
   ],
-])('ssh is given %s', (_what, more, args) => {
+])('ssh gets %s', (_what, more, args) => {
   expect(sshArguments(read(more).deployment, 'web1', 'true')).toEqual(args);
 });
 
@@ -82,7 +82,7 @@ test.each([
   ['releases', 0],
   ['releases', '5'],
   ['post-deploy', ['x']],
-])('%s: %j is refused', (key, value, shown = JSON.stringify(value)) => {
+])('readDeployment refuses %s: %j', (key, value, shown = JSON.stringify(value)) => {
   expect(() => read({ [key]: value })).toThrow(
     expect.objectContaining({
       code: 'ERR_NCLUST_DEPLOY_BAD_CONFIG',
@@ -91,26 +91,29 @@ test.each([
   );
 });
 
-test('everything that is missing or wrong is in one message', () => {
+test('readDeployment reports all missing and wrong keys in one message', () => {
   const fault = () => readDeployment({ production: { port: 'x', user: '-x' } }, 'production', AROUND);
   for (const key of ['host is missing', 'ref is missing', 'repo is missing', 'path is missing', 'port is', 'user is'])
     expect(fault).toThrow(`deploy.production.${key}`);
 });
 
-test.each([[null], [{}], [{ production: 'x' }], [{ staging: LEAST }]])('without the environment: %j', (deploy) => {
-  expect(() => readDeployment(deploy, 'production', AROUND)).toThrow('no object deploy.production');
-});
+test.each([[null], [{}], [{ production: 'x' }], [{ staging: LEAST }]])(
+  'readDeployment refuses a config without the environment: %j',
+  (deploy) => {
+    expect(() => readDeployment(deploy, 'production', AROUND)).toThrow('no object deploy.production');
+  },
+);
 
-test('deploy warns of a key that means nothing, with the likely one, and of an install after the switch', () => {
+test('readDeployment warns of an unknown key, with a suggestion, and of an install after the switch', () => {
   expect(read({ 'post-deploi': 'x' }).warnings).toEqual([
-    'deploy.production.post-deploi means nothing here; did you mean "post-deploy"?',
+    'deploy.production.post-deploi is unknown and ignored; did you mean "post-deploy"?',
   ]);
   expect(read({ 'post-deploy': 'npm ci && nclust reload all' }).warnings).toEqual([
-    expect.stringContaining('in pre-deploy it would be done before'),
+    expect.stringContaining('pre-deploy, where a failure changes nothing'),
   ]);
   expect(read({ 'pre-deploy': 'npm ci', 'post-deploy': 'nclust reload all' }).warnings).toEqual([]);
 });
 
-test.each(['--help', 'a b', 'HEAD~1', ''])('%j on the command line is no ref', (ref) => {
+test.each(['--help', 'a b', 'HEAD~1', ''])('checkRef refuses %j', (ref) => {
   expect(() => checkRef(ref)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE' }));
 });

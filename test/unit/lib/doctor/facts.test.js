@@ -29,7 +29,7 @@ function place(path, text) {
   writeFileSync(join(root, path), text);
 }
 
-test('a system that tells nothing is not known', async () => {
+test('facts that the system does not provide are null', async () => {
   expect(await gather()).toMatchObject({
     homeStat: null,
     disk: { freeBytes: expect.any(Number) },
@@ -43,7 +43,7 @@ test('a system that tells nothing is not known', async () => {
   });
 });
 
-test('limits are those of the process, of its control group and of the system', async () => {
+test('the facts have the limits of the process, of its control group and of the system', async () => {
   place(`proc/${process.pid}/limits`, 'Max open files            1024                 4096                 files\n');
   place(`proc/${process.pid}/cgroup`, '0::/app\n');
   for (const [file, text] of [
@@ -61,7 +61,7 @@ test('limits are those of the process, of its control group and of the system', 
   });
 });
 
-test('a unit that starts this home is found whatever its name, and that of another home is none', async () => {
+test('isAtBoot finds a unit of any name for this home, and ignores one for another home', async () => {
   mkdirSync(join(root, 'run/systemd/system'), { recursive: true });
   const unit = (of) =>
     systemdUnit({
@@ -79,7 +79,7 @@ test('a unit that starts this home is found whatever its name, and that of anoth
   expect(await gather()).toMatchObject({ isAtBoot: true });
 });
 
-test('a PM2 is one whose process is there', async () => {
+test('pm2Pid is null unless the process of PM2 runs', async () => {
   place('home/me/.pm2/pm2.pid', '77\n');
   expect(await gather()).toMatchObject({ pm2Pid: null });
   place('proc/77/cmdline', 'PM2 v7: God Daemon\0');

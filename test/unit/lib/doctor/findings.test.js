@@ -39,11 +39,11 @@ const healthy = {
   logsMaxTotalBytes: 5 * GB,
 };
 
-test('on a healthy machine there is nothing to say', () => {
+test('findings are empty for a healthy machine', () => {
   expect(findings(healthy)).toEqual([]);
 });
 
-test('where nothing can be known there is nothing to say', () => {
+test('findings are empty if no facts are known', () => {
   const unknown = { maxBytes: null, nowBytes: null, pidsMax: null, pidsNow: null };
   expect(
     findings({
@@ -62,21 +62,21 @@ test('where nothing can be known there is nothing to say', () => {
 
 test.each([
   [
-    'another manager',
+    'a manager of another version',
     { manager: { version: '1.1.0', keeperVersion: '1.1.0' } },
     'warn',
-    /manager that runs is 1\.1\.0/,
+    /manager that runs is version 1\.1\.0/,
     /nclust update/,
   ],
   [
     'an older keeper',
     { manager: { version: '1.2.0', keeperVersion: '1.1.0' } },
     'note',
-    /keeper is still 1\.1\.0/,
+    /keeper is still version 1\.1\.0/,
     /Nothing/,
   ],
-  ['an odd Node.js', { node: { version: 'v23.1.0' } }, 'note', /no long-term version/, /even one/],
-  ['an old Node.js', { node: { version: 'v20.1.0' } }, 'note', /no security fixes/, /--interpreter/],
+  ['an odd Node.js', { node: { version: 'v23.1.0' } }, 'note', /not a long-term version/, /even version/],
+  ['an old Node.js', { node: { version: 'v20.1.0' } }, 'note', /no longer gets security fixes/, /--interpreter/],
   ['a full disk', { disk: { ...healthy.disk, freeBytes: 1e6 } }, 'bad', /has 97\d\.\dkb left/, /nclust flush/],
   [
     'logs that may grow beyond the disk',
@@ -85,18 +85,18 @@ test.each([
     /Logs may take 5\.0gb/,
     /logs\.max_total/,
   ],
-  ['no inodes', { disk: { ...healthy.disk, freeInodes: 3 } }, 'bad', /3 more files/, /df -i/],
+  ['a disk without inodes', { disk: { ...healthy.disk, freeInodes: 3 } }, 'bad', /3 more files/, /df -i/],
   ['a network disk', { disk: { ...healthy.disk, isRemote: true } }, 'warn', /network file system/, /local disk/],
   ['a home in memory', { disk: { ...healthy.disk, isMemory: true } }, 'note', /after a reboot/, /NCLUST_HOME/],
-  ['a home of somebody else', { homeStat: { mode: 0o700, uid: 0 } }, 'bad', /belongs to user id 0/, /its owner/],
+  ['a home of another user', { homeStat: { mode: 0o700, uid: 0 } }, 'bad', /belongs to user id 0/, /its owner/],
   ['sudo', { sudoUser: 'me', uid: 0, homeStat: { mode: 0o700, uid: 0 } }, 'note', /not that of me/, /leave sudo out/],
-  ['few open files', { openFiles: 1024 }, 'warn', /may open 1024 files/, /LimitNOFILE/],
+  ['few open files', { openFiles: 1024 }, 'warn', /may open only 1024 files/, /LimitNOFILE/],
   ['a short listen queue', { sysctls: { 'net.core.somaxconn': 128 } }, 'warn', /128 connections wait/, /sysctl -w/],
   [
     'few watches',
     { sysctls: { 'fs.inotify.max_user_watches': 8192 }, slots: [slot({ watching: true })] },
     'warn',
-    /watches 8192 files/,
+    /watch only 8192 files/,
     /sysctl -w/,
   ],
   [
@@ -125,7 +125,7 @@ test.each([
   ['nothing at boot', { isAtBoot: false }, 'warn', /after a reboot/, /nclust startup/],
   ['PM2', { pm2Pid: 77 }, 'note', /pid 77/, /import pm2/],
   [
-    'an app that was given up',
+    'an app that is not restarted any more',
     { slots: [slot({ status: 'errored' }), slot({ status: 'errored' })] },
     'bad',
     /"api" crashed too often/,
@@ -135,7 +135,7 @@ test.each([
     'an app that backs off',
     { slots: [slot({ status: 'waiting restart' })] },
     'warn',
-    /waits for its next start/,
+    /waits for its restart/,
     /nclust logs api --err/,
   ],
   [
@@ -160,14 +160,14 @@ test.each([
     /nclust kill/,
   ],
   ['a large heap', { slots: [slot({ memoryBytes: 3 * GB })] }, 'note', /more than 2 GB/, /max-old-space-size/],
-  ['what the manager says', { notices: ['The state was lost.'] }, 'warn', /The state was lost/, /nclust\.log/],
-])('%s', (_, facts, level, what, remedy) => {
+  ['a notice of the manager', { notices: ['The state was lost.'] }, 'warn', /The state was lost/, /nclust\.log/],
+])('findings report %s', (_, facts, level, what, remedy) => {
   expect(findings({ ...healthy, ...facts })).toEqual([
     { level, what: expect.stringMatching(what), remedy: expect.stringMatching(remedy) },
   ]);
 });
 
-test('the worst comes first', () => {
+test('findings begin with the worst', () => {
   expect(
     findings({ ...healthy, pm2Pid: 77, openFiles: 10, disk: { ...healthy.disk, freeInodes: 0 } }).map(
       ({ level }) => level,
@@ -175,9 +175,9 @@ test('the worst comes first', () => {
   ).toEqual(['bad', 'warn', 'note']);
 });
 
-test('a socket is held without a user while its app is started again', () => {
+test('findings accept a socket without a user while its app waits for a restart', () => {
   const sockets = [{ app: 'api', address: '::', port: 80, users: [] }];
   expect(findings({ ...healthy, sockets, slots: [slot({ status: 'waiting restart' })] })).toMatchObject([
-    { what: '"api" has crashed and waits for its next start.' },
+    { what: '"api" has crashed and waits for its restart.' },
   ]);
 });

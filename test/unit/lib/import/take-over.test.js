@@ -6,7 +6,7 @@ import { readSavedList } from '../../../../lib/import/pm2-list.js';
 import { takeOver } from '../../../../lib/import/take-over.js';
 import { fixturePath } from '../../../helpers/fixtures.js';
 
-/** The importing shell, which has no variable of the apps. */
+/** The importing shell, without the variables that the apps declare. */
 const SHELL = {
   cwd: '/',
   env: { PATH: process.env.PATH, HOME: '/home/deploy', LANG: 'C.UTF-8', PWD: '/' },
@@ -23,7 +23,7 @@ beforeAll(() => {
 });
 
 /**
- * A list of PM2, for existing programs.
+ * Output of PM2, with the paths of programs that exist here.
  * @param {string} name
  */
 const fixture = (name) =>
@@ -55,8 +55,8 @@ const record = (fields) => ({
 describe.each([
   ['saved', () => JSON.parse(fixture('dump.pm2'))],
   ['live', () => JSON.parse(fixture('jlist.json')).map((/** @type {any} */ one) => one.pm2_env)],
-])('what PM2 has %s', (_, read) => {
-  test('is every app, with its instances, and those that were stopped are stopped', () => {
+])('the %s list of PM2', (_, read) => {
+  test('becomes all apps with their instances, and leaves stopped ones stopped', () => {
     const { apps, refused } = taken(read());
     expect(refused).toEqual([]);
     expect(
@@ -74,7 +74,7 @@ describe.each([
     });
   });
 
-  test('keeps its settings', () => {
+  test('keeps the settings of the apps', () => {
     const specs = Object.fromEntries(taken(read()).apps.map(({ spec }) => [spec.name, spec]));
     expect(specs.api).toMatchObject({
       namespace: 'web',
@@ -113,7 +113,7 @@ describe.each([
     expect(specs['twin-2'].args).toEqual(['x']);
   });
 
-  test('has the variables of the app, and none of those of PM2', () => {
+  test('keeps the variables of the apps, and leaves out those of PM2', () => {
     const specs = Object.fromEntries(taken(read()).apps.map(({ spec }) => [spec.name, spec]));
     expect(specs.api.env).toEqual({
       PORT: '34561',
@@ -124,14 +124,14 @@ describe.each([
     expect(Object.keys(specs.api.shellEnv).sort()).toEqual(['HOME', 'LANG', 'PATH', 'PWD']);
   });
 
-  test('a folder that PM2 serves is served', () => {
+  test('keeps a folder that PM2 serves as a static site', () => {
     const site = taken(read()).apps.find(({ spec }) => spec.name === 'site')?.spec;
     expect(JSON.stringify([site?.script, site?.args, site?.env])).toContain('34577');
     expect(site?.script).not.toContain('Serve.js');
   });
 });
 
-test('variables that the importing shell has as well are those of the shell: --update-env replaces them', () => {
+test('variables that the importing shell has too go to shellEnv, which --update-env replaces', () => {
   const [{ spec }] = taken([record({ env: { PATH: process.env.PATH, TOKEN: 'a', EDITOR: 'vi' } })], {
     ...SHELL.env,
     EDITOR: 'nano',
@@ -139,7 +139,7 @@ test('variables that the importing shell has as well are those of the shell: --u
   expect(spec).toMatchObject({ env: { TOKEN: 'a' }, shellEnv: { EDITOR: 'vi' } });
 });
 
-test('an instance that was stopped alone comes stopped alone', () => {
+test('an instance that was stopped alone is imported as stopped alone', () => {
   const { apps } = taken([
     record({ exec_mode: 'cluster_mode' }),
     record({ exec_mode: 'cluster_mode', status: 'stopped' }),
@@ -148,25 +148,25 @@ test('an instance that was stopped alone comes stopped alone', () => {
   expect(apps).toMatchObject([{ resting: [1], spec: { instances: 3, mode: 'cluster' } }]);
 });
 
-test('what PM2 had given up comes stopped, and is told of', () => {
+test('an app that PM2 no longer restarts is imported as stopped, with a warning', () => {
   const { apps, warnings } = taken([record({ status: 'errored' })]);
   expect(apps[0].resting).toEqual([0]);
-  expect(warnings.join()).toMatch(/"api" was given up by PM2.*nclust start api/);
+  expect(warnings.join()).toMatch(/PM2 no longer restarts "api".*nclust start api/);
 });
 
-test('modules of PM2 are left out', () => {
+test('modules of PM2 are left out, with a warning', () => {
   const { apps, warnings } = taken([record({ name: 'pm2-logrotate', pmx_module: true })]);
   expect(apps).toEqual([]);
-  expect(warnings.join()).toMatch(/pm2-logrotate.*rotates log files by itself/);
+  expect(warnings.join()).toMatch(/pm2-logrotate.*itself rotates log files/);
 });
 
-test('one whose program is gone does not hold up the others', () => {
+test('an app whose program is missing is refused, and the others are imported', () => {
   const { apps, refused } = taken([record({ name: 'gone', pm_exec_path: '/srv/gone.js' }), record({})]);
   expect(apps.map(({ spec }) => spec.name)).toEqual(['api']);
   expect(refused).toEqual([{ name: 'gone', why: expect.stringContaining('/srv/gone.js') }]);
 });
 
-test('a record that says nothing is refused and breaks nothing', () => {
+test('an empty record is refused, and nothing throws', () => {
   expect(taken([{}, { name: 'x', env: 7 }])).toMatchObject({ apps: [], refused: [{ name: 'app' }, { name: 'x' }] });
 });
 
@@ -180,7 +180,7 @@ describe('the saved list', () => {
   }
   const shell = (/** @type {string} */ home) => ({ cwd: '/', env: { PM2_HOME: home } });
 
-  test('is the one in $PM2_HOME', () => {
+  test('is read from $PM2_HOME', () => {
     expect(readSavedList(undefined, shell(pm2Home({ 'dump.pm2': '[{"name":"a"}]' }))).records).toEqual([{ name: 'a' }]);
   });
 
@@ -188,24 +188,24 @@ describe('the saved list', () => {
     ['damaged', { 'dump.pm2': '[{"na' }],
     ['empty', { 'dump.pm2': '' }],
     ['missing', {}],
-  ])('%s: its copy is read', (_, files) => {
+  ])('is read from its backup if the file is %s', (_, files) => {
     const list = readSavedList(undefined, shell(pm2Home({ ...files, 'dump.pm2.bak': '[{"name":"b"}]' })));
     expect(list).toMatchObject({ records: [{ name: 'b' }], instead: expect.stringContaining('dump.pm2') });
   });
 
-  test('neither: the message says what else there is', () => {
+  test('is refused without file and backup, with the hint --live', () => {
     expect(() => readSavedList(undefined, shell(pm2Home({})))).toThrow(
       expect.objectContaining({ code: 'ERR_NCLUST_IMPORT', hint: expect.stringContaining('--live') }),
     );
   });
 });
 
-test('a process without a name is called app, and nobody else is blamed for it', () => {
+test('a process without a name is called app, without a warning', () => {
   const { apps, warnings } = taken([record({ name: null })]);
   expect([apps.map(({ spec }) => spec.name), warnings]).toEqual([['app'], []]);
 });
 
-test('import leaves out a variable that no process can have, warns without its value, and takes the app', () => {
+test('import leaves out a variable that no process can have, and warns without its value', () => {
   const { apps, refused, warnings } = taken([
     record({
       env: { PATH: process.env.PATH, GOOD: '1', 'a=b': 'hunter2', '': 'x', NUL: 'hunter\u00002', 'N\u0000': '1' },
@@ -214,8 +214,9 @@ test('import leaves out a variable that no process can have, warns without its v
   expect(refused).toEqual([]);
   expect(apps[0].spec.env).toEqual({ GOOD: '1' });
   expect(warnings).toEqual([
-    'The variable "a=b" of "api" was left out: its name or its value holds what no environment can.',
-    'The variable "NUL" of "api" was left out: its name or its value holds what no environment can.',
-    'The variable "N\\u0000" of "api" was left out: its name or its value holds what no environment can.',
+    'The variable "a=b" of "api" was left out: its name or its value contains a character that no variable can have.',
+    'The variable "NUL" of "api" was left out: its name or its value contains a character that no variable can have.',
+    'The variable "N\\u0000" of "api" was left out: its name or its value contains a character that no ' +
+      'variable can have.',
   ]);
 });

@@ -34,30 +34,30 @@ function evaluated(text, name = 'x.config.js', patience = {}) {
 
 test.each([
   [
-    'goes to its own folder',
+    'changes to its own folder',
     'process.chdir(__dirname); module.exports = require("fs").existsSync("x.config.js");',
     true,
   ],
-  ['sets the mask of its files', 'process.umask(0o027); module.exports = process.umask();', 0o027],
-  ['asks a program', 'module.exports = require("child_process").execSync("echo abc").toString();', 'abc\n'],
-  ['warns', 'process.emitWarning("old"); module.exports = 1;', 1],
-])('a program that %s', async (_, text, value) => {
+  ['sets its umask', 'process.umask(0o027); module.exports = process.umask();', 0o027],
+  ['runs a program', 'module.exports = require("child_process").execSync("echo abc").toString();', 'abc\n'],
+  ['emits a warning', 'process.emitWarning("old"); module.exports = 1;', 1],
+])('a config file that %s is evaluated', async (_, text, value) => {
   const cwd = process.cwd();
   expect(await evaluated(text)).toMatchObject({ value, oddities: [] });
   expect(process.cwd()).toBe(cwd);
 });
 
-test('one that ends itself ends nobody else', async () => {
+test('a config file that ends its own process causes an error, and does not end nclust', async () => {
   await expect(evaluated('process.kill(process.pid, "SIGKILL"); while (true);')).rejects.toMatchObject({
     code: 'ERR_NCLUST_BAD_CONFIG',
-    message: expect.stringContaining('it was ended by SIGKILL'),
+    message: expect.stringContaining('it was killed by SIGKILL'),
   });
   await expect(evaluated('process.exit(0);')).rejects.toMatchObject({
-    message: expect.stringContaining('it calls process.exit()'),
+    message: expect.stringContaining('or calls process.exit()'),
   });
 });
 
-test('what fails beside it is told with its place', async () => {
+test('an unhandled rejection in a config file is reported with its place', async () => {
   await expect(
     evaluated(
       'Promise.reject(new Error("no vault")); module.exports = new Promise(() => setInterval(() => {}, 1000));',
@@ -69,7 +69,7 @@ test.each([
   ['a promise', 'module.exports = new Promise(() => setInterval(() => {}, 1000));'],
   ['a function', 'module.exports = async () => { setInterval(() => {}, 1000); await new Promise(() => {}); };'],
   ['a loop', 'while (true);'],
-])('%s that never comes to an end: it is said what is waited for, and at the limit it is ended', async (_, text) => {
+])('%s that never ends is reported after a while, and stopped at the limit', async (_, text) => {
   const file = join(folder, 'x.config.js');
   await expect(
     evaluated(`require('fs').writeFileSync('${folder}/pid', String(process.pid)); ${text}`, 'x.config.js', {
@@ -78,24 +78,24 @@ test.each([
     }),
   ).rejects.toMatchObject({
     code: 'ERR_NCLUST_BAD_CONFIG',
-    message: `"${file}" cannot be read: it has exported nothing within 2.5s, and was ended.`,
+    message: `"${file}" cannot be read: it exported nothing within 2.5s, and was stopped.`,
     hint: expect.stringContaining('NCLUST_CONFIG_TIMEOUT=5m'),
   });
   expect(said).toEqual([
-    `"${file}" has been running for 500ms and has exported nothing yet; it is given up after 2.5s ` +
+    `"${file}" has been running for 500ms and has exported nothing yet; the time limit is 2.5s ` +
       `(NCLUST_CONFIG_TIMEOUT).`,
   ]);
-  // On a busy machine it was ended before its first line.
+  // On a busy machine it may have been stopped before its first line.
   const begun = existsSync(join(folder, 'pid')) ? [Number(readFileSync(join(folder, 'pid'), 'utf8'))] : [];
   expect(begun.filter(isRunning)).toEqual([]);
 });
 
-test('one that is done in time says nothing', async () => {
+test('a config file that ends in time causes no notice', async () => {
   expect(await evaluated('module.exports = 1;')).toMatchObject({ value: 1 });
   expect(said).toEqual([]);
 });
 
-test('the limit is a variable of the shell', () => {
+test('NCLUST_CONFIG_TIMEOUT sets the time limit', () => {
   expect(evaluationLimits({}).limitMs).toBe(60_000);
   expect(evaluationLimits({ NCLUST_CONFIG_TIMEOUT: '5m' }).limitMs).toBe(300_000);
   expect(evaluationLimits({ NCLUST_CONFIG_TIMEOUT: '0' }).limitMs).toBe(0);
@@ -107,13 +107,13 @@ test('the limit is a variable of the shell', () => {
   );
 });
 
-test('what is thrown and is no error is shown', async () => {
+test('a thrown value that is not an Error is shown', async () => {
   await expect(evaluated('throw { status: 503 };')).rejects.toMatchObject({
     message: expect.stringContaining('it threw { status: 503 }'),
   });
 });
 
-test('variables that it sets or removes are those of the shell', async () => {
+test('variables that a config file sets or removes change in this process too', async () => {
   process.env.NCLUST_TEST_REMOVED = 'x';
   try {
     await evaluated('process.env.NCLUST_TEST_SET = "a"; delete process.env.NCLUST_TEST_REMOVED; module.exports = 1;');
@@ -130,7 +130,7 @@ test.each([
   ['new Set(["src"])', 'is a Set'],
   ['() => 1', 'is a function'],
   ['Symbol("a")', 'is a symbol'],
-])('%s is no value of a config', async (text, found) => {
+])('%s is reported as an odd value', async (text, found) => {
   expect(await evaluated(`module.exports = { apps: [{ watch: ${text} }] };`)).toMatchObject({
     oddities: [{ keyPath: 'apps[0].watch', found }],
   });

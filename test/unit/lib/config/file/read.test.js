@@ -48,18 +48,18 @@ const failure = (reading) =>
 
 const app = { name: 'app', script: 'app.js' };
 
-describe('the file in the folder', () => {
+describe('the config file of a folder', () => {
   test.each([
     [['nclust.config.json', 'ecosystem.config.json', 'ecosystem.json'], 'nclust.config.json'],
     [['ecosystem.config.yaml', 'ecosystem.config.json'], 'ecosystem.config.json'],
     [['ecosystem.json', 'ecosystem.yml'], 'ecosystem.json'],
     [['ecosystem.yml'], 'ecosystem.yml'],
-  ])('of %j it is %s', async (names, found) => {
+  ])('is, among %j, %s', async (names, found) => {
     for (const name of names) write({ [name]: { apps: [{ ...app, name }] } });
     expect(await read()).toMatchObject({ file: join(folder, found), specs: [{ name: found }] });
   });
 
-  test('a package.json counts when it has the key, and a file of its own before it', async () => {
+  test('is package.json if it has the key, and if there is no separate file', async () => {
     await expect(read()).rejects.toMatchObject({
       code: 'ERR_NCLUST_CONFIG_NOT_FOUND',
       message: expect.stringContaining(folder),
@@ -71,7 +71,7 @@ describe('the file in the folder', () => {
     expect((await read()).specs).toMatchObject([{ name: 'own' }]);
   });
 
-  test('one that is named and not there is said to be missing', async () => {
+  test('is reported with its path if it is given but missing', async () => {
     for (const file of ['x.config.js', 'x.json', 'x.yaml'])
       await expect(read({ file })).rejects.toMatchObject({
         code: 'ERR_NCLUST_CONFIG_NOT_FOUND',
@@ -83,7 +83,7 @@ describe('the file in the folder', () => {
     ['{"apps":[{"name":"app","script":"app.js"}]}'],
     ['apps:\n  - name: app\n    script: app.js\n'],
     ['// said\n[{ name: "app", script: "app.js", }]'],
-  ])('stdin may be %s', async (text) => {
+  ])('may come from stdin: %s', async (text) => {
     expect(await read({ file: '-', stdin: async () => text })).toMatchObject({
       file: null,
       specs: [{ name: 'app', cwd: folder }],
@@ -91,8 +91,8 @@ describe('the file in the folder', () => {
   });
 });
 
-describe('everything that is wrong is said at once', () => {
-  test('with key path, what was found and what is accepted', async () => {
+describe('a config file with faults', () => {
+  test('is refused with key path, found and accepted value of every fault', async () => {
     const error = await failure(
       readApps([
         { name: 'a', script: 'app.js', max_memory_restart: 'lots', instances: 'many', kill_timeout: -1 },
@@ -125,7 +125,7 @@ describe('everything that is wrong is said at once', () => {
     );
     for (const { message } of error.data.faults) expect(error.message).toContain(message);
     expect(error.message).toContain(`"${join(folder, 'apps.json')}" has 10 faults`);
-    expect(error.message).toContain('"apps[3].scirpt" means nothing here; did you mean "script"?');
+    expect(error.message).toContain('"apps[3].scirpt" is unknown and ignored; did you mean "script"?');
     expect(error.message).not.toContain('secret');
   });
 
@@ -146,7 +146,7 @@ describe('everything that is wrong is said at once', () => {
     [{ ...app, log_ship: 'udp' }, 'apps[0].log_ship'],
     [{ ...app, cron_restart: 'often' }, 'apps[0].cron_restart'],
     [{ ...app, env: { 'A=B': 1 } }, 'apps[0].env'],
-  ])('%j is wrong at %s', async (given, keyPath) => {
+  ])('such as %j is refused at %s', async (given, keyPath) => {
     const error = await failure(readApps([given]));
     expect(error).toMatchObject({ code: 'ERR_NCLUST_BAD_CONFIG', message: expect.stringContaining(keyPath) });
     expect(error.data.faults).toHaveLength(1);
@@ -159,13 +159,13 @@ describe('everything that is wrong is said at once', () => {
     [{ env_production: 'hunter2' }, 'apps[0].env_production is a text;'],
     [{ env: { PASSWORD: 'hunter2\0' } }, 'apps[0].env.PASSWORD is a text; accepted: a text without a NUL'],
     [{ secrets: { PASSWORD: { value: 'hunter2' } } }, 'apps[0].secrets.PASSWORD is an object;'],
-  ])('%j may hold a password, which is not shown', async (given, message) => {
+  ])('such as %j is refused without showing the password', async (given, message) => {
     const error = await failure(readApps([{ ...app, ...given }]));
     expect(error.message).toContain(message);
     expect(JSON.stringify([error.message, error.hint, error.data])).not.toContain('hunter2');
   });
 
-  test('nor is that of a folder that is served', async () => {
+  test('in basic_auth is refused without showing the password', async () => {
     write({ 'x.json': { static: [{ path: '.', port: 8080, basic_auth: 'admin:hunter2' }] } });
     const error = await failure(read({ file: 'x.json' }));
     expect(error.message).toContain('static[0].basic_auth is a text;');
@@ -173,7 +173,7 @@ describe('everything that is wrong is said at once', () => {
   });
 
   test.each([[null], [42], ['text'], [{}], [{ app: [] }], [[]].map(() => ({ name2: 1 }))])(
-    'a file that holds %j holds no apps',
+    'is refused if %j is its content, which has no apps',
     async (content) => {
       write({ 'x.json': JSON.stringify(content) });
       await expect(read({ file: 'x.json' })).rejects.toMatchObject({
@@ -184,30 +184,32 @@ describe('everything that is wrong is said at once', () => {
   );
 });
 
-describe('what is not wrong but odd is a warning', () => {
+describe('a config file with odd attributes', () => {
   test.each([
     [
       { ...app, max_memory_restrat: '1G' },
-      ['"apps[0].max_memory_restrat" means nothing here; did you mean "max_memory_restart"?'],
+      ['"apps[0].max_memory_restrat" is unknown and ignored; did you mean "max_memory_restart"?'],
     ],
-    [{ ...app, killTimout: 1 }, ['"apps[0].killTimout" means nothing here; did you mean "killTimeout"?']],
-    [{ ...app, description: 'my app' }, ['"apps[0].description" means nothing here.']],
+    [{ ...app, killTimout: 1 }, ['"apps[0].killTimout" is unknown and ignored; did you mean "killTimeout"?']],
+    [{ ...app, description: 'my app' }, ['"apps[0].description" is unknown and ignored.']],
     [
       { ...app, out_file: 'a', output: 'b' },
-      ['"apps[0].output" is the same attribute as "apps[0].out_file", and counts in its place.'],
+      ['"apps[0].output" is the same attribute as "apps[0].out_file", and overrides it.'],
     ],
     [{ ...app, watch: undefined, cron_restart: null, vizion: false, $schema: 'x' }, []],
-  ])('%j', async (given, warnings) => {
+  ])('such as %j causes the warnings %j', async (given, warnings) => {
     expect((await readApps([given])).warnings).toEqual(warnings);
   });
 
-  test('keys beside "apps" are the file\'s own, unless they look like one of ours', async () => {
+  test('may have other keys beside "apps", but not one that looks like a known key', async () => {
     write({ 'x.json': { apps: [app], base: {}, shared: 1, $schema: './schema.json', deplyo: {} } });
-    expect((await read({ file: 'x.json' })).warnings).toEqual(['"deplyo" means nothing here; did you mean "deploy"?']);
+    expect((await read({ file: 'x.json' })).warnings).toEqual([
+      '"deplyo" is unknown and ignored; did you mean "deploy"?',
+    ]);
   });
 });
 
-describe('a file is the kind of module it is written as, whatever its package says', () => {
+describe('a config file in another module format than its package.json declares', () => {
   const commonjs =
     'const { join } = require("node:path"); module.exports = [{ name: join("a", "b"), script: "app.js" }];';
   const module = 'import { join } from "node:path";\nexport default [{ name: join("a", "b"), script: "app.js" }];';
@@ -217,12 +219,12 @@ describe('a file is the kind of module it is written as, whatever its package sa
     ['commonjs', module],
     ['module', module],
     ['commonjs', commonjs],
-  ])('in one of type %s: %s', async (type, text) => {
+  ])('is read in its own format: type %s, %s', async (type, text) => {
     write({ 'package.json': { type }, 'x.config.js': text });
     expect((await read({ file: 'x.config.js' })).specs).toMatchObject([{ name: 'a/b' }]);
   });
 
-  test('and its faults are where they are', async () => {
+  test('has errors with the right place', async () => {
     write({ 'package.json': { type: 'commonjs' }, 'x.config.js': 'export const a = 1;\nexport default nothing;\n' });
     await expect(read({ file: 'x.config.js' })).rejects.toMatchObject({
       message: expect.stringContaining('nothing is not defined (line 2, column 16)'),
@@ -242,10 +244,14 @@ describe('a file that cannot be read', () => {
     [
       'x.yaml',
       'apps: &apps\n  - name: x\n    script: app.js\n    env: { SELF: *apps }\n',
-      'apps\\[0\\].env.SELF holds itself',
+      'apps\\[0\\].env.SELF contains itself',
     ],
     ['x.yaml', 'apps:\n  - name: x\n    script: app.js\n    env: !!set { A, B }\n', 'apps\\[0\\].env is a Set'],
-    ['x.yaml', 'apps:\n  - name: x\n    script: app.js\n    args: !!binary SGVsbG8=\n', 'apps\\[0\\].args is bytes'],
+    [
+      'x.yaml',
+      'apps:\n  - name: x\n    script: app.js\n    args: !!binary SGVsbG8=\n',
+      'apps\\[0\\].args is binary data',
+    ],
     [
       'x.config.js',
       'module.exports = {\n  apps: [{ name: "a" script: 1 }] };',
@@ -259,12 +265,12 @@ describe('a file that cannot be read', () => {
     ['x.config.js', '\n\nmodule.exports = nothing;', 'ReferenceError: nothing is not defined .line 3, column 18'],
     ['x.config.js', 'require("./not-there")', "Cannot find module './not-there'"],
     ['x.config.js', 'throw "a text"', 'it threw a text'],
-    ['x.config.mjs', 'export default await new Promise(() => {});', 'a promise of it never settles'],
-    ['x.config.js', 'module.exports = () => new Promise(() => {});', 'a promise of it never settles'],
-    ['x.config.js', 'process.exit(3)', 'it ended with code 3'],
+    ['x.config.mjs', 'export default await new Promise(() => {});', 'waits for a promise that never settles'],
+    ['x.config.js', 'module.exports = () => new Promise(() => {});', 'waits for a promise that never settles'],
+    ['x.config.js', 'process.exit(3)', 'it exited with code 3'],
     ['x.config.js', 'module.exports = () => { throw new TypeError("no"); };', 'TypeError: no .line 1, column 32'],
     ['package.json', '{"name": "x"}', 'no key "nclust" or "pm2"'],
-  ])('%s: %s', async (file, text, message) => {
+  ])('as %s is refused with the reason: %s', async (file, text, message) => {
     write({ [file]: text });
     const error = await failure(read({ file }));
     expect(error).toMatchObject({
@@ -275,7 +281,7 @@ describe('a file that cannot be read', () => {
     expect(error.message).toContain(join(folder, file));
   });
 
-  test('a CommonJS file whose name says that it is a module is told how to be called', async () => {
+  test('because it is CommonJS named .mjs is refused with the hint .cjs', async () => {
     write({ 'x.config.mjs': 'module.exports = { apps: [] }' });
     await expect(read({ file: 'x.config.mjs' })).rejects.toMatchObject({
       message: expect.stringContaining('line 1, column 1'),
@@ -283,7 +289,7 @@ describe('a file that cannot be read', () => {
     });
   });
 
-  test('what is left running ends with it, and what it prints is not data', async () => {
+  test('does not include one that leaves a timer and a server running', async () => {
     write({
       'x.config.js':
         'setInterval(() => {}, 1000); require("net").createServer().listen(0); module.exports = [{ name: ' +
@@ -292,7 +298,7 @@ describe('a file that cannot be read', () => {
     expect((await read({ file: 'x.config.js' })).specs).toHaveLength(1);
   });
 
-  test('values that are none are named', async () => {
+  test('because of a function and a cycle is refused with their key paths', async () => {
     write({
       'x.config.js':
         'const a = { name: "a", script: "app.js", args: () => 1 }; a.env = { SELF: a }; module.exports = { ' +
@@ -301,12 +307,12 @@ describe('a file that cannot be read', () => {
     const { data } = await failure(read({ file: 'x.config.js' }));
     expect(data.faults).toEqual([
       expect.objectContaining({ keyPath: 'apps[0].args', found: 'is a function' }),
-      expect.objectContaining({ keyPath: 'apps[0].env.SELF', found: 'holds itself' }),
+      expect.objectContaining({ keyPath: 'apps[0].env.SELF', found: 'contains itself' }),
     ]);
   });
 });
 
-describe('a part of the file', () => {
+describe('a choice from a config file', () => {
   const apps = [
     { ...app, name: 'api', env: { A: 1 }, env_production: { A: 2 } },
     { ...app, name: 'npm run worker' },
@@ -317,18 +323,18 @@ describe('a part of the file', () => {
     ['api', ['api']],
     ['api, api', ['api']],
     ['npm run worker', ['npm run worker']],
-  ])('--only %s', async (only, names) => {
+  ])('with --only %s has only these apps', async (only, names) => {
     expect((await readApps(apps, { only })).specs.map(({ name }) => name)).toEqual(names);
   });
 
-  test.each([['web'], ['api,web'], [' ']])('--only %j names what there is', async (only) => {
+  test.each([['web'], ['api,web'], [' ']])('with --only %j is refused, and the error names the apps', async (only) => {
     await expect(readApps(apps, { only })).rejects.toMatchObject({
       code: 'ERR_NCLUST_APP_NOT_FOUND',
       message: expect.stringContaining('"api", "npm run worker", "broken"'),
     });
   });
 
-  test('--env that no app knows is refused and names those there are', async () => {
+  test('with an unknown --env is refused, and the error names the known ones', async () => {
     expect((await readApps(apps.slice(0, 2), { env: 'production' })).specs).toMatchObject([
       { env: { A: '2' }, envName: 'production' },
       { env: {} },
@@ -339,13 +345,13 @@ describe('a part of the file', () => {
     });
   });
 
-  test('--env changes nothing in a file without environments, and says so', async () => {
+  test('with --env is only warned about in a file without environments', async () => {
     expect((await readApps([app], { env: 'production' })).warnings).toEqual([
       expect.stringContaining('env_production'),
     ]);
   });
 
-  test('what ends apps needs no more than their names', async () => {
+  test('by readNames() has all names, even if a script is missing', async () => {
     write({ 'x.json': apps });
     expect((await readNames({ file: 'x.json', cwd: folder, shell: {}, node: NODE })).names).toEqual([
       'api',
@@ -355,8 +361,8 @@ describe('a part of the file', () => {
   });
 });
 
-describe('the command line counts before the file', () => {
-  test('for all of its apps', async () => {
+describe('options of the command line', () => {
+  test('override the file for all of its apps', async () => {
     const { specs } = await readApps(
       [
         { ...app, kill_timeout: 1, node_args: '-r a' },
@@ -368,7 +374,7 @@ describe('the command line counts before the file', () => {
       expect(spec).toMatchObject({ killTimeoutMs: 5, interpreterArgs: ['-r', 'b'], instances: 2, mode: 'cluster' });
   });
 
-  test('a name is for one app', async () => {
+  test('may have a name for one app only', async () => {
     expect((await readApps([app], { options: { name: 'other' } })).specs).toMatchObject([{ name: 'other' }]);
     await expect(readApps([app, { ...app, name: 'b' }], { options: { name: 'other' } })).rejects.toMatchObject({
       code: 'ERR_NCLUST_USAGE',

@@ -3,12 +3,12 @@ import { isServeApp, serveApp, staticSite } from '../../../../../lib/config/file
 import { readServeSettings, serveScript, readVariables } from '../../../../../lib/serve/settings.js';
 
 /**
- * The server's settings for an entry.
+ * The settings that the server reads from an entry.
  * @param {Record<string, any>} entry
  */
 const settingsOf = (entry) => readServeSettings(readVariables(staticSite(entry).env));
 
-test('an entry becomes an app, and the server reads from its variables what the entry said', () => {
+test('staticSite turns an entry into an app whose variables are the settings of the server', () => {
   const entry = {
     name: 'site',
     path: './public',
@@ -41,7 +41,7 @@ test('an entry becomes an app, and the server reads from its variables what the 
   });
 });
 
-test('an entry that says nothing serves the folder on 8080, on every address', () => {
+test('an empty entry serves the folder on port 8080, on every address', () => {
   expect(staticSite({}).name).toBe('static-page-server-8080');
   expect(settingsOf({})).toEqual({
     path: '.',
@@ -70,7 +70,7 @@ test.each([
     { cors: '*', cache: '1h' },
   ],
   [{ env: { PM2_SERVE_SPA: 'true', PM2_SERVE_PORT: '81' } }, { isSpa: true, port: 81 }],
-])('%j means %j', (entry, settings) => {
+])('the entry %j means %j', (entry, settings) => {
   expect(settingsOf(entry)).toMatchObject(settings);
 });
 
@@ -86,13 +86,13 @@ test.each([
   [{ basic_auth: true }, 'static[1].basic_auth is true'],
   [{ cache: 'ever' }, 'static[1].cache is "ever"'],
   ['./public', 'static[1] is "./public"'],
-])('%j is refused, and the message says where', (entry, message) => {
+])('the entry %j is refused with its key path', (entry, message) => {
   expect(() => staticSite(/** @type {any} */ (entry), 'static[1]')).toThrow(
     expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining(message) }),
   );
 });
 
-test('a password is never in a message', () => {
+test('the error about an entry does not contain the password', () => {
   expect(() => staticSite({ basic_auth: { username: '', password: 'secret' } })).toThrow(
     expect.objectContaining({ message: expect.not.stringContaining('secret') }),
   );
@@ -103,11 +103,11 @@ test.each([
   [{ PM2_SERVE_BASIC_AUTH: 'true', PM2_SERVE_BASIC_AUTH_USERNAME: 'ann' }],
   [{ PM2_SERVE_BASIC_AUTH_USERNAME: 'ann' }],
   [{ PM2_SERVE_BASIC_AUTH_PASSWORD: 'secret' }],
-])('half of what a lock needs is no open door: %j', (env) => {
+])('incomplete credentials are refused, and do not serve without a password: %j', (env) => {
   expect(() => readServeSettings(readVariables(env))).toThrow(/PM2_SERVE_BASIC_AUTH_(USERNAME|PASSWORD) is ""/);
 });
 
-test('script: "serve" is PM2\'s way of saying it in the list of apps', () => {
+test('an app with script: "serve" becomes the static server, as in PM2', () => {
   const app = { script: 'serve', env: { PM2_SERVE_PATH: './dist', PM2_SERVE_PORT: 3000 } };
   expect(isServeApp(app)).toBe(true);
   expect(isServeApp({ script: './serve' })).toBe(false);

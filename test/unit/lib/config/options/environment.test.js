@@ -23,7 +23,7 @@ test.each([
   ['increment_var', 'PORT', 'PORT'],
   ['increment_var', 'none', null],
   ['instance_var', 'WORKER', 'WORKER'],
-])('%s may be %o', (name, value, expected) => {
+])('the attribute %s may be %o', (name, value, expected) => {
   expect(read(name, value)).toEqual(expected);
   expect(() => checkSpecChange({ [rowOf(name).field]: expected })).not.toThrow();
 });
@@ -41,13 +41,13 @@ test.each([
   ['filter_env', ['a', 7], /filter_env is \["a",7\]/],
   ['increment_var', 'A=B', /increment_var is "A=B"; accepted: the name of a variable/],
   ['instance_var', '', /instance_var is ""/],
-])('%s may not be %o', (name, value, message) => {
+])('the attribute %s may not be %o', (name, value, message) => {
   expect(() => read(name, value)).toThrow(
     expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringMatching(message) }),
   );
 });
 
-test('what somebody has written where a secret belongs is not shown', () => {
+test('an error about secrets does not show the value', () => {
   for (const value of [
     { A: 123_456 },
     { A: { value: 'hunter2' } },

@@ -26,7 +26,7 @@ test.each(
     ['2026-11-20t14:30+0200', Date.UTC(2026, 10, 20, 12, 30)],
     ['2028-02-29', local(2028, 1, 29)],
   ]),
-)('%s is read', (text, ms) => {
+)('parseMoment reads %s', (text, ms) => {
   expect(parseMoment(text, NOW)).toBe(ms);
 });
 
@@ -44,6 +44,6 @@ test.each([
   ['2 weeks'],
   ['99999999999999999999'],
   ['11/21/2026'],
-])('%j is none', (text) => {
+])('parseMoment refuses %j', (text) => {
   expect(parseMoment(text, NOW)).toBe(null);
 });

@@ -19,7 +19,7 @@ test.each([
   ],
   [{ since: '40000d' }, { follow: true, since: 0 }],
   [{ json: true, raw: true, format: true, timestamp: true, highlight: 'x' }, { follow: true }],
-])('%j is %j', (options, query) => {
+])('logs with %j asks for %j', (options, query) => {
   expect(readLogOptions(options, NOW)).toEqual(query);
 });
 
@@ -38,13 +38,13 @@ test.each([
   [{ grep: '(a+)+' }, /repeats a part/],
   [{ follow: true, nostream: true }, /contradict/],
   [{ follow: true, until: '1h' }, /contradict/],
-])('%j is refused', (options, why) => {
+])('logs with %j is refused', (options, why) => {
   expect(() => readLogOptions(options, NOW)).toThrow(
     expect.objectContaining({ code: 'ERR_NCLUST_USAGE', exitStatus: 2, message: expect.stringMatching(why) }),
   );
 });
 
-describe('a pattern', () => {
+describe('a pattern of --grep', () => {
   test.each([
     ['timeout', 'timeout', ''],
     ['/time.?out/i', 'time.?out', 'i'],

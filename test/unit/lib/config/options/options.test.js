@@ -9,11 +9,11 @@ import {
 } from '../../../../../lib/config/options/options.js';
 import { SPEC_RULES } from '../../../../../lib/shared/spec/spec.js';
 
-test('what is not given is not there', () => {
+test('readStartOptions returns only the options that were given', () => {
   expect(readStartOptions({ name: undefined, json: true, autorestart: true })).toEqual({});
 });
 
-test('every field an option fills is a field of the spec', () => {
+test('every option fills a field that the spec has', () => {
   for (const { field } of START_OPTIONS) if (field) expect(SPEC_RULES).toHaveProperty(field);
 });
 
@@ -45,7 +45,7 @@ test.each([
   ['logRateLimit', '7', '--log-rate-limit', 'from 1K'],
   ['logShip', ['udp://host:514'], '--log-ship', '"syslog+udp://host:port"'],
   ['output', ' ', '--output', 'not empty'],
-])('%s of %j is refused, naming option, found and accepted', (key, value, flag, accepted) => {
+])('the option %s of %j is refused with the found and the accepted value', (key, value, flag, accepted) => {
   const found = Array.isArray(value) ? value.join(' ') : value;
   expect(() => readStartOptions({ [key]: value })).toThrow(
     expect.objectContaining({
@@ -65,7 +65,7 @@ test.each([
     ['app.js', '3'],
   ],
   [['app.js'], [], ['app.js']],
-])('--stop-exit-codes %j gives back what is no code', (words, codes, rest) => {
+])('--stop-exit-codes %j returns the words that are not codes', (words, codes, rest) => {
   expect(separateExitCodes(words)).toEqual({ codes, rest });
 });
 
@@ -149,7 +149,7 @@ test.each([
     expect(specFields(read(given))).toEqual(fields);
 });
 
-test('restart takes nothing that only a start can do', () => {
+test('restart and reload ignore options that only start has', () => {
   for (const read of [readRestartOptions, readReloadOptions])
     expect(read({ instances: '2', executeCommand: true, autostart: false, sourceMapSupport: true })).toEqual({});
 });

@@ -16,11 +16,11 @@ test.each([
   ["'a\\'", ['a\\']],
   ['"a\nb"', ['a\nb']],
   ['$HOME *', ['$HOME', '*']],
-])('%j is %j', (line, words) => {
+])('splitWords splits %j into %j', (line, words) => {
   expect(splitWords(line, '--x')).toEqual(words);
 });
 
-test.each([['"a'], ["a 'b"], ['a\\']])('%j is refused', (line) => {
+test.each([['"a'], ["a 'b"], ['a\\']])('splitWords refuses %j', (line) => {
   expect(() => splitWords(line, '--node-args')).toThrow(
     expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining('--node-args') }),
   );

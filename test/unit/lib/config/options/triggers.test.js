@@ -29,30 +29,30 @@ test.each([
   [{ pid: 'run/api.pid' }, { pidFile: 'run/api.pid' }],
   [{ pid: 'default' }, { pidFile: '' }],
   [{ autostart: false }, { autostart: false }],
-])('%j is %j', (given, fields) => {
+])('the options %j become %j', (given, fields) => {
   expect(specFields(readStartOptions(given))).toEqual(fields);
 });
 
-test('what restart and reload change', () => {
+test('reload accepts --watch paths, and restart does not', () => {
   expect(specFields(readReloadOptions({ watch: ['src'], maxMemoryRestart: '1G' }))).toEqual({
     watch: ['src'],
     maxMemoryBytes: 1024 ** 3,
   });
-  // Its --watch is a switch.
+  // The --watch of restart is another option, without paths.
   expect(specFields(readRestartOptions({ watch: true, cron: '@daily' }))).toEqual({ cronRestart: '@daily' });
 });
 
 test.each([
   ['watch', [' '], '--watch', 'list of paths'],
-  ['ignoreWatch', ['(\\.'], '--ignore-watch', 'looks like a regular expression and is none'],
+  ['ignoreWatch', ['(\\.'], '--ignore-watch', 'looks like a regular expression but is not valid'],
   ['ext', 'src/*.js', '--ext', 'js,json'],
   ['watchDelay', 'soon', '--watch-delay', 'seconds'],
   ['cron', '99 * * * *', '--cron', 'Invalid value for minute: 99'],
   ['cronRestart', 'every day', '--cron-restart', 'exactly five, six, or seven'],
-  ['cron', '0 0 30 2 *', '--cron', 'it never comes'],
+  ['cron', '0 0 30 2 *', '--cron', 'no date matches it'],
   ['maxMemoryRestart', '300', '--max-memory-restart', 'from 1M'],
   ['maxMemoryRestart', 'much', '--max-memory-restart', '"256M"'],
-])('%s of %j is refused, naming option, found and accepted', (key, value, flag, accepted) => {
+])('the option %s of %j is refused with the found and the accepted value', (key, value, flag, accepted) => {
   expect(() => readStartOptions({ [key]: value })).toThrow(
     expect.objectContaining({
       code: 'ERR_NCLUST_USAGE',
@@ -82,7 +82,7 @@ test.each([
   ['max_memory_restart', '1.5G', 1.5 * 1024 ** 3],
   ['autostart', false, false],
   ['pid_file', './x.pid', './x.pid'],
-])('%s in a file: %j', (name, value, read) => {
+])('the attribute %s of a file may be %j', (name, value, read) => {
   const row = START_OPTIONS.find((one) => one.name === name);
   expect(row?.read(value, `apps[0].${name}`)).toEqual(read);
 });
@@ -94,6 +94,6 @@ test.each([
   [[], ['src'], { targets: [], watch: ['src'] }],
   [[], true, { targets: [], watch: true }],
   [[], undefined, { targets: [], watch: undefined }],
-])('start %j --watch %j: a script that was taken for what to watch is given back', (targets, watch, separated) => {
+])('start %j --watch %j takes a script as the target, and not as a path to watch', (targets, watch, separated) => {
   expect(separateWatched(targets, watch, (path) => path.endsWith('.js'))).toEqual(separated);
 });

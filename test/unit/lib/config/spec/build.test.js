@@ -66,12 +66,12 @@ const build = (target, options = {}, args = [], env = {}) =>
   buildSpec(target, args, readStartOptions(options), { cwd, env: { PATH: bin, ...env }, node: NODE });
 
 /**
- * The environment of an instance.
+ * The variables of an instance.
  * @param {AppSpec} spec
  */
 const effective = (spec) => flatten(layersOf(spec, { id: 0, slot: 0 }, '/h'));
 
-describe('what runs the script', () => {
+describe('a script', () => {
   test.each([
     ['app.js'],
     ['app.mjs'],
@@ -81,7 +81,7 @@ describe('what runs the script', () => {
     ['node-cli'],
     ['node-flags'],
     ['two words.js'],
-  ])('%s runs under this Node.js, with the agent', (target) => {
+  ])('%s runs under this Node.js, as kind "node"', (target) => {
     expect(build(target)).toMatchObject({
       kind: 'node',
       file: NODE.file,
@@ -115,7 +115,7 @@ describe('what runs the script', () => {
     ['binary', {}],
     ['tool', {}],
     ['no-extension', { interpreter: 'none' }],
-  ])('%s runs by itself', (target, options) => {
+  ])('%s runs without an interpreter', (target, options) => {
     chmodSync(join(cwd, 'no-extension'), 0o755);
     expect(build(target, options, ['-v'])).toMatchObject({
       kind: 'exec',
@@ -130,14 +130,14 @@ describe('what runs the script', () => {
     [undefined, null],
     ['python3', 'python3'],
     ['none', 'none'],
-  ])('that the interpreter was given as %s is kept', (interpreter, given) => {
+  ])('with the interpreter %s has interpreterGiven %s', (interpreter, given) => {
     chmodSync(join(cwd, 'no-extension'), 0o755);
     expect(build('no-extension', interpreter === undefined ? {} : { interpreter })).toMatchObject({
       interpreterGiven: given,
     });
   });
 
-  test('a program in PATH runs by its full path', () => {
+  test('that is a program in PATH runs by its full path', () => {
     expect(build('hello', {}, ['100'])).toMatchObject({
       kind: 'exec',
       file: join(bin, 'hello'),
@@ -147,7 +147,7 @@ describe('what runs the script', () => {
     });
   });
 
-  test("the user's PYTHONUNBUFFERED is kept", () => {
+  test('of Python keeps the PYTHONUNBUFFERED of the user', () => {
     expect(effective(build('py/job.py', {}, [], { PYTHONUNBUFFERED: '' })).PYTHONUNBUFFERED).toBe('');
     expect(effective(build('py/job.py')).PYTHONUNBUFFERED).toBe('1');
   });
@@ -159,7 +159,7 @@ describe('what runs the script', () => {
       ['run', '-A'],
     ],
     [[], ['run']],
-  ])('deno with %j gets its subcommand once', (given, flags) => {
+  ])('under deno with %j gets the subcommand once', (given, flags) => {
     const options = { interpreter: 'deno', ...(given.length > 0 ? { interpreterArgs: given.join(' ') } : {}) };
     expect(build('app.mjs', options, ['x'])).toMatchObject({
       kind: 'exec',
@@ -168,7 +168,7 @@ describe('what runs the script', () => {
     });
   });
 
-  test('--node-args stay apart from the script for Node.js', () => {
+  test('of Node.js has --node-args in interpreterArgs, not in execArgs', () => {
     expect(build('app.js', { nodeArgs: '--max-old-space-size=64 --title "my app"' })).toMatchObject({
       interpreterArgs: ['--max-old-space-size=64', '--title', 'my app'],
       execArgs: [],
@@ -204,7 +204,7 @@ describe('TypeScript', () => {
 });
 
 describe('a shell command', () => {
-  test('runs through bash as it was written', () => {
+  test('runs through bash unchanged', () => {
     expect(build('  echo "$HOME"   | cat ')).toMatchObject({
       kind: 'exec',
       file: join(bin, 'bash'),
@@ -215,18 +215,18 @@ describe('a shell command', () => {
     });
   });
 
-  test('gets further arguments as they are, not to be quoted again', () => {
+  test('gets further arguments without quoting them again', () => {
     expect(build('npm run serve', { name: 'web' }, ["it's", '$x'])).toMatchObject({
       name: 'web',
       execArgs: ['-c', 'npm run serve "$@"', 'bash', "it's", '$x'],
     });
   });
 
-  test('runs through sh where there is no bash', () => {
+  test('runs through sh if there is no bash', () => {
     expect(build('a b', {}, [], { PATH: '/nowhere' })).toMatchObject({ file: '/bin/sh' });
   });
 
-  test('takes no interpreter', () => {
+  test('refuses an interpreter', () => {
     expect(() => build('a b', { interpreter: 'ruby' })).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE' }));
   });
 });
@@ -246,7 +246,7 @@ describe('mode and instances', () => {
   });
 });
 
-describe('name, version and place', () => {
+describe('name, version and folder', () => {
   test.each([
     ['app.js', 'app'],
     ['py/job.py', 'job'],
@@ -267,14 +267,14 @@ describe('name, version and place', () => {
     ['a named pipe', (path) => execFileSync('mkfifo', [path])],
     ['a device that never ends', (path) => symlinkSync('/dev/zero', path)],
     ['a huge file', (path) => (writeFileSync(path, ''), truncateSync(path, 3 * 1024 ** 3))],
-  ])('%s in the place of a package.json is passed over', (_, make) => {
+  ])('%s in place of a package.json is ignored', (_, make) => {
     const file = join(cwd, 'py/package.json');
     make(file);
     onTestFinished(() => rmSync(file));
     expect(build('py/job.py').version).toBe('2.3.4');
   });
 
-  test.runIf(isRoot)('the package.json of an app with another user is read with the rights of that user', () => {
+  test.runIf(isRoot)('the package.json of an app with another user is read as that user', () => {
     const { own, closed, plant } = userFolders();
     writeFileSync(join(closed, 'package.json'), '{"version":"6.6.6"}');
     plant('app.js', (path) => writeFileSync(path, ''));
@@ -282,13 +282,13 @@ describe('name, version and place', () => {
     expect(build('app.js', { cwd: own, uid: NOBODY.uid }).version).toBe('N/A');
   });
 
-  test('a script is looked for in --cwd, then where the command was typed', () => {
+  test('a script is searched in --cwd, then in the current folder', () => {
     expect(build('job.py', { cwd: 'py' })).toMatchObject({ script: join(cwd, 'py/job.py'), cwd: join(cwd, 'py') });
     expect(build('app.js', { cwd: 'py' })).toMatchObject({ script: join(cwd, 'app.js'), cwd: join(cwd, 'py') });
   });
 });
 
-test('every option arrives in its unit', () => {
+test('buildSpec converts every option to its unit', () => {
   expect(
     build('app.js', {
       name: 'api',
@@ -320,12 +320,12 @@ test('every option arrives in its unit', () => {
   });
 });
 
-describe('who runs it', () => {
-  test('is the user of the manager unless told otherwise', () => {
+describe('the user of an app', () => {
+  test('is the user of the manager by default', () => {
     expect(build('app.js')).toMatchObject({ uid: null, gid: null, user: userInfo().username });
   });
 
-  test.runIf(process.getuid?.() === 0)('is the user that was named, with its group and home', () => {
+  test.runIf(process.getuid?.() === 0)('is the user of --uid, with its group and home', () => {
     const spec = build('app.js', { uid: 'nobody' }, [], { HOME: '/root', PATH: `${bin}:${process.env.PATH}` });
     expect(spec).toMatchObject({ uid: 65_534, user: 'nobody' });
     expect(effective(spec)).toMatchObject({ USER: 'nobody', LOGNAME: 'nobody' });
@@ -338,14 +338,14 @@ describe('who runs it', () => {
   });
 });
 
-test.runIf(process.getuid?.() === 0)('an interpreter is asked for its version as the user of the app', () => {
+test.runIf(process.getuid?.() === 0)('--version of an interpreter runs as the user of the app', () => {
   chmodSync(cwd, 0o755);
   const interpreter = join(bin, 'node-20');
   writeFileSync(interpreter, '#!/bin/sh\n/usr/bin/id -u\n', { mode: 0o755 });
   expect(build('app.js', { uid: '65534', interpreter })).toMatchObject({ kind: 'node', nodeVersion: '65534' });
 });
 
-test('what belongs to the process the command runs in is not handed on', () => {
+test('snapshot leaves out the variables that belong to this process', () => {
   expect(
     snapshot({
       A: '1',
@@ -359,24 +359,24 @@ test('what belongs to the process the command runs in is not handed on', () => {
 });
 
 test.each([
-  ['a script that is not there', 'nope.js', {}, 'ERR_NCLUST_SCRIPT_NOT_FOUND', 'nope.js'],
+  ['a missing script', 'nope.js', {}, 'ERR_NCLUST_SCRIPT_NOT_FOUND', 'nope.js'],
   ['a folder', './py', {}, 'ERR_NCLUST_SCRIPT_NOT_FOUND', './py'],
-  ['a file in PATH that is no program', 'not-executable', {}, 'ERR_NCLUST_SCRIPT_NOT_FOUND', 'not-executable'],
-  ['a working directory that is not there', 'app.js', { cwd: 'nowhere' }, 'ERR_NCLUST_CWD_NOT_FOUND', 'nowhere'],
+  ['a file in PATH that is not executable', 'not-executable', {}, 'ERR_NCLUST_SCRIPT_NOT_FOUND', 'not-executable'],
+  ['a missing working directory', 'app.js', { cwd: 'nowhere' }, 'ERR_NCLUST_CWD_NOT_FOUND', 'nowhere'],
   ['a working directory that is a file', 'app.js', { cwd: 'app.js' }, 'ERR_NCLUST_CWD_NOT_FOUND', 'app.js'],
-  ['an interpreter that is not there', 'app.js', { interpreter: 'jruby' }, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'jruby'],
-  ['a shebang whose program is not there', 'ruby-cli', {}, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'ruby'],
+  ['a missing interpreter', 'app.js', { interpreter: 'jruby' }, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'jruby'],
+  ['a shebang with a missing program', 'ruby-cli', {}, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'ruby'],
   [
-    'none for what is not executable',
+    'the interpreter none for a file that is not executable',
     'app.js',
     { interpreter: 'none' },
     'ERR_NCLUST_INTERPRETER_NOT_FOUND',
     'not executable',
   ],
-  ['node@20', 'app.js', { interpreter: 'node@20' }, 'ERR_NCLUST_INTERPRETER_UNSUPPORTED', 'node@20'],
+  ['the interpreter node@20', 'app.js', { interpreter: 'node@20' }, 'ERR_NCLUST_INTERPRETER_UNSUPPORTED', 'node@20'],
   ['.tsx without bun', 'app.tsx', {}, 'ERR_NCLUST_INTERPRETER_NOT_FOUND', 'bun'],
   [
-    'interpreter arguments without interpreter',
+    'an argument for an interpreter that is not used',
     'binary',
     { interpreterArgs: '-x' },
     'ERR_NCLUST_USAGE',
@@ -390,11 +390,11 @@ test.each([
 });
 
 test.each([
-  ['a file whose name is nearly that', 'appp.mjs', 'Did you mean "app.mjs"?'],
-  ['one in another folder', './py/jobs.py', 'Did you mean "py/job.py"?'],
-  ['the config file of a folder', './shop', 'It holds a config file: nclust start '],
-  ['what to do with a folder', './py', 'Give the script in it; nclust serve ./py serves its files.'],
-  ['how a shell command is written', 'nothing-like-it.rb', 'A shell command goes in quotes'],
-])('who mistypes a script is told %s', (_, target, hint) => {
+  ['a file of a similar name', 'appp.mjs', 'Did you mean "app.mjs"?'],
+  ['a file in another folder', './py/jobs.py', 'Did you mean "py/job.py"?'],
+  ['the config file of a folder', './shop', 'It contains a config file: nclust start '],
+  ['the commands for a folder', './py', 'Give the path of a script in it; nclust serve ./py serves its files.'],
+  ['the quotes of a shell command', 'nothing-like-it.rb', 'Put a shell command in quotes'],
+])('the error for a mistyped script hints at %s', (_, target, hint) => {
   expect(() => build(target, {})).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
 });

@@ -41,7 +41,7 @@ function spec(name, fields = {}) {
 }
 
 describe('another interpreter', () => {
-  test('by its path: its version is looked up, and the arguments stay', () => {
+  test('given by its path gets its version and keeps the arguments', () => {
     const node = fakeNode('node', 'v24.1.0');
     expect(
       interpreterChange(spec('a.js', { interpreterArgs: ['--max-old-space-size=100'] }), { interpreter: node }, where),
@@ -57,21 +57,21 @@ describe('another interpreter', () => {
     });
   });
 
-  test.runIf(process.getuid?.() === 0)('its version is asked as the user of the app', () => {
+  test.runIf(process.getuid?.() === 0)('runs with --version as the user of the app', () => {
     chmodSync(folder, 0o755);
     const node = fakeNode('node20', '$(/usr/bin/id -u) $(/usr/bin/id -g) $(/usr/bin/id -G)');
     const change = interpreterChange(spec('a.js', { uid: 65_534, gid: 65_534 }), { interpreter: node }, where);
     expect(change.nodeVersion).toBe('65534 65534 65534');
   });
 
-  test('"node" is the one that runs the command', () => {
+  test('called "node" is the Node.js that runs the command', () => {
     expect(interpreterChange(spec('a.js'), { interpreter: 'node' }, where)).toMatchObject({
       file: process.execPath,
       nodeVersion: process.version,
     });
   });
 
-  test('TypeScript: the flags are those the new version needs', () => {
+  test('gets the TypeScript flags that its version needs', () => {
     const [old, young] = [fakeNode('node22', 'v22.7.0'), fakeNode('node24', 'v24.1.0')];
     const before = spec('a.ts', { interpreterArgs: ['--experimental-strip-types', '--trace-gc'] });
     expect(interpreterChange(before, { interpreter: young }, where)).toMatchObject({ interpreterArgs: ['--trace-gc'] });
@@ -80,7 +80,7 @@ describe('another interpreter', () => {
     ).toMatchObject({ interpreterArgs: ['--experimental-strip-types', '--trace-gc'] });
   });
 
-  test('of a program that is no Node.js', () => {
+  test('that is not Node.js gets the script and its arguments in execArgs', () => {
     const python = fakeNode('python3', '3');
     const before = spec('a.py', {
       kind: 'exec',
@@ -98,7 +98,7 @@ describe('another interpreter', () => {
   });
 });
 
-test('other arguments for the one it has', () => {
+test('interpreterChange with other arguments keeps the interpreter', () => {
   const node = fakeNode('node', 'v24.1.0');
   const change = interpreterChange(
     spec('a.js', { file: node, interpreter: node, interpreterArgs: ['--trace-gc'] }),
@@ -111,7 +111,7 @@ test('other arguments for the one it has', () => {
 
 test.each([
   [
-    'a program that cannot be a worker of a cluster',
+    'an interpreter that does not support cluster mode',
     () => interpreterChange(spec('a.js'), { interpreter: fakeNode('bun', '1') }, where),
     /cluster mode/,
   ],
@@ -126,7 +126,7 @@ test.each([
     /shell command/,
   ],
   [
-    'a file that is not there',
+    'a missing interpreter',
     () => interpreterChange(spec('a.js'), { interpreter: join(folder, 'nope') }, where),
     /not in PATH or is not executable/,
   ],

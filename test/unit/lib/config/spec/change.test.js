@@ -32,19 +32,19 @@ const specOf = (target, args, options = {}) => buildSpec(target, args, options, 
  */
 const change = (spec, options, args = []) => specChange(spec, options, args, here);
 
-describe('of an app in the list it becomes what a start with the same words would have made of it', () => {
+describe('a change of a listed app', () => {
   test.each([
     ['a Node.js program', 'app.js', {}],
     ['a script with an interpreter', 'job.sh', { interpreterArgs: ['-e'] }],
-    ['a program that runs by itself', 'tool', { interpreter: 'none' }],
+    ['a program without an interpreter', 'tool', { interpreter: 'none' }],
     ['a shell command', 'ls -l', {}],
-  ])('%s: arguments', (_, target, options) => {
+  ])('gives %s the same arguments as a new start', (_, target, options) => {
     const { args, execArgs, ...rest } = specOf(target, ['a', 'b c'], options);
     const before = specOf(target, ['old'], options);
     expect({ ...before, ...change(before, {}, ['a', 'b c']) }).toEqual({ ...rest, args, execArgs });
   });
 
-  test('--node-args and arguments at once', () => {
+  test('applies --node-args and arguments together', () => {
     const before = specOf('job.sh', ['old'], { interpreterArgs: ['-e'] });
     expect(change(before, { nodeArgs: ['-x'] }, ['new'])).toMatchObject({
       args: ['new'],
@@ -53,7 +53,7 @@ describe('of an app in the list it becomes what a start with the same words woul
     });
   });
 
-  test('--cwd counts from the folder of the shell; a shell command has the version of what is there', () => {
+  test('resolves --cwd from the folder of the shell, and reads the version of a shell command there', () => {
     expect(change(specOf('app.js', []), { cwd: 'release' })).toMatchObject({
       cwd: join(folder, 'release'),
       version: 'N/A',
@@ -64,28 +64,25 @@ describe('of an app in the list it becomes what a start with the same words woul
     });
   });
 
-  test.runIf(process.getuid?.() === 0)('--uid and --gid', () => {
+  test.runIf(process.getuid?.() === 0)('applies --uid and --gid', () => {
     const before = specOf('app.js', [], { uid: '65534' });
     expect(change(before, { gid: '0' })).toMatchObject({ uid: 65534, gid: 0 });
     expect(change(before, { uid: '0' })).toMatchObject({ uid: 0, gid: 0, user: 'root', ownerEnv: { USER: 'root' } });
   });
 });
 
-test.runIf(process.getuid?.() === 0)(
-  'another interpreter is asked for its version as the user that the app gets',
-  () => {
-    chmodSync(folder, 0o755);
-    const interpreter = join(folder, 'node-20');
-    writeFileSync(interpreter, '#!/bin/sh\n/usr/bin/id -u\n', { mode: 0o755 });
-    const before = specOf('app.js', [], { uid: '65533' });
-    expect(change(before, { interpreter, uid: '65534' })).toMatchObject({ uid: 65_534, nodeVersion: '65534' });
-  },
-);
+test.runIf(process.getuid?.() === 0)('--version of another interpreter runs as the new user of the app', () => {
+  chmodSync(folder, 0o755);
+  const interpreter = join(folder, 'node-20');
+  writeFileSync(interpreter, '#!/bin/sh\n/usr/bin/id -u\n', { mode: 0o755 });
+  const before = specOf('app.js', [], { uid: '65533' });
+  expect(change(before, { interpreter, uid: '65534' })).toMatchObject({ uid: 65_534, nodeVersion: '65534' });
+});
 
-test('nothing said, nothing changed', () => {
+test('specChange without options changes nothing', () => {
   expect(change(specOf('app.js', ['a']), {})).toEqual({});
 });
 
-test('a folder that is not there is refused', () => {
+test('specChange refuses a missing folder', () => {
   expect(() => change(specOf('app.js', []), { cwd: 'nowhere' })).toThrow(/nowhere" does not exist/);
 });

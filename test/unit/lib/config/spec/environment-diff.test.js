@@ -32,47 +32,57 @@ const shown = (fields, shell) =>
   );
 
 test.each([
-  ['a variable of the shell then', { shellEnv: { A: '1' } }, {}, '+ A=1  (shell at start)\n'],
-  ['another value of the shell then', { shellEnv: { A: '1' } }, { A: '2' }, '~ A=2 -> 1  (shell at start)\n'],
-  ['the same', { shellEnv: { A: '1' } }, { A: '1' }, ''],
-  ['one that the shell has got since', {}, { A: '1' }, '- A=1  (not in the shell at start)\n'],
-  ['one that is filtered', { shellEnv: { A: '1' }, filterEnv: ['A'] }, { A: '1' }, '- A=1  (filter_env)\n'],
+  ['a variable of the shell at start', { shellEnv: { A: '1' } }, {}, '+ A=1  (shell at start)\n'],
+  ['another value of the shell at start', { shellEnv: { A: '1' } }, { A: '2' }, '~ A=2 -> 1  (shell at start)\n'],
+  ['nothing for an equal value', { shellEnv: { A: '1' } }, { A: '1' }, ''],
+  ['a variable that is new in the shell', {}, { A: '1' }, '- A=1  (not in the shell at start)\n'],
+  ['a filtered variable', { shellEnv: { A: '1' }, filterEnv: ['A'] }, { A: '1' }, '- A=1  (filter_env)\n'],
   [
-    'of a file',
+    'a variable of an env file',
     { shellEnv: { A: '1' }, fileEnv: [{ file: '/srv/.env', env: { A: '2' } }] },
     { A: '1' },
     '~ A=1 -> 2  (/srv/.env)\n',
   ],
-  ['declared', { env: { A: '2' } }, {}, '+ A=2  (env)\n'],
-  ['of the interpreter', { interpreterEnv: { PYTHONUNBUFFERED: '1' } }, {}, '+ PYTHONUNBUFFERED=1  (interpreter)\n'],
-  ['counted up', { env: { PORT: '80' }, incrementVar: 'PORT' }, {}, '+ PORT=81  (increment_var)\n'],
-  ['a secret', { secrets: { A: { file: '/a' } } }, {}, '+ A=***  (secret)\n'],
+  ['a declared variable', { env: { A: '2' } }, {}, '+ A=2  (env)\n'],
   [
-    'a secret that the shell has too',
+    'a variable of the interpreter',
+    { interpreterEnv: { PYTHONUNBUFFERED: '1' } },
+    {},
+    '+ PYTHONUNBUFFERED=1  (interpreter)\n',
+  ],
+  ['a variable of increment_var', { env: { PORT: '80' }, incrementVar: 'PORT' }, {}, '+ PORT=81  (increment_var)\n'],
+  ['a secret masked', { secrets: { A: { file: '/a' } } }, {}, '+ A=***  (secret)\n'],
+  [
+    'a secret that the shell has too masked',
     { secrets: { A: { file: '/a' } } },
     { A: 'hunter2' },
     '~ A=*** -> ***  (secret)\n',
   ],
   [
-    'of nclust',
+    'a variable of nclust',
     { instanceVar: 'WORKER' },
     {},
     '- NODE_APP_INSTANCE=1  (not in the shell at start)\n+ WORKER=1  (nclust)\n',
   ],
-  ['where the shell is now', { shellEnv: { PWD: '/a', SHLVL: '1', _: 'x' } }, { PWD: '/b', OLDPWD: '/a', _: 'y' }, ''],
-  ['control characters', { env: { A: '\u001b[31m' } }, {}, '+ A=?[31m  (env)\n'],
-])('%s', (_what, fields, shell, text) => {
+  [
+    'nothing for variables that every shell sets',
+    { shellEnv: { PWD: '/a', SHLVL: '1', _: 'x' } },
+    { PWD: '/b', OLDPWD: '/a', _: 'y' },
+    '',
+  ],
+  ['no control characters', { env: { A: '\u001b[31m' } }, {}, '+ A=?[31m  (env)\n'],
+])('envDiff shows %s', (_what, fields, shell, text) => {
   expect(shown(fields, shell)).toBe(text);
 });
 
-test('a variable of the settings before says so', () => {
+test('envDiff shows a variable of the old settings during a reload', () => {
   const slot = slotOf({});
   expect(envDiff({ ...slot, effectiveEnv: { OLD: '1' } }, {}, '/h')).toEqual([
     { name: 'OLD', change: 'added', value: '1', shell: null, origin: 'settings before the reload that is under way' },
   ]);
 });
 
-test('about an app it is told what it has otherwise, and not what nclust gives to every app', () => {
+test('diffDeclared leaves out what the app does not have, and what nclust sets for every app', () => {
   const differences = diffDeclared(
     slotOf({ env: { A: '1' }, secrets: { B: { file: '/b' } } }),
     { HOME: '/root', A: '2' },

@@ -61,23 +61,26 @@ const specIn = (folder, fields = {}) =>
  */
 const versioningIn = async (folder, fields) => (await withVersioning([specIn(folder, fields)]))[0].versioning;
 
-describe('what git knows of a script', () => {
-  test.runIf(process.getuid?.() === 0)('git runs as the user of the app, who can give it programs to run', async () => {
-    const before = git('rev-parse', 'HEAD');
-    writeFileSync(join(root, '.gitattributes'), '*.js filter=own\n');
-    git('config', 'filter.own.clean', '/usr/bin/id -u > ../filter; cat');
-    writeFileSync(join(root, 'src', 'app.js'), '2');
-    chmodSync(join(root, '..'), 0o755);
-    execFileSync('chown', ['-R', '65534:65534', join(root, '..')]);
-    expect(await versioningIn(join(root, 'src'), { uid: 65_534, gid: 65_534 })).toMatchObject({
-      revision: before,
-      comment: 'The first one\n\nand why',
-      unstaged: true,
-    });
-    expect(readFileSync(join(root, '..', 'filter'), 'utf8')).toBe('65534\n');
-  });
+describe('the versioning of a script', () => {
+  test.runIf(process.getuid?.() === 0)(
+    'comes from git as the user of the app, who can make git run programs',
+    async () => {
+      const before = git('rev-parse', 'HEAD');
+      writeFileSync(join(root, '.gitattributes'), '*.js filter=own\n');
+      git('config', 'filter.own.clean', '/usr/bin/id -u > ../filter; cat');
+      writeFileSync(join(root, 'src', 'app.js'), '2');
+      chmodSync(join(root, '..'), 0o755);
+      execFileSync('chown', ['-R', '65534:65534', join(root, '..')]);
+      expect(await versioningIn(join(root, 'src'), { uid: 65_534, gid: 65_534 })).toMatchObject({
+        revision: before,
+        comment: 'The first one\n\nand why',
+        unstaged: true,
+      });
+      expect(readFileSync(join(root, '..', 'filter'), 'utf8')).toBe('65534\n');
+    },
+  );
 
-  test('in the words of PM2, and no password', async () => {
+  test('has the keys of PM2, and no password', async () => {
     expect(await versioningIn(join(root, 'src'))).toEqual({
       type: 'git',
       url: 'https://example.com/shop/api.git',
@@ -98,7 +101,7 @@ describe('what git knows of a script', () => {
     expect(await versioningIn(join(root, 'src'))).toMatchObject({ unstaged: true });
   });
 
-  test.runIf(existsSync('/dev/shm'))('a time of change that is no date is that of the epoch', async () => {
+  test.runIf(existsSync('/dev/shm'))('has the epoch in place of a time that is not a date', async () => {
     const folder = mkdtempSync('/dev/shm/nclust-git-');
     onTestFinished(() => rmSync(folder, { recursive: true }));
     cpSync(join(root, '.git'), folder, { recursive: true });
@@ -108,7 +111,7 @@ describe('what git knows of a script', () => {
     expect(await versioningIn(root)).toMatchObject({ branch: 'main', update_time: '1970-01-01T00:00:00.000Z' });
   });
 
-  test('also from packed refs, without a branch, and in a worktree', async () => {
+  test('is read from packed refs, without a branch, and in a worktree', async () => {
     git('pack-refs', '--all');
     const revision = git('rev-parse', 'HEAD');
     expect(await readGitFolder(root, null)).toMatchObject({ branch: 'main', revision });
@@ -124,7 +127,7 @@ describe('what git knows of a script', () => {
     expect(await readGitFolder(root, null)).toMatchObject({ branch: 'HEAD', revision });
   });
 
-  test('commits that its remote does not have', async () => {
+  test('shows that the branch has commits which its remote does not have', async () => {
     const bare = join(root, '..', 'bare.git');
     git('init', '-q', '--bare', bare);
     git('remote', 'set-url', 'origin', bare);
@@ -134,7 +137,7 @@ describe('what git knows of a script', () => {
     expect(await versioningIn(root)).toMatchObject({ branch_exists_on_remote: true, ahead: true, comment: 'more' });
   });
 
-  test('nothing outside of a checkout, with vizion: false, or where the folder is broken', async () => {
+  test('is null outside of a checkout, with vizion: false, and for a broken folder', async () => {
     expect(await versioningIn(join(root, '..'))).toBeNull();
     expect(await versioningIn(root, { vizion: false })).toBeNull();
     rmSync(join(root, '.git', 'HEAD'));
@@ -144,7 +147,7 @@ describe('what git knows of a script', () => {
     expect(await versioningIn(root)).toBeNull();
   });
 
-  test('no file that is not of git', async () => {
+  test('never comes from a file outside of the git folder', async () => {
     const secret = join(root, '..', 'secret');
     writeFileSync(secret, 'password');
     writeFileSync(join(root, '.git', 'config'), `[x]\n${'1'.repeat(40)}`);
@@ -161,13 +164,13 @@ describe('what git knows of a script', () => {
     rmSync(join(root, '.git', 'refs', 'heads', 'main'));
     symlinkSync(secret, join(root, '.git', 'refs', 'heads', 'main'));
     expect(await readGitFolder(root, null)).toMatchObject({ branch: 'main', revision: null });
-    // A remote may have any name, but no file above its folder.
+    // A remote may have any name, but no file above its folder is read.
     writeFileSync(join(root, '.git', 'main'), `${'1'.repeat(40)}\n`);
     writeFileSync(join(root, '.git', 'config'), '[remote "../.."]\n  url = x\n');
     expect(await readGitFolder(root, null)).toMatchObject({ remote: '../..', isOnRemote: false });
   });
 
-  test('names and an address that a list can show, and a limited number of them', async () => {
+  test('has a limited number of remotes, and no name or address that a list cannot show', async () => {
     const remotes = Array.from({ length: 100 }, (_, at) => `[remote "r${at}"]`);
     const config = [
       `[remote "${'x'.repeat(300)}"]`,
@@ -186,14 +189,14 @@ describe('what git knows of a script', () => {
     }
   });
 
-  test('that the remote has the checked out revision, also when no branch is', async () => {
+  test('shows that the remote has the revision, even without a branch', async () => {
     const copy = join(root, '..', 'copy');
     execFileSync('git', ['clone', '-q', root, copy]);
     execFileSync('git', ['-C', copy, 'checkout', '-q', '--detach']);
     expect(await readGitFolder(copy, null)).toMatchObject({ branch: 'HEAD', isOnRemote: true });
   });
 
-  test('nothing when a file is larger than is read, rather than a part of it', async () => {
+  test('is null if a file is too large, and never read in part', async () => {
     git('pack-refs', '--all');
     const packed = join(root, '.git', 'packed-refs');
     const text = readFileSync(packed, 'utf8');
@@ -210,15 +213,18 @@ describe('what git knows of a script', () => {
     expect(await readGitFolder(root, null)).toBeNull();
   });
 
-  test.each(['a\n', '\n', ' \n', '[\n'])('no named pipe, and in time a config of nothing but %j', async (line) => {
-    writeFileSync(join(root, '.git', 'config'), line.repeat(200_000 / line.length));
-    const startedMono = performance.now();
-    expect(await readGitFolder(root, null)).toMatchObject({ branch: 'main', remotes: [] });
-    expect(performance.now() - startedMono).toBeLessThan(2_000);
-    rmSync(join(root, '.git', 'HEAD'));
-    execFileSync('mkfifo', [join(root, '.git', 'HEAD')]);
-    expect(await readGitFolder(root, null)).toBeNull();
-  });
+  test.each(['a\n', '\n', ' \n', '[\n'])(
+    'does not wait for a named pipe, nor take long for a config that repeats %j',
+    async (line) => {
+      writeFileSync(join(root, '.git', 'config'), line.repeat(200_000 / line.length));
+      const startedMono = performance.now();
+      expect(await readGitFolder(root, null)).toMatchObject({ branch: 'main', remotes: [] });
+      expect(performance.now() - startedMono).toBeLessThan(2_000);
+      rmSync(join(root, '.git', 'HEAD'));
+      execFileSync('mkfifo', [join(root, '.git', 'HEAD')]);
+      expect(await readGitFolder(root, null)).toBeNull();
+    },
+  );
 });
 
 describe.runIf(isRoot)('the checkout of another user', () => {
@@ -238,7 +244,7 @@ describe.runIf(isRoot)('the checkout of another user', () => {
       expect(await readGitFolder(folder, NOBODY)).toMatchObject({ branch: 'main', revision: OLD });
   });
 
-  test('is read where this user has it, if it is a worktree', async () => {
+  test('is read as this user if it is a worktree', async () => {
     const { own, plant } = userFolders();
     checkout(join(own, 'main'));
     plant('tree', (path) => mkdirSync(path));
@@ -253,7 +259,7 @@ describe.runIf(isRoot)('the checkout of another user', () => {
     ['.git/refs/heads/main', (own, closed) => symlinkSync(join(closed, '.git/refs/heads/main'), own), null],
     ['.git/commondir', (own, closed) => writeFileSync(own, join(closed, '.git'))],
     ['.git/commondir', (own) => writeFileSync(own, '../../closed/.git')],
-  ])('shows nothing of what only root may read, by its %s', async (name, make, revision) => {
+  ])('does not reveal through %s what only root may read', async (name, make, revision) => {
     const { own, closed } = userFolders();
     for (const folder of [own, closed]) checkout(folder);
     writeFileSync(join(closed, '.git/config'), '[remote "origin"]\n\turl = https://closed.test\n');
