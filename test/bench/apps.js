@@ -14,27 +14,21 @@ const server = http.createServer((request, response) => {
 server.listen(Number(process.env.PORT), () => fs.writeFileSync(process.env.ARRIVALS + '/' + process.pid, ''));
 `;
 
-/**
- * @param {string} folder
- * @returns {string}  The path of the script.
- */
+/** @returns {string}  The path of the script. */
 export function placeIdleServer(folder) {
   const script = join(folder, 'idle-server.js');
   writeFileSync(script, IDLE_SERVER);
   return script;
 }
 
-/**
- * The folder in which idle servers make their files.
- * @param {string} folder
- */
+/** The folder in which idle servers make their files. */
 export function openArrivals(folder) {
   const path = join(folder, `arrivals-${Math.random().toString(36).slice(2)}`);
   mkdirSync(path);
   return {
     path,
     pids: () => readdirSync(path).map(Number),
-    until: (/** @type {number} */ count) =>
+    until: (count) =>
       waitFor(`${count} processes to listen`, () => readdirSync(path).length >= count, { deadlineMs: 300_000 }),
   };
 }

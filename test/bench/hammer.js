@@ -19,7 +19,6 @@ async function connectAgainAndAgain() {
   }
 }
 
-/** @returns {Promise<boolean>} */
 function askOnce() {
   return new Promise((resolve) => {
     const socket = connect(Number(port), '127.0.0.1');
@@ -31,7 +30,6 @@ function askOnce() {
   });
 }
 
-/** @returns {Promise<void>} */
 function askAgainAndAgain() {
   return new Promise((resolve) => {
     const socket = connect(Number(port), '127.0.0.1');

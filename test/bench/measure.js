@@ -4,18 +4,13 @@ import { readStat } from '../helpers/processes.js';
 /** USER_HZ is 100 on every Linux that Node.js runs on. */
 export const TICKS_PER_SECOND = 100;
 
-/** @param {number[]} values */
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/**
- * @param {string} variable
- * @param {string} value
- * @returns {{ pid: number, command: string }[]}  Processes that have it in their environment.
- */
+/** @returns {{ pid: number, command: string }[]}  Processes that have it in their environment. */
 export function processesWith(variable, value) {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
@@ -31,8 +26,5 @@ export function processesWith(variable, value) {
     });
 }
 
-/**
- * @param {number[]} pids
- * @returns {number}  CPU used so far, in ticks.
- */
+/** @returns {number}  CPU used so far, in ticks. */
 export const cpuTicks = (pids) => pids.reduce((sum, pid) => sum + (readStat(pid)?.cpuTicks ?? 0), 0);

@@ -5,7 +5,6 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { processesWith } from './measure.js';
 import { runProgram } from '../helpers/run-program.js';
-
 /** @import { Result } from '../helpers/run-program.js' */
 
 /**
@@ -26,17 +25,13 @@ const BINS = {
   PM2: fileURLToPath(new URL('./node_modules/pm2/bin/pm2', import.meta.url)),
 };
 
-/**
- * @param {'nclust' | 'PM2'} name
- * @returns {Rival}  The caller closes it.
- */
+/** @returns {Rival}  The caller closes it. */
 export function openRival(name) {
   const folder = mkdtempSync(join(tmpdir(), `bench-${name.toLowerCase()}-`));
   const home = join(folder, 'home');
   const variable = name === 'nclust' ? 'NCLUST_HOME' : 'PM2_HOME';
   const base = { PATH: process.env.PATH, HOME: folder, LANG: 'C.UTF-8', [variable]: home };
 
-  /** @type {Rival['run']} */
   async function run(words, { env = {} } = {}) {
     const result = await runProgram(process.execPath, [BINS[name], ...words], {
       env: { ...base, ...env },
@@ -75,10 +70,7 @@ export function openRival(name) {
   };
 }
 
-/**
- * @param {() => Promise<unknown>} action
- * @returns {Promise<number>}  Duration in ms.
- */
+/** @returns {Promise<number>}  Duration in ms. */
 export async function timed(action) {
   const started = performance.now();
   await action();

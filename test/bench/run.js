@@ -59,7 +59,6 @@ const { values } = parseArgs({
   },
 });
 
-/** @type {Row[]} */
 const rows = [];
 for (const [name, measure] of Object.entries(FIGURES)) {
   if (values.only && !values.only.includes(name)) continue;
@@ -73,8 +72,7 @@ if (values.write) writeFileSync(new URL('./RESULTS.md', import.meta.url), `# Fig
 process.exitCode = rows.some((row) => verdict(row) === 'MISSED') ? 1 : 0;
 
 function heading() {
-  const version = (/** @type {string} */ path) =>
-    JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')).version;
+  const version = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')).version;
   return [
     `nclust ${version('../../package.json')}, PM2 ${version('./node_modules/pm2/package.json')}, Node ` +
       `${process.version}, Linux ${release()}, ${cpus().length} x ${cpus()[0].model}, ` +
@@ -83,12 +81,9 @@ function heading() {
   ].join('\n');
 }
 
-/** @param {Row[]} lines */
 function table(lines) {
-  const number = (/** @type {number} */ value) =>
-    Number.isInteger(value) ? String(value) : value.toFixed(Math.abs(value) < 10 ? 2 : 0);
-  const cell = (/** @type {number | null | undefined} */ value, /** @type {string} */ unit) =>
-    value === null || value === undefined ? '-' : `${number(value)} ${unit}`.trim();
+  const number = (value) => (Number.isInteger(value) ? String(value) : value.toFixed(Math.abs(value) < 10 ? 2 : 0));
+  const cell = (value, unit) => (value === null || value === undefined ? '-' : `${number(value)} ${unit}`.trim());
   return [
     '| figure | nclust | PM2 | node:cluster | bound | verdict |',
     '| --- | ---: | ---: | ---: | --- | --- |',
@@ -101,7 +96,6 @@ function table(lines) {
   ];
 }
 
-/** @param {Row} row */
 function verdict({ nclust, ratio = nclust, bound, isAtLeast, isInformation }) {
   if (isInformation) return '-';
   return (isAtLeast ? ratio >= bound : ratio <= bound) ? 'held' : 'MISSED';

@@ -24,9 +24,6 @@ import { openRival } from './rivals.js';
 export const PLAIN_APP = fileURLToPath(new URL('../fixtures/serves-all.js', import.meta.url));
 
 /**
- * @param {ServiceName} name
- * @param {object} o
- * @param {number} o.workers
  * @param {string} [o.script]  Default: PLAIN_APP.
  * @param {'http' | 'https' | 'h2'} [o.protocol]  Of the app. Default: http.
  * @param {Record<string, string>} [o.env]  Of the app; PORT is set.
@@ -45,7 +42,6 @@ export async function openService(name, { workers, script = PLAIN_APP, protocol 
   return { name, url, ...service };
 }
 
-/** @param {string} url */
 async function connects(url) {
   const socket = openSocket(addressOf({ url }));
   await once(socket, 'secureConnect');
@@ -53,10 +49,6 @@ async function connects(url) {
   return true;
 }
 
-/**
- * @param {'nclust' | 'PM2'} name
- * @param {{ script: string, workers: number, env: Record<string, string>, flags: string[] }} o
- */
 async function openManaged(name, { script, workers, env, flags }) {
   const rival = openRival(name);
   try {
@@ -75,7 +67,6 @@ async function openManaged(name, { script, workers, env, flags }) {
   };
 }
 
-/** @param {{ script: string, workers: number, env: Record<string, string> }} o */
 async function openBare({ script, workers, env }) {
   const primary = spawn(process.execPath, [fileURLToPath(new URL('./bare-cluster.js', import.meta.url))], {
     env: { PATH: process.env.PATH, ...env, SCRIPT: script, WORKERS: String(workers) },

@@ -4,8 +4,6 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { slowdown } from '../helpers/wait-for.js';
 import { CHROMIUM_ARGS, findChromium } from './chromium.js';
 
-/** @import { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core' */
-
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /** Time limit for anything on a page, in ms. */
@@ -13,13 +11,9 @@ const PATIENCE_MS = 10_000;
 
 /** One browser for a test file. Its pages must not report errors. */
 export function useBrowser() {
-  /** @type {Browser} */
   let browser;
-  /** @type {string[]} */
   let problems = [];
-  /** @type {RegExp[]} */
   let expected = [];
-  /** @type {BrowserContext[]} */
   let contexts = [];
 
   beforeAll(async () => {
@@ -34,10 +28,6 @@ export function useBrowser() {
   });
 
   return {
-    /**
-     * @param {BrowserContextOptions} [options]
-     * @returns {Promise<Page>}
-     */
     async page(options = {}) {
       const context = await browser.newContext({
         viewport: { width: 1280, height: 900 },
@@ -56,31 +46,23 @@ export function useBrowser() {
       });
       return page;
     },
-    /**
-     * Allows a message on the console in this test.
-     * @param {RegExp} pattern
-     */
+    /** Allows a message on the console in this test. */
     expectProblem: (pattern) => void expected.push(pattern),
     version: () => browser.version(),
   };
 }
 
-/**
- * @param {Page} page
- * @returns {Promise<string[]>}  Accessibility problems that axe finds.
- */
+/** @returns {Promise<string[]>}  Accessibility problems that axe finds. */
 export async function barriers(page) {
   // Added by the debugger, because the page's policy forbids foreign scripts.
   const { readFileSync } = await import('node:fs');
   await page.evaluate(readFileSync(AXE, 'utf8'));
-  const { violations } = await page.evaluate(() =>
-    /** @type {any} */ (globalThis).axe.run(document, { resultTypes: ['violations'] }),
-  );
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
   return violations.map(
-    (/** @type {any} */ { id, impact, nodes }) =>
+    ({ id, impact, nodes }) =>
       `${impact} ${id}: ${nodes
         .slice(0, 3)
-        .map((/** @type {any} */ { html, any }) => `${html.slice(0, 160)} ${any[0]?.message ?? ''}`)
+        .map(({ html, any }) => `${html.slice(0, 160)} ${any[0]?.message ?? ''}`)
         .join(' | ')}`,
   );
 }

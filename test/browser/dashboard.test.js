@@ -8,27 +8,14 @@ import { sandbox } from '../helpers/sandbox.js';
 import { slowdown } from '../helpers/wait-for.js';
 import { barriers, useBrowser } from './browser.js';
 
-/** @import { AddressInfo } from 'node:net' */
-/** @import { Page } from 'playwright-core' */
-/** @import { Sandbox } from '../helpers/sandbox.js' */
-
 const browser = useBrowser();
 
-/**
- * @param {Sandbox} home
- * @param {...string} options
- */
 async function turnOn(home, ...options) {
   const { stdout, stderr, exitStatus } = await home.nclust('web', '--listen', '127.0.0.1:0', ...options);
   expect(exitStatus, stderr).toBe(0);
   return new URL(stdout.trim());
 }
 
-/**
- * @param {Page} page
- * @param {string} selector
- * @param {string | RegExp} text
- */
 const see = (page, selector, text) => page.locator(selector).filter({ hasText: text }).first().waitFor();
 
 test('the dashboard shows a real manager live, acts on its apps, and connects to the next control', async () => {
@@ -63,7 +50,7 @@ test('the dashboard shows a real manager live, acts on its apps, and connects to
   browser.expectProblem(/WebSocket connection to .* failed/);
   const { controlPid } = await home.daemon();
   await page.evaluate(() => {
-    const connection = /** @type {Element} */ (document.querySelector('#connection'));
+    const connection = document.querySelector('#connection');
     new MutationObserver(() => {
       if (connection.textContent?.includes('Reconnecting…')) document.body.dataset.lost = 'yes';
     }).observe(connection, { subtree: true, childList: true, characterData: true });
@@ -230,7 +217,7 @@ test('a wrong token, another origin and another host name are refused', async ()
   onTestFinished(() => void (evil.closeAllConnections(), evil.close()));
   browser.expectProblem(/WebSocket connection to .* failed|favicon/);
   const other = await browser.page();
-  await other.goto(`http://127.0.0.1:${/** @type {AddressInfo} */ (evil.address()).port}/`);
+  await other.goto(`http://127.0.0.1:${evil.address().port}/`);
   const outcome = await other.evaluate(
     (socket) =>
       new Promise((resolve) => {

@@ -3,16 +3,6 @@ import { WebSocketServer } from 'ws';
 import { onTestFinished } from 'vitest';
 import { readPageFiles } from '../../daemon/control/web/server.js';
 
-/** @import { AddressInfo } from 'node:net' */
-/** @import { WebSocket } from 'ws' */
-
-/**
- * @typedef {object} Client
- * @property {WebSocket} socket
- * @property {Map<string, string>} subscriptions
- * @property {(method: string, params: object) => void} notify
- */
-
 /** The same policy as the manager's. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri " +
@@ -24,9 +14,6 @@ const FILES = readPageFiles();
 
 /**
  * A manager that sends what a test wants. dashboard.test.js tests the page with the real one.
- * @param {object} [o]
- * @param {boolean} [o.mayAct]
- * @param {any[]} [o.workers]
  * @param {Record<string, (params: any, client: any) => any>} [o.methods]  Replace its own methods.
  */
 export async function fakeManager({ mayAct = false, workers = [worker({})], methods = {} } = {}) {
@@ -34,12 +21,11 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
     version: '1.2.3',
     workers,
     mayAct,
-    events: /** @type {any[]} */ ([]),
-    notices: /** @type {string[]} */ ([]),
-    asked: /** @type {{ method: string, params: any }[]} */ ([]),
+    events: [],
+    notices: [],
+    asked: [],
     atMs: Date.now(),
   };
-  /** @type {Set<Client>} */
   const clients = new Set();
   const server = createServer((request, response) => {
     const file = FILES.get((request.url ?? '').split('?')[0]);
@@ -54,11 +40,11 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
   let isDeaf = false;
 
   sockets.on('connection', (socket) => {
-    const send = (/** @type {object} */ message) => socket.send(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    const send = (message) => socket.send(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
     const client = {
       socket,
       subscriptions: new Map(),
-      notify: (/** @type {string} */ method, /** @type {object} */ params) => send({ method, params }),
+      notify: (method, params) => send({ method, params }),
     };
     socket.on('message', async (data) => {
       const { id, method, params } = JSON.parse(String(data));
@@ -77,14 +63,13 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
         const result = await (methods[method] ?? defaults[method] ?? (() => ({})))(params, client);
         return send({ id, result });
       } catch (error) {
-        const { message, code, hint } = /** @type {any} */ (error);
+        const { message, code, hint } = error;
         return send({ id, error: { code: -32000, message, data: { code, hint } } });
       }
     });
     socket.on('close', () => clients.delete(client));
   });
 
-  /** @type {Record<string, (params: any, client: any) => any>} */
   const defaults = {
     metrics: ({ history, targets }) => ({
       ...sampleOf(state),
@@ -112,17 +97,12 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
   await new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve(undefined));
   });
-  const { port } = /** @type {AddressInfo} */ (server.address());
+  const { port } = server.address();
   onTestFinished(
     () => void (server.closeAllConnections(), server.close(), sockets.clients.forEach((client) => client.terminate())),
   );
 
-  /**
-   * Sends to all subscribers of a method.
-   * @param {string} method
-   * @param {string} name
-   * @param {object} params
-   */
+  /** Sends to all subscribers of a method. */
   const tell = (method, name, params) => {
     for (const client of clients)
       for (const [subscription, followed] of client.subscriptions)
@@ -132,30 +112,21 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
     state,
     origin: `http://127.0.0.1:${port}`,
     url: `http://127.0.0.1:${port}/#token=${TOKEN}`,
-    /**
-     * Moves on by a second.
-     * @param {any[]} [now]
-     */
+    /** Moves on by a second. */
     tick(now) {
       state.workers = now ?? state.workers;
       state.atMs += 1_000;
       if (!isDeaf) tell('metrics', 'metrics', sampleOf(state));
     },
-    /** @param {object} event */
     happen(event) {
       state.events.push(event);
       tell('eventLog', 'event', { events: [event] });
       tell('events', 'event', { events: [] });
     },
-    /**
-     * @param {any[]} entries
-     * @param {object} [more]
-     */
     log: (entries, more = {}) => tell('logs', 'log', { entries, ...more }),
-    progress: (/** @type {object} */ params) => clients.forEach((client) => client.notify('progress', params)),
-    asked: (/** @type {string} */ method) =>
-      state.asked.filter((one) => one.method === method).map(({ params }) => params),
-    cut: (/** @type {number} */ code = 1012) => clients.forEach(({ socket }) => socket.close(code)),
+    progress: (params) => clients.forEach((client) => client.notify('progress', params)),
+    asked: (method) => state.asked.filter((one) => one.method === method).map(({ params }) => params),
+    cut: (code = 1012) => clients.forEach(({ socket }) => socket.close(code)),
     /** Refuses all connections. */
     away() {
       sockets.clients.forEach((client) => client.terminate());
@@ -170,7 +141,6 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
   };
 }
 
-/** @param {Record<string, any>} over */
 export function worker({ id = 0, name = 'api', slot = 0, requestsPerS = 120, ...over }) {
   return {
     id,
@@ -214,21 +184,15 @@ export function worker({ id = 0, name = 'api', slot = 0, requestsPerS = 120, ...
   };
 }
 
-/**
- * @param {string} line
- * @param {'out' | 'err'} [stream]
- * @param {number} [id]
- */
 export function entry(line, stream = 'out', id = 0) {
   return { id, name: 'api', stream, line, atMs: Date.now() };
 }
 
-/** @param {{ workers: any[], atMs: number }} state */
 function sampleOf({ workers, atMs }) {
   const names = [...new Set(workers.map(({ name }) => name))];
   const apps = names.map((name) => {
     const own = workers.filter((one) => one.name === name);
-    const sum = (/** @type {string} */ field) => own.reduce((all, one) => all + (one[field] ?? 0), 0);
+    const sum = (field) => own.reduce((all, one) => all + (one[field] ?? 0), 0);
     return {
       ...own[0],
       cpu: sum('cpu'),
@@ -259,20 +223,14 @@ function sampleOf({ workers, atMs }) {
   };
 }
 
-/**
- * @param {{ workers: any[], atMs: number }} state
- * @param {{ series?: string[], stepMs: number, points?: number }} asked
- * @param {string[]} [targets]
- */
 function historyOf(
   { workers, atMs },
   { series = ['cpu', 'memoryBytes', 'delayP99Ms', 'requestsPerS', 'errorsPerS', 'latencyP99Ms'], stepMs, points = 600 },
   targets,
 ) {
-  const wave = (/** @type {number} */ base) =>
+  const wave = (base) =>
     Array.from({ length: points }, (_, at) => (at < points / 3 ? null : base * (1 + Math.sin(at / 9) / 2)));
-  const all = (/** @type {any} */ one) =>
-    Object.fromEntries(series.map((name) => [name, wave(name === 'memoryBytes' ? 5e7 : one.cpu)]));
+  const all = (one) => Object.fromEntries(series.map((name) => [name, wave(name === 'memoryBytes' ? 5e7 : one.cpu)]));
   const own = workers.filter(({ id, name }) => !targets || targets.includes(name) || targets.includes(String(id)));
   return {
     stepMs,
@@ -284,7 +242,6 @@ function historyOf(
   };
 }
 
-/** @param {any} one */
 function slotOf(one) {
   return {
     ...one,

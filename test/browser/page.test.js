@@ -2,8 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { barriers, useBrowser } from './browser.js';
 import { entry, fakeManager, TOKEN, worker } from './fake-manager.js';
 
-/** @import { Page } from 'playwright-core' */
-
 const browser = useBrowser();
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
 const three = () => [
@@ -13,11 +11,6 @@ const three = () => [
   worker({ id: 3, name: 'job', status: 'errored', pid: 0, startedAtMs: null, http: null, restarts: 16 }),
 ];
 
-/**
- * @param {Awaited<ReturnType<typeof fakeManager>>} manager
- * @param {string} [more]
- * @param {object} [options]
- */
 async function open(manager, more = '', options = {}) {
   const page = await browser.page(options);
   await page.goto(manager.url + more);
@@ -25,22 +18,12 @@ async function open(manager, more = '', options = {}) {
   return page;
 }
 
-/**
- * @param {Page} page
- * @param {string} key
- */
 const row = (page, key) => page.locator(`tr[data-key="${key}"]`);
 
-/**
- * @param {Page} page
- * @param {string} selector
- * @param {string | RegExp} text
- */
 const see = (page, selector, text) => page.locator(selector).filter({ hasText: text }).first().waitFor();
 
-/** @param {Page} page */
 const focused = (page) =>
-  page.evaluate(() => /** @type {any} */ (document.activeElement)?.dataset.key ?? document.activeElement?.textContent);
+  page.evaluate(() => document.activeElement?.dataset.key ?? document.activeElement?.textContent);
 
 describe('the table of apps', () => {
   test('shows apps with their workers, and the token is neither in the address nor in the history', async () => {
@@ -78,7 +61,7 @@ describe('the table of apps', () => {
     await row(page, 'worker 499').waitFor();
     manager.tick();
     await page.evaluate(() => {
-      const seen = /** @type {any} */ (globalThis.seen = { texts: 0, nodes: 0 });
+      const seen = (globalThis.seen = { texts: 0, nodes: 0 });
       new MutationObserver((all) => {
         for (const { type, target, addedNodes } of all) {
           if (type === 'attributes') continue;
@@ -86,7 +69,7 @@ describe('the table of apps', () => {
           for (const node of addedNodes) if (node.nodeType === 1) seen.nodes += 1;
           if (target.textContent === '77.0%') document.body.dataset.seen = 'yes';
         }
-      }).observe(/** @type {Element} */ (document.querySelector('tbody')), {
+      }).observe(document.querySelector('tbody'), {
         subtree: true,
         childList: true,
         characterData: true,
@@ -95,7 +78,7 @@ describe('the table of apps', () => {
     });
     manager.tick(manager.state.workers.map((one) => (one.id === 7 ? { ...one, cpu: 77 } : one)));
     await page.locator('body[data-seen]').waitFor({ state: 'attached' });
-    const { texts, nodes } = await page.evaluate(() => /** @type {any} */ (globalThis).seen);
+    const { texts, nodes } = await page.evaluate(() => globalThis.seen);
     expect(nodes).toBe(0);
     // The worker and its app; the uptime may reach a minute.
     expect(texts).toBeLessThan(650);

@@ -15,11 +15,6 @@ process.exitCode = run(
   ROOT,
 );
 
-/**
- * @param {string} file
- * @param {string[]} args
- * @param {string} cwd
- */
 function run(file, args, cwd) {
   return spawnSync(file, args, { stdio: 'inherit', cwd }).status ?? 1;
 }

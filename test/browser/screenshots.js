@@ -13,9 +13,6 @@ import { chromium } from 'playwright-core';
 import { CHROMIUM_ARGS, findChromium } from './chromium.js';
 import { terminalPage } from './terminal-picture.js';
 
-/** @import { AddressInfo } from 'node:net' */
-/** @import { BrowserContextOptions } from 'playwright-core' */
-
 const NCLUST = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const seconds = Number(process.argv[2] ?? 240);
@@ -25,7 +22,7 @@ const [home, work] = [join(root, 'home'), join(root, 'shop')];
 const port = await freePort();
 const env = { ...process.env, NCLUST_HOME: home, PORT: String(port), NO_COLOR: '' };
 const run = promisify(execFile);
-const nclust = (/** @type {string[]} */ ...words) => run(process.execPath, [NCLUST, ...words], { cwd: work, env });
+const nclust = (...words) => run(process.execPath, [NCLUST, ...words], { cwd: work, env });
 const agent = new Agent({ keepAlive: true, maxSockets: 24 });
 let isOver = false;
 
@@ -68,10 +65,6 @@ try {
   rmSync(root, { recursive: true, force: true });
 }
 
-/**
- * @param {string} url
- * @param {BrowserContextOptions} options
- */
 async function open(url, options) {
   const page = await (await browser.newContext({ viewport: { width: 1280, height: 1010 }, ...options })).newPage();
   await page.routeWebSocket('**/socket', (own) => {
@@ -83,10 +76,7 @@ async function open(url, options) {
   return page;
 }
 
-/**
- * Removes names of this machine.
- * @param {string} text
- */
+/** Removes names of this machine. */
 function elsewhere(text) {
   return text
     .replaceAll(work, '/srv/shop')
@@ -96,15 +86,10 @@ function elsewhere(text) {
     .replaceAll('"user":"root"', '"user":"shop"');
 }
 
-/**
- * Runs a command on a real terminal, with colours.
- * @param {string} name
- * @param {string[]} words
- * @param {{ columns: number, rows: number }} size
- */
+/** Runs a command on a real terminal, with colours. */
 async function terminal(name, words, { columns, rows }) {
   const socket = join(root, 'tmux.sock');
-  const tmux = (/** @type {string[]} */ ...args) =>
+  const tmux = (...args) =>
     execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], {
       encoding: 'utf8',
       env: { PATH: env.PATH, LANG: 'C.UTF-8', TERM: 'xterm-256color' },
@@ -142,11 +127,10 @@ async function keepAsking() {
   }
 }
 
-/** @returns {Promise<number>} */
 function freePort() {
   return new Promise((resolve) => {
     const server = createServer().listen(0, () => {
-      const { port: free } = /** @type {AddressInfo} */ (server.address());
+      const { port: free } = server.address();
       server.close(() => resolve(free));
     });
   });

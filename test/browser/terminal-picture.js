@@ -20,11 +20,7 @@ export function terminalPage(text) {
   </style>${lines.join('')}`;
 }
 
-/** @param {string} line */
 function spansOf(line) {
-  /**
-   * @type {{ fg: string | null, bg: string | null, bold: boolean, dim: boolean, inverse: boolean }}
-   */
   let style = { fg: null, bg: null, bold: false, dim: false, inverse: false };
   return line
     .split(/(\u001b\[[\d;]*m)/)
@@ -40,10 +36,6 @@ function spansOf(line) {
     .join('');
 }
 
-/**
- * @param {ReturnType<typeof plain>} style
- * @param {number[]} codes
- */
 function worn(style, codes) {
   let now = { ...style };
   for (const code of codes) {
@@ -64,15 +56,14 @@ function worn(style, codes) {
 
 function plain() {
   return {
-    fg: /** @type {string | null} */ (null),
-    bg: /** @type {string | null} */ (null),
+    fg: null,
+    bg: null,
     bold: false,
     dim: false,
     inverse: false,
   };
 }
 
-/** @param {ReturnType<typeof plain>} style */
 function cssOf({ fg, bg, bold, dim, inverse }) {
   const [ink, paper] = inverse ? [bg ?? '#0d1117', fg ?? '#c9d1d9'] : [fg ?? 'inherit', bg];
   return [

@@ -8,16 +8,10 @@ import { loseNothing, serve, untilNothingIsLeftOver } from '../helpers/reloads.j
 import { sandbox } from '../helpers/sandbox.js';
 import { startTraffic } from '../helpers/traffic/traffic.js';
 
-/** @import { App } from '../helpers/sandbox-app.js' */
-/** @import { Sandbox } from '../helpers/sandbox.js' */
-
 const CLIENTS = { 'one-shot': 2, 'keep-alive': 2, slow: 1 };
 
 /**
  * Replaces the app's code. The new code records that it was tried before it does anything else.
- * @param {Sandbox} home
- * @param {App} app
- * @param {string} code
  * @returns {{ tried: () => number }}  Number of processes that have run it.
  */
 function deploy(home, app, code) {
@@ -26,7 +20,7 @@ function deploy(home, app, code) {
   return { tried: () => (existsSync(file) ? readFileSync(file, 'utf8').length : 0) };
 }
 
-const fixtureCode = (/** @type {string} */ fixture) => readFileSync(fixturePath(fixture), 'utf8');
+const fixtureCode = (fixture) => readFileSync(fixturePath(fixture), 'utf8');
 
 describe('a reload to bad code', () => {
   test.each([
@@ -78,11 +72,11 @@ describe('a reload to bad code', () => {
   test.each([
     [
       'code with a syntax error',
-      (/** @type {string} */ script) => writeFileSync(script, 'const = 1;\n'),
+      (script) => writeFileSync(script, 'const = 1;\n'),
       [],
       /was refused: .* does not parse: SyntaxError/,
     ],
-    ['a deleted script', (/** @type {string} */ script) => rmSync(script), [], /was refused: its script .* is missing/],
+    ['a deleted script', (script) => rmSync(script), [], /was refused: its script .* is missing/],
     ['a missing interpreter', () => {}, ['--interpreter', '/nowhere/node'], /"\/nowhere\/node"/],
     ['an invalid port', () => {}, ['--update-env', { env: { PORT: '99999' } }], /was refused: PORT is 99999/],
   ])('%s is refused before anything changes', async (_, spoil, words, reason) => {

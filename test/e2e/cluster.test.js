@@ -7,10 +7,6 @@ import { readStat } from '../helpers/processes.js';
 import { sandbox } from '../helpers/sandbox.js';
 import { fetchOnce } from '../helpers/sandbox-app.js';
 
-/**
- * @param {() => Promise<{ pid: number }>} ask
- * @param {number} times
- */
 const answerers = async (ask, times) =>
   new Set((await Promise.all(Array.from({ length: times }, ask))).map(({ pid }) => pid));
 

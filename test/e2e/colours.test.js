@@ -2,12 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openSandbox } from '../helpers/sandbox.js';
 import { noTmux, openTmux } from '../helpers/tmux.js';
 
-/** @import { Sandbox } from '../helpers/sandbox.js' */
-
 const missing = noTmux();
 const ESCAPE = '\u001b';
 
-/** @type {Sandbox} */
 let home;
 beforeAll(async () => {
   home = openSandbox();

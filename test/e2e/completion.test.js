@@ -5,8 +5,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { fileURLToPath } from 'node:url';
 import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../helpers/sandbox.js' */
-
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
 /** The question to a shell, with its completion installed and the cursor behind `line`. */
@@ -22,7 +20,6 @@ const QUESTIONS = {
 };
 
 describe.each(Object.keys(QUESTIONS).filter(isThere))('completion of %s', (shell) => {
-  /** @type {Sandbox} */
   let home;
 
   beforeEach(async () => {
@@ -63,7 +60,6 @@ test('completion install refuses an unknown shell and names those it knows', asy
   });
 });
 
-/** @param {string} shell */
 function isThere(shell) {
   try {
     execFileSync(shell, ['-c', ':'], { stdio: 'ignore' });

@@ -59,7 +59,7 @@ test('an app that answers nonsense to a drain request is killed at the deadline'
 test('a named pipe in .git does not block a reload', async () => {
   const home = await sandbox();
   const script = home.place('keeps-alive');
-  const git = (/** @type {string[]} */ ...args) => execFileSync('git', ['-C', home.work, ...args], { stdio: 'ignore' });
+  const git = (...args) => execFileSync('git', ['-C', home.work, ...args], { stdio: 'ignore' });
   git('init', '-q');
   git('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '-q', '--allow-empty', '-m', 'one');
   await home.nclust('start', script, '--name', 'app');

@@ -4,16 +4,14 @@ import { sandbox } from '../helpers/sandbox.js';
 
 const LINES = 20_000;
 
-/** @param {string} file */
 const linesOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []);
 
-/** @param {string} name */
 const expected = (name, count = LINES, step = 1) =>
   Array.from({ length: count / step }, (_, i) => `floods-stdout ${name} ${(i + 1) * step}`);
 
 /** Control reads this much at once: the size of a pipe. */
 const READ_BYTES = 64 * 1024;
-const bytesOf = (/** @type {string[]} */ lines) => lines.reduce((sum, line) => sum + line.length + 1, 0);
+const bytesOf = (lines) => lines.reduce((sum, line) => sum + line.length + 1, 0);
 
 describe('logs lose no line', () => {
   test.each(['exit', 'throw', 'kill', 'nothing'])('when the app ends with: %s', async (end) => {

@@ -30,10 +30,10 @@ test.each([
 });
 
 test.each([
-  ['max', 'the number of CPUs', (/** @type {number} */ cpus) => cpus],
-  ['0', 'the number of CPUs, as in PM2', (/** @type {number} */ cpus) => cpus],
-  ['-1', 'all CPUs but one', (/** @type {number} */ cpus) => Math.max(1, cpus - 1)],
-  ['50%', 'half of them', (/** @type {number} */ cpus) => Math.max(1, Math.round(cpus / 2))],
+  ['max', 'the number of CPUs', (cpus) => cpus],
+  ['0', 'the number of CPUs, as in PM2', (cpus) => cpus],
+  ['-1', 'all CPUs but one', (cpus) => Math.max(1, cpus - 1)],
+  ['50%', 'half of them', (cpus) => Math.max(1, Math.round(cpus / 2))],
 ])('start -i %s starts %s', async (instances, _, expected) => {
   const home = await sandbox();
   const app = await home.app('http-echo', { instances });
@@ -88,7 +88,7 @@ test.each([['0'], ['-3'], ['lots']])('scale to %s is refused and changes nothing
 test('a reload of the config keeps a manual scale until the file has a new number, and reports both', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
-  const file = (/** @type {number} */ instances) =>
+  const file = (instances) =>
     writeFileSync(
       join(home.work, 'ecosystem.config.js'),
       `module.exports = { apps: [{ name: 'api', script: './keeps-alive.js', instances: ${instances}, ` +

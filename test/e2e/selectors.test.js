@@ -1,17 +1,14 @@
 import { beforeAll, afterAll, expect, test } from 'vitest';
 import { openSandbox } from '../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../helpers/sandbox.js' */
-
 // These tests only read, so they share a home.
-/** @type {Sandbox} */
 let home;
 
 beforeAll(async () => {
   home = openSandbox();
   const script = home.place('keeps-alive');
   const other = home.place('keeps-alive', 'other.js');
-  const start = (/** @type {string[]} */ ...words) => home.nclust('start', ...words, '--no-wait');
+  const start = (...words) => home.nclust('start', ...words, '--no-wait');
   await start(script, '--name', 'api', '-i', '2', '--namespace', 'shop'); // 0 and 1
   await start(script, '--name', 'api-admin', '--namespace', 'shop'); // 2
   await start(other, '--name', 'worker'); // 3
@@ -39,7 +36,7 @@ test.each([
   expect(
     result
       .json()
-      .map((/** @type {{ id: number }} */ slot) => slot.id)
+      .map((slot) => slot.id)
       .sort(),
   ).toEqual(ids);
 });

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sandbox } from '../helpers/sandbox.js';
 
-/** @param {import('../helpers/sandbox.js').Sandbox} home */
 async function settings(home) {
   const slots = JSON.parse((await home.nclust('jlist')).stdout);
   return slots.map(({ name, pm2_env: env }) => [

@@ -262,7 +262,7 @@ describe('--env-file', () => {
     const env = { ...home.env, PATH: `${dirname(nodeUnderTest())}${delimiter}${home.env.PATH}` };
     return {
       home,
-      run: (/** @type {string} */ program, /** @type {string[]} */ ...words) =>
+      run: (program, ...words) =>
         runProgram(fileURLToPath(new URL(`../../bin/${program}`, import.meta.url)), words, { env, cwd: home.work })
           .done,
       preloaded: () => [...new Set(readFileSync(log, 'utf8').trim().split('\n'))],

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { instancesOf, isRunning, processesOf } from '../helpers/processes.js';
 import { sandbox } from '../helpers/sandbox.js';
 
-/** @param {string} home */
 const appProcesses = (home) => processesOf(home).filter((one) => one.role === 'app');
 
 describe('stop ends the whole process tree', () => {

@@ -2,8 +2,6 @@ import { ATTRIBUTES } from '../../lib/config/options/schema.js';
 import { BYTES_FORMS, DURATION_FORMS } from '../../lib/shared/units.js';
 import { meaningOf } from './meaning.js';
 
-/** @import { Attribute } from '../../lib/config/options/schema.js' */
-
 const MARKS = [
   '<!-- attributes -->',
   '<!-- end of attributes -->',
@@ -11,10 +9,7 @@ const MARKS = [
   '<!-- end of not needed -->',
 ];
 
-/**
- * Returns docs/config.md with tables generated from the schema.
- * @param {string} page
- */
+/** Returns docs/config.md with tables generated from the schema. */
 export function withTables(page) {
   const [before, , between, , after] = page.split(new RegExp(`(?:${MARKS.join('|')})`));
   return [before, MARKS[0], `\n${needed()}\n`, MARKS[1], between, MARKS[2], `\n${notNeeded()}\n`, MARKS[3], after].join(
@@ -45,20 +40,15 @@ function notNeeded() {
   return [cells(['attribute', 'why']), cells(['---', '---']), ...rows].join('\n');
 }
 
-/**
- * Formats of times and sizes are explained once on the page.
- * @param {Attribute} row
- */
+/** Formats of times and sizes are explained once on the page. */
 function acceptedBy({ accepted = '' }) {
   return accepted.replace(DURATION_FORMS, 'a time').replace(BYTES_FORMS, 'a size');
 }
 
-/** @param {string} word */
 function code(word) {
   return `\`${word}\``;
 }
 
-/** @param {string[]} texts */
 function cells(texts) {
   return `| ${texts.map((text) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')).join(' | ')} |`;
 }

@@ -1,8 +1,6 @@
 import { ATTRIBUTES, wordsFor } from '../../lib/config/options/schema.js';
 import { meaningOf } from './meaning.js';
 
-/** @import { Attribute } from '../../lib/config/options/schema.js' */
-
 /** @returns {string}  lib/config/nclust.schema.json, for editors. */
 export function configSchema() {
   const app = { $ref: '#/definitions/app' };
@@ -37,7 +35,6 @@ export function configSchema() {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-/** @param {Attribute} row */
 function entriesFor(row) {
   const [name, ...others] = wordsFor(row);
   const facts = `${meaningOf(row)}${row.default === undefined ? '' : `. Default: ${row.default}`}`;

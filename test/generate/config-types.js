@@ -3,8 +3,6 @@ import { format, resolveConfig } from 'prettier';
 import { ATTRIBUTES, wordsFor } from '../../lib/config/options/schema.js';
 import { meaningOf } from './meaning.js';
 
-/** @import { Attribute } from '../../lib/config/options/schema.js' */
-
 const HEAD = `// Made from the schema by test/generate/write.js; a test compares.
 
 /** Variables of an app. Objects and lists become JSON. */
@@ -52,7 +50,6 @@ export async function configTypes() {
   return format(text, { ...(await resolveConfig(fileURLToPath(import.meta.url))), parser: 'typescript' });
 }
 
-/** @param {Attribute} row */
 function linesFor(row) {
   const [name, ...others] = wordsFor(row);
   const type = typeOf(row.schema ?? {});
@@ -69,10 +66,7 @@ function linesFor(row) {
 
 const COLUMNS_MAX = 100;
 
-/**
- * @param {string} text
- * @returns {string[]}  One line if it fits.
- */
+/** @returns {string[]}  One line if it fits. */
 function commentLines(text) {
   const line = `  /** ${text} */`;
   if (line.length <= COLUMNS_MAX) return [line];
@@ -80,7 +74,6 @@ function commentLines(text) {
   return ['  /**', ...wrapped.map((part) => `   * ${part.trimEnd()}`), '   */'];
 }
 
-/** @type {Record<string, string>} */
 const PRIMITIVES = {
   string: 'string',
   number: 'number',
@@ -90,12 +83,9 @@ const PRIMITIVES = {
   object: 'Record<string, unknown>',
 };
 
-/**
- * @param {any} schema  A piece of JSON Schema.
- * @returns {string}
- */
+/** @param {any} schema  A piece of JSON Schema. */
 function typeOf({ type, enum: words, anyOf, items, additionalProperties, properties }) {
-  if (words) return words.map((/** @type {string} */ word) => JSON.stringify(word)).join(' | ');
+  if (words) return words.map((word) => JSON.stringify(word)).join(' | ');
   if (anyOf) return anyOf.map(typeOf).join(' | ');
   if (type === undefined) return 'unknown';
   const types = [type].flat().map((one) => {
@@ -111,12 +101,10 @@ function typeOf({ type, enum: words, anyOf, items, additionalProperties, propert
   return [...new Set(types)].join(' | ');
 }
 
-/** @param {string} text */
 function capital(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-/** @param {string} text */
 function comment(text) {
   return text.replaceAll('*/', '* /').replace(/\.\.$/, '.');
 }

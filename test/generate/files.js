@@ -4,12 +4,9 @@ import { withTables } from './config-page.js';
 import { configSchema } from './config-schema.js';
 import { configTypes } from './config-types.js';
 
-const at = (/** @type {string} */ path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-/**
- * Files that are generated from the schema, with their expected contents.
- * @type {{ file: string, text: () => string | Promise<string> }[]}
- */
+/** Files that are generated from the schema, with their expected contents. */
 export const GENERATED = [
   { file: at('docs/config.md'), text: () => withTables(readFileSync(at('docs/config.md'), 'utf8')) },
   { file: at('lib/config/config-types.d.ts'), text: configTypes },

@@ -1,9 +1,4 @@
-/** @import { Attribute } from '../../lib/config/options/schema.js' */
-
-/**
- * Returns the meaning of an attribute in one sentence, without what other columns show.
- * @param {Attribute} row
- */
+/** Returns the meaning of an attribute in one sentence, without what other columns show. */
 export function meaningOf({ help, meaning = help }) {
   return meaning.replace(/ \(default(: [^)]*)?\)/, '').replace(/; may be given several times/, '');
 }

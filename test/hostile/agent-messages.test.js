@@ -19,11 +19,11 @@ const WARM = 20_000;
 const GROWTH_MAX_BYTES = 16 * 2 ** 20;
 /** Sockets that the hostile app may have: 20 of TCP by address, and those of UDP. */
 const SOCKETS_MAX = 600;
-const OTHERS = /** @type {const} */ ([
+const OTHERS = [
   ['one', { instances: 2 }],
   ['two', {}],
   ['three', { instances: 1 }],
-]);
+];
 
 test(
   `${MESSAGES} hostile messages of one app harm no other app and no command about another app`,
@@ -47,10 +47,6 @@ test(
     };
 
     let slowest = { ms: 0, what: '' };
-    /**
-     * @param {string} method
-     * @param {object} params
-     */
     const timed = async (method, params) => {
       const startedMono = performance.now();
       await wire.request(method, params);
@@ -88,7 +84,7 @@ test(
     });
 
     const requests = ledgers.reduce((sum, ledger) => sum + ledger.requests, 0);
-    const mb = (/** @type {number} */ bytes) => (bytes / 2 ** 20).toFixed(1);
+    const mb = (bytes) => (bytes / 2 ** 20).toFixed(1);
     process.stdout.write(
       `${MESSAGES} messages in ${(tookMs / 1_000).toFixed(1)} s; ${requests} requests beside them; slowest answer ` +
         `${slowest.ms.toFixed(0)} ms (${slowest.what}); keeper +${mb(memory.most - memory.warm)} MB ` +

@@ -25,7 +25,6 @@ import { takePort } from '../helpers/ports.js';
 import { runProgram } from '../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 import { askRaw } from '../helpers/static-server.js';
-
 /** @import { UserFolders } from '../helpers/other-user.js' */
 /** @import { Sandbox } from '../helpers/sandbox.js' */
 
@@ -47,7 +46,6 @@ const COMMAND_MS = 30_000;
  * @property {() => void} expectUntouched
  */
 
-/** @returns {Promise<Stage>} */
 async function openStage() {
   // The folders first, because the manager has to be gone before they are removed.
   const { own, closed, plant } = userFolders();
@@ -114,11 +112,7 @@ function giveToNobody(path) {
   if (stat.isDirectory()) for (const name of readdirSync(path)) giveToNobody(join(path, name));
 }
 
-/**
- * Everything that could be changed of a folder and its contents.
- * @param {string} path
- * @returns {unknown}
- */
+/** Everything that could be changed of a folder and its contents. */
 function shapeOf(path) {
   const { ino, mode, uid, gid, nlink, size } = lstatSync(path);
   const isFolder = lstatSync(path).isDirectory();
@@ -128,7 +122,6 @@ function shapeOf(path) {
   return { ino, mode, uid, gid, nlink: isFolder ? null : nlink, size: isFolder ? null : size, content };
 }
 
-/** @param {string} folder */
 function textsBelow(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -137,7 +130,6 @@ function textsBelow(folder) {
     .join('\n');
 }
 
-/** @param {string} path */
 function textOf(path) {
   try {
     return readFileSync(path, 'latin1');
@@ -147,10 +139,7 @@ function textOf(path) {
   }
 }
 
-/**
- * Objects that the user nobody can put at a path.
- * @type {Record<string, (path: string, closed: string) => void>}
- */
+/** Objects that the user nobody can put at a path. */
 const PLANTS = {
   'a link to a file of root': (path, closed) => symlinkSync(join(closed, 'secret'), path),
   'a link to a pid of root': (path, closed) => symlinkSync(join(closed, 'number'), path),
@@ -223,7 +212,7 @@ describe.runIf(isRoot)('the user of an app', () => {
 
   test('gains nothing by planting log segments and unfinished segments', { timeout: 120_000 }, async () => {
     const { home, own, closed, run, expectUntouched } = await openStage();
-    const segment = (/** @type {number} */ day) => join(own, `logs/out-0__2026-01-0${day}T00-00-00-000Z.log`);
+    const segment = (day) => join(own, `logs/out-0__2026-01-0${day}T00-00-00-000Z.log`);
     symlinkSync(join(closed, 'secret'), segment(1));
     linkSync(join(closed, 'number'), segment(2));
     symlinkSync(join(closed, 'secret'), `${segment(3)}.gz`);
@@ -282,8 +271,6 @@ describe.runIf(isRoot)('the user of an app', () => {
 /**
  * The manager keeps running: between the two renames it may make the path again, and files in a
  * folder that is removed.
- * @param {string} path
- * @param {string} planted
  */
 function replace(path, planted) {
   while (lstatSync(planted, { throwIfNoEntry: false })) {
@@ -297,5 +284,4 @@ function replace(path, planted) {
   }
 }
 
-/** @param {unknown} error */
-const codeOf = (error) => /** @type {NodeJS.ErrnoException} */ (error).code ?? '';
+const codeOf = (error) => error.code ?? '';

@@ -11,8 +11,6 @@ import { soakScale, soakSeed } from '../helpers/soak.js';
 import { startStaticServer } from '../helpers/static-server.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-/** @import { Target } from '../helpers/hostile-connections.js' */
-
 const FILE = 'test/hostile/http.test.js';
 const REQUESTS = Math.round(50_000 * soakScale);
 const AT_ONCE = 12;
@@ -23,18 +21,10 @@ const WARM_UP = 500;
 /** Allowed growth of a server, in bytes: V8 may not have collected its heap yet. */
 const GROWTH_MAX_BYTES = 96 * 1024 * 1024;
 
-/** @param {number} bytes */
 const inMb = (bytes) => Math.round(bytes / 1024 / 1024);
 
-/**
- * @param {string} what
- * @param {Target} target
- * @param {number} count
- * @param {number} seed
- */
 async function attackMany(what, target, count, seed) {
   const random = createRandom(seed);
-  /** @type {Record<string, Record<string, number>>} */
   const table = {};
   let left = count;
 
@@ -54,7 +44,6 @@ async function attackMany(what, target, count, seed) {
   return table;
 }
 
-/** @param {Record<string, Record<string, number>>} table */
 const serverErrors = (table) =>
   Object.entries(table).flatMap(([kind, row]) =>
     Object.keys(row)
@@ -112,7 +101,7 @@ test.each([
   const seed = soakSeed(FILE, 'test:hostile');
   const { root, path } = site();
   const { port, child, ask, stderr } = await startStaticServer(path, settings);
-  const pid = /** @type {number} */ (child.pid);
+  const pid = child.pid;
   const target = { port, paths: ['/', '/large.js', '/a/b/c.txt', '/missing'], root, token: null };
   await attackMany('warm up', target, WARM_UP, seed + 4);
   const [fdsBefore, bytesBefore] = [countDescriptors(pid), privateBytes(pid)];

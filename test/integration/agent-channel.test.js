@@ -30,10 +30,7 @@ const TOOLS = `
   const stays = setInterval(() => {}, 1 << 30);
   setTimeout(() => say('begins'), 0);`;
 
-/**
- * @param {string} code  Runs when the app receives a message.
- * @param {object} [params]
- */
+/** @param {string} code  Runs when the app receives a message. */
 async function hostile(code, params = {}) {
   const keeper = await realKeeper({ isHostile: true });
   const port = await takePort();
@@ -59,7 +56,7 @@ async function hostile(code, params = {}) {
     async isUnharmed() {
       expect(await ask({ port })).toMatchObject({ pid: expect.any(Number) });
       expect(log().filter(({ event }) => event === 'uncaught' || event === 'child-error')).toEqual([]);
-      expect((await keeper.call('snapshot')).children.map((/** @type {any} */ one) => one.exit)).toEqual([null, null]);
+      expect((await keeper.call('snapshot')).children.map((one) => one.exit)).toEqual([null, null]);
     },
   };
 }
@@ -127,7 +124,7 @@ test.each([
 });
 
 /** Sends its listening socket, without the message that describes the socket. */
-const sendSockets = (/** @type {number} */ count) => `
+const sendSockets = (count) => `
   const { WriteWrap } = process.binding('stream_wrap');
   const server = net.createServer(() => {}).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => {
     for (let at = 0; at < ${count}; at += 1) channel.writeUtf8String(new WriteWrap(), '"x"\\n', server._handle);

@@ -27,10 +27,6 @@ const ECHO =
   `const server = require('node:http').createServer((request, response) => ` +
   `response.end()).listen(0, '127.0.0.1', () => console.log('port', server.address().port));`;
 
-/**
- * @param {string} code
- * @param {{ settings?: object, execArgv?: string[] }} [o]
- */
 function worker(code, { settings = {}, execArgv = [] } = {}) {
   const home = mkdtempSync(join(tmpdir(), 'nclust-globals-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
@@ -58,9 +54,8 @@ function worker(code, { settings = {}, execArgv = [] } = {}) {
     stream?.on('data', (text) => {
       output += text;
     });
-  /** @type {any[]} */
   const heard = [];
-  child.on(/** @type {any} */ ('internalMessage'), (/** @type {any} */ message, /** @type {any} */ handle) => {
+  child.on('internalMessage', (message, handle) => {
     if (handle) onTestFinished(() => void handle.close());
     if (message.cmd === 'NODE_NCLUST') heard.push(message);
   });
@@ -72,30 +67,16 @@ function worker(code, { settings = {}, execArgv = [] } = {}) {
     output: () => output,
     isAlive: () => child.exitCode === null && child.signalCode === null,
     disconnect: () => child.disconnect(),
-    /**
-     * @param {string} act
-     * @param {object} [more]
-     */
     tell: (act, more = {}) => child.send({ cmd: 'NODE_NCLUST', act, ...more }),
-    /**
-     * @param {string} act
-     * @param {(message: any) => boolean} [which]
-     */
     hears: (act, which = () => true) =>
       waitFor(`"${act}"`, () => heard.find((message) => message.act === act && which(message)), { context }),
-    /** @param {string} text */
     says: (text) => waitFor(`"${text}"`, () => output.includes(text), { context }),
   };
 }
 
-/**
- * The socket of the next keeper.
- * @param {string} home
- * @param {string} [greeting]
- */
+/** The socket of the next keeper. */
 async function nextKeeper(home, greeting = '') {
   mkdirSync(join(home, 'run'), { recursive: true });
-  /** @type {any[]} */
   const heard = [];
   const door = createServer((socket) => {
     onTestFinished(() => void socket.destroy());

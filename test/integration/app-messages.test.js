@@ -10,10 +10,6 @@ import { waitFor } from '../helpers/wait-for.js';
 const MODES = ['fork', 'cluster'];
 const STAYS = 'setInterval(() => {}, 1 << 30);';
 
-/**
- * @param {string} code
- * @param {object} [params]
- */
 async function running(code, params = {}) {
   const keeper = await realKeeper();
   await keeper.call('subscribe-messages', { isOn: true });
@@ -25,7 +21,7 @@ async function running(code, params = {}) {
   await keeper.says('one', 'runs');
   const said = () =>
     keeper.events.filter(({ event }) => event === 'app-message').map(({ data }) => JSON.parse(data.text));
-  const refusal = (/** @type {string} */ verb, /** @type {object} */ more) =>
+  const refusal = (verb, more) =>
     keeper.call(verb, { instanceId: 'one', ...more }).then(
       () => null,
       (error) => error.code,
@@ -50,8 +46,7 @@ test('a message repeated with the same token is delivered once, unless it failed
   const { keeper, said } = await running(
     "process.on('message', (message) => process.send({ type: 'echo', data: message }));",
   );
-  const give = (/** @type {string} */ message, /** @type {string} */ token) =>
-    keeper.call('send-message', { instanceId: 'one', message, token });
+  const give = (message, token) => keeper.call('send-message', { instanceId: 'one', message, token });
   expect([await give('a', 't1'), await give('a', 't1'), await give('a', 't2')]).toEqual([
     { isRepeated: false },
     { isRepeated: true },
@@ -97,7 +92,7 @@ test('an app that floods the keeper with messages neither fills its memory nor b
 test('messages and the inspector are refused for a program other than Node.js', async () => {
   const keeper = await realKeeper();
   await keeper.spawn('one', { file: '/bin/sh', args: ['-c', 'exec sleep 1000'] });
-  const refusal = (/** @type {string} */ verb, /** @type {object} */ more) =>
+  const refusal = (verb, more) =>
     keeper.call(verb, { instanceId: 'one', ...more }).then(
       () => null,
       (error) => error.code,
@@ -192,7 +187,7 @@ test('standard input: it is a pipe, because bash takes a socket for a start by s
 test('the keeper closes the standard input of programs that have exited or failed to start', async () => {
   const keeper = await realKeeper();
   const files = () => readdirSync(`/proc/${keeper.pid}/fd`).length;
-  const round = async (/** @type {string} */ id) => {
+  const round = async (id) => {
     await keeper.spawn(id, { file: '/bin/true', read: false });
     await keeper.event('gone', id);
     await keeper.call('forget', { instanceId: id });
@@ -207,8 +202,7 @@ test('the keeper closes the standard input of programs that have exited or faile
 test.each(MODES)('%s: the inspector is opened on request, on a port of its own, and closed again', async (mode) => {
   const { keeper } = await running('', { mode });
   await keeper.spawnNode('two', 'runs-code', { mode, env: { CODE: STAYS } });
-  const inspect = (/** @type {string} */ instanceId, /** @type {boolean} */ isOn) =>
-    keeper.call('inspect', { instanceId, isOn, timeoutMs: 10_000 });
+  const inspect = (instanceId, isOn) => keeper.call('inspect', { instanceId, isOn, timeoutMs: 10_000 });
   expect(await inspect('one', false)).toEqual({ url: null, was: null });
   const one = await inspect('one', true);
   const two = await inspect('two', true);
@@ -220,10 +214,7 @@ test.each(MODES)('%s: the inspector is opened on request, on a port of its own, 
   await expect(versionAt(one.url)).rejects.toThrow('ECONNREFUSED');
 });
 
-/**
- * @param {string} url  Of an inspector.
- * @returns {Promise<string>}
- */
+/** @param {string} url  Of an inspector. */
 function versionAt(url) {
   return new Promise((resolve, reject) => {
     get(`http://${new URL(url).host}/json/version`, { agent: false }, (response) =>
@@ -232,10 +223,7 @@ function versionAt(url) {
   });
 }
 
-/**
- * @param {number} pid
- * @returns {number}  In KiB.
- */
+/** @returns {number}  In KiB. */
 function memoryOf(pid) {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }

@@ -10,15 +10,12 @@ import { waitFor } from '../helpers/wait-for.js';
 
 const IDS = ['a', 'b', 'c', 'd'];
 
-/**
- * @param {string} code  Of the request handler; `answer` answers.
- * @param {object} [params]
- */
+/** @param {string} code  Of the request handler; `answer` answers. */
 async function cluster(code, params = {}) {
   const keeper = await realKeeper();
   const port = await takePort();
   const server = `http.createServer((request, response) => { ${code} }).listen(${port}, () => say('listens'));`;
-  const start = async (/** @type {string} */ id, slot = IDS.indexOf(id)) => {
+  const start = async (id, slot = IDS.indexOf(id)) => {
     const { pid } = await keeper.spawnNode(id, 'runs-code', {
       scheduling: 'least-connections',
       slot,
@@ -42,7 +39,7 @@ test.each([
   '%i keep-alive connections (%s): the busiest of four workers has at most %f times the mean',
   async (count, how, bound) => {
     const { port } = await cluster('answer(request, response);');
-    const byPid = await openConnections({ port }, count, /** @type {'burst' | 'one by one'} */ (how));
+    const byPid = await openConnections({ port }, count, how);
     expect(busiest(byPid, 4), JSON.stringify([...byPid.values()])).toBeLessThanOrEqual(bound);
   },
 );
@@ -95,7 +92,7 @@ test('the last worker gets every connection, and a new one gets its share at onc
 test('sticky scheduling sends every connection of a client to one slot, even with a new instance in it', async () => {
   const { keeper, port, start } = await cluster('answer(request, response);', { scheduling: 'sticky' });
   const addresses = Array.from({ length: 12 }, (_, nth) => `127.0.0.${nth + 1}`);
-  const homeOf = async (/** @type {string} */ localAddress) => {
+  const homeOf = async (localAddress) => {
     const pids = new Set();
     for (let nth = 0; nth < 4; nth += 1) pids.add((await ask({ port, host: '127.0.0.1', localAddress })).pid);
     expect([...pids]).toHaveLength(1);
@@ -107,7 +104,7 @@ test('sticky scheduling sends every connection of a client to one slot, even wit
 
   const old = before.get(addresses[0]);
   const { children } = await keeper.call('snapshot');
-  const leaving = keeper.shortId(children.find((/** @type {any} */ child) => child.pid === old).instanceId);
+  const leaving = keeper.shortId(children.find((child) => child.pid === old).instanceId);
   const next = await start('e', IDS.indexOf(leaving));
   await keeper.retire(leaving, { drain: 'handover' });
   await keeper.event('gone', leaving);
@@ -182,10 +179,7 @@ test('SIGKILL of the keeper loses no connection that it is passing on', async ()
   for (const answer of await Promise.all(answers)) expect(answer).toContain('200 OK');
 });
 
-/**
- * @param {number} port
- * @returns {number}  Connections that were not accepted yet.
- */
+/** @returns {number}  Connections that were not accepted yet. */
 function queuedOn(port) {
   const local = port.toString(16).toUpperCase().padStart(4, '0');
   const line =

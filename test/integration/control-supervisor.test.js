@@ -12,13 +12,10 @@ function started() {
   const root = mkdtempSync(join(tmpdir(), 'nclust-supervisor-'));
   mkdirSync(join(root, 'daemon/control'), { recursive: true });
   writeFileSync(join(root, 'package.json'), '{"type":"module"}');
-  const program = (/** @type {string} */ text) => writeFileSync(join(root, 'daemon/control/main.js'), text);
+  const program = (text) => writeFileSync(join(root, 'daemon/control/main.js'), text);
   program(HANGS);
-  /** @type {{ event: string, [field: string]: unknown }[]} */
   const logged = [];
-  /** @type {any[]} */
   const controls = [];
-  /** @type {unknown[]} */
   const said = [];
   const supervisor = createControlSupervisor({
     env: { PATH: process.env.PATH ?? '' },

@@ -11,9 +11,7 @@ import { expect, test } from 'vitest';
 import { realKeeper, temporaryHome } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
-
 /** @import { Socket } from 'node:net' */
-/** @import { Readable } from 'node:stream' */
 
 // Requests in flight are finished, with every protocol.
 
@@ -47,7 +45,6 @@ function tlsOptions() {
 
 const SLOW = '(request, response) => { say("has", request.url); setTimeout(() => response.end("whole"), 500); }';
 
-/** @param {number} port */
 const overHttps = (port) =>
   new Promise((resolve, reject) => {
     requestHttps({ port, path: '/slow', rejectUnauthorized: false, agent: false }, (response) =>
@@ -57,10 +54,6 @@ const overHttps = (port) =>
       .end();
   });
 
-/**
- * @param {string} scheme
- * @returns {(port: number) => Promise<unknown>}
- */
 const overHttp2 = (scheme) => (port) =>
   new Promise((resolve, reject) => {
     const session = connectHttp2(`${scheme}://localhost:${port}`, { rejectUnauthorized: false }).on('error', reject);
@@ -75,11 +68,6 @@ const overHttp2 = (scheme) => (port) =>
     );
   });
 
-/**
- * @param {Readable} stream
- * @param {(body: string) => void} resolve
- * @param {(error: Error) => void} reject
- */
 function collect(stream, resolve, reject) {
   let body = '';
   stream
@@ -112,7 +100,6 @@ test.each([
 
 /**
  * A WebSocket client without a library.
- * @param {number} port
  * @returns {Promise<{ received: () => Buffer, ended: Promise<string>, socket: Socket }>}  `ended`:
  *   how the connection ended.
  */
@@ -133,11 +120,9 @@ const webSocket = (port) =>
         all = Buffer.concat([all, chunk]);
       });
       const ended = new Promise((done) => {
-        socket
-          .once('end', () => done('end'))
-          .once('error', (/** @type {NodeJS.ErrnoException} */ error) => done(error.code));
+        socket.once('end', () => done('end')).once('error', (error) => done(error.code));
       });
-      resolve({ received: () => all, ended: /** @type {Promise<string>} */ (ended), socket });
+      resolve({ received: () => all, ended, socket });
     });
   });
 
@@ -255,7 +240,7 @@ test('a client whose TLS handshake comes after the start of the drain is served'
       .on('error', reject)
       .end();
   });
-  expect(JSON.parse(/** @type {string} */ (await answer))).toMatchObject({ pid: expect.any(Number) });
+  expect(JSON.parse(await answer)).toMatchObject({ pid: expect.any(Number) });
 });
 
 test('an HTTP/2 session that shakes hands during the drain finishes its requests and gets a GOAWAY', async () => {
@@ -286,7 +271,6 @@ test('an HTTP/2 session that shakes hands during the drain finishes its requests
 
 /**
  * A client of plain TCP that the app greets: then the app has the connection.
- * @param {number} port
  * @returns {Promise<{ received: () => string, ended: Promise<string> }>}  `ended`: how the
  *   connection ended.
  */
@@ -295,13 +279,11 @@ const greeted = (port) =>
     const socket = connect(port).on('error', reject).setEncoding('utf8');
     let all = '';
     const ended = new Promise((done) => {
-      socket
-        .once('end', () => done('end'))
-        .once('error', (/** @type {NodeJS.ErrnoException} */ error) => done(error.code));
+      socket.once('end', () => done('end')).once('error', (error) => done(error.code));
     });
     socket.on('data', (text) => {
       all += text;
-      resolve({ received: () => all, ended: /** @type {Promise<string>} */ (ended) });
+      resolve({ received: () => all, ended });
     });
   });
 
@@ -417,10 +399,6 @@ test('an app that closes its server on the message "shutdown" exits without a ki
   expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 0, signal: null });
 });
 
-/**
- * @param {string} folder
- * @param {string} code
- */
 function writeProgram(folder, code) {
   const file = join(folder, 'app.cjs');
   writeFileSync(file, code);

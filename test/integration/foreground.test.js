@@ -8,9 +8,7 @@ import { findForeground, NO_FOREGROUND } from '../../daemon/control/logs/foregro
 import { createFrameReader, outputSocket } from '../../lib/shared/wire/output-frame.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-/** @import { Socket } from 'node:net' */
-
-const PLACE = { instanceId: 'i', id: 3, name: 'api', isMuted: false, overflow: /** @type {const} */ ('block') };
+const PLACE = { instanceId: 'i', id: 3, name: 'api', isMuted: false, overflow: 'block' };
 const BIG = Buffer.alloc(256 * 1024, 'x');
 
 function runFolder() {
@@ -23,8 +21,7 @@ function runFolder() {
 /** A foreground run that reads when the test wants. */
 async function foreground({ isReading = true } = {}) {
   const run = runFolder();
-  const received = { bytes: 0, text: '', heads: /** @type {any[]} */ ([]) };
-  /** @type {Socket[]} */
+  const received = { bytes: 0, text: '', heads: [] };
   const sockets = [];
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     sockets.push(socket);
@@ -89,7 +86,7 @@ test('a writer waits for a slow reader, and everything arrives', async () => {
 
 test('a writer with overflow "drop" does not wait, and its lost lines are counted', async () => {
   const { link } = await foreground({ isReading: false });
-  const dropping = { ...PLACE, overflow: /** @type {const} */ ('drop') };
+  const dropping = { ...PLACE, overflow: 'drop' };
   for (let at = 0; at < 8; at++) expect(link.write(dropping, 'out', BIG)).toBeNull();
   expect(link.write(dropping, 'out', Buffer.from('one\ntwo\n'))).toBeNull();
   expect(link.lossesOf('api')?.recent()).toMatchObject({ lines: 2 });

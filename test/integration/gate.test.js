@@ -9,11 +9,10 @@ import { waitFor } from '../helpers/wait-for.js';
 // A new instance that does not serve until it is admitted, and an old one that does not serve any
 // more and can be taken back.
 
-/** @param {string} mode */
 async function beside(mode) {
   const keeper = await realKeeper();
   const port = await takePort();
-  const start = async (/** @type {string} */ id, params = {}) => {
+  const start = async (id, params = {}) => {
     const { pid } = await keeper.spawnNode(id, 'runs-code', {
       mode,
       ...params,
@@ -23,10 +22,8 @@ async function beside(mode) {
     return pid;
   };
   const answering = async (count = 40) => [...(await openConnections({ port }, count, 'one by one')).keys()];
-  const fact = async (/** @type {string} */ id) =>
-    (await keeper.call('snapshot')).children.find(
-      (/** @type {any} */ child) => keeper.shortId(child.instanceId) === id,
-    );
+  const fact = async (id) =>
+    (await keeper.call('snapshot')).children.find((child) => keeper.shortId(child.instanceId) === id);
   return { keeper, port, start, answering, fact };
 }
 
@@ -104,14 +101,10 @@ test.each(MODES)('%s: a parked instance can be retired', async (mode) => {
   await keeper.event('gone', 'old');
 });
 
-/**
- * @param {string} mode
- * @param {object} options  Of listen().
- * @param {object} [params]
- */
+/** @param {object} options  Of listen(). */
 async function alone(mode, options, params = {}) {
   const keeper = await realKeeper();
-  const start = async (/** @type {string} */ id, more = {}) => {
+  const start = async (id, more = {}) => {
     const { pid } = await keeper.spawnNode(id, 'runs-code', {
       mode,
       ...params,
@@ -128,7 +121,7 @@ async function alone(mode, options, params = {}) {
   return { keeper, start };
 }
 
-const refusesAt = (/** @type {number} */ port) => () =>
+const refusesAt = (port) => () =>
   ask({ port }).then(
     () => false,
     (error) => error.code === 'ECONNREFUSED',

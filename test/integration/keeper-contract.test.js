@@ -8,13 +8,6 @@ import { waitFor } from '../helpers/wait-for.js';
 
 // The tests of control rely on the fake keeper. Here it has the same conversation as the real one.
 
-/**
- * @typedef {object} Speaker
- * @property {(verb: string, params: object) => Promise<any>} call
- * @property {{ event: string, data: any }[]} events
- */
-
-/** @returns {Speaker} */
 function fakeSpeaker() {
   const fake = new FakeKeeper(systemClock());
   fake.behave = ({ file, script = '' }) => {
@@ -22,7 +15,6 @@ function fakeSpeaker() {
     if (script.includes('sends-ready')) return { bootsAfterMs: 2, readyAfterMs: 5 };
     return script.includes('exits-zero') ? { exitsAfterMs: 5, code: 0 } : { listensAfterMs: 5 };
   };
-  /** @type {Speaker['events']} */
   const events = [];
   const link = createKeeperLink(fake.connect(), {
     onEvent: (event, data) => void events.push({ event, data }),
@@ -31,24 +23,17 @@ function fakeSpeaker() {
   return { call: (verb, params) => link.request(verb, params), events };
 }
 
-/** @returns {Promise<Speaker>} */
 async function realSpeaker() {
   const { call, events } = await realKeeper();
   return { call, events };
 }
 
 /**
- * @param {Speaker} speaker
  * @returns {Promise<unknown[]>}  The messages, without values that always differ: pids, times,
  *   paths.
  */
 async function converse({ call, events }) {
-  /** @type {unknown[]} */
   const transcript = [];
-  /**
-   * @param {string} verb
-   * @param {object} [params]
-   */
   const ask = async (verb, params = {}) => {
     const answer = await call(verb, params).then(
       (ok) => ({ ok: keysOf(ok) }),
@@ -56,20 +41,12 @@ async function converse({ call, events }) {
     );
     transcript.push({ verb, ...answer });
   };
-  /**
-   * @param {string} event
-   * @param {string} instanceId
-   */
   const hear = async (event, instanceId) => {
     const { data } = await waitFor(`${event} of ${instanceId}`, () =>
       events.find((one) => one.event === event && one.data.instanceId === instanceId),
     );
     transcript.push({ event, keys: keysOf(data), code: data.code, signal: data.signal });
   };
-  /**
-   * @param {string} instanceId
-   * @param {object} [params]
-   */
   const spawn = (instanceId, params) =>
     ask('spawn', {
       instanceId,
@@ -86,7 +63,7 @@ async function converse({ call, events }) {
     });
   const retire = { killTimeoutMs: 5_000, signal: null, drain: 'finish', tree: true };
   const facts = async () =>
-    (await call('snapshot', {})).children.map((/** @type {any} */ one) => ({
+    (await call('snapshot', {})).children.map((one) => ({
       keys: keysOf(one),
       isReady: one.isReady,
       isRetiring: one.isRetiring,
@@ -132,7 +109,6 @@ async function converse({ call, events }) {
   return transcript;
 }
 
-/** @param {object | undefined} value */
 function keysOf(value) {
   return Object.keys(value ?? {}).sort();
 }

@@ -12,10 +12,6 @@ import { isFree, takePort } from '../helpers/ports.js';
 import { isRunning, processesOf } from '../helpers/processes.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-/**
- * @param {number} port
- * @param {string} [path]
- */
 const ask = (port, path = '/') =>
   new Promise((resolve, reject) => {
     get({ port, path, agent: false }, (response) => {
@@ -367,11 +363,7 @@ test('unread output of an orphan is complete after the next keeper has started',
   closeSync(fd);
 });
 
-/**
- * A process that has the marker of an instance, and ignores SIGTERM.
- * @param {Awaited<ReturnType<typeof realKeeper>>} keeper
- * @param {number} uid
- */
+/** A process that has the marker of an instance, and ignores SIGTERM. */
 async function plant(keeper, uid) {
   const env = { PATH: process.env.PATH, NCLUST_INSTANCE: keeper.fullId('one'), NCLUST_HOME: keeper.home };
   const child = spawn('/bin/sh', ['-c', 'trap "" INT TERM; echo ready; while :; do sleep 1; done'], {
@@ -381,7 +373,7 @@ async function plant(keeper, uid) {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  await once(/** @type {import('node:stream').Readable} */ (child.stdout), 'data');
+  await once(child.stdout, 'data');
   return child;
 }
 

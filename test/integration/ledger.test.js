@@ -15,30 +15,21 @@ import { tlsEnv } from '../helpers/traffic/target.js';
 import { startTraffic } from '../helpers/traffic/traffic.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-/** @import { AddressInfo, Server } from 'node:net' */
-/** @import { Target } from '../helpers/traffic/target.js' */
-
 // Each kind of traffic runs against servers that keep the promise and against servers that break it
 // on purpose.
 
 const EVERY_KIND = { 'one-shot': 1, 'keep-alive': 1, pipelined: 1, slow: 1, upload: 1, download: 1, websocket: 1 };
-const QUICK = { timeoutMs: 300, slowMs: /** @type {[number, number]} */ ([20, 40]), transferMs: 30, sessionMs: 50 };
+const QUICK = { timeoutMs: 300, slowMs: [20, 40], transferMs: 30, sessionMs: 50 };
 
 /** On a busy machine a good server may need longer to answer. */
 const PATIENT = { ...QUICK, timeoutMs: 10_000 };
 
-/** @param {Server} server */
 async function listen(server) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${/** @type {AddressInfo} */ (server.address()).port}/` };
+  return { url: `http://127.0.0.1:${server.address().port}/` };
 }
 
-/**
- * @param {Target} target
- * @param {Parameters<typeof startTraffic>[1]} clients
- * @param {{ requests?: number, patience?: typeof QUICK }} [o]
- */
 async function ledgerOf(target, clients, { requests = 6, patience = QUICK } = {}) {
   const traffic = startTraffic(target, clients, patience);
   await waitFor('a few requests of each kind', () =>
@@ -47,7 +38,6 @@ async function ledgerOf(target, clients, { requests = 6, patience = QUICK } = {}
   return traffic.stop();
 }
 
-/** @param {Record<string, string>} env */
 async function serveAll(env) {
   const child = spawn(process.execPath, [fixturePath('serves-all')], {
     env: { ...tlsEnv, ...env },
@@ -161,7 +151,6 @@ describe('an HTTP/2 client', () => {
 
 describe('a WebSocket client', () => {
   /**
-   * @param {Buffer} frame
    * @returns {Promise<{ url: string }>}  A server that sends this after the handshake, and ends.
    */
   function says(frame) {

@@ -5,11 +5,8 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-/** @import { RealKeeper } from '../helpers/keeper.js' */
-
 // listen() and close() of an app work with nclust as without.
 
-/** @param {object} to */
 const ask = (to) =>
   new Promise((resolve, reject) => {
     get({ agent: false, timeout: 2_000, ...to }, (response) => {
@@ -30,12 +27,6 @@ const ask = (to) =>
 const MODES = ['cluster', 'fork'];
 
 describe.each(MODES)('listen() in %s mode', (mode) => {
-  /**
-   * @param {RealKeeper} keeper
-   * @param {string} id
-   * @param {string} code
-   * @param {object} [params]
-   */
   const run = (keeper, id, code, params = {}) =>
     keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: code } });
 

@@ -5,31 +5,22 @@ import { startLoad } from '../helpers/load.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-/** @import { RequestListener } from 'node:http' */
-/** @import { AddressInfo, Server } from 'node:net' */
-/** @import { Bucket } from '../helpers/ledger.js' */
-
 // The load driver runs against servers that break the zero-loss promise on purpose.
 
-/** @param {Server} server */
 async function listen(server) {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
   onTestFinished(() => void server.close());
-  const { port } = /** @type {AddressInfo} */ (server.address());
+  const { port } = server.address();
   return `http://127.0.0.1:${port}`;
 }
 
-/**
- * @param {string} url
- * @param {object} [o]
- */
 async function ledgerOf(url, o) {
   const load = startLoad(url, { connections: 2, timeoutMs: 200, ...o });
   await waitFor('ten requests', () => load.ledger.requests >= 10);
   return load.stop();
 }
 
-const http = (/** @type {RequestListener} */ handler) => listen(createServer(handler));
+const http = (handler) => listen(createServer(handler));
 
 test.each([
   ['ok', () => http((request, response) => response.end('{"pid":1}'))],
@@ -47,7 +38,7 @@ test.each([
   ['refused', async () => `http://127.0.0.1:${await takePort()}`],
 ])('a request that is %s is counted in that bucket only', async (bucket, open) => {
   const ledger = await ledgerOf(await open());
-  expect(ledger[/** @type {Bucket} */ (bucket)]).toBe(ledger.requests);
+  expect(ledger[bucket]).toBe(ledger.requests);
   expect(ledger.failures).toHaveLength(bucket === 'ok' ? 0 : ledger.requests);
 });
 

@@ -39,7 +39,7 @@ const LIMITED = `ulimit -n ${FILES_MAX}; exec "$@"`;
  * An app whose keeper and control are gone. It starts a fallback, writes, opens files and ends the
  * fallback when the test asks for it.
  */
-const orphanCode = (/** @type {string} */ agent) => `
+const orphanCode = (agent) => `
   const fs = require('node:fs');
   const { startStandIn } = require(${JSON.stringify(join(agent, 'loader.cjs'))}).later('./log-fallback.cjs');
   let end;
@@ -59,7 +59,6 @@ const orphanCode = (/** @type {string} */ agent) => `
   process.on('message', async ([act, what]) => process.send({ answer: await acts[act](what) ?? null }));
 `;
 
-/** @param {{ isLimited?: boolean, out?: (home: string) => string, uid?: number }} [o] */
 async function orphan({ isLimited = false, out = (home) => join(home, 'out.log'), uid } = {}) {
   const home = mkdtempSync(join(tmpdir(), 'nclust-test-'));
   onTestFinished(() => rmSync(home, { recursive: true }));
@@ -81,7 +80,7 @@ async function orphan({ isLimited = false, out = (home) => join(home, 'out.log')
     app.kill('SIGKILL');
     if (app.exitCode === null && app.signalCode === null) await once(app, 'exit');
   });
-  const say = async (/** @type {string} */ act, /** @type {unknown} */ what) => {
+  const say = async (act, what) => {
     const answered = once(app, 'message');
     app.send([act, what]);
     return (await within(act, answered, 10_000))[0].answer;

@@ -6,21 +6,16 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-/** @import { Socket } from 'node:net' */
-
 // Apps that do unusual things that Node.js allows. The agent must not prevent them.
 
-/**
- * @param {string} code
- * @param {{ mode?: string, [param: string]: unknown }} [params]  PORT in it is its port.
- */
+/** @param {{ mode?: string, [param: string]: unknown }} [params]  PORT in it is its port. */
 async function running(code, { mode = 'cluster', ...params } = {}) {
   const keeper = await realKeeper();
   const port = await takePort();
-  const start = async (/** @type {string} */ id, more = {}) =>
+  const start = async (id, more = {}) =>
     (await keeper.spawnNode(id, 'runs-code', { mode, env: { CODE: code, PORT: String(port) }, ...params, ...more }))
       .pid;
-  const exitOf = async (/** @type {string} */ id) => (await keeper.event('exited', id)).data;
+  const exitOf = async (id) => (await keeper.event('exited', id)).data;
   return { keeper, port, start, exitOf };
 }
 
@@ -56,7 +51,6 @@ test('an app with its own node:cluster serves again after unpark', async () => {
   expect((await ask({ port })).pid).toBeGreaterThan(0);
 });
 
-/** @param {number} port */
 async function asksToUpgrade(port) {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
@@ -232,10 +226,7 @@ test('an error that an app throws for a connection reaches the app, whichever wo
   await waitFor('every connection to cause an error', () => thrown() === 20);
 });
 
-/**
- * @param {number} port
- * @param {string} onSignal  Of the primary.
- */
+/** @param {string} onSignal  Of the primary. */
 const WITH_WORKERS = (port, onSignal) => `
   const cluster = require('node:cluster');
   if (cluster.isPrimary) {

@@ -14,9 +14,7 @@ const OTHER = 65_534;
 const OWNER = { uid: OTHER, gid: OTHER };
 
 /**
- * @param {object} [o]
  * @param {number} [o.uid]  The owner of the folder.
- * @param {number} [o.mode]
  * @returns {string}  A folder that is removed after the test.
  */
 function folderOf({ uid = OTHER, mode = 0o755 } = {}) {
@@ -32,11 +30,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
   (mode) => {
     const begin = async () => {
       const keeper = await realKeeper({ isOpen: true });
-      const start = (
-        /** @type {string} */ id,
-        /** @type {string} */ path,
-        { before = '', after = '', ...params } = {},
-      ) =>
+      const start = (id, path, { before = '', after = '', ...params } = {}) =>
         keeper.spawnNode(id, 'runs-code', {
           mode,
           cwd: '/',
@@ -53,7 +47,7 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
         });`,
           },
         });
-      const stop = async (/** @type {string} */ id) => {
+      const stop = async (id) => {
         await keeper.retire(id, { drain: 'handover' });
         await keeper.event('gone', id);
       };
@@ -112,7 +106,6 @@ describe.runIf(process.getuid?.() === 0).each(['cluster', 'fork'])(
 
     /**
      * Replaces the folder by a link to a folder of root, with a socket of the same name.
-     * @param {string} folder
      * @returns {string}  The folder of root.
      */
     const exchange = (folder) => {

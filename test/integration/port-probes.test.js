@@ -4,17 +4,11 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-/** @import { RealKeeper } from '../helpers/keeper.js' */
-
 // A program that checks whether its port is in use gets the same answer as without nclust.
 
-/** @param {number} port */
 const LISTENS = (port) => `http.createServer(answer).listen(${port}, () => say('listens'));`;
 
-/**
- * detect-port, get-port and portfinder listen on one address after the other.
- * @param {number} port
- */
+/** detect-port, get-port and portfinder listen on one address after the other. */
 const ASKS_BY_LISTENING = (port) => `
   const ask = (host) => new Promise((resolve) => {
     const server = net.createServer().on('error', ({ code }) => resolve(code));
@@ -24,10 +18,7 @@ const ASKS_BY_LISTENING = (port) => `
   for (const host of [undefined, '0.0.0.0', '127.0.0.1', 'localhost']) answers.push(await ask(host));
   say('heard', answers.join(' '));`;
 
-/**
- * serve and tcp-port-used connect.
- * @param {number} port
- */
+/** serve and tcp-port-used connect. */
 const ASKS_BY_CONNECTING = (port) => `
   const ask = () => new Promise((resolve) => {
     const socket = net.connect(${port}, '127.0.0.1');
@@ -36,21 +27,14 @@ const ASKS_BY_CONNECTING = (port) => `
   });
   say('heard', await ask());`;
 
-/** @param {string} code */
 const main = (code) => `const net = require('node:net'); void (async () => { ${code} })();`;
 
-const WAYS = /** @type {const} */ ([
+const WAYS = [
   ['by listening', ASKS_BY_LISTENING, 'heard free free free free'],
   ['by connecting', ASKS_BY_CONNECTING, 'heard ECONNREFUSED'],
-]);
+];
 
 describe.each(['cluster', 'fork'])('port probes of an app in %s mode', (mode) => {
-  /**
-   * @param {RealKeeper} keeper
-   * @param {string} id
-   * @param {string} code
-   * @param {object} [params]
-   */
   const run = (keeper, id, code, params = {}) =>
     keeper.spawnNode(id, 'runs-code', { mode, ...params, env: { CODE: main(code) } });
 

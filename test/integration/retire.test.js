@@ -8,7 +8,7 @@ const PARAMS = {
   instanceId: 'one',
   killTimeoutMs: 100,
   signal: null,
-  drain: /** @type {const} */ ('finish'),
+  drain: 'finish',
   tree: true,
 };
 
@@ -51,7 +51,7 @@ test('a process is killed at its deadline even if an earlier step never ends', a
   let looks = 0;
   // The first read of the process table, before the signal, never returns.
   const processTable = () => ((looks += 1) === 1 ? new Promise(() => {}) : Promise.resolve([]));
-  await retire(child, PARAMS, { processTable: /** @type {any} */ (processTable), log: vi.fn() });
+  await retire(child, PARAMS, { processTable, log: vi.fn() });
   expect([started.signalCode, looks]).toEqual(['SIGKILL', 2]);
 });
 

@@ -12,7 +12,6 @@ test.each([
   const { root, path } = site();
   const { port, child, ask, stderr } = await startStaticServer(path, settings);
   const random = createRandom(20_261_121 + count);
-  /** @type {Map<string, number>} */
   const statuses = new Map();
   let left = count;
 

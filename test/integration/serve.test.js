@@ -128,7 +128,7 @@ test('text is compressed in the best encoding of the client, but not a range or 
   const { path } = site();
   const { ask } = await startStaticServer(path);
   writeFileSync(join(path, 'photo.jpg'), Buffer.alloc(5_000));
-  const bytes = (/** @type {string} */ body) => Buffer.from(body, 'latin1');
+  const bytes = (body) => Buffer.from(body, 'latin1');
 
   const br = await ask('/app.js', { headers: { 'Accept-Encoding': 'gzip, deflate, br' } });
   expect(br.headers).toMatchObject({ 'content-encoding': 'br', vary: expect.stringContaining('Accept-Encoding') });

@@ -14,14 +14,9 @@ import { isRoot, NOBODY, userFolders } from '../helpers/other-user.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-/** @import { Socket } from 'node:net' */
-/** @import { User } from '../../lib/shared/host/user-path.js' */
-
 const atMs = Date.UTC(2026, 10, 21, 14, 3, 9, 45);
 
-/** @type {(() => unknown)[]} */
 let endings = [];
-/** @type {string} */
 let folder;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'nclust-ship-'));
@@ -32,10 +27,6 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/**
- * @param {string} target
- * @param {User | null} [user]
- */
 function ship(target, user = null) {
   const parts = { name: 'api', id: 7, userNow: () => user, clock: systemClock(), managerLog: () => {} };
   const shipper = createShipper(target, parts);
@@ -43,27 +34,14 @@ function ship(target, user = null) {
   return shipper;
 }
 
-/**
- * @param {string} line
- * @param {'out' | 'err'} [stream]
- */
 const message = (line, stream = 'out') =>
   `<${stream === 'out' ? 14 : 11}>1 2026-11-21T14:03:09.045Z ${hostname()} api 7 std${stream} - ${line}`;
 
-/**
- * @param {number} count
- * @param {string} [text]
- */
 const numbered = (count, text = 'line') => Array.from({ length: count }, (_, at) => `${text} ${at}`);
 
-/**
- * A server that collects the received text of each connection.
- * @param {number | string} where
- */
+/** A server that collects the received text of each connection. */
 async function listen(where) {
-  /** @type {Socket[]} */
   const sockets = [];
-  /** @type {string[]} */
   const received = [];
   const server = createServer((socket) => {
     const at = sockets.push(socket) - 1;
@@ -77,18 +55,14 @@ async function listen(where) {
   await once(server, 'listening');
   const close = async () => {
     for (const socket of sockets) socket.destroy();
-    if (server.listening)
-      await /** @type {Promise<void>} */ (new Promise((resolve) => void server.close(() => resolve())));
+    if (server.listening) await new Promise((resolve) => void server.close(() => resolve()));
   };
   endings.push(close);
   const address = server.address();
   return { port: typeof address === 'object' && address ? address.port : 0, sockets, received, close };
 }
 
-/**
- * Messages of RFC 6587, with their length in front.
- * @param {string} text
- */
+/** Messages of RFC 6587, with their length in front. */
 function octetCounted(text) {
   const messages = [];
   const bytes = Buffer.from(text);
@@ -169,10 +143,8 @@ describe('shipping over TCP', () => {
 });
 
 describe('shipping over UDP', () => {
-  /** @param {number} [port] */
   async function bind(port = 0) {
     const socket = createSocket('udp4');
-    /** @type {string[]} */
     const received = [];
     socket.on('message', (bytes) => void received.push(bytes.toString()));
     socket.bind(port, '127.0.0.1');
@@ -231,7 +203,6 @@ describe('shipping over a Unix socket', () => {
     await waitFor('the line', () => server.received[0] === `${message('one')}\n`);
   });
 
-  /** @param {string} path */
   async function datagramsAt(path) {
     const receiver = spawn('python3', [fixturePath('unix-datagrams.py'), path], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -294,7 +265,7 @@ describe('shipping over a Unix socket', () => {
       endings.push(() => shippers.close());
       const place = { id: 7, name: 'api', ship: [target] };
       for (const user of [null, NOBODY])
-        shippers.send(/** @type {any} */ ({ ...place, instanceId: String(user), user }), 'out', Buffer.from('one\n'));
+        shippers.send({ ...place, instanceId: String(user), user }, 'out', Buffer.from('one\n'));
       const { received } = await listen(join(own, 'log.sock'));
       chmodSync(join(own, 'log.sock'), 0o600);
       await waitFor('the error EACCES', () => shippers.countersOf('api')[0].problem === 'EACCES');
@@ -375,11 +346,7 @@ test('a command that reads slowly gets all lines, even after the app has stopped
   const shippers = createShipperPool({ clock: systemClock(), managerLog: () => {}, targetsOf: () => [target] });
   endings.push(() => shippers.close());
   const lines = numbered(8_000, 'a line of the app that has stopped');
-  shippers.send(
-    /** @type {any} */ ({ instanceId: 'i', id: 7, name: 'api', ship: [target] }),
-    'out',
-    Buffer.from(`${lines.join('\n')}\n`),
-  );
+  shippers.send({ instanceId: 'i', id: 7, name: 'api', ship: [target] }, 'out', Buffer.from(`${lines.join('\n')}\n`));
   shippers.letGo('i');
   await waitFor('the command to exit', () => existsSync(file) && readFileSync(file, 'utf8').endsWith('end\n'));
   expect(readFileSync(file, 'utf8')).toBe(`${lines.join('\n')}\nend\n`);

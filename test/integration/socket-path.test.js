@@ -15,7 +15,7 @@ describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
     const keeper = await realKeeper();
     const path = join(keeper.home, 'sockets', 'app.sock');
     mkdirSync(dirname(path));
-    const start = async (/** @type {string} */ id, before = '', params = {}) => {
+    const start = async (id, before = '', params = {}) => {
       const { pid } = await keeper.spawnNode(id, 'runs-code', {
         mode,
         ...params,

@@ -4,8 +4,6 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** @import { SpawnSyncOptions } from 'node:child_process' */
-
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const PROJECTS = ['integration', 'e2e', 'load', 'long', 'long-load'];
@@ -69,11 +67,6 @@ for (const version of versions) {
 }
 process.exitCode = failed === 0 ? 0 : 1;
 
-/**
- * @param {string} file
- * @param {string[]} args
- * @param {SpawnSyncOptions} o
- */
 function run(file, args, o) {
   return spawnSync(file, args, { stdio: 'inherit', ...o }).status;
 }

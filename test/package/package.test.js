@@ -13,7 +13,7 @@ test('the packed package starts, reloads and kills a cluster when installed into
   const outside = await sandbox();
   const prefix = join(outside.work, 'prefix');
   mkdirSync(prefix);
-  const npm = (/** @type {string[]} */ ...words) =>
+  const npm = (...words) =>
     execFileSync('npm', words, {
       cwd: outside.work,
       encoding: 'utf8',
@@ -21,7 +21,7 @@ test('the packed package starts, reloads and kills a cluster when installed into
       env: { ...process.env, npm_config_cache: process.env.npm_config_cache },
     });
   const [{ filename, files }] = JSON.parse(npm('pack', ROOT, '--json', '--pack-destination', outside.work));
-  const packed = files.map((/** @type {{ path: string }} */ file) => file.path);
+  const packed = files.map((file) => file.path);
   expect(packed).toEqual(
     expect.arrayContaining([
       'bin/nclust.js',

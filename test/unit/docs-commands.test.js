@@ -20,12 +20,11 @@ const PAGES = [
 const GENERAL = ['--version', '--help', '--color', '--no-color', '--silent', '-v', '-h', '-s'];
 
 /** A word in angle or square brackets is a placeholder. */
-const isPlaceholder = (/** @type {string} */ word) => /[<[…]|\.\.\.$/.test(word);
+const isPlaceholder = (word) => /[<[…]|\.\.\.$/.test(word);
 
 /**
  * Finds the command lines of a page: in code blocks, and between backticks if a command follows
  * "nclust".
- * @param {string} page
  */
 function commandLines(page) {
   const lines = readFileSync(new URL(page, ROOT), 'utf8').split('\n');
@@ -41,10 +40,7 @@ function commandLines(page) {
 /** The end of a command line within a text. @type {Record<string, string>} */
 const CLOSED_BY = { "'": "'", '(': ')' };
 
-/**
- * The text after each "nclust", up to the end of that command or to a comment.
- * @param {string} text
- */
+/** The text after each "nclust", up to the end of that command or to a comment. */
 function calls(text) {
   const plain = text.replace(/\$\([^)]*\)/g, 'word');
   const isPicture = /[─│└├┌]/.test(text);
@@ -91,10 +87,7 @@ function parse(text) {
   );
 }
 
-/**
- * A page may name a command without its arguments: "`nclust stop` does it".
- * @param {unknown} error
- */
+/** A page may name a command without its arguments: "`nclust stop` does it". */
 function isWrong(error) {
   return !(
     error instanceof CommanderError &&
@@ -120,10 +113,7 @@ test('every line of "nclust examples" is a command line', () => {
   for (const line of lines) parse(line);
 });
 
-/**
- * Options in the first cell of a table's rows: "| `-m`, `--mini-list` |".
- * @param {string} page
- */
+/** Options in the first cell of a table's rows: "| `-m`, `--mini-list` |". */
 const optionsOfTables = (page) =>
   readFileSync(new URL(page, ROOT), 'utf8')
     .split('\n')
@@ -133,10 +123,7 @@ const optionsOfTables = (page) =>
       ),
     );
 
-/**
- * The options of a command, without the general ones.
- * @param {import('../../lib/cli/table/row.js').Command} row
- */
+/** The options of a command, without the general ones. */
 const flagsOf = (row) =>
   [
     ...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []),
@@ -171,7 +158,7 @@ describe('docs/from-pm2.md', () => {
   const page = readFileSync(new URL('docs/from-pm2.md', ROOT), 'utf8');
 
   test('docs/from-pm2.md has a row for every command of PM2', () => {
-    const isCovered = (/** @type {string} */ word) =>
+    const isCovered = (word) =>
       page.includes(`\`${word}\``) ||
       page.includes(`\`${word} `) ||
       (word.startsWith('module:') && page.includes('`module:...`'));

@@ -53,23 +53,15 @@ describe.each(PAGES.filter((page) => PLACES.some(({ where, paths }) => paths.len
   },
 );
 
-/**
- * @param {string} page
- * @param {string} where
- */
 function isOn(page, where) {
   return where.startsWith(`${page}: `);
 }
 
-/** @param {string} name */
 function isPage(name) {
   return name.endsWith('.md');
 }
 
-/**
- * @param {string} page
- * @returns {Place[]}  By sentence, or row of a table.
- */
+/** @returns {Place[]}  By sentence, or row of a table. */
 function placesInText(page) {
   const text = readFileSync(new URL(page, ROOT), 'utf8').replace(/^```[^]*?^```$/gm, '');
   const blocks = text.split(/\n\s*\n|\n(?=\||\* |- |\d+\. )/);
@@ -80,10 +72,7 @@ function placesInText(page) {
   });
 }
 
-/**
- * @param {string} page
- * @returns {Place[]}  By line.
- */
+/** @returns {Place[]}  By line. */
 function placesInPictures(page) {
   const fences = readFileSync(new URL(page, ROOT), 'utf8').match(/^```[^]*?^```$/gm) ?? [];
   const lines = fences.flatMap((fence) =>
@@ -92,12 +81,6 @@ function placesInPictures(page) {
   return lines.map((line) => placeOf(page, line, line.split(/[\s,:;]+/)));
 }
 
-/**
- * @param {string} page
- * @param {string} text
- * @param {string[]} words
- * @returns {Place}
- */
 function placeOf(page, text, words) {
   return {
     where: `${page}: ${text.trim().slice(0, 80)}`,

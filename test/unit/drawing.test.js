@@ -4,7 +4,6 @@ import { sourceFiles } from '../helpers/source-tree.js';
 // One package draws the colours and one the tables: see docs/architecture.md.
 const files = sourceFiles('bin', 'lib', 'daemon');
 
-/** @param {RegExp} pattern */
 const filesWith = (pattern) =>
   files
     .filter(({ code }) => pattern.test(code))

@@ -14,7 +14,6 @@ const ASKS = 'asks what is there, and opens nothing';
 const OWN_RIGHTS = 'only when the app has no other user, or can change nothing on the way';
 const GUARD = 'is what goes along a path with the rights of a user';
 
-/** @type {Record<string, [functions: string, reason: string]>} */
 const TABLE = {
   'daemon/control/api/saved-list.js': ['renameSync', HOME],
   'daemon/control/api/server.js': ['chmodSync renameSync rmSync statSync', HOME],
@@ -85,7 +84,6 @@ const BY_DESCRIPTOR = new Set(
   ),
 );
 
-/** @param {string} code */
 function pathFunctionsOf(code) {
   return [...code.matchAll(/(?:\{([^}]+)\}|\* as (\w+)) (?:from |= await import\()'node:fs(?:\/promises)?'/g)]
     .flatMap(([, names, all]) => names?.split(',') ?? [`* as ${all}`])

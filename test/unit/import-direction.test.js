@@ -59,7 +59,7 @@ test('no file imports itself through other files', () => {
 });
 
 test('no folder imports itself through other folders', () => {
-  const graph = new Map([...rules.keys()].map((folder) => [folder, /** @type {string[]} */ ([])]));
+  const graph = new Map([...rules.keys()].map((folder) => [folder, []]));
   for (const file of files) {
     const folder = dirname(file.path);
     const others = importsOf(file).map((name) => dirname(name));
@@ -87,7 +87,6 @@ test('a module that a browser loads needs no Node.js', () => {
 
 /**
  * Reads the table "Who may import whom".
- * @param {string} page
  * @returns {Map<string, string[]>}  By folder: the folders that it may import.
  */
 function readRules(page) {
@@ -102,23 +101,18 @@ function readRules(page) {
   );
 }
 
-/** @param {string} path */
 function packagesOf(path) {
   const rows = Object.entries(PACKAGES).filter(([part]) => path.startsWith(part));
   return rows.sort(([a], [b]) => b.length - a.length)[0]?.[1] ?? [];
 }
 
-/**
- * @param {Map<string, string[]>} graph
- * @returns {string[][]}  Cycles, each as a list of folders.
- */
+/** @returns {string[][]}  Cycles, each as a list of folders. */
 function cyclesOf(graph) {
   return [...graph.keys()].flatMap((start) => {
-    /** @type {string[][]} */
     const ways = [[start]];
     const seen = new Set();
     for (const way of ways)
-      for (const next of graph.get(/** @type {string} */ (way.at(-1))) ?? []) {
+      for (const next of graph.get(way.at(-1)) ?? []) {
         if (next === start) return [[...way, start]];
         if (seen.has(next) || !graph.has(next)) continue;
         seen.add(next);

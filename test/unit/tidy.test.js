@@ -117,18 +117,11 @@ describe('folders and files', () => {
   });
 });
 
-/** @typedef {{ path: string, number: number, line: string }} Line */
-
-/** @param {RegExp} pattern */
 function tracked(pattern) {
   const all = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' }).split('\0');
   return all.filter((path) => pattern.test(path) && !path.startsWith('test/fixtures/broken/'));
 }
 
-/**
- * @param {RegExp} pattern
- * @returns {Line[]}
- */
 function linesOf(pattern) {
   return tracked(pattern).flatMap((path) =>
     readFileSync(path, 'utf8')
@@ -137,20 +130,15 @@ function linesOf(pattern) {
   );
 }
 
-/** @param {Line} line */
 function placeOf({ path, number }) {
   return `${path}:${number}`;
 }
 
-/** @param {string} path */
 function lengthOf(path) {
   return readFileSync(path, 'utf8').split('\n').length - 1;
 }
 
-/**
- * @param {string} text
- * @returns {string[]}  Paths and names of modules.
- */
+/** @returns {string[]}  Paths and names of modules. */
 function namedInComments(text) {
   const prose = commentsOf(text)
     .map((comment) => comment.replace(/import\([^)]*\)|@import.*/g, ''))
@@ -158,10 +146,7 @@ function namedInComments(text) {
   return prose.match(/(?<![\w./*<-])(?:[\w-]+\/)*[\w-]+\.c?js\b/g) ?? [];
 }
 
-/**
- * @param {typeof files} sources
- * @returns {Map<string, Set<string>>}  The importers of each file.
- */
+/** @returns {Map<string, Set<string>>}  The importers of each file. */
 function importersOf(sources) {
   const found = new Map();
   for (const file of sources)
@@ -169,10 +154,6 @@ function importersOf(sources) {
   return found;
 }
 
-/**
- * @param {string} path
- * @param {string} code
- */
 function exportsOf(path, code) {
   const list = path.endsWith('.cjs') ? /^module\.exports = \{([^}]*)\}/gm : /^export \{([^}]*)\}/gm;
   const listed = [...code.matchAll(list)].flatMap(([, names]) => names.split(','));
@@ -184,8 +165,6 @@ function exportsOf(path, code) {
 
 /**
  * Also true if a comment of the file names the other one, because types are imported in comments.
- * @param {string} path
- * @param {string} name
  */
 function isUsed(path, name) {
   const word = new RegExp(`\\b${name}\\b`);

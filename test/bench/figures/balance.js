@@ -5,17 +5,12 @@ import { addressOf } from '../../helpers/traffic/target.js';
 import { pause } from '../../helpers/wait-for.js';
 import { openService } from '../services.js';
 
-/** @import { Row } from '../run.js' */
-/** @import { ServiceName } from '../services.js' */
-
 const WORKERS = 4;
 const BLOCK_MS = 3_000;
 const ASK_EVERY_MS = 10;
 
 /**
  * Measures how evenly long-lived connections are spread, and how a blocked worker affects new ones.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
  */
 export async function measureBalance({ runs }) {
   const rows = [];
@@ -23,8 +18,8 @@ export async function measureBalance({ runs }) {
     [64, 1.25],
     [16, 1.5],
   ]) {
-    for (const how of /** @type {const} */ (['burst', 'one by one'])) {
-      const busiest = async (/** @type {ServiceName} */ name) =>
+    for (const how of ['burst', 'one by one']) {
+      const busiest = async (name) =>
         worst(await withService(name, (url) => repeat(runs, () => spread(url, { count, how }))));
       rows.push({
         what: `${count} keep-alive connections on ${WORKERS} workers, ${how}: busiest over mean (worst run)`,
@@ -37,8 +32,7 @@ export async function measureBalance({ runs }) {
       });
     }
   }
-  const wait = async (/** @type {ServiceName} */ name) =>
-    worst(await withService(name, (url) => repeat(runs, () => longestWaitMs(url))));
+  const wait = async (name) => worst(await withService(name, (url) => repeat(runs, () => longestWaitMs(url))));
   rows.push({
     what: `one of ${WORKERS} workers blocked for ${BLOCK_MS / 1000} s: longest wait of a new request (worst run)`,
     unit: 'ms',
@@ -51,12 +45,8 @@ export async function measureBalance({ runs }) {
   return rows;
 }
 
-const worst = (/** @type {number[]} */ values) => Math.max(...values);
+const worst = (values) => Math.max(...values);
 
-/**
- * @param {ServiceName} name
- * @param {(url: string) => Promise<number[]>} measure
- */
 async function withService(name, measure) {
   const service = await openService(name, { workers: WORKERS });
   try {
@@ -66,26 +56,18 @@ async function withService(name, measure) {
   }
 }
 
-/**
- * @param {number} times
- * @param {() => Promise<number>} measure
- */
 async function repeat(times, measure) {
   const found = [];
   for (let run = 0; run < times; run += 1) found.push(await measure());
   return found;
 }
 
-/**
- * @param {string} url
- * @param {{ count: number, how: 'burst' | 'one by one' }} o
- * @returns {Promise<number>}  Connections of the busiest worker over the mean.
- */
+/** @returns {Promise<number>}  Connections of the busiest worker over the mean. */
 export async function spread(url, { count, how }) {
   const address = addressOf({ url });
   const agents = Array.from({ length: count }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   const ledger = openLedger();
-  const ask = async (/** @type {Agent} */ agent) =>
+  const ask = async (agent) =>
     enter(ledger, 'keep-alive', await exchange(address, { agent, path: '/', timeoutMs: 10_000 }), performance.now());
   if (how === 'burst') await Promise.all(agents.map(ask));
   else for (const agent of agents) await ask(agent);
@@ -96,7 +78,6 @@ export async function spread(url, { count, how }) {
   return (Math.max(...ledger.byPid.values()) * WORKERS) / count;
 }
 
-/** @param {string} url */
 async function longestWaitMs(url) {
   const address = addressOf({ url });
   const ledger = openLedger();

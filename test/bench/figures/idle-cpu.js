@@ -2,15 +2,9 @@ import { pause } from '../../helpers/wait-for.js';
 import { cpuTicks, median, TICKS_PER_SECOND } from '../measure.js';
 import { openRival } from '../rivals.js';
 
-/** @import { Row } from '../run.js' */
-
 const COUNT = 100;
 const WATCH_MS = 15_000;
 
-/**
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
- */
 export async function measureIdleCpu({ runs }) {
   const ours = await idlePercent('nclust', runs);
   const theirs = await idlePercent('PM2', 1);
@@ -26,10 +20,6 @@ export async function measureIdleCpu({ runs }) {
   ];
 }
 
-/**
- * @param {'nclust' | 'PM2'} name
- * @param {number} runs
- */
 async function idlePercent(name, runs) {
   const rival = openRival(name);
   try {

@@ -10,16 +10,11 @@ import { openArrivals, placeIdleServer } from '../apps.js';
 import { median } from '../measure.js';
 import { openRival, timed } from '../rivals.js';
 
-/** @import { ChildProcess } from 'node:child_process' */
-/** @import { Row } from '../run.js' */
-
 const KILLS = 10;
 
 /**
  * Measures the time from SIGKILL of the only worker to the first answer of its successor, beside
  * the boot of the same app without a manager.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
  */
 export async function measureKillToServing({ runs }) {
   const bare = [];
@@ -37,7 +32,6 @@ export async function measureKillToServing({ runs }) {
   ];
 }
 
-/** @param {'nclust' | 'PM2'} name */
 async function killToServing(name) {
   const rival = openRival(name);
   try {
@@ -71,7 +65,6 @@ async function bareBoot() {
   const arrivals = openArrivals(folder);
   const script = placeIdleServer(folder);
   const port = await takePort();
-  /** @type {ChildProcess | undefined} */
   let child;
   const tookMs = await timed(() => {
     child = spawn(process.execPath, [script], {
@@ -88,8 +81,6 @@ async function bareBoot() {
 /**
  * Asks every 5 ms on a new connection until one of them is answered, because under PM2 a connection
  * that was on its way to the dead worker hangs.
- * @param {number} port
- * @returns {Promise<{ pid: number }>}
  */
 function firstAnswer(port) {
   return new Promise((resolve) => {

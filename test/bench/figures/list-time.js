@@ -4,17 +4,10 @@ import { openArrivals, placeIdleServer } from '../apps.js';
 import { median } from '../measure.js';
 import { openRival, timed } from '../rivals.js';
 
-/** @import { Rival } from '../rivals.js' */
-/** @import { Row } from '../run.js' */
-
 const INSTANCES = 30;
 const MANY = 500;
 
-/**
- * Measures `ls`, beside PM2's.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
- */
+/** Measures `ls`, beside PM2's. */
 export async function measureListTime({ runs }) {
   return compare({ runs, what: `\`ls\` with ${INSTANCES} instances`, share: 0.65 }, async (rival) => {
     const arrivals = openArrivals(rival.folder);
@@ -25,25 +18,16 @@ export async function measureListTime({ runs }) {
   });
 }
 
-/**
- * The same with so many instances that drawing takes most of the time.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
- */
+/** The same with so many instances that drawing takes most of the time. */
 export async function measureLongList({ runs }) {
   return compare({ runs, what: `\`ls\` with ${MANY} processes`, share: 0.9 }, async (rival) => {
     await rival.run(['start', 'sleep', '--name', 'many', '-i', String(MANY), '--', '100000']);
   });
 }
 
-/**
- * Measures commands that need no manager, beside an empty Node.js program.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
- */
+/** Measures commands that need no manager, beside an empty Node.js program. */
 export async function measureCommandTime({ runs }) {
   const rival = openRival('nclust');
-  /** @type {Record<string, number[]>} */
   const times = { node: [], '--version': [], help: [] };
   try {
     for (let run = 0; run < runs * 5 + 1; run += 1) {
@@ -67,12 +51,9 @@ export async function measureCommandTime({ runs }) {
 /**
  * Runs both in turns, so that a busy moment affects both.
  * @param {{ runs: number, what: string, share: number }} o  `share`: of PM2's time.
- * @param {(rival: Rival) => Promise<void>} prepare
- * @returns {Promise<Row[]>}
  */
 async function compare({ runs, what, share }, prepare) {
   const rivals = [openRival('nclust'), openRival('PM2')];
-  /** @type {Record<string, number[]>} */
   const times = { nclust: [], PM2: [] };
   try {
     for (const rival of rivals) await prepare(rival);

@@ -9,8 +9,6 @@ import { pause, waitFor } from '../../helpers/wait-for.js';
 import { cpuTicks, median, TICKS_PER_SECOND } from '../measure.js';
 import { openRival, timed } from '../rivals.js';
 
-/** @import { Row } from '../run.js' */
-
 const LINES = 300_000;
 const MANY_LINES = 3_000_000;
 const BLOCKS = 4_000;
@@ -55,8 +53,6 @@ setInterval(() => {
 /**
  * Measures what logging costs: the app's time for a flood, the manager's CPU, and the delay of
  * other work.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
  */
 export async function measureLogs({ runs }) {
   return [
@@ -67,18 +63,10 @@ export async function measureLogs({ runs }) {
   ];
 }
 
-/**
- * @param {number} runs
- * @param {string} mode
- * @param {string[]} flags
- * @returns {Promise<Row[]>}
- */
 async function timeRows(runs, mode, flags) {
-  /** @type {Record<string, number[]>} */
   const times = { nclust: [], PM2: [], file: [] };
   for (let run = 0; run < runs; run += 1) {
-    for (const name of /** @type {const} */ (['nclust', 'PM2']))
-      times[name].push((await write(name, { COUNT: String(LINES) }, flags)).tookMs);
+    for (const name of ['nclust', 'PM2']) times[name].push((await write(name, { COUNT: String(LINES) }, flags)).tookMs);
     times.file.push(await writeToFile());
   }
   const [ours, theirs, file] = [times.nclust, times.PM2, times.file].map(median);
@@ -103,7 +91,7 @@ async function timeRows(runs, mode, flags) {
 }
 
 async function cpuRows() {
-  const cost = async (/** @type {'nclust' | 'PM2'} */ name, /** @type {Record<string, string>} */ env) => {
+  const cost = async (name, env) => {
     const { cpuMs, bytes } = await write(name, env);
     return cpuMs / (bytes / MB);
   };
@@ -135,12 +123,6 @@ async function cpuRows() {
   ];
 }
 
-/**
- * @param {'nclust' | 'PM2'} name
- * @param {Record<string, string>} env
- * @param {string[]} [flags]
- * @returns {Promise<{ tookMs: number, bytes: number, cpuMs: number }>}
- */
 async function write(name, env, flags = []) {
   const rival = openRival(name);
   const report = join(rival.folder, 'report');
@@ -169,10 +151,7 @@ async function write(name, env, flags = []) {
   }
 }
 
-/**
- * A manager that buffers is not done when the app is.
- * @param {number[]} pids
- */
+/** A manager that buffers is not done when the app is. */
 async function waitForQuiet(pids) {
   let before = -1;
   await waitFor(
@@ -206,10 +185,6 @@ async function writeToFile() {
   }
 }
 
-/**
- * @param {number} runs
- * @returns {Promise<Row[]>}
- */
 async function flowRows(runs) {
   const rival = openRival('nclust');
   try {
@@ -248,7 +223,6 @@ async function flowRows(runs) {
   }
 }
 
-/** @param {number} port */
 async function p99(port) {
   const load = startLoad(`http://127.0.0.1:${port}/`, { ratePerSecond: 200, timeoutMs: 5_000 });
   await pause(5_000);
@@ -256,10 +230,6 @@ async function p99(port) {
   return latenciesMs.sort((a, b) => a - b)[Math.floor(latenciesMs.length * 0.99)];
 }
 
-/**
- * @param {string} folder
- * @param {string} code
- */
 function placeScript(folder, code) {
   const path = join(folder, 'writer.js');
   writeFileSync(path, code);

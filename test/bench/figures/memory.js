@@ -9,17 +9,11 @@ import { openArrivals, placeIdleServer } from '../apps.js';
 import { median } from '../measure.js';
 import { openRival } from '../rivals.js';
 
-/** @import { Row } from '../run.js' */
-
 const INSTANCES = 30;
 const SETTLE_MS = 4_000;
 const MB = 2 ** 20;
 
-/**
- * Measures the private memory of the managers, and what each adds to a worker.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
- */
+/** Measures the private memory of the managers, and what each adds to a worker. */
 export async function measureMemory({ runs }) {
   const bare = await bareWorkerBytes();
   const ours = [];
@@ -52,7 +46,6 @@ export async function measureMemory({ runs }) {
   ];
 }
 
-/** @param {'nclust' | 'PM2'} name */
 async function managed(name) {
   const rival = openRival(name);
   try {

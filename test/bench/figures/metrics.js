@@ -10,9 +10,6 @@ import { openRival } from '../rivals.js';
 import { openService } from '../services.js';
 import { HAMMER } from './throughput.js';
 
-/** @import { Row } from '../run.js' */
-/** @import { Service } from '../services.js' */
-
 /**
  * Programs on the same core have the same busy moments. Measured one after the other, fresh pairs
  * of one program differed by up to a third; on one core, by a hundredth.
@@ -30,11 +27,7 @@ const COUNT = 500;
 const WATCH_MS = 15_000;
 const MB = 2 ** 20;
 
-/**
- * Measures the cost of metrics: for the app, and for control.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
- */
+/** Measures the cost of metrics: for the app, and for control. */
 export async function measureMetrics({ runs }) {
   const measured = await beside([], UNMEASURED, runs);
   const same = await beside(UNMEASURED, UNMEASURED, runs);
@@ -82,9 +75,6 @@ export async function measureMetrics({ runs }) {
 /**
  * Returns how many requests one app serves with the CPU time in which the other serves one: the
  * median of pairs of fresh workers that serve at the same time.
- * @param {string[]} flags
- * @param {string[]} otherFlags
- * @param {number} runs
  */
 async function beside(flags, otherFlags, runs) {
   const ratios = [];
@@ -92,12 +82,7 @@ async function beside(flags, otherFlags, runs) {
   return median(ratios);
 }
 
-/**
- * @param {string[]} flags
- * @param {string[]} otherFlags
- */
 async function onePair(flags, otherFlags) {
-  /** @type {Service[]} */
   const services = [];
   try {
     for (const given of [flags, otherFlags]) services.push(await openService('nclust', { workers: 1, flags: given }));
@@ -113,7 +98,6 @@ async function onePair(flags, otherFlags) {
   }
 }
 
-/** @param {number} pid */
 async function pin(pid) {
   const { exitStatus, stderr } = await runProgram('taskset', ['-a', '-c', '-p', CORE, String(pid)], {
     env: { PATH: process.env.PATH },
@@ -121,11 +105,7 @@ async function pin(pid) {
   if (exitStatus !== 0) throw new Error(`a worker cannot be given a core: ${stderr}`);
 }
 
-/**
- * @param {Service[]} services
- * @param {number} seconds
- * @returns {Promise<number[]>}  Answers of each service.
- */
+/** @returns {Promise<number[]>}  Answers of each service. */
 function hammerAll(services, seconds) {
   return Promise.all(
     services.map(async ({ url }) => {
@@ -141,14 +121,12 @@ function hammerAll(services, seconds) {
   );
 }
 
-/** @param {number} runs */
 async function addedBytes(runs) {
   const added = [];
   for (let run = 0; run < runs; run += 1) added.push((await workerBytes([])) - (await workerBytes(UNMEASURED)));
   return median(added);
 }
 
-/** @param {string[]} flags */
 async function workerBytes(flags) {
   const rival = openRival('nclust');
   try {
@@ -167,7 +145,6 @@ async function workerBytes(flags) {
   }
 }
 
-/** @param {number} runs */
 async function samplingPercent(runs) {
   const rival = openRival('nclust');
   try {

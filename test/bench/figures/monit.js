@@ -5,8 +5,6 @@ import { pause, waitFor } from '../../helpers/wait-for.js';
 import { cpuTicks, median, processesWith, TICKS_PER_SECOND } from '../measure.js';
 import { openRival } from '../rivals.js';
 
-/** @import { Row } from '../run.js' */
-
 const COUNT = 100;
 const SIZE = { columns: 200, rows: 50 };
 const WATCH_MS = 15_000;
@@ -14,8 +12,6 @@ const WATCH_MS = 15_000;
 /**
  * Measures the cost of monit while nothing happens: every worker is in the table, and there are
  * charts. Skipped without tmux.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
  */
 export async function measureMonit({ runs }) {
   const missing = noTmux();
@@ -25,7 +21,6 @@ export async function measureMonit({ runs }) {
   }
   const rival = openRival('nclust');
   const home = join(rival.folder, 'home');
-  /** @type {ReturnType<typeof startTmux> | null} */
   let screen = null;
   try {
     await rival.run(['start', 'sleep', '--name', 'many', '-i', String(COUNT), '--', '100000']);
@@ -37,7 +32,7 @@ export async function measureMonit({ runs }) {
     const bytes = join(rival.folder, 'bytes');
     screen.record(bytes);
     await pause(3_000);
-    const [percents, rates] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
+    const [percents, rates] = [[], []];
     for (let run = 0; run < runs; run += 1) {
       const before = { ticks: cpuTicks([pid]), bytes: statSync(bytes).size };
       await pause(WATCH_MS);
@@ -71,13 +66,9 @@ export async function measureMonit({ runs }) {
   }
 }
 
-/**
- * @param {ReturnType<typeof startTmux>} screen
- * @param {string} home
- * @returns {Promise<number>}  The pid of monit, when it shows every worker.
- */
+/** @returns {Promise<number>}  The pid of monit, when it shows every worker. */
 async function shownBy(screen, home) {
-  const isShown = (/** @type {RegExp} */ text) =>
+  const isShown = (text) =>
     waitFor(`${text} on the screen`, () => text.test(screen.text()), { deadlineMs: 30_000, context: screen.text });
   await isShown(new RegExp(`many +online ${COUNT}/${COUNT}`));
   screen.press('*');

@@ -4,14 +4,9 @@ import { startTraffic } from '../../helpers/traffic/traffic.js';
 import { waitFor } from '../../helpers/wait-for.js';
 import { openService } from '../services.js';
 
-/** @import { Kind } from '../../helpers/traffic/kinds.js' */
-/** @import { Row } from '../run.js' */
-/** @import { ServiceName } from '../services.js' */
-
 const CLIENTS = 20;
 const RELOADS = 3;
 
-/** @type {[Kind, 'http' | 'https' | 'h2'][]} */
 const TRAFFIC = [
   ['keep-alive', 'http'],
   ['one-shot', 'http'],
@@ -26,7 +21,6 @@ const TRAFFIC = [
 
 /**
  * Counts lost requests in three reloads of a plain app with two workers, for each kind of traffic.
- * @returns {Promise<Row[]>}
  */
 export async function measureReloadLosses() {
   const rows = [];
@@ -46,11 +40,6 @@ export async function measureReloadLosses() {
   return rows;
 }
 
-/**
- * @param {ServiceName} name
- * @param {Kind} kind
- * @param {'http' | 'https' | 'h2'} protocol
- */
 async function reloadUnder(name, kind, protocol) {
   const service = await openService(name, { workers: 2, protocol });
   try {

@@ -2,9 +2,6 @@ import { median } from '../measure.js';
 import { timed } from '../rivals.js';
 import { openService } from '../services.js';
 
-/** @import { Row } from '../run.js' */
-/** @import { ServiceName } from '../services.js' */
-
 const BOOT_MS = 100;
 const WORKERS = 4;
 
@@ -12,8 +9,6 @@ const WORKERS = 4;
  * Measures `reload` on four workers of an app that boots in 100 ms. nclust watches the first new
  * worker for min_uptime before an old one stops, and replaces one after the other. PM2 does not
  * watch, which nclust does with `--min-uptime 0`; with `--max-surge 4` all are tried at once.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
  */
 export async function measureReloadTime({ runs }) {
   const theirs = await reloadMs('PM2', runs);
@@ -35,11 +30,6 @@ export async function measureReloadTime({ runs }) {
   ];
 }
 
-/**
- * @param {ServiceName} name
- * @param {number} runs
- * @param {string[]} [flags]
- */
 async function reloadMs(name, runs, flags) {
   const service = await openService(name, { workers: WORKERS, env: { BOOT_MS: String(BOOT_MS) }, flags });
   try {

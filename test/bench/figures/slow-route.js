@@ -5,19 +5,16 @@ import { placeTutorialApp, workForOneCoreAndABit } from '../../helpers/tutorial-
 import { pause } from '../../helpers/wait-for.js';
 import { openRival } from '../rivals.js';
 
-/** @import { Row } from '../run.js' */
-
 const RATE = 50;
 const SECONDS = 30;
 
 /**
  * Sends 50 requests/s for 30 s to the CPU-bound route of the tutorials' Express app, and measures
  * the share of answers within a second.
- * @returns {Promise<Row[]>}
  */
 export async function measureSlowRoute() {
   await setup();
-  const share = async (/** @type {Parameters<typeof serve>} */ ...o) => (await serve(...o)) * 100;
+  const share = async (...o) => (await serve(...o)) * 100;
   const single = await share('nclust', 'express-tutorial.js', []);
   const rows = [];
   for (const file of ['express-tutorial.js', 'express-cluster-tutorial.js']) {
@@ -36,11 +33,6 @@ export async function measureSlowRoute() {
   return rows;
 }
 
-/**
- * @param {'nclust' | 'PM2'} name
- * @param {string} file
- * @param {string[]} flags
- */
 async function serve(name, file, flags) {
   const rival = openRival(name);
   try {

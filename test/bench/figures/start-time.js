@@ -8,28 +8,20 @@ import { openArrivals, placeIdleServer } from '../apps.js';
 import { median } from '../measure.js';
 import { openRival, timed } from '../rivals.js';
 
-/** @import { ChildProcess } from 'node:child_process' */
-/** @import { Rival } from '../rivals.js' */
-/** @import { Row } from '../run.js' */
-
 const COUNT = 100;
 const SLEEP_SECONDS = '123456';
 
 /**
  * Measures the start of 100 idle web servers and 100 sleeps, until all run and the command has
  * returned.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
  */
 export async function measureStartTime({ runs }) {
-  /** @type {Record<string, number[]>} */
   const servers = { nclust: [], PM2: [], bare: [] };
-  /** @type {Record<string, number[]>} */
   const sleeps = { nclust: [], PM2: [], bare: [] };
   for (let run = 0; run < runs; run += 1) {
     servers.bare.push(await bareServers());
     sleeps.bare.push(await bareSleeps());
-    for (const name of /** @type {const} */ (['nclust', 'PM2'])) {
+    for (const name of ['nclust', 'PM2']) {
       const rival = openRival(name);
       try {
         await rival.run(['start', 'sleep', '--name', 'first', '--', '100000']);
@@ -80,7 +72,6 @@ export async function measureStartTime({ runs }) {
   ];
 }
 
-/** @param {Rival} rival */
 async function startServers(rival) {
   const arrivals = openArrivals(rival.folder);
   const env = { PORT: String(await takePort()), ARRIVALS: arrivals.path };
@@ -99,7 +90,6 @@ async function startServers(rival) {
  * Waits until the command has returned and all run, by the process table. nclust waits until a
  * program that does not listen has lived for min_uptime. PM2 does not wait at all, so here neither
  * does.
- * @param {Rival} rival
  */
 async function startSleeps(rival) {
   const noWait = rival.name === 'nclust' ? ['--no-wait'] : [];
@@ -116,7 +106,6 @@ async function startSleeps(rival) {
 
 /** The same without a manager: one Node.js process that spawns. */
 async function bareSleeps() {
-  /** @type {ChildProcess[]} */
   let children = [];
   const tookMs = await timed(async () => {
     children = Array.from({ length: COUNT }, () => spawn('sleep', [SLEEP_SECONDS], { stdio: 'ignore' }));
@@ -139,7 +128,6 @@ function countSleeps() {
     .length;
 }
 
-/** @param {string} pid */
 function commandOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replace(/^.*\//, '');
@@ -153,7 +141,6 @@ async function bareServers() {
   const folder = mkdtempSync(join(tmpdir(), 'bench-bare-'));
   const arrivals = openArrivals(folder);
   const script = placeIdleServer(folder);
-  /** @type {ChildProcess[]} */
   let children = [];
   const tookMs = await timed(() => {
     children = Array.from({ length: COUNT }, () =>

@@ -3,9 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { runProgram } from '../../helpers/run-program.js';
 import { cpuTicks, median, TICKS_PER_SECOND } from '../measure.js';
 import { openService } from '../services.js';
-
-/** @import { Row } from '../run.js' */
-/** @import { Service, ServiceName } from '../services.js' */
+/** @import { ServiceName } from '../services.js' */
 
 export const HAMMER = fileURLToPath(new URL('../hammer.js', import.meta.url));
 const SECONDS = 1;
@@ -21,16 +19,12 @@ const CONNECTIONS = 32;
  * what is measured.
  */
 const CLIENTS = Math.max(1, Math.min(CONNECTIONS, Math.floor(availableParallelism() / 2)));
-const NAMES = /** @type {const} */ (['nclust', 'PM2', 'cluster']);
-
-/** @typedef {{ perSecond: number, cpuUs: number }} Found */
+const NAMES = ['nclust', 'PM2', 'cluster'];
 
 /**
  * Measures new connections and keep-alive requests per second, and what a new connection costs
  * manager and workers, client on the same machine. Runs in turns, so that a busy moment affects all
  * three.
- * @param {{ runs: number }} o
- * @returns {Promise<Row[]>}
  */
 export async function measureThroughput({ runs }) {
   const rows = [];
@@ -60,14 +54,9 @@ export async function measureThroughput({ runs }) {
   return rows;
 }
 
-/**
- * @param {string} what
- * @param {Record<ServiceName, Found>[]} sets
- * @param {keyof Found} key
- * @param {ServiceName} peer  The one it is compared with.
- */
+/** @param {ServiceName} peer  The one it is compared with. */
 function row(what, sets, key, peer) {
-  const of = (/** @type {ServiceName} */ name) => median(sets.map((set) => set[name][key]));
+  const of = (name) => median(sets.map((set) => set[name][key]));
   return {
     what,
     unit: key === 'perSecond' ? '/s' : 'us',
@@ -78,24 +67,15 @@ function row(what, sets, key, peer) {
   };
 }
 
-/**
- * @param {'new' | 'keep-alive'} mode
- * @param {{ workers: number, runs: number }} o
- * @returns {Promise<Record<ServiceName, Found>[]>}  Medians of each set of fresh processes.
- */
+/** @returns {Promise<Record<ServiceName, Found>[]>}  Medians of each set of fresh processes. */
 async function hammerAll(mode, { workers, runs }) {
   const sets = [];
   for (let set = 0; set < runs * SETS_A_RUN; set += 1) sets.push(await hammerSet(mode, workers));
   return sets;
 }
 
-/**
- * @param {'new' | 'keep-alive'} mode
- * @param {number} workers
- */
 async function hammerSet(mode, workers) {
   const services = [];
-  /** @type {Record<string, Found[]>} */
   const found = { nclust: [], PM2: [], cluster: [] };
   try {
     for (const name of NAMES) services.push(await openService(name, { workers }));
@@ -107,17 +87,13 @@ async function hammerSet(mode, workers) {
   } finally {
     for (const service of services) await service.close();
   }
-  const of = (/** @type {ServiceName} */ name) => ({
+  const of = (name) => ({
     perSecond: median(found[name].slice(WARM_UP_ROUNDS).map((one) => one.perSecond)),
     cpuUs: median(found[name].slice(WARM_UP_ROUNDS).map((one) => one.cpuUs)),
   });
   return { nclust: of('nclust'), PM2: of('PM2'), cluster: of('cluster') };
 }
 
-/**
- * @param {Service} service
- * @param {'new' | 'keep-alive'} mode
- */
 async function hammer({ name, url, pids }, mode) {
   const processes = pids();
   const before = cpuTicks(processes);
@@ -132,8 +108,7 @@ async function hammer({ name, url, pids }, mode) {
         ).done,
     ),
   );
-  const sum = (/** @type {'requests' | 'failed'} */ key) =>
-    results.reduce((total, result) => total + result.json()[key], 0);
+  const sum = (key) => results.reduce((total, result) => total + result.json()[key], 0);
   if (sum('failed') > 0)
     throw new Error(`${name}: ${sum('failed')} of ${sum('requests') + sum('failed')} requests failed`);
   return {

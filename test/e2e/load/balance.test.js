@@ -12,10 +12,10 @@ const QUICK = ['--min-uptime', '100'];
 
 describe('least-connections scheduling, the default', () => {
   test.each([
-    [64, /** @type {const} */ ('burst'), 1.25],
-    [64, /** @type {const} */ ('one by one'), 1.25],
-    [16, /** @type {const} */ ('burst'), 1.5],
-    [16, /** @type {const} */ ('one by one'), 1.5],
+    [64, 'burst', 1.25],
+    [64, 'one by one', 1.25],
+    [16, 'burst', 1.5],
+    [16, 'one by one', 1.5],
   ])('%i keep-alive connections (%s): the busiest worker has at most %d times the mean', async (count, how, bound) => {
     const home = await sandbox();
     const app = await serve(home, 'http-echo', { instances: WORKERS });
@@ -48,13 +48,12 @@ test('sticky scheduling keeps each client address on its slot, even across a rel
   const app = await serve(home, 'http-echo', { instances: WORKERS, flags: [...QUICK, '--scheduling', 'sticky'] });
   const addresses = Array.from({ length: 12 }, (_, i) => `127.0.0.${10 + i}`);
   const slotsOf = async () => {
-    /** @type {Record<string, string[]>} */
     const slots = {};
     for (const localAddress of addresses) {
       const answers = await Promise.all(
         Array.from({ length: 4 }, () => ask({ host: '127.0.0.1', port: app.port, localAddress })),
       );
-      slots[localAddress] = [...new Set(answers.map((answer) => /** @type {any} */ (answer).slot))];
+      slots[localAddress] = [...new Set(answers.map((answer) => answer.slot))];
     }
     return slots;
   };

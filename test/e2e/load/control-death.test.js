@@ -4,11 +4,8 @@ import { createRandom } from '../../helpers/random.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { pause } from '../../helpers/wait-for.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 /**
  * Kills control and waits until the next one answers.
- * @param {Sandbox} home
  * @returns {Promise<number>}  Duration in ms.
  */
 async function killControl(home) {

@@ -4,17 +4,10 @@ import { killIfThere, instancesOf, isRunning } from '../../helpers/processes.js'
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Ledger } from '../../helpers/ledger.js' */
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const version = (await runProgram(nodeUnderTest(), ['-p', 'process.versions.node'], { env: {} }).done).stdout.trim();
 const [major, minor] = version.split('.').map(Number);
 const bindsBeside = major > 22 || (major === 22 && minor >= 12);
 
-/**
- * @param {Sandbox} home
- * @param {number[]} old
- */
 const untilReplaced = (home, old) =>
   home.waitFor(
     'all workers to be children of one new keeper, and no orphan',
@@ -43,7 +36,6 @@ const untilReplaced = (home, old) =>
  * connection that it has queued for the last orphan in the 0.1 ms around its close: one in 3 of 390
  * takeovers. Node cannot take it out of that queue. If both sockets can be bound (Node.js 22.12),
  * no connection is refused; otherwise, in the one instant without a socket.
- * @param {Ledger} ledger
  */
 function expectOneInstant(ledger) {
   expect(ledger).toMatchObject({ hung: 0, truncated: 0, wrong: 0, status: 0 });
@@ -54,7 +46,6 @@ function expectOneInstant(ledger) {
   expect(ledger.reset).toBeLessThan(3);
 }
 
-/** @param {Ledger} ledger */
 const expectNothing = (ledger) =>
   expect(ledger).toMatchObject({ refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 });
 

@@ -13,10 +13,6 @@ const QUICK = ['--min-uptime', '100'];
  */
 const THINKING = { leastPauseMs: 30, pauseMs: 15 };
 
-/**
- * @param {number} times
- * @param {() => Promise<unknown>} act
- */
 async function repeat(times, act) {
   for (let n = 0; n < times; n += 1) await act();
 }

@@ -4,12 +4,6 @@ import { createRandom } from '../../helpers/random.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { pause } from '../../helpers/wait-for.js';
 
-/** @import { App } from '../../helpers/sandbox-app.js' */
-
-/**
- * @param {App} app
- * @param {number} dead
- */
 const isReplaced = async (app, dead) => (await app.instances()).every((slot) => slot.isReady && slot.pid !== dead);
 
 test('20 kills of a worker fail only the requests inside it, and leave no client hanging', async () => {

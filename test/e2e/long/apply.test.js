@@ -10,26 +10,13 @@ import { isRunning } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const QUICK = { min_uptime: 100 };
 
-/**
- * @param {Sandbox} home
- * @param {string} name
- */
 const specOf = async (home, name) => (await home.nclust('describe', name, '--json')).json()[0].spec;
 
-/**
- * @param {Sandbox} home
- * @param {string} name
- */
 const pidsOf = async (home, name) => (await home.list()).filter((slot) => slot.name === name).map(({ pid }) => pid);
 
-/**
- * Attributes in turn, the new value of the field, and what that takes.
- * @type {[attribute: string, value: unknown, field: string, expected: unknown, action: string][]}
- */
+/** Attributes in turn, the new value of the field, and what that takes. */
 const EDITS = [
   ['namespace', 'shop', 'namespace', 'shop', 'live'],
   ['autorestart', false, 'autorestart', false, 'live'],
@@ -88,10 +75,6 @@ const EDITS = [
   ['exec_mode', 'fork', 'mode', 'fork', 'replace'],
 ];
 
-/**
- * @param {unknown} value
- * @param {{ work: string, port: number }} o
- */
 const filledIn = (value, { work, port }) =>
   JSON.parse(
     JSON.stringify(value)
@@ -153,7 +136,7 @@ describe('changes that apply makes to running processes', () => {
     ]);
     await config.apply();
     const [pid] = await pidsOf(home, 'ticks');
-    const lines = (/** @type {string} */ file) => readFileSync(join(home.work, file), 'utf8').trimEnd().split('\n');
+    const lines = (file) => readFileSync(join(home.work, file), 'utf8').trimEnd().split('\n');
     await home.waitFor('lines in a.log', () => lines('a.log').length > 3);
     config.apps[0].out_file = 'b.log';
     await config.apply();

@@ -7,8 +7,6 @@ import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 /** A home whose work folder contains typical config files. */
 async function ecosystems() {
   const home = await sandbox();
@@ -16,19 +14,12 @@ async function ecosystems() {
   return home;
 }
 
-/**
- * @param {Sandbox} home
- * @param {unknown} apps
- * @param {string} [name]
- */
 function write(home, apps, name = 'ecosystem.config.js') {
   writeFileSync(join(home.work, name), `module.exports = ${JSON.stringify({ apps })};`);
 }
 
-/** @param {string} body */
 const parsed = (body) => JSON.parse(body);
 
-/** @param {Sandbox} home */
 const jlist = async (home) => JSON.parse((await home.nclust('jlist')).stdout);
 
 describe('start with a config file', () => {

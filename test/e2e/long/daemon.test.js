@@ -4,21 +4,14 @@ import { notifySocket } from '../../helpers/notify-socket.js';
 import { environmentOf, isRunning, killIfThere } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
-/**
- * Runs `nclust daemon`, which is ended after the test at the latest.
- * @param {Sandbox} home
- * @param {Record<string, string>} [env]
- */
+/** Runs `nclust daemon`, which is ended after the test at the latest. */
 async function inForeground(home, env = {}) {
   const running = home.follow('daemon', { env, timeoutMs: 120_000 });
-  onTestFinished(() => killIfThere(/** @type {number} */ (running.child.pid)));
+  onTestFinished(() => killIfThere(running.child.pid));
   await home.waitFor('the manager in the foreground', () => /manager is keeper \d+/.test(running.stderr()));
   return running;
 }
 
-/** @param {Sandbox} home */
 const states = async (home) =>
   Object.fromEntries((await home.list()).map(({ name, slot, status }) => [`${name}/${slot}`, status]));
 
@@ -187,7 +180,7 @@ describe('nclust daemon under systemd', () => {
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '4000000' });
     const app = await home.app('http-echo');
     const pids = await app.pids();
-    const pid = /** @type {any} */ (await home.daemon())[key];
+    const pid = (await home.daemon())[key];
     process.kill(pid, 'SIGSTOP');
     await home.waitFor('the hanging process to exit', () => !isRunning(pid), { deadlineMs: 20_000 });
     expect(running.stderr()).toContain(`The ${what} (pid ${pid}) does not answer and is replaced.`);

@@ -16,9 +16,9 @@ import { takePort } from '../../helpers/ports.js';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-const isLink = (/** @type {string} */ path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+const isLink = (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-const HOOK = (/** @type {string} */ name) => `echo "$(pwd) $WORD" > "$HOME/${name}"`;
+const HOOK = (name) => `echo "$(pwd) $WORD" > "$HOME/${name}"`;
 
 test('setup makes the first release current, update the next one, and hooks run in the right folder', async () => {
   const home = await sandbox();
@@ -37,7 +37,7 @@ test('setup makes the first release current, update the next one, and hooks run 
     'pre-deploy-local': 'echo "$WORD" > local.txt',
   });
   const hostHome = join(home.work, 'hosts/web1');
-  const read = (/** @type {string} */ name) => readFileSync(join(hostHome, name), 'utf8').trim();
+  const read = (name) => readFileSync(join(hostHome, name), 'utf8').trim();
 
   expect(await site.deploy('setup')).toMatchObject({
     exitStatus: 0,
@@ -214,9 +214,9 @@ test('a second deployment to a locked host is refused, and the error names who h
 });
 
 test.each([
-  ['Ctrl-C during a build', /** @type {const} */ ('SIGINT'), 'pre-deploy'],
-  ['Ctrl-C during a switch that then finishes', /** @type {const} */ ('SIGINT'), 'post-deploy'],
-  ['SIGKILL during a switch that then finishes', /** @type {const} */ ('SIGKILL'), 'post-deploy'],
+  ['Ctrl-C during a build', 'SIGINT', 'pre-deploy'],
+  ['Ctrl-C during a switch that then finishes', 'SIGINT', 'post-deploy'],
+  ['SIGKILL during a switch that then finishes', 'SIGKILL', 'post-deploy'],
 ])('the host is not locked after %s', async (_what, signal, hook) => {
   const home = await sandbox();
   const site = createSite(home);
@@ -350,7 +350,7 @@ test('deploy takes a branch, a tag or a commit, and an unknown ref is refused be
     [first.slice(0, 10), '1'],
     ['main', '2'],
   ]) {
-    expect(await site.deploy(.../** @type {string[]} */ (ref === undefined ? [] : [ref]))).toMatchObject({
+    expect(await site.deploy(...(ref === undefined ? [] : [ref]))).toMatchObject({
       exitStatus: 0,
     });
     expect([ref, site.read('current/app.js')]).toEqual([ref, word]);
@@ -390,7 +390,7 @@ test('a deployment that fails on the second of three hosts reports what each of 
   expect(await site.deploy('setup')).toMatchObject({ exitStatus: 0 });
   const before = site.current();
   const commit = site.commit({ 'app.js': '2' });
-  const onSecond = (/** @type {string} */ what) => `echo at $(basename "$HOME"); case $HOME in */web2) ${what} ;; esac`;
+  const onSecond = (what) => `echo at $(basename "$HOME"); case $HOME in */web2) ${what} ;; esac`;
 
   site.configure({ 'pre-deploy': onSecond('exit 4') });
   expect(await site.deploy()).toMatchObject({
@@ -534,7 +534,7 @@ test('deploy without a post-deploy hook starts the apps of the config, and reloa
   const config =
     `module.exports = { apps: [{ name: 'api', script: 'app.js', env: { PORT: ${port} }, ` +
     `env_production: { WORD: 'production' } }] };\n`;
-  const program = (/** @type {string} */ word) =>
+  const program = (word) =>
     `require('node:http').createServer((_, response) => response.end('${word} ' + ` +
     `process.env.WORD)).listen(process.env.PORT);\n`;
   site.commit({ 'ecosystem.config.cjs': config, 'app.js': program('one') });

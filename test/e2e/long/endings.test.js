@@ -8,13 +8,10 @@ import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { startTraffic } from '../../helpers/traffic/traffic.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 // Programs that close their server on SIGTERM, and do not call process.exit().
 
 const FRAMEWORKS = fileURLToPath(new URL('../../frameworks', import.meta.url));
 
-/** @param {Sandbox} home */
 function place(home) {
   symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
   cpSync(join(FRAMEWORKS, 'ends.js'), join(home.work, 'ends.js'));

@@ -293,10 +293,6 @@ test('env --diff shows the differences from this shell, and the origin of each',
   expect((await home.nclust('env', app.name, shell)).stdout).toMatch(/^COLOUR: red$/m);
 });
 
-/**
- * @param {string} folder
- * @returns {{ path: string, bytes: Buffer }[]}
- */
 function allFiles(folder) {
   return readdirSync(folder).flatMap((name) => {
     const path = join(folder, name);

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { pattern } from '../../helpers/pattern.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @param {string} stdout */
 const parsed = (stdout) =>
   stdout
     .trim()

@@ -10,10 +10,7 @@ import { sandbox } from '../../helpers/sandbox.js';
 
 const FRAMEWORKS = fileURLToPath(new URL('../../frameworks', import.meta.url));
 const MIN_UPTIME_MS = 1_000;
-/**
- * A program that loads for longer than min_uptime fails after it has tried to listen.
- * @type {Record<string, number>}
- */
+/** A program that loads for longer than min_uptime fails after it has tried to listen. */
 const LOADS_MS = { nest: 4_000 };
 
 const APPS = [
@@ -26,7 +23,6 @@ const APPS = [
   ['net', fixturePath('tcp-greets'), {}],
 ];
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home */
 async function holdPort(home) {
   const outside = await takePort();
   const server = createServer().listen(outside);

@@ -8,9 +8,6 @@ import { readStat } from '../../helpers/processes.js';
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Running } from '../../helpers/run-program.js' */
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const RUNTIME = join(ROOT, 'bin/nclust-runtime');
 const NCLUST = join(ROOT, 'bin/nclust.js');
@@ -25,22 +22,13 @@ const hasNamespaces = spawnSync('unshare', [...OWN_NAMESPACE, 'true']).status ==
 const hasExecve =
   execFileSync(nodeUnderTest(), ['-p', 'typeof process.execve'], { encoding: 'utf8' }).trim() === 'function';
 
-/**
- * @param {Sandbox} home
- * @param {string[]} command
- * @param {{ env?: Record<string, string | undefined>, input?: string }} [o]
- */
 function asFirstProcess(home, command, { env = {}, input } = {}) {
   return runProgram('unshare', [...OWN_NAMESPACE, ...command], { env: { ...home.env, ...env }, cwd: home.work, input });
 }
 
-/**
- * The runtime, on the tested Node.js.
- * @param {string[]} words
- */
+/** The runtime, on the tested Node.js. */
 const runtime = (...words) => [RUNTIME, `--node=${nodeUnderTest()}`, ...words];
 
-/** @param {number} parent */
 function childrenOf(parent) {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
@@ -48,10 +36,7 @@ function childrenOf(parent) {
     .filter((pid) => readStat(pid)?.ppid === parent);
 }
 
-/**
- * The first process of the namespace, as seen from outside.
- * @param {Running} run
- */
+/** The first process of the namespace, as seen from outside. */
 const firstProcess = (run) => childrenOf(run.child.pid ?? 0)[0];
 
 describe.skipIf(!hasNamespaces)('the runtime as the first process of a container', () => {

@@ -123,7 +123,7 @@ describe('a home in a folder that other users may write to', () => {
     const pids = await app.pids();
     const folder = dirname(home.home);
     const journal = () => readFileSync(join(home.home, 'nclust.log'), 'utf8');
-    for (const half of /** @type {const} */ (['controlPid', 'keeperPid'])) {
+    for (const half of ['controlPid', 'keeperPid']) {
       const before = await home.daemon();
       chmodSync(folder, 0o777);
       const linesBefore = journal().split('is not safe').length;
@@ -317,7 +317,6 @@ async function onSmallDisk(body, limit = 'size=1m') {
   }
 }
 
-/** @param {string} folder */
 function fill(folder) {
   for (const chunk of [64 * 1024, 4096, 512]) {
     try {

@@ -6,12 +6,7 @@ import { takePort } from '../../helpers/ports.js';
 import { environmentOf } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
-/**
- * A home of PM2 with a saved list of existing programs and free ports.
- * @param {Sandbox} home
- */
+/** A home of PM2 with a saved list of existing programs and free ports. */
 async function pm2Home(home) {
   const folder = join(home.work, '.pm2');
   mkdirSync(folder);
@@ -22,7 +17,7 @@ async function pm2Home(home) {
   writeFileSync(join(home.work, 'worker.py'), 'import time\nwhile True: time.sleep(1)\n');
   const port = await takePort();
   const sitePort = await takePort();
-  const place = (/** @type {string} */ name) =>
+  const place = (name) =>
     readFileSync(fixturePath(`pm2/${name}`), 'utf8')
       .replaceAll('/srv/apps', home.work)
       .replaceAll('34561', String(port))
@@ -115,7 +110,7 @@ test('import pm2 --live asks the running PM2, names the command that ends it, an
 test('import pm2 with a missing program takes over the other apps, names the missing one, and exits 1', async () => {
   const home = await sandbox();
   await pm2Home(home);
-  const list = JSON.parse(readFileSync(join(home.work, '.pm2/dump.pm2'), 'utf8')).filter((/** @type {any} */ one) =>
+  const list = JSON.parse(readFileSync(join(home.work, '.pm2/dump.pm2'), 'utf8')).filter((one) =>
     ['old', 'worker'].includes(one.name),
   );
   list[0].pm_exec_path = '/srv/gone.py';

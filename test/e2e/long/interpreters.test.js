@@ -6,7 +6,6 @@ import { environmentOf, instancesOf } from '../../helpers/processes.js';
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
-/** @param {string} name */
 const isInstalled = (name) => (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, name)));
 
 test.each([
@@ -181,16 +180,11 @@ test.runIf(process.getuid?.() === 0)('--uid and --gid run the app as that user a
   });
 });
 
-/** @param {string} output */
 const seen = (output) => {
   const line = output.split('\n').find((one) => one.startsWith('prints-main {'));
   return line && JSON.parse(line.slice('prints-main '.length));
 };
 
-/**
- * @param {Record<string, string>} before
- * @param {Record<string, string>} after
- */
 const added = (before, after) =>
   Object.keys(after)
     .filter((key) => !(key in before))

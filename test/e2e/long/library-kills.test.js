@@ -3,15 +3,10 @@ import { connect, NclustError } from '../../../lib/index.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { slowdown, within } from '../../helpers/wait-for.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 /** Enough time to start a manager again. */
 const TIMEOUT_MS = 15_000 * slowdown();
 
-/**
- * Every call, with its arguments.
- * @type {Record<string, (nclust: any, script: string) => Promise<unknown>>}
- */
+/** Every call, with its arguments. */
 const CALLS = {
   hello: (nclust) => nclust.hello(),
   ping: (nclust) => nclust.ping(),
@@ -43,11 +38,6 @@ const CALLS = {
   kill: (nclust) => nclust.kill(),
 };
 
-/**
- * @param {Sandbox} home
- * @param {object} [o]
- * @returns {Promise<any>}
- */
 async function open(home, o = {}) {
   const nclust = await connect({ home: home.home, timeoutMs: TIMEOUT_MS, ...o });
   onTestFinished(() => nclust.close());
@@ -57,9 +47,6 @@ async function open(home, o = {}) {
 /**
  * Kills processes in the middle of the call: a stopped control has received the question and not
  * answered it.
- * @param {any} nclust
- * @param {() => Promise<unknown>} call
- * @param {(pids: { controlPid: number, keeperPid: number }) => number[]} victims
  */
 async function killedMeanwhile(nclust, call, victims) {
   const pids = await nclust.hello();
@@ -82,7 +69,6 @@ test(
     const script = home.place('has-actions');
     const nclust = await open(home);
     await nclust.start({ name: 'api', script });
-    /** @type {Record<string, string>} */
     const outcomes = {};
     for (const [name, call] of Object.entries(CALLS))
       outcomes[name] = await within(
@@ -141,7 +127,6 @@ test(
   async () => {
     const home = await sandbox();
     const script = home.place('has-actions');
-    /** @type {Record<string, string>} */
     const outcomes = {};
     let longestMs = 0;
     for (const [name, call] of Object.entries(CALLS)) {
@@ -219,13 +204,10 @@ test('events and followed lines survive a kill of control, and end with the mana
   const nclust = await open(home);
   const script = home.place('ticks');
   await nclust.start({ name: 'api', script: home.place('has-actions') });
-  /** @type {(number | null)[]} */
   const missed = [];
-  /** @type {any[]} */
   const events = [];
-  /** @type {string[]} */
   const lines = [];
-  const following = nclust.events({ onMissed: (/** @type {number | null} */ count) => missed.push(count) });
+  const following = nclust.events({ onMissed: (count) => missed.push(count) });
   const reading = nclust.logs({ targets: 'api', follow: true });
   const ended = Promise.all([
     (async () => {
@@ -265,7 +247,7 @@ test(
         await events.ready;
         const slots = await nclust.list();
         await nclust.set('logs.max_files', String(at + 1));
-        return { nclust, events, names: slots.map((/** @type {any} */ { name }) => name) };
+        return { nclust, events, names: slots.map(({ name }) => name) };
       }),
     );
     expect(new Set(answers.map(({ names }) => names.join()))).toEqual(new Set(['api']));

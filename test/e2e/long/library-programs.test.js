@@ -6,14 +6,11 @@ import { processesOf } from '../../helpers/processes.js';
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const NEWEST = join(ROOT, `test/nodes/node_modules/node26-${process.platform}-${process.arch}/bin/node`);
 
 const NODES = [['this Node', nodeUnderTest()], ...(existsSync(NEWEST) ? [['Node 26', NEWEST]] : [])];
 
-/** @param {Sandbox} home */
 function install(home) {
   mkdirSync(join(home.work, 'node_modules'));
   symlinkSync(ROOT, join(home.work, 'node_modules', 'nclust'));
@@ -23,7 +20,7 @@ test.each(NODES)('programs exit once they have nothing left to wait for, on %s',
   const home = await sandbox();
   install(home);
   const script = home.place('has-actions');
-  const run = (/** @type {string} */ program) =>
+  const run = (program) =>
     runProgram(node, [home.place(`programs/${program}`), script], { env: home.env, cwd: home.work, timeoutMs: 20_000 })
       .done;
 

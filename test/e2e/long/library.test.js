@@ -5,20 +5,12 @@ import { connect, NclustError } from '../../../lib/index.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { within } from '../../helpers/wait-for.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
-/**
- * @param {Sandbox} home
- * @param {object} [o]
- * @returns {Promise<any>}
- */
 async function open(home, o = {}) {
   const nclust = await connect({ home: home.home, ...o });
   onTestFinished(() => nclust.close());
   return nclust;
 }
 
-/** @param {Promise<unknown>} call */
 const codeOf = (call) =>
   call.then(
     () => 'no error',
@@ -29,14 +21,13 @@ test('start takes a script, an object, a list or a file, and list shows the apps
   const home = await sandbox();
   const nclust = await open(home);
   const script = home.place('has-actions');
-  /** @type {string[]} */
   const seen = [];
   expect(
     await nclust.start(script, {
       name: 'api',
       instances: 2,
       env: { A: '1' },
-      onProgress: (/** @type {any} */ { done, total }) => seen.push(`${done}/${total}`),
+      onProgress: ({ done, total }) => seen.push(`${done}/${total}`),
     }),
   ).toMatchObject([{ id: 0, name: 'api', status: 'online', mode: 'cluster' }, { id: 1 }]);
   expect(seen).toContain('0/2');
@@ -56,14 +47,7 @@ test('start takes a script, an object, a list or a file, and list shows the apps
     { name: 'filed' },
   ]);
   expect(await nclust.env('filed')).toMatchObject({ P: 'yes' });
-  expect((await nclust.list()).map((/** @type {any} */ { name }) => name).sort()).toEqual([
-    'api',
-    'api',
-    'filed',
-    'one',
-    'three',
-    'two',
-  ]);
+  expect((await nclust.list()).map(({ name }) => name).sort()).toEqual(['api', 'api', 'filed', 'one', 'three', 'two']);
   expect(await nclust.list('n')).toMatchObject([{ name: 'two' }]);
   const [{ effectiveEnv, spec, deaths }] = await nclust.describe('api');
   expect([effectiveEnv.A, spec.name, deaths]).toEqual(['1', 'api', []]);
@@ -79,9 +63,8 @@ test('start takes a script, an object, a list or a file, and list shows the apps
 
 test('an unknown attribute of a config causes a warning that suggests the right one', async () => {
   const home = await sandbox();
-  /** @type {string[]} */
   const warnings = [];
-  const nclust = await open(home, { onWarning: (/** @type {string} */ sentence) => warnings.push(sentence) });
+  const nclust = await open(home, { onWarning: (sentence) => warnings.push(sentence) });
   await nclust.start({ name: 'api', script: home.place('keeps-alive'), max_memory_restrat: '1G' });
   expect(warnings).toEqual(['"max_memory_restrat" is unknown and ignored; did you mean "max_memory_restart"?']);
 });
@@ -231,8 +214,7 @@ test('a call ends at its timeout, its signal or its connection, while the change
   const home = await sandbox();
   const nclust = await open(home);
   const script = home.place('never-ready');
-  const start = (/** @type {string} */ name, o = {}) =>
-    nclust.start({ name, script, wait_ready: true, listen_timeout: 60_000 }, o);
+  const start = (name, o = {}) => nclust.start({ name, script, wait_ready: true, listen_timeout: 60_000 }, o);
   expect(await codeOf(start('late', { timeoutMs: 300 }))).toBe('ERR_NCLUST_TIMEOUT');
   expect(await nclust.list('late')).toMatchObject([{ status: 'launching' }]);
   const stop = new AbortController();
@@ -298,10 +280,9 @@ test('events end by break, by return() while next() waits, and by a signal', asy
 
 test('a slow reader of events gets the number of dropped events', async () => {
   const home = await sandbox();
-  /** @type {number[]} */
   const missed = [];
   const nclust = await open(home);
-  const events = nclust.events({ types: ['flood'], onMissed: (/** @type {number} */ count) => missed.push(count) });
+  const events = nclust.events({ types: ['flood'], onMissed: (count) => missed.push(count) });
   await events.ready;
   // In bursts, because a process may send 1 MiB a second, and the buffers of the kernel and of both
   // sides have to be full.

@@ -19,7 +19,6 @@ const LOADERS = [
   '--import @swc-node/register/esm-register',
 ];
 
-/** @param {import('../../helpers/sandbox.js').Sandbox} home */
 function place(home) {
   symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
   writeFileSync(join(home.work, 'tsconfig.json'), JSON.stringify(TSCONFIG));

@@ -5,17 +5,9 @@ import { wholeLogLines } from '../../helpers/log-files.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { expectLines, numbered } from '../../helpers/ticks.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const LINES = 100_000;
 
-/**
- * Runs a program until it exits.
- * @param {Sandbox} home
- * @param {string} fixture
- * @param {string} end
- * @param {string[]} [flags]
- */
+/** Runs a program until it exits. */
 async function runToItsEnd(home, fixture, end, flags = []) {
   await home.nclust('start', home.place(fixture), '--no-wait', '--no-autorestart', ...flags, {
     env: { LINES: String(LINES), END: end },

@@ -5,25 +5,15 @@ import { expect, test } from 'vitest';
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 
 const TICKS = 'let n = 0; setInterval(() => console.log("tick " + ++n), 3);';
 
-/**
- * @param {Sandbox} home
- * @param {string} name
- * @param {string} code
- * @param {string[]} [flags]
- */
 const program = (home, name, code, flags = []) =>
   home.nclust('start', home.place('runs-code'), '--name', name, ...flags, { env: { CODE: code } });
 
-/** @param {string} text */
 const linesOf = (text) => text.split('\n').filter(Boolean);
 
-/** @param {string[]} lines */
 const numbersOf = (lines) => lines.map((line) => Number(/^tick (\d+)$/.exec(line)?.[1]));
 
 test('logs continues after a kill of control without losing or repeating a line', async () => {
@@ -74,7 +64,7 @@ test('logs filters by pattern, level, stream and time', async () => {
     console.error('plain Timeout on stderr');
     setInterval(() => {}, 1 << 30);`;
   await program(home, 'api', code);
-  const messages = async (/** @type {string[]} */ ...words) =>
+  const messages = async (...words) =>
     linesOf((await home.nclust('logs', 'api', '--nostream', '--json', ...words)).stdout).map(
       (line) => JSON.parse(line).message,
     );

@@ -62,7 +62,7 @@ describe('pid files', () => {
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2, flags: QUICK });
     const pids = join(home.home, 'pids');
-    const read = (/** @type {string} */ name) => Number(readFileSync(join(pids, name), 'utf8'));
+    const read = (name) => Number(readFileSync(join(pids, name), 'utf8'));
     expect([read('http-echo-0.pid'), read('http-echo-1.pid')]).toEqual(await app.pids());
     await home.nclust('reload', app.name);
     expect([read('http-echo-0.pid'), read('http-echo-1.pid')]).toEqual(await app.pids());

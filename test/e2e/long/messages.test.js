@@ -4,22 +4,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 
-/**
- * @param {Sandbox} home
- * @param {string} target
- */
 const outputOf = async (home, target) =>
   (await home.nclust('logs', target, '--nostream', '--raw', '--lines', '100')).stdout;
 
-/**
- * Runs nclust attach with a terminal.
- * @param {Sandbox} home
- * @param {string[]} words
- */
+/** Runs nclust attach with a terminal. */
 function attach(home, ...words) {
   const child = spawn(nodeUnderTest(), [BIN, 'attach', ...words], { cwd: home.work, env: home.env });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -30,14 +20,13 @@ function attach(home, ...words) {
   child.stderr.on('data', (text) => {
     said += text;
   });
-  /** @type {Promise<number | null>} */
   const done = new Promise((resolve) => child.once('close', resolve));
   return {
     child,
     shown: () => shown,
     said: () => said,
     done,
-    type: (/** @type {string} */ text) => void child.stdin.write(text),
+    type: (text) => void child.stdin.write(text),
   };
 }
 
@@ -137,9 +126,8 @@ test('trigger calls an action in every process of the target and prints the resu
   await home.waitFor(
     'the actions of the app',
     async () =>
-      JSON.parse((await home.nclust('jlist')).stdout).filter(
-        (/** @type {any} */ one) => one.pm2_env.axm_actions.length === 2,
-      ).length === 2,
+      JSON.parse((await home.nclust('jlist')).stdout).filter((one) => one.pm2_env.axm_actions.length === 2).length ===
+      2,
   );
   expect(await home.nclust('trigger', 'api', 'greet')).toMatchObject({
     exitStatus: 0,
@@ -229,7 +217,6 @@ test('a client gets the events and messages of apps, and its own messages reach 
   const home = await sandbox();
   await home.app('has-actions', { name: 'api' });
   const client = await home.connect();
-  /** @type {any[]} */
   const events = [];
   const following = client.events();
   void (async () => {

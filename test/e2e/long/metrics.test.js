@@ -9,39 +9,22 @@ import { readPrometheus } from '../../helpers/prometheus.js';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
-/**
- * @param {Sandbox} home
- * @param {object} [params]
- */
 async function metrics(home, params = {}) {
   const wire = await home.wire();
   return wire.request('metrics', params);
 }
 
-/**
- * Ticks for a client that follows.
- * @param {Sandbox} home
- * @param {object} params
- */
+/** Ticks for a client that follows. */
 async function following(home, params) {
   const wire = await home.wire();
   await wire.request('metrics', { follow: true, ...params });
   return async () => JSON.parse((await wire.nextLine()) ?? '').params;
 }
 
-/**
- * From the kernel, with a resolution of 10 ms.
- * @param {number} pid
- */
+/** From the kernel, with a resolution of 10 ms. */
 const cpuMs = (pid) => (readStat(pid)?.cpuTicks ?? 0) * 10;
 
-/**
- * @param {string} home  A program in it.
- * @param {string} name
- * @param {string} text
- */
+/** @param {string} home  A program in it. */
 function place(home, name, text) {
   const path = join(home, name);
   writeFileSync(path, text);
@@ -66,8 +49,7 @@ test('CPU and memory match /proc, for a busy worker and for all processes of a p
   await home.nclust('start', tree, '--name', 'tree', '--interpreter', 'sh');
   const tick = await following(home, {});
   const first = await tick();
-  const named = (/** @type {any} */ sample, /** @type {string} */ name) =>
-    sample.workers.find((/** @type {any} */ worker) => worker.name === name);
+  const named = (sample, name) => sample.workers.find((worker) => worker.name === name);
   const pid = named(first, 'busy').pid;
   const began = { cpuMs: cpuMs(pid), mono: performance.now() };
   const samples = [];
@@ -90,14 +72,10 @@ test('CPU and memory match /proc, for a busy worker and for all processes of a p
   expect(job.cpu).toBeGreaterThan(10);
 });
 
-/**
- * The kernel's values for private memory and for the share of shared memory.
- * @param {number} pid
- */
+/** The kernel's values for private memory and for the share of shared memory. */
 function readMemory(pid) {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-  const bytes = (/** @type {string} */ name) =>
-    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) * 1024;
+  const bytes = (name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) * 1024;
   return { pssBytes: bytes('Pss'), privateBytes: bytes('Private_Clean') + bytes('Private_Dirty') };
 }
 
@@ -137,7 +115,7 @@ test('private and proportional memory and open descriptors match /proc', async (
   const before = readMemory(pid);
   const [worker] = (await metrics(home, { detail: true })).workers;
   const after = readMemory(pid);
-  for (const key of /** @type {const} */ (['pssBytes', 'privateBytes'])) {
+  for (const key of ['pssBytes', 'privateBytes']) {
     expect(worker[key]).toBeGreaterThan(Math.min(before[key], after[key]) - MB);
     expect(worker[key]).toBeLessThan(Math.max(before[key], after[key]) + MB);
   }
@@ -234,14 +212,14 @@ test('a blocked event loop is visible while it is blocked, and other workers kee
   const app = await home.app('serves-all', { instances: 2 });
   const tick = await following(home, { targets: [app.name] });
   await home.waitFor('a report of each worker', async () =>
-    (await tick()).workers.every((/** @type {any} */ worker) => worker.elu !== null),
+    (await tick()).workers.every((worker) => worker.elu !== null),
   );
   // An idle agent has announced its next report in five seconds, so it is late two seconds after
   // that.
   const blocked = app.get('/block?ms=9000');
   let seen;
   await home.waitFor('the blocked loop in a report', async () => {
-    seen = (await tick()).workers.find((/** @type {any} */ worker) => worker.delayMaxMs > 3_000);
+    seen = (await tick()).workers.find((worker) => worker.delayMaxMs > 3_000);
     return seen;
   });
   expect(seen.reportAgeMs).toBeGreaterThan(3_000);
@@ -284,7 +262,6 @@ test('/metrics serves valid Prometheus text, and keeps its series across restart
   );
 });
 
-/** @param {ReturnType<typeof readPrometheus>} families */
 function keysOf(families) {
   return [...families.values()]
     .flatMap(({ samples }) => samples.map(({ name, labels }) => `${name}${JSON.stringify(labels)}`))

@@ -43,15 +43,13 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     },
   );
 
-  test.each(
-    /** @type {const} */ ([
-      ['q', 0],
-      ['C-c', 0],
-      ['SIGTERM', 143],
-      ['SIGHUP', 129],
-      ['SIGINT', 0],
-    ]),
-  )('restores the terminal after %s', async (way, status) => {
+  test.each([
+    ['q', 0],
+    ['C-c', 0],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+    ['SIGINT', 0],
+  ])('restores the terminal after %s', async (way, status) => {
     const home = await sandbox();
     await startCode(home, 'api', SAYS);
     const screen = openMonit(home, { columns: 80, rows: 24 });

@@ -8,7 +8,6 @@ import { sandbox } from '../../helpers/sandbox.js';
 // An app has secrets in all places where people put them. The test searches every output of nclust
 // for them.
 
-/** @type {Record<string, string>} */
 const CANARIES = {
   argument: 'canary-of-an-argument',
   command: 'canary-of-a-shell-command',
@@ -28,10 +27,7 @@ const APP = `
 const ITS_OWN = 'the owner asks for what was declared, and scripts of PM2 read it';
 const LAST_WORDS = 'the owner asks why an app died, and its last words tell';
 
-/**
- * Outputs that may contain a canary, because that is their purpose. A secret may be in none.
- * @type {Record<string, { may: string[], because: string }>}
- */
+/** Outputs that may contain a canary, because that is their purpose. A secret may be in none. */
 const EXCEPTIONS = {
   'list --json': { may: ['argument', 'command', 'stderr'], because: `${ITS_OWN}; and ${LAST_WORDS}` },
   jlist: { may: ['argument', 'command', 'variable'], because: ITS_OWN },
@@ -96,17 +92,16 @@ test('secrets of an app appear only in the outputs that may show them', async ()
   );
   await home.waitFor('a shipper to fail', () => home.logTail().includes('shipping-failed'));
 
-  /** @type {Record<string, string>} */
   const outputs = { start: started.map(({ stdout, stderr }) => stdout + stderr).join('') };
   for (const line of [...QUESTIONS, 'jlist', 'prettylist', 'slist', 'slist --tree']) {
     const { stdout, stderr } = await home.nclust(...line.split(' '));
     outputs[line] = stdout + stderr;
   }
   const page = await openPage((await home.nclust('web')).stdout.trim());
-  for (const [method, params] of /** @type {[string, object][]} */ ([
+  for (const [method, params] of [
     ['list', { detail: true }],
     ['metrics', { detail: true, custom: true }],
-  ]))
+  ])
     outputs[`the dashboard, ${method}`] = JSON.stringify(await page.request(method, params));
   outputs['/metrics'] = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   for (const file of ['nclust.log', 'events.log']) outputs[file] = readFileSync(join(home.home, file), 'utf8');
@@ -124,15 +119,10 @@ test('secrets of an app appear only in the outputs that may show them', async ()
   expect(filesWith(home.home, CANARIES.secret)).toEqual([]);
 });
 
-/** @param {string} text */
 function found(text) {
   return Object.keys(CANARIES).filter((name) => text.includes(CANARIES[name]));
 }
 
-/**
- * @param {string} folder
- * @param {string} text
- */
 function filesWith(folder, text) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -4,26 +4,16 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const pm2 = createRequire(import.meta.url)('../../../lib/pm2.cjs');
 
-/**
- * The API over a test's home, and a way to call it with a callback: returns its arguments.
- * @param {Sandbox} home
- */
+/** The API over a test's home, and a way to call it with a callback: returns its arguments. */
 function open(home) {
   const api = new pm2.custom({ pm2_home: home.home });
   onTestFinished(() => api.disconnect());
-  /**
-   * @param {string} method
-   * @param {unknown[]} args
-   * @returns {Promise<any[]>}
-   */
   const call = (method, ...args) =>
     new Promise((resolve, reject) => {
       let calls = 0;
-      const returned = api[method](...args, (/** @type {unknown[]} */ ...results) => {
+      const returned = api[method](...args, (...results) => {
         calls += 1;
         if (calls > 1) reject(new Error(`${method} called back twice`));
         resolve(results);
@@ -87,7 +77,7 @@ test('start, restart, reload, stop and delete call back with the workers', async
     null,
     [{ name: 'filed', pm2_env: { P: 'yes' } }],
   ]);
-  expect((await call('list'))[1].map((/** @type {any} */ { name, pm_id: id }) => `${name}:${id}`)).toEqual([
+  expect((await call('list'))[1].map(({ name, pm_id: id }) => `${name}:${id}`)).toEqual([
     'api:0',
     'api:1',
     'two:3',
@@ -191,15 +181,13 @@ test('the bus delivers events, messages and log lines, by name and by pattern', 
   const home = await sandbox();
   const { call, api } = open(home);
   const [, bus, sock] = await call('launchBus');
-  /** @type {any[]} */
   const heard = [];
-  bus.on('process:event', (/** @type {any} */ packet) => heard.push(['process:event', packet]));
-  bus.on('log:*', (/** @type {string} */ stream, /** @type {any} */ packet) => heard.push([`log ${stream}`, packet]));
-  bus.on('said:again', (/** @type {any} */ packet) => heard.push(['said:again', packet]));
-  /** @type {string[]} */
+  bus.on('process:event', (packet) => heard.push(['process:event', packet]));
+  bus.on('log:*', (stream, packet) => heard.push([`log ${stream}`, packet]));
+  bus.on('said:again', (packet) => heard.push(['said:again', packet]));
   const all = [];
-  bus.on('*', (/** @type {string} */ event) => all.push(event));
-  const find = (/** @type {string} */ word) => heard.filter(([event]) => event === word).map(([, packet]) => packet);
+  bus.on('*', (event) => all.push(event));
+  const find = (word) => heard.filter(([event]) => event === word).map(([, packet]) => packet);
 
   await call('start', { name: 'api', script: home.place('has-actions'), namespace: 'n' });
   await home.waitFor('the first line', () => find('log out').length > 0);
@@ -241,9 +229,8 @@ test('the bus delivers events, messages and log lines, by name and by pattern', 
 test('an error of a callback or a listener reaches uncaughtException and disturbs no other listener', async () => {
   const home = await sandbox();
   const { api, call } = open(home);
-  /** @type {any[]} */
   const thrown = [];
-  const caught = (/** @type {unknown} */ error) => void thrown.push(error);
+  const caught = (error) => void thrown.push(error);
   const others = process.listeners('uncaughtException');
   process.removeAllListeners('uncaughtException').on('uncaughtException', caught);
   onTestFinished(() => {

@@ -5,16 +5,11 @@ import { expect, test } from 'vitest';
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 // Programs that were written for PM2's library.
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/**
- * @param {Sandbox} home
- * @param {string} code  The body of an async function with `pm2` and `out`, which prints JSON.
- */
+/** @param {string} code  The body of an async function with `pm2` and `out`, which prints JSON. */
 function program(home, code) {
   mkdirSync(join(home.work, 'node_modules'), { recursive: true });
   symlinkSync(ROOT, join(home.work, 'node_modules', 'nclust'));
@@ -27,10 +22,6 @@ function program(home, code) {
   return runProgram(nodeUnderTest(), [file], { env: home.env, cwd: home.work, timeoutMs: 20_000 });
 }
 
-/**
- * @param {Sandbox} home
- * @param {string} code
- */
 async function answerOf(home, code) {
   const result = await program(home, code).done;
   expect(result, result.stderr + result.stdout).toMatchObject({ exitStatus: 0 });

@@ -8,9 +8,6 @@ import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { startTraffic } from '../../helpers/traffic/traffic.js';
 
-/** @import { ChildProcess } from 'node:child_process' */
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 // Packages that look for a free port get the one they ask for, after reloads and deaths, on a busy
 // machine.
 
@@ -19,7 +16,6 @@ const PACKAGES = ['detect-port', 'get-port', 'portfinder', 'tcp-port-used'];
 const ROUNDS = 30;
 const BUSY_MS = 600_000;
 
-/** @type {ChildProcess[]} */
 let busy = [];
 beforeAll(() => {
   const loop = `const end = Date.now() + ${BUSY_MS}; while (Date.now() < end);`;
@@ -30,7 +26,6 @@ afterAll(() => {
 });
 
 /**
- * @param {Sandbox} home
  * @param {number} instances  0: fork mode.
  * @returns {Promise<Record<string, number>>}  The ports by app. The config file is apps.json.
  */
@@ -39,7 +34,6 @@ async function place(home, instances) {
   cpSync(join(FRAMEWORKS, 'asks-port.mjs'), join(home.work, 'asks-port.mjs'));
   const mode = instances === 0 ? { exec_mode: 'fork' } : { exec_mode: 'cluster', instances };
   const shared = { ...mode, min_uptime: 300, kill_timeout: 30_000 };
-  /** @type {Record<string, number>} */
   const ports = {};
   for (const name of ['serve', ...PACKAGES]) ports[name] = await takePort();
   const apps = [
@@ -57,8 +51,6 @@ async function place(home, instances) {
 
 /**
  * Waits until each instance listens, with another pid than before.
- * @param {Sandbox} home
- * @param {Record<string, number>} ports
  * @param {number[]} [before]  Pids.
  * @returns {Promise<number[]>}  The pids.
  */

@@ -4,19 +4,14 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
-/** @param {Sandbox} home */
 const profilesIn = ({ work }) => readdirSync(work).filter((name) => /profile$|heapsnapshot$/.test(name));
-/** @param {string} script */
-const lineOf = (script, /** @type {string} */ text) =>
+const lineOf = (script, text) =>
   readFileSync(script, 'utf8')
     .split('\n')
     .findIndex((line) => line.includes(text)) + 1;
 /**
  * DevTools needs flat lists of the length in the head, edges that lead to nodes, and existing
  * names.
- * @param {any} taken
  */
 function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: edgeCount }, nodes, edges, strings }) {
   const [nodeFields, edgeFields] = [meta.node_fields, meta.edge_fields];
@@ -24,13 +19,11 @@ function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: e
   expect(edgeFields).toEqual(expect.arrayContaining(['type', 'name_or_index', 'to_node']));
   expect(nodeCount).toBeGreaterThan(1_000);
   expect([nodes.length, edges.length]).toEqual([nodeCount * nodeFields.length, edgeCount * edgeFields.length]);
-  const column = (/** @type {number[]} */ flat, /** @type {string[]} */ fields, /** @type {string} */ name) =>
-    flat.filter((_, at) => at % fields.length === fields.indexOf(name));
+  const column = (flat, fields, name) => flat.filter((_, at) => at % fields.length === fields.indexOf(name));
   expect(column(nodes, nodeFields, 'edge_count').reduce((sum, count) => sum + count, 0)).toBe(edgeCount);
   expect(new Set(column(nodes, nodeFields, 'id')).size).toBe(nodeCount);
 
-  const isAt = (/** @type {unknown[]} */ list) => (/** @type {number} */ at) =>
-    Number.isInteger(at) && at >= 0 && at < list.length;
+  const isAt = (list) => (at) => Number.isInteger(at) && at >= 0 && at < list.length;
   const [isString, isOfNode] = [isAt(strings), isAt(nodes)];
   const [nodeTypes, edgeTypes] = [
     meta.node_types[nodeFields.indexOf('type')],
@@ -47,34 +40,26 @@ function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: e
       (name, at) => ['element', 'hidden'].includes(edgeTypes[types[at]]) || isString(name),
     ),
   ).toBe(true);
-  expect(strings.every((/** @type {unknown} */ text) => typeof text === 'string')).toBe(true);
+  expect(strings.every((text) => typeof text === 'string')).toBe(true);
 }
 
-/**
- * The same for a CPU profile: a tree with one root, and a node and a time for each sample.
- * @param {any} taken
- */
+/** The same for a CPU profile: a tree with one root, and a node and a time for each sample. */
 function isCpuProfile({ nodes, samples, timeDeltas, startTime, endTime }) {
-  const ids = new Set(nodes.map((/** @type {any} */ { id }) => id));
+  const ids = new Set(nodes.map(({ id }) => id));
   expect(ids.size).toBe(nodes.length);
-  const children = nodes.flatMap((/** @type {any} */ node) => node.children ?? []);
-  expect(children.filter((/** @type {number} */ id) => !ids.has(id))).toEqual([]);
+  const children = nodes.flatMap((node) => node.children ?? []);
+  expect(children.filter((id) => !ids.has(id))).toEqual([]);
   expect([children.length, new Set(children).size]).toEqual([nodes.length - 1, nodes.length - 1]);
   expect(nodes[0].callFrame.functionName).toBe('(root)');
   expect(samples.length).toBeGreaterThan(0);
   expect(timeDeltas.length).toBe(samples.length);
-  expect(samples.filter((/** @type {number} */ id) => !ids.has(id))).toEqual([]);
+  expect(samples.filter((id) => !ids.has(id))).toEqual([]);
   expect(endTime).toBeGreaterThan(startTime);
 }
 
-const functionsOf = (/** @type {any} */ { nodes }) =>
-  nodes.map((/** @type {any} */ { callFrame }) => callFrame.functionName);
+const functionsOf = ({ nodes }) => nodes.map(({ callFrame }) => callFrame.functionName);
 
-/**
- * A profile that runs until it is ended, and has started: the worker has opened its file.
- * @param {Sandbox} home
- * @param {number} pid
- */
+/** A profile that runs until it is ended, and has started: the worker has opened its file. */
 async function longProfile(home, pid) {
   const command = home.follow('profile', 'api', '--cpu', '5m');
   await home.waitFor('the profile to start', () =>
@@ -83,7 +68,6 @@ async function longProfile(home, pid) {
   return command;
 }
 
-/** @param {string} link */
 function targetOf(link) {
   try {
     return readlinkSync(link);
@@ -92,10 +76,6 @@ function targetOf(link) {
   }
 }
 
-/**
- * @param {Sandbox} home
- * @param {object} [o]
- */
 async function spinner(home, o = {}) {
   const until = join(home.work, 'until');
   const app = await home.app('spins', { name: 'api', env: { UNTIL: until }, ...o });
@@ -103,10 +83,7 @@ async function spinner(home, o = {}) {
   return { app, pid, free: () => writeFileSync(until, '') };
 }
 
-/**
- * The port of a process's inspector, among the ports of 127.0.0.1.
- * @param {number} pid
- */
+/** The port of a process's inspector, among the ports of 127.0.0.1. */
 async function inspectorOf(pid) {
   const { listeningPorts } = await import('../../../lib/profile/debugger.js');
   return [...listeningPorts(pid).values()];
@@ -132,7 +109,7 @@ test('profile writes CPU and heap files for Chrome, and stack shows where a busy
   const hot = (await home.nclust('stack', 'api', '--json')).json();
   expect(hot).toMatchObject({ slot: { id: 0, name: 'api', pid }, isHeldUp: false });
   expect(hot.busy).toBeGreaterThan(0);
-  expect(hot.frames.map((/** @type {any} */ { file }) => file)).toContain(app.script);
+  expect(hot.frames.map(({ file }) => file)).toContain(app.script);
   await app.get('/cool');
 
   const heap = await home.nclust('profile', '0', '--heap', '-o', 'a.heapsnapshot', '--json');
@@ -168,9 +145,7 @@ test('stack and profile work on a blocked worker, which then runs on with its in
   // Node.js 20 counts code that was optimised before the profile as part of its caller.
   const taken = JSON.parse(readFileSync(join(home.work, 'a.cpuprofile'), 'utf8'));
   isCpuProfile(taken);
-  expect(taken.nodes.map((/** @type {any} */ { callFrame }) => callFrame.url)).toContain(
-    pathToFileURL(app.script).href,
-  );
+  expect(taken.nodes.map(({ callFrame }) => callFrame.url)).toContain(pathToFileURL(app.script).href);
   free();
   expect(await app.get()).toEqual({ pid });
   // After the signal Node.js opens its inspector once more when the loop runs.

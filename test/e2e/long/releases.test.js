@@ -6,8 +6,6 @@ import { fetchOnce } from '../../helpers/sandbox-app.js';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const PROGRAM = `const { readFileSync } = require('node:fs');
 const words = () => [require('./lib/word.js'), readFileSync('word.txt', 'utf8'), require.main.filename];
 require('node:http')
@@ -15,10 +13,6 @@ require('node:http')
   .listen(process.env.PORT, () => process.send('ready'));
 `;
 
-/**
- * @param {Sandbox} home
- * @param {string} word
- */
 function release(home, word) {
   const folder = join(home.work, 'releases', word);
   mkdirSync(join(folder, 'lib'), { recursive: true });
@@ -28,10 +22,6 @@ function release(home, word) {
   return folder;
 }
 
-/**
- * @param {Sandbox} home
- * @param {string} word
- */
 function switchTo(home, word) {
   symlinkSync(join('releases', word), join(home.work, 'next'));
   renameSync(join(home.work, 'next'), join(home.work, 'current'));
@@ -44,7 +34,7 @@ describe.each([
   test.each([
     [
       'from inside the link',
-      (/** @type {Sandbox} */ home) => ({
+      (home) => ({
         words: ['app.js'],
         cwd: join(home.work, 'current'),
         pwd: join(home.work, 'current'),
@@ -52,15 +42,12 @@ describe.each([
     ],
     [
       'by its path',
-      (/** @type {Sandbox} */ home) => ({
+      (home) => ({
         words: [join(home.work, 'current/app.js'), '--cwd', join(home.work, 'current')],
         cwd: home.work,
       }),
     ],
-    [
-      'with a relative --cwd',
-      (/** @type {Sandbox} */ home) => ({ words: ['app.js', '--cwd', 'current'], cwd: home.work }),
-    ],
+    ['with a relative --cwd', (home) => ({ words: ['app.js', '--cwd', 'current'], cwd: home.work })],
   ])(
     'an app started %s runs the current release after each reload, even if the previous one is deleted',
     async (_how, place) => {
@@ -69,7 +56,7 @@ describe.each([
       release(home, 'one');
       release(home, 'two');
       switchTo(home, 'one');
-      const { words, cwd, pwd } = /** @type {{ words: string[], cwd: string, pwd?: string }} */ (place(home));
+      const { words, cwd, pwd } = place(home);
       expect(
         await home.nclust('start', ...words, '--name', 'api', '--min-uptime', '100', '--wait-ready', ...flags, {
           cwd,

@@ -5,21 +5,15 @@ import { isRunning } from '../../helpers/processes.js';
 import { differentNode } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const different = differentNode();
 const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 
-/**
- * @param {Sandbox} home
- * @param {string} name
- */
 const detailOf = async (home, name) => (await home.nclust('describe', name, '--json')).json()[0];
 
 test.runIf(different)(
   '--interpreter moves the workers to that Node.js, shows its version, and fails no request',
   async () => {
-    const { major, path } = /** @type {NonNullable<typeof different>} */ (different);
+    const { major, path } = different;
     const home = await sandbox();
     const app = await home.app('http-echo', { instances: 2, flags: ['--node-args', '--trace-warnings'] });
     const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });

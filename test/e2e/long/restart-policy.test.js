@@ -3,12 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
-/**
- * @param {Sandbox} home
- * @param {string} status
- */
 const untilStatus = (home, status) =>
   home.waitFor(`status "${status}"`, async () => (await home.list()).find((slot) => slot.status === status));
 
@@ -51,9 +45,9 @@ describe('an app that crashes', () => {
     const wire = await home.wire();
     const { slots } = await wire.request('list', { detail: true });
     expect(slots).toMatchObject([{ status: 'errored', pid: 0, restarts: 4 }]);
-    const deaths = slots[0].deaths.map((/** @type {{ atMs: number }} */ death) => death.atMs);
+    const deaths = slots[0].deaths.map((death) => death.atMs);
     expect(deaths).toHaveLength(5);
-    const gaps = deaths.slice(1).map((/** @type {number} */ atMs, /** @type {number} */ i) => atMs - deaths[i]);
+    const gaps = deaths.slice(1).map((atMs, i) => atMs - deaths[i]);
     gaps.forEach((gap, i) => expect(gap).toBeGreaterThanOrEqual(100 * 2 ** i));
   });
 

@@ -6,8 +6,7 @@ import { pattern } from '../../helpers/pattern.js';
 import { isRunning } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-const numbered = (/** @type {string} */ text, /** @type {string} */ stream) =>
-  text.split('\n').filter((line) => line.startsWith(`floods-stdout ${stream} `));
+const numbered = (text, stream) => text.split('\n').filter((line) => line.startsWith(`floods-stdout ${stream} `));
 const once = '--no-autorestart';
 
 describe('the output of nclust run', () => {

@@ -16,7 +16,6 @@ const HELD = [
   'cannot run side by side: in place of reload use nclust restart',
 ].join('.*');
 
-/** @type {[what: string, code: (port: number) => string, says: RegExp][]} */
 const APPS = [
   [
     'a UDP port',

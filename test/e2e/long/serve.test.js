@@ -5,12 +5,8 @@ import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { askRaw } from '../../helpers/static-server.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
-/** @param {string} text */
 const basic = (text) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 
-/** @param {Sandbox} home */
 function site(home) {
   const folder = join(home.work, 'dist');
   mkdirSync(folder);

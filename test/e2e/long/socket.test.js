@@ -87,8 +87,7 @@ test('control recovers after it ran out of file descriptors', async () => {
   const app = await home.app('http-echo', { instances: 2 });
   const { controlPid } = await home.daemon();
   const used = Math.max(...readdirSync(`/proc/${controlPid}/fd`).map(Number)) + 1;
-  const limit = (/** @type {string} */ files) =>
-    execFileSync('prlimit', ['--pid', String(controlPid), `--nofile=${files}`]);
+  const limit = (files) => execFileSync('prlimit', ['--pid', String(controlPid), `--nofile=${files}`]);
 
   limit(`${used}:4096`);
   const crowd = await Promise.allSettled(Array.from({ length: 20 }, () => openWire(`${home.home}/nclust.sock`)));

@@ -183,7 +183,7 @@ describe('a user service', () => {
       env: { PATH: '/usr/bin:/bin', HOME: dirname(home.work) },
       timeoutMs: 120_000,
     });
-    onTestFinished(() => killIfThere(/** @type {number} */ (booted.child.pid)));
+    onTestFinished(() => killIfThere(booted.child.pid));
     await home.waitFor('the app to be online', async () =>
       (await api.instances()).every(({ status }) => status === 'online'),
     );

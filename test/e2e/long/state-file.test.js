@@ -3,11 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openSandbox, sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
-/** @type {Buffer} */
 let good;
-/** @type {Buffer} */
 let backup;
 
 // A state file with two stopped apps, so that a daemon starts nothing.
@@ -24,12 +20,7 @@ beforeAll(async () => {
   await home.close();
 });
 
-/**
- * Boots a daemon with a state file and returns what it has read.
- * @param {Sandbox} home
- * @param {Buffer} state
- * @param {Buffer | null} previous
- */
+/** Boots a daemon with a state file and returns what it has read. */
 async function bootOn(home, state, previous) {
   mkdirSync(home.home, { recursive: true, mode: 0o700 });
   writeFileSync(join(home.home, 'state.json'), state, { mode: 0o600 });

@@ -10,19 +10,12 @@ import { differentNode, EVERY_REQUEST, loseNothing, serve, untilNothingIsLeftOve
 import { runProgram } from '../../helpers/run-program.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @import { Ledger } from '../../helpers/ledger.js' */
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const different = differentNode();
 const NEW_KEEPER = { 'daemon/keeper/keeper-socket.js': '\n// Another version.\n' };
 /** Long enough that every kind is in the middle of a request when the keeper exits. */
-const LONG_REQUESTS = { slowMs: /** @type {[number, number]} */ ([1_000, 2_000]), transferMs: 1_000, timeoutMs: 8_000 };
+const LONG_REQUESTS = { slowMs: [1_000, 2_000], transferMs: 1_000, timeoutMs: 8_000 };
 const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 
-/**
- * @param {Sandbox} home
- * @param {Ledger} ledger
- */
 async function untilEveryKindIsAnswered(home, ledger) {
   const answers = () => Object.keys(EVERY_REQUEST).map((kind) => ledger.kinds.get(kind)?.ok ?? 0);
   const before = answers();
@@ -259,7 +252,7 @@ test('update with a new keeper fails no request even if the old folder is delete
 });
 
 test.runIf(different)('update with another Node.js moves the manager to that Node.js', async () => {
-  const { major, path } = /** @type {NonNullable<typeof different>} */ (different);
+  const { major, path } = different;
   const home = await sandbox();
   const app = await home.app('http-echo', { instances: 2 });
   const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });

@@ -13,7 +13,7 @@ async function watched(flags = ['--watch'], instances = 2) {
   mkdirSync(join(home.work, 'src'));
   const app = await serve(home, 'http-echo', { instances, flags: [...QUICK, ...flags] });
   await untilWatching(home, app.name);
-  const save = (/** @type {string} */ file) => writeFileSync(join(home.work, file), String(Math.random()));
+  const save = (file) => writeFileSync(join(home.work, file), String(Math.random()));
   return { home, app, save };
 }
 
@@ -92,7 +92,7 @@ describe('watch', () => {
 
   test('follows a folder that is created later or again, and a link that changes its target', async () => {
     const home = await sandbox();
-    const at = (/** @type {string} */ name) => join(home.work, name);
+    const at = (name) => join(home.work, name);
     mkdirSync(at('release-1'));
     mkdirSync(at('release-2'));
     symlinkSync(at('release-1'), at('current'));

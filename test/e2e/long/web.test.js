@@ -7,16 +7,11 @@ import { fetchRaw, openPage, partsOf } from '../../helpers/page.js';
 import { killIfThere, residentBytes } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** @import { AddressInfo } from 'node:net' */
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const SECRET = 'hunter2-of-the-environment';
 const token = () => crypto.randomUUID();
 
 /**
  * Turns the dashboard on.
- * @param {Sandbox} home
- * @param {...string} options
  * @returns {Promise<string>}  Its address.
  */
 async function turnOn(home, ...options) {
@@ -96,8 +91,8 @@ test('a page reads apps, figures, logs and events, but no variables, and may cha
   const told = async () => {
     for (;;) {
       const { method, params } = await page.told();
-      if (method === 'event' && params.events.some((/** @type {any} */ event) => event.type === 'stop'))
-        return params.events.find((/** @type {any} */ event) => event.type === 'stop');
+      if (method === 'event' && params.events.some((event) => event.type === 'stop'))
+        return params.events.find((event) => event.type === 'stop');
     }
   };
   expect(await told()).toMatchObject({ app: app.name, by: 'stop' });
@@ -152,7 +147,7 @@ test('an address that is taken, invalid or reachable from other machines is refu
   const home = await sandbox();
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
-  const { port } = /** @type {AddressInfo} */ (other.address());
+  const { port } = other.address();
   expect(await home.nclust('web', '--listen', String(port))).toMatchObject({
     exitStatus: 1,
     stdout: '',
@@ -213,7 +208,7 @@ test('a listen setting with a taken address is accepted with a notice, which the
   const home = await sandbox();
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
-  const { port } = /** @type {AddressInfo} */ (other.address());
+  const { port } = other.address();
   const taken = `127.0.0.1:${port}`;
   for (const [key, what, often, instead] of [
     ['metrics.listen', '/metrics', '5 seconds', 'nclust set metrics.listen 127.0.0.1:PORT'],

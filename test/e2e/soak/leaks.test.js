@@ -6,8 +6,6 @@ import { serve, untilNothingIsLeftOver } from '../../helpers/reloads.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { soakScale } from '../../helpers/soak.js';
 
-/** @import { Sandbox } from '../../helpers/sandbox.js' */
-
 const ROUNDS = 10;
 /** The first rounds fill caches and let the heap find its size. */
 const WARM_UP = 3;
@@ -24,8 +22,6 @@ const PRIVATE_BYTES = 3 * 2 ** 20;
 
 /**
  * Repeats an action, and compares what keeper and control hold after the warm-up and at the end.
- * @param {Sandbox} home
- * @param {() => Promise<void>} round
  */
 async function expectNoGrowth(home, round) {
   const { keeperPid, controlPid } = await home.daemon();
@@ -54,13 +50,9 @@ async function expectNoGrowth(home, round) {
   expect(await home.daemon()).toMatchObject({ keeperPid, controlPid });
   // The least of several, because V8 drops compiled code that has not run for a while, and the next
   // round compiles it again.
-  const least = (
-    /** @type {typeof found} */ rounds,
-    /** @type {'keeper' | 'control'} */ who,
-    /** @type {'heapBytes' | 'privateBytes'} */ what,
-  ) => Math.min(...rounds.map((one) => one[who][what]));
+  const least = (rounds, who, what) => Math.min(...rounds.map((one) => one[who][what]));
   const [first, middle, last] = [found.slice(0, WARM_UP), found.slice(WARM_UP, 2 * WARM_UP), found.slice(-WARM_UP)];
-  for (const who of /** @type {const} */ (['keeper', 'control'])) {
+  for (const who of ['keeper', 'control']) {
     expect(least(last, who, 'heapBytes') / least(middle, who, 'heapBytes'), `heap of ${who}`).toBeLessThanOrEqual(
       TOLERANCE,
     );

@@ -13,13 +13,10 @@ import { expectLines, writeThroughKills } from '../../helpers/ticks.js';
 const MB = 1024 * 1024;
 const killCount = Math.ceil(20 * soakScale);
 
-/**
- * The digest of everything a log file has ever contained.
- * @param {string} path
- */
+/** The digest of everything a log file has ever contained. */
 async function digestOf(path) {
   const hash = createHash('sha256');
-  const take = async (/** @type {AsyncIterable<Buffer>} */ bytes) => {
+  const take = async (bytes) => {
     for await (const chunk of bytes) hash.update(chunk);
   };
   for (const { path: segment, compression } of readSegments(path))
@@ -30,7 +27,6 @@ async function digestOf(path) {
   return hash.digest('hex');
 }
 
-/** @param {string} folder */
 function bytesIn(folder) {
   let bytes = 0;
   for (const name of readdirSync(folder)) {

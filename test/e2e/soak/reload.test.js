@@ -14,7 +14,7 @@ import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 import { soakScale } from '../../helpers/soak.js';
 import { tlsEnv } from '../../helpers/traffic/target.js';
 
-const REAL_TIMES = { slowMs: /** @type {[number, number]} */ ([2_000, 4_000]), transferMs: 1_500, timeoutMs: 10_000 };
+const REAL_TIMES = { slowMs: [2_000, 4_000], transferMs: 1_500, timeoutMs: 10_000 };
 const WORKERS = 4;
 const REPLACEMENTS = Math.ceil(100 * soakScale);
 const CLIENTS = { ...EVERY_REQUEST, slow: 8, upload: 4, download: 4 };
@@ -80,10 +80,7 @@ describe.each(nodes.flatMap(({ major, path }) => (path === null ? [] : [{ major,
   },
 );
 
-test.each(frameworkApps().map((app) => /** @type {const} */ ([app.name, app])))(
-  '%s: 10 reloads lose no request',
-  async (name, app) => {
-    const home = await sandbox();
-    expect(await reloadFrameworks(home, { apps: [app], times: Math.ceil(10 * soakScale) })).toEqual({ [name]: 0 });
-  },
-);
+test.each(frameworkApps().map((app) => [app.name, app]))('%s: 10 reloads lose no request', async (name, app) => {
+  const home = await sandbox();
+  expect(await reloadFrameworks(home, { apps: [app], times: Math.ceil(10 * soakScale) })).toEqual({ [name]: 0 });
+});

@@ -24,7 +24,6 @@ const ROUTES = `(request, response) => {
   setTimeout(() => response.end('done'), Number(searchParams.get('after') ?? 0));
 }`;
 
-/** @param {{ code?: string, params?: object }} [o] */
 async function service({
   code = `http.createServer(${ROUTES}).on('upgrade', (request, socket) => socket.end('HTTP/1.1 101 ` +
     `Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n'))`,
@@ -39,7 +38,7 @@ async function service({
   await keeper.says('one', 'listens');
   const report = async () =>
     Object.entries((await keeper.call('reports')).reports).find(([id]) => keeper.shortId(id) === 'one')?.[1] ?? null;
-  const counted = async (/** @type {object} */ http) => {
+  const counted = async (http) => {
     let last;
     const isSo = async () => {
       last = await report();
@@ -53,7 +52,7 @@ async function service({
 }
 
 /** @returns {Promise<number>}  The status. */
-function ask(/** @type {number} */ port, /** @type {string} */ path, agent = /** @type {any} */ (false)) {
+function ask(port, path, agent = false) {
   return new Promise((resolve, reject) => {
     get({ port, path, agent, host: '127.0.0.1' }, (response) =>
       response.resume().on('end', () => resolve(response.statusCode ?? 0)),
@@ -115,7 +114,7 @@ test('HTTP/2 streams count as requests', async () => {
     return session;
   };
   const session = connected();
-  const stream = (/** @type {string} */ path, method = 'GET') => session.request({ ':path': path, ':method': method });
+  const stream = (path, method = 'GET') => session.request({ ':path': path, ':method': method });
   await Promise.all(
     Array.from({ length: 20 }, (_, at) => once(stream(at < 5 ? '/?status=500' : '/').resume(), 'close')),
   );
@@ -208,7 +207,7 @@ test('the median of 50 answers after 200 ms is 200 ms, within one step', async (
   expect(steps.reduce((sum, count) => sum + count, 0)).toBe(50);
   expect(p50).toBeGreaterThan(200 / 1.19);
   expect(p50).toBeLessThan(200 * 1.19);
-  expect(p99).toBeGreaterThanOrEqual(/** @type {number} */ (p50));
+  expect(p99).toBeGreaterThanOrEqual(p50);
   expect(durationMs / 50).toBeGreaterThanOrEqual(199);
   expect(durationMs / 50).toBeLessThan(400 * slowdown());
 });
@@ -227,7 +226,6 @@ test.each([
     const asking = Array.from({ length: clients }, async () => {
       while (!isOver) await ask(port, '/');
     });
-    /** @type {any[]} */
     const seen = [];
     try {
       await waitFor(
@@ -258,8 +256,8 @@ test.each([
 );
 
 test.each([
-  ['it exits', (/** @type {any} */ { port }) => ask(port, '/exit')],
-  ['it is retired without a signal handler', (/** @type {any} */ { keeper }) => keeper.retire('one')],
+  ['it exits', ({ port }) => ask(port, '/exit')],
+  ['it is retired without a signal handler', ({ keeper }) => keeper.retire('one')],
 ])('the last report contains the answers of an app just before the end: %s', async (_, end) => {
   const one = await service();
   for (let at = 0; at < 9; at += 1) await ask(one.port, '/');

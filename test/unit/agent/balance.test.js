@@ -9,12 +9,8 @@ const CLAIM = { address: null, port: 3000, family: 4, flags: 0, index: 0 };
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/**
- * A worker with one server.
- * @param {string} [scheduling]
- */
+/** A worker with one server. */
 function createRig(scheduling = 'least-connections') {
-  /** @type {Map<string, (message: any, handle?: any) => void>} */
   const listeners = new Map();
   let isOpen = true;
   const rig = {
@@ -23,12 +19,8 @@ function createRig(scheduling = 'least-connections') {
     /** Connections that the app got. @type {any[]} */
     accepted: [],
     servers: { open: 0 },
-    hear: (/** @type {any} */ message, /** @type {any} */ handle = undefined) =>
-      listeners.get(message.act)?.(message, handle),
-    /**
-     * @param {number} count
-     * @returns {any[]}  New connections.
-     */
+    hear: (message, handle = undefined) => listeners.get(message.act)?.(message, handle),
+    /** @returns {any[]}  New connections. */
     connect: (count = 1) =>
       Array.from({ length: count }, () => {
         const client = {
@@ -40,8 +32,8 @@ function createRig(scheduling = 'least-connections') {
         server.onconnection(0, client);
         return client;
       }),
-    fail: (/** @type {number} */ status) => server.onconnection(status),
-    end: (/** @type {number} */ count) => {
+    fail: (status) => server.onconnection(status),
+    end: (count) => {
       rig.servers.open -= count;
     },
     /** The channel is closed. */
@@ -49,24 +41,22 @@ function createRig(scheduling = 'least-connections') {
       isOpen = false;
     },
     isListening: true,
-    balance: /** @type {any} */ (null),
+    balance: null,
   };
   const channel = {
-    on: (/** @type {string} */ act, /** @type {any} */ listener) => void listeners.set(act, listener),
-    say: (/** @type {any} */ message, /** @type {any} */ handle, /** @type {any} */ onSent) =>
-      void rig.said.push({ ...message, handle, onSent }),
+    on: (act, listener) => void listeners.set(act, listener),
+    say: (message, handle, onSent) => void rig.said.push({ ...message, handle, onSent }),
     isOpen: () => isOpen,
   };
-  /** @type {any} */
   const server = {
-    onconnection(/** @type {number} */ status, /** @type {any} */ client) {
+    onconnection(status, client) {
       rig.accepted.push(client ?? status);
       if (client) rig.servers.open += 1;
     },
   };
   rig.balance = new Balance(
-    /** @type {any} */ (channel),
-    /** @type {any} */ ({ servers: rig.servers, findHandle: () => (rig.isListening ? server : null) }),
+    channel,
+    { servers: rig.servers, findHandle: () => (rig.isListening ? server : null) },
     scheduling,
     () => performance.now(),
   );
@@ -122,12 +112,7 @@ describe('share', () => {
 });
 
 describe('churn', () => {
-  /**
-   * Connections that end at once.
-   * @param {ReturnType<typeof createRig>} rig
-   * @param {number} count
-   * @param {number} everyMs
-   */
+  /** Connections that end at once. */
   const churn = (rig, count, everyMs) => {
     for (let nth = 0; nth < count; nth += 1) {
       const before = rig.accepted.length;
@@ -183,8 +168,8 @@ describe('passing on', () => {
   });
 
   test.each([
-    ['cannot be sent', (/** @type {any} */ rig) => rig.said[0].onSent(new Error('closed'))],
-    ['was not placed when the keeper died', (/** @type {any} */ rig) => rig.balance.lost()],
+    ['cannot be sent', (rig) => rig.said[0].onSent(new Error('closed'))],
+    ['was not placed when the keeper died', (rig) => rig.balance.lost()],
   ])('a worker keeps a connection that %s, once', (_what, happen) => {
     const rig = createRig('sticky');
     const [client] = rig.connect();

@@ -5,23 +5,19 @@ import { waitFor } from '../../helpers/wait-for.js';
 // When a process has nothing in flight any more. test/integration/drain.test.js tests it with real
 // processes.
 
-/**
- * A process whose connections have all ended.
- * @param {{ isPassing: boolean } | null} balance
- */
+/** A process whose connections have all ended. */
 function createRig(balance) {
   const rig = {
     isListening: true,
     isDrained: false,
     balance,
-    /** @param {'handover' | 'finish'} mode */
     drain(mode) {
       const servers = { all: new Set(), wrapped: new Set(), webSockets: new Set() };
-      const closeListening = (/** @type {object} */ _, /** @type {() => void} */ then) => {
+      const closeListening = (_, then) => {
         rig.isListening = false;
         then();
       };
-      drain(/** @type {any} */ ({ servers, balance, closeListening }), { mode }, () => {
+      drain({ servers, balance, closeListening }, { mode }, () => {
         rig.isDrained = true;
       });
     },
@@ -29,7 +25,6 @@ function createRig(balance) {
   return rig;
 }
 
-/** @type {('handover' | 'finish')[]} */
 const MODES = ['handover', 'finish'];
 
 test.each(MODES)('%s: a process stays alive while it is passing a connection to another worker', async (mode) => {

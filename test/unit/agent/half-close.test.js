@@ -68,18 +68,12 @@ test('the connection ends after an answer that takes long to compute but is writ
   } while (!socket.writableEnded);
 });
 
-/**
- * Time passes while the event loop is blocked.
- * @param {number} ms
- */
+/** Time passes while the event loop is blocked. */
 function holdUp(ms) {
   for (const startMono = performance.now(); performance.now() - startMono < ms;);
 }
 
-/**
- * Time passes while the event loop runs.
- * @param {FakeSocket} socket
- */
+/** Time passes while the event loop runs. */
 async function think(socket) {
   for (const startMono = performance.now(); !socket.writableEnded && performance.now() - startMono < THINK_MS;)
     await turn();

@@ -9,7 +9,6 @@ const fs = require('node:fs');
 const PROFILE = require.resolve('../../../daemon/agent/profile.cjs');
 const { profile } = require(PROFILE);
 
-/** @type {string} */
 let file;
 
 beforeEach(() => {
@@ -19,10 +18,6 @@ beforeEach(() => {
   writeFileSync(file, '');
 });
 
-/**
- * @param {string} step
- * @param {object} [more]
- */
 const ask = (step, more = {}) => new Promise((resolve) => profile({ step, file, ...more }, resolve));
 const written = () => JSON.parse(readFileSync(file, 'utf8'));
 
@@ -47,7 +42,7 @@ test.each([
 });
 
 test('only one profile runs at a time, and a repeated request gets the same one', async () => {
-  const begin = (/** @type {object} */ more) => ask('begin', { kind: 'cpu', durationMs: 50, ...more });
+  const begin = (more) => ask('begin', { kind: 'cpu', durationMs: 50, ...more });
   expect(await begin({})).toEqual({});
   expect(await begin({ file: `${file}-other` })).toMatchObject({ failure: { code: 'EBUSY', message: 'cpu' } });
   expect(await begin({})).toEqual({});
@@ -74,16 +69,12 @@ test('a file that is missing or not empty is left alone', async () => {
   expect(await ask('begin', { kind: 'heap', durationMs: 0 })).toMatchObject({ failure: { code: 'ENOENT' } });
 });
 
-/**
- * Loads the module again after the app has replaced a timer: it fires, but the call throws.
- * @param {string} name
- */
+/** Loads the module again after the app has replaced a timer: it fires, but the call throws. */
 function withBrokenTimer(name) {
-  /** @type {Promise<void>} */
   let fired = Promise.resolve();
   for (const owner of [require('node:timers'), globalThis]) {
     const original = owner[name];
-    vi.spyOn(owner, name).mockImplementation((/** @type {() => void} */ callback, /** @type {number} */ ms) => {
+    vi.spyOn(owner, name).mockImplementation((callback, ms) => {
       fired = new Promise((resolve) =>
         original(() => {
           callback();
@@ -97,8 +88,7 @@ function withBrokenTimer(name) {
   const broken = require(PROFILE);
   return {
     fired: () => fired,
-    ask: (/** @type {string} */ step, /** @type {object} */ more) =>
-      new Promise((resolve) => broken.profile({ step, file, ...more }, resolve)),
+    ask: (step, more) => new Promise((resolve) => broken.profile({ step, file, ...more }, resolve)),
   };
 }
 
@@ -143,5 +133,5 @@ test('an idle process has an empty stack, and reports what keeps it alive', asyn
     frames: expect.any(Array),
     resources: expect.any(Object),
   });
-  expect(stack.frames.filter((/** @type {{ url: string }} */ { url }) => url.includes('/daemon/agent/'))).toEqual([]);
+  expect(stack.frames.filter(({ url }) => url.includes('/daemon/agent/'))).toEqual([]);
 });

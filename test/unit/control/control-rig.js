@@ -49,7 +49,7 @@ export function createRig({ seed = 0 } = {}) {
     /** Entries of the event log. */
     noted: [],
     keeper: new FakeKeeper(clock),
-    control: /** @type {Control} */ (/** @type {unknown} */ (null)),
+    control: null,
     orphans: [],
     left: null,
     lastLines: [],
@@ -196,10 +196,7 @@ export function createRig({ seed = 0 } = {}) {
       await settle();
     },
 
-    /**
-     * Sends one request.
-     * @returns {Promise<any>}
-     */
+    /** Sends one request. */
     call(method, params = {}) {
       const client = {
         signal: new AbortController().signal,

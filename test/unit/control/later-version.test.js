@@ -36,20 +36,13 @@ beforeEach(async () => {
   await rig.turn(1_000);
 });
 
-/**
- * @param {string} method
- * @param {object} params
- */
 async function done(method, params) {
   const request = watch(rig.call(method, params));
   await rig.turn(8_000);
   expect([method, request.state, request.error]).toEqual([method, 'done', null]);
 }
 
-/**
- * Checks the files on disk.
- * @param {object} [o]
- */
+/** Checks the files on disk. */
 function expectAllKept({ name = 'api' } = {}) {
   const { desired } = rig.store.load();
   expect(desired.ofList).toEqual(LATER);

@@ -1,11 +1,6 @@
 import { checkSpec } from '../../../lib/shared/spec/spec.js';
 
-/** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
-
-/**
- * A complete spec of a small app.
- * @param {Partial<AppSpec>} [fields]
- */
+/** A complete spec of a small app. */
 export function makeSpec(fields = {}) {
   return checkSpec({
     name: 'api',

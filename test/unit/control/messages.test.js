@@ -1,16 +1,11 @@
 import { expect, test } from 'vitest';
 import { createRig, watch } from './control-rig.js';
 
-/** @param {object} [spec] */
 async function running(spec) {
   const rig = createRig();
   await rig.boot();
   await Promise.all([rig.start({ name: 'api', ...spec }), rig.turn(2_000)]);
   const ids = rig.keeper.alive.map((child) => child.instanceId);
-  /**
-   * @param {string} name
-   * @param {string} instanceId
-   */
   const register = (name, instanceId = ids[0]) =>
     rig.keeper.metadata.set(instanceId, [
       ['axm:action', name, JSON.stringify({ action_name: name, action_type: 'custom', arity: 1 })],
@@ -18,10 +13,10 @@ async function running(spec) {
   return { rig, ids, register };
 }
 
-const failure = async (/** @type {Promise<any>} */ promise) =>
+const failure = async (promise) =>
   promise.then(
     () => null,
-    (/** @type {any} */ error) => ({ code: error.code, hint: error.hint }),
+    (error) => ({ code: error.code, hint: error.hint }),
   );
 
 test('control reports messages of apps by type or as "process:msg", and counts what the keeper dropped', async () => {

@@ -249,7 +249,7 @@ test('a program that is not Node.js is never gated', async () => {
 });
 
 describe('a bad deploy', () => {
-  const BAD = /** @type {[string, object, string][]} */ ([
+  const BAD = [
     ['exits at once', { exitsAfterMs: 5, code: 1 }, 'exited with code 1'],
     ['exits with 0', { listensAfterMs: 2, exitsAfterMs: 5, code: 0 }, 'exited with code 0'],
     [
@@ -265,7 +265,7 @@ describe('a bad deploy', () => {
       'was not ready in 10s (it did not listen on [::]:3000, but on [::]:4000)',
     ],
     ['hangs', { listensAfterMs: 10, isHung: true }, 'was not ready in 10s (its event loop did not answer)'],
-  ]);
+  ];
 
   test.each(BAD)('that %s changes nothing', async (_what, behaviour, reason) => {
     const old = await running();

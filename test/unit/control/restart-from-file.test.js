@@ -17,10 +17,6 @@ const alive = (name = 'api') => rig.keeper.alive.filter((child) => child.label.n
 const pids = (name = 'api') => alive(name).map(({ pid }) => pid);
 const appOf = (name = 'api') => rig.control.registry.desired.apps.find((app) => app.spec.name === name);
 
-/**
- * @param {string} target
- * @param {number} instances
- */
 async function scale(target, instances) {
   const request = watch(rig.call('scale', { target, instances: String(instances) }));
   await rig.turn(5_000);

@@ -48,14 +48,12 @@ const HANDLES = {
   overflow: ({ claim }) => handleOf(claim?.family === 0 ? 'Pipe' : 'TCP'),
 };
 
-/** @param {string} kind */
 const handleOf = (kind) => new { TCP: class TCP {}, Pipe: class Pipe {} }[kind]();
 
-/** @param {any} message */
 function isHeard(message) {
   const handle =
     typeof message?.act === 'string' && Object.hasOwn(HANDLES, message.act) ? HANDLES[message.act](message) : undefined;
-  return createEdge()({}, message, /** @type {any} */ (handle)).fault === null;
+  return createEdge()({}, message, handle).fault === null;
 }
 
 test.each(HONEST)('the keeper accepts $act: %o', (message) => {
@@ -103,8 +101,8 @@ test('the acts that bring a socket accept it if it is of the kind that the claim
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
-  const { _handle: tcp } = /** @type {any} */ (server);
-  const faultOf = (/** @type {object} */ message, /** @type {any} */ handle) => createEdge()({}, message, handle).fault;
+  const { _handle: tcp } = server;
+  const faultOf = (message, handle) => createEdge()({}, message, handle).fault;
   expect(faultOf({ act: 'bound', claim: CLAIM }, tcp)).toBeNull();
   const unfit = '"bound" with an invalid socket';
   expect(faultOf({ act: 'bound', claim: { ...CLAIM, address: '/run/app.sock', family: 0 } }, tcp)).toBe(unfit);
@@ -121,7 +119,6 @@ test('a refused message is answered if its sender waits', () => {
 });
 
 describe('limits', () => {
-  /** @param {string} act */
   const messageOf = (act) => HONEST.find((message) => message.act === act);
 
   test('an act that floods does not use up the limit of another act, and is accepted again later', () => {
@@ -129,8 +126,7 @@ describe('limits', () => {
     onTestFinished(() => now.mockRestore());
     const look = createEdge();
     const child = {};
-    const isHeardFrom = (/** @type {object} */ from, /** @type {string} */ act) =>
-      look(from, messageOf(act)).fault === null;
+    const isHeardFrom = (from, act) => look(from, messageOf(act)).fault === null;
     expect(Array.from({ length: 5_000 }, () => isHeardFrom(child, 'report')).filter(Boolean)).toHaveLength(100);
     expect(look(child, messageOf('report')).fault).toBe('"report" too often');
     expect([isHeardFrom(child, 'listen'), isHeardFrom({}, 'report')]).toEqual([true, true]);
@@ -141,7 +137,7 @@ describe('limits', () => {
   test('connections have no limit, and a process reports at most 20 faults', () => {
     const look = createEdge();
     const child = {};
-    const heard = (/** @type {string} */ act) =>
+    const heard = (act) =>
       Array.from({ length: 50_000 }, () => look(child, messageOf(act)).fault).filter((fault) => fault === null).length;
     expect([heard('connection-accepted'), heard('fault')]).toEqual([50_000, 20]);
   });

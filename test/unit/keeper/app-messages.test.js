@@ -9,19 +9,17 @@ afterEach(() => void vi.useRealTimers());
 
 /** A control that reads when the test wants. */
 function createRig() {
-  /** @type {any[]} */
   const said = [];
-  /** @type {(() => void)[]} */
   const unread = [];
   const messages = createAppMessages((event, data, onSent) => {
     said.push({ event, ...data });
     unread.push(onSent);
   });
-  const child = (/** @type {string} */ instanceId) => /** @type {any} */ ({ instanceId });
+  const child = (instanceId) => ({ instanceId });
   return { messages, said, child, read: () => unread.splice(0).forEach((onSent) => onSent()) };
 }
 
-const monitor = (/** @type {Record<string, unknown>} */ data) => ({ type: 'axm:monitor', data });
+const monitor = (data) => ({ type: 'axm:monitor', data });
 
 test('the keeper passes messages on only while a control is subscribed', () => {
   const { messages, said, child } = createRig();

@@ -15,28 +15,23 @@ afterEach(() => void vi.useRealTimers());
 /**
  * Workers that send what the test wants.
  * @param {Record<string, number>} open  Connections of each.
- * @param {object} [params]
  */
 function createRig(open, params = {}) {
-  /** @type {Map<string, Child>} */
   const children = new Map();
   const users = new Set();
   const listeners = { get: () => (users.size > 0 ? { users } : undefined) };
-  const balancer = new Balancer({ listeners: /** @type {any} */ (listeners), children: () => children.values() });
+  const balancer = new Balancer({ listeners, children: () => children.values() });
   let lastSeq = 0;
   const rig = {
     balancer,
     users,
     /** Messages to each worker. */
-    said: /** @type {Record<string, any[]>} */ ({}),
-    /**
-     * @param {string} id
-     * @param {number} has  Connections.
-     */
+    said: {},
+    /** @param {number} has  Connections. */
     enter(id, has) {
       const process = {
         connected: true,
-        send(/** @type {any} */ { cmd: _, ...message }, /** @type {any} */ handle, /** @type {any} */ onSent) {
+        send({ cmd: _, ...message }, handle, onSent) {
           rig.said[id].push({ ...message, ...(handle ? { handle } : {}) });
           if (handle) rig.sent = onSent;
         },
@@ -55,7 +50,7 @@ function createRig(open, params = {}) {
         scheduling: 'least-connections',
         slot: children.size,
         ...params,
-        process: /** @type {any} */ (process),
+        process,
       });
       Object.assign(child, { open: has, addresses: [{}] });
       rig.said[id] = [];
@@ -66,25 +61,17 @@ function createRig(open, params = {}) {
     },
     /** Called when the last connection is on its way. */
     sent: () => {},
-    child: (/** @type {string} */ id) => /** @type {Child} */ (children.get(id)),
-    /**
-     * @param {string} id
-     * @param {number} has
-     */
+    child: (id) => children.get(id),
     overflow(id, has, handle = newHandle()) {
       lastSeq += 1;
       balancer.onOverflow(rig.child(id), { seq: lastSeq, claim: CLAIM, open: has }, handle);
       return handle;
     },
-    acts: (/** @type {string} */ id) => rig.said[id].map(({ act }) => act).filter((act) => act !== 'share'),
-    lastOf: (/** @type {string} */ id, /** @type {string} */ act) => rig.said[id].findLast((one) => one.act === act),
-    answer: (/** @type {string} */ id, /** @type {number} */ has) =>
-      rig.child(id).answered({ seq: rig.lastOf(id, 'ping').seq, open: has }),
-    took: (/** @type {string} */ id) => balancer.onAccepted(rig.child(id), rig.lastOf(id, 'connection').seq),
-    /**
-     * @param {string} id
-     * @param {{ isRead?: boolean }} [o]  Whether all its messages were read.
-     */
+    acts: (id) => rig.said[id].map(({ act }) => act).filter((act) => act !== 'share'),
+    lastOf: (id, act) => rig.said[id].findLast((one) => one.act === act),
+    answer: (id, has) => rig.child(id).answered({ seq: rig.lastOf(id, 'ping').seq, open: has }),
+    took: (id) => balancer.onAccepted(rig.child(id), rig.lastOf(id, 'connection').seq),
+    /** @param {{ isRead?: boolean }} [o]  Whether all its messages were read. */
     end(id, { isRead = true } = {}) {
       const child = rig.child(id);
       child.ended({ code: null, signal: 'SIGKILL', atMs: 0 });
@@ -92,10 +79,7 @@ function createRig(open, params = {}) {
       if (isRead) rig.close(id);
       balancer.onExit(child);
     },
-    /**
-     * Closes its channel.
-     * @param {string} id
-     */
+    /** Closes its channel. */
     close: (id) => Object.defineProperty(rig.child(id), 'isReachable', { value: false }),
   };
   for (const [id, has] of Object.entries(open)) rig.enter(id, has);
@@ -110,7 +94,7 @@ function newHandle(address = '10.0.0.1') {
     close: () => {
       handle.isClosed = true;
     },
-    getpeername: (/** @type {any} */ out) => Object.assign(out, { address }) && 0,
+    getpeername: (out) => Object.assign(out, { address }) && 0,
   };
   return handle;
 }
@@ -369,7 +353,6 @@ test('a keeper that is replaced tells every worker to keep new connections, and 
 });
 
 /**
- * @param {ReturnType<typeof createRig>} rig
  * @returns {(address: string, from?: string) => string | undefined}  Returns the worker for a
  *   client that `from` has accepted.
  */

@@ -9,7 +9,6 @@ afterEach(() => void vi.useRealTimers());
  *   from 1.
  */
 function watched(doesAnswer) {
-  /** @type {string[]} */
   const said = [];
   let asked = 0;
   const probation = watchProbation({

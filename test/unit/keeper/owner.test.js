@@ -14,7 +14,7 @@ let ids;
 
 beforeEach(() => {
   ids = { uid: 0, gid: 0, groups: [0, 4] };
-  const change = (/** @type {object} */ to) => {
+  const change = (to) => {
     if (ids.uid !== 0 && !('uid' in to)) throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
     ids = { ...ids, ...to };
   };

@@ -15,7 +15,6 @@ const ENDING = [
   ...['deploy', 'import'],
 ];
 
-/** @param {string[]} argv */
 async function nclust(argv) {
   let stdout = '';
   let stderr = '';
@@ -68,7 +67,7 @@ describe('the list of commands', () => {
         name,
       ).toHaveLength(1);
     const [from, to] = [lines.indexOf('Apps:'), lines.findIndex((line) => line.startsWith('"nclust help'))];
-    const isOwn = (/** @type {string} */ line) => line === '' || /^  \w/.test(line) || /^\S.*:$/.test(line);
+    const isOwn = (line) => line === '' || /^  \w/.test(line) || /^\S.*:$/.test(line);
     expect(lines.slice(from, to).filter((line) => !isOwn(line))).toEqual([]);
   });
 

@@ -7,9 +7,6 @@ import { toWire } from '../../../lib/shared/errors.js';
 import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
 import { createLineReader, errorLine, notificationLine, parseLine, resultLine } from '../../../lib/shared/wire/rpc.js';
 
-/** @typedef {import('node:net').Socket & { lastId?: any }} Socket */
-/** @typedef {{ method: string, params: any, socket: Socket }} Call */
-
 // Pids that no system uses, so that the tests do not read a real process.
 const HELLO = {
   version: '0.1.0',
@@ -25,14 +22,11 @@ const HELLO = {
 /**
  * A control that sends what a test wants. Handlers find the id of the request in `socket.lastId`;
  * they return the result, throw a NclustError, or return `undefined` to leave a request unanswered.
- * @param {Record<string, (params: any, socket: Socket) => unknown>} handlers
  */
 export async function openServer(handlers) {
   const home = mkdtempSync(join(tmpdir(), 'nclust-rpc-'));
   const path = join(home, 'nclust.sock');
-  /** @type {Call[]} */
   const calls = [];
-  /** @type {Set<Socket>} */
   const sockets = new Set();
   /** Requests that no handler has answered. @type {{ id: any, socket: Socket }[]} */
   const unanswered = [];
@@ -49,10 +43,6 @@ export async function openServer(handlers) {
     socket.on('data', reader.push);
   });
 
-  /**
-   * @param {string} line
-   * @param {Socket} socket
-   */
   function onLine(line, socket) {
     const parsed = parseLine(line);
     if ('fault' in parsed) return socket.write(errorLine(parsed.id, parsed.fault));
@@ -91,16 +81,10 @@ export async function openServer(handlers) {
     path,
     calls,
     sockets,
-    /** @param {string} method */
     callsTo: (method) => calls.filter((call) => call.method === method),
-    /**
-     * @param {string} method
-     * @param {object} params
-     */
     notify: (method, params) => {
       for (const socket of sockets) socket.write(notificationLine(method, params));
     },
-    /** @returns {Promise<Socket | null>} */
     reach: () =>
       new Promise((resolve) => {
         const socket = connect({ path });

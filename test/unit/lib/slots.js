@@ -1,10 +1,4 @@
-/** @import { Death, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
-
-/**
- * A slot as the server sends it.
- * @param {Partial<SlotStatus>} [changes]
- * @returns {SlotStatus}
- */
+/** A slot as the server sends it. */
 export function slotStatus(changes = {}) {
   return {
     id: 0,
@@ -43,10 +37,6 @@ export function slotStatus(changes = {}) {
   };
 }
 
-/**
- * @param {Partial<Death>} [changes]
- * @returns {Death}
- */
 export function death(changes = {}) {
   return {
     atMs: 1_000_000,

@@ -4,9 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openSandbox } from '../../../helpers/sandbox.js';
 import { changed } from './expected.js';
 
-/** @import { Result } from '../../../helpers/run-program.js' */
-/** @import { Sandbox } from '../../../helpers/sandbox.js' */
-
 /**
  * @typedef {object} Facts  What an app reports about itself.
  * @property {string[]} argv
@@ -25,19 +22,13 @@ const CODE =
 const ROOT = process.getuid?.() === 0;
 const NODE = realpathSync(process.execPath);
 
-/**
- * The contents of a file, and the expected result. Each row is an app of one file.
- * @type {[what: string, attributes: Record<string, unknown>, check: (found: Found) => void][]}
- */
+/** The contents of a file, and the expected result. Each row is an app of one file. */
 const ROWS = [
-  ...['script', 'exec', 'cmd', 'command'].map(
-    (word) =>
-      /** @type {const} */ ([
-        `${word}`,
-        { script: undefined, [word]: './runs-code.js' },
-        (/** @type {Found} */ { listed, work }) => expect(listed.pm2_env.pm_exec_path).toBe(join(work, 'runs-code.js')),
-      ]),
-  ),
+  ...['script', 'exec', 'cmd', 'command'].map((word) => [
+    `${word}`,
+    { script: undefined, [word]: './runs-code.js' },
+    ({ listed, work }) => expect(listed.pm2_env.pm_exec_path).toBe(join(work, 'runs-code.js')),
+  ]),
   ['namespace', { namespace: 'shop' }, ({ listed }) => expect(listed.pm2_env.namespace).toBe('shop')],
   [
     'cwd',
@@ -55,25 +46,19 @@ const ROWS = [
       ]),
   ],
   ['args as a list', { args: ['a b', 3] }, ({ facts }) => expect(facts.argv).toEqual(['a b', '3'])],
-  ...['interpreter', 'exec_interpreter', 'execInterpreter'].map(
-    (word) =>
-      /** @type {const} */ ([
-        word,
-        { [word]: NODE },
-        (/** @type {Found} */ { listed }) => expect(listed.pm2_env.exec_interpreter).toBe(NODE),
-      ]),
-  ),
-  ...['node_args', 'nodeArgs', 'interpreterArgs', 'interpreter_args'].map(
-    (word) =>
-      /** @type {const} */ ([
-        word,
-        { [word]: '--no-warnings --stack-size=900' },
-        (/** @type {Found} */ { facts, listed }) => {
-          expect(facts.execArgv).toEqual(['--no-warnings', '--stack-size=900']);
-          expect(listed.pm2_env.node_args).toEqual(['--no-warnings', '--stack-size=900']);
-        },
-      ]),
-  ),
+  ...['interpreter', 'exec_interpreter', 'execInterpreter'].map((word) => [
+    word,
+    { [word]: NODE },
+    ({ listed }) => expect(listed.pm2_env.exec_interpreter).toBe(NODE),
+  ]),
+  ...['node_args', 'nodeArgs', 'interpreterArgs', 'interpreter_args'].map((word) => [
+    word,
+    { [word]: '--no-warnings --stack-size=900' },
+    ({ facts, listed }) => {
+      expect(facts.execArgv).toEqual(['--no-warnings', '--stack-size=900']);
+      expect(listed.pm2_env.node_args).toEqual(['--no-warnings', '--stack-size=900']);
+    },
+  ]),
   [
     'instances',
     { instances: '1' },
@@ -98,24 +83,17 @@ const ROWS = [
       expect(listed.pm2_env.env).toMatchObject({ A: 1, MODE: 'production' });
     },
   ],
-  ...['out_file', 'out', 'output', 'out_log', 'outFile'].map(
-    (word) =>
-      /** @type {const} */ ([
-        word,
-        { [word]: `logs/${word}.log` },
-        (/** @type {Found} */ { facts, listed, work }) =>
-          expect([facts.argv, listed.pm2_env.pm_out_log_path]).toEqual([[], join(work, `logs/${word}.log`)]),
-      ]),
-  ),
-  ...['error_file', 'error', 'err', 'err_file', 'err_log', 'errorFile'].map(
-    (word) =>
-      /** @type {const} */ ([
-        word,
-        { [word]: `logs/${word}.err` },
-        (/** @type {Found} */ { listed, work }) =>
-          expect(listed.pm2_env.pm_err_log_path).toBe(join(work, `logs/${word}.err`)),
-      ]),
-  ),
+  ...['out_file', 'out', 'output', 'out_log', 'outFile'].map((word) => [
+    word,
+    { [word]: `logs/${word}.log` },
+    ({ facts, listed, work }) =>
+      expect([facts.argv, listed.pm2_env.pm_out_log_path]).toEqual([[], join(work, `logs/${word}.log`)]),
+  ]),
+  ...['error_file', 'error', 'err', 'err_file', 'err_log', 'errorFile'].map((word) => [
+    word,
+    { [word]: `logs/${word}.err` },
+    ({ listed, work }) => expect(listed.pm2_env.pm_err_log_path).toBe(join(work, `logs/${word}.err`)),
+  ]),
   [
     'log_file',
     { log_file: 'logs/all.log' },
@@ -153,18 +131,15 @@ const ROWS = [
     { instances: 1, combine_logs: false },
     ({ listed }) => expect(listed.pm2_env.pm_out_log_path).toMatch(new RegExp(`-out-${listed.pm_id}\\.log$`)),
   ],
-  ...['pid_file', 'pid'].map(
-    (word) =>
-      /** @type {const} */ ([
-        word,
-        { [word]: `${word}.pid` },
-        (/** @type {Found} */ { listed, work }) =>
-          expect([listed.pm2_env.pm_pid_path, Number(readFileSync(join(work, `${word}.pid`), 'utf8'))]).toEqual([
-            join(work, `${word}.pid`),
-            listed.pid,
-          ]),
+  ...['pid_file', 'pid'].map((word) => [
+    word,
+    { [word]: `${word}.pid` },
+    ({ listed, work }) =>
+      expect([listed.pm2_env.pm_pid_path, Number(readFileSync(join(work, `${word}.pid`), 'utf8'))]).toEqual([
+        join(work, `${word}.pid`),
+        listed.pid,
       ]),
-  ),
+  ]),
   [
     'watch',
     { watch: ['sub'], ignore_watch: ['*.tmp'], watch_delay: 700 },
@@ -206,14 +181,11 @@ const ROWS = [
         treekill: false,
       }),
   ],
-  ...['cron_restart', 'cron'].map(
-    (word) =>
-      /** @type {const} */ ([
-        word,
-        { [word]: '0 0 1 1 *' },
-        (/** @type {Found} */ { listed }) => expect(listed.pm2_env.cron_restart).toBe('0 0 1 1 *'),
-      ]),
-  ),
+  ...['cron_restart', 'cron'].map((word) => [
+    word,
+    { [word]: '0 0 1 1 *' },
+    ({ listed }) => expect(listed.pm2_env.cron_restart).toBe('0 0 1 1 *'),
+  ]),
   ['cron_restart: 0', { cron_restart: 0 }, ({ listed }) => expect(listed.pm2_env).not.toHaveProperty('cron_restart')],
   [
     'instance_var',
@@ -232,15 +204,11 @@ const ROWS = [
     ({ facts }) => expect(facts.execArgv).toEqual([]),
   ],
   ...(ROOT
-    ? ['uid', 'user'].map(
-        (word) =>
-          /** @type {const} */ ([
-            word,
-            { [word]: 'nobody', gid: 65534 },
-            (/** @type {Found} */ { facts, listed }) =>
-              expect([facts.uid, listed.pm2_env.username]).toEqual([65534, 'nobody']),
-          ]),
-      )
+    ? ['uid', 'user'].map((word) => [
+        word,
+        { [word]: 'nobody', gid: 65534 },
+        ({ facts, listed }) => expect([facts.uid, listed.pm2_env.username]).toEqual([65534, 'nobody']),
+      ])
     : []),
 ];
 
@@ -255,11 +223,8 @@ const SILENT_WORDS = {
   km_link: false,
 };
 
-/** @type {Sandbox} */
 let home;
-/** @type {any[]} */
 let jlist;
-/** @type {Result} */
 let started;
 
 beforeAll(async () => {
@@ -286,12 +251,12 @@ beforeAll(async () => {
     env: { CODE },
     timeoutMs: 120_000,
   });
-  const tells = (/** @type {any} */ { pm2_env: env }) => readFileSync(env.pm_out_log_path, 'utf8').includes('}\n');
+  const tells = ({ pm2_env: env }) => readFileSync(env.pm_out_log_path, 'utf8').includes('}\n');
   jlist = await home.waitFor(
     'every app to print its facts',
     async () => {
       const all = (await home.nclust('jlist')).json();
-      return all.every((/** @type {any} */ one) => one.pid === 0 || tells(one)) && all;
+      return all.every((one) => one.pid === 0 || tells(one)) && all;
     },
     { deadlineMs: 30_000 },
   );
@@ -309,7 +274,7 @@ test('a file with every attribute of PM2 starts without a warning', () => {
   ]);
 });
 
-test.each(ROWS.map(([what, , check], at) => /** @type {const} */ ([what, at, check])))(
+test.each(ROWS.map(([what, , check], at) => [what, at, check]))(
   'the attribute reaches the app and jlist: %s',
   (_what, at, check) => {
     const listed = jlist.find(({ name }) => name === `row-${at}`);

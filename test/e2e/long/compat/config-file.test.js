@@ -5,9 +5,6 @@ import { sandbox } from '../../../helpers/sandbox.js';
 import { untilTriggered, untilWatching } from '../../../helpers/triggers.js';
 import { changed, QUICK, refused } from './expected.js';
 
-/** @import { Sandbox } from '../../../helpers/sandbox.js' */
-
-/** @param {Sandbox} home */
 const pids = async (home) => (await home.list()).map(({ pid }) => pid);
 
 test('start, restart, reload, stop and delete take a config file, with --only and --env', async () => {
@@ -21,8 +18,7 @@ test('start, restart, reload, stop and delete take a config file, with --only an
     env_staging: { MODE: 'staging' },
   }));
   writeFileSync(join(home.work, 'ecosystem.config.js'), `module.exports = ${JSON.stringify({ apps })};`);
-  const mode = async (/** @type {number} */ id) =>
-    (await home.nclust('env', String(id))).stdout.match(/^MODE: (.*)$/m)?.[1];
+  const mode = async (id) => (await home.nclust('env', String(id))).stdout.match(/^MODE: (.*)$/m)?.[1];
 
   expect(await home.nclust('start')).toMatchObject(changed('Started "api", "worker".'));
   const first = await pids(home);
@@ -59,8 +55,7 @@ test('--watch, --ignore-watch, --watch-delay and --ext select files; stop and re
   const home = await sandbox();
   home.place('keeps-alive');
   mkdirSync(join(home.work, 'src'));
-  const touch = (/** @type {string} */ name, text = String(Math.random())) =>
-    writeFileSync(join(home.work, 'src', name), text);
+  const touch = (name, text = String(Math.random())) => writeFileSync(join(home.work, 'src', name), text);
   touch('a.js');
   expect(
     await home.nclust(

@@ -7,7 +7,6 @@ import { sandbox } from '../../../helpers/sandbox.js';
 import { askRaw } from '../../../helpers/static-server.js';
 import { changed, printed, QUICK, refused, said } from './expected.js';
 
-/** @param {string} file */
 const textOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
 test('save and dump write the list, resurrect restores it, and kill ends everything', async () => {
@@ -79,7 +78,7 @@ test('flush empties log files, and reloadLogs opens them again', async () => {
 test('init and ecosystem write a config file, simple or full', async () => {
   const home = await sandbox();
   const file = join(home.work, 'ecosystem.config.js');
-  const written = (/** @type {string} */ path) => ({
+  const written = (path) => ({
     exitStatus: 0,
     stdout: `${path}\n`,
     stderr: 'Edit it, then: nclust start\n',
@@ -135,7 +134,7 @@ test('serve and expose take --port, --spa, --ftp, --monitor and the two --basic-
   mkdirSync(join(home.work, 'dist/files'), { recursive: true });
   writeFileSync(join(home.work, 'dist/index.html'), 'home');
   const [one, two] = [await takePort(), await takePort()];
-  const told = (/** @type {number} */ port, /** @type {string} */ name) =>
+  const told = (port, name) =>
     changed(`${join(home.work, 'dist')} is served on http://0.0.0.0:${port}\nStarted "${name}".`);
   expect(await home.nclust('serve', 'dist', String(one), '--spa')).toMatchObject(
     told(one, `static-page-server-${one}`),

@@ -3,13 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openSandbox } from '../../../helpers/sandbox.js';
 import { printed, QUICK, refused, said } from './expected.js';
 
-/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
-/** @import { Sandbox } from '../../../helpers/sandbox.js' */
-
 // These tests only read, so they share a home.
-/** @type {Sandbox} */
 let home;
-/** @type {SlotStatus[]} */
 let slots;
 
 const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'));
@@ -49,10 +44,7 @@ beforeAll(async () => {
 
 afterAll(() => home.close());
 
-/**
- * Names in the rows of a table, in order.
- * @param {string} table
- */
+/** Names in the rows of a table, in order. */
 const rowsOf = (table) => [...table.matchAll(/^│ (\d+) +│ (\w+)/gm)].map(([, id, name]) => `${id} ${name}`);
 
 test.each(['list', 'ls', 'l', 'ps', 'status'])('%s shows the columns of PM2, sorted by name', async (command) => {
@@ -226,13 +218,12 @@ test.each(['monit', 'dashboard', 'dash'])('%s prints one picture if there is no 
   expect(await home.nclust(command)).toMatchObject(printed(/^cpu .* load .*│ 0 .*online/s));
 });
 
-/** @param {string} text */
 const linesOf = (text) => text.trimEnd().split('\n').sort();
 
 test.each(['logs', 'log'])(
   '%s takes --lines, --raw, --out, --err, --json, --format, --timestamp, --nostream and --highlight',
   async (command) => {
-    const logs = (/** @type {string[]} */ ...words) => home.nclust(command, ...words, '--nostream');
+    const logs = (...words) => home.nclust(command, ...words, '--nostream');
     const raw = await logs('beta', '--raw', '--lines', '1');
     expect(raw).toMatchObject(printed(/line/));
     expect(linesOf(raw.stdout)).toEqual(['error line', 'error line', 'runs-code out line', 'runs-code out line']);

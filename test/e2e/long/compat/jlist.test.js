@@ -7,19 +7,13 @@ import { takePort } from '../../../helpers/ports.js';
 import { openSandbox } from '../../../helpers/sandbox.js';
 import { printed } from './expected.js';
 
-/** @import { Result } from '../../../helpers/run-program.js' */
-/** @import { Sandbox } from '../../../helpers/sandbox.js' */
-
-/** @param {string} name */
 const isInstalled = (name) => (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, name)));
 
 const hasGit = isInstalled('git');
 const hasPython = isInstalled('python3') || isInstalled('python');
 
 // These tests only read, so they share a home.
-/** @type {Sandbox} */
 let home;
-/** @type {Result} */
 let jlist;
 
 beforeAll(async () => {
@@ -89,8 +83,7 @@ beforeAll(async () => {
 
 afterAll(() => home.close());
 
-/** @param {string} name */
-const processOf = (name) => jlist.json().find((/** @type {{ name: string }} */ one) => one.name === name);
+const processOf = (name) => jlist.json().find((one) => one.name === name);
 
 test.runIf(hasGit)('versioning shows the git facts of the checkout, without the password of its remote', () => {
   const head = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: home.work, encoding: 'utf8' }).trim();
@@ -278,15 +271,11 @@ test('prettylist has the same fields and values, but is not JSON', async () => {
   expect(result).toMatchObject(printed(/^\[\n/));
   expect(() => JSON.parse(result.stdout)).toThrow();
   const shown = runInNewContext(`(${result.stdout})`);
-  const settled = (/** @type {any[]} */ processes) => processes.map(({ monit: _, ...rest }) => rest);
+  const settled = (processes) => processes.map(({ monit: _, ...rest }) => rest);
   expect(JSON.parse(JSON.stringify(settled(shown)))).toEqual(settled(jlist.json()));
 });
 
-/**
- * Scripts that read jlist, in jq and in JavaScript.
- * @type
- *   {[filter: string, code: (processes: any[]) => unknown, isWanted: (found: any) => boolean][]}
- */
+/** Scripts that read jlist, in jq and in JavaScript. */
 const ONE_LINERS = [
   ['[.[].name]', (all) => all.map(({ name }) => name), (found) => [...new Set(found)].join() === LINE_UP.join()],
   [
@@ -302,7 +291,7 @@ const ONE_LINERS = [
   [
     '[.[] | select(.name == "web") | .pid]',
     (all) => all.filter(({ name }) => name === 'web').map(({ pid }) => pid),
-    (found) => found.length === 2 && found.every((/** @type {number} */ pid) => pid > 0),
+    (found) => found.length === 2 && found.every((pid) => pid > 0),
   ],
   ['map(.monit.memory) | add', (all) => all.reduce((sum, { monit }) => sum + monit.memory, 0), (found) => found > 30e6],
   [

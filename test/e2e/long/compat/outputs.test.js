@@ -63,8 +63,6 @@ const MEASURED = /(At|Ms|Bytes|Pid)$/;
 const PROSE = new Set(['message', 'hint', 'text', 'notices', 'note', 'words', 'reason', 'detail', 'answer']);
 
 /**
- * @param {unknown} value
- * @param {(text: string) => string} shorten
  * @param {boolean} [isMeasured]  All numbers vary.
  * @returns {unknown}  With "…" for values that vary. Keeps all keys and their order.
  */
@@ -81,7 +79,6 @@ function steady(value, shorten, isMeasured = false) {
   );
 }
 
-/** @param {string} stdout */
 function parsed(stdout) {
   try {
     return JSON.parse(stdout);
@@ -100,7 +97,7 @@ test('outputs for programs and exit statuses stay the same to the byte', async (
   const home = await sandbox();
   const port = String(await takePort());
   for (const fixture of ['keeps-alive', 'http-echo']) home.place(fixture);
-  const shorten = (/** @type {string} */ text) =>
+  const shorten = (text) =>
     text
       .replaceAll(home.home, '<home>')
       .replaceAll(home.work, '<work>')

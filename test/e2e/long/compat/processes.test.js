@@ -5,12 +5,8 @@ import { isRunning } from '../../../helpers/processes.js';
 import { sandbox } from '../../../helpers/sandbox.js';
 import { changed, printed, QUICK, refused } from './expected.js';
 
-/** @import { Sandbox } from '../../../helpers/sandbox.js' */
-
-/** @param {Sandbox} home */
 const statuses = async (home) => (await home.list()).map(({ name, status }) => `${name} ${status}`);
 
-/** @param {Sandbox} home */
 const pids = async (home) => (await home.list()).map(({ pid }) => pid);
 
 test('start, stop, restart, reload, scale, reset, delete, del take names, ids, namespaces and patterns', async () => {
@@ -81,8 +77,7 @@ test('startOrRestart, startOrReload and startOrGracefulReload take --only, --env
     env_production: { MODE: 'production' },
   }));
   writeFileSync(join(home.work, 'ecosystem.config.js'), `module.exports = ${JSON.stringify({ apps })}`);
-  const mode = async (/** @type {number} */ id) =>
-    (await home.nclust('env', String(id))).stdout.match(/^MODE: (.*)$/m)?.[1];
+  const mode = async (id) => (await home.nclust('env', String(id))).stdout.match(/^MODE: (.*)$/m)?.[1];
   expect(await home.nclust('startOrRestart', 'ecosystem.config.js', '--only', 'api')).toMatchObject(
     changed('Restarted "api".'),
   );
@@ -135,8 +130,7 @@ test('each command with an unknown target exits 1, names the target, and changes
 test('commands accept --force, --parallel and the other PM2 flags that nclust does not need', async () => {
   const home = await sandbox();
   home.place('keeps-alive');
-  const start = (/** @type {string[]} */ ...flags) =>
-    home.nclust('start', 'keeps-alive.js', '--name', 'one', ...QUICK, ...flags);
+  const start = (...flags) => home.nclust('start', 'keeps-alive.js', '--name', 'one', ...QUICK, ...flags);
   expect(await start('--parallel', '4')).toMatchObject(
     changed('--parallel is not needed: everything starts at once, as far as the machine allows.\nStarted "one".'),
   );

@@ -8,7 +8,6 @@
  *   aliases. `isElsewhere`: it names another command to use.
  */
 
-/** @type {CommandRow[]} */
 export const COMMAND_ROWS = [
   row('compat/processes.test.js', 'start'),
   row('compat/processes.test.js', 'stop'),
@@ -49,7 +48,6 @@ export const COMMAND_ROWS = [
  *   spellings. `commands`: those that accept it; none: it comes before any.
  */
 
-/** @type {OptionRow[]} */
 export const OPTION_ROWS = [
   ...options(
     'compat/start-options.test.js',
@@ -199,21 +197,10 @@ export const ATTRIBUTE_ROWS = [
   ['disable_source_map_support'],
 ];
 
-/**
- * @param {string} file
- * @param {...string} words
- * @returns {CommandRow}
- */
 function row(file, ...words) {
   return { words, file };
 }
 
-/**
- * @param {string} file
- * @param {string[]} commands
- * @param {string[][]} flags
- * @returns {OptionRow[]}
- */
 function options(file, commands, flags) {
   return flags.map((spellings) => ({ flags: spellings, commands, file }));
 }

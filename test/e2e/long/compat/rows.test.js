@@ -14,16 +14,11 @@ const textOf = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
 const page = textOf('../../../../docs/from-pm2.md');
 const config = textOf('../../../../docs/config.md');
 
-/**
- * @param {string} text
- * @param {string} word
- */
 const mentions = (text, word) => new RegExp(`(^|[^\\w-])${word}([^\\w-]|$)`, 'm').test(text);
 
 /** Flags of every program: they may also come before the command. */
 const GLOBAL = ['-v', '--version', '-h', '--help', '-s', '--silent', '--no-color'];
 
-/** @param {string} word */
 function flagsOf(word) {
   const command = findCommand(word);
   if (!command) return [];
@@ -39,7 +34,7 @@ function flagsOf(word) {
   ];
 }
 
-test.each(COMMAND_ROWS.map((row) => /** @type {const} */ ([row.words.join(' '), row])))(
+test.each(COMMAND_ROWS.map((row) => [row.words.join(' '), row]))(
   'the command exists, and its test and docs mention it: %s',
   (_, { words, file, isElsewhere = false }) => {
     const [name, ...aliases] = words;
@@ -53,27 +48,26 @@ test.each(COMMAND_ROWS.map((row) => /** @type {const} */ ([row.words.join(' '), 
   },
 );
 
-test.each(
-  OPTION_ROWS.map(
-    (row) => /** @type {const} */ ([`${row.flags.join(', ')} of ${row.commands.join(', ') || 'all'}`, row]),
-  ),
-)('the option exists, and its test and docs mention it: %s', (_, { flags, commands, file }) => {
-  for (const command of commands)
-    for (const flag of flags) expect(flagsOf(command), `${command} does not take ${flag}`).toContain(flag);
-  if (commands.length === 0) for (const flag of flags) expect(GLOBAL).toContain(flag);
-  expect(
-    flags.some((flag) => textOf(`../${file}`).includes(`'${flag}`)),
-    `${file} uses none of ${flags}`,
-  ).toBe(true);
-  const ofOneCommand = commands.length === 1 || commands.includes('startup');
-  if (!ofOneCommand || commands[0] === 'start')
+test.each(OPTION_ROWS.map((row) => [`${row.flags.join(', ')} of ${row.commands.join(', ') || 'all'}`, row]))(
+  'the option exists, and its test and docs mention it: %s',
+  (_, { flags, commands, file }) => {
+    for (const command of commands)
+      for (const flag of flags) expect(flagsOf(command), `${command} does not take ${flag}`).toContain(flag);
+    if (commands.length === 0) for (const flag of flags) expect(GLOBAL).toContain(flag);
     expect(
-      flags.some((flag) => mentions(page, flag)),
-      `docs/from-pm2.md mentions none of ${flags}`,
+      flags.some((flag) => textOf(`../${file}`).includes(`'${flag}`)),
+      `${file} uses none of ${flags}`,
     ).toBe(true);
-});
+    const ofOneCommand = commands.length === 1 || commands.includes('startup');
+    if (!ofOneCommand || commands[0] === 'start')
+      expect(
+        flags.some((flag) => mentions(page, flag)),
+        `docs/from-pm2.md mentions none of ${flags}`,
+      ).toBe(true);
+  },
+);
 
-test.each(ATTRIBUTE_ROWS.map((words) => /** @type {const} */ ([words.join(' '), words])))(
+test.each(ATTRIBUTE_ROWS.map((words) => [words.join(' '), words]))(
   'the attribute exists, and its test and docs mention it: %s',
   (_, words) => {
     const [name] = words;
@@ -87,10 +81,7 @@ test.each(ATTRIBUTE_ROWS.map((words) => /** @type {const} */ ([words.join(' '), 
   },
 );
 
-/**
- * The first cell of each row of a table on the page, without its prefix.
- * @param {string} title
- */
+/** The first cell of each row of a table on the page, without its prefix. */
 function cellsOf(title) {
   const section = page.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? '';
   return section
@@ -99,7 +90,6 @@ function cellsOf(title) {
     .map((line) => line.split('|')[1]);
 }
 
-/** @param {string} cell */
 const codesIn = (cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code);
 
 test('docs/from-pm2.md names only commands that exist', () => {

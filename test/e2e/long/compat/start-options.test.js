@@ -5,36 +5,18 @@ import { environmentOf } from '../../../helpers/processes.js';
 import { sandbox } from '../../../helpers/sandbox.js';
 import { changed, QUICK, refused } from './expected.js';
 
-/** @import { Sandbox } from '../../../helpers/sandbox.js' */
-
 const RUNS_ON = 'setInterval(() => {}, 1e6);';
 
-/**
- * @param {Sandbox} home
- * @param {string} name
- * @param {string} code
- * @param {...string} flags
- */
 const start = (home, name, code, ...flags) =>
   home.nclust('start', home.place('runs-code'), '--name', name, ...QUICK, ...flags, { env: { CODE: code } });
 
-/**
- * @param {Sandbox} home
- * @param {string} name
- */
 const slotsOf = async (home, name) => (await home.list()).filter((slot) => slot.name === name);
 
-/**
- * @param {Sandbox} home
- * @param {string} name
- * @param {string} status
- */
 const until = (home, name, status) =>
   home.waitFor(`"${name}" to be ${status}`, async () =>
     (await slotsOf(home, name)).find((slot) => slot.status === status),
   );
 
-/** @param {string} file */
 const textOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
 describe('options for the identity of an app', () => {
@@ -227,7 +209,7 @@ describe('options for the output of an app', () => {
         '--time',
       ),
     ).toMatchObject(changed('Started "files" (2 instances).'));
-    const read = (/** @type {string} */ name) => textOf(join(home.work, name));
+    const read = (name) => textOf(join(home.work, name));
     await home.waitFor(
       'the lines of both instances',
       () =>
@@ -262,9 +244,7 @@ describe('options for the output of an app', () => {
     const slots = await slotsOf(home, 'json');
     await home.waitFor('a line in each file', () => slots.every(({ outFile }) => textOf(outFile).endsWith('\n')));
     expect(
-      (await home.nclust('jlist'))
-        .json()
-        .map((/** @type {any} */ { pm2_env: env }) => [env.pm_out_log_path, env.pm_err_log_path]),
+      (await home.nclust('jlist')).json().map(({ pm2_env: env }) => [env.pm_out_log_path, env.pm_err_log_path]),
     ).toEqual([0, 1].map((id) => [join(home.work, `j-${id}.log`), '/dev/null']));
     for (const { id, outFile } of slots)
       expect(JSON.parse(textOf(outFile))).toEqual({
@@ -435,9 +415,9 @@ describe('options that replace a running app', () => {
     expect((await slotsOf(home, 'greedy'))[0].lastDeath?.by).toMatch(/^memory: 1\d\d MB above 90 MB$/);
     expect((await slotsOf(home, 'timed'))[0].lastDeath?.by).toMatch(/^cron/);
     expect(await home.nclust('restart', 'timed', '--cron-restart', '0')).toMatchObject(changed('Restarted "timed".'));
-    expect(
-      (await home.nclust('jlist')).json().find((/** @type {{ name: string }} */ { name }) => name === 'timed').pm2_env,
-    ).not.toHaveProperty('cron_restart');
+    expect((await home.nclust('jlist')).json().find(({ name }) => name === 'timed').pm2_env).not.toHaveProperty(
+      'cron_restart',
+    );
   });
 });
 

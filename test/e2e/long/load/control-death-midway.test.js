@@ -7,20 +7,12 @@ test.each([
   [
     'start',
     ['start', 'SCRIPT', '--name', 'second', '-i', '2', '--min-uptime', '200'],
-    (/** @type {string[]} */ names) => names.filter((name) => name === 'second').length === 2,
+    (names) => names.filter((name) => name === 'second').length === 2,
   ],
-  [
-    'scale up',
-    ['scale', 'http-echo', '4'],
-    (/** @type {string[]} */ names) => names.filter((name) => name === 'http-echo').length === 4,
-  ],
-  [
-    'scale down',
-    ['scale', 'http-echo', '1'],
-    (/** @type {string[]} */ names) => names.filter((name) => name === 'http-echo').length === 1,
-  ],
-  ['restart', ['restart', 'http-echo'], (/** @type {string[]} */ names) => names.length === 2],
-  ['stop', ['stop', 'worker'], (/** @type {string[]} */ names) => names.length === 3],
+  ['scale up', ['scale', 'http-echo', '4'], (names) => names.filter((name) => name === 'http-echo').length === 4],
+  ['scale down', ['scale', 'http-echo', '1'], (names) => names.filter((name) => name === 'http-echo').length === 1],
+  ['restart', ['restart', 'http-echo'], (names) => names.length === 2],
+  ['stop', ['stop', 'worker'], (names) => names.length === 3],
 ])(
   'SIGKILL of control during %s fails neither the command nor a request, and the change is complete',
   async (verb, words, isReached) => {

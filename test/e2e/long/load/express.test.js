@@ -10,10 +10,6 @@ const RATE = 50;
 const PATIENCE_MS = 60_000;
 const SECONDS = Number(process.env.NCLUST_TEST_EXPRESS_SECONDS ?? 10);
 
-/**
- * @param {string} file
- * @param {string[]} flags
- */
 async function serveSlowRoute(file, flags) {
   const home = openSandbox();
   try {

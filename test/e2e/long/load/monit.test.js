@@ -25,7 +25,6 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
     await home.app('keeps-alive', { name: 'api' });
     await home.app('runs-code', { name: 'zflood', flags: ['--log-max-size', '5M'], env: { CODE: FLOODS } });
     const screen = openMonit(home, { columns: 80, rows: 24 });
-    /** @param {string | RegExp} text */
     const seeAtOnce = (text) => screen.see(text, { deadlineMs: AT_ONCE_MS });
     await screen.see('zflood');
     screen.press('G', 'l');

@@ -16,7 +16,7 @@ test.each([
   const home = await sandbox();
   const site = createSite(home);
   const port = await takePort();
-  const program = (/** @type {number} */ release) =>
+  const program = (release) =>
     `${readFileSync(fixturePath('http-echo'), 'utf8')}\nconsole.log('release ${release}');\n`;
   site.commit({ 'app.js': program(0) });
   site.configure({

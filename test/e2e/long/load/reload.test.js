@@ -4,9 +4,6 @@ import { EVERY_REQUEST, loseNothing, otherNode, reload, serve } from '../../../h
 import { sandbox } from '../../../helpers/sandbox.js';
 import { tlsEnv } from '../../../helpers/traffic/target.js';
 
-/** @import { App } from '../../../helpers/sandbox-app.js' */
-/** @import { Sandbox } from '../../../helpers/sandbox.js' */
-
 const QUICK = ['--min-uptime', '100'];
 
 describe('a reload loses no request', () => {
@@ -60,7 +57,7 @@ describe('a reload loses no request', () => {
   test.skipIf(!otherNode(24))('to another version of Node.js', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });
-    const interpreter = /** @type {string} */ (otherNode(24));
+    const interpreter = otherNode(24);
     await loseNothing(app, EVERY_REQUEST, async () => void (await reload(home, app, '--interpreter', interpreter)));
     expect((await app.instances()).map((slot) => slot.nodeVersion)).toEqual([
       expect.stringMatching(/24\./),
@@ -69,10 +66,6 @@ describe('a reload loses no request', () => {
   });
 });
 
-/**
- * @param {Sandbox} home
- * @param {App} app
- */
 async function reloadTwice(home, app) {
   await reload(home, app);
   await reload(home, app);

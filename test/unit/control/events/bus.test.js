@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { wordsOf } from '../../../../daemon/control/events/bus.js';
 import { createRig } from '../control-rig.js';
 
-const asked = (/** @type {any} */ cause) => ({ cause, by: cause });
+const asked = (cause) => ({ cause, by: cause });
 const online = { event: 'online', manually: false };
 
 test.each([
@@ -61,16 +61,10 @@ test.each([
   ['a bad deploy', 'starting', null, 'failed', { type: 'exited', code: 1, uptimeMs: 1 }, { isOnProbation: true }, []],
 ])('%s has the events of PM2', (_what, from, why, to, event, more, words) => {
   expect(
-    wordsOf(
-      { state: /** @type {any} */ (from), asked: why },
-      { state: /** @type {any} */ (to) },
-      /** @type {any} */ (event),
-      { begunBy: null, isOnProbation: false, .../** @type {any} */ (more) },
-    ),
+    wordsOf({ state: from, asked: why }, { state: to }, event, { begunBy: null, isOnProbation: false, ...more }),
   ).toEqual(words);
 });
 
-/** @param {any[]} events */
 const brief = (events) =>
   events.map(
     ({ event, manually, process: { id, status } }) => `${id} ${event}${manually ? ' by command' : ''} ${status}`,
@@ -90,11 +84,11 @@ test('changes by commands are reported as they happen', async () => {
   await rig.turn();
   await start;
   expect(since()).toEqual(['0 online online', '0 start by command online']);
-  for (const [method, words] of /** @type {const} */ ([
+  for (const [method, words] of [
     ['restart', ['0 exit by command stopping', '0 online online', '0 restart by command online']],
     ['reload', ['0 online online', '0 reload by command online', '0 exit by command stopping']],
     ['stop', ['0 exit by command stopping', '0 stop by command stopped']],
-  ])) {
+  ]) {
     const change = rig.call(method, { targets: ['api'] });
     await rig.turn(10_000);
     await change;

@@ -15,15 +15,12 @@ async function booted() {
   return rig;
 }
 
-/**
- * @param {any} rig
- * @param {string} [kind]  Only these.
- */
+/** @param {string} [kind]  Only these. */
 const told = (rig, kind) =>
   rig.noted
     .splice(0)
-    .map((/** @type {any} */ { type }) => type)
-    .filter((/** @type {string} */ type) => !kind || type.startsWith(kind));
+    .map(({ type }) => type)
+    .filter((type) => !kind || type.startsWith(kind));
 
 test('a start, a scale, a change and a stop are noted with the command that caused them', async () => {
   const rig = await booted();
@@ -179,25 +176,23 @@ test('a guarded rollout is noted step by step, with the command that caused it',
   });
 });
 
-test.each(
-  /** @type {[string, object, object][]} */ ([
-    ['triggered', { app: 'api', by: 'memory: 600 MB above 500 MB' }, { type: 'limit:memory', app: 'api' }],
-    ['triggered', { app: 'api', by: 'watch: src/a.js changed' }, { type: 'trigger:watch' }],
-    ['triggered', { app: 'api', by: 'cron: 0 3 * * *' }, { type: 'trigger:cron' }],
-    ['log-limit', { app: 'api', id: 3, reason: 'the rate limit' }, { type: 'limit:logs', id: 3 }],
-    [
-      'rollout-rolled-back',
-      { app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9' },
-      { type: 'rollout:rolled-back', app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9' },
-    ],
-    ['keeper-lost', {}, { type: 'manager:keeper-lost' }],
-    [
-      'update-begun',
-      { version: '2.0.0', root: '/opt', replaces: 'keeper' },
-      { type: 'manager:update', version: '2.0.0' },
-    ],
-  ]),
-)('the entry "%s" %j of the manager is an event', (event, fields, expected) => {
+test.each([
+  ['triggered', { app: 'api', by: 'memory: 600 MB above 500 MB' }, { type: 'limit:memory', app: 'api' }],
+  ['triggered', { app: 'api', by: 'watch: src/a.js changed' }, { type: 'trigger:watch' }],
+  ['triggered', { app: 'api', by: 'cron: 0 3 * * *' }, { type: 'trigger:cron' }],
+  ['log-limit', { app: 'api', id: 3, reason: 'the rate limit' }, { type: 'limit:logs', id: 3 }],
+  [
+    'rollout-rolled-back',
+    { app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9' },
+    { type: 'rollout:rolled-back', app: 'api', generation: 2, by: 'reload', reason: 'instance 1 exited with code 9' },
+  ],
+  ['keeper-lost', {}, { type: 'manager:keeper-lost' }],
+  [
+    'update-begun',
+    { version: '2.0.0', root: '/opt', replaces: 'keeper' },
+    { type: 'manager:update', version: '2.0.0' },
+  ],
+])('the entry "%s" %j of the manager is an event', (event, fields, expected) => {
   expect(managerEvent(event, fields)).toMatchObject(expected);
 });
 
@@ -226,7 +221,7 @@ function onDisk() {
     onTestFinished(eventLog.close);
     // As at "control-ready": the log is never empty.
     eventLog.note({ type: 'manager:ready' });
-    return /** @type {any} */ (eventLog);
+    return eventLog;
   };
   const lines = () =>
     readEvents(path)

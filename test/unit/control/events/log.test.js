@@ -11,26 +11,21 @@ function place() {
   return join(folder, 'events.log');
 }
 
-/**
- * @param {string} path
- * @param {object} [limits]
- */
 function open(path, limits) {
-  /** @type {any[]} */
   const journaled = [];
   let now = 1_000;
   const eventLog = createEventLog({
     path,
     nowMs: () => now++,
     managerLog: (event, fields) => void journaled.push({ event, ...fields }),
-    ...(limits ? { limits: /** @type {any} */ (limits) } : {}),
+    ...(limits ? { limits } : {}),
   });
   onTestFinished(eventLog.close);
   return { ...eventLog, journaled };
 }
 
-const died = (/** @type {string} */ instanceId) => ({ type: 'died', app: 'api', id: 0, instanceId, code: 1 });
-const types = (/** @type {string} */ path) => readEvents(path).map(({ type }) => type);
+const died = (instanceId) => ({ type: 'died', app: 'api', id: 0, instanceId, code: 1 });
+const types = (path) => readEvents(path).map(({ type }) => type);
 
 test('an event is a line of JSON in a file that only its owner can read', () => {
   const path = place();

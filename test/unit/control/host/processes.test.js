@@ -39,7 +39,7 @@ test('a real process has its real child in its tree', async () => {
   const parent = spawn(process.execPath, ['-e', program], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void parent.stdin.end());
   await once(parent.stdout, 'data');
-  const pid = /** @type {number} */ (parent.pid);
+  const pid = parent.pid;
   const tree = (await createTreeReader()([pid])).get(pid);
   expect(tree?.pids).toHaveLength(2);
   expect(tree?.pids).toContain(pid);

@@ -8,21 +8,20 @@ import { watch } from '../control-rig.js';
 function open() {
   const clock = createFakeClock();
   const first = new FakeKeeper(clock);
-  /** @type {string[]} */
   const seen = [];
-  const launch = { error: /** @type {Error | null} */ (null), keepers: /** @type {FakeKeeper[]} */ ([]) };
-  const context = /** @type {any} */ ({
+  const launch = { error: null, keepers: [] };
+  const context = {
     link: null,
     parts: {
       clock,
-      managerLog: (/** @type {string} */ event) => void seen.push(event),
+      managerLog: (event) => void seen.push(event),
       async launchKeeper() {
         if (launch.error) throw launch.error;
         launch.keepers.push(new FakeKeeper(clock));
         return launch.keepers.at(-1)?.connect();
       },
     },
-  });
+  };
   const session = new KeeperSession(context, {
     introduce: async () => ({ snapshot: await context.link.request('snapshot', {}), orphans: [] }),
     onMet: () => void seen.push('met'),
@@ -69,7 +68,7 @@ test('an exchange pauses the loop before its request, and resumes it if the keep
 });
 
 test('a session that is closed or has left launches no keeper', async () => {
-  for (const end of /** @type {const} */ (['close', 'leave'])) {
+  for (const end of ['close', 'leave']) {
     const { first, launch, session } = open();
     await session.meet(first.connect());
     Promise.resolve(session[end]()).catch(() => {}); // The keeper dies before it answers.

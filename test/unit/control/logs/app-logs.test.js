@@ -444,5 +444,4 @@ test('one file that cannot be emptied does not stop the others', async () => {
   expect([outText(), archive.flushed]).toEqual(['', [place.outFile]]);
 });
 
-/** @param {string} path */
 const owned = (path) => ({ path, user: null });

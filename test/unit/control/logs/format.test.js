@@ -3,28 +3,20 @@ import { createLineFormat, createPlainFormat } from '../../../../daemon/control/
 import { LINE_MAX_BYTES } from '../../../../daemon/control/logs/lines.js';
 import { createRandom, pickOne } from '../../../helpers/random.js';
 
-/** @import { LineFormat } from '../../../../daemon/control/logs/format.js' */
-
 const atMs = new Date(2026, 10, 21, 14, 3, 9).getTime();
-const base = { name: 'my "api"', id: 7, stream: /** @type {const} */ ('err'), nowMs: () => atMs };
+const base = { name: 'my "api"', id: 7, stream: 'err', nowMs: () => atMs };
 
-/** @param {Partial<Parameters<typeof createLineFormat>[0]>} o */
-const make = (o) =>
-  /** @type {LineFormat} */ (createLineFormat({ ...base, logType: 'raw', logDateFormat: null, ...o }));
+const make = (o) => createLineFormat({ ...base, logType: 'raw', logDateFormat: null, ...o });
 
 const json = () => make({ logType: 'json' });
 const dated = () => make({ logDateFormat: '[é] HH:mm:ss' });
-const FORMATS = /** @type {[string, () => LineFormat][]} */ ([
+const FORMATS = [
   ['json', json],
   ['dated', dated],
   ['json with dates', () => make({ logType: 'json', logDateFormat: 'HH:mm' })],
   ['plain', createPlainFormat],
-]);
+];
 
-/**
- * @param {LineFormat} format
- * @param {Buffer[]} chunks
- */
 function written(format, chunks) {
   const shared = Buffer.alloc(chunks.reduce((most, chunk) => Math.max(most, chunk.length), 1));
   // As in the reader: the next chunk overwrites the buffer.
@@ -32,7 +24,6 @@ function written(format, chunks) {
   return Buffer.concat([...parts, format.end()]);
 }
 
-/** @param {Buffer} bytes */
 const records = (bytes) =>
   bytes
     .toString()
@@ -148,7 +139,6 @@ describe('however the bytes are cut into chunks', () => {
     Buffer.from('no end'),
   ]);
 
-  /** @param {number} max */
   function chunked(max) {
     const chunks = [];
     for (let from = 0; from < bytes.length;) {
@@ -159,7 +149,6 @@ describe('however the bytes are cut into chunks', () => {
     return chunks;
   }
 
-  /** @param {() => LineFormat} create */
   function lineByLine(create) {
     const ends = [...bytes.keys()].filter((at) => bytes[at] === 0x0a).map((at) => at + 1);
     return written(
@@ -180,7 +169,7 @@ describe('however the bytes are cut into chunks', () => {
 });
 
 describe('the output of a chunk stays small', () => {
-  const kinds = /** @type {[string, Buffer][]} */ ([
+  const kinds = [
     ['empty lines', Buffer.alloc(64 * 1024, 0x0a)],
     ['zeros', Buffer.alloc(64 * 1024)],
     [
@@ -189,10 +178,9 @@ describe('the output of a chunk stays small', () => {
     ],
     ['one line and its end', Buffer.from(`${'x'.repeat(9_000)}\n`)],
     ['nothing whole', Buffer.from('half')],
-  ]);
+  ];
   test.each(kinds)('%s', (_, chunk) => {
     for (const [, create] of FORMATS.slice(0, 3)) {
-      /** @type {Buffer[]} */
       const pieces = [];
       const format = create();
       for (let round = 0; round < 3; round++) format.each(chunk, atMs, (lines) => void pieces.push(Buffer.from(lines)));

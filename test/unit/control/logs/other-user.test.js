@@ -27,7 +27,6 @@ const SEGMENT = 'out__2026-11-21T14-30-00-123Z.log';
 
 /** Of nobody. @type {string} */
 let logs;
-/** @type {ReturnType<typeof userFolders>} */
 let folders;
 let nowMs = 1;
 
@@ -116,7 +115,7 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     const path = folders.plant('logs/out.log', (log) => writeFileSync(log, 'one\ntwo\n'));
     let startedAtMs = 1;
     const source = { timesFolder: logs, userOf: () => NOBODY, positionOf: () => ({ startedAtMs, offset: 8 }) };
-    const kept = { path, user: NOBODY, id: 0, name: 'api', stream: /** @type {const} */ ('out') };
+    const kept = { path, user: NOBODY, id: 0, name: 'api', stream: 'out' };
     const reader = new PathReader(kept, { startedAtMs, offset: 0 }, source, 4);
     onTestFinished(() => reader.closeFile());
     const lines = [];
@@ -131,12 +130,11 @@ describe.runIf(isRoot)('the log folder of another user', () => {
   test('the target of a link is not shown as the log', () => {
     plantLink(join(folders.closed, 'secret'), 'out.log');
     const content = { file: join(logs, 'out.log'), plainPath: '', startedAtMs: 0, endedAtMs: null };
-    for (const compression of [null, /** @type {const} */ ('gzip')])
+    for (const compression of [null, 'gzip'])
       expect(openContent({ ...content, user: NOBODY, compression }, 0)).toBe(null);
   });
 });
 
-/** @param {{ maxSizeBytes?: number }} [limits] */
 function openLog({ maxSizeBytes = Infinity } = {}) {
   const times = { startedAtMs: 1, note() {}, moveTo() {}, discard() {}, flush() {}, close() {} };
   const file = createLogFile({
@@ -155,19 +153,11 @@ function openLog({ maxSizeBytes = Infinity } = {}) {
   return file;
 }
 
-/**
- * @param {ReturnType<typeof openLog>} file
- * @param {string} text
- */
 function append(file, text) {
   nowMs += 2_000;
   file.append(Buffer.from(text), () => {});
 }
 
-/**
- * @param {string} target
- * @param {string} name
- */
 function plantLink(target, name) {
   folders.plant(join('logs', name), (path) => symlinkSync(target, path));
 }

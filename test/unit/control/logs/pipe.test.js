@@ -16,10 +16,7 @@ function place() {
   return { pipe, file };
 }
 
-/**
- * The next turn of the event loop, after it has checked for input.
- * @returns {Promise<void>}
- */
+/** The next turn of the event loop, after it has checked for input. */
 const turn = () =>
   new Promise((resolve) => {
     setImmediate(resolve);
@@ -27,7 +24,6 @@ const turn = () =>
 
 test('the reader stops reading an ended pipe, even if another file already has its descriptor', async () => {
   const { pipe, file } = place();
-  /** @type {string[]} */
   const taken = [];
   const reader = createPipeOpener(createFakeClock())(pipe, (chunk) => (taken.push(String(chunk)), null));
   const writer = openSync(pipe, constants.O_WRONLY);

@@ -41,7 +41,6 @@ const isServed = (times = 1) =>
     return events.filter(({ event }) => event === 'metrics-served').length >= times;
   });
 
-/** @returns {Promise<{ status: number, type: string, text: string }>} */
 function ask(where, path = '/metrics', headers = {}) {
   return new Promise((resolve, reject) => {
     get({ ...where, path, headers, agent: false }, (response) => {

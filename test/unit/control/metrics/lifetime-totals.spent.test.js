@@ -2,17 +2,13 @@ import { expect, test } from 'vitest';
 import { keepSpent, spentBySlot } from '../../../../daemon/control/metrics/lifetime-totals.js';
 import { newSlotHistory } from '../../../../daemon/control/state/slot-history.js';
 
-/**
- * A slot with id 3 in the list.
- * @param {object} [history]
- * @param {object[]} instances
- */
+/** A slot with id 3 in the list. */
 function registryOf(history = {}, ...instances) {
-  return /** @type {any} */ ({
+  return {
     desired: { apps: [{ slots: [{ id: 3 }] }] },
     histories: new Map([[3, { ...newSlotHistory(), ...history }]]),
     instances: new Map(instances.map((instance, at) => [String(at), { label: { id: 3 }, pid: 10 + at, ...instance }])),
-  });
+  };
 }
 
 test('the usage of an instance is added to its slot once, with the figures of its agent if they are higher', () => {

@@ -9,13 +9,8 @@ import { waitFor, within } from '../../../helpers/wait-for.js';
 const GET = 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n';
 const FAMILY = { name: 'nclust_test', help: 'x', type: 'gauge', unit: '', points: [{ labels: {}, value: 1 }] };
 
-/**
- * @param {() => Promise<any>} collect
- * @param {object} [o]
- */
 async function serve(collect, o) {
   const port = await takePort();
-  /** @type {unknown[]} */
   const faults = [];
   const close = await serveMetrics({ kind: 'tcp', host: '127.0.0.1', port }, collect, (error) => faults.push(error), o);
   onTestFinished(close);
@@ -24,7 +19,6 @@ async function serve(collect, o) {
 
 test('clients that ask at the same time get the same figures, which are collected once', async () => {
   let collected = 0;
-  /** @type {(families: any) => void} */
   let finish = () => {};
   const { port } = await serve(() => {
     collected += 1;
@@ -47,7 +41,6 @@ test('clients that ask at the same time get the same figures, which are collecte
 
 test('a client that sends many requests at once and leaves causes one collection', async () => {
   let collected = 0;
-  /** @type {(families: any) => void} */
   let finish = () => {};
   const { port, faults } = await serve(() => {
     collected += 1;

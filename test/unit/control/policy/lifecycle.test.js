@@ -52,10 +52,6 @@ const contexts = [true, false].flatMap((isWanted) =>
 
 const cells = STATES.flatMap((state) => EVENTS.map((event) => [state, event]));
 
-/**
- * @param {string} state
- * @param {string} [event]
- */
 const lifeIn = (state) => ({ ...newLife(), state, asked: state === 'stopping' ? asked : null });
 
 test.each(cells)(
@@ -225,7 +221,7 @@ describe('a gated seat', () => {
 
 describe('a worker that cannot listen', () => {
   const policy = makeSpec({ minUptimeMs: 1_000, listenTimeoutMs: 3_000 });
-  const at = (/** @type {number} */ nowMs, readiness = unheard) => ({
+  const at = (nowMs, readiness = unheard) => ({
     isWanted: true,
     readiness,
     nowMs,

@@ -2,14 +2,13 @@ import { expect, test } from 'vitest';
 import { openInspector, sampleStack, takeProfile } from '../../../../daemon/control/profiling/profile.js';
 import { createRig, watch } from '../control-rig.js';
 
-/** @param {object} [spec] */
 async function running(spec) {
   const rig = createRig();
   await rig.boot();
   await Promise.all([rig.start({ name: 'api', ...spec }), rig.turn(2_000)]);
   const left = new AbortController();
   const client = { signal: left.signal, subscriptions: new Map() };
-  const take = (/** @type {object} */ more = {}) =>
+  const take = (more = {}) =>
     watch(
       takeProfile(
         rig.context,
@@ -189,8 +188,7 @@ test.each([
   // Stands for a process that exits at every signal.
   rig.control.askKeeper = async (verb, { signal, question }) =>
     verb === 'reports' ? { reports: {} } : (told.push(signal ?? question.step), {});
-  const call = (/** @type {object} */ how) =>
-    openInspector(rig.context, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);
+  const call = (how) => openInspector(rig.context, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);
   await call({});
   if (more) await call(more);
   for (const end of client.subscriptions.values()) end();

@@ -58,7 +58,7 @@ const env = (instance, more = {}) => ({
   ...more,
 });
 /** Slot 3 ran as another user before; there is no slot 5. */
-const uidsOf = (/** @type {number} */ id) => ({ 3: [APP, FORMER], 4: [null] })[id] ?? null;
+const uidsOf = (id) => ({ 3: [APP, FORMER], 4: [null] })[id] ?? null;
 const find = () => findOrphans({ home: '/home/n', run, uidsOf, proc });
 
 test('an orphan is found by its marker, with its slot, its pipes and its identity', () => {

@@ -2,18 +2,14 @@ import { expect, test } from 'vitest';
 import { createRig, watch } from '../control-rig.js';
 import { pattern } from '../../../helpers/pattern.js';
 
-/** @import { SystemLimits } from '../../../../lib/shared/host/system-limits.js' */
-
 // Lower bounds. KEEPER: what the keeper needs for itself. MANAGER: what it and control use.
 const [KEEPER, FILES, MANAGER, TASKS] = [16, 3, 12, 6];
 const NONE = { files: Infinity, tasks: Infinity, tasksFile: '/sys/fs/cgroup/pids.max' };
 
-/** @param {Partial<SystemLimits>} limits */
 async function rigWith(limits) {
   const rig = createRig();
   rig.systemLimits = { ...NONE, ...limits };
   await rig.boot();
-  /** @param {Promise<any>} request */
   const outcome = async (request) => {
     const seen = watch(request);
     await rig.turn(30_000);

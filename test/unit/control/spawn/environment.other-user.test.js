@@ -79,7 +79,6 @@ describe.runIf(isRoot).each(Object.entries(WAYS))('%s of an app with another use
   });
 });
 
-/** @returns {string} */
 function shadow() {
   const path = join(folders.closed, 'shadow');
   writeFileSync(path, 'root:*:1:0\n', { mode: 0o640 });

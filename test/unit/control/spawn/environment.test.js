@@ -3,7 +3,6 @@ import { waitFor } from '../../../helpers/wait-for.js';
 import { createRig, watch } from '../control-rig.js';
 import { makeSpec } from '../make-spec.js';
 
-/** @type {ReturnType<typeof createRig>} */
 let rig;
 
 beforeEach(async () => {

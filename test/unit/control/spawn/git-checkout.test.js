@@ -6,9 +6,9 @@ import { createRig, watch } from '../control-rig.js';
 import { makeSpec } from '../make-spec.js';
 
 /** Number of reads of git folders, and whether the disk hangs. */
-const disk = vi.hoisted(() => ({ looks: 0, /** @type {Promise<void> | null} */ hangs: null }));
+const disk = vi.hoisted(() => ({ looks: 0, hangs: null }));
 vi.mock('../../../../lib/shared/host/git-folder.js', async (original) => {
-  const { readGitFolder } = /** @type {any} */ (await original());
+  const { readGitFolder } = await original();
   return {
     async readGitFolder(folder, user) {
       disk.looks += 1;
@@ -34,7 +34,6 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** @param {string} revision */
 function commit(revision) {
   writeFileSync(join(root, '.git', 'HEAD'), `${revision}\n`);
 }
@@ -56,10 +55,7 @@ const VERSIONING = {
 };
 const versioning = () => rig.control.registry.desired.apps[0].spec.versioning;
 
-/**
- * Continues when real files have been read, which does not move the clock.
- * @param {Promise<unknown>} request
- */
+/** Continues when real files have been read, which does not move the clock. */
 async function through(request) {
   const seen = watch(request);
   while (seen.state === 'pending') {

@@ -10,7 +10,6 @@ import { isRunning } from '../../../helpers/processes.js';
 import { waitFor } from '../../../helpers/wait-for.js';
 import { makeSpec } from '../make-spec.js';
 
-/** @type {string} */
 let cwd;
 
 beforeAll(() => {

@@ -10,10 +10,6 @@ beforeEach(async () => {
   await rig.boot();
 });
 
-/**
- * @param {string} method
- * @param {object} params
- */
 async function done(method, params) {
   const request = watch(rig.call(method, params));
   await rig.turn(8_000);
@@ -21,10 +17,6 @@ async function done(method, params) {
   return request.result.slots;
 }
 
-/**
- * @param {string} method
- * @param {object} params
- */
 async function failed(method, params) {
   const request = watch(rig.call(method, params));
   await rig.turn(8_000);

@@ -123,7 +123,6 @@ test.each([
   expect(await rig.list()).toMatchObject([{ status: 'online' }]);
 });
 
-/** @param {string} path */
 function closed(path) {
   closeSync(openSync(path, 'w'));
   return path;

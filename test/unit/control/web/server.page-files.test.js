@@ -40,12 +40,12 @@ test('the table contains all files of the page in the folder, and no others', ()
 test('every import of the page is served, and none needs the system', () => {
   const all = new Map(sourceFiles('lib', 'daemon').map((file) => [file.path, file]));
   const served = readPageFiles();
-  const pathOf = (/** @type {string} */ name) =>
+  const pathOf = (name) =>
     name.startsWith(PAGE) ? name.slice(PAGE.length - 1) : name.startsWith('/') ? name : `/${name}`;
   const queue = [...all.keys()].filter((path) => path.startsWith(PAGE));
   const seen = new Set(queue);
   for (const path of queue) {
-    for (const name of importsOf(/** @type {any} */ (all.get(path) ?? { path, code: '' }))) {
+    for (const name of importsOf(all.get(path) ?? { path, code: '' })) {
       expect(served.has(pathOf(name)), `${path} imports ${name}`).toBe(true);
       if (!seen.has(name)) queue.push(name);
       seen.add(name);
@@ -55,8 +55,7 @@ test('every import of the page is served, and none needs the system', () => {
 
 test('control loads no module of the dashboard before it is needed', () => {
   const all = new Map(sourceFiles('lib', 'daemon').map((file) => [file.path, file]));
-  const atOnce = (/** @type {string} */ path) =>
-    importsOf({ path, code: (all.get(path)?.code ?? '').replace(/\bimport\('[^']+'\)/g, '') });
+  const atOnce = (path) => importsOf({ path, code: (all.get(path)?.code ?? '').replace(/\bimport\('[^']+'\)/g, '') });
   const queue = ['daemon/control/main.js'];
   const seen = new Set(queue);
   for (const path of queue) {

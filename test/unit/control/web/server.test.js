@@ -16,7 +16,6 @@ let clock;
 let mayAct;
 let dashboard;
 let url;
-/** @type {string[]} */
 let faults;
 
 beforeEach(async () => {

@@ -5,16 +5,12 @@ import { dirname, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { launcherScript } from '../../../../lib/boot/launcher-script.js';
 
-/** @type {string} */
 let root;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'nclust launcher-'));
 });
 
-/**
- * A program that prints its path and its arguments.
- * @param {string} path
- */
+/** A program that prints its path and its arguments. */
 function place(path) {
   const file = join(root, path);
   mkdirSync(dirname(file), { recursive: true });
@@ -23,7 +19,6 @@ function place(path) {
   return file;
 }
 
-/** @param {{ node?: string, path?: string, words?: string[] }} [o] */
 function launch({ node = join(root, 'gone/bin/node'), path = '/nowhere', words = ['ls'], ...env } = {}) {
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const main = join(root, 'nclust.js');
@@ -80,9 +75,7 @@ test.each([
 
 test('or of a version manager that lives elsewhere', () => {
   place('opt/nvm/versions/node/v24.0.0/bin/node');
-  expect(launch(/** @type {any} */ ({ NVM_DIR: join(root, 'opt/nvm') })).ran[0]).toBe(
-    'opt/nvm/versions/node/v24.0.0/bin/node nclust.js ls',
-  );
+  expect(launch({ NVM_DIR: join(root, 'opt/nvm') }).ran[0]).toBe('opt/nvm/versions/node/v24.0.0/bin/node nclust.js ls');
 });
 
 test('or the one in PATH', () => {
@@ -128,8 +121,7 @@ test.each(['/home/ann', '/home/my user', '/home/a}b', '/home/"$x"`y`', "/home/it
       'exec "$node" "$main" "$@"',
       'printf %s "$HOME"',
     );
-    const run = (/** @type {NodeJS.ProcessEnv} */ env) =>
-      spawnSync('/bin/sh', ['-c', script, 'sh', 'ls'], { encoding: 'utf8', env }).stdout;
+    const run = (env) => spawnSync('/bin/sh', ['-c', script, 'sh', 'ls'], { encoding: 'utf8', env }).stdout;
     onTestFinished(() => rmSync(root, { recursive: true, force: true }));
     expect([
       run({ PATH: '/usr/bin:/bin' }),

@@ -14,9 +14,13 @@ test('the line for root can be pasted, whatever is in PATH and in names', () => 
   writeFileSync(node, '#!/bin/sh\nprintf "%s\\n" "$PATH" "$@"\n');
   for (const file of [node, join(folder, 'sudo')]) chmodSync(file, 0o755);
   const whose = { user: 'ann', uid: 1, gid: 1, userHome: "/home/it's ann", home: '/srv/my apps' };
-  const line = sudoLine('startup', /** @type {any} */ ({ platform: 'systemd', whose, node, main: '/opt/nclust.js' }), {
-    serviceName: 'web',
-  });
+  const line = sudoLine(
+    'startup',
+    { platform: 'systemd', whose, node, main: '/opt/nclust.js' },
+    {
+      serviceName: 'web',
+    },
+  );
   const path = `${folder}:/mnt/c/Program Files/x:/usr/bin:/bin`;
   expect(
     execFileSync('/bin/sh', ['-c', line], { encoding: 'utf8', env: { PATH: path } })

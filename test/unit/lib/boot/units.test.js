@@ -38,10 +38,6 @@ function temporaryFolder() {
   return folder;
 }
 
-/**
- * @param {string} text
- * @param {...string} flags
- */
 function verify(text, ...flags) {
   const file = join(temporaryFolder(), 'nclust-deploy.service');
   writeFileSync(file, text);
@@ -58,7 +54,7 @@ describe.runIf(hasAnalyze)('systemd takes the unit (only where systemd-analyze i
     ['that waits for the network', { ...SERVICE, waitsForIp: true }],
     ...ODD.map((home) => [`with a home ${home}`, { ...SERVICE, home, launcher: `${home}/launcher.sh` }]),
   ])('%s', (_, service) => {
-    expect(verify(systemdUnit(/** @type {any} */ (service)))).toEqual({ status: 0, said: '' });
+    expect(verify(systemdUnit(service))).toEqual({ status: 0, said: '' });
   });
 
   test('of a user', () => {

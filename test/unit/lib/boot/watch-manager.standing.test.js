@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { isDecided, readState } from '../../../../lib/boot/watch-manager.js';
 
-/** @param {string} status */
-const slot = (status, restarts = 0) => /** @type {any} */ ({ status, restarts });
+const slot = (status, restarts = 0) => ({ status, restarts });
 
 test.each([
   ['nothing to run', [], true],
@@ -11,7 +10,7 @@ test.each([
   ['one on its way that has failed before', [slot('launching', 1)], true],
   ['one that failed', [slot('waiting restart'), slot('errored'), slot('stopped')], true],
 ])('the start is decided: %s', (_, slots, isIt) => {
-  expect(isDecided(/** @type {any} */ (slots))).toBe(isIt);
+  expect(isDecided(slots)).toBe(isIt);
 });
 
 test.each([
@@ -22,5 +21,5 @@ test.each([
     '1 of 3 instances are up, 1 waiting to be restarted, 1 given up, 1 stopped',
   ],
 ])('what systemctl shows', (slots, text) => {
-  expect(readState(/** @type {any} */ (slots))).toBe(text);
+  expect(readState(slots)).toBe(text);
 });

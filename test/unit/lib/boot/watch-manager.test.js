@@ -9,9 +9,6 @@ import { attend } from '../../../../lib/boot/watch-manager.js';
 import { homePaths } from '../../../../lib/shared/paths.js';
 import { waitFor } from '../../../helpers/wait-for.js';
 
-/** @import { Socket } from 'node:net' */
-
-/** @type {ReturnType<typeof homePaths>} */
 let paths;
 beforeEach(() => {
   const home = mkdtempSync(join(tmpdir(), 'nclust-attend-'));
@@ -20,12 +17,7 @@ beforeEach(() => {
   return () => rmSync(home, { recursive: true, force: true });
 });
 
-/**
- * @param {string} path
- * @param {(socket: Socket) => void} onSocket
- */
 async function listen(path, onSocket) {
-  /** @type {Set<Socket>} */
   const sockets = new Set();
   const server = createServer((socket) => {
     sockets.add(
@@ -45,23 +37,20 @@ async function listen(path, onSocket) {
   });
 }
 
-const keeper = (/** @type {(socket: Socket) => void} */ onSocket) => listen(join(paths.run, 'keeper.1.sock'), onSocket);
-const control = (/** @type {(socket: Socket) => void} */ onSocket) => listen(paths.sock, onSocket);
-const greet = (/** @type {Socket} */ socket) =>
+const keeper = (onSocket) => listen(join(paths.run, 'keeper.1.sock'), onSocket);
+const control = (onSocket) => listen(paths.sock, onSocket);
+const greet = (socket) =>
   void socket.write('{"v":1,"keeper":{"pid":1234}}\n{"v":1,"event":"control-ready","pid":5678}\n');
-const answer = (/** @type {any[]} */ slots) => (/** @type {Socket} */ socket) =>
+const answer = (slots) => (socket) =>
   void socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { slots } })}\n`);
 
-/** @param {number} watchdogMs */
 function attended(watchdogMs) {
   const over = new AbortController();
-  /** @type {string[]} */
   const said = [];
-  /** @type {string[]} */
   const ended = [];
   const notifier = {
     watchdogMs,
-    say: (/** @type {string[]} */ ...fields) => void said.push(...fields),
+    say: (...fields) => void said.push(...fields),
     sent: async () => {},
   };
   const done = attend({

@@ -7,7 +7,6 @@ import { importsOf, sourceFiles } from '../../../helpers/source-tree.js';
 
 const own = { platform: 'linux', geteuid: process.geteuid };
 
-/** @type {string} */
 let home;
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'nclust-cache-'));

@@ -10,12 +10,10 @@ export const HOSTILE =
 /** Characters that names, files and variables can contain. */
 export const IN_FILE = '\u009b2J\u202e\u2066';
 
-/** @param {string} word */
 export const evil = (word) => `${word}${HOSTILE}`;
 
 export const NAME = evil('api');
 
-/** @type {any} */
 const SLOT = {
   ...slotStatus({
     name: NAME,
@@ -45,7 +43,7 @@ const SLOT = {
     pid: process.pid,
     waitingFor: evil('a restart'),
     lastDeath: death({ by: evil('you'), lastLines: [evil('Error: no')], signal: evil('SIGTERM') }),
-    deaths: [death({ by: evil('you'), lastLines: [evil('Error: no')], cause: /** @type {any} */ (evil('crash')) })],
+    deaths: [death({ by: evil('you'), lastLines: [evil('Error: no')], cause: evil('crash') })],
     effectiveEnv: { [evil('KEY')]: evil('value') },
   }),
   logLost: { lines: 1, bytes: 1, reason: evil('disk') },
@@ -88,7 +86,6 @@ const REPLIES = [
   { id: 3, name: NAME, slot: 3, outcome: 'unreachable', reason: evil('gone') },
 ];
 
-/** @type {any} */
 const SAMPLE = sampleOf({
   [NAME]: [{ custom: { [evil('orders')]: { value: evil('3'), unit: evil('/s'), type: evil('gauge') } } }],
 });
@@ -111,7 +108,7 @@ export const ANSWERS = {
     sockets: [{ app: evil('api'), address: evil('::'), port: 80, users: [{ id: 0, slot: 0, pid: 7 }] }],
   }),
   metrics: () => SAMPLE,
-  logs: (/** @type {any} */ { subscription }, /** @type {any} */ socket) => {
+  logs: ({ subscription }, socket) => {
     socket.write(
       notificationLine('log', { subscription, entries, missed: 1, missedOf: { [NAME]: 1 }, gap: true, gapOf: [NAME] }),
     );
@@ -153,7 +150,7 @@ export const ANSWERS = {
     mayAct: false,
     isRemote: true,
   }),
-  unset: (/** @type {any} */ { key }) => ({
+  unset: ({ key }) => ({
     settings: [{ key, value: evil('x'), isSet: false, help: evil('y') }],
     wasSet: true,
   }),
@@ -165,7 +162,6 @@ export const ANSWERS = {
   ),
 };
 
-/** @type {Record<string, object>} */
 export const EVENTS = {
   died: {
     code: 1,

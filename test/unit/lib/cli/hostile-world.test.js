@@ -105,7 +105,6 @@ const ELSEWHERE = {
   daemon: 'is for a service, and has a log for its output',
 };
 
-/** @type {string} */
 let cwd;
 beforeAll(() => {
   cwd = mkdtempSync(join(tmpdir(), 'nclust-hostile-'));
@@ -120,14 +119,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(cwd, { recursive: true }));
 
-/**
- * @param {string[]} argv
- * @param {{ home: string, colours?: 0 | 1 }} o
- */
 async function nclust(argv, { home, colours = 0 }) {
   rmSync(join(cwd, 'out.cpuprofile'), { force: true });
   let shown = '';
-  const add = (/** @type {string} */ text) => {
+  const add = (text) => {
     shown += text;
   };
   const exitStatus = await runProgram(argv, {
@@ -147,7 +142,6 @@ async function nclust(argv, { home, colours = 0 }) {
   return { exitStatus, shown };
 }
 
-/** @param {Record<string, (params: any, socket: any) => unknown>} [changes] */
 async function manager(changes = {}) {
   const server = await openServer({ ...ANSWERS, ...changes });
   const lines = Object.entries(EVENTS).map(([type, fields]) =>
@@ -158,16 +152,14 @@ async function manager(changes = {}) {
   return server;
 }
 
-/** @param {string} shown */
 function expectHarmless(shown) {
   const at = FORBIDDEN.exec(shown)?.index ?? -1;
   expect(at === -1 ? null : JSON.stringify(shown.slice(Math.max(0, at - 60), at + 20))).toBe(null);
 }
 
-/** @param {string} text */
 const withoutColours = (text) => text.replace(/\u001b\[[\d;]*m/g, '');
 
-const hasJson = (/** @type {string} */ name) =>
+const hasJson = (name) =>
   COMMANDS.some((row) => row.name === name && row.options?.some(([flags]) => flags === '--json'));
 
 /** The command line of a row, and the same with --json. */
@@ -229,7 +221,7 @@ test.each([
 
 test('lines of hosts and of an app that is attached to can colour a terminal, and no more', () => {
   const view = { columns: 80, isTerminal: true, paint: createPaint(0), nowMs: 0, options: {} };
-  const entry = { id: 0, name: NAME, stream: /** @type {const} */ ('out'), line: evil('hi'), atMs: 1 };
+  const entry = { id: 0, name: NAME, stream: 'out', line: evil('hi'), atMs: 1 };
   const shown =
     renderAttached({ entries: [entry] }, view) +
     renderDeployLine({ host: evil('host'), isLabelled: true, text: evil('hi') }, view);
@@ -238,9 +230,7 @@ test('lines of hosts and of an app that is attached to can colour a terminal, an
 });
 
 test('the progress of a command is harmless', () => {
-  const waiting = /** @type {any} */ ([
-    { id: 0, name: NAME, slot: 0, phase: 'soaking', forMs: 1, leftMs: 1, detail: evil('x') },
-  ]);
+  const waiting = [{ id: 0, name: NAME, slot: 0, phase: 'soaking', forMs: 1, leftMs: 1, detail: evil('x') }];
   const shown = { doing: evil('Reloading'), forMs: 1, ageMs: 1, progress: { token: 't', done: 0, total: 1, waiting } };
   expectHarmless(renderProgress(shown, { columns: 200, rows: 24, paint: createPaint(0) }).join(''));
 });

@@ -11,7 +11,6 @@ import { openServer } from '../rpc-server.js';
 import { slotStatus } from '../slots.js';
 import { pattern } from '../../../helpers/pattern.js';
 
-/** @type {string} */
 let cwd;
 beforeAll(() => {
   cwd = mkdtempSync(join(tmpdir(), 'nclust-program-'));
@@ -19,14 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(cwd, { recursive: true }));
 
-/**
- * @param {string[]} argv
- * @param {object} [o]
- * @param {string} [o.home]  Default: one that does not exist.
- * @param {Record<string, string>} [o.env]
- * @param {string} [o.platform]
- * @param {boolean} [o.isTTY]
- */
+/** @param {string} [o.home]  Default: one that does not exist. */
 async function nclust(argv, { home = join(cwd, 'no-home'), env = {}, platform = 'linux', isTTY = false } = {}) {
   let stdout = '';
   let stderr = '';
@@ -51,7 +43,6 @@ async function nclust(argv, { home = join(cwd, 'no-home'), env = {}, platform = 
   return { exitStatus, stdout, stderr };
 }
 
-/** @param {Record<string, (params: any, socket: any) => unknown>} [handlers] */
 function manager(handlers = {}) {
   const slots = [
     slotStatus(),
@@ -272,7 +263,7 @@ describe('start', () => {
     await nclust(['start', 'app.js', 'worker', '--no-wait', '--force'], { home: server.home });
     expect(
       server.callsTo('start').map(({ params: { specs, targets, wait, force } }) => ({
-        names: specs?.map((/** @type {{ name: string }} */ spec) => spec.name),
+        names: specs?.map((spec) => spec.name),
         targets,
         wait,
         force,
@@ -421,7 +412,7 @@ describe('commands that change something', () => {
   });
 
   test('reload with another interpreter is one request, in which it means something else for each app', async () => {
-    const detailed = (/** @type {object} */ fields, /** @type {object} */ spec) =>
+    const detailed = (fields, spec) =>
       slotStatus({
         ...fields,
         spec: checkSpec({
@@ -478,8 +469,8 @@ describe('commands that change something', () => {
   });
 
   test.each([
-    ['./app.js', (/** @type {string} */ folder) => join(folder, 'app.js')],
-    ['worker.js', (/** @type {string} */ folder) => join(folder, 'worker.js')],
+    ['./app.js', (folder) => join(folder, 'app.js')],
+    ['worker.js', (folder) => join(folder, 'worker.js')],
     ['api', () => 'api'],
     ['nowhere.js', () => 'nowhere.js'],
   ])('take the target %j for a script only when it is one and no name', async (target, expected) => {
@@ -571,7 +562,7 @@ describe('kill', () => {
 });
 
 describe('logs', () => {
-  const entry = (/** @type {string} */ line) => ({ id: 0, name: 'api', stream: 'out', line, atMs: null });
+  const entry = (line) => ({ id: 0, name: 'api', stream: 'out', line, atMs: null });
   const subscription = 'logs';
 
   test.each([

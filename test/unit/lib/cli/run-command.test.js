@@ -19,11 +19,11 @@ test('a link that leads to the folder is what its user calls it', () => {
 
 test.each([
   ['nothing', () => undefined],
-  ['the folder itself', (/** @type {string} */ root) => join(root, 'one')],
-  ['another folder, as it is for a program that changed its own', (/** @type {string} */ root) => join(root, 'two')],
-  ['what is not there', (/** @type {string} */ root) => join(root, 'three')],
+  ['the folder itself', (root) => join(root, 'one')],
+  ['another folder, as it is for a program that changed its own', (root) => join(root, 'two')],
+  ['what is not there', (root) => join(root, 'three')],
   ['a relative path', () => 'current'],
-  ['a path with steps up in it', (/** @type {string} */ root) => `${root}/two/../current`],
+  ['a path with steps up in it', (root) => `${root}/two/../current`],
 ])('PWD is %s: the folder is what the system says', (_what, pwdOf) => {
   const root = releases();
   expect(currentFolder(join(root, 'one'), pwdOf(root))).toBe(join(root, 'one'));

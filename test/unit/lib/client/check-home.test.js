@@ -5,13 +5,12 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { checkHome } from '../../../../lib/client/check-home.js';
 import { homePaths } from '../../../../lib/shared/paths.js';
 
-/** @type {string} */
 let root;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'nclust-home-'));
 });
 
-const modeOf = (/** @type {string} */ path) => statSync(path).mode & 0o777;
+const modeOf = (path) => statSync(path).mode & 0o777;
 const cleanUp = () => onTestFinished(() => rmSync(root, { recursive: true }));
 
 test('a missing home is created, closed to others, with its parents', () => {

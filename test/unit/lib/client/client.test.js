@@ -4,12 +4,6 @@ import { NclustError } from '../../../../lib/shared/errors.js';
 import { resultLine } from '../../../../lib/shared/wire/rpc.js';
 import { openServer } from '../rpc-server.js';
 
-/** @import { Socket } from 'node:net' */
-
-/**
- * @param {Awaited<ReturnType<typeof openServer>>} server
- * @param {() => Promise<any>} [reachAgain]
- */
 async function open(server, reachAgain = server.reach) {
   const client = await openClient(server.reach, reachAgain);
   if (!client) throw new Error('nobody was there');
@@ -37,7 +31,6 @@ test('another protocol is refused before anything is asked', async () => {
 });
 
 test('answers find their requests, in whatever order they come', async () => {
-  /** @type {Socket | null} */
   let held = null;
   const server = await openServer({
     stop: (_params, socket) => {
@@ -48,9 +41,7 @@ test('answers find their requests, in whatever order they come', async () => {
   const client = await open(server);
   const first = client.request('stop');
   expect(await client.request('reset')).toEqual({ slots: ['reset'] });
-  /** @type {Socket} */ (/** @type {unknown} */ (held)).write(
-    '{"jsonrpc":"2.0","id":2,"result":{"slots":["stopped"]}}\n',
-  );
+  held.write('{"jsonrpc":"2.0","id":2,"result":{"slots":["stopped"]}}\n');
   expect(await first).toEqual({ slots: ['stopped'] });
 });
 
@@ -284,11 +275,10 @@ describe('a request that nobody waits for any more', () => {
         socket.destroy();
       },
     });
-    /** @type {AbortSignal[]} */
     const attempts = [];
     const client = await open(
       server,
-      (/** @type {any} */ signal) =>
+      (signal) =>
         new Promise((_, reject) => {
           attempts.push(signal);
           signal.addEventListener('abort', () => reject(signal.reason));

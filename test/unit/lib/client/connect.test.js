@@ -9,16 +9,12 @@ import { connectOnly, connectOrLaunch } from '../../../../lib/client/connect.js'
 import { knock } from '../../../../lib/client/try-connect.js';
 import { isRoot, NOBODY } from '../../../helpers/other-user.js';
 
-/** @import { Socket } from 'node:net' */
-
-/** @type {string} */
 let home;
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'nclust-launch-'));
   mkdirSync(join(home, 'run'));
 });
 
-/** @type {(() => unknown)[]} */
 let closers = [];
 const cleanUp = () =>
   onTestFinished(async () => {
@@ -27,10 +23,7 @@ const cleanUp = () =>
     rmSync(home, { recursive: true, force: true });
   });
 
-/**
- * @param {string} name  Inside the home.
- * @param {(socket: Socket) => void} [onSocket]
- */
+/** @param {string} name  Inside the home. */
 async function listen(name, onSocket = () => {}) {
   const server = createServer((socket) => {
     closers.push(() => socket.destroy());
@@ -79,10 +72,9 @@ test('a listener that dies with the connection in its queue is nobody, not an er
   await listener.exited;
 });
 
-/** @param {object[]} lines */
 const saying =
   (...lines) =>
-  (/** @type {Socket} */ socket) =>
+  (socket) =>
     socket.write(lines.map((line) => `${JSON.stringify({ v: 1, ...line })}\n`).join(''));
 
 const KEEPER = { keeper: { pid: 1, version: '0.1.0', protocol: 1 } };

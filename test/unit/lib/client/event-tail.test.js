@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { tailEvents } from '../../../../lib/client/event-tail.js';
 
-const line = (/** @type {number} */ at) => `{"at":${at},"type":"added"}\n`;
+const line = (at) => `{"at":${at},"type":"added"}\n`;
 
-/** @param {string} text */
 function tail(text) {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-tail-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

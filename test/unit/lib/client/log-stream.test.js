@@ -2,14 +2,14 @@ import { expect, test, vi } from 'vitest';
 import { streamLogs } from '../../../../lib/client/log-stream.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 
-const entry = (/** @type {string} */ line) => ({
+const entry = (line) => ({
   id: 0,
   name: 'api',
-  stream: /** @type {const} */ ('out'),
+  stream: 'out',
   line,
   atMs: null,
 });
-const news = (/** @type {string[]} */ lines, more = {}) => ({
+const news = (lines, more = {}) => ({
   jsonrpc: '2.0',
   method: 'log',
   params: { subscription: 'logs', entries: lines.map(entry), ...more },
@@ -19,17 +19,15 @@ const ended = () => new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager w
 
 /**
  * A client whose connections send what the test wants, and then break.
- * @param {any[][]} connections
  * @param {() => Promise<void>} [onHello]  Default: there is another connection as long as one is
  *   left.
  */
 function clientOf(connections, onHello) {
-  /** @type {any[]} */
   const asked = [];
   const left = [...connections];
   const client = {
     asked,
-    async *converse(/** @type {string} */ _method, /** @type {any} */ params) {
+    async *converse(_method, params) {
       asked.push(structuredClone(params));
       yield* left.shift() ?? [];
     },
@@ -38,18 +36,11 @@ function clientOf(connections, onHello) {
       else if (left.length === 0) throw ended();
     },
   };
-  return /** @type {any} */ (client);
+  return client;
 }
 
-/**
- * @param {any} client
- * @param {any} [request]
- * @param {any} [o]
- */
 async function read(client, request = { follow: true }, o = {}) {
-  /** @type {string[]} */
   const said = [];
-  /** @type {string[]} */
   const lines = [];
   const stream = streamLogs(client, request, {
     talk: (sentence) => said.push(sentence),
@@ -67,11 +58,7 @@ test('goes on behind the newest cursor, whose parts are put together', async () 
     [answer({ cursor: { a: 2, b: 2 } })],
   ]);
   expect(await read(client)).toEqual({ lines: ['1', '2', '3'], said: ['The manager has exited.'] });
-  expect(client.asked.map((/** @type {any} */ { cursor }) => cursor)).toEqual([
-    undefined,
-    { a: 2, b: 1 },
-    { a: 2, b: 2 },
-  ]);
+  expect(client.asked.map(({ cursor }) => cursor)).toEqual([undefined, { a: 2, b: 1 }, { a: 2, b: 2 }]);
 });
 
 test('a history ends with its answer, and is finished behind a break', async () => {

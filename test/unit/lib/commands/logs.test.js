@@ -9,14 +9,13 @@ import { waitFor } from '../../../helpers/wait-for.js';
 import { openServer } from '../rpc-server.js';
 import { slotStatus } from '../slots.js';
 
-/** @type {string} */
 let cwd;
 beforeAll(() => {
   cwd = mkdtempSync(join(tmpdir(), 'nclust-logs-'));
 });
 afterAll(() => rmSync(cwd, { recursive: true }));
 
-const entry = (/** @type {string} */ line, more = {}) => ({
+const entry = (line, more = {}) => ({
   id: 0,
   name: 'api',
   stream: 'out',
@@ -26,39 +25,31 @@ const entry = (/** @type {string} */ line, more = {}) => ({
 });
 const subscription = 'logs';
 
-/**
- * @param {string} home
- * @param {string[]} words
- * @param {{ isTTY?: boolean, print?: (text: string) => Promise<void> }} [o]
- */
 function logs(home, words, { isTTY = false, print = async () => {} } = {}) {
   const said = { stdout: '', stderr: '' };
   const listeners = new Set();
-  const exitStatus = runProgram(
-    ['logs', ...words],
-    /** @type {any} */ ({
-      print: async (/** @type {string} */ text) => {
-        said.stdout += text;
-        await print(text);
-      },
-      talk: (/** @type {string} */ text) => {
-        said.stderr += text;
-      },
-      isTTY,
-      isTalkTTY: isTTY,
-      colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }),
-      columns: isTTY ? 100 : null,
-      talkSize: () => ({ columns: 80, rows: 24 }),
-      onInterrupt: (/** @type {() => void} */ listener) => {
-        listeners.add(listener);
-        return () => listeners.delete(listener);
-      },
-      cwd,
-      env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home },
-      platform: 'linux',
-      node: { file: process.execPath, version: process.version },
-    }),
-  );
+  const exitStatus = runProgram(['logs', ...words], {
+    print: async (text) => {
+      said.stdout += text;
+      await print(text);
+    },
+    talk: (text) => {
+      said.stderr += text;
+    },
+    isTTY,
+    isTalkTTY: isTTY,
+    colourLevels: async () => ({ stdout: isTTY ? 1 : 0, stderr: isTTY ? 1 : 0 }),
+    columns: isTTY ? 100 : null,
+    talkSize: () => ({ columns: 80, rows: 24 }),
+    onInterrupt: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    cwd,
+    env: { PATH: '/usr/bin:/bin', NCLUST_HOME: home },
+    platform: 'linux',
+    node: { file: process.execPath, version: process.version },
+  });
   return {
     said,
     exitStatus,
@@ -69,20 +60,11 @@ function logs(home, words, { isTTY = false, print = async () => {} } = {}) {
   };
 }
 
-/**
- * @param {any[]} slots
- * @param {(params: any, socket: any) => unknown} [onLogs]
- */
 const manager = (slots, onLogs = () => ({ subscription })) =>
   openServer({ list: () => ({ slots, notices: [] }), logs: onLogs });
 
-/** @param {number} count */
 const apps = (count) => Array.from({ length: count }, (_, id) => slotStatus({ id, name: `app-${id}` }));
 
-/**
- * @param {any} socket
- * @param {object[]} entries
- */
 const tell = (socket, entries, more = {}) => socket.write(notificationLine('log', { subscription, entries, ...more }));
 
 describe('says what is the case', () => {
@@ -223,9 +205,7 @@ test('while the reader does not read, neither does the command', async () => {
     };
     more();
   });
-  /** @type {() => void} */
   let release = () => {};
-  /** @type {Promise<void>} */
   const reading = new Promise((resolve) => {
     release = resolve;
   });

@@ -11,13 +11,13 @@ const REFUSAL = new Error('did not answer within 10s');
  *   answer.
  */
 function asking(doesAnswer) {
-  const seen = { asked: 0, error: /** @type {unknown} */ (null) };
+  const seen = { asked: 0, error: null };
   const over = new AbortController();
   const request = async () => {
     seen.asked += 1;
     if (!doesAnswer(seen.asked)) throw REFUSAL;
   };
-  waitForAnswer(/** @type {any} */ ({ request }), over.signal).catch((error) => {
+  waitForAnswer({ request }, over.signal).catch((error) => {
     seen.error = error;
   });
   return { seen, over };

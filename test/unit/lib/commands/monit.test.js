@@ -5,10 +5,6 @@ import { createPaint } from '../../../../lib/render/paint.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { sampleOf } from '../monit/sample.js';
 
-/**
- * @param {() => Promise<unknown>} request
- * @returns {any}
- */
 const contextWith = (request) => ({ home: '/nowhere', env: {}, isTerminal: false, running: async () => ({ request }) });
 
 test('without a terminal it returns the figures, and all workers are in the table', async () => {

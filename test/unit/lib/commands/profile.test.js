@@ -6,34 +6,29 @@ import { profile } from '../../../../lib/commands/profile.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { slotStatus } from '../slots.js';
 
-/**
- * @param {object} o
- * @param {(() => object)[]} o.profiles  Answers to `profile`, in turn.
- * @param {object} [o.worker]
- */
+/** @param {(() => object)[]} o.profiles  Answers to `profile`, in turn. */
 function contextWith({ profiles, worker = {} }) {
   const cwd = mkdtempSync(join(tmpdir(), 'nclust-profile-'));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
-  const said = /** @type {string[]} */ ([]);
-  const answers = /** @type {Record<string, () => object>} */ ({
+  const said = [];
+  const answers = {
     list: () => ({ slots: [slotStatus({ pid: process.pid, ...worker })] }),
     profile: () => (profiles.shift() ?? refuse)(),
     openInspector: () => {
       throw new NclustError('ERR_NCLUST_NO_REPLY', 'No debugger gets in.');
     },
-  });
-  const request = async (/** @type {string} */ method) => answers[method]();
-  const context = /** @type {any} */ ({
+  };
+  const request = async (method) => answers[method]();
+  const context = {
     cwd,
     home: cwd,
     present: async () => ({ request }),
     onInterrupt: () => () => {},
-    talk: (/** @type {string} */ sentence) => said.push(sentence),
-  });
+    talk: (sentence) => said.push(sentence),
+  };
   return { context, cwd, said };
 }
 
-/** @returns {never} */
 function refuse() {
   throw new NclustError('ERR_NCLUST_NOT_REACHABLE', '"zz" (id 0) is not a Node.js program.');
 }

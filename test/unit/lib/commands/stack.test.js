@@ -4,38 +4,34 @@ import { isOfApp } from '../../../../lib/profile/stack.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { slotStatus } from '../slots.js';
 
-/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
-
 const slot = { id: 0, name: 'api', slot: 0, pid: 2 ** 30 };
 const idle = { samples: 100, busy: 0, frames: [], resources: { PipeWrap: 1 } };
-const frame = (/** @type {string} */ file) => ({ name: 'f', file, line: 1, column: 1 });
+const frame = (file) => ({ name: 'f', file, line: 1, column: 1 });
 
 /**
  * A worker whose event loop is blocked, and whose debugger does not open.
- * @param {object} o
  * @param {any[]} o.looks  Answers, in turn. null: none.
- * @param {SlotStatus[]} [o.slots]
  */
 function blocked({ looks, slots = [slotStatus({ pid: slot.pid })] }) {
-  const [said, asked] = /** @type {string[][]} */ ([[], []]);
-  const answers = /** @type {Record<string, () => object>} */ ({
+  const [said, asked] = [[], []];
+  const answers = {
     list: () => ({ slots }),
     stack: () => ({ slot, stack: looks.shift() }),
     openInspector: () => {
       throw new NclustError('ERR_NCLUST_NO_REPLY', 'No debugger gets in.');
     },
-  });
-  const request = async (/** @type {string} */ method) => {
+  };
+  const request = async (method) => {
     asked.push(method);
     return answers[method]();
   };
-  const context = /** @type {any} */ ({
+  const context = {
     cwd: '/nowhere',
     home: '/nowhere',
     present: async () => ({ request }),
     onInterrupt: () => () => {},
-    talk: (/** @type {string} */ sentence) => said.push(sentence),
-  });
+    talk: (sentence) => said.push(sentence),
+  };
   return { context, said, asked };
 }
 

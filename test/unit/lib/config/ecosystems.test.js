@@ -8,11 +8,9 @@ import { typeStrippingFlags } from '../../../../lib/config/spec/interpreter.js';
 import { serveScript } from '../../../../lib/serve/settings.js';
 import { TIME_FORMAT } from '../../../../lib/shared/spec/logs.js';
 
-/** @import { Wanted } from '../../../../lib/config/file/read.js' */
-
 const FOLDER = fileURLToPath(new URL('../../../fixtures/ecosystems/', import.meta.url)).replace(/\/$/, '');
 const NODE = { file: process.execPath, version: process.version };
-const at = (/** @type {string} */ path) => join(FOLDER, path);
+const at = (path) => join(FOLDER, path);
 
 /** A folder of programs that this machine may not have. @type {string} */
 let bin;
@@ -30,16 +28,9 @@ afterEach(() => {
   delete process.env.ECOSYSTEM_GREETING;
 });
 
-/**
- * @param {string} file
- * @param {Partial<Wanted>} [wanted]
- */
 const read = (file, wanted = {}) => readConfig({ file, cwd: FOLDER, shell: { PATH: bin }, node: NODE, ...wanted });
 
-/**
- * The expected specs of each file, by the name of the app.
- * @type {[file: string, apps: Record<string, Record<string, unknown>>, wanted?: object][]}
- */
+/** The expected specs of each file, by the name of the app. */
 const MEANT = [
   [
     'array.config.js',

@@ -7,7 +7,7 @@ import { GENERATED } from '../../../generate/files.js';
 
 const IN_ORDER = 'After a change of the schema: node test/generate/write.js';
 
-test.each(GENERATED.map(({ file, text }) => /** @type {const} */ ([basename(file), file, text])))(
+test.each(GENERATED.map(({ file, text }) => [basename(file), file, text]))(
   '%s matches the schema',
   async (_, file, text) => {
     expect(readFileSync(file, 'utf8') === (await text()), IN_ORDER).toBe(true);

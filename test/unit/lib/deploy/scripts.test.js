@@ -27,7 +27,7 @@ test('variables of the deployment reach the hook, and do not overwrite those of 
   const deployment = {
     ...{ name: 'production', user: null, hosts: ['web1'], port: null, key: null, sshOptions: [], ref: 'main' },
     ...{ repo: 'r', path: join(folder, 'app'), env, shared: [], releases: 5 },
-    hooks: /** @type {any} */ ({ 'post-deploy': `echo ${NAMES.map((name) => `$${name}`).join(' ')} > ../../seen` }),
+    hooks: { 'post-deploy': `echo ${NAMES.map((name) => `$${name}`).join(' ')} > ../../seen` },
   };
   const script = activateScript(deployment, { release: 'two', hookName: 'post-deploy', lock: LOCK });
   const ended = await runRemote(deployment, 'web1', script, {

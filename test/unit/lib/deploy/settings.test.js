@@ -5,7 +5,6 @@ import { checkRef, readDeployment } from '../../../../lib/deploy/settings.js';
 const LEAST = { host: 'web1', ref: 'origin/main', repo: 'git@example.com:app.git', path: '/srv/app' };
 const AROUND = { file: 'ecosystem.config.js', postDeploy: 'nclust startOrReload' };
 
-/** @param {Record<string, unknown>} more */
 const read = (more) => readDeployment({ production: { ...LEAST, ...more } }, 'production', AROUND);
 
 test('readDeployment fills in the defaults of the keys that are not required', () => {

@@ -13,7 +13,6 @@ const SHELL = {
   node: { file: process.execPath, version: process.version },
 };
 
-/** @type {string} */
 let folder;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'nclust-import-'));
@@ -22,24 +21,16 @@ beforeAll(() => {
   return () => rmSync(folder, { recursive: true, force: true });
 });
 
-/**
- * Output of PM2, with the paths of programs that exist here.
- * @param {string} name
- */
+/** Output of PM2, with the paths of programs that exist here. */
 const fixture = (name) =>
   readFileSync(fixturePath(`pm2/${name}`), 'utf8')
     .replaceAll('/srv/apps', folder)
     .replaceAll('/usr/bin/bash', '/bin/bash')
     .replaceAll(/"PATH": ?"[^"]*"/g, `"PATH":${JSON.stringify(process.env.PATH)}`);
 
-/**
- * @param {any[]} records
- * @param {Record<string, string | undefined>} [env]
- */
 const taken = (records, env = SHELL.env) =>
   takeOver(records, { pm2Home: '/home/deploy/.pm2', shell: { ...SHELL, env } });
 
-/** @param {Record<string, unknown>} fields */
 const record = (fields) => ({
   name: 'api',
   namespace: 'default',
@@ -54,7 +45,7 @@ const record = (fields) => ({
 
 describe.each([
   ['saved', () => JSON.parse(fixture('dump.pm2'))],
-  ['live', () => JSON.parse(fixture('jlist.json')).map((/** @type {any} */ one) => one.pm2_env)],
+  ['live', () => JSON.parse(fixture('jlist.json')).map((one) => one.pm2_env)],
 ])('the %s list of PM2', (_, read) => {
   test('becomes all apps with their instances, and leaves stopped ones stopped', () => {
     const { apps, refused } = taken(read());
@@ -171,14 +162,13 @@ test('an empty record is refused, and nothing throws', () => {
 });
 
 describe('the saved list', () => {
-  /** @param {Record<string, string>} files */
   function pm2Home(files) {
     const home = mkdtempSync(join(tmpdir(), 'nclust-pm2-'));
     onTestFinished(() => rmSync(home, { recursive: true, force: true }));
     for (const [name, text] of Object.entries(files)) writeFileSync(join(home, name), text);
     return home;
   }
-  const shell = (/** @type {string} */ home) => ({ cwd: '/', env: { PM2_HOME: home } });
+  const shell = (home) => ({ cwd: '/', env: { PM2_HOME: home } });
 
   test('is read from $PM2_HOME', () => {
     expect(readSavedList(undefined, shell(pm2Home({ 'dump.pm2': '[{"name":"a"}]' }))).records).toEqual([{ name: 'a' }]);

@@ -2,16 +2,13 @@ import { expect, test } from 'vitest';
 import { createSubscription } from '../../../../lib/library/follow.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 
-/** @import { SubscriptionHooks } from '../../../../lib/library/follow.js' */
-
 /** A connection with the methods that a subscription uses. */
 function fakeClient() {
-  /** @type {boolean[]} */
   const holds = [];
   const client = {
     holds,
     isClosed: false,
-    hold: (/** @type {boolean} */ isHeld) => void holds.push(isHeld),
+    hold: (isHeld) => void holds.push(isHeld),
     close: async () => {
       client.isClosed = true;
     },
@@ -19,10 +16,6 @@ function fakeClient() {
   return client;
 }
 
-/**
- * @param {SubscriptionHooks} o
- * @param {any} client
- */
 async function* counting({ onClient, onReady, signal }, client) {
   onClient(client);
   onReady();

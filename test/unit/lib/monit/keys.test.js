@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { createKeyReader } from '../../../../lib/monit/keys.js';
 
-/** @param {...string} chunks */
 function read(...chunks) {
   const reader = createKeyReader();
   return {

@@ -29,7 +29,7 @@ test('boxes are inside every terminal and never overlap', () => {
 
 test.each(EVERY.filter(({ columns }) => columns !== 139))('every page can be drawn at $columns x $rows', (size) => {
   const events = [{ type: 'sampled', sample: sampleOf({ api: 4, ünïcode日本: 1, big: 30 }) }];
-  const shown = stage(size, .../** @type {any} */ (events));
+  const shown = stage(size, ...events);
   for (const keys of ['', 'l', 'l?', '?', '/x', '\u001b', 'R', 'n']) {
     shown.type(keys);
     const screen = view(shown.state());

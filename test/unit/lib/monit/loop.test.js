@@ -7,26 +7,18 @@ import { entries } from './stage.js';
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => void vi.useRealTimers());
 
-/**
- * A fake terminal and a fake manager.
- * @param {{ columns: number, rows: number }} size
- */
+/** A fake terminal and a fake manager. */
 function play(size = { columns: 80, rows: 24 }) {
   const screen = createTinyTerminal(size);
-  /** @type {(text: string) => void} */
   let onInput = () => {};
   let onResize = () => {};
   let onStop = () => {};
   let isHeld = false;
   let opened = 0;
   let suspended = 0;
-  /** @type {any[]} */
   const followed = [];
-  /** @type {any[]} */
   const asked = [];
-  /** @type {(event: any) => void} */
   let tell = () => {};
-  /** @type {(error: Error) => void} */
   let fail = () => {};
   let isClosed = false;
   const done = runLoop({
@@ -83,14 +75,14 @@ function play(size = { columns: 80, rows: 24 }) {
     followed,
     asked,
     done,
-    tell: (/** @type {any} */ event) => tell(event),
-    type: (/** @type {string} */ text) => onInput(text),
+    tell: (event) => tell(event),
+    type: (text) => onInput(text),
     stop: () => onStop(),
-    fail: (/** @type {Error} */ error) => fail(error),
-    hold: (/** @type {boolean} */ held) => {
+    fail: (error) => fail(error),
+    hold: (held) => {
       isHeld = held;
     },
-    resize(/** @type {{ columns: number, rows: number }} */ next) {
+    resize(next) {
       Object.assign(size, next);
       screen.resize(next);
       onResize();
@@ -102,7 +94,6 @@ function play(size = { columns: 80, rows: 24 }) {
   };
 }
 
-/** @param {number} atMs */
 const sampled = (atMs) => ({ type: 'sampled', sample: sampleOf({ api: 2, web: 1 }, atMs) });
 
 test('the loop shows figures, obeys keys, sends an action to the manager, and q restores the terminal', async () => {

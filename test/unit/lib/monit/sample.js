@@ -1,4 +1,4 @@
-/** @import { MetricsSample, WorkerSample } from '../../../../lib/shared/metrics.js' */
+/** @import { WorkerSample } from '../../../../lib/shared/metrics.js' */
 
 const HTTP = {
   requestsPerS: 12,
@@ -19,8 +19,6 @@ const HTTP = {
 /**
  * A sample as the manager sends it.
  * @param {Record<string, number | Partial<WorkerSample>[]>} apps  Workers by name, or how many.
- * @param {number} [atMs]
- * @returns {MetricsSample}
  */
 export function sampleOf(apps, atMs = 1_000_000) {
   let id = 0;
@@ -29,8 +27,7 @@ export function sampleOf(apps, atMs = 1_000_000) {
       workerOf({ id: id++, name, slot, ...part }),
     ),
   );
-  const sum = (/** @type {WorkerSample[]} */ of, /** @type {'cpu' | 'memoryBytes' | 'restarts'} */ field) =>
-    of.reduce((total, one) => total + one[field], 0);
+  const sum = (of, field) => of.reduce((total, one) => total + one[field], 0);
   return {
     atMs,
     workers,
@@ -61,10 +58,6 @@ export function sampleOf(apps, atMs = 1_000_000) {
   };
 }
 
-/**
- * @param {Partial<WorkerSample>} part
- * @returns {WorkerSample}
- */
 function workerOf(part) {
   return {
     id: 0,

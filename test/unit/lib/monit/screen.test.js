@@ -3,15 +3,9 @@ import { createPalette, createScreen, difference, put, restyle } from '../../../
 import { createRandom } from '../../../helpers/random.js';
 import { createTinyTerminal } from '../../../helpers/tiny-terminal.js';
 
-/** @import { Screen } from '../../../../lib/monit/screen.js' */
-
 const SIZE = { columns: 20, rows: 4 };
 const paint = createPalette(1);
 
-/**
- * @param {Screen} screen
- * @param {number} [row]
- */
 const row = (screen, row = 0) => screen.texts.slice(row * screen.columns, (row + 1) * screen.columns).join('');
 
 test('put() cuts a text at its width and at the edge, and returns its end', () => {
@@ -77,7 +71,6 @@ test('a palette without colours has only bold and inverse', () => {
   ]);
 });
 
-/** @type {Record<string, string>} */
 const CODES = { '': '0', red: '31', 'bold red': '1;31', inverse: '7' };
 
 test('the difference of any two screens turns one into the other', () => {

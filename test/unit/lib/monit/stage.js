@@ -2,20 +2,12 @@ import { firstState, step } from '../../../../lib/monit/state.js';
 import { view } from '../../../../lib/monit/view.js';
 import { createKeyReader } from '../../../../lib/monit/keys.js';
 
-/** @import { Size } from '../../../../lib/monit/screen.js' */
-/** @import { Effect, MonitEvent, State } from '../../../../lib/monit/state.js' */
-
-/**
- * A state that takes events and keys.
- * @param {Size} size
- * @param {...MonitEvent} events
- */
+/** A state that takes events and keys. */
 export function stage(size, ...events) {
   let state = firstState(size, 1_000_000);
-  /** @type {Effect[]} */
   const effects = [];
   const reader = createKeyReader();
-  const give = (/** @type {MonitEvent} */ event) => {
+  const give = (event) => {
     const after = step(state, event);
     state = after.state;
     effects.push(...after.effects);
@@ -50,16 +42,11 @@ export const SIZES = [
   [200, 50],
 ].map(([columns, rows]) => ({ columns, rows }));
 
-/**
- * @param {number} from
- * @param {number} count
- * @param {string} [text]
- */
 export function entries(from, count, text = 'line') {
   return Array.from({ length: count }, (_, at) => ({
     id: 0,
     name: 'api',
-    stream: /** @type {'out'} */ ('out'),
+    stream: 'out',
     line: `${text} ${from + at}`,
     atMs: 1,
   }));

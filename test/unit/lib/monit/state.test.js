@@ -4,18 +4,11 @@ import { neededData } from '../../../../lib/monit/source.js';
 import { sampleOf } from './sample.js';
 import { entries, SIZES, stage } from './stage.js';
 
-/** @import { Size } from '../../../../lib/monit/screen.js' */
-
 const SIZE = { columns: 80, rows: 24 };
 const APPS = { api: 3, cron: [{ cpu: 90, memoryBytes: 9 }], web: 20 };
 
-/**
- * @param {Parameters<typeof sampleOf>[0]} [apps]
- * @param {Size} [size]
- */
 const shownWith = (apps = APPS, size = SIZE) => stage(size, { type: 'sampled', sample: sampleOf(apps) });
 
-/** @param {ReturnType<typeof stage>} shown */
 const names = (shown) =>
   shown
     .lines()
@@ -111,7 +104,7 @@ test.each([
   for (const no of ['n', ENTER, ESC, ' ', 'q', keys.at(-1), '\u001b[200~y\u001b[201~']) {
     shown.type(keys);
     expect(shown.lines().at(-1)).toBe(` ${question} y/n`);
-    shown.type(/** @type {string} */ (no));
+    shown.type(no);
     expect(shown.state().question).toBe(null);
     expect(shown.effects).toEqual([]);
     shown.type('g');
@@ -257,7 +250,6 @@ test('charts of six hours show the history of the manager, including a short pea
   expect(shown.state().trend?.series.cpu).toEqual([1.5]);
 });
 
-/** @param {Size} [size] */
 function withLogs(size) {
   const shown = shownWith(APPS, size);
   shown.give({ type: 'log-began', query: 'w' });

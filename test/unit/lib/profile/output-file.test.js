@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createOutput } from '../../../../lib/profile/output-file.js';
 
-/** @type {string} */
 let file;
 
 beforeEach(() => {

@@ -8,7 +8,6 @@ import { pattern } from '../../../helpers/pattern.js';
 
 const view = { columns: null, paint: createPaint(0), nowMs: 1_065_000, options: {} };
 
-/** @param {string} text */
 const rowsOf = (text) =>
   Object.fromEntries([...text.matchAll(/^│ (.+?) +│ (.*?) +│$/gm)].map(([, key, value]) => [key, value]));
 
@@ -147,11 +146,11 @@ test.each([
   ],
   [{ code: null, cause: 'spawn-failed', by: 'ENOENT' }, 'it could not be started by ENOENT'],
 ])('the death %j is described in one line', (changes, text) => {
-  expect(describeDeath(death(/** @type {any} */ (changes)))).toBe(text);
+  expect(describeDeath(death(changes))).toBe(text);
 });
 
 test('the description begins with the state, the last death, and what the app waits for', () => {
-  const summary = (/** @type {any} */ changes) =>
+  const summary = (changes) =>
     renderDescribe({ slots: [slotStatus({ startedAtMs: view.nowMs - 3 * 3_600_000, ...changes })] }, view).split(
       '┌',
     )[0];
@@ -197,10 +196,10 @@ test('the description begins with the state, the last death, and what the app wa
 });
 
 test('describe shows the errors since the last death, and those of the death once', () => {
-  const entry = (/** @type {number | null} */ atMs, /** @type {string} */ line) => ({
+  const entry = (atMs, line) => ({
     id: 0,
     name: 'api',
-    stream: /** @type {const} */ ('err'),
+    stream: 'err',
     line,
     atMs,
   });

@@ -94,7 +94,7 @@ test('log attributes that were set have the names of PM2', () => {
   const given = {
     ...spec,
     logDateFormat: 'HH:mm',
-    logType: /** @type {const} */ ('json'),
+    logType: 'json',
     disableLogs: true,
     mergeLogs: true,
   };
@@ -127,7 +127,7 @@ test('a log file that is off is /dev/null', () => {
 
 test('versioning is present if git has data and vizion is on', () => {
   const versioning = {
-    type: /** @type {const} */ ('git'),
+    type: 'git',
     url: null,
     revision: 'abc',
     comment: 'x',

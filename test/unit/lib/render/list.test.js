@@ -3,14 +3,8 @@ import { renderList } from '../../../../lib/render/list.js';
 import { createPaint } from '../../../../lib/render/paint.js';
 import { slotStatus } from '../slots.js';
 
-/** @import { SlotStatus } from '../../../../lib/shared/wire/protocol.js' */
-
 const NOW = 1_065_000;
 
-/**
- * @param {SlotStatus[]} slots
- * @param {{ columns?: number | null, hasColour?: boolean, options?: Record<string, unknown> }} [o]
- */
 const render = (slots, { columns = null, hasColour = false, options = {} } = {}) =>
   renderList({ slots }, { columns, paint: createPaint(hasColour ? 1 : 0), nowMs: NOW, options });
 
@@ -85,7 +79,7 @@ test('escape codes in a name have no effect, and wide letters keep the frame str
 });
 
 test('a slot that needs attention has a sign, with and without colours', () => {
-  const marked = (/** @type {any} */ status) => /!/.test(render([slotStatus({ status })]));
+  const marked = (status) => /!/.test(render([slotStatus({ status })]));
   expect(['errored', 'waiting restart'].map(marked)).toEqual([true, true]);
   expect(['online', 'launching', 'stopping', 'stopped'].map(marked)).toEqual([false, false, false, false]);
 });

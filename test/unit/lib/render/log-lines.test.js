@@ -4,11 +4,10 @@ import { createPaint } from '../../../../lib/render/paint.js';
 import { pattern } from '../../../helpers/pattern.js';
 
 const entries = [
-  { id: 0, name: 'api', stream: /** @type {const} */ ('out'), line: 'listens', atMs: 0 },
-  { id: 12, name: 'a-long-name', stream: /** @type {const} */ ('err'), line: '\u001b[31mred\u001b[39m', atMs: null },
+  { id: 0, name: 'api', stream: 'out', line: 'listens', atMs: 0 },
+  { id: 12, name: 'a-long-name', stream: 'err', line: '\u001b[31mred\u001b[39m', atMs: null },
 ];
 
-/** @param {Record<string, unknown>} options */
 const render = (options, hasColour = false, isTerminal = false, given = entries) =>
   createLogRenderer()(
     { entries: given },
@@ -36,10 +35,7 @@ test("--json prints a record with PM2's keys for each line", () => {
 });
 
 test("--format prints PM2's keys and values, with the message last and unchanged", () => {
-  const given = [
-    ...entries,
-    { id: 2, name: 'my "api"', stream: /** @type {const} */ ('out'), line: 'a=1 b', atMs: Date.UTC(2026, 0, 1) },
-  ];
+  const given = [...entries, { id: 2, name: 'my "api"', stream: 'out', line: 'a=1 b', atMs: Date.UTC(2026, 0, 1) }];
   expect(render({ format: true, timestamp: '[y]YYYY' }, false, false, given)).toBe(
     [
       `timestamp=y${new Date(0).getFullYear()} app=api id=0 type=out message=listens\n`,
@@ -107,8 +103,8 @@ describe('on a terminal', () => {
 
 test('--highlight marks all matches of its text, and without a value the matches of --grep', () => {
   const given = [{ ...entries[0], line: 'a.b axb \u001b[31mA.B\u001b[39m' }];
-  const marked = (/** @type {string} */ text) => `\u001b[7m${text}\u001b[27m`;
-  const shown = (/** @type {Record<string, unknown>} */ options) =>
+  const marked = (text) => `\u001b[7m${text}\u001b[27m`;
+  const shown = (options) =>
     render(options, true, false, given).slice(render({}, true, false, given).length - given[0].line.length - 1);
   expect(shown({ highlight: 'a.b' })).toBe(`${marked('a.b')} axb \u001b[31mA.B\u001b[39m\n`);
   expect(shown({ highlight: true, grep: '/a.b/i' })).toBe(

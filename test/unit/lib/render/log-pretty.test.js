@@ -6,8 +6,7 @@ import { createPaint } from '../../../../lib/render/paint.js';
 const AT = Date.UTC(2026, 10, 21, 12, 30, 5, 42);
 const TIME = formatTime(AT, 'HH:mm:ss.SSS');
 
-/** @param {object | string} record */
-const pretty = (record, { hasTime = false, atMs = /** @type {number | null} */ (null), hasColour = false } = {}) =>
+const pretty = (record, { hasTime = false, atMs = null, hasColour = false } = {}) =>
   prettyRecord(
     { id: 0, name: 'api', stream: 'out', line: typeof record === 'string' ? record : JSON.stringify(record), atMs },
     { paint: createPaint(hasColour ? 1 : 0), hasTime },
@@ -81,7 +80,7 @@ test('each level has a colour', () => {
   const coloured = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map(
     (level) => pretty({ level, msg: '' }, { hasColour: true })?.[0],
   );
-  expect(new Set(coloured.map((line) => /** @type {string} */ (line).replace(/[A-Z ]+/g, ''))).size).toBe(6);
+  expect(new Set(coloured.map((line) => line.replace(/[A-Z ]+/g, ''))).size).toBe(6);
   expect(coloured[4]).toBe('\u001b[31mERROR\u001b[39m');
 });
 

@@ -10,7 +10,7 @@ test.each([
   ['--color on a pipe', 0, { color: true }, {}, 1],
   ['--color with NO_COLOR', 2, { color: true }, { NO_COLOR: '1' }, 2],
 ])('%s gives its level', (_, detected, options, env, expected) => {
-  expect(chooseLevel(/** @type {any} */ (detected), { ...options, env })).toBe(expected);
+  expect(chooseLevel(detected, { ...options, env })).toBe(expected);
 });
 
 test('paint() without colours does not change a text', () => {

@@ -1,24 +1,20 @@
 import { expect, test } from 'vitest';
 import { renderProgress } from '../../../../lib/render/progress.js';
 
-/** @import { Waiting } from '../../../../lib/shared/wire/protocol.js' */
-
-const view = { columns: 80, rows: 24, paint: (/** @type {string} */ _style, /** @type {string} */ text) => text };
+const view = { columns: 80, rows: 24, paint: (_style, text) => text };
 const shown = { doing: 'Reloading api', forMs: 12_400, ageMs: 0 };
 
-/** @param {Partial<Waiting>} [fields] */
 const waiting = (fields) => ({
   id: 0,
   name: 'api',
   slot: 0,
-  phase: /** @type {const} */ ('starting'),
+  phase: 'starting',
   forMs: 0,
   detail: null,
   leftMs: null,
   ...fields,
 });
 
-/** @param {Waiting[]} list */
 const progress = (list) => ({ token: 't', done: 1, total: 4, waiting: list });
 
 test('progress shows each worker that is not ready, what it waits for, and for how long', () => {

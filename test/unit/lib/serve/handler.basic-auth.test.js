@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { createGatekeeper } from '../../../../lib/serve/handler.js';
 
-/** @param {string} text */
 const basic = (text) => `Basic ${Buffer.from(text).toString('base64')}`;
 
 const mayEnter = createGatekeeper({ username: 'ann', password: 'a:bä' });

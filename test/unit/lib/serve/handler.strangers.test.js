@@ -11,12 +11,10 @@ import { waitFor, within } from '../../../helpers/wait-for.js';
 
 const NOBODY = 65_534;
 
-/** @param {{ hasListing?: boolean, stalledMs?: number }} [o] */
 async function serve({ hasListing = false, stalledMs } = {}) {
   const path = mkdtempSync(join(tmpdir(), 'nclust-strangers-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   chmodSync(path, 0o755);
-  /** @type {string[]} */
   const said = [];
   const settings = {
     path,
@@ -36,7 +34,7 @@ async function serve({ hasListing = false, stalledMs } = {}) {
     server.close();
     server.closeAllConnections();
   });
-  return { path, said, port: /** @type {any} */ (server.address()).port };
+  return { path, said, port: server.address().port };
 }
 
 /** Root may read everything, so this process changes its user for the test. */
@@ -46,7 +44,6 @@ function becomeNobody() {
   onTestFinished(() => void process.seteuid?.(0));
 }
 
-/** @param {string} path */
 const openFiles = (path) =>
   readdirSync('/proc/self/fd').filter((fd) => {
     try {

@@ -5,12 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { answerInTurn } from '../../../../lib/shared/answer-in-turn.js';
 import { waitFor } from '../../../helpers/wait-for.js';
 
-/**
- * @param {(request: any, response: any) => unknown} answer
- * @returns {Promise<{ port: number, faults: string[] }>}
- */
 async function serve(answer) {
-  /** @type {string[]} */
   const faults = [];
   const server = createServer(
     answerInTurn(answer, (error, _request, response) => {
@@ -24,10 +19,9 @@ async function serve(answer) {
     server.close();
     server.closeAllConnections();
   });
-  return { port: /** @type {any} */ (server.address()).port, faults };
+  return { port: server.address().port, faults };
 }
 
-/** @param {number} port */
 function open(port) {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');
   let text = '';
@@ -36,8 +30,8 @@ function open(port) {
   return { socket, text: () => text };
 }
 
-const get = (/** @type {string | number} */ path) => `GET /${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
-const many = (/** @type {number} */ count) => Array.from({ length: count }, (_, at) => get(at)).join('');
+const get = (path) => `GET /${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+const many = (count) => Array.from({ length: count }, (_, at) => get(at)).join('');
 
 test.each([
   [
@@ -72,7 +66,6 @@ test('requests of one packet are answered one after the other, in their order', 
 });
 
 test('two connections are answered at the same time', async () => {
-  /** @type {any[]} */
   const responses = [];
   const { port } = await serve((_request, response) => void responses.push(response));
   for (const { socket } of [open(port), open(port)]) socket.write(get(0));
@@ -80,7 +73,6 @@ test('two connections are answered at the same time', async () => {
 });
 
 test('requests that wait when their connection ends are not answered', async () => {
-  /** @type {string[]} */
   const asked = [];
   const { port } = await serve((request, response) => {
     asked.push(request.url);
@@ -97,7 +89,6 @@ test('requests that wait when their connection ends are not answered', async () 
 });
 
 test('a connection with more than 32 requests that wait is closed', async () => {
-  /** @type {string[]} */
   const asked = [];
   const { port } = await serve((request) => void asked.push(request.url));
   const { socket } = open(port);

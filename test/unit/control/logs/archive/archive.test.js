@@ -223,7 +223,7 @@ test('the archive plans a home full of growing files once for all apps, and agai
   for (let app = 0; app < 20; app++) archive.hold(path(`app-${app}.log`), NONE, `app-${app}`);
   await archive.scan();
   homeMaxTotalBytes = 1_000;
-  const plansOf = (/** @type {() => void} */ act) => {
+  const plansOf = (act) => {
     const before = plans;
     act();
     return plans - before;

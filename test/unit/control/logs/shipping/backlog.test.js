@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
 import { createBacklog } from '../../../../../daemon/control/logs/shipping/backlog.js';
 
-/** @import { ShippedLine } from '../../../../../daemon/control/logs/shipping/backlog.js' */
-
-/** @param {ShippedLine[]} lines */
 const texts = (lines) => lines.map(({ line }) => line);
 
 test('lines leave the backlog in order, with their data', () => {

@@ -4,24 +4,17 @@ import { createFakeClock } from '../../../../helpers/fake-clock.js';
 
 const [A, B] = ['syslog+unix:///tmp/nobody-a', 'exec:b'];
 
-/** @type {ReturnType<typeof createFakeClock>} */
 let clock;
-/** @type {ReturnType<typeof createShipperPool>} */
 let shippers;
-/**
- * Lines that were written to links, newest last.
- * @type
- *   {{ target: string, lines: string[], taken: () => void, graces: number[], end: () => void }[]}
- */
+/** Lines that were written to links, newest last. */
 let links;
 /** Whether targets accept at once. */
 let isQuick;
 /** The targets of apps, whether they run or not. @type {Record<string, string[]>} */
 let wishes;
 
-const place = (/** @type {string} */ instanceId, /** @type {string[]} */ ship, name = 'api') =>
-  /** @type {any} */ ({ instanceId, id: 1, name, ship });
-const take = (/** @type {any} */ from, /** @type {string} */ text) => shippers.send(from, 'out', Buffer.from(text));
+const place = (instanceId, ship, name = 'api') => ({ instanceId, id: 1, name, ship });
+const take = (from, text) => shippers.send(from, 'out', Buffer.from(text));
 const targets = (name = 'api') => shippers.countersOf(name).map(({ target }) => target);
 const counts = (name = 'api') => shippers.countersOf(name).map(({ sent, dropped }) => ({ sent, dropped }));
 
@@ -41,8 +34,8 @@ beforeEach(() => {
         let end = () => {};
         const link = {
           target,
-          lines: /** @type {string[]} */ ([]),
-          graces: /** @type {number[]} */ ([]),
+          lines: [],
+          graces: [],
           taken() {
             const count = untaken;
             untaken = 0;

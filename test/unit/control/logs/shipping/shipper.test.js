@@ -2,20 +2,16 @@ import { expect, test } from 'vitest';
 import { createShipper } from '../../../../../daemon/control/logs/shipping/shipper.js';
 import { createFakeClock } from '../../../../helpers/fake-clock.js';
 
-/** @import { LinkEvents } from '../../../../../daemon/control/logs/shipping/transports.js' */
-
 /** A shipper whose links the test controls. */
 function rig() {
   const clock = createFakeClock();
-  /** @type {(LinkEvents & { written: string[][], isClosed: boolean })[]} */
   const links = [];
-  /** @type {string[]} */
   const managerLog = [];
-  const connect = (/** @type {{ events: LinkEvents }} */ { events }) => {
-    const link = { ...events, written: /** @type {string[][]} */ ([]), isClosed: false };
+  const connect = ({ events }) => {
+    const link = { ...events, written: [], isClosed: false };
     links.push(link);
     return {
-      write: (/** @type {{ line: string }[]} */ lines) => void link.written.push(lines.map(({ line }) => line)),
+      write: (lines) => void link.written.push(lines.map(({ line }) => line)),
       close: async () => {
         link.isClosed = true;
       },
@@ -28,11 +24,10 @@ function rig() {
     managerLog: (event) => void managerLog.push(event),
     connect,
   });
-  const take = (/** @type {string[]} */ ...lines) => shipper.send('out', lines, 0);
+  const take = (...lines) => shipper.send('out', lines, 0);
   return { clock, links, managerLog, shipper, take };
 }
 
-/** @param {ReturnType<typeof rig>['shipper']} shipper */
 const counts = (shipper) => {
   const { sent, dropped } = shipper.counters();
   return { sent, dropped };
@@ -90,7 +85,7 @@ test('an unreachable target is retried ever more seldom, and reported once', () 
 
 test('a link that lasted is opened again at once, but not one that ends at once', () => {
   const { clock, links, managerLog } = rig();
-  const pauseAfter = (/** @type {number} */ ms) => {
+  const pauseAfter = (ms) => {
     const link = links[links.length - 1];
     link.onOpen();
     clock.advance(ms);
@@ -168,14 +163,14 @@ test('a closed shipper waits until all lines are taken, closes the link and take
 test.each([
   [
     'a slow target is not waited for longer than a second',
-    (/** @type {ReturnType<typeof rig>} */ { links: [link], clock }) => {
+    ({ links: [link], clock }) => {
       link.onOpen();
       clock.advance(1_000);
     },
   ],
   [
     'a target that leaves is not waited for at all',
-    (/** @type {ReturnType<typeof rig>} */ { links: [link] }) => {
+    ({ links: [link] }) => {
       link.onDown('gone');
     },
   ],

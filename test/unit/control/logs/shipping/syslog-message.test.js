@@ -3,7 +3,7 @@ import { createSyslogMessage } from '../../../../../daemon/control/logs/shipping
 
 const line = {
   line: 'hällo\tworld',
-  stream: /** @type {const} */ ('out'),
+  stream: 'out',
   atMs: Date.UTC(2026, 10, 21, 14, 3, 9, 45),
   id: 7,
 };

@@ -16,7 +16,6 @@ test('earlier losses are not counted with present ones', () => {
 
 test('the first loss is reported, and again after an hour without one', () => {
   let nowMs = 1_700_000_000_000;
-  /** @type {string[]} */
   const told = [];
   const losses = createLosses(
     () => nowMs,

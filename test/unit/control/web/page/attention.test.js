@@ -3,9 +3,8 @@ import { findConcerns } from '../../../../../daemon/control/web/page/attention.j
 import { sample, worker } from './samples.js';
 
 const nowMs = new Date('2026-05-01T12:00:00').getTime();
-const look = (/** @type {any} */ over) =>
-  findConcerns({ sample: sample([worker()]), slots: [], events: [], notices: [], nowMs, ...over });
-const died = (/** @type {number} */ ago, over = {}) => ({
+const look = (over) => findConcerns({ sample: sample([worker()]), slots: [], events: [], notices: [], nowMs, ...over });
+const died = (ago, over = {}) => ({
   at: nowMs - ago,
   type: 'died',
   app: 'api',

@@ -1,21 +1,18 @@
 import { beforeEach, expect, test } from 'vitest';
 import { createConnection, Refusal } from '../../../../../daemon/control/web/page/connection.js';
 
-/** @type {any[]} */
 let sockets;
-/** @type {any[]} */
 let phases;
-/** @type {{ run: () => void, atMs: number }[]} */
 let timers;
 let nowMs = 0;
 
 const clock = {
-  set: (/** @type {() => void} */ run, /** @type {number} */ ms) => {
+  set: (run, ms) => {
     const timer = { run, atMs: nowMs + ms };
     timers.push(timer);
     return timer;
   },
-  clear: (/** @type {any} */ timer) => {
+  clear: (timer) => {
     timers = timers.filter((one) => one !== timer);
   },
   now: () => nowMs,
@@ -28,16 +25,16 @@ beforeEach(() => {
 function connect() {
   const open = () => {
     const socket = {
-      sent: /** @type {any[]} */ ([]),
+      sent: [],
       isClosed: false,
       readyState: 1,
-      send: (/** @type {string} */ text) => socket.sent.push(JSON.parse(text)),
+      send: (text) => socket.sent.push(JSON.parse(text)),
       close: () => {
         socket.isClosed = true;
       },
     };
     sockets.push(socket);
-    return /** @type {any} */ (socket);
+    return socket;
   };
   return createConnection({
     open,
@@ -48,14 +45,13 @@ function connect() {
 }
 
 const last = () => sockets.at(-1);
-const say = (/** @type {object} */ message) => last().onmessage({ data: `${JSON.stringify(message)}\n` });
-const answer = (/** @type {string} */ method, /** @type {any} */ result) =>
-  say({ id: last().sent.findLast((/** @type {any} */ one) => one.method === method).id, ...result });
+const say = (message) => last().onmessage({ data: `${JSON.stringify(message)}\n` });
+const answer = (method, result) => say({ id: last().sent.findLast((one) => one.method === method).id, ...result });
 const letIn = () => {
   last().onopen();
   say({ id: 0, result: { host: 'web-01' } });
 };
-const pass = (/** @type {number} */ ms) => {
+const pass = (ms) => {
   for (const end = nowMs + ms; ;) {
     const next = timers.filter(({ atMs }) => atMs <= end).sort((a, b) => a.atMs - b.atMs)[0];
     nowMs = next?.atMs ?? end;
@@ -79,7 +75,6 @@ test('the first message is the token, and subscriptions start after it', () => {
 test('news reach a subscriber only until it ends its subscription', () => {
   const connection = connect();
   letIn();
-  /** @type {any[]} */
   const heard = [];
   const end = connection.follow({
     method: 'logs',
@@ -127,7 +122,6 @@ test('a lost connection is opened again, with growing pauses, and all subscripti
 test('a change is sent again with its token, and a query is rejected', async () => {
   const connection = connect();
   letIn();
-  /** @type {any[]} */
   const progress = [];
   const change = connection.request('restart', { token: 't1' }, (one) => progress.push(one.done));
   const question = connection.request('list');

@@ -50,20 +50,17 @@ describe('the address', () => {
   test('loses its token at once, and the tab keeps it', () => {
     const kept = new Map();
     const sessionStorage = {
-      getItem: (/** @type {string} */ key) => kept.get(key) ?? null,
-      setItem: (/** @type {string} */ key, /** @type {string} */ value) => kept.set(key, value),
+      getItem: (key) => kept.get(key) ?? null,
+      setItem: (key, value) => kept.set(key, value),
     };
-    /** @type {string[]} */
     const replaced = [];
-    const window = (/** @type {string} */ hash) =>
-      /** @type {any} */ ({
-        location: { hash },
-        history: {
-          replaceState: (/** @type {any} */ _state, /** @type {any} */ _title, /** @type {string} */ to) =>
-            replaced.push(to),
-        },
-        sessionStorage,
-      });
+    const window = (hash) => ({
+      location: { hash },
+      history: {
+        replaceState: (_state, _title, to) => replaced.push(to),
+      },
+      sessionStorage,
+    });
     expect(openRoute(window('#token=abc&app=api'))).toEqual({ token: 'abc', isNewToken: true, place: { app: 'api' } });
     expect(replaced).toEqual(['#app=api']);
     expect(openRoute(window('#app=api'))).toEqual({ token: 'abc', isNewToken: false, place: { app: 'api' } });
@@ -124,7 +121,7 @@ describe('logs', () => {
   });
 
   test('keep a limited number of waiting lines', () => {
-    const entries = Array.from({ length: 5_000 }, (_, id) => /** @type {any} */ ({ id }));
+    const entries = Array.from({ length: 5_000 }, (_, id) => ({ id }));
     expect(createQueue(entries, entries)).toHaveLength(LINES_MAX);
     expect(createQueue([], entries).at(-1)).toEqual({ id: 4_999 });
   });
@@ -132,7 +129,7 @@ describe('logs', () => {
 
 describe('actions', () => {
   const two = sample([worker(), worker({ id: 1, slot: 1 })]);
-  const names = (/** @type {any} */ place, of = two) => actionsFor(of, place).actions.map(({ name }) => name);
+  const names = (place, of = two) => actionsFor(of, place).actions.map(({ name }) => name);
 
   test('are those that make sense', () => {
     expect(names({ app: 'api' })).toEqual(['reload', 'restart', 'stop', 'more', 'fewer']);
@@ -202,7 +199,7 @@ test('facts are those of describe', () => {
     wasReady: false,
     lastLines: ['Error: boom'],
   };
-  const slot = /** @type {any} */ ({
+  const slot = {
     id: 3,
     slot: 0,
     name: 'api',
@@ -227,7 +224,7 @@ test('facts are those of describe', () => {
     outFile: '/l',
     errorFile: '/l',
     autorestart: true,
-  });
+  };
   const facts = Object.fromEntries(detailRows([slot], 100_000));
   expect(facts).toMatchObject({
     'Waiting for': 'its back-off',
@@ -259,7 +256,7 @@ describe('the store of the page', () => {
   test('has stale figures if the connection is lost or silent', () => {
     const store = {
       ...withSample(emptyStore(), sample([worker()], 500_000), 1_000),
-      phase: /** @type {const} */ ('live'),
+      phase: 'live',
     };
     expect(staleForMs(store, 4_000)).toBeNull();
     expect(staleForMs(store, 6_000)).toBe(5_000);
@@ -274,7 +271,7 @@ test('a name cannot look like another one, and last lines have no colours', () =
     slot: 0,
     lastDeath: { atMs: 1, pid: 2, cause: 'crash', lastLines: ['\u001b[31mboom\u001b[0m \u202e', 'at x'] },
   };
-  expect(lastWords(/** @type {any} */ ([dead]))?.lines).toEqual(['boom ?', 'at x']);
+  expect(lastWords([dead])?.lines).toEqual(['boom ?', 'at x']);
 });
 
 test('metadata of an app cannot stop the page', () => {
@@ -287,7 +284,7 @@ test('metadata of an app cannot stop the page', () => {
     addresses: [],
     axm: { monitor: { a: odd, b: { value: odd, unit: odd }, c: { value: 3, unit: 'ms' }, d: 'up', e: null } },
   };
-  const facts = detailRows(/** @type {any} */ ([slot]), 0);
+  const facts = detailRows([slot], 0);
   expect(facts.filter(([label]) => 'abcde'.includes(label))).toEqual([
     ['a', JSON.stringify(odd)],
     ['b', `${JSON.stringify(odd)} ${JSON.stringify(odd)}`],

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { rowsOf } from '../../../../../daemon/control/web/page/rows.js';
 import { sample, worker } from './samples.js';
 
-const keys = (/** @type {any} */ o) => rowsOf(o).map(({ key }) => key);
-const of = (/** @type {string} */ name, /** @type {number} */ count, /** @type {number} */ from = 0) =>
+const keys = (o) => rowsOf(o).map(({ key }) => key);
+const of = (name, count, from = 0) =>
   Array.from({ length: count }, (_, slot) => worker({ id: from + slot, name, slot }));
 
 describe('the rows of the table', () => {

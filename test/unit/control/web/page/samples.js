@@ -1,7 +1,3 @@
-/**
- * @param {Record<string, any>} [over]
- * @returns {any}
- */
 export function worker({ id = 0, name = 'api', slot = 0, ...over } = {}) {
   return {
     id,
@@ -22,11 +18,6 @@ export function worker({ id = 0, name = 'api', slot = 0, ...over } = {}) {
   };
 }
 
-/**
- * @param {any[]} workers
- * @param {number} [atMs]
- * @returns {any}
- */
 export function sample(workers, atMs = 100_000) {
   const apps = [...new Set(workers.map(({ name }) => name))].map((name) => {
     const own = workers.filter((one) => one.name === name);

@@ -2,13 +2,11 @@ import { expect, test } from 'vitest';
 import { emptyTrend, withHistory, withSample } from '../../../../../daemon/control/web/page/sparkline.js';
 import { worker } from './samples.js';
 
-const shown = (/** @type {any} */ { times, series }) =>
-  times.map((/** @type {number} */ time, /** @type {number} */ at) => [time, series.cpu[at]]);
-const history = (/** @type {number} */ endMs, /** @type {(number | null)[]} */ cpu) =>
-  /** @type {const} */ ([
-    { stepMs: 1_000, endMs, points: cpu.length, workers: [], apps: [], host: /** @type {any} */ (null) },
-    { cpu },
-  ]);
+const shown = ({ times, series }) => times.map((time, at) => [time, series.cpu[at]]);
+const history = (endMs, cpu) => [
+  { stepMs: 1_000, endMs, points: cpu.length, workers: [], apps: [], host: null },
+  { cpu },
+];
 
 test('a history has the known values, and ticks follow it', () => {
   const trend = withHistory(emptyTrend(1_000), ...history(10_000, [null, null, 3, 4]));

@@ -7,13 +7,8 @@ import { slotStatus } from '../../slots.js';
 
 const slots = [slotStatus(), slotStatus({ id: 1, slot: 1 })];
 
-/**
- * A command that waits for a manager which answers when the test wants.
- * @param {string[]} argv
- * @param {{ isTTY?: boolean, env?: Record<string, string> }} [o]
- */
+/** A command that waits for a manager which answers when the test wants. */
 async function waiting(argv, { isTTY = true, env = {} } = {}) {
-  /** @type {any[]} */
   const asked = [];
   const server = await openServer({
     list: () => ({ slots, notices: [] }),
@@ -21,7 +16,6 @@ async function waiting(argv, { isTTY = true, env = {} } = {}) {
     stop: (params) => void asked.push(params),
   });
   let stderr = '';
-  /** @type {Set<() => void>} */
   const listeners = new Set();
   const done = runProgram(argv, {
     print: async () => {},
@@ -46,7 +40,7 @@ async function waiting(argv, { isTTY = true, env = {} } = {}) {
     stderr: () => stderr,
     interrupt: () => listeners.forEach((listener) => listener()),
     listeners,
-    tell: (/** @type {object} */ fields) =>
+    tell: (fields) =>
       server.notify('progress', {
         token: asked[0].token,
         done: 1,
@@ -54,7 +48,7 @@ async function waiting(argv, { isTTY = true, env = {} } = {}) {
         waiting: [{ id: 1, name: 'api', slot: 1, phase: 'soaking', forMs: 0, detail: null, leftMs: 800 }],
         ...fields,
       }),
-    answer: (/** @type {object} */ message) => {
+    answer: (message) => {
       for (const socket of server.sockets) socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 2, ...message })}\n`);
     },
   };

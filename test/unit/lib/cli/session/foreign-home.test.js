@@ -7,7 +7,6 @@ import { warnOfForeignHome } from '../../../../../lib/cli/session/foreign-home.j
 const isRoot = process.geteuid?.() === 0;
 const NOBODY = 65_534;
 
-/** @type {string} */
 let folder;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'nclust-foreign-'));

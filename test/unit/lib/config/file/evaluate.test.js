@@ -5,7 +5,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { evaluate, evaluationLimits } from '../../../../../lib/config/file/evaluate.js';
 import { isRunning } from '../../../../helpers/processes.js';
 
-/** @type {string} */
 let folder;
 
 beforeEach(() => {
@@ -13,19 +12,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** @type {string[]} */
 const said = [];
 const PATIENCE = {
   limitMs: 0,
   firstWordMs: 60_000,
-  talk: (/** @type {string} */ sentence) => void said.push(sentence),
+  talk: (sentence) => void said.push(sentence),
 };
 
-/**
- * @param {string} text
- * @param {string} [name]
- * @param {object} [patience]
- */
 function evaluated(text, name = 'x.config.js', patience = {}) {
   said.length = 0;
   writeFileSync(join(folder, name), text);

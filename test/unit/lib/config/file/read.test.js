@@ -4,11 +4,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, readNames } from '../../../../../lib/config/file/read.js';
 
-/** @import { Wanted } from '../../../../../lib/config/file/read.js' */
-
 const NODE = { file: process.execPath, version: process.version };
 
-/** @type {string} */
 let folder;
 
 beforeEach(() => {
@@ -17,7 +14,6 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** @param {Record<string, string | object>} files */
 function write(files) {
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -25,19 +21,13 @@ function write(files) {
   }
 }
 
-/** @param {Partial<Wanted>} [wanted] */
 const read = (wanted = {}) => readConfig({ cwd: folder, shell: { PATH: '/nowhere' }, node: NODE, ...wanted });
 
-/**
- * @param {unknown} apps
- * @param {Partial<Wanted>} [wanted]
- */
 const readApps = (apps, wanted) => {
   write({ 'apps.json': { apps } });
   return read({ file: 'apps.json', ...wanted });
 };
 
-/** @param {Promise<unknown>} reading */
 const failure = (reading) =>
   reading.then(
     () => {
@@ -104,7 +94,7 @@ describe('a config file with faults', () => {
       ]),
     );
     expect(error).toMatchObject({ code: 'ERR_NCLUST_BAD_CONFIG', exitStatus: 1 });
-    expect(error.data.faults.map((/** @type {any} */ { keyPath }) => keyPath).sort()).toEqual([
+    expect(error.data.faults.map(({ keyPath }) => keyPath).sort()).toEqual([
       'apps[0].instances',
       'apps[0].kill_timeout',
       'apps[0].max_memory_restart',

@@ -2,10 +2,7 @@ import { expect, test } from 'vitest';
 import { isServeApp, serveApp, staticSite } from '../../../../../lib/config/file/static-site.js';
 import { readServeSettings, serveScript, readVariables } from '../../../../../lib/serve/settings.js';
 
-/**
- * The settings that the server reads from an entry.
- * @param {Record<string, any>} entry
- */
+/** The settings that the server reads from an entry. */
 const settingsOf = (entry) => readServeSettings(readVariables(staticSite(entry).env));
 
 test('staticSite turns an entry into an app whose variables are the settings of the server', () => {
@@ -87,7 +84,7 @@ test.each([
   [{ cache: 'ever' }, 'static[1].cache is "ever"'],
   ['./public', 'static[1] is "./public"'],
 ])('the entry %j is refused with its key path', (entry, message) => {
-  expect(() => staticSite(/** @type {any} */ (entry), 'static[1]')).toThrow(
+  expect(() => staticSite(entry, 'static[1]')).toThrow(
     expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringContaining(message) }),
   );
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ENVIRONMENT_OPTIONS } from '../../../../../lib/config/options/environment.js';
 import { checkSpecChange } from '../../../../../lib/shared/spec/spec.js';
 
-const rowOf = (name) => /** @type {any} */ (ENVIRONMENT_OPTIONS.find((row) => row.name === name));
+const rowOf = (name) => ENVIRONMENT_OPTIONS.find((row) => row.name === name);
 const read = (name, value) => rowOf(name).read(value, `apps[0].${name}`);
 
 test.each([

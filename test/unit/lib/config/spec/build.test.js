@@ -8,16 +8,11 @@ import { buildSpec, snapshot } from '../../../../../lib/config/spec/build.js';
 import { flatten, layersOf } from '../../../../../lib/shared/spec/environment.js';
 import { isRoot, NOBODY, userFolders } from '../../../../helpers/other-user.js';
 
-/** @import { AppSpec } from '../../../../../lib/shared/spec/spec.js' */
-
 const NODE = { file: '/opt/node/bin/node', version: 'v20.11.0' };
 
-/** @type {string} */
 let cwd;
-/** @type {string} */
 let bin;
 
-/** @type {Record<string, [text: string, mode?: number]>} */
 const FILES = {
   'app.js': ['1'],
   'app.mjs': ['1'],
@@ -56,19 +51,11 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(cwd, { recursive: true }));
 
-/**
- * @param {string} target
- * @param {Record<string, unknown>} [options]  From commander.
- * @param {string[]} [args]
- * @param {Record<string, string>} [env]
- */
+/** @param {Record<string, unknown>} [options]  From commander. */
 const build = (target, options = {}, args = [], env = {}) =>
   buildSpec(target, args, readStartOptions(options), { cwd, env: { PATH: bin, ...env }, node: NODE });
 
-/**
- * The variables of an instance.
- * @param {AppSpec} spec
- */
+/** The variables of an instance. */
 const effective = (spec) => flatten(layersOf(spec, { id: 0, slot: 0 }, '/h'));
 
 describe('a script', () => {
@@ -177,8 +164,7 @@ describe('a script', () => {
 });
 
 describe('TypeScript', () => {
-  const under = (/** @type {string} */ version) =>
-    buildSpec('app.ts', [], {}, { cwd, env: { PATH: bin }, node: { ...NODE, version } });
+  const under = (version) => buildSpec('app.ts', [], {}, { cwd, env: { PATH: bin }, node: { ...NODE, version } });
 
   test.each([
     ['v22.6.0', ['--experimental-strip-types']],

@@ -9,10 +9,6 @@ const folder = mkdtempSync(join(tmpdir(), 'nclust-interpreter-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const where = { path: '/usr/bin:/bin', node: { file: process.execPath, version: process.version } };
 
-/**
- * @param {string} name
- * @param {string} version
- */
 function fakeNode(name, version) {
   const file = join(folder, name);
   writeFileSync(file, `#!/bin/sh\necho ${version}\n`);
@@ -20,10 +16,6 @@ function fakeNode(name, version) {
   return file;
 }
 
-/**
- * @param {string} name
- * @param {object} [fields]
- */
 function spec(name, fields = {}) {
   const script = join(folder, name);
   writeFileSync(script, '1');

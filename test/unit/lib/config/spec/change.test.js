@@ -5,8 +5,6 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { buildSpec } from '../../../../../lib/config/spec/build.js';
 import { specChange } from '../../../../../lib/config/spec/change.js';
 
-/** @import { AppSpec } from '../../../../../lib/shared/spec/spec.js' */
-
 const folder = mkdtempSync(join(tmpdir(), 'nclust-change-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 for (const name of ['app.js', 'job.sh', 'tool'])
@@ -19,17 +17,7 @@ const here = {
   env: { PATH: '/usr/bin:/bin' },
   node: { file: process.execPath, version: process.version },
 };
-/**
- * @param {string} target
- * @param {string[]} args
- * @param {object} [options]
- */
 const specOf = (target, args, options = {}) => buildSpec(target, args, options, here);
-/**
- * @param {AppSpec} spec
- * @param {object} options
- * @param {string[]} [args]
- */
 const change = (spec, options, args = []) => specChange(spec, options, args, here);
 
 describe('a change of a listed app', () => {

@@ -5,7 +5,6 @@ import { createPaint } from '../../../../../lib/render/paint.js';
 import { flatten, layersOf } from '../../../../../lib/shared/spec/environment.js';
 import { checkSpec } from '../../../../../lib/shared/spec/spec.js';
 
-/** @returns {any} */
 function slotOf(fields) {
   const spec = checkSpec({
     name: 'api',
@@ -28,7 +27,7 @@ const shown = (fields, shell) =>
         '/h',
       ),
     },
-    /** @type {any} */ ({ paint: createPaint(0) }),
+    { paint: createPaint(0) },
   );
 
 test.each([

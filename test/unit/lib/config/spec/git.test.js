@@ -33,7 +33,6 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(join(root, '..'), { recursive: true, force: true }));
 
-/** @param {...string} args */
 function git(...args) {
   return execFileSync(
     'git',
@@ -42,10 +41,6 @@ function git(...args) {
   ).trim();
 }
 
-/**
- * @param {string} folder
- * @param {object} [fields]
- */
 const specIn = (folder, fields = {}) =>
   checkSpec({
     name: 'api',
@@ -55,10 +50,6 @@ const specIn = (folder, fields = {}) =>
     cwd: folder,
     ...fields,
   });
-/**
- * @param {string} folder
- * @param {object} [fields]
- */
 const versioningIn = async (folder, fields) => (await withVersioning([specIn(folder, fields)]))[0].versioning;
 
 describe('the versioning of a script', () => {
@@ -200,8 +191,8 @@ describe('the versioning of a script', () => {
     git('pack-refs', '--all');
     const packed = join(root, '.git', 'packed-refs');
     const text = readFileSync(packed, 'utf8');
-    const line = (/** @type {number} */ at) => `${'2'.repeat(40)} refs/tags/${String(at).padStart(9, '0')}\n`;
-    const many = (/** @type {number} */ count) => Array.from({ length: count }, (_, at) => line(at)).join('');
+    const line = (at) => `${'2'.repeat(40)} refs/tags/${String(at).padStart(9, '0')}\n`;
+    const many = (count) => Array.from({ length: count }, (_, at) => line(at)).join('');
     writeFileSync(packed, many(60_000) + text);
     const startedMono = performance.now();
     expect(await readGitFolder(root, null)).toMatchObject({ branch: 'main', revision: git('rev-parse', 'HEAD') });
@@ -230,7 +221,6 @@ describe('the versioning of a script', () => {
 describe.runIf(isRoot)('the checkout of another user', () => {
   const OLD = '1'.repeat(40);
 
-  /** @param {string} folder */
   function checkout(folder) {
     mkdirSync(join(folder, '.git/refs/heads'), { recursive: true });
     writeFileSync(join(folder, '.git/HEAD'), 'ref: refs/heads/main\n');

@@ -1,14 +1,9 @@
 import { expect, test } from 'vitest';
 import { PatternEmitter } from '../../../../../lib/library/pm2/bus.js';
 
-/**
- * @param {PatternEmitter} emitter
- * @param {string} event
- */
 function record(emitter, event) {
-  /** @type {unknown[][]} */
   const calls = [];
-  const listener = (/** @type {unknown[]} */ ...args) => void calls.push(args);
+  const listener = (...args) => void calls.push(args);
   emitter.on(event, listener);
   return { calls, listener };
 }

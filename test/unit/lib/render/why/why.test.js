@@ -12,7 +12,7 @@ const NOW = new Date(2026, 10, 21, 14, 5).getTime();
 const MINUTE = 60_000;
 const view = { columns: null, paint: createPaint(0), nowMs: NOW, options: {} };
 
-const event = (/** @type {number} */ minutesAgo, /** @type {string} */ type, more = {}) => ({
+const event = (minutesAgo, type, more = {}) => ({
   at: NOW - minutesAgo * MINUTE,
   type,
   app: 'api',
@@ -22,7 +22,7 @@ const event = (/** @type {number} */ minutesAgo, /** @type {string} */ type, mor
   generation: 1,
   ...more,
 });
-const death = (/** @type {number} */ minutesAgo, more = {}) =>
+const death = (minutesAgo, more = {}) =>
   event(minutesAgo, 'died', {
     instanceId: `i${minutesAgo}`,
     code: 1,
@@ -35,14 +35,14 @@ const death = (/** @type {number} */ minutesAgo, more = {}) =>
     lines: ['Error: no database', 'at \u001b[2J'],
     ...more,
   });
-const loop = (/** @type {number} */ from, /** @type {number} */ count) =>
+const loop = (from, count) =>
   Array.from({ length: count }, (_, at) => [
     event(from - at / 10, 'started', { instanceId: `c${at}` }),
     death(from - at / 10, { instanceId: `c${at}` }),
     event(from - at / 10, 'backoff', { delayMs: 100, streak: at + 1 }),
   ]).flat();
-const online = (/** @type {any} */ more = {}) => slotStatus({ startedAtMs: NOW - 2_000, generation: 1, ...more });
-const began = (/** @type {number} */ minutesAgo, more = {}) =>
+const online = (more = {}) => slotStatus({ startedAtMs: NOW - 2_000, generation: 1, ...more });
+const began = (minutesAgo, more = {}) =>
   event(minutesAgo, 'rollout:began', {
     id: undefined,
     slot: undefined,
@@ -52,14 +52,14 @@ const began = (/** @type {number} */ minutesAgo, more = {}) =>
     instances: 1,
     ...more,
   });
-const halt = (/** @type {number} */ minutesAgo) =>
+const halt = (minutesAgo) =>
   event(minutesAgo, 'rollout:halted', {
     id: undefined,
     slot: undefined,
     generation: 2,
     reason: 'instance 0 exited with code 1',
   });
-const texts = (/** @type {any[]} */ events) => foldEvents(events).map(({ text }) => text);
+const texts = (events) => foldEvents(events).map(({ text }) => text);
 
 test('repeated crashes are one line, without the pauses between them', () => {
   expect(texts([...loop(10, 16), event(8, 'gave-up', { crashes: 17 })])).toEqual([
@@ -78,7 +78,7 @@ test('a different death begins another line', () => {
 });
 
 test('a rollout shows its steps, and the exit of an old instance only if it was killed', () => {
-  const old = (/** @type {number} */ slot, more = {}) =>
+  const old = (slot, more = {}) =>
     event(1, 'died', {
       id: slot,
       slot,
@@ -90,7 +90,7 @@ test('a rollout shows its steps, and the exit of an old instance only if it was 
       uptimeMs: 9,
       ...more,
     });
-  const up = (/** @type {number} */ slot, /** @type {string} */ type) => [
+  const up = (slot, type) => [
     event(1, 'started', { id: slot, slot, instanceId: `new${slot}` }),
     event(1, 'ready', { id: slot, slot, instanceId: `new${slot}`, afterMs: 5 }),
     event(1, type, { id: slot, slot, instanceId: `new${slot}`, step: slot + 1, of: 3 }),
@@ -123,204 +123,202 @@ test('a rollout shows its steps, and the exit of an old instance only if it was 
 });
 
 describe('the first line of why', () => {
-  const answer = (/** @type {any} */ slots, /** @type {any[]} */ events, isRunning = true) =>
+  const answer = (slots, events, isRunning = true) =>
     explain({ name: 'api', slots, events }, { isRunning, nowMs: NOW }).text;
 
-  test.each(
-    /** @type {[string, any[], any[], string][]} */ ([
+  test.each([
+    [
+      'errored',
+      [slotStatus({ generation: 1, status: 'errored', pid: 0 })],
+      [...loop(10, 16), event(3, 'gave-up', { crashes: 17 })],
+      'api is errored since 14:02:00 (3m): it crashed 16 times within 1m 30s; last: exit code 1, "Error: ' +
+        'no database"',
+    ],
+    [
+      'in back-off',
+      [slotStatus({ generation: 1, status: 'waiting restart', pid: 0, waitingFor: 'the next attempt in 3.2s' })],
+      loop(2, 3),
+      'api is waiting restart since 14:03:00 (2m): it crashed 3 times within 12s; last: exit code 1, ' +
+        '"Error: no database"; it waits for the next attempt in 3.2s',
+    ],
+    [
+      'online',
+      [slotStatus({ startedAtMs: NOW - 3 * 60 * MINUTE })],
+      [event(180, 'ready')],
+      'api is online since 11:05:00 (3h)',
+    ],
+    [
+      'online after a crash',
+      [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })],
+      [death(4)],
+      'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: no database"',
+    ],
+    [
+      'online after crashes',
+      [online({ restarts: 2 })],
+      [death(0.1), death(0.05)],
+      'api is online since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, "Error: no database"',
+    ],
+    [
+      'one of two after crashes',
+      [online({ restarts: 2 }), online({ id: 1, slot: 1, startedAtMs: NOW - 60 * MINUTE })],
+      [death(0.1), death(0.05)],
+      'api is online; instance 0 since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, ' +
+        '"Error: no database"',
+    ],
+    [
+      'each of two after a crash',
+      [online({ startedAtMs: NOW - MINUTE, restarts: 1 }), online({ id: 1, slot: 1, restarts: 1 })],
+      [death(1), death(0.05, { id: 1, slot: 1 })],
+      'api is online; instances 0, 1 since 14:04:58 (2s), after 2 crashes within 57s; last: exit code 1, ' +
+        '"Error: no database"',
+    ],
+    [
+      'online for long after a crash',
+      [online({ startedAtMs: NOW - 180 * MINUTE, restarts: 1 })],
+      [death(180)],
+      'api is online since 11:05:00 (3h); it last died at 11:05:00, 3h ago: exit code 1, "Error: no database"',
+    ],
+    [
+      'one of two, long after a crash',
       [
-        'errored',
-        [slotStatus({ generation: 1, status: 'errored', pid: 0 })],
-        [...loop(10, 16), event(3, 'gave-up', { crashes: 17 })],
-        'api is errored since 14:02:00 (3m): it crashed 16 times within 1m 30s; last: exit code 1, "Error: ' +
-          'no database"',
+        online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 }),
+        online({ id: 1, slot: 1, startedAtMs: NOW - 180 * MINUTE }),
       ],
+      [death(60)],
+      'api is online since 11:05:00 (3h); instance 0 last died at 13:05:00, 1h ago: exit code 1, "Error: ' +
+        'no database"',
+    ],
+    [
+      'online after a reset and a crash',
+      [online({ restarts: 1 })],
+      [death(3), death(2), death(0.05)],
+      'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"',
+    ],
+    [
+      'a reload after crashes',
+      [online({ generation: 2, restarts: 3 })],
+      [death(3), death(2), began(0.1), event(0.05, 'rollout:done', { id: undefined, generation: 2 })],
+      'api is online since 14:04:58 (2s), after a reload',
+    ],
+    [
+      'a reload by a trigger',
+      [online({ generation: 2, restarts: 1 })],
+      [began(0.1, { by: 'watch: src/a.js changed' })],
+      'api is online since 14:04:58 (2s), after a reload (watch: src/a.js changed)',
+    ],
+    [
+      'a reload by another command',
+      [online({ generation: 2, restarts: 1 })],
+      [began(0.1, { by: 'apply' })],
+      'api is online since 14:04:58 (2s), after a reload (nclust apply)',
+    ],
+    [
+      'a restart after crashes',
+      [online({ generation: 2, restarts: 3 })],
+      [death(3), began(0.1, { cause: 'restart', by: 'restart' })],
+      'api is online since 14:04:58 (2s), after a restart',
+    ],
+    [
+      'a start after crashes',
+      [online({ generation: 2, restarts: 3 })],
       [
-        'in back-off',
-        [slotStatus({ generation: 1, status: 'waiting restart', pid: 0, waitingFor: 'the next attempt in 3.2s' })],
-        loop(2, 3),
-        'api is waiting restart since 14:03:00 (2m): it crashed 3 times within 12s; last: exit code 1, ' +
-          '"Error: no database"; it waits for the next attempt in 3.2s',
+        death(3),
+        event(1, 'stop', { id: undefined, slot: undefined, slots: [0] }),
+        began(0.1, { cause: 'restart', by: 'start' }),
       ],
+      'api is online since 14:04:58 (2s), after a start',
+    ],
+    [
+      'a new keeper',
+      [online({ generation: 2, restarts: 1 })],
+      [began(0.1, { cause: 'orphan', by: 'orphan' })],
+      'api is online since 14:04:58 (2s), after the death of its keeper',
+    ],
+    [
+      'a crash after a reload',
+      [online({ generation: 2, restarts: 3 })],
+      [death(3), began(2), death(0.05, { generation: 2 })],
+      'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"',
+    ],
+    [
+      'launching after a restart',
+      [online({ status: 'launching', generation: 2, restarts: 1 })],
+      [death(3), began(0.1, { cause: 'restart', by: 'restart' })],
+      'api is launching since 14:04:58 (2s)',
+    ],
+    [
+      'a new start of the manager',
+      [online({ restarts: 1 })],
+      [death(3), { at: NOW - MINUTE, type: 'manager:ending', by: 'kill' }],
+      'api is online since 14:04:58 (2s)',
+    ],
+    [
+      'a halted reload whose new instance crashed',
+      [online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 })],
+      [began(3), death(2, { generation: 2 }), halt(2)],
+      'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1',
+    ],
+    [
+      'a halted reload after a crash of the old ones',
+      [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })],
+      [death(4, { words: 'Error: old' }), began(3), death(2, { generation: 2 }), halt(2)],
+      'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: old", but its last reload ' +
+        'was halted at 14:03:00: instance 0 exited with code 1',
+    ],
+    [
+      'a halted reload amid crashes',
+      [slotStatus({ status: 'errored', pid: 0, generation: 1 })],
       [
-        'online',
-        [slotStatus({ startedAtMs: NOW - 3 * 60 * MINUTE })],
-        [event(180, 'ready')],
-        'api is online since 11:05:00 (3h)',
+        death(5),
+        began(4),
+        death(4, { id: 1, slot: 1, generation: 2 }),
+        halt(4),
+        death(3),
+        event(3, 'gave-up', { crashes: 2 }),
       ],
-      [
-        'online after a crash',
-        [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })],
-        [death(4)],
-        'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: no database"',
-      ],
-      [
-        'online after crashes',
-        [online({ restarts: 2 })],
-        [death(0.1), death(0.05)],
-        'api is online since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, "Error: no database"',
-      ],
-      [
-        'one of two after crashes',
-        [online({ restarts: 2 }), online({ id: 1, slot: 1, startedAtMs: NOW - 60 * MINUTE })],
-        [death(0.1), death(0.05)],
-        'api is online; instance 0 since 14:04:58 (2s), after 2 crashes within 3s; last: exit code 1, ' +
-          '"Error: no database"',
-      ],
-      [
-        'each of two after a crash',
-        [online({ startedAtMs: NOW - MINUTE, restarts: 1 }), online({ id: 1, slot: 1, restarts: 1 })],
-        [death(1), death(0.05, { id: 1, slot: 1 })],
-        'api is online; instances 0, 1 since 14:04:58 (2s), after 2 crashes within 57s; last: exit code 1, ' +
-          '"Error: no database"',
-      ],
-      [
-        'online for long after a crash',
-        [online({ startedAtMs: NOW - 180 * MINUTE, restarts: 1 })],
-        [death(180)],
-        'api is online since 11:05:00 (3h); it last died at 11:05:00, 3h ago: exit code 1, "Error: no database"',
-      ],
-      [
-        'one of two, long after a crash',
-        [
-          online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 }),
-          online({ id: 1, slot: 1, startedAtMs: NOW - 180 * MINUTE }),
-        ],
-        [death(60)],
-        'api is online since 11:05:00 (3h); instance 0 last died at 13:05:00, 1h ago: exit code 1, "Error: ' +
-          'no database"',
-      ],
-      [
-        'online after a reset and a crash',
-        [online({ restarts: 1 })],
-        [death(3), death(2), death(0.05)],
-        'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"',
-      ],
-      [
-        'a reload after crashes',
-        [online({ generation: 2, restarts: 3 })],
-        [death(3), death(2), began(0.1), event(0.05, 'rollout:done', { id: undefined, generation: 2 })],
-        'api is online since 14:04:58 (2s), after a reload',
-      ],
-      [
-        'a reload by a trigger',
-        [online({ generation: 2, restarts: 1 })],
-        [began(0.1, { by: 'watch: src/a.js changed' })],
-        'api is online since 14:04:58 (2s), after a reload (watch: src/a.js changed)',
-      ],
-      [
-        'a reload by another command',
-        [online({ generation: 2, restarts: 1 })],
-        [began(0.1, { by: 'apply' })],
-        'api is online since 14:04:58 (2s), after a reload (nclust apply)',
-      ],
-      [
-        'a restart after crashes',
-        [online({ generation: 2, restarts: 3 })],
-        [death(3), began(0.1, { cause: 'restart', by: 'restart' })],
-        'api is online since 14:04:58 (2s), after a restart',
-      ],
-      [
-        'a start after crashes',
-        [online({ generation: 2, restarts: 3 })],
-        [
-          death(3),
-          event(1, 'stop', { id: undefined, slot: undefined, slots: [0] }),
-          began(0.1, { cause: 'restart', by: 'start' }),
-        ],
-        'api is online since 14:04:58 (2s), after a start',
-      ],
-      [
-        'a new keeper',
-        [online({ generation: 2, restarts: 1 })],
-        [began(0.1, { cause: 'orphan', by: 'orphan' })],
-        'api is online since 14:04:58 (2s), after the death of its keeper',
-      ],
-      [
-        'a crash after a reload',
-        [online({ generation: 2, restarts: 3 })],
-        [death(3), began(2), death(0.05, { generation: 2 })],
-        'api is online since 14:04:58 (2s), after a crash: exit code 1, "Error: no database"',
-      ],
-      [
-        'launching after a restart',
-        [online({ status: 'launching', generation: 2, restarts: 1 })],
-        [death(3), began(0.1, { cause: 'restart', by: 'restart' })],
-        'api is launching since 14:04:58 (2s)',
-      ],
-      [
-        'a new start of the manager',
-        [online({ restarts: 1 })],
-        [death(3), { at: NOW - MINUTE, type: 'manager:ending', by: 'kill' }],
-        'api is online since 14:04:58 (2s)',
-      ],
-      [
-        'a halted reload whose new instance crashed',
-        [online({ startedAtMs: NOW - 60 * MINUTE, restarts: 1 })],
-        [began(3), death(2, { generation: 2 }), halt(2)],
-        'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1',
-      ],
-      [
-        'a halted reload after a crash of the old ones',
-        [online({ startedAtMs: NOW - 4 * MINUTE, restarts: 1 })],
-        [death(4, { words: 'Error: old' }), began(3), death(2, { generation: 2 }), halt(2)],
-        'api is online since 14:01:00 (4m), after a crash: exit code 1, "Error: old", but its last reload ' +
-          'was halted at 14:03:00: instance 0 exited with code 1',
-      ],
-      [
-        'a halted reload amid crashes',
-        [slotStatus({ status: 'errored', pid: 0, generation: 1 })],
-        [
-          death(5),
-          began(4),
-          death(4, { id: 1, slot: 1, generation: 2 }),
-          halt(4),
-          death(3),
-          event(3, 'gave-up', { crashes: 2 }),
-        ],
-        'api is errored since 14:02:00 (3m): it crashed 2 times within 2m; last: exit code 1, "Error: no ' +
-          'database"; its last reload was halted at 14:01:00: instance 0 exited with code 1',
-      ],
-      [
-        'a halted reload of an errored app',
-        [slotStatus({ status: 'errored', pid: 0, generation: 1 })],
-        [death(9), event(9, 'gave-up', { crashes: 1 }), began(3), death(2, { generation: 2 }), halt(2)],
-        'api is errored since 13:56:00 (9m): it died once, exit code 1, "Error: no database"; its last ' +
-          'reload was halted at 14:03:00: instance 0 exited with code 1',
-      ],
-      [
-        'stopped',
-        [slotStatus({ status: 'stopped', pid: 0 })],
-        [death(9), event(5, 'stop', { by: 'stop' })],
-        'api is stopped since 14:00:00 (5m): nclust stop',
-      ],
-      [
-        'launching',
-        [slotStatus({ status: 'launching', startedAtMs: NOW - 2_000, waitingFor: '"ready" from the app, 3s left' })],
-        [],
-        'api is launching since 14:04:58 (2s); it waits for "ready" from the app, 3s left',
-      ],
-      [
-        'a halted reload',
-        [slotStatus({ startedAtMs: NOW - 60 * MINUTE })],
-        [event(2, 'rollout:halted', { id: undefined, reason: 'instance 0 exited with code 1' })],
-        'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1',
-      ],
-      [
-        'added again after a halted reload',
-        [online()],
-        [halt(2), event(1, 'added', { id: undefined })],
-        'api is online since 14:04:58 (2s)',
-      ],
-      [
-        'some instances',
-        [slotStatus({ id: 1 }), slotStatus({ generation: 1, id: 0, status: 'errored' })],
-        [death(9), event(3, 'gave-up', { crashes: 17 })],
-        '1 instance of 2 of api is errored since 14:02:00 (3m): it died once, exit code 1, "Error: no database"',
-      ],
-      ['deleted', [], [event(9, 'deleted')], 'api is not in the list: it was deleted at 13:56:00, 9m ago'],
-    ]),
-  )('explains: %s', (_what, slots, events, text) => {
+      'api is errored since 14:02:00 (3m): it crashed 2 times within 2m; last: exit code 1, "Error: no ' +
+        'database"; its last reload was halted at 14:01:00: instance 0 exited with code 1',
+    ],
+    [
+      'a halted reload of an errored app',
+      [slotStatus({ status: 'errored', pid: 0, generation: 1 })],
+      [death(9), event(9, 'gave-up', { crashes: 1 }), began(3), death(2, { generation: 2 }), halt(2)],
+      'api is errored since 13:56:00 (9m): it died once, exit code 1, "Error: no database"; its last ' +
+        'reload was halted at 14:03:00: instance 0 exited with code 1',
+    ],
+    [
+      'stopped',
+      [slotStatus({ status: 'stopped', pid: 0 })],
+      [death(9), event(5, 'stop', { by: 'stop' })],
+      'api is stopped since 14:00:00 (5m): nclust stop',
+    ],
+    [
+      'launching',
+      [slotStatus({ status: 'launching', startedAtMs: NOW - 2_000, waitingFor: '"ready" from the app, 3s left' })],
+      [],
+      'api is launching since 14:04:58 (2s); it waits for "ready" from the app, 3s left',
+    ],
+    [
+      'a halted reload',
+      [slotStatus({ startedAtMs: NOW - 60 * MINUTE })],
+      [event(2, 'rollout:halted', { id: undefined, reason: 'instance 0 exited with code 1' })],
+      'api is online since 13:05:00 (1h), but its last reload was halted at 14:03:00: instance 0 exited with code 1',
+    ],
+    [
+      'added again after a halted reload',
+      [online()],
+      [halt(2), event(1, 'added', { id: undefined })],
+      'api is online since 14:04:58 (2s)',
+    ],
+    [
+      'some instances',
+      [slotStatus({ id: 1 }), slotStatus({ generation: 1, id: 0, status: 'errored' })],
+      [death(9), event(3, 'gave-up', { crashes: 17 })],
+      '1 instance of 2 of api is errored since 14:02:00 (3m): it died once, exit code 1, "Error: no database"',
+    ],
+    ['deleted', [], [event(9, 'deleted')], 'api is not in the list: it was deleted at 13:56:00, 9m ago'],
+  ])('explains: %s', (_what, slots, events, text) => {
     expect(answer(slots, events)).toBe(text);
   });
 
@@ -332,7 +330,7 @@ describe('the first line of why', () => {
   });
 });
 
-const data = (/** @type {any[]} */ events, more = {}) => ({
+const data = (events, more = {}) => ({
   stories: [{ name: 'api', slots: [slotStatus({ generation: 1, status: 'errored', pid: 0 })], events }],
   isRunning: true,
   sinceMs: 0,
@@ -381,7 +379,7 @@ test('a crash before a start, restart or reload is not a reason, unless that rel
 test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])(
   'an invalid option (%o) is refused with the help of why',
   async (options) => {
-    await expect(why(/** @type {any} */ ({}), ['api'], options)).rejects.toMatchObject({
+    await expect(why({}, ['api'], options)).rejects.toMatchObject({
       code: 'ERR_NCLUST_USAGE',
       hint: 'See: nclust help why',
     });
@@ -389,7 +387,7 @@ test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])(
 );
 
 test('the JSON has the answer, the timeline, and each event', () => {
-  const [told] = /** @type {any[]} */ (explainData(data(loop(10, 4)), NOW));
+  const [told] = explainData(data(loop(10, 4)), NOW);
   expect(told).toMatchObject({
     app: 'api',
     status: 'errored',
@@ -406,8 +404,7 @@ test('targets are names, namespaces, ids and patterns of the list and of the eve
     slotStatus({ id: 2, name: 'worker', namespace: 'jobs' }),
   ];
   const known = { slots, events: [event(1, 'deleted', { app: 'gone', id: undefined })] };
-  const meant = (/** @type {string[]} */ ...targets) =>
-    appsMeant(targets, known).map(({ name, ids }) => (ids ? `${name} ${ids}` : name));
+  const meant = (...targets) => appsMeant(targets, known).map(({ name, ids }) => (ids ? `${name} ${ids}` : name));
   expect(meant('api')).toEqual(['api']);
   expect(meant('jobs')).toEqual(['worker']);
   expect(meant('0', '1')).toEqual(['api 0,1']);

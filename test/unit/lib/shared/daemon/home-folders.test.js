@@ -9,11 +9,8 @@ const ANN = 1001;
 const NOBODY = 65_534;
 const GROUPS = { root: 0, deploy: 1000, ann: ANN, staff: 50, web: 33, admin: 80 };
 
-/** @type {string} */
 let root;
-/** @type {string} */
 let folder;
-/** @type {string} */
 let home;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'nclust-folders-'));
@@ -92,7 +89,7 @@ describe.runIf(OWN === 0)('a folder of another user', () => {
   test('is safe when our user namespace does not know its owner', () => {
     chownSync(folder, NOBODY, NOBODY);
     expect(fault()).not.toBeNull();
-    expect(fault({ accounts: { ...accounts, isOutside: (/** @type {number} */ uid) => uid === NOBODY } })).toBeNull();
+    expect(fault({ accounts: { ...accounts, isOutside: (uid) => uid === NOBODY } })).toBeNull();
   });
 
   test('is found behind a link, and a link of another user is found, too', () => {

@@ -5,7 +5,6 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { withDefaultOomScore, lowerOomScore } from '../../../../../lib/shared/daemon/oom-score.js';
 import { sourceFiles } from '../../../../helpers/source-tree.js';
 
-/** @type {string} */
 let file;
 beforeEach(() => {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-score-'));

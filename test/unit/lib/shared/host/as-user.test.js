@@ -34,13 +34,9 @@ const APPENDING = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | 
 
 const CLOSED_NAMES = ['empty', 'number', 'secret'];
 
-/** @type {string} */
 let own;
-/** @type {string} */
 let closed;
-/** @type {string} */
 let open;
-/** @type {ReturnType<typeof userFolders>['plant']} */
 let plant;
 
 describe.runIf(isRoot)('a path of another user', () => {
@@ -178,7 +174,7 @@ describe.runIf(isRoot)('a path of another user', () => {
   test('root works as the user in a folder of root that a group of the user may change', () => {
     const DAEMON = { uid: 1, gid: NOBODY.gid };
     const UNKNOWN = 4_000_000;
-    const actorIn = (/** @type {number} */ group, /** @type {typeof NOBODY} */ user) => {
+    const actorIn = (group, user) => {
       chownSync(open, 0, group);
       chmodSync(open, 0o775);
       return actorAt(user, join(open, 'out.log'));

@@ -4,10 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { availableCpus, resolveInstances, resolveScale } from '../../../../../lib/shared/host/cpus.js';
 
-/**
- * A file system with only these files.
- * @param {Record<string, string>} files
- */
+/** A file system with only these files. */
 function fakeRoot(files) {
   const root = mkdtempSync(join(tmpdir(), 'nclust-cpus-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
@@ -18,8 +15,8 @@ function fakeRoot(files) {
   return root;
 }
 
-const v2 = (/** @type {string} */ path) => ({ 'proc/self/cgroup': `0::${path}\n` });
-const v1 = (/** @type {string} */ path, controllers = 'cpu,cpuacct') => ({
+const v2 = (path) => ({ 'proc/self/cgroup': `0::${path}\n` });
+const v1 = (path, controllers = 'cpu,cpuacct') => ({
   'proc/self/cgroup': `12:pids:${path}\n4:${controllers}:${path}\n1:name=systemd:/\n`,
 });
 

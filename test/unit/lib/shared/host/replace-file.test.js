@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { replaceFile } from '../../../../../lib/shared/host/replace-file.js';
 
-/** @type {string} */
 let folder;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'nclust-replace-'));

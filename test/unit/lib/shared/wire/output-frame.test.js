@@ -3,7 +3,6 @@ import { createFrameReader, outputFrame } from '../../../../../lib/shared/wire/o
 
 const head = (stream = 'out') => ({ instanceId: 'i', id: 3, name: 'api', stream, atMs: 5 });
 
-/** @param {(push: (chunk: Buffer) => void) => void} feed */
 function piecesOf(feed) {
   const pieces = [];
   feed(createFrameReader((said, bytes) => pieces.push([said, bytes.toString()])));

@@ -9,9 +9,7 @@ import {
   RPC_ERROR,
 } from '../../../../../lib/shared/wire/rpc.js';
 
-/** @param {number} [maxBytes] */
 function collect(maxBytes = 1_000) {
-  /** @type {string[]} */
   const lines = [];
   let refused = 0;
   const reader = createLineReader({ maxBytes, onLine: (line) => lines.push(line), onTooLong: () => (refused += 1) });
