@@ -2,7 +2,7 @@ import { createAppVerbs, createRotationVerbs } from './agent-verbs.js';
 import { Agents } from './agents.js';
 import { Balancer } from './balancer.js';
 import { createAppMessages } from './app-messages.js';
-import { createDropLog, guardChannel } from './channel-guard.js';
+import { createDropLog, filterChannel } from './channel-filter.js';
 import { Child } from './child.js';
 import { HeldSockets } from './sockets/held.js';
 import { describeListener, Listeners } from './sockets/listeners.js';
@@ -176,7 +176,7 @@ export class Keeper {
    * @param {ChildProcess} started
    */
   #follow(child, started) {
-    guardChannel(started, child.scope, (what) => this.#onDropped(child, what));
+    filterChannel(started, child.scope, (what) => this.#onDropped(child, what));
     started.on('internalMessage', (message, handle) => {
       if (message?.cmd === AGENT_CMD) this.#agents.receive(child, message, handle);
     });

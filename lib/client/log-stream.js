@@ -63,7 +63,7 @@ export async function* streamLogs(
   let lines = 0;
   for (let fruitless = 0; fruitless < MAX_FRUITLESS;) {
     fruitless += 1;
-    let hasToldGap = false;
+    let isGapReported = false;
     for await (const { method, params, result } of client.converse('logs', {
       ...request,
       ...(cursor ? { cursor } : {}),
@@ -74,8 +74,8 @@ export async function* streamLogs(
       if (method !== undefined && (method !== 'log' || said.subscription !== SUBSCRIPTION)) continue;
       fruitless = 0;
       if (said.missed) onMissed(said.missed, said.missedOf ?? {});
-      if (said.gap && !hasToldGap) onGap(said.gapOf ?? []);
-      hasToldGap ||= said.gap === true;
+      if (said.gap && !isGapReported) onGap(said.gapOf ?? []);
+      isGapReported ||= said.gap === true;
       const { entries = [] } = said;
       lines += entries.length;
       if (entries.length > 0) yield { entries };

@@ -22,7 +22,7 @@ export async function notifySocket(folder) {
   });
   await waitFor('the socket of systemd', () => running.stdout().startsWith('listening'));
   /** Received messages, oldest first, each as its fields. */
-  const told = () =>
+  const received = () =>
     running
       .stdout()
       .trimEnd()
@@ -31,11 +31,11 @@ export async function notifySocket(folder) {
       .map((line) => line.split('\t'));
   return {
     path,
-    told,
+    received,
     /** The sender's pid of each message, from the kernel. */
     senders: () => running.stderr().trimEnd().split('\n').map(Number),
     count: (/** @type {string} */ field) =>
-      told()
+      received()
         .flat()
         .filter((one) => one === field).length,
   };

@@ -11,7 +11,7 @@ import { within } from './wait-for.js';
  * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error
  *   whose `code` and `data` are those of the answer.
  * @property {(text: string | Buffer) => void} send  Sends any data.
- * @property {() => Promise<any>} told  The next notification.
+ * @property {() => Promise<any>} nextNotification  The next notification.
  * @property {() => void} stopReading
  * @property {() => void} readOn
  * @property {Promise<number>} closed  With the code.
@@ -43,7 +43,7 @@ export async function openPage(
   const waiting = new Map();
   /** @type {any[]} */
   const notifications = [];
-  /** @type {((told: any) => void)[]} */
+  /** @type {((notification: any) => void)[]} */
   const readers = [];
   let nextId = 1;
 
@@ -89,7 +89,7 @@ export async function openPage(
     welcome: token === null ? null : await ask('authenticate', { token }),
     request: ask,
     send: (text) => ws.send(text),
-    told: () =>
+    nextNotification: () =>
       notifications.length > 0
         ? Promise.resolve(notifications.shift())
         : new Promise((resolve) => readers.push(resolve)),

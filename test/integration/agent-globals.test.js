@@ -78,13 +78,13 @@ function worker(code, { settings = {}, execArgv = [] } = {}) {
 async function nextKeeper(home, greeting = '') {
   mkdirSync(join(home, 'run'), { recursive: true });
   const heard = [];
-  const door = createServer((socket) => {
+  const keeperSocket = createServer((socket) => {
     onTestFinished(() => void socket.destroy());
     socket.write(greeting);
     createInterface(socket).on('line', (line) => heard.push(JSON.parse(line)));
   });
-  await once(door.listen(join(home, 'run', 'keeper.1.sock')), 'listening');
-  onTestFinished(() => void door.close());
+  await once(keeperSocket.listen(join(home, 'run', 'keeper.1.sock')), 'listening');
+  onTestFinished(() => void keeperSocket.close());
   return heard;
 }
 

@@ -221,15 +221,15 @@ test('vitals count responses and errors and measure the event loop delay, only w
   await keeper.says('one', 'listens');
   await keeper.call('sample', { instanceId: 'one', everyMs: 50 });
   for (const path of ['/', '/bad', '/bad', '/block']) await ask({ port, path });
-  const told = () => keeper.events.filter(({ event }) => event === 'vitals').map(({ data }) => data);
-  await waitFor('all four responses', () => told().reduce((sum, { responses }) => sum + responses, 0) === 4);
-  expect(told().reduce((sum, { errors }) => sum + errors, 0)).toBe(2);
-  await waitFor('the blocked event loop in a report', () => told().some(({ delayP99Ms }) => delayP99Ms > 200));
+  const vitals = () => keeper.events.filter(({ event }) => event === 'vitals').map(({ data }) => data);
+  await waitFor('all four responses', () => vitals().reduce((sum, { responses }) => sum + responses, 0) === 4);
+  expect(vitals().reduce((sum, { errors }) => sum + errors, 0)).toBe(2);
+  await waitFor('the blocked event loop in a report', () => vitals().some(({ delayP99Ms }) => delayP99Ms > 200));
 
   await keeper.call('sample', { instanceId: 'one', everyMs: 0 });
   await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 });
-  const before = told().length;
+  const before = vitals().length;
   await ask({ port, path: '/block' });
   await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 });
-  expect(told()).toHaveLength(before);
+  expect(vitals()).toHaveLength(before);
 });

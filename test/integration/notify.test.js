@@ -17,7 +17,7 @@ test.runIf(process.getuid?.() === 0)(
     notifier?.say('READY=1', 'STATUS=1 of 1 instances are up');
     notifier?.say('WATCHDOG=1');
     await notifier?.sent();
-    expect(systemd.told()).toEqual([['READY=1', 'STATUS=1 of 1 instances are up'], ['WATCHDOG=1']]);
+    expect(systemd.received()).toEqual([['READY=1', 'STATUS=1 of 1 instances are up'], ['WATCHDOG=1']]);
     expect(systemd.senders()).toEqual([process.pid, process.pid]);
   },
 );

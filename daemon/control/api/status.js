@@ -91,7 +91,7 @@ export const readings = {
 };
 
 /**
- * @param {Registry} world
+ * @param {Registry} registry
  * @param {{ app: string, scope: string, address: string, port: number, users: string[] }} socket
  * @returns {HeldSocket}
  */
@@ -109,7 +109,7 @@ function heldSocket({ desired, instances }, { app, scope, address, port, users }
 /**
  * A notice about each rollback. It stays until the next reload or restart, because perhaps no user
  * was looking when it happened.
- * @param {Registry} world
+ * @param {Registry} registry
  */
 function rollbacks({ desired }) {
   return desired.apps.flatMap((app) => describeRollback(app) ?? []);
@@ -191,7 +191,7 @@ function briefStatuses({ control, metrics }, ids) {
 }
 
 /**
- * @param {Registry} world
+ * @param {Registry} registry
  * @param {number[]} ids
  */
 function selectSlots({ desired }, ids) {

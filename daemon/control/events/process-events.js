@@ -124,7 +124,7 @@ function momentOf(type, instance, nowMs) {
 }
 
 /**
- * @param {Registry} world
+ * @param {Registry} registry
  * @param {Pick<Label, 'id' | 'name' | 'slot' | 'generation'>} place
  * @param {string | null} instanceId
  */
@@ -141,7 +141,7 @@ function placeIn({ desired }, { id, name, slot, generation }, instanceId) {
 
 /**
  * Returns the progress of a rollout, including this seat. The first one is the canary.
- * @param {Registry} world
+ * @param {Registry} registry
  * @param {Seat} seat
  */
 function progressOf({ desired, seats }, { name }) {

@@ -164,7 +164,7 @@ function openWindow(context, name, endsAtMs, windowMs) {
 }
 
 /**
- * @param {Registry} world
+ * @param {Registry} registry
  * @param {string} name
  */
 function closeWindow({ windows }, name) {

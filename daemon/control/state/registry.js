@@ -156,7 +156,7 @@ export function slotHistoryOf(registry, id) {
 const indexes = new WeakMap();
 
 /**
- * @param {Registry} world
+ * @param {Registry} registry
  * @param {number} id
  */
 export function findSlot({ desired }, id) {
@@ -249,7 +249,7 @@ export function isScopeOf(scope, { spec, scope: base = spec.name }) {
 }
 
 /**
- * @param {Registry} world
+ * @param {Registry} registry
  * @param {string} scope
  * @param {string} name  Of the app, as the keeper knows it.
  */

@@ -147,7 +147,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
 }
 
 /**
- * @param {Registry} world
+ * @param {Registry} registry
  * @param {string | null} instanceId
  */
 function pidOf({ instances }, instanceId) {

@@ -34,7 +34,7 @@ export const SHOWN = {
 const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 3, parked: 2, stopping: 1, down: 0 };
 
 /** @type {AppMetadata} */
-const NOTHING_TOLD = { actions: [], monitor: {}, options: {} };
+const NO_METADATA = { actions: [], monitor: {}, options: {} };
 
 /** @typedef {(pid: number) => { cpu: number, memoryBytes: number }} UsageOf */
 
@@ -127,7 +127,7 @@ export function slotStatus(registry, app, slot, o) {
           triggers: o.triggersOf(spec.name, slot.id),
           ...o.logsOf(instance?.instanceId ?? '', spec.name),
           deaths: history.deaths.map(deathRecord),
-          axm: o.metadata.get(instance?.instanceId ?? '') ?? NOTHING_TOLD,
+          axm: o.metadata.get(instance?.instanceId ?? '') ?? NO_METADATA,
           spec,
           effectiveEnv: instanceEnv(seat?.spec ?? spec, slot, o.home),
         }

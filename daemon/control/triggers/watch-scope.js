@@ -27,7 +27,7 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
  */
 
 /**
- * @param {WatchOptions} wishes
+ * @param {WatchOptions} options
  * @param {object} o
  * @param {Globs} o.globs
  * @param {string[]} o.ownFolders  Of the manager: changes in them do not count.

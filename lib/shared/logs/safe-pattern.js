@@ -9,11 +9,13 @@ const PATTERN_MAX_CHARS = 500;
 /** Characters of a line that are searched. */
 const LINE_MAX_CHARS = 8 * 1024;
 
-/** About 2.5 ms in the worst case (Node.js 20), less than a guard for every line would cost. */
+/**
+ * About 2.5 ms in the worst case (Node.js 20), less than a time limit for every line would cost.
+ */
 const STEPS_MAX = 1_000_000;
 
 /** Time limit for one line, in ms. */
-const GUARD_MS = 50;
+const MATCH_TIMEOUT_MS = 50;
 
 /** "g" and "y" would remember where the last line matched. */
 const FLAGS = /^[imsu]*$/;
@@ -21,8 +23,8 @@ const FLAGS = /^[imsu]*$/;
 /**
  * A regular expression that cannot block its user. Node.js has no engine with a time limit, and it
  * is not enough to forbid nested quantifiers: /a.*b.*c/ takes 2 s on 2,048 characters "abab...". So
- * if pattern and line may need more than STEPS_MAX, V8 stops after GUARD_MS, and from then on less
- * of every line is searched. So a pattern costs at most half a second too much, once.
+ * if pattern and line may need more than STEPS_MAX, V8 stops after MATCH_TIMEOUT_MS, and from then
+ * on less of every line is searched. So a pattern costs at most half a second too much, once.
  * @param {Grep} grep
  * @returns {Matcher}  Throws ERR_NCLUST_USAGE.
  */
@@ -31,13 +33,13 @@ export function createMatcher(grep) {
   const straightChars = straightCharsOf(estimateCost(grep.source).degree + 1);
   let lookAtChars = LINE_MAX_CHARS;
   /** @type {((text: string) => boolean | null) | null} */
-  let guarded = null;
+  let limited = null;
   return (text) => {
     for (;;) {
       const looked = text.length > lookAtChars ? text.slice(0, lookAtChars) : text;
       if (looked.length <= straightChars) return pattern.test(looked);
-      guarded ??= guard(pattern);
-      const isMatch = guarded(looked);
+      limited ??= withTimeLimit(pattern);
+      const isMatch = limited(looked);
       if (isMatch !== null) return isMatch;
       lookAtChars = Math.floor(looked.length / 2);
     }
@@ -91,7 +93,7 @@ function straightCharsOf(degree) {
  * @param {RegExp} pattern
  * @returns {(text: string) => boolean | null}  Null: it took too long.
  */
-function guard(pattern) {
+function withTimeLimit(pattern) {
   const context = createContext({ pattern, text: '' });
   const script = new Script('pattern.test(text)');
   return (text) => {
@@ -99,11 +101,11 @@ function guard(pattern) {
     const before = process.cpuUsage();
     for (;;) {
       try {
-        return script.runInContext(context, { timeout: GUARD_MS });
+        return script.runInContext(context, { timeout: MATCH_TIMEOUT_MS });
       } catch (error) {
         if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
         // V8 also counts the time in which a busy machine runs other programs.
-        if (process.cpuUsage(before).user >= (GUARD_MS * 1_000) / 2) return null;
+        if (process.cpuUsage(before).user >= (MATCH_TIMEOUT_MS * 1_000) / 2) return null;
       }
     }
   };

@@ -177,8 +177,8 @@ test('messages, actions, logs, the inspector, signals and settings work through 
 test('save, resurrect, update and kill work through the library', async () => {
   const home = await sandbox();
   const nclust = await open(home);
-  const { version, home: told } = await nclust.hello();
-  expect([told, nclust.home, version]).toEqual([home.home, home.home, expect.stringMatching(/^\d/)]);
+  const { version, home: reportedHome } = await nclust.hello();
+  expect([reportedHome, nclust.home, version]).toEqual([home.home, home.home, expect.stringMatching(/^\d/)]);
   expect(await nclust.ping()).toBeGreaterThan(0);
   expect(await codeOf(nclust.save())).toBe('ERR_NCLUST_EMPTY_LIST');
   await nclust.start({ name: 'api', script: home.place('keeps-alive') });

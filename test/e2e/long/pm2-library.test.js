@@ -103,9 +103,9 @@ test.each([
   const answer = await answerOf(
     home,
     `const bus = await pm2.launchBus();
-     const told = new Promise((resolve) => bus.on('process:exception', resolve));
+     const exception = new Promise((resolve) => bus.on('process:exception', resolve));
      await pm2.start('throws.js', { autorestart: false });
-     const { at, data, process } = await told;
+     const { at, data, process } = await exception;
      out([typeof at, data.name, data.message, data.stack.split('\\n')[0], process]); await pm2.disconnect();`,
   );
   expect(answer).toEqual([

@@ -30,31 +30,31 @@ async function withSystemctl(says) {
   const home = await sandbox();
   const folder = join(home.work, 'bin');
   mkdirSync(folder);
-  const told = join(home.work, 'systemctl.told');
+  const calls = join(home.work, 'systemctl.calls');
   writeFileSync(
     join(folder, 'systemctl'),
-    `#!/bin/sh\necho "$@" >> ${told}\n${says === undefined ? '' : `echo "${says}" >&2; exit 1`}\n`,
+    `#!/bin/sh\necho "$@" >> ${calls}\n${says === undefined ? '' : `echo "${says}" >&2; exit 1`}\n`,
   );
   chmodSync(join(folder, 'systemctl'), 0o755);
   home.env.PATH = `${folder}:${home.env.PATH}`;
   home.env.XDG_CONFIG_HOME = join(home.work, 'config');
   return {
     home,
-    told: () => (existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : []),
+    calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []),
     unit: join(home.work, 'config/systemd/user', 'nclust.service'),
   };
 }
 
 describe('startup --print', () => {
   test('shows the unit and the commands, and changes nothing', async () => {
-    const { home, told } = await withSystemctl();
+    const { home, calls } = await withSystemctl();
     for (const flag of ['--print', '--dry-run']) {
       const result = await home.nclust('startup', 'systemd', '--service-name', 'nclust', flag);
       expect(result).toMatchObject({ exitStatus: 0, stderr: '' });
       expect(result.stdout).toMatch(/^# \/etc\/systemd\/system\/nclust\.service\n\[Unit\]$/m);
       expect(result.stdout).toMatch(/^# systemctl enable --now nclust$/m);
     }
-    expect(told()).toEqual([]);
+    expect(calls()).toEqual([]);
     expect(existsSync(home.home)).toBe(false);
   });
 
@@ -105,7 +105,7 @@ describe('startup --print', () => {
 
 describe.runIf(isRoot)('a user other than root', () => {
   test.each(['startup', 'unstartup'])('gets the root command for %s, as in PM2', async (command) => {
-    const { home, told } = await withSystemctl();
+    const { home, calls } = await withSystemctl();
     for (const folder of [dirname(home.work), home.work, join(home.work, 'bin')]) chmodSync(folder, 0o755);
     const result = await home.nclust(command, '--service-name', 'web', {
       uid: NOBODY,
@@ -120,13 +120,13 @@ describe.runIf(isRoot)('a user other than root', () => {
       ),
     );
     expect(result.stderr).toMatch(/[Rr]oot has to/);
-    expect(told()).toEqual([]);
+    expect(calls()).toEqual([]);
   });
 });
 
 describe('a user service', () => {
   test('is installed without root, is unchanged by a second install, and is removed by unstartup', async () => {
-    const { home, told, unit } = await withSystemctl();
+    const { home, calls, unit } = await withSystemctl();
     const install = () => home.nclust('startup', 'systemd', '--user-unit', '--service-name', 'nclust');
     const first = await install();
     expect(first).toMatchObject({ exitStatus: 0, stdout: '' });
@@ -134,14 +134,14 @@ describe('a user service', () => {
     const text = readFileSync(unit, 'utf8');
     expect(await install()).toMatchObject({ exitStatus: 0 });
     expect(readFileSync(unit, 'utf8')).toBe(text);
-    expect(told()).toEqual(Array(2).fill(['--user daemon-reload', '--user enable --now nclust']).flat());
+    expect(calls()).toEqual(Array(2).fill(['--user daemon-reload', '--user enable --now nclust']).flat());
     expect(statSync(home.home).mode & 0o777).toBe(0o700);
     expect(statSync(join(home.home, 'launcher.sh')).mode & 0o777).toBe(0o600);
 
     const removed = await home.nclust('unstartup', 'systemd', '--user-unit', '--service-name', 'nclust');
     expect(removed).toMatchObject({ exitStatus: 0, stdout: '' });
     expect([existsSync(unit), existsSync(join(home.home, 'launcher.sh'))]).toEqual([false, false]);
-    expect(told().slice(4)).toEqual(['--user disable nclust', '--user daemon-reload']);
+    expect(calls().slice(4)).toEqual(['--user disable nclust', '--user daemon-reload']);
   });
 
   test('that systemd refuses is reported with the message of systemd', async () => {

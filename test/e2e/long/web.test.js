@@ -65,7 +65,7 @@ test('a page reads apps, figures, logs and events, but no variables, and may cha
     history: { points: 10, of: 'apps' },
   });
   expect(history.points).toBe(10);
-  expect(await page.told()).toMatchObject({
+  expect(await page.nextNotification()).toMatchObject({
     method: 'metrics',
     params: { subscription: 'm', workers: [{ name: app.name }] },
   });
@@ -88,14 +88,14 @@ test('a page reads apps, figures, logs and events, but no variables, and may cha
   expect(await app.instances()).toMatchObject([{ restarts: 0 }]);
 
   await home.nclust('stop', app.name);
-  const told = async () => {
+  const nextEvent = async () => {
     for (;;) {
-      const { method, params } = await page.told();
+      const { method, params } = await page.nextNotification();
       if (method === 'event' && params.events.some((event) => event.type === 'stop'))
         return params.events.find((event) => event.type === 'stop');
     }
   };
-  expect(await told()).toMatchObject({ app: app.name, by: 'stop' });
+  expect(await nextEvent()).toMatchObject({ app: app.name, by: 'stop' });
   page.close();
 });
 
@@ -293,7 +293,7 @@ test('pages that stop reading later get the number of missed lines, and control 
   page.readOn();
   const missed = async () => {
     for (let count = 0; ;) {
-      const { params } = await page.told();
+      const { params } = await page.nextNotification();
       count += params.missed ?? 0;
       if (count > 0) return count;
     }

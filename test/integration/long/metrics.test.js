@@ -161,29 +161,29 @@ test('reports contain heap, event loop utilization, handles and connections', as
   onTestFinished(() => agent.destroy());
   await ask(port, '/block?ms=300', agent);
   await waitFor('a report of a busy second', async () => ((await report())?.elu ?? 0) > 0.2);
-  const told = await report();
-  expect(told).toMatchObject({ connections: 1 });
-  expect(told.heapUsedBytes).toBeGreaterThan(1e6);
-  expect(told.heapLimitBytes).toBeGreaterThan(told.heapUsedBytes);
-  expect(told.handles).toBeGreaterThan(0);
+  const figures = await report();
+  expect(figures).toMatchObject({ connections: 1 });
+  expect(figures.heapUsedBytes).toBeGreaterThan(1e6);
+  expect(figures.heapLimitBytes).toBeGreaterThan(figures.heapUsedBytes);
+  expect(figures.handles).toBeGreaterThan(0);
 });
 
 test('a process that creates garbage reports a growing GC time, smaller than the elapsed time', async () => {
   const { port, report } = await service();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
-  const told = async () => {
+  const readReport = async () => {
     await ask(port, '/garbage?ms=50', agent);
     return (await report()) ?? { seq: 0, gcMs: 0, atMono: 0 };
   };
   // Collections are observed from the first busy report on.
   const first = await waitFor('the first collections', async () => {
-    const one = await told();
+    const one = await readReport();
     return one.gcMs > 0 && one;
   });
   const seen = [first];
   await waitFor('two more reports', async () => {
-    const one = await told();
+    const one = await readReport();
     if (one.seq > (seen.at(-1)?.seq ?? 0)) seen.push(one);
     return seen.length > 2;
   });

@@ -9,11 +9,11 @@ const collectOnce = runInNewContext('gc');
 const WORK_MS = 1_000;
 
 let watch;
-let toldMs;
+let reportedMs;
 
 beforeEach(() => {
   watch = createGcWatch((entry) => entry);
-  toldMs = 0;
+  reportedMs = 0;
 });
 
 /** Waits until Node.js has reported the collections, in the turn after the next. */
@@ -54,9 +54,9 @@ test('the watch samples a process that collects all the time, and gives unseen r
 async function unwatchedFor(times) {
   for (let reports = 0; ; reports += 1) {
     await collect(times);
-    const beforeMs = toldMs;
-    toldMs = watch.take(0);
-    if (toldMs > beforeMs) return reports;
+    const beforeMs = reportedMs;
+    reportedMs = watch.take(0);
+    if (reportedMs > beforeMs) return reports;
   }
 }
 

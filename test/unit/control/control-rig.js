@@ -92,7 +92,7 @@ export function createRig({ seed = 0 } = {}) {
     /** Control has ended itself for the next one. */
     hasMadeWay: false,
     /** Notifications. */
-    told: [],
+    published: [],
     /** Events sent to clients. */
     happened: [],
     /** Of all clients. */
@@ -200,7 +200,7 @@ export function createRig({ seed = 0 } = {}) {
     call(method, params = {}) {
       const client = {
         signal: new AbortController().signal,
-        notify: (kind, told) => void rig.told.push({ kind, ...told }),
+        notify: (kind, params) => void rig.published.push({ kind, ...params }),
         notifyLog: () => {},
         notifyEvent: (subscription, event) => void rig.happened.push({ subscription, ...event }),
         subscriptions: rig.subscriptions,

@@ -181,7 +181,7 @@ function connectorTo(target, name, userNow) {
 }
 
 /** Time for which a loss is reported, in ms. */
-const TOLD_MS = 3_600_000;
+const LOSS_REPORTED_MS = 3_600_000;
 
 /**
  * Counts the lines of an app on their way to one target. It outlives connections, processes and
@@ -219,7 +219,7 @@ export function createTally(target, name, nowMs) {
     },
     counters: () => ({ target, sent, dropped, problem }),
     notice() {
-      if (dropped === 0 || nowMs() - droppedAtMs > TOLD_MS) return null;
+      if (dropped === 0 || nowMs() - droppedAtMs > LOSS_REPORTED_MS) return null;
       return (
         `${dropped} lines of "${name}" could not be sent to "${target}" ` +
         `(${problem ?? 'it was too slow'}) and are missing there.`

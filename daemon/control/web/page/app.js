@@ -17,7 +17,7 @@ import { SPARK_POINTS } from './sparkline.js';
 /** @import { Store } from './store.js' */
 
 /** Quiet time before the list is requested again, in ms. */
-const SETTLED_MS = 200;
+const LIST_DEBOUNCE_MS = 200;
 
 /** @type {Store} */
 let store = emptyStore();
@@ -140,7 +140,7 @@ function list() {
         draw();
       })
       .catch(() => {}); // Requested again with the next connection.
-  }, SETTLED_MS);
+  }, LIST_DEBOUNCE_MS);
 }
 
 /** @param {Place} wanted */

@@ -183,7 +183,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   }
 
   /**
-   * @param {Store} world
+   * @param {Store} store
    * @param {MetricsSample} sample
    */
   function showActions({ welcome, phase }, sample) {
@@ -210,7 +210,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   }
 
   /**
-   * @param {Store} world
+   * @param {Store} store
    * @param {number} nowMs
    */
   function showWorkers({ sample, sparks }, nowMs) {
@@ -221,7 +221,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
   }
 
   /**
-   * @param {Store} world
+   * @param {Store} store
    * @param {AppSample | WorkerSample} own
    * @param {number} nowMs
    */

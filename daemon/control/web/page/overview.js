@@ -61,11 +61,11 @@ export function createOverview() {
 
   /**
    * The title also shows the state, for a tab in the background.
-   * @param {Store} world
+   * @param {Store} store
    * @param {number} nowMs
    */
-  function showTitle(world, nowMs) {
-    if (world.sample) entitle(findConcerns({ ...world, sample: world.sample, nowMs }), world);
+  function showTitle(store, nowMs) {
+    if (store.sample) entitle(findConcerns({ ...store, sample: store.sample, nowMs }), store);
   }
 
   /** @param {Concern[]} concerns */
@@ -87,7 +87,7 @@ export function createOverview() {
 
 /**
  * @param {Concern[]} concerns
- * @param {Store} world
+ * @param {Store} store
  */
 function entitle(concerns, { welcome }) {
   const bad = concerns.filter(({ level }) => level === 'bad').length;
@@ -96,22 +96,22 @@ function entitle(concerns, { welcome }) {
 
 /**
  * Marks old values as old.
- * @param {Store} world
+ * @param {Store} store
  * @param {number} now
  */
-function showConnection(world, now) {
-  const staleMs = staleForMs(world, now);
+function showConnection(store, now) {
+  const staleMs = staleForMs(store, now);
   const node = findElement('connection');
   const age = staleMs === null ? '' : ` Figures are ${formatCoarse(staleMs)} old.`;
   const words =
-    world.phase === 'live'
+    store.phase === 'live'
       ? staleMs === null
         ? 'Live'
         : 'No updates.'
-      : world.phase === 'connecting'
+      : store.phase === 'connecting'
         ? 'Connecting…'
         : 'Reconnecting…';
-  attribute(node, 'data-phase', world.phase === 'live' && staleMs === null ? 'live' : 'lost');
+  attribute(node, 'data-phase', store.phase === 'live' && staleMs === null ? 'live' : 'lost');
   setText(/** @type {Element} */ (node.firstElementChild), words);
   // Outside of the live region, because a screen reader must not read out the seconds.
   setText(/** @type {Element} */ (node.lastElementChild), age);

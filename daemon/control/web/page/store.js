@@ -69,7 +69,7 @@ export function withEvents(store, events) {
 
 /**
  * Returns the time of the manager's machine, whose clock may differ.
- * @param {Store} world
+ * @param {Store} store
  * @param {number} now
  */
 export function managerTime({ sample, heardAt }, now) {
@@ -78,7 +78,7 @@ export function managerTime({ sample, heardAt }, now) {
 
 /**
  * Ticks come every second, so an older sample is outdated.
- * @param {Store} world
+ * @param {Store} store
  * @param {number} now
  * @returns {number | null}  In ms; null: it is fresh.
  */

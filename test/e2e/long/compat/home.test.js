@@ -134,10 +134,10 @@ test('serve and expose take --port, --spa, --ftp, --monitor and the two --basic-
   mkdirSync(join(home.work, 'dist/files'), { recursive: true });
   writeFileSync(join(home.work, 'dist/index.html'), 'home');
   const [one, two] = [await takePort(), await takePort()];
-  const told = (port, name) =>
+  const served = (port, name) =>
     changed(`${join(home.work, 'dist')} is served on http://0.0.0.0:${port}\nStarted "${name}".`);
   expect(await home.nclust('serve', 'dist', String(one), '--spa')).toMatchObject(
-    told(one, `static-page-server-${one}`),
+    served(one, `static-page-server-${one}`),
   );
   expect(await askRaw(one, '/any/page', { headers: { accept: 'text/html' } })).toMatchObject({
     status: 200,

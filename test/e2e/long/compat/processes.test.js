@@ -136,7 +136,7 @@ test('commands accept --force, --parallel and the other PM2 flags that nclust do
   );
   expect(await start('-f')).toMatchObject(changed('Started "one".'));
   expect(await statuses(home)).toEqual(['one online', 'one online']);
-  const told =
+  const notices =
     '--parallel is not needed: everything starts at once, as far as the machine allows.\n--force is not ' +
     'needed: it is done anyway.\n';
   for (const [command, sentence] of [
@@ -146,7 +146,7 @@ test('commands accept --force, --parallel and the other PM2 flags that nclust do
     ['delete', 'Deleted'],
   ]) {
     expect(await home.nclust(command, 'one', '--force', '--parallel', '2')).toMatchObject(
-      changed(`${told}${sentence} "one" (2 instances).`),
+      changed(`${notices}${sentence} "one" (2 instances).`),
     );
   }
 });

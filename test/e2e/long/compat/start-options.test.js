@@ -117,15 +117,15 @@ describe('options for the identity of an app', () => {
         '4 000',
       ),
     ).toMatchObject(changed('Restarted "web".'));
-    const told = `told --port 4 000 in ${folder} with --no-warnings as web\n`;
-    await home.waitFor('the log file of the new name', () => textOf(join(home.home, 'logs/web-out.log')) === told);
+    const expected = `told --port 4 000 in ${folder} with --no-warnings as web\n`;
+    await home.waitFor('the log file of the new name', () => textOf(join(home.home, 'logs/web-out.log')) === expected);
     const [{ pid }] = await slotsOf(home, 'web');
     expect(readlinkSync(`/proc/${pid}/cwd`)).toBe(folder);
 
     expect(await home.nclust('reload', 'web', '-n', 'shop')).toMatchObject(changed('Reloaded "shop".'));
     await home.waitFor(
       'the log file of the third name',
-      () => textOf(join(home.home, 'logs/shop-out.log')) === told.replace('as web', 'as shop'),
+      () => textOf(join(home.home, 'logs/shop-out.log')) === expected.replace('as web', 'as shop'),
     );
     expect((await home.list()).map(({ name, id, status }) => ({ name, id, status }))).toEqual([
       { name: 'shop', id: 0, status: 'online' },

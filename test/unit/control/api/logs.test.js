@@ -13,7 +13,7 @@ let registry;
 let followers;
 let answer;
 let client;
-let told;
+let pages;
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'nclust-api-logs-'));
@@ -24,8 +24,8 @@ beforeEach(() => {
   registry = { desired: { apps: [] }, instances: new Map() };
   const logs = { follow: followers.add, positionOf: () => null };
   answer = createAnswer({ control: { registry }, parts: { clock, logs }, paths });
-  told = [];
-  const tell = (subscription, page) => void told.push({ subscription, ...page });
+  pages = [];
+  const tell = (subscription, page) => void pages.push({ subscription, ...page });
   client = {
     subscriptions: new Map(),
     notifyLog: (subscription, entries, cursor) => tell(subscription, { entries, cursor }),
@@ -51,11 +51,11 @@ const write = (name, word, text) => writeFileSync(join(home, 'logs', `${name}-${
 const source = (name, id, stream) => ({ slot: { id, name }, stream, splitter: null });
 const logs = (params = {}) => answer('logs', params, client);
 const lines = () =>
-  told.flatMap(({ entries }) => entries.map(({ name, stream, line }) => `${name} ${stream} ${line}`)).sort();
+  pages.flatMap(({ entries }) => entries.map(({ name, stream, line }) => `${name} ${stream} ${line}`)).sort();
 
 test('the last lines arrive as notifications, then the answer has their cursor', async () => {
   const result = await logs({ subscription: 'mine', targets: ['web'] });
-  expect(told).toMatchObject([
+  expect(pages).toMatchObject([
     { subscription: 'mine', entries: [{ id: 1, name: 'web', stream: 'out', line: 'web says one', atMs: null }] },
   ]);
   expect(result).toMatchObject({ subscription: 'mine', cursor: { [join(home, 'logs/web-out.log')]: { offset: 13 } } });
@@ -65,10 +65,10 @@ test('the last lines arrive as notifications, then the answer has their cursor',
 test('a request without targets means all apps, and streams and patterns filter their lines', async () => {
   await logs({ streams: ['out'] });
   expect(lines()).toEqual(['api out api says one', 'api out api says two', 'web out web says one']);
-  told = [];
+  pages = [];
   await logs({ grep: { source: 'ONE$', flags: 'i' } });
   expect(lines()).toEqual(['api out api says one', 'web out web says one']);
-  told = [];
+  pages = [];
   await logs({ level: 'error' });
   expect(lines()).toEqual(['api err {"level":50,"msg":"bad"}']);
 });
@@ -93,8 +93,8 @@ test('a follower gets new lines that match its request, and can resume from its 
   write('api', 'out', 'old\nnew 1\nnew 2\n');
   await answer('unsubscribe', { subscription: 'f' }, client);
   followers.push(api, Buffer.from('new 2\n'));
-  const merged = told.reduce((sum, page) => ({ ...sum, ...page.cursor }), cursor);
-  told = [];
+  const merged = pages.reduce((sum, page) => ({ ...sum, ...page.cursor }), cursor);
+  pages = [];
   await logs({ follow: true, streams: ['out'], grep: { source: 'new' }, cursor: JSON.parse(JSON.stringify(merged)) });
   expect(lines()).toEqual(['api out new 2']);
 });
@@ -112,7 +112,7 @@ test('a client that leaves while history is read does not follow', async () => {
   };
   await logs({ follow: true });
   followers.push(source('api', 0, 'out'), Buffer.from('nobody\n'));
-  expect(told).toEqual([]);
+  expect(pages).toEqual([]);
 });
 
 test('lines that no file keeps cannot be resumed, and the answer reports that', async () => {
@@ -127,12 +127,12 @@ test('an app that writes only the combined file is read from there', async () =>
   write('both', 'out', 'of something else\n');
   writeFileSync(join(home, 'logs', 'both.log'), 'one\ntwo\n');
   const { cursor } = await logs({ targets: ['both'] });
-  expect([lines(), told[0].gap]).toEqual([['both out one', 'both out two'], undefined]);
-  told = [];
+  expect([lines(), pages[0].gap]).toEqual([['both out one', 'both out two'], undefined]);
+  pages = [];
   writeFileSync(join(home, 'logs', 'both.log'), 'three\n', { flag: 'a' });
   expect(await logs({ targets: ['both'], cursor })).not.toHaveProperty('gap');
   expect(lines()).toEqual(['both out three']);
-  told = [];
+  pages = [];
   // The lines of a combined file do not show their stream.
   await logs({ targets: ['both'], streams: ['err'] });
   expect(lines()).toEqual([]);
@@ -170,7 +170,7 @@ const record = (level, mark, bytes) =>
   `{"level":${level},"mark":"${mark}","body":"${'x'.repeat(bytes)}","end":"${mark}"}\n`;
 /** The lines that have come, and whether they are whole. */
 const marks = () => {
-  const text = told
+  const text = pages
     .flatMap(({ entries }) => entries.map(({ line }) => line))
     .join('')
     .replaceAll(/x+/g, '');
@@ -191,12 +191,12 @@ test.each([70_000, 131_072, 200_000, 1_000_000])(
     write('web', 'out', text);
     await logs({ targets: ['web'], level: 'warn', follow: true, subscription: 'f' });
     expect(marks()).toEqual(['b', 'd']);
-    told = [];
+    pages = [];
     const live = Buffer.from(record(30, 'f', bytes) + record(60, 'g', bytes) + record(20, 'h', bytes));
     const from = source('web', 1, 'out');
     for (let at = 0; at < live.length; at += 50_000) followers.push(from, live.subarray(at, at + 50_000));
     expect(marks()).toEqual(['g']);
-    told = [];
+    pages = [];
     await answer('unsubscribe', { subscription: 'f' }, client);
     await logs({ targets: ['web'], level: 'warn', lines: 1 });
     expect(marks()).toEqual(['d']);
@@ -218,13 +218,13 @@ test.each([
     offset: readFileSync(path).length,
   });
   expect(marks()).toEqual(expected);
-  expect(told.some(({ entries }) => entries.some(({ line }) => line.startsWith('xxx')))).toBe(expected.length > 0);
+  expect(pages.some(({ entries }) => entries.some(({ line }) => line.startsWith('xxx')))).toBe(expected.length > 0);
 });
 
 test('a long line whose beginning has no level is shown', async () => {
   write('web', 'out', `{"body":"${'x'.repeat(200_000)}","level":30}\n`);
   await logs({ targets: ['web'], level: 'fatal' });
-  expect(told.flatMap(({ entries }) => entries.map(({ line }) => line)).join('')).toMatch(
+  expect(pages.flatMap(({ entries }) => entries.map(({ line }) => line)).join('')).toMatch(
     /^\{"body":"x+","level":30\}$/,
   );
 });

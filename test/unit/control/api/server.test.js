@@ -200,13 +200,13 @@ test('history waits for a client that reads slowly, and drops nothing', async ()
   const socket = connect(sock);
   socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');
   await once(socket, 'readable');
-  let told = 0;
+  let sent = 0;
   const telling = (async () => {
-    for (; told < 100; told++) await client.tellLog('h', { entries: [{ ...entry, atMs: told }] });
+    for (; sent < 100; sent++) await client.tellLog('h', { entries: [{ ...entry, atMs: sent }] });
   })();
   // As much as the buffers accept, and not all of it.
-  for (let before = -1; before < told; await new Promise(setImmediate)) before = told;
-  expect(told).toBeLessThan(60);
+  for (let before = -1; before < sent; await new Promise(setImmediate)) before = sent;
+  expect(sent).toBeLessThan(60);
   let received = '';
   socket.setEncoding('utf8').on('data', (chunk) => {
     received += chunk;

@@ -429,6 +429,6 @@ describe('apply', () => {
     const request = apply([{ instances: 2 }, { name: 'worker' }], { progress: true });
     await rig.turn(2_000);
     expect(request.state).toBe('done');
-    expect(rig.told.filter(({ kind }) => kind === 'progress')[0]).toMatchObject({ done: 0, total: 3 });
+    expect(rig.published.filter(({ kind }) => kind === 'progress')[0]).toMatchObject({ done: 0, total: 3 });
   });
 });

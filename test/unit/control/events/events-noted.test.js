@@ -16,7 +16,7 @@ async function booted() {
 }
 
 /** @param {string} [kind]  Only these. */
-const told = (rig, kind) =>
+const takeEvents = (rig, kind) =>
   rig.noted
     .splice(0)
     .map(({ type }) => type)
@@ -33,10 +33,10 @@ test('a start, a scale, a change and a stop are noted with the command that caus
     instances: 2,
     generation: 1,
   });
-  expect(told(rig)).toEqual(['added', 'started', 'started', 'ready', 'ready']);
+  expect(takeEvents(rig)).toEqual(['added', 'started', 'started', 'ready', 'ready']);
   await Promise.all([rig.call('scale', { target: 'api', instances: '3' }), rig.turn()]);
   expect(rig.noted[0]).toMatchObject({ type: 'scaled', from: 2, to: 3, by: 'scale' });
-  told(rig);
+  takeEvents(rig);
   await Promise.all([
     rig.call('restart', { targets: ['api'], spec: { killTimeoutMs: 77 }, env: { SHELL_PASSWORD: 'hunter2' } }),
     rig.turn(20_000),
@@ -46,19 +46,19 @@ test('a start, a scale, a change and a stop are noted with the command that caus
     { type: 'rollout:began', cause: 'restart', by: 'restart', generation: 2, instances: 3 },
   ]);
   expect(JSON.stringify(rig.noted)).not.toContain('hunter2');
-  told(rig);
+  takeEvents(rig);
   await Promise.all([rig.call('stop', { targets: ['api'] }), rig.turn(20_000)]);
   expect(rig.noted[0]).toMatchObject({ type: 'stop', by: 'stop', slots: [0, 1, 2] });
   expect(rig.noted.slice(1)).toMatchObject(Array(3).fill({ type: 'died', cause: 'stop', by: 'stop' }));
-  told(rig);
+  takeEvents(rig);
   await rig.call('delete', { targets: ['api'] });
-  expect(told(rig)).toEqual(['deleted']);
+  expect(takeEvents(rig)).toEqual(['deleted']);
 });
 
 test('kill is noted as the cause when it empties the list', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api' }), rig.turn()]);
-  told(rig);
+  takeEvents(rig);
   rig.control.mutate('kill', 'kill-token', () => ({ desired: emptyDesired(), up: [], gone: [], about: [] }));
   void rig.control.end('kill');
   await rig.turn(20_000);
@@ -74,7 +74,7 @@ test.each(['stop', 'delete', 'restart', 'reload'])(
     const rig = await booted();
     rig.keeper.behave = () => ({});
     await Promise.all([rig.start({ name: 'api', minUptimeMs: 1_000 }), rig.turn(5_000)]);
-    told(rig);
+    takeEvents(rig);
     await Promise.all([rig.call(command, { targets: ['api'] }), rig.turn(20_000)]);
     expect(rig.noted.filter(({ type }) => type === 'died')).toMatchObject([
       { uptimeMs: expect.any(Number), wasReady: true },
@@ -87,7 +87,7 @@ test('an app that was up under the previous control is noted as such, even if it
   rig.keeper.behave = () => ({});
   await Promise.all([rig.start({ name: 'api', minUptimeMs: 1_000 }), rig.turn(5_000)]);
   await rig.boot();
-  told(rig);
+  takeEvents(rig);
   await Promise.all([rig.call('stop', { targets: ['api'] }), rig.turn(20_000)]);
   expect(rig.noted.filter(({ type }) => type === 'died')).toMatchObject([{ wasReady: true }]);
 });
@@ -105,7 +105,7 @@ test('a changed variable of the environment is noted by name, never with its val
   const rig = await booted();
   const spec = { name: 'api', env: { DB_PASSWORD: 'old-secret', COLOUR: 'red' } };
   await Promise.all([rig.start(spec), rig.turn()]);
-  told(rig);
+  takeEvents(rig);
   await Promise.all([
     rig.call('restart', { targets: ['api'], spec: { env: { DB_PASSWORD: 'new-secret', COLOUR: 'green' } } }),
     rig.turn(20_000),
@@ -117,7 +117,7 @@ test('a changed variable of the environment is noted by name, never with its val
 test('crashes are noted with their pause and last lines, and with the final failure', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api', maxRestarts: 1 }), rig.turn(5_000)]);
-  told(rig);
+  takeEvents(rig);
   rig.lastLines = [
     '/srv/app.js:3',
     'Error: connect ECONNREFUSED 127.0.0.1:5432',
@@ -139,7 +139,7 @@ test('crashes are noted with their pause and last lines, and with the final fail
   });
   expect(rig.noted.find(({ type }) => type === 'backoff')).toMatchObject({ delayMs: 100, streak: 1 });
   expect(rig.noted.at(-1)).toMatchObject({ type: 'gave-up', crashes: 2 });
-  expect(told(rig)).toEqual(['died', 'started', 'died', 'backoff', 'started', 'died', 'gave-up']);
+  expect(takeEvents(rig)).toEqual(['died', 'started', 'died', 'backoff', 'started', 'died', 'gave-up']);
 });
 
 test('the log of the manager has the death, and no line of the app, even if a note of it is refused', async () => {
@@ -159,10 +159,10 @@ test('the log of the manager has the death, and no line of the app, even if a no
 test('a guarded rollout is noted step by step, with the command that caused it', async () => {
   const rig = await booted();
   await Promise.all([rig.start({ name: 'api', mode: 'cluster', instances: 2 }), rig.turn()]);
-  told(rig);
+  takeEvents(rig);
   await Promise.all([rig.call('reload', { targets: ['api'] }), rig.turn(30_000)]);
   expect(rig.noted[0]).toMatchObject({ type: 'rollout:began', by: 'reload', isGuarded: true, generation: 2 });
-  expect(told(rig, 'rollout')).toEqual(['rollout:began', 'rollout:canary', 'rollout:step']);
+  expect(takeEvents(rig, 'rollout')).toEqual(['rollout:began', 'rollout:canary', 'rollout:step']);
   expect(rig.events.find(({ event }) => event === 'rollout-done')).toMatchObject({ app: 'api', by: 'reload' });
   rig.keeper.behave = () => ({ exitsAfterMs: 10, code: 1 });
   rig.call('reload', { targets: ['api'] }).catch(() => {});

@@ -22,16 +22,16 @@ function push(text, from = source, startedAtMs = 1) {
 }
 
 function follower() {
-  const told = [];
+  const received = [];
   const add = (unfinished) =>
     followers.add(
       {
         wants: () => true,
-        take: (entries, mark) => void told.push([entries.map(({ line }) => line), mark?.offset ?? null]),
+        take: (entries, mark) => void received.push([entries.map(({ line }) => line), mark?.offset ?? null]),
       },
       unfinished,
     );
-  return { told, add };
+  return { received, add };
 }
 
 const unfinishedLine = (from, bytes) => ({
@@ -45,23 +45,23 @@ const unfinishedLine = (from, bytes) => ({
 });
 
 test('lines carry the position of the first line that is still missing', () => {
-  const { told, add } = follower();
+  const { received, add } = follower();
   add();
   push('one\ntwo\nth');
   push('re');
   push('e\n');
-  expect(told).toEqual([
+  expect(received).toEqual([
     [['one', 'two'], 8],
     [['three'], 14],
   ]);
 });
 
 test('lines that are in no file have no position', () => {
-  const { told, add } = follower();
+  const { received, add } = follower();
   add();
   followers.push(source, Buffer.from('one\n'));
   followers.push(source, Buffer.from('two\n'), null);
-  expect(told).toEqual([
+  expect(received).toEqual([
     [['one'], null],
     [['two'], null],
   ]);
@@ -69,27 +69,27 @@ test('lines that are in no file have no position', () => {
 
 test('a follower that joins in the middle of a line gets all of it, and nothing earlier', () => {
   push('one\ntw');
-  const { told, add } = follower();
+  const { received, add } = follower();
   add([unfinishedLine(4, 'tw')]);
   push('o\n');
-  expect(told).toEqual([[['two'], 8]]);
+  expect(received).toEqual([[['two'], 8]]);
 });
 
 test('so does one that joins before its source has sent anything, after an earlier control read the start', () => {
   offset = 6;
-  const { told, add } = follower();
+  const { received, add } = follower();
   add([unfinishedLine(4, 'tw')]);
   push('o\n');
-  expect(told).toEqual([[['two'], 8]]);
+  expect(received).toEqual([[['two'], 8]]);
 });
 
 test('and so does one that joins a source that started in the middle, but only the first follower', () => {
   offset = 5;
   push('wo ');
-  const { told, add } = follower();
+  const { received, add } = follower();
   add([unfinishedLine(4, 'two ')]);
   push('three\n');
-  expect(told).toEqual([[['two three'], 14]]);
+  expect(received).toEqual([[['two three'], 14]]);
 });
 
 test('a second follower gets bytes that the source does not hold as an entry of its own', () => {
@@ -99,33 +99,33 @@ test('a second follower gets bytes that the source does not hold as an entry of 
   push('wo ');
   const second = follower();
   second.add([unfinishedLine(4, 'two ')]);
-  expect(second.told).toEqual([[['t'], 5]]);
+  expect(second.received).toEqual([[['t'], 5]]);
   push('three\n');
-  expect(first.told).toEqual([[['wo three'], 14]]);
-  expect(second.told[1]).toEqual([['wo three'], 14]);
+  expect(first.received).toEqual([[['wo three'], 14]]);
+  expect(second.received[1]).toEqual([['wo three'], 14]);
 });
 
 test('an overtaken beginning is dropped', () => {
   offset = 9;
-  const { told, add } = follower();
+  const { received, add } = follower();
   add([unfinishedLine(4, 'tw')]);
   push('new\n');
-  expect(told).toEqual([[['new'], 13]]);
+  expect(received).toEqual([[['new'], 13]]);
 });
 
 test('a line that continues in the next file has its position in the previous one', () => {
-  const { told, add } = follower();
+  const { received, add } = follower();
   add();
   push('one\ntw');
   offset = 0;
   push('o', source, 2);
   push('\nthree\n', source, 2);
-  expect(told).toEqual([
+  expect(received).toEqual([
     [['one'], 4],
     [['two', 'three'], 8],
   ]);
   push('x\ny', source, 2);
-  expect(told[2]).toEqual([['x'], 10]);
+  expect(received[2]).toEqual([['x'], 10]);
 });
 
 test('only unfinished lines are kept while there is no follower', () => {

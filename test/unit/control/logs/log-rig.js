@@ -89,7 +89,7 @@ export function createLogRig() {
         /** Continues at its position, if it has one. */
         async look(query = {}, { follow = true } = {}) {
           stop = new AbortController();
-          const told = await tellHistory({
+          const answer = await tellHistory({
             files: () => names.map(rig.kept),
             query: { ...EVERYTHING, ...query, cursor: client.cursor && JSON.parse(JSON.stringify(client.cursor)) },
             source: rig.source,
@@ -113,8 +113,8 @@ export function createLogRig() {
                   );
                 },
           });
-          if (!stop.signal.aborted) client.cursor = { ...client.cursor, ...told.cursor };
-          return told;
+          if (!stop.signal.aborted) client.cursor = { ...client.cursor, ...answer.cursor };
+          return answer;
         },
         /** The connection breaks. */
         leave() {

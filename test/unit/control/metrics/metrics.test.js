@@ -130,12 +130,12 @@ test('a subscriber gets a sample per tick, until it unsubscribes', async () => {
   await start();
   const { subscription } = await rig.call('metrics', { follow: true, subscription: 'mine', workers: false });
   await rig.turn(3_000);
-  const heard = rig.told.filter(({ kind }) => kind === 'metrics');
+  const heard = rig.published.filter(({ kind }) => kind === 'metrics');
   expect(heard).toHaveLength(3);
   expect(heard[0]).toMatchObject({ subscription: 'mine', workers: [], apps: [{ name: 'api' }] });
   await rig.call('unsubscribe', { subscription });
   await rig.turn(3_000);
-  expect(rig.told.filter(({ kind }) => kind === 'metrics')).toHaveLength(3);
+  expect(rig.published.filter(({ kind }) => kind === 'metrics')).toHaveLength(3);
 });
 
 test('a subscription to a target that is deleted gets empty samples', async () => {
@@ -144,7 +144,7 @@ test('a subscription to a target that is deleted gets empty samples', async () =
   const deleting = rig.call('delete', { targets: ['api'] });
   await rig.turn(2_000);
   await deleting;
-  expect(rig.told.filter(({ kind }) => kind === 'metrics').at(-1)).toMatchObject({ apps: [], workers: [] });
+  expect(rig.published.filter(({ kind }) => kind === 'metrics').at(-1)).toMatchObject({ apps: [], workers: [] });
 });
 
 test('history has one series for each slot and for the app, through a restart', async () => {
@@ -209,7 +209,7 @@ test('a keeper that does not answer delays nothing else', async () => {
   expect(history.workers[0].series.cpu).toEqual([5, 5]);
 });
 
-test('the agent of an app with counting disabled is told so', async () => {
+test('the agent of an app without metrics does not count requests', async () => {
   await start({ metrics: false });
   expect(rig.spawned()[0].params.metrics).toBe(false);
   await start({ name: 'other' });

@@ -15,8 +15,8 @@ const TICK_MS = 10;
 
 /** Works, and prints a line after every 300 ms of CPU. */
 const BUSY =
-  'for (let told = 0; ; ) { const { user, system } = process.cpuUsage(); if ((user + system) / 1e3 > told + ' +
-  '300) { told += 300; fs.writeSync(1, "x"); } }';
+  'for (let reported = 0; ; ) { const { user, system } = process.cpuUsage(); if ((user + system) / 1e3 > reported + ' +
+  '300) { reported += 300; fs.writeSync(1, "x"); } }';
 const STILL =
   'globalThis.kept = [Buffer.alloc(64 * 1024 ** 2, 1), ...Array.from({ length: 40 }, () => ' +
   'fs.openSync("/dev/null"))]; setInterval(() => {}, 1e6); fs.writeSync(1, "x");';

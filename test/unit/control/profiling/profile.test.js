@@ -184,13 +184,13 @@ test.each([
 ])('the inspector that the signal has opened is closed as agreed when the client %s', async (_what, more, asked) => {
   const { rig, client, child } = await running();
   rig.control.registry.instances.get(child.instanceId).pid = process.pid;
-  const told = [];
+  const sent = [];
   // Stands for a process that exits at every signal.
   rig.control.askKeeper = async (verb, { signal, question }) =>
-    verb === 'reports' ? { reports: {} } : (told.push(signal ?? question.step), {});
+    verb === 'reports' ? { reports: {} } : (sent.push(signal ?? question.step), {});
   const call = (how) => openInspector(rig.context, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);
   await call({});
   if (more) await call(more);
   for (const end of client.subscriptions.values()) end();
-  expect(told).toEqual(['SIGUSR1', ...asked]);
+  expect(sent).toEqual(['SIGUSR1', ...asked]);
 });

@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 
 const brief = () =>
-  rig.told.map(({ done, total, waiting }) => [
+  rig.published.map(({ done, total, waiting }) => [
     `${done}/${total}`,
     waiting.map(({ slot, phase }) => `${slot} ${phase}`).join(', '),
   ]);
@@ -29,7 +29,7 @@ test('a reload reports which instance is doing what, and for how long', async ()
     ['0/2', '0 draining, 1 draining'],
     ['1/2', '1 draining'],
   ]);
-  expect(rig.told[0]).toEqual({
+  expect(rig.published[0]).toEqual({
     kind: 'progress',
     token: 'mine',
     done: 0,
@@ -53,7 +53,7 @@ test('a reload reports how long parked instances stay', async () => {
   await rig.turn(5_000);
   watch(rig.call('reload', { targets: ['api'], progress: true }));
   await rig.turn(2_000);
-  expect(rig.told.at(-1)).toMatchObject({
+  expect(rig.published.at(-1)).toMatchObject({
     done: 0,
     total: 1,
     waiting: [{ phase: 'parked', leftMs: 19_900, detail: null }],
@@ -70,10 +70,13 @@ test.each([
   rig.keeper.behave = () => ({ listensAfterMs: 200, stopsAfterMs: 400 });
   void rig.start({ name: 'other' });
   await rig.turn(2_000);
-  expect(rig.told).toEqual([]);
+  expect(rig.published).toEqual([]);
   const request = watch(call(rig));
   await rig.turn(50);
-  expect([`${rig.told[0].done}/${rig.told[0].total}`, rig.told[0].waiting[0].phase]).toEqual([count, phase]);
+  expect([`${rig.published[0].done}/${rig.published[0].total}`, rig.published[0].waiting[0].phase]).toEqual([
+    count,
+    phase,
+  ]);
   await rig.turn(2_000);
   expect(request.state).toBe('done');
 });
@@ -85,5 +88,5 @@ test('a client gets at most ten reports a second', async () => {
     rig.keeper.behave = () => ({ listensAfterMs: steps });
     await rig.turn(10);
   }
-  expect(rig.told.length).toBeLessThanOrEqual(3);
+  expect(rig.published.length).toBeLessThanOrEqual(3);
 });

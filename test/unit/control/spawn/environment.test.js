@@ -15,7 +15,7 @@ const lastEnv = () => rig.spawned().at(-1)?.params.env;
 const alive = (slot) => rig.keeper.alive.find((child) => child.label.slot === slot);
 
 /** The reader of env files is imported on demand, which takes real time. */
-async function settled(promise) {
+async function outcome(promise) {
   const seen = watch(promise);
   await waitFor('the answer', async () => {
     if (seen.state === 'pending') await rig.turn();
@@ -39,7 +39,7 @@ describe('secrets', () => {
 
   test('reach the process and nothing else', async () => {
     rig.secret = async (_spec, name) => `hunter2-${name}`;
-    expect((await settled(rig.start({ instances: 2, secrets, env: { A: '1', TOKEN: 'placeholder' } }))).state).toBe(
+    expect((await outcome(rig.start({ instances: 2, secrets, env: { A: '1', TOKEN: 'placeholder' } }))).state).toBe(
       'done',
     );
     expect(lastEnv()).toMatchObject({ A: '1', TOKEN: 'hunter2-TOKEN', PASSWORD: 'hunter2-PASSWORD' });
@@ -53,7 +53,7 @@ describe('secrets', () => {
       notices,
       rig.store.load(),
       rig.events,
-      rig.told,
+      rig.published,
       snapshot,
       [...rig.keeper.notes],
       rig.keeper.requests.filter(({ verb }) => verb !== 'spawn'),
@@ -64,7 +64,7 @@ describe('secrets', () => {
 
   test('are read once for all instances of a generation, even after a crash', async () => {
     const readings = countReadings();
-    await settled(rig.start({ instances: 3, secrets }));
+    await outcome(rig.start({ instances: 3, secrets }));
     rig.keeper.exit(alive(1).instanceId, { code: 1 });
     await rig.turn(2_000);
     expect(rig.spawned()).toHaveLength(4);
@@ -74,8 +74,8 @@ describe('secrets', () => {
 
   test.each(['reload', 'restart', 'start'])('are read again by a %s', async (method) => {
     countReadings();
-    await settled(rig.start({ secrets }));
-    expect((await settled(rig.call(method, { targets: ['api'] }))).state).toBe('done');
+    await outcome(rig.start({ secrets }));
+    expect((await outcome(rig.call(method, { targets: ['api'] }))).state).toBe('done');
     expect(lastEnv()).toMatchObject({ TOKEN: 'hunter2' });
     rig.keeper.exit(alive(0).instanceId, { code: 1 });
     await rig.turn(2_000);
@@ -84,7 +84,7 @@ describe('secrets', () => {
 
   test('are read again, once, by the next control when it starts an instance', async () => {
     countReadings();
-    await settled(rig.start({ instances: 2, secrets }));
+    await outcome(rig.start({ instances: 2, secrets }));
     await rig.boot();
     for (const slot of [0, 1]) rig.keeper.exit(alive(slot).instanceId, { code: 1 });
     await rig.turn(2_000);
@@ -93,11 +93,11 @@ describe('secrets', () => {
 
   test('of a deleted app are not those of its successor', async () => {
     countReadings();
-    await settled(rig.start({ secrets }));
+    await outcome(rig.start({ secrets }));
     await rig.call('save', {}).catch(() => {});
-    await settled(rig.call('delete', { targets: ['api'] }));
+    await outcome(rig.call('delete', { targets: ['api'] }));
     await rig.turn();
-    await settled(rig.start({ secrets }));
+    await outcome(rig.start({ secrets }));
     expect(lastEnv()).toMatchObject({ TOKEN: 'hunter2' });
   });
 
@@ -106,7 +106,7 @@ describe('secrets', () => {
     ['restart', () => rig.call('restart', { targets: ['api'] })],
     ['reload', () => rig.call('reload', { targets: ['api'] })],
   ])('that are not available refuse a %s before anything is changed', async (method, request) => {
-    if (method !== 'start') await settled(rig.start({ secrets }));
+    if (method !== 'start') await outcome(rig.start({ secrets }));
     const before = [rig.running(), rig.store.saves, rig.keeper.requests.length];
     rig.secret = () => Promise.reject(new Error('it said hunter2'));
     await expect(request()).rejects.toMatchObject({
@@ -119,7 +119,7 @@ describe('secrets', () => {
   });
 
   test('that are not available for an unattended start are a refused spawn, which is retried', async () => {
-    await settled(rig.start({ secrets }));
+    await outcome(rig.start({ secrets }));
     await rig.boot();
     const good = rig.secret;
     rig.secret = () => Promise.reject(new Error('it said hunter2'));
@@ -139,7 +139,7 @@ describe('secrets', () => {
   });
 
   test('that take long delay only their app, and a stop does not wait for them', async () => {
-    await settled(rig.start({ secrets }));
+    await outcome(rig.start({ secrets }));
     await rig.boot();
     let give = () => {};
     rig.secret = () =>
@@ -149,8 +149,8 @@ describe('secrets', () => {
     rig.keeper.exit(alive(0).instanceId, { code: 1 });
     await rig.turn(500);
     expect(await rig.list()).toMatchObject([{ status: 'launching', waitingFor: 'the values of its secrets' }]);
-    expect((await settled(rig.start({ name: 'other' }))).state).toBe('done');
-    const stopped = await settled(rig.call('stop', { targets: ['api'] }));
+    expect((await outcome(rig.start({ name: 'other' }))).state).toBe('done');
+    const stopped = await outcome(rig.call('stop', { targets: ['api'] }));
     expect(stopped.result.slots).toMatchObject([{ name: 'api', status: 'stopped' }]);
     const before = rig.spawned().length;
     give();
@@ -159,7 +159,7 @@ describe('secrets', () => {
   });
 
   test('that arrive after the keeper has died start no second process', async () => {
-    await settled(rig.start({ secrets }));
+    await outcome(rig.start({ secrets }));
     await rig.boot();
     const gives = [];
     rig.secret = () =>
@@ -179,8 +179,8 @@ describe('secrets', () => {
 
   test('are not read again for a repeated request', async () => {
     const readings = countReadings();
-    await settled(rig.start({ secrets }, { token: 'once' }));
-    await settled(rig.start({ secrets }, { token: 'once' }));
+    await outcome(rig.start({ secrets }, { token: 'once' }));
+    await outcome(rig.start({ secrets }, { token: 'once' }));
     expect(readings).toHaveLength(2);
   });
 });
@@ -194,16 +194,16 @@ describe('env files', () => {
   beforeEach(() => write('A=1\nREMOVED=soon\n'));
 
   test.each(['reload', 'restart', 'start'])('are read again by a %s, so removed variables are gone', async (method) => {
-    await settled(rig.start({ envFiles: [file], shellEnv: { A: '0' } }));
+    await outcome(rig.start({ envFiles: [file], shellEnv: { A: '0' } }));
     expect(lastEnv()).toMatchObject({ A: '1', REMOVED: 'soon' });
     write('A=2\n');
-    expect((await settled(rig.call(method, { targets: ['api'] }))).state).toBe('done');
+    expect((await outcome(rig.call(method, { targets: ['api'] }))).state).toBe('done');
     expect(lastEnv().A).toBe('2');
     expect(lastEnv()).not.toHaveProperty('REMOVED');
   });
 
   test('are not read after a crash, by this control or the next', async () => {
-    await settled(rig.start({ envFiles: [file] }));
+    await outcome(rig.start({ envFiles: [file] }));
     write('A=2\n');
     for (const next of [() => {}, () => rig.boot()]) {
       await next();
@@ -215,9 +215,9 @@ describe('env files', () => {
   });
 
   test('stay the same for running instances when others are restarted', async () => {
-    await settled(rig.start({ envFiles: [file], instances: 2 }));
+    await outcome(rig.start({ envFiles: [file], instances: 2 }));
     write('A=2\n');
-    await settled(rig.call('restart', { targets: ['0'] }));
+    await outcome(rig.call('restart', { targets: ['0'] }));
     expect(lastEnv()).toMatchObject({ A: '2', NODE_APP_INSTANCE: '0' });
     rig.keeper.exit(alive(1).instanceId, { code: 1 });
     await rig.turn(2_000);
@@ -225,7 +225,7 @@ describe('env files', () => {
     rig.keeper.exit(alive(0).instanceId, { code: 1 });
     await rig.turn(2_000);
     expect(lastEnv()).toMatchObject({ A: '2', NODE_APP_INSTANCE: '0' });
-    await settled(rig.call('restart', { targets: ['1'], spec: { instances: 3 } }));
+    await outcome(rig.call('restart', { targets: ['1'], spec: { instances: 3 } }));
     expect(rig.keeper.alive.map(({ env }) => env.A)).toEqual(['2', '2', '2']);
   });
 
@@ -237,8 +237,8 @@ describe('env files', () => {
     ],
     ['contains a NUL', () => write('A=a\0b'), /contains a NUL/],
   ])('refuse the command before anything is changed if one of them %s', async (_what, spoil, message) => {
-    await settled(rig.start({ envFiles: [file] }));
-    await settled(rig.start({ name: 'other' }));
+    await outcome(rig.start({ envFiles: [file] }));
+    await outcome(rig.start({ name: 'other' }));
     spoil();
     const before = [rig.running(), rig.store.saves, rig.keeper.requests.length];
     for (const method of ['reload', 'restart', 'start']) {
@@ -254,16 +254,16 @@ describe('env files', () => {
 
   test('are resolved against the working directory, and a reload can change them', async () => {
     rig.files['/srv/b.env'] = 'A=b\nB=b\n';
-    await settled(rig.start({ envFiles: ['app.env'] }));
-    await settled(rig.call('reload', { targets: ['api'], spec: { envFiles: ['app.env', 'b.env'] } }));
+    await outcome(rig.start({ envFiles: ['app.env'] }));
+    await outcome(rig.call('reload', { targets: ['api'], spec: { envFiles: ['app.env', 'b.env'] } }));
     expect(lastEnv()).toMatchObject({ A: 'b', B: 'b', REMOVED: 'soon' });
-    await settled(rig.call('reload', { targets: ['api'], spec: { envFiles: [] } }));
+    await outcome(rig.call('reload', { targets: ['api'], spec: { envFiles: [] } }));
     for (const name of ['A', 'B', 'REMOVED']) expect(lastEnv()).not.toHaveProperty(name);
   });
 
   test('can set the variable that is counted up, and a value that is not a number refuses the command', async () => {
     write('PORT=4000\n');
-    await settled(rig.start({ instances: 2, envFiles: [file], incrementVar: 'PORT' }));
+    await outcome(rig.start({ instances: 2, envFiles: [file], incrementVar: 'PORT' }));
     expect(rig.keeper.alive.map(({ env }) => env.PORT)).toEqual(['4000', '4001']);
     write('PORT=no\n');
     await expect(rig.call('reload', { targets: ['api'] })).rejects.toMatchObject({
@@ -277,14 +277,14 @@ describe('env files', () => {
 
 describe('the shell and declared variables', () => {
   test('a removed declared variable is gone after a reload', async () => {
-    await settled(rig.start({ env: { A: '1', B: '1' } }));
-    await settled(rig.call('reload', { targets: ['api'], specs: { api: { env: { A: '2' } } } }));
+    await outcome(rig.start({ env: { A: '1', B: '1' } }));
+    await outcome(rig.call('reload', { targets: ['api'], specs: { api: { env: { A: '2' } } } }));
     expect(lastEnv()).toMatchObject({ A: '2' });
     expect(lastEnv()).not.toHaveProperty('B');
   });
 
   test('a filtered variable of the shell overrides nothing', async () => {
-    await settled(
+    await outcome(
       rig.start({
         env: { SECRET_A: 'declared', B: 'declared' },
         shellEnv: { SECRET_X: 'x', OLD: '1' },
@@ -293,26 +293,26 @@ describe('the shell and declared variables', () => {
     );
     expect(lastEnv()).toMatchObject({ SECRET_A: 'declared', OLD: '1' });
     expect(lastEnv()).not.toHaveProperty('SECRET_X');
-    await settled(rig.call('reload', { targets: ['api'], env: { SECRET_A: 'shell', SECRET_X: 'x', B: 'shell' } }));
+    await outcome(rig.call('reload', { targets: ['api'], env: { SECRET_A: 'shell', SECRET_X: 'x', B: 'shell' } }));
     expect(lastEnv()).toMatchObject({ SECRET_A: 'declared', B: 'shell' });
     for (const name of ['SECRET_X', 'OLD']) expect(lastEnv()).not.toHaveProperty(name);
   });
 
   test('variables of the interpreter and the owner stay when the shell changes', async () => {
-    await settled(
+    await outcome(
       rig.start({
         interpreterEnv: { PYTHONUNBUFFERED: '1' },
         ownerEnv: { HOME: '/home/web' },
         shellEnv: { HOME: '/root' },
       }),
     );
-    await settled(rig.call('restart', { targets: ['api'], env: { HOME: '/root', A: '1' } }));
+    await outcome(rig.call('restart', { targets: ['api'], env: { HOME: '/root', A: '1' } }));
     expect(lastEnv()).toMatchObject({ PYTHONUNBUFFERED: '1', HOME: '/home/web', A: '1' });
   });
 
   test('variables that a request declares override those of its shell', async () => {
-    await settled(rig.start({ env: { A: '1' } }));
-    await settled(
+    await outcome(rig.start({ env: { A: '1' } }));
+    await outcome(
       rig.call('reload', { targets: ['api'], env: { A: 'shell', B: 'shell' }, specs: { api: { env: { A: '2' } } } }),
     );
     expect(lastEnv()).toMatchObject({ A: '2', B: 'shell' });
@@ -328,14 +328,14 @@ describe('the shell and declared variables', () => {
       const own = createRig();
       await own.boot();
       rig = own;
-      await settled(own.start({ env: { PORT: '3000' } }));
+      await outcome(own.start({ env: { PORT: '3000' } }));
       own.keeper.behave = () => ({ listensAfterMs: 10, ports: [4000] });
-      expect((await settled(own.call('reload', { targets: ['api'], spec: fields }))).state).toBe('done');
+      expect((await outcome(own.call('reload', { targets: ['api'], spec: fields }))).state).toBe('done');
     }
   });
 });
 
 test('a spec reports the variables of its env files, and those sent by a client are ignored', async () => {
-  await settled(rig.call('start', { specs: [makeSpec({ fileEnv: [{ file: '/etc/none', env: { A: 'forged' } }] })] }));
+  await outcome(rig.call('start', { specs: [makeSpec({ fileEnv: [{ file: '/etc/none', env: { A: 'forged' } }] })] }));
   expect(lastEnv()).not.toHaveProperty('A');
 });

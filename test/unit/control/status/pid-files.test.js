@@ -117,8 +117,8 @@ test.each([
   await running({ instances: 1, mode: 'fork', pidFile: 'taken' });
   await boot();
   await rig.turn(100);
-  const told = { event: 'pid-file-failed', message: 'its content is not a pid' };
-  expect(events).toMatchObject([told, told]);
+  const reported = { event: 'pid-file-failed', message: 'its content is not a pid' };
+  expect(events).toMatchObject([reported, reported]);
   expect(existsSync(join(folder, 'taken'))).toBe(true);
   expect(await rig.list()).toMatchObject([{ status: 'online' }]);
 });

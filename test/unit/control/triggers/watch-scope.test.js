@@ -4,12 +4,12 @@ import { loadGlobs } from '../../../../daemon/control/triggers/watcher.js';
 
 const FILE = { isFile: () => true };
 const own = { ownFolders: ['/root/.nclust'], ownFiles: ['/srv/app/app.log', '/srv/app/run/app.pid', ''] };
-const scope = (wishes = {}, more = {}) =>
+const scope = (options = {}, more = {}) =>
   watchScope(
-    { cwd: '/srv/app', watch: ['.'], ignoreWatch: [], watchExtensions: [], watchOptions: {}, ...wishes },
+    { cwd: '/srv/app', watch: ['.'], ignoreWatch: [], watchExtensions: [], watchOptions: {}, ...options },
     { globs: loadGlobs(), ...own, ...more },
   );
-const isSeen = (wishes, path, more) => !scope(wishes, more).isIgnored(path, FILE);
+const isSeen = (options, path, more) => !scope(options, more).isIgnored(path, FILE);
 
 test.each(['/srv/app', '/srv/app/a.js', '/srv/app/src/deep/a.js', '/srv/app/app.js', '/srv/app/app.log.js'])(
   '%s counts as a change',

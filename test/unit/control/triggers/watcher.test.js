@@ -6,11 +6,11 @@ let open;
 /** Opened watchers. */
 let watchers;
 /** Calls to each member. */
-let told;
+let calls;
 
 beforeEach(() => {
   watchers = [];
-  told = {};
+  calls = {};
   open = createSharedWatchers((o) => {
     const watcher = { ...o, isClosed: false };
     watchers.push(watcher);
@@ -19,16 +19,16 @@ beforeEach(() => {
 });
 
 function member(name, key = 'src') {
-  told[name] = [];
-  const tell = (word) => (about) => void told[name].push(about === undefined ? word : `${word} ${about}`);
+  calls[name] = [];
+  const record = (word) => (about) => void calls[name].push(about === undefined ? word : `${word} ${about}`);
   return open(key, {
     roots: ['/a'],
     isIgnored: () => false,
     options: {},
-    onChange: tell('changed'),
-    onStir: tell('stirred'),
-    onReady: tell('ready'),
-    onError: tell('failed'),
+    onChange: record('changed'),
+    onStir: record('stirred'),
+    onReady: record('ready'),
+    onError: record('failed'),
   });
 }
 
@@ -42,7 +42,7 @@ test('equal watches share one watcher, and all are notified', async () => {
   watchers[0].onChange('/a/x');
   member('late');
   await settle();
-  expect(told).toEqual({
+  expect(calls).toEqual({
     one: ['ready', 'stirred', 'changed /a/x'],
     two: ['ready', 'stirred', 'changed /a/x'],
     other: [],
@@ -59,7 +59,7 @@ test('the last user of a watcher closes it, once, and one that has left is not n
   member('short').close();
   await settle();
   two.close();
-  expect([watchers[0].isClosed, told]).toEqual([true, { one: [], two: ['ready'], short: [] }]);
+  expect([watchers[0].isClosed, calls]).toEqual([true, { one: [], two: ['ready'], short: [] }]);
   member('three');
   expect(watchers).toHaveLength(2);
 });
@@ -69,7 +69,7 @@ test('a retry after an error gets another watcher, and users that have not retri
   watchers[0].onError('ENOSPC');
   one.close();
   const again = member('one again');
-  expect([watchers.length, watchers[0].isClosed, told.two]).toEqual([2, false, ['failed ENOSPC']]);
+  expect([watchers.length, watchers[0].isClosed, calls.two]).toEqual([2, false, ['failed ENOSPC']]);
   member('three');
   again.close();
   expect([watchers.length, watchers[1].isClosed]).toEqual([2, false]);

@@ -90,21 +90,21 @@ test('no action can send a program, a variable or another spec', async () => {
 });
 
 test('a page gets only events of processes, whatever it requests', async () => {
-  const told = [];
+  const sent = [];
   const answer = createPageAnswer(rig.context, () => true);
   await answer(
     'events',
     { types: ['*'], subscription: 's' },
     {
       signal: new AbortController().signal,
-      notifyEvent: (_name, event) => void told.push(event),
+      notifyEvent: (_name, event) => void sent.push(event),
       subscriptions: new Map(),
     },
   );
   await ask('stop', { targets: ['api'], wait: false });
   await rig.turn();
-  expect(told.length).toBeGreaterThan(0);
-  expect([...new Set(told.map(({ type }) => type))]).toEqual(['process:event']);
+  expect(sent.length).toBeGreaterThan(0);
+  expect([...new Set(sent.map(({ type }) => type))]).toEqual(['process:event']);
 });
 
 test('requests of a page are attributed to the dashboard, and those of other clients are not', async () => {
@@ -192,13 +192,13 @@ test('a page has a limited number of subscriptions, even if it requests all at o
 });
 
 test('notices on a page contain no command and no part of an address that may be a password', async () => {
-  const told = [
+  const unsafe = [
     `3 lines of "api" could not be sent to "exec:send --token ${SECRET} "(x)"" (it was too slow) and are ` +
       `missing there.`,
     `Metrics do not arrive at "https://me:${SECRET}@otlp.example:4318/v1/metrics": fetch failed.`,
     `In the settings "settings.json" "metrics.otlp" cannot be "HTTPS://otlp.example/?key=${SECRET}".`,
   ];
-  rig.context.web = { ...rig.context.web, notices: () => told };
+  rig.context.web = { ...rig.context.web, notices: () => unsafe };
   const { notices } = await createPageAnswer(rig.context, () => false)('list', {}, { subscriptions: new Map() });
   expect(notices).toEqual([
     '3 lines of "api" could not be sent to "exec" (it was too slow) and are missing there.',

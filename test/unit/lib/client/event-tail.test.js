@@ -13,7 +13,7 @@ function tail(text) {
   writeFileSync(path, text);
   const stop = new AbortController();
   let wake = () => {};
-  const told = tailEvents(path, {
+  const events = tailEvents(path, {
     signal: stop.signal,
     notice: (_folder, _name, onChange) => {
       wake = onChange;
@@ -22,7 +22,7 @@ function tail(text) {
   });
   onTestFinished(async () => {
     stop.abort();
-    await told.return();
+    await events.return();
   });
   return {
     path,
@@ -31,7 +31,7 @@ function tail(text) {
     async next(change = () => {}) {
       change();
       wake();
-      const { value, done } = await told.next();
+      const { value, done } = await events.next();
       return done || !value
         ? null
         : { ats: value.entries.map(({ at }) => at), isHistory: value.isHistory, isGap: value.isGap };
@@ -66,7 +66,7 @@ test('it goes on over rotations, however many there were between two looks', asy
   expect(await next(() => appendFileSync(path, line(5)))).toMatchObject({ ats: [5] });
 });
 
-test('what is not kept any more is told as a gap', async () => {
+test('a removed part of the log is reported as a gap', async () => {
   const { path, next } = tail(line(1));
   await next();
   expect(

@@ -197,7 +197,7 @@ test('the header reports that the manager is away, and the age of the figures, u
 
 test('the history is put before the samples, and missing samples are gaps', () => {
   const shown = shownWith({ api: 1 });
-  const told = { cpu: [1, 2, 3], memoryBytes: [1, 1, 1], delayP99Ms: [null, 2, 2] };
+  const series = { cpu: [1, 2, 3], memoryBytes: [1, 1, 1], delayP99Ms: [null, 2, 2] };
   shown.give({ type: 'sampled', sample: sampleOf({ api: 1 }, 1_001_000) });
   shown.give({
     type: 'history',
@@ -207,7 +207,7 @@ test('the history is put before the samples, and missing samples are gaps', () =
       endMs: 1_000_000,
       points: 3,
       workers: [],
-      apps: [{ name: 'api', series: told }],
+      apps: [{ name: 'api', series }],
       host: { cpu: [], memoryUsedBytes: [], load1: [] },
     },
   });

@@ -246,8 +246,8 @@ describe('resuming from a cursor', () => {
     client.leave();
     for (const line of numbered(5, 60)) later(1, 'a', `${line}\n`);
     for (const { path } of rig.segments('a').slice(0, -1)) rmSync(path);
-    const told = await client.look();
-    expect([told.isGap, client.gaps, client.gapOf]).toEqual([true, 1, ['a']]);
+    const answer = await client.look();
+    expect([answer.isGap, client.gaps, client.gapOf]).toEqual([true, 1, ['a']]);
     const numbers = client.lines('a').map((line) => Number(line.slice(5)));
     expect(numbers.slice(0, 5)).toEqual([0, 1, 2, 3, 4]);
     expect(numbers.slice(5)).toEqual(numbered(numbers[5], 60).map((line) => Number(line.slice(5))));

@@ -11,22 +11,22 @@ let links;
 /** Whether targets accept at once. */
 let isQuick;
 /** The targets of apps, whether they run or not. @type {Record<string, string[]>} */
-let wishes;
+let shipTargets;
 
 const place = (instanceId, ship, name = 'api') => ({ instanceId, id: 1, name, ship });
 const take = (from, text) => shippers.send(from, 'out', Buffer.from(text));
-const targets = (name = 'api') => shippers.countersOf(name).map(({ target }) => target);
+const countedTargets = (name = 'api') => shippers.countersOf(name).map(({ target }) => target);
 const counts = (name = 'api') => shippers.countersOf(name).map(({ sent, dropped }) => ({ sent, dropped }));
 
 beforeEach(() => {
   clock = createFakeClock();
   links = [];
   isQuick = true;
-  wishes = {};
+  shipTargets = {};
   shippers = createShipperPool({
     clock,
     managerLog: () => {},
-    targetsOf: (name) => wishes[name] ?? [],
+    targetsOf: (name) => shipTargets[name] ?? [],
     connectorTo:
       (target) =>
       ({ events }) => {
@@ -69,18 +69,18 @@ test('an unused target is closed, and the others stay as they are', async () => 
   take(place('i', [A, B]), 'x\n');
   take(place('j', [A]), 'x\nbe');
   await opened();
-  expect(targets()).toEqual([A, B]);
+  expect(countedTargets()).toEqual([A, B]);
   shippers.retarget(place('i', [A]));
-  expect(targets()).toEqual([A]);
+  expect(countedTargets()).toEqual([A]);
   shippers.retarget(place('j', [B]));
-  expect(targets()).toEqual([A]);
+  expect(countedTargets()).toEqual([A]);
   take(place('j', [B]), 'gun\n');
   await opened();
-  expect(targets()).toEqual([A, B]);
+  expect(countedTargets()).toEqual([A, B]);
   shippers.letGo('i');
-  expect(targets()).toEqual([B]);
+  expect(countedTargets()).toEqual([B]);
   shippers.letGo('j');
-  expect(targets()).toEqual([]);
+  expect(countedTargets()).toEqual([]);
   expect(links.map(({ target, lines }) => [target, lines])).toEqual([
     [A, ['x', 'x']],
     [B, ['x']],
@@ -89,7 +89,7 @@ test('an unused target is closed, and the others stay as they are', async () => 
 });
 
 test('the pool sends waiting lines for half a minute after the last instance, then counts them as lost', async () => {
-  wishes.api = [B];
+  shipTargets.api = [B];
   isQuick = false;
   take(place('i', [B]), 'one\n');
   await opened();
@@ -135,7 +135,7 @@ test('an instance that follows soon continues on the same connection', async () 
 });
 
 test('sent and lost lines of an app are counted over restarts, and while it is stopped', async () => {
-  wishes.api = [B];
+  shipTargets.api = [B];
   for (const instanceId of ['i', 'j']) {
     take(place(instanceId, [B]), 'x\ny\n');
     await opened();
@@ -143,7 +143,7 @@ test('sent and lost lines of an app are counted over restarts, and while it is s
     await opened();
   }
   expect([links.length, counts()]).toEqual([2, [{ sent: 4, dropped: 0 }]]);
-  delete wishes.api;
+  delete shipTargets.api;
   expect(counts()).toEqual([]);
 });
 

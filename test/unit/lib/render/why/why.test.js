@@ -387,14 +387,14 @@ test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])(
 );
 
 test('the JSON has the answer, the timeline, and each event', () => {
-  const [told] = explainData(data(loop(10, 4)), NOW);
-  expect(told).toMatchObject({
+  const [explained] = explainData(data(loop(10, 4)), NOW);
+  expect(explained).toMatchObject({
     app: 'api',
     status: 'errored',
     answer: expect.stringContaining('it crashed 4 times'),
     timeline: [{ events: 4 }, { text: expect.stringContaining('restarts in 100ms') }],
   });
-  expect(told.events).toHaveLength(12);
+  expect(explained.events).toHaveLength(12);
 });
 
 test('targets are names, namespaces, ids and patterns of the list and of the event log', () => {

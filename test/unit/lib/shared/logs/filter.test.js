@@ -87,8 +87,8 @@ describe('the level of a line of which there is only the beginning', () => {
 });
 
 describe('a line in parts', () => {
-  const verdicts = (wishes, lines) => {
-    const isWanted = createPartFilter(wishes);
+  const verdicts = (options, lines) => {
+    const isWanted = createPartFilter(options);
     return lines.map((texts) => {
       const line = {};
       return texts.map((text, at) => isWanted(text, { line, isFirst: at === 0 }));
@@ -132,7 +132,7 @@ describe('a line in parts', () => {
 });
 
 describe('the filter', () => {
-  test('without wishes lets everything through', () => {
+  test('without options lets every line through', () => {
     expect(createLogFilter({})('')).toBe(true);
   });
 

@@ -34,7 +34,7 @@ const LOG_MAX_CHARS = 1_000;
  * @param {string} scope  Processes with the same scope share sockets.
  * @param {(what: string) => void} onDropped  Called for each dropped message or socket.
  */
-export function guardChannel(started, scope, onDropped) {
+export function filterChannel(started, scope, onDropped) {
   const channel = internalOf(started, 'kChannelHandle');
   if (!channel) return; // A program without a channel.
   const { emit, send } = started;
