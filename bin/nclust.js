@@ -77,6 +77,6 @@ function onInterrupt(listener) {
  */
 function onOutputError({ code }) {
   if (code === 'EPIPE') process.exit();
-  talk(`nclust: The output cannot be written (${code}).\n`);
+  talk(`nclust: The output could not be written (${code}).\n`);
   process.exit(1);
 }

@@ -76,7 +76,7 @@ export async function stayWith({ home, notifier, talk, ending, send }) {
   if (!ending.aborted && countSavedApps(home) > 0) {
     throw new NclustError(
       'ERR_NCLUST_CONNECTION_LOST',
-      `The manager of "${home}" was killed, and its apps are still wanted.`,
+      `The manager of "${home}" was killed. Its list of apps is kept.`,
       { hint: 'Start them again with: nclust resurrect' },
     );
   }

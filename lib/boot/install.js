@@ -75,7 +75,7 @@ export function checkReach(node, main, owner) {
         throw failed(
           `"${owner.user}" may not use "${path}" (${codeOf(error)})`,
           error,
-          `Install Node.js and nclust where "${owner.user}" can use them, and run the command from there.`,
+          `Install Node.js and nclust in a folder that "${owner.user}" can read, and run the command from there.`,
         );
       }
     }

@@ -39,7 +39,7 @@ export function launcherScript({ home, userHome, node, main, env }) {
   const about =
     'Written by "nclust startup"; "nclust unstartup" removes it. ' +
     'Runs nclust with the Node.js it was installed with or, if that is gone, with the newest';
-  const missing = 'nclust: it is not installed any more; install it, then run: nclust startup';
+  const missing = 'nclust is no longer installed; install it, then run: nclust startup';
   return `#!/bin/sh
 # ${about}
 # there is from ${NODE_MIN} on: of nvm, fnm, volta, asdf and mise, else the one in PATH.
@@ -66,7 +66,7 @@ newest() {
 if [ ! -x "$node" ]; then
   node=$(newest ${folders.join(' \\\n    ')}) || node=$(command -v node) || node=''
   if [ -z "$node" ]; then
-    echo "nclust: there is no Node.js from ${NODE_MIN} on any more; install one, then run: nclust startup" >&2
+    echo "nclust: Node.js ${NODE_MIN} or later is no longer installed; install it, then run: nclust startup" >&2
     exit 1
   fi
 fi

@@ -56,9 +56,7 @@ const PLANS = {
       ],
       disable: [[...systemctl, 'disable', name]],
       forget: [[...systemctl, 'daemon-reload']],
-      next: isUserUnit
-        ? `Without this it runs only while "${user}" is logged in: loginctl enable-linger ${user}`
-        : null,
+      next: isUserUnit ? `To run it while "${user}" is logged out too: loginctl enable-linger ${user}` : null,
     };
   },
   launchd(service, { uid }) {
@@ -73,7 +71,7 @@ const PLANS = {
       ],
       disable: [['launchctl', 'disable', `${domain}/${name}`]],
       forget: [],
-      next: isUserUnit ? 'It starts when you log in; for the start of the machine: sudo nclust startup' : null,
+      next: isUserUnit ? 'It starts when you log in; to start it at boot: sudo nclust startup' : null,
     };
   },
   openrc(service) {

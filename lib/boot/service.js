@@ -65,7 +65,7 @@ export function intend(word, options, context) {
   if (isUserUnit && whose.uid !== process.geteuid?.())
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      `--user-unit was given for "${whose.user}"; accepted: as that user only.`,
+      `--user-unit was given for "${whose.user}"; accepted: only when "${whose.user}" runs the command.`,
     );
   const name = options.serviceName ?? `nclust-${whose.user}`;
   if (!/^[\w.@-]+$/.test(name))
@@ -171,7 +171,7 @@ function other(user, hp) {
     throw new NclustError('ERR_NCLUST_USAGE', `--user is "${user}", which does not exist.`);
   const userHome = hp ?? asked('getent', ['passwd', user])?.split(':')[5] ?? null;
   if (!userHome)
-    throw new NclustError('ERR_NCLUST_USAGE', `The home directory of "${user}" is not known.`, {
+    throw new NclustError('ERR_NCLUST_USAGE', `The home directory of "${user}" could not be found.`, {
       hint: 'Give it with --hp.',
     });
   return { user, uid: Number(uid), gid: Number(gid), userHome };

@@ -37,18 +37,18 @@ export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp
     ...(isUserUnit ? [] : [`User=${user}`]),
     `ExecStart=${run} daemon`,
     `ExecReload=${run} reload all`,
-    '# It is ready when the apps are up; it asks for more time as long as they start.',
+    '# The service is ready when the apps are up. It asks for more time while they start.',
     'TimeoutStartSec=90',
     `TimeoutStopSec=${stopSeconds}`,
     'WatchdogSec=60',
     'WatchdogSignal=SIGKILL',
     'Restart=always',
     'RestartSec=1',
-    '# "nclust kill" has ended it.',
+    '# The exit status after "nclust kill".',
     'RestartPreventExitStatus=0',
-    '# The main process ends the apps itself. When it is killed they live on, and the next one finds them.',
+    '# The main process stops the apps itself. If it is killed, they live on, and the next one adopts them.',
     'KillMode=process',
-    '# An app that takes too much memory is one app, which is started again.',
+    '# If one app uses too much memory, only that app is killed, and nclust restarts it.',
     'OOMPolicy=continue',
     'LimitNOFILE=524288',
     'TasksMax=infinity',
@@ -114,7 +114,7 @@ export function takeNotifier(env, talk) {
           { env: { NOTIFY_SOCKET, PATH }, timeout: SEND_MS },
           (error, _stdout, stderr) => {
             if (error && !isFailing)
-              talk(`systemd cannot be told "${fields.join(' ')}": ${stderr.trim() || error.message}`);
+              talk(`systemd was not notified of "${fields.join(' ')}": ${stderr.trim() || error.message}`);
             isFailing = error !== null;
             resolve();
           },

@@ -51,7 +51,7 @@ function checkOwn(home, stat, uid) {
   if (stat.uid !== uid) {
     throw new NclustError(
       'ERR_NCLUST_HOME_FOREIGN',
-      `The nclust home "${home}" belongs to user id ${stat.uid}, and this is user id ${uid}.`,
+      `The nclust home "${home}" belongs to user id ${stat.uid}, but this command runs as user id ${uid}.`,
       {
         hint: 'Run the command as its owner, or point NCLUST_HOME at a folder of your own.',
       },
@@ -124,7 +124,7 @@ function closeToOthers(home, mode) {
   if (readdirSync(home).every((entry) => OURS.test(entry))) return chmodSync(home, 0o700);
   throw new NclustError(
     'ERR_NCLUST_HOME_OPEN',
-    `The nclust home "${home}" can be entered by other users and holds files that are not of nclust.`,
+    `Other users can enter the nclust home "${home}", and it contains files that are not from nclust.`,
     {
       hint: `Point NCLUST_HOME at a folder of its own, for example "${join(home, '.nclust')}".`,
     },

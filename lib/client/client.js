@@ -274,9 +274,9 @@ function checkProtocol({ protocol, version }) {
   if (protocol === PROTOCOL) return;
   throw new NclustError(
     'ERR_NCLUST_PROTOCOL_VERSION',
-    `The running manager (nclust ${version}) speaks protocol ${protocol}, this command speaks ${PROTOCOL}.`,
+    `The running manager (nclust ${version}) speaks protocol ${protocol}, but this command speaks ${PROTOCOL}.`,
     {
-      hint: 'Use the nclust that started it, or end it with that one\'s "nclust kill".',
+      hint: 'Use the nclust that started it, or stop it with the "nclust kill" of that version.',
     },
   );
 }

@@ -27,7 +27,7 @@ export async function kill(context, _targets, { json }) {
   if (client) await killAndWait(client, context.home);
   if (!json)
     context.talk(
-      client ? 'All apps and the manager have ended.' : `No nclust runs in ${context.home}; nothing to end.`,
+      client ? 'All apps and the manager have exited.' : `No nclust runs in ${context.home}; there is nothing to stop.`,
     );
   return { wasRunning: client !== null };
 }
@@ -71,7 +71,7 @@ async function killAndWait(client, home) {
   if (!isOver)
     throw new NclustError(
       'ERR_NCLUST_DAEMON_UNREACHABLE',
-      `Every app has ended, and the manager (pids ${keeperPid} and ${controlPid}) has not within ` +
+      `Every app has exited, but the manager (pids ${keeperPid} and ${controlPid}) did not exit within ` +
         `${END_DEADLINE_MS / 1_000}s.`,
     );
 }
@@ -100,7 +100,7 @@ export async function endManager(home, signal) {
   }
   throw new NclustError(
     'ERR_NCLUST_CONNECTION_LOST',
-    `The manager went away ${MAX_TRIES} times before it had ended every app.`,
+    `The manager exited ${MAX_TRIES} times before it had stopped every app.`,
     { hint: 'Its log is nclust.log in the home.' },
   );
 }
@@ -129,7 +129,7 @@ async function waitUntilGone(home, { hello }, signal) {
   if (await waitForEnd(pids, END_DEADLINE_MS)) return;
   throw new NclustError(
     'ERR_NCLUST_DAEMON_UNREACHABLE',
-    `Every app has ended, and the manager (pids ${pids.join(' and ')}) has not within ${END_DEADLINE_MS / 1_000}s.`,
+    `Every app has exited, but the manager (pids ${pids.join(' and ')}) did not exit within ${END_DEADLINE_MS / 1_000}s.`,
   );
 }
 

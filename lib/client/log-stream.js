@@ -90,7 +90,7 @@ export async function* streamLogs(
   }
   throw new NclustError(
     'ERR_NCLUST_CONNECTION_LOST',
-    `The manager went away ${MAX_FRUITLESS} times before it told a line.`,
+    `The manager closed the connection ${MAX_FRUITLESS} times before it sent a line.`,
     { hint: 'Its log is nclust.log in the home.' },
   );
 }

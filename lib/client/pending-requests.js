@@ -157,7 +157,7 @@ export class PendingRequests {
 
 /** @returns {NclustError}  For a request whose connection broke and cannot be restored. */
 export function connectionLostError() {
-  return new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.', {
+  return new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager closed the connection before it answered.', {
     hint: 'Run the command again.',
   });
 }
@@ -166,11 +166,11 @@ export function connectionLostError() {
 function noAnswer(ms) {
   return new NclustError(
     'ERR_NCLUST_DAEMON_UNREACHABLE',
-    `The manager is there and did not answer within ${ms / 1_000}s.`,
+    `The manager runs, but did not answer within ${ms / 1_000}s.`,
     {
       hint:
-        'Its log is nclust.log in the home. Ending the process "nclust control" is safe: the keeper ' +
-        'starts it again, and no app notices.',
+        'Its log is nclust.log in the home. You can kill the process "nclust control" safely: the keeper ' +
+        'restarts it, and no app is affected.',
     },
   );
 }

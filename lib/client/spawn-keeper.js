@@ -105,7 +105,7 @@ function readReport(pipe, signal) {
  * @returns {'ok' | 'held'}
  */
 function outcomeOf(line, paths) {
-  if (line === null) throw noKeeper(paths, 'it ended at once');
+  if (line === null) throw noKeeper(paths, 'it exited at once');
   const report = JSON.parse(line);
   if (report.ok) return 'ok';
   if (report.held) return 'held';

@@ -33,7 +33,7 @@ export function knock(path, signal) {
       reject(
         new NclustError(
           'ERR_NCLUST_DAEMON_UNREACHABLE',
-          `The socket "${path}" cannot be connected to (${error.code}).`,
+          `The connection to the socket "${path}" failed (${error.code}).`,
           {
             hint:
               error.code === 'EACCES' || error.code === 'EPERM'

@@ -93,7 +93,7 @@ function pathFunctionsOf(code) {
     .join(' ');
 }
 
-test('the manager calls node:fs with a path only if the user of an app cannot choose that path', () => {
+test('the manager calls node:fs only with paths that the user of an app cannot choose', () => {
   const found = sourceFiles('daemon/control', 'daemon/keeper', 'lib/shared')
     .map(({ path, code }) => [path, pathFunctionsOf(code)])
     .filter(([, functions]) => functions !== '');

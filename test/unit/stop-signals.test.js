@@ -20,7 +20,7 @@ const ALLOWED = {
   'lib/library/pm2/pm2.js': 'a method of this name: no signal',
 };
 
-test('only a retire sends a stop signal', () => {
+test('only a retire of an instance sends a stop signal', () => {
   const senders = sourceFiles('bin', 'lib', 'daemon')
     // Signal 0 only checks whether a process exists.
     .filter(({ code }) => /(\.kill|\bsignalProcess)\((?!.*, 0\))/.test(code))

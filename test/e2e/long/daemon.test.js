@@ -232,7 +232,7 @@ describe('nclust daemon under systemd', () => {
   test('runs on with a warning if systemd cannot be reached', async () => {
     const home = await sandbox();
     const running = await inForeground(home, { NOTIFY_SOCKET: join(home.work, 'nobody') });
-    await home.waitFor('the warning', () => /systemd cannot be told/.test(running.stderr()));
+    await home.waitFor('the warning', () => /systemd was not notified/.test(running.stderr()));
     running.child.kill('SIGTERM');
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });

@@ -290,7 +290,7 @@ test.runIf(isRoot)('a manager that cannot start on a full disk reports why and e
     expect(refused.stderr).toMatch(/ENOSPC.*mkdir/);
     expect(await home.nclust('kill')).toMatchObject({
       exitStatus: 0,
-      stderr: expect.stringContaining('nothing to end'),
+      stderr: expect.stringContaining('nothing to stop'),
     });
   }, 'nr_inodes=8'),
 );

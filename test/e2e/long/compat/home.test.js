@@ -38,9 +38,9 @@ test('save and dump write the list, resurrect restores it, and kill ends everyth
   });
   await home.nclust('start', script, '--name', 'runs', ...QUICK);
   const [{ pid }] = await home.list();
-  expect(await home.nclust('kill')).toMatchObject(said('All apps and the manager have ended.\n'));
+  expect(await home.nclust('kill')).toMatchObject(said('All apps and the manager have exited.\n'));
   expect([isRunning(pid), home.processes()]).toEqual([false, []]);
-  expect(await home.nclust('kill')).toMatchObject(said(`No nclust runs in ${home.home}; nothing to end.\n`));
+  expect(await home.nclust('kill')).toMatchObject(said(`No nclust runs in ${home.home}; there is nothing to stop.\n`));
 });
 
 test('update and updatePM2 restart no worker', async () => {

@@ -49,7 +49,7 @@ function toolFolder() {
   return dirname(file);
 }
 
-test('the Node.js it was installed with runs it, in the home it was installed for', () => {
+test('the launcher runs the Node.js that installed it, in the home it was installed for', () => {
   place('.nvm/versions/node/v99.0.0/bin/node');
   expect(launch({ node: place('n/v20.1.0/bin/node') })).toMatchObject({
     status: 0,
@@ -57,7 +57,7 @@ test('the Node.js it was installed with runs it, in the home it was installed fo
   });
 });
 
-test('when that is gone, the newest of nvm', () => {
+test('without that Node.js it runs the newest one of nvm', () => {
   for (const version of ['v18.20.0', 'v20.9.0', 'v20.10.0', 'v9.0.0']) place(`.nvm/versions/node/${version}/bin/node`);
   expect(launch().ran[0]).toBe('.nvm/versions/node/v20.10.0/bin/node nclust.js ls');
 });
@@ -67,31 +67,31 @@ test.each([
   ['volta', '.volta/tools/image/node/22.1.0/bin/node'],
   ['asdf', '.asdf/installs/nodejs/22.1.0/bin/node'],
   ['mise', '.local/share/mise/installs/node/22.1.0/bin/node'],
-])('or of %s', (_, path) => {
+])('without that Node.js it runs the newest one of %s', (_, path) => {
   place(path);
   place('.nvm/versions/node/v21.0.0/bin/node');
   expect(launch().ran[0]).toBe(`${path} nclust.js ls`);
 });
 
-test('or of a version manager that lives elsewhere', () => {
+test('it finds a version manager in a folder of its own', () => {
   place('opt/nvm/versions/node/v24.0.0/bin/node');
   expect(launch({ NVM_DIR: join(root, 'opt/nvm') }).ran[0]).toBe('opt/nvm/versions/node/v24.0.0/bin/node nclust.js ls');
 });
 
-test('or the one in PATH', () => {
+test('without a version manager it runs the Node.js in PATH', () => {
   place('.nvm/versions/node/v18.0.0/bin/node');
   const file = place('bin/node');
   expect(launch({ path: dirname(file) }).ran[0]).toBe('bin/node nclust.js ls');
 });
 
-test('without any it says so', () => {
+test('without any Node.js it fails and says why', () => {
   expect(launch()).toMatchObject({
     status: 1,
     stderr: expect.stringMatching(/no Node\.js from 20 on.*nclust startup/),
   });
 });
 
-test('an nclust that went with its Node.js is found beside the next one', () => {
+test('an nclust that was removed with its Node.js is found beside the next Node.js', () => {
   const file = place('.nvm/versions/node/v22.0.0/bin/node');
   const main = join(dirname(file), '../lib/node_modules/nclust/bin/nclust.js');
   mkdirSync(dirname(main), { recursive: true });
@@ -106,14 +106,14 @@ test('an nclust that went with its Node.js is found beside the next one', () => 
   expect(stdout).toContain('v22.0.0/lib/node_modules/nclust/bin/nclust.js ls');
 });
 
-test('the manager in the foreground gets the flags it is always run with', () => {
+test('the manager in the foreground gets its usual flags', () => {
   expect(launch({ node: place('bin/node'), words: ['daemon'] }).ran[0]).toMatch(
     /^bin\/node --max-semi-space-size=1 --expose-gc nclust\.js daemon$/,
   );
 });
 
 test.each(['/home/ann', '/home/my user', '/home/a}b', '/home/"$x"`y`', "/home/it's", '/home/a\\b'])(
-  'a service that is given no HOME has that of its user: %s',
+  'a service without HOME uses the home of its user: %s',
   (userHome) => {
     const main = join(root, 'nclust.js');
     writeFileSync(main, '');

@@ -9,7 +9,7 @@ test.each([
   ['openrc', 'openrc'],
   ['rcd', 'freebsd rcd'],
   ['rcd-openbsd', 'openbsd rcd-openbsd'],
-])('%s under every name PM2 has for it', (platform, words) => {
+])('%s has every name that PM2 gives it', (platform, words) => {
   for (const word of words.split(' ')) expect(choosePlatform(word, SHELL)).toBe(platform);
 });
 
@@ -25,7 +25,7 @@ test.each('upstart ubuntu14 ubuntu12 systemv amazon centos6 smf sunos solaris'.s
   },
 );
 
-test('a mistyped one is a usage error with a suggestion', () => {
+test('a misspelt init system is a usage error with a suggestion', () => {
   expect(() => choosePlatform('sytemd', SHELL)).toThrow(
     expect.objectContaining({ code: 'ERR_NCLUST_USAGE', hint: 'Did you mean "systemd"?' }),
   );

@@ -63,31 +63,31 @@ describe.runIf(hasAnalyze)('systemd takes the unit (only where systemd-analyze i
     expect(unit).not.toMatch(/^User=|network/m);
   });
 
-  test('and a wrong one is refused, so that the others say something', () => {
+  test('systemd refuses a broken unit, so the other checks prove something', () => {
     expect(verify(systemdUnit(SERVICE).replace('Type=notify', 'Type=nonsense')).said).toMatch(/nonsense/);
   });
 });
 
-describe('what systemd does when a process of nclust dies', () => {
+describe('the unit of systemd', () => {
   const unit = systemdUnit({ ...SERVICE, stopSeconds: 330 });
 
-  test('the workers are left alone, and what is killed is started again', () => {
+  test('leaves workers running and restarts a manager that was killed', () => {
     expect(unit).toMatch(/^KillMode=process$/m);
     expect(unit).toMatch(/^Restart=always$/m);
     expect(unit).toMatch(/^OOMPolicy=continue$/m);
     expect(unit).toMatch(/^RestartPreventExitStatus=0$/m);
   });
 
-  test('the end of the slowest app is waited for', () => {
+  test('waits until the slowest app has exited', () => {
     expect(unit).toMatch(/^TimeoutStopSec=330$/m);
   });
 
-  test('only the main process of root may speak for the service; of another user, a child of it must', () => {
+  test('lets only the main process of root send notifications, and a child process for another user', () => {
     expect(unit).toMatch(/^NotifyAccess=main$/m);
     expect(systemdUnit({ ...SERVICE, user: 'deploy' })).toMatch(/^NotifyAccess=all$/m);
   });
 
-  test('no PATH and no node is frozen in it', () => {
+  test('contains no fixed PATH and no path of Node.js', () => {
     expect(unit).not.toMatch(/PATH=|\/node/);
   });
 });
@@ -96,7 +96,7 @@ describe.each([
   ['openrc', openrcScript],
   ['FreeBSD', freebsdScript],
   ['OpenBSD', openbsdScript],
-])('the script for %s', (_, script) => {
+])('the rc script for %s', (_, script) => {
   test.each(['/root/.nclust', ...ODD])('is a shell script for the home %s', (home) => {
     const file = join(temporaryFolder(), 'script');
     writeFileSync(file, script({ ...SERVICE, home, launcher: `${home}/launcher.sh`, waitsForIp: true }));
@@ -104,7 +104,7 @@ describe.each([
   });
 });
 
-test('names of services with a dash are variables of the shell on BSD all the same', () => {
+test('a service name with a dash is a valid shell variable on BSD', () => {
   expect(freebsdScript(SERVICE)).toMatch(/^rcvar=nclust_deploy_enable$/m);
 });
 

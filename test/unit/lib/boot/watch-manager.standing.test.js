@@ -9,7 +9,7 @@ test.each([
   ['one on its way', [slot('online'), slot('launching')], false],
   ['one on its way that has failed before', [slot('launching', 1)], true],
   ['one that failed', [slot('waiting restart'), slot('errored'), slot('stopped')], true],
-])('the start is decided: %s', (_, slots, isIt) => {
+])('the state of the service decides whether it is started: %s', (_, slots, isIt) => {
   expect(isDecided(slots)).toBe(isIt);
 });
 
@@ -20,6 +20,6 @@ test.each([
     [slot('online'), slot('stopped'), slot('errored'), slot('waiting restart')],
     '1 of 3 instances are up, 1 waiting to be restarted, 1 given up, 1 stopped',
   ],
-])('what systemctl shows', (slots, text) => {
+])('the output of systemctl', (slots, text) => {
   expect(readState(slots)).toBe(text);
 });

@@ -68,7 +68,7 @@ function attended(watchdogMs) {
   return { said, ended, end };
 }
 
-test('when both answer, that is said as often as it was asked for', async () => {
+test('systemd is notified at the interval it asked for while keeper and control answer', async () => {
   await keeper(greet);
   await control(answer([{ status: 'online', restarts: 0 }]));
   const { said, ended } = attended(100);
@@ -80,15 +80,18 @@ test('when both answer, that is said as often as it was asked for', async () => 
 test.each([
   ['control', () => Promise.all([keeper(greet), control(() => {})]), 'control 5678'],
   ['the keeper', () => Promise.all([keeper(() => {}), control(answer([]))]), 'keeper 1234'],
-])('%s that does not answer, while the other half does, is ended; nothing is said meanwhile', async (_, begin, who) => {
-  await begin();
-  const { said, ended } = attended(200);
-  await waitFor('its end', () => ended.length > 0);
-  expect(ended[0]).toBe(who);
-  expect(said).toEqual([]);
-});
+])(
+  '%s that does not answer while the other process does is killed, and systemd is not notified',
+  async (_, begin, who) => {
+    await begin();
+    const { said, ended } = attended(200);
+    await waitFor('its end', () => ended.length > 0);
+    expect(ended[0]).toBe(who);
+    expect(said).toEqual([]);
+  },
+);
 
-test('the watch goes on after looks without an answer, whatever the garbage collector takes meanwhile', async () => {
+test('probes without an answer do not stop the watch, even after a garbage collection', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');
   let [isSilent, looks] = [false, 0];
@@ -111,7 +114,7 @@ test('the watch goes on after looks without an answer, whatever the garbage coll
   expect(ended).toEqual([]);
 });
 
-test('it ends in the middle of a look', async () => {
+test('the watch stops in the middle of a probe', async () => {
   let looks = 0;
   await Promise.all([
     keeper(() => {

@@ -13,13 +13,13 @@ beforeEach(() => {
 const modeOf = (path) => statSync(path).mode & 0o777;
 const cleanUp = () => onTestFinished(() => rmSync(root, { recursive: true }));
 
-test('a missing home is created, closed to others, with its parents', () => {
+test('a missing home is created with its parents, and only its owner may enter', () => {
   cleanUp();
   checkHome(join(root, 'a', 'b'));
   expect(modeOf(join(root, 'a', 'b'))).toBe(0o700);
 });
 
-test('a home that is fine is left alone', () => {
+test('a home with correct permissions is not changed', () => {
   cleanUp();
   chmodSync(root, 0o700);
   expect(() => checkHome(root)).not.toThrow();
@@ -32,7 +32,7 @@ describe('a home that is open to others', () => {
     ['holds our log', ['nclust.log']],
     ['holds our events', ['events.log', 'events.log.1']],
     ['holds our run folder', ['run']],
-  ])('is closed when it %s', (_, entries) => {
+  ])('is closed if it %s', (_, entries) => {
     cleanUp();
     for (const entry of entries) writeFileSync(join(root, entry), '');
     chmodSync(root, 0o755);
@@ -40,7 +40,7 @@ describe('a home that is open to others', () => {
     expect(modeOf(root)).toBe(0o700);
   });
 
-  test('is closed whatever of ours it holds', () => {
+  test('is closed if it contains only files of nclust', () => {
     cleanUp();
     const entries = new Set(
       Object.values(homePaths(root))
@@ -55,7 +55,7 @@ describe('a home that is open to others', () => {
   });
 
   test.each([[['thesis.txt']], [['run', 'usr']], [['state.json', 'package.json']]])(
-    'is refused and not touched when it holds other things: %o',
+    'is refused and not changed if it contains other files: %o',
     (entries) => {
       cleanUp();
       for (const entry of entries) writeFileSync(join(root, entry), '');
@@ -92,7 +92,7 @@ test('a home in a folder that every user may write to is refused, and not create
   expect(() => checkHome(join(open, 'home'))).toThrow(refused);
 });
 
-test('a folder that a link of another user leads to is not closed', () => {
+test('a folder behind a link of another user is not closed', () => {
   cleanUp();
   const [open, other] = ['open', 'other'].map((name) => join(root, name));
   for (const folder of [open, other]) mkdirSync(folder, { mode: 0o755 });
@@ -127,7 +127,7 @@ test('a home whose sockets would have too long a path is refused and not created
   expect(() => statSync(home)).toThrow('ENOENT');
 });
 
-test('the longest home that fits is accepted', () => {
+test('the longest possible home is accepted', () => {
   cleanUp();
   const most = process.platform === 'linux' ? 107 : 103;
   const home = join(root, 'x'.repeat(most - '/run/keeper.NNNNNN.sock'.length - root.length - 1));

@@ -11,18 +11,18 @@ async function open(server, reachAgain = server.reach) {
   return client;
 }
 
-test('a client greets first and keeps what the server said', async () => {
+test('a client sends hello first and keeps the answer of the server', async () => {
   const server = await openServer({});
   const client = await open(server);
   expect(server.calls.map(({ method }) => method)).toEqual(['hello']);
   expect(client.hello).toMatchObject({ protocol: 1, home: '/h' });
 });
 
-test('with nobody to connect to there is no client', async () => {
+test('without a manager there is no client', async () => {
   expect(await openClient(async () => null)).toBeNull();
 });
 
-test('another protocol is refused before anything is asked', async () => {
+test('another protocol version is refused before the first request', async () => {
   const server = await openServer({ hello: () => ({ protocol: 9, version: '3.0.0' }) });
   await expect(openClient(server.reach)).rejects.toMatchObject({
     code: 'ERR_NCLUST_PROTOCOL_VERSION',
@@ -30,7 +30,7 @@ test('another protocol is refused before anything is asked', async () => {
   });
 });
 
-test('answers find their requests, in whatever order they come', async () => {
+test('answers reach their requests in any order', async () => {
   let held = null;
   const server = await openServer({
     stop: (_params, socket) => {
@@ -45,7 +45,7 @@ test('answers find their requests, in whatever order they come', async () => {
   expect(await first).toEqual({ slots: ['stopped'] });
 });
 
-test('an error of the server is the same error here', async () => {
+test('an error of the server arrives with its code, message and hint', async () => {
   const server = await openServer({
     stop: () => {
       throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "x".', { hint: 'Did you mean "y"?' });
@@ -60,7 +60,7 @@ test('an error of the server is the same error here', async () => {
 });
 
 describe('a connection that breaks', () => {
-  test('is made again, and what is unanswered is asked again word for word', async () => {
+  test('is replaced, and unanswered requests are sent again unchanged', async () => {
     let asked = 0;
     const server = await openServer({
       start: (_params, socket) => {
@@ -75,7 +75,7 @@ describe('a connection that breaks', () => {
     expect(server.callsTo('start').map(({ params }) => params)).toEqual(Array(3).fill({ token: 't-1', specs: [] }));
   });
 
-  test('with nobody to return to rejects what is unanswered', async () => {
+  test('rejects unanswered requests if the manager does not come back', async () => {
     const server = await openServer({
       kill: (_params, socket) => {
         socket.destroy();
@@ -85,7 +85,7 @@ describe('a connection that breaks', () => {
     await expect(client.request('kill')).rejects.toMatchObject({ code: 'ERR_NCLUST_CONNECTION_LOST', exitStatus: 3 });
   });
 
-  test('again and again by the same request is given up', async () => {
+  test('fails for good if the same request breaks it several times', async () => {
     const server = await openServer({
       start: (_params, socket) => {
         socket.destroy();
@@ -96,7 +96,7 @@ describe('a connection that breaks', () => {
     expect(server.callsTo('start')).toHaveLength(5);
   });
 
-  test('a client that updates outlasts three controls that crash, until the one from before is back', async () => {
+  test('a client that updates survives three crashes of control, until the previous version is back', async () => {
     const server = await openServer({
       update: (_params, socket) => (server.callsTo('update').length <= 8 ? void socket.destroy() : { slots: [] }),
     });
@@ -104,7 +104,7 @@ describe('a connection that breaks', () => {
     expect(await client.request('update')).toEqual({ slots: [] });
   });
 
-  test('hands on why it could not be made again', async () => {
+  test('rejects with the reason why it could not be replaced', async () => {
     const server = await openServer({
       start: (_params, socket) => {
         socket.destroy();
@@ -116,7 +116,7 @@ describe('a connection that breaks', () => {
     await expect(client.request('start')).rejects.toMatchObject({ message: 'It does not start.' });
   });
 
-  test('while nothing is asked is made again by the next request', async () => {
+  test('is replaced by the next request if it breaks without a request', async () => {
     const server = await openServer({ list: () => ({ slots: [] }) });
     const client = await open(server);
     const ended = client.notifications().next();
@@ -126,11 +126,11 @@ describe('a connection that breaks', () => {
   });
 });
 
-describe('a server that talks nonsense', () => {
+describe('a server that sends garbage', () => {
   test.each([
     ['no JSON', 'hello?\n'],
     ['an error about the connection', '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"What?"}}\n'],
-  ])('(%s) rejects what is unanswered', async (_, line) => {
+  ])('(%s) makes unanswered requests fail', async (_, line) => {
     const server = await openServer({
       stop: (_params, socket) => {
         socket.write(line);
@@ -153,7 +153,7 @@ describe('a server that talks nonsense', () => {
 });
 
 describe('notifications', () => {
-  test('arrive in order, also those that came before anybody read', async () => {
+  test('arrive in order, including those that came before the first read', async () => {
     const server = await openServer({
       logs: () => {
         server.notify('log', { n: 1 });
@@ -178,7 +178,7 @@ describe('notifications', () => {
     expect(await next).toEqual({ done: true, value: undefined });
   });
 
-  test('nobody reads are not collected without end: the socket is left unread', async () => {
+  test('that are not read stop the reading of the socket, so they do not fill memory', async () => {
     const server = await openServer({
       logs: () => {
         for (let n = 0; n < 50_000; n++) server.notify('log', { n, line: 'x'.repeat(200) });
@@ -196,7 +196,7 @@ describe('notifications', () => {
   });
 });
 
-test('a closed client refuses, and closing twice is fine', async () => {
+test('a closed client refuses requests, and closing twice does no harm', async () => {
   const client = await open(await openServer({ stop: () => undefined }));
   const unanswered = expect(client.request('stop')).rejects.toMatchObject({ code: 'ERR_NCLUST_CONNECTION_LOST' });
   await client.close();
@@ -206,7 +206,7 @@ test('a closed client refuses, and closing twice is fine', async () => {
 });
 
 describe('a conversation', () => {
-  test('gives the answer in its place among the notifications, and goes on', async () => {
+  test('yields the answer in its place among the notifications, and continues', async () => {
     const server = await openServer({
       logs: (_params, socket) => {
         server.notify('log', { n: 1 });
@@ -221,7 +221,7 @@ describe('a conversation', () => {
     expect(seen).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
-  test('is not held again when the connection breaks, and ends at once on one that is broken', async () => {
+  test('is not repeated after the connection breaks, and ends at once on a broken one', async () => {
     const server = await openServer({ logs: (_params, socket) => void socket.destroy() });
     const client = await open(server);
     for (let round = 0; round < 2; round++)
@@ -230,7 +230,7 @@ describe('a conversation', () => {
     expect(await client.request('hello')).toMatchObject({ version: '0.1.0' });
   });
 
-  test('ends with what the server refuses, and with what it says about the connection', async () => {
+  test('ends with the error of the server, or of the connection', async () => {
     const server = await openServer({
       logs: ({ isUnknown }, socket) => {
         if (isUnknown) throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is none.');
@@ -245,8 +245,8 @@ describe('a conversation', () => {
   });
 });
 
-describe('a request that nobody waits for any more', () => {
-  test('is not asked again, and its late answer harms nobody', async () => {
+describe('an aborted request', () => {
+  test('is not sent again, and its late answer is ignored', async () => {
     const server = await openServer({ start: () => undefined, reset: () => ({ slots: [] }), list: () => undefined });
     const client = await open(server);
     const stop = new AbortController();
@@ -269,7 +269,7 @@ describe('a request that nobody waits for any more', () => {
     );
   });
 
-  test('ends the attempt to reach a manager, and the next request begins it anew', async () => {
+  test('stops the attempt to reach a manager, and the next request starts a new one', async () => {
     const server = await openServer({
       start: (_params, socket) => {
         socket.destroy();

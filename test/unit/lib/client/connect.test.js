@@ -63,7 +63,7 @@ async function stoppedListener() {
   };
 }
 
-test('a listener that dies with the connection in its queue is nobody, not an error', async () => {
+test('a listener that dies before it accepts the connection counts as not running, not as an error', async () => {
   cleanUp();
   const listener = await stoppedListener();
   const answer = knock(listener.path, AbortSignal.timeout(5_000));
@@ -92,18 +92,18 @@ describe('connectOnly', () => {
     ['an empty home', () => {}],
     ['no home', () => rmSync(home, { recursive: true })],
     [
-      'a door without a keeper behind it',
+      'a home with a socket of a dead keeper',
       async () => {
         writeFileSync(join(home, 'run', 'keeper.3.left'), '');
       },
     ],
     [
-      'a door that is a plain file',
+      'a home with a plain file in place of the socket',
       async () => {
         writeFileSync(join(home, 'run', 'keeper.3.sock'), '');
       },
     ],
-  ])('finds nobody in %s, and changes nothing', async (_, prepare) => {
+  ])('finds no manager in %s, and changes nothing', async (_, prepare) => {
     cleanUp();
     await prepare();
     expect(await connectOnly(home)).toBeNull();
@@ -112,7 +112,7 @@ describe('connectOnly', () => {
   test.each([
     ['a folder above the home', 'folder', 'folder/home'],
     ['the home', 'home', 'home'],
-  ])('sends nothing to a socket when every user may write to %s, and names what to close', async (_, open, at) => {
+  ])('sends nothing to a socket if every user may write to %s, and names the folder to close', async (_, open, at) => {
     cleanUp();
     const exposed = join(home, open);
     mkdirSync(join(home, at, 'run'), { recursive: true });
@@ -138,13 +138,13 @@ describe('connectOnly', () => {
     socket?.destroy();
   });
 
-  test('finds nobody where no home is, also in a folder that every user may write to', async () => {
+  test('finds no manager without a home, even in a folder that every user may write to', async () => {
     cleanUp();
     chmodSync(home, 0o777);
     expect(await connectOnly(join(home, 'missing'))).toBeNull();
   });
 
-  test('waits for a control that the keeper is bringing back, through failed boots', async () => {
+  test('waits while the keeper restarts control, through failed boots', async () => {
     cleanUp();
     await listen('run/keeper.2.sock', async (socket) => {
       saying(KEEPER, { event: 'control-failed', message: 'disk full' })(socket);
@@ -156,7 +156,7 @@ describe('connectOnly', () => {
     socket?.destroy();
   });
 
-  test('finds nobody when the keeper leaves instead', async () => {
+  test('finds no manager if the keeper exits while it waits', async () => {
     cleanUp();
     await listen('run/keeper.2.sock', (socket) => {
       unlinkSync(join(home, 'run', 'keeper.2.sock'));
@@ -165,7 +165,7 @@ describe('connectOnly', () => {
     expect(await connectOnly(home)).toBeNull();
   });
 
-  test('asks the highest door only', async () => {
+  test('connects only to the keeper socket with the highest number', async () => {
     cleanUp();
     let knocks = 0;
     await listen('run/keeper.9.sock', () => (knocks += 1));
@@ -177,7 +177,7 @@ describe('connectOnly', () => {
     expect(knocks).toBe(0);
   });
 
-  test('is not led astray by a door that talks nonsense', async () => {
+  test('ignores a socket that sends garbage', async () => {
     cleanUp();
     await listen('run/keeper.1.sock', async (socket) => {
       socket.write('hello?\nnull\n[]\n');
@@ -191,13 +191,13 @@ describe('connectOnly', () => {
 });
 
 describe('connectOrLaunch', () => {
-  test('takes the control that is there', async () => {
+  test('connects to the running control', async () => {
     cleanUp();
     await listen('nclust.sock');
     (await connectOrLaunch(home)).destroy();
   });
 
-  test('waits at the door of a keeper whose control is not there yet', async () => {
+  test('waits at the socket of a keeper whose control is still starting', async () => {
     cleanUp();
     await listen('run/keeper.1.sock', async (socket) => {
       await listen('nclust.sock');
@@ -206,7 +206,7 @@ describe('connectOrLaunch', () => {
     (await connectOrLaunch(home)).destroy();
   });
 
-  test('refuses a home that cannot be used before anything is started', async () => {
+  test('refuses an unusable home before it starts a process', async () => {
     cleanUp();
     const file = join(home, 'file');
     writeFileSync(file, '');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { waitForEnd } from '../../../../lib/client/end-manager.js';
 
-test('returns when the last process has ended', async () => {
+test('returns when the last process has exited', async () => {
   const child = spawn('sleep', ['1000']);
   const waiting = waitForEnd([Number(child.pid)], 5_000);
   child.kill();
@@ -11,10 +11,10 @@ test('returns when the last process has ended', async () => {
   expect(await waiting).toBe(true);
 });
 
-test('gives up at the deadline', async () => {
+test('fails at the deadline', async () => {
   expect(await waitForEnd([process.pid], 0)).toBe(false);
 });
 
-test('has nothing to wait for without processes', async () => {
+test('returns at once without processes', async () => {
   expect(await waitForEnd([], 0)).toBe(true);
 });

@@ -39,7 +39,7 @@ function tail(text) {
   };
 }
 
-test('history comes first, then each event once, whole', async () => {
+test('the tail yields the history first, then each event once and complete', async () => {
   const { path, next } = tail(line(1) + line(2));
   expect(await next()).toEqual({ ats: [1, 2], isHistory: true, isGap: false });
   expect(await next(() => appendFileSync(path, `${line(3)}{"at":4,`))).toEqual({
@@ -50,7 +50,7 @@ test('history comes first, then each event once, whole', async () => {
   expect(await next(() => appendFileSync(path, `"type":"added"}\n${line(5)}`))).toMatchObject({ ats: [4, 5] });
 });
 
-test('it goes on over rotations, however many there were between two looks', async () => {
+test('it continues after any number of rotations between two reads', async () => {
   const { path, next } = tail(line(1));
   await next();
   expect(
@@ -77,20 +77,20 @@ test('a removed part of the log is reported as a gap', async () => {
   ).toEqual({ ats: [9], isHistory: false, isGap: true });
 });
 
-test('an emptied log is read from its beginning', async () => {
+test('a truncated log is read from its beginning', async () => {
   const { path, next } = tail(line(1) + line(2));
   await next();
   expect(await next(() => writeFileSync(path, line(7)))).toMatchObject({ ats: [7] });
 });
 
-test('a log that is not there yet is waited for', async () => {
+test('the tail waits for a missing log', async () => {
   const { path, next } = tail('');
   rmSync(path);
   expect(await next()).toMatchObject({ ats: [] });
   expect(await next(() => writeFileSync(path, line(1)))).toMatchObject({ ats: [1], isGap: false });
 });
 
-test('it ends with its signal', async () => {
+test('the tail ends when its signal is aborted', async () => {
   const { stop, next } = tail(line(1));
   await next();
   stop.abort();

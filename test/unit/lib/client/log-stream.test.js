@@ -15,7 +15,8 @@ const news = (lines, more = {}) => ({
   params: { subscription: 'logs', entries: lines.map(entry), ...more },
 });
 const answer = (result = {}) => ({ jsonrpc: '2.0', id: 1, result: { subscription: 'logs', ...result } });
-const ended = () => new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager went away before it answered.');
+const ended = () =>
+  new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager closed the connection before it answered.');
 
 /**
  * A client whose connections send what the test wants, and then break.
@@ -51,7 +52,7 @@ async function read(client, request = { follow: true }, o = {}) {
   return { lines, said };
 }
 
-test('goes on behind the newest cursor, whose parts are put together', async () => {
+test('continues after the newest cursor, merged from its parts', async () => {
   const client = clientOf([
     [news(['1'], { cursor: { a: 1 } }), answer({ cursor: { a: 1, b: 1 } }), news(['2'], { cursor: { a: 2 } })],
     [news(['3'], { cursor: { b: 2 } })],
@@ -61,7 +62,7 @@ test('goes on behind the newest cursor, whose parts are put together', async () 
   expect(client.asked.map(({ cursor }) => cursor)).toEqual([undefined, { a: 2, b: 1 }, { a: 2, b: 2 }]);
 });
 
-test('a history ends with its answer, and is finished behind a break', async () => {
+test('a history ends with its answer, and is completed after a broken connection', async () => {
   const client = clientOf([
     [news(['1'], { cursor: { a: 1 } })],
     [news(['2'], { cursor: { a: 2 } }), answer(), news(['not asked for'])],
@@ -69,13 +70,13 @@ test('a history ends with its answer, and is finished behind a break', async () 
   expect(await read(client, { follow: false })).toEqual({ lines: ['1', '2'], said: [] });
 });
 
-test('a history that is cut short is a failure', async () => {
+test('an incomplete history is an error', async () => {
   await expect(read(clientOf([[news(['1'], { cursor: { a: 1 } })]]))).rejects.toMatchObject({
     code: 'ERR_NCLUST_CONNECTION_LOST',
   });
 });
 
-test('tells how many lines were left out, and once of a connection that some cannot be had', async () => {
+test('reports how many lines were skipped, and once per connection that some are lost', async () => {
   const client = clientOf([
     [answer(), news(['a'], { missed: 12 }), news(['b'], { missed: 1 })],
     [news(['c'], { gap: true }), answer({ gap: true })],
@@ -91,7 +92,7 @@ test('tells how many lines were left out, and once of a connection that some can
   });
 });
 
-test('tells whose lines were left out, when the manager says so', async () => {
+test('reports whose lines were skipped if the manager knows it', async () => {
   const client = clientOf([
     [
       answer(),
@@ -107,7 +108,7 @@ test('tells whose lines were left out, when the manager says so', async () => {
   ]);
 });
 
-test('says that it waits only when that takes longer than a moment', async () => {
+test('reports that it waits only after a moment', async () => {
   vi.useFakeTimers();
   try {
     let waits = 0;
@@ -127,7 +128,7 @@ test('says that it waits only when that takes longer than a moment', async () =>
   }
 });
 
-test('gives a request up that no control lives through', async () => {
+test('fails if its request crashes every control', async () => {
   const client = clientOf([[answer()]], async () => {});
   await expect(read(client)).rejects.toMatchObject({
     code: 'ERR_NCLUST_CONNECTION_LOST',
@@ -136,7 +137,7 @@ test('gives a request up that no control lives through', async () => {
   expect(client.asked).toHaveLength(6);
 });
 
-test('hands on what the manager refuses, then and when it is back', async () => {
+test('rejects with the error of the manager, at first and after a reconnect', async () => {
   const refused = new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is none.');
   await expect(
     read({
@@ -155,7 +156,7 @@ test('hands on what the manager refuses, then and when it is back', async () => 
   ).rejects.toBe(refused);
 });
 
-test('an interrupted stream tells nothing more, even of what has arrived', async () => {
+test('an interrupted stream reports nothing more, not even lines that have arrived', async () => {
   const stop = new AbortController();
   const stream = streamLogs(
     clientOf([[answer(), news(['1']), news(['2'])]]),

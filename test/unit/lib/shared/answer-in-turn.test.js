@@ -50,7 +50,7 @@ test.each([
   expect(faults).toEqual(['broken']);
 });
 
-test('requests of one packet are answered one after the other, in their order', async () => {
+test('requests of one packet are answered one at a time, in their order', async () => {
   let running = 0;
   let most = 0;
   const { port } = await serve((request, response) => {
@@ -72,7 +72,7 @@ test('two connections are answered at the same time', async () => {
   await waitFor('both requests', () => responses.length === 2);
 });
 
-test('requests that wait when their connection ends are not answered', async () => {
+test('waiting requests are dropped when their connection ends', async () => {
   const asked = [];
   const { port } = await serve((request, response) => {
     asked.push(request.url);
@@ -88,7 +88,7 @@ test('requests that wait when their connection ends are not answered', async () 
   expect(asked).toEqual(['/0', '/last']);
 });
 
-test('a connection with more than 32 requests that wait is closed', async () => {
+test('a connection with more than 32 waiting requests is closed', async () => {
   const asked = [];
   const { port } = await serve((request) => void asked.push(request.url));
   const { socket } = open(port);

@@ -24,7 +24,7 @@ test.each([
     { code: null, signal: 'SIGINT', cause: 'boot-timeout', by: 'it could not', uptimeMs: 1_000, listenFailure: TAKEN },
     'could not listen on port 80, which the app "web" holds, and did not listen on another address',
   ],
-])('%o reads %s', (death, words) => {
+])('the death %o reads "%s"', (death, words) => {
   expect(describeDeath(death, { listenTimeoutMs: 3_000 })).toBe(words);
 });
 

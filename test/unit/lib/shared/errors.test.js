@@ -11,12 +11,12 @@ test('docs/errors.md has the rows of the table, in its order', () => {
   expect(rows).toEqual(Object.entries(ERRORS));
 });
 
-test('the table is sorted, and its exit statuses are the three of failure', () => {
+test('the table is sorted, and contains only the three exit statuses of failures', () => {
   expect(Object.keys(ERRORS)).toEqual(Object.keys(ERRORS).sort());
   for (const row of Object.values(ERRORS)) expect([1, 2, 3, 130]).toContain(row.exitStatus);
 });
 
-test('an error is the same on the other side of the wire', () => {
+test('an error arrives unchanged at the other process', () => {
   const error = new NclustError('ERR_NCLUST_NOT_UP', 'The start of "api" failed.', {
     hint: 'Look.',
     data: { slots: [] },
@@ -37,11 +37,11 @@ test.each([
   ['the row of its code', new NclustError('ERR_NCLUST_DAEMON_UNREACHABLE', 'x'), 3],
   ['who made it', new NclustError('ERR_NCLUST_USAGE', 'x', { exitStatus: 1 }), 1],
   ['1, for a code of a later version', fromFields({ code: 'ERR_NCLUST_FROM_THE_FUTURE', message: 'x' }), 1],
-])('the exit status comes from %s', (_, error, exitStatus) => {
+])('the exit status is that of %s', (_, error, exitStatus) => {
   expect(error.exitStatus).toBe(exitStatus);
 });
 
-test('a fault of JSON-RPC itself becomes ERR_NCLUST_PROTOCOL', () => {
+test('an error of JSON-RPC itself becomes ERR_NCLUST_PROTOCOL', () => {
   expect(fromWire({ code: -32601, message: 'No method "x".' })).toMatchObject({
     code: 'ERR_NCLUST_PROTOCOL',
     message: 'No method "x".',

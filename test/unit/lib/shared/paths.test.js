@@ -11,7 +11,7 @@ test.each([
   expect(resolveHome(env)).toBe(home);
 });
 
-test('everything lies inside the home', () => {
+test('every path is inside the home', () => {
   for (const path of Object.values(homePaths('/h'))) expect(path.startsWith('/h')).toBe(true);
 });
 

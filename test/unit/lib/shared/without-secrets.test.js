@@ -11,7 +11,7 @@ test.each([
   ['hunter2', '…'],
   ['--', '…'],
   ['', '…'],
-])('of the argument %j a stranger sees %j', (argument, shown) => {
+])('the argument %j is shown as %j', (argument, shown) => {
   expect(shortArgument(argument)).toBe(shown);
 });
 
@@ -21,15 +21,15 @@ test.each([
   ['/usr/bin/curl -H hunter2', '/usr/bin/curl …'],
   ['TOKEN=hunter2 npm start', '…'],
   ['node', 'node'],
-])('of the shell command %j a stranger sees %j', (command, shown) => {
+])('the shell command %j is shown as %j', (command, shown) => {
   expect(shortScript(command, ['-c'])).toBe(shown);
 });
 
-test('of a script that is a file a stranger sees the path', () => {
+test('a script that is a file is shown as its path', () => {
   expect(shortScript('/srv/my app.js', ['--no-warnings'])).toBe('/srv/my app.js');
 });
 
-test('of a target that is a command a stranger sees its kind', () => {
+test('a target that is a command is shown as its kind', () => {
   expect(shortTarget('exec:send --token hunter2')).toBe('exec');
   expect(shortTarget('syslog+udp://10.0.0.1:514')).toBe('syslog+udp://10.0.0.1:514');
 });
@@ -39,6 +39,6 @@ test.each([
   ['At http://[::1]:4318/hunter2 and at HTTPS://b/#hunter2', 'At http://[::1]:4318 and at HTTPS://b'],
   ['3 lines to "exec:send "hunter2"" (too slow) are lost.', '3 lines to "exec" (too slow) are lost.'],
   ['Nothing to hide.', 'Nothing to hide.'],
-])('a notice %j is shown as %j', (notice, shown) => {
+])('the notice %j is shown as %j', (notice, shown) => {
   expect(shortNotice(notice)).toBe(shown);
 });

@@ -38,13 +38,13 @@ const accounts = {
 };
 const fault = (o = {}) => faultOfHome(home, { uid: OWN, accounts, platform: 'linux', ...o });
 
-test('a home in a folder of ours is safe, and so is one that is not there yet', () => {
+test('a home in a folder of the user is safe, even before it exists', () => {
   expect(fault()).toBeNull();
   rmSync(folder, { recursive: true });
   expect(fault()).toBeNull();
 });
 
-test('a folder that every user may write to is named, with its mode and what to type', () => {
+test('a folder that every user may write to is reported, with its mode and a command that fixes it', () => {
   chmodSync(folder, 0o777);
   expect(fault()).toEqual({
     message:
@@ -60,7 +60,7 @@ test('a sticky folder is safe, as /tmp is', () => {
   expect(fault()).toBeNull();
 });
 
-test('the home itself is looked at, and every folder above it', () => {
+test('the home itself and every folder above it are checked', () => {
   for (const one of [home, folder, root]) {
     chmodSync(one, 0o777);
     expect(fault()?.data.folder).toBe(one);
@@ -68,7 +68,7 @@ test('the home itself is looked at, and every folder above it', () => {
   }
 });
 
-test('a user without an account is in a container, where the folders are what they are', () => {
+test('folders are not checked for a user without an account, as in containers', () => {
   chmodSync(folder, 0o777);
   const without = { ...accounts, hasOwn: () => false };
   expect(fault({ uid: 1_000_670_000, accounts: { ...without, isOutside: () => true } })).toBeNull();
@@ -76,7 +76,7 @@ test('a user without an account is in a container, where the folders are what th
 });
 
 describe.runIf(OWN === 0)('a folder of another user', () => {
-  test('is named with the user, and root is told of its own home', () => {
+  test('is reported with the name of the user, and root gets the path of its own home', () => {
     chownSync(folder, ANN, ANN);
     expect(fault()).toMatchObject({
       message: expect.stringContaining(`"${folder}" belongs to user ${ANN} (ann), so another user`),
@@ -86,13 +86,13 @@ describe.runIf(OWN === 0)('a folder of another user', () => {
     expect(fault({ uid: ANN })).toBeNull();
   });
 
-  test('is safe when our user namespace does not know its owner', () => {
+  test('is safe if its owner is unknown in the user namespace', () => {
     chownSync(folder, NOBODY, NOBODY);
     expect(fault()).not.toBeNull();
     expect(fault({ accounts: { ...accounts, isOutside: (uid) => uid === NOBODY } })).toBeNull();
   });
 
-  test('is found behind a link, and a link of another user is found, too', () => {
+  test('is found behind a link, and so is a link of another user', () => {
     const link = join(root, 'link');
     symlinkSync('folder/../folder', link);
     const behind = () => faultOfHome(join(link, 'home'), { uid: OWN, accounts });
@@ -113,7 +113,7 @@ describe.runIf(OWN === 0)('a folder of another user', () => {
   });
 });
 
-test('links that lead in a circle end the look', () => {
+test('a circle of links ends the check', () => {
   symlinkSync(join(root, 'b'), join(root, 'a'));
   symlinkSync(join(root, 'a'), join(root, 'b'));
   expect(faultOfHome(join(root, 'a'), { uid: OWN, accounts })).toBeNull();
@@ -141,6 +141,6 @@ describe.runIf(OWN === 0)('a folder that a group may write to is', () => {
   });
 });
 
-test('this machine and its temporary folders are safe', () => {
+test('the folders of this machine and its temporary folder are safe', () => {
   expect(faultOfHome(home)).toBeNull();
 });

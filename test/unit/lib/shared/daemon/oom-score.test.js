@@ -14,14 +14,14 @@ beforeEach(() => {
 
 const score = () => readFileSync(file, 'utf8').trim();
 
-test('a process that is started does not inherit the lowered score, and the starter keeps it', () => {
+test('a child process does not inherit the lowered score, and its parent keeps it', () => {
   writeFileSync(file, '0\n');
   lowerOomScore(file);
   expect(withDefaultOomScore(score, file)).toBe('0');
   expect(score()).toBe('-900');
 });
 
-test('the starter gets its score back when the start throws', () => {
+test('the parent gets its score back if the start throws', () => {
   writeFileSync(file, '-900\n');
   const start = () => {
     throw new Error('no such program');
@@ -30,12 +30,12 @@ test('the starter gets its score back when the start throws', () => {
   expect(score()).toBe('-900');
 });
 
-test('a score that an administrator has set is inherited', () => {
+test('a score that an administrator set is inherited', () => {
   writeFileSync(file, '-500\n');
   expect(withDefaultOomScore(score, file)).toBe('-500');
 });
 
-test('a system without scores starts processes all the same', () => {
+test('processes start on a system without OOM scores', () => {
   lowerOomScore(join(file, 'missing'));
   expect(withDefaultOomScore(() => 'started', join(file, 'missing'))).toBe('started');
   expect(existsSync(file)).toBe(false);
@@ -50,7 +50,7 @@ const KEEP = {
   'daemon/keeper/host/processes.js': 'ps, on systems without scores',
 };
 
-test('keeper and control start each process at the usual score', () => {
+test('keeper and control start every process at the usual score', () => {
   const starters = sourceFiles('daemon/control', 'daemon/keeper').filter(({ code }) =>
     /from 'node:child_process'/.test(code),
   );

@@ -44,7 +44,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     ({ own, closed, open, plant } = userFolders());
   });
 
-  test('a new file belongs to the user, and can be opened again', () => {
+  test('a new file belongs to the user, who can open it again', () => {
     for (let time = 0; time < 2; time += 1) {
       const fd = openAsUser(NOBODY, join(own, 'out.log'), APPENDING);
       expect(fstatSync(fd)).toMatchObject({ uid: NOBODY.uid, gid: NOBODY.gid });
@@ -52,14 +52,14 @@ describe.runIf(isRoot)('a path of another user', () => {
     }
   });
 
-  test.each(['secret', 'new'])('a link to %s in a closed folder opens and makes nothing', (name) => {
+  test.each(['secret', 'new'])('a link to %s in a folder closed to the user opens and creates nothing', (name) => {
     symlinkSync(join(closed, name), join(own, 'link'));
     for (const flags of [READING, APPENDING])
       expect(() => openAsUser(NOBODY, join(own, 'link'), flags)).toThrow('EACCES');
     expect(readdirSync(closed)).toEqual(CLOSED_NAMES);
   });
 
-  test('a folder that is a link to a closed one opens, lists and makes nothing', () => {
+  test('a link to a folder closed to the user opens, lists and creates nothing', () => {
     symlinkSync(closed, join(own, 'logs'));
     expect(() => openAsUser(NOBODY, join(own, 'logs/secret'), READING)).toThrow('EACCES');
     expect(() => openAsUser(NOBODY, join(own, 'logs/new'), APPENDING)).toThrow('EACCES');
@@ -84,7 +84,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     expect(statSync(join(own, 'v1/out.log')).uid).toBe(NOBODY.uid);
   });
 
-  test('a named pipe, a folder and a device are refused at once', () => {
+  test('a named pipe, a folder and a device are refused without waiting', () => {
     plant('pipe', (path) => execFileSync('mkfifo', [path]));
     symlinkSync('/dev/zero', join(own, 'zero'));
     mkdirSync(join(own, 'folder'));
@@ -92,12 +92,12 @@ describe.runIf(isRoot)('a path of another user', () => {
       expect(() => openAsUser(NOBODY, join(own, name), READING)).toThrow('EINVAL');
   });
 
-  test('a file of the kernel is refused, which would answer root and not the user', () => {
+  test('a file of the kernel is refused, because it would be read as root', () => {
     symlinkSync(`/proc/${process.pid}/maps`, join(own, 'maps'));
     expect(() => openAsUser(NOBODY, join(own, 'maps'), READING)).toThrow('EINVAL');
   });
 
-  test('a link to itself and an endless way are refused', () => {
+  test('a link to itself and an endless path are refused', () => {
     symlinkSync('loop', join(own, 'loop'));
     symlinkSync('a/../'.repeat(200), join(own, 'long'));
     mkdirSync(join(own, 'a'));
@@ -115,7 +115,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     expect(statSync(join(closed, 'logs/deep/out.log')).uid).toBe(NOBODY.uid);
   });
 
-  test('root may work as root only where the user can change neither the name nor what it leads to', () => {
+  test('root works as root only if the user can change neither the name nor its target', () => {
     symlinkSync(join(own, 'file'), join(closed, 'outwards'));
     symlinkSync(join(closed, 'secret'), join(own, 'inwards'));
     const o = { isFollowing: false };
@@ -140,14 +140,14 @@ describe.runIf(isRoot)('a path of another user', () => {
     expect(readdirSync(own)).toEqual([]);
   });
 
-  test('removing a link leaves what it names', () => {
+  test('removing a link keeps its target', () => {
     symlinkSync(join(closed, 'secret'), join(own, 'link'));
     removeAsUser(NOBODY, join(own, 'link'));
     expect(readdirSync(own)).toEqual([]);
     expect(readFileSync(join(closed, 'secret'), 'utf8')).toContain(SECRET);
   });
 
-  test('in a folder that everybody may change, names of other users stay', () => {
+  test('in a folder that every user may change, files of other users stay', () => {
     const shared = join(closed, '../shared');
     mkdirSync(shared);
     chmodSync(shared, 0o1777);
@@ -159,7 +159,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     expect(readdirSync(shared)).toEqual(['of-root']);
   });
 
-  test('a folder of root in a folder that everybody may change is trusted, one of the user is not', () => {
+  test('in a folder that every user may change, a folder of root is trusted and one of the user is not', () => {
     const shared = join(closed, '../shared');
     mkdirSync(shared);
     chmodSync(shared, 0o1777);
@@ -186,7 +186,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     expect(statSync(join(open, 'out.log'))).toMatchObject(DAEMON);
   });
 
-  test('looking finds what is there, and null for what is not', () => {
+  test('stat returns null for a missing file', () => {
     closeSync(openAsUser(NOBODY, join(own, 'a'), APPENDING));
     expect(statAsUser(NOBODY, join(own, 'a'))?.uid).toBe(NOBODY.uid);
     expect(statAsUser(NOBODY, join(own, 'none'))).toBe(null);
@@ -194,7 +194,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     expect(() => statAsUser(NOBODY, join(closed, 'secret'))).not.toThrow();
   });
 
-  test('no descriptor stays open, whatever is found', () => {
+  test('no descriptor stays open after a success or a failure', () => {
     symlinkSync(closed, join(own, 'logs'));
     symlinkSync('loop', join(own, 'loop'));
     const before = readdirSync('/proc/self/fd').length;
@@ -203,7 +203,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     expect(readdirSync('/proc/self/fd').length).toBe(before);
   });
 
-  test('a folder that is exchanged for a link all the time never leads out', () => {
+  test('a folder that is constantly exchanged for a link never leads outside', () => {
     makeFolderAsUser(NOBODY, join(own, 'logs'));
     symlinkSync(closed, join(own, 'evil'));
     const swapper = join(own, 'logs');
@@ -219,7 +219,7 @@ describe.runIf(isRoot)('a path of another user', () => {
   });
 });
 
-test('an app has a user of its own only where the manager is root', () => {
+test('an app has another user only if the manager is root', () => {
   expect(userOf({ uid: 1000, gid: 100 }, 0)).toEqual({ uid: 1000, gid: 100 });
   expect(userOf({ uid: 1000, gid: 100 }, 1000)).toBe(null);
   expect(userOf({ uid: null, gid: null }, 0)).toBe(null);

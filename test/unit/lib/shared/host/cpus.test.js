@@ -94,11 +94,11 @@ describe('availableCpus', () => {
       2,
     ],
     ['the files hold garbage', { ...v2('/'), 'proc/self/status': 'what?', 'sys/fs/cgroup/cpu.max': 'lots of it' }, 8],
-  ])('when %s', (_, files, expected) => {
+  ])('if %s', (_, files, expected) => {
     expect(availableCpus({ root: fakeRoot(files), affinity: 8 })).toBe(expected);
   });
 
-  test('counts no more than the affinity', () => {
+  test('counts only CPUs of the affinity mask', () => {
     expect(availableCpus({ root: fakeRoot({ 'proc/self/status': 'Cpus_allowed_list:\t0-63\n' }), affinity: 2 })).toBe(
       2,
     );
@@ -119,12 +119,12 @@ test.each([
   ['100%', 4],
   ['200%', 8],
   ['62.5%', 3],
-])('%j instances on 4 CPUs are %d', (instances, expected) => {
+])('"%j" on 4 CPUs is %d instances', (instances, expected) => {
   expect(resolveInstances(instances, 4)).toBe(expected);
 });
 
 test.each([['lots'], ['+2'], ['1.5'], [''], ['0%'], ['%'], [Number.NaN]])(
-  '%j is no number of instances',
+  '%j is refused as a number of instances',
   (instances) => {
     expect(() => resolveInstances(instances, 4)).toThrow(
       expect.objectContaining({
@@ -142,11 +142,11 @@ test.each([
   ['-2', 1],
   ['max', 8],
   ['50%', 4],
-])('scaling by %j from 3 on 8 CPUs makes %d', (instances, expected) => {
+])('scaling 3 instances by %j on 8 CPUs results in %d', (instances, expected) => {
   expect(resolveScale(instances, 3, 8)).toBe(expected);
 });
 
-test.each([['0'], ['-3'], ['-9'], ['x']])('scaling by %j from 3 is refused', (instances) => {
+test.each([['0'], ['-3'], ['-9'], ['x']])('scaling 3 instances by %j is refused', (instances) => {
   expect(() => resolveScale(instances, 3, 8)).toThrow(
     expect.objectContaining({ code: 'ERR_NCLUST_BAD_INSTANCES', exitStatus: 2 }),
   );

@@ -10,7 +10,7 @@ beforeEach(() => {
   onTestFinished(() => rmSync(folder, { recursive: true }));
 });
 
-test('a file is replaced, and only its owner may read it', () => {
+test('the new file is readable only for its owner', () => {
   const file = join(folder, 'settings.json');
   writeFileSync(file, 'before', { mode: 0o644 });
   replaceFile(file, 'after');
@@ -19,7 +19,7 @@ test('a file is replaced, and only its owner may read it', () => {
   expect(readdirSync(folder)).toEqual(['settings.json']);
 });
 
-test('a link in the place of the unfinished file is not followed', () => {
+test('a link at the path of the temporary file is not followed', () => {
   const target = join(folder, 'target');
   writeFileSync(target, 'of somebody else');
   symlinkSync(target, join(folder, 'settings.json.new'));
@@ -28,7 +28,7 @@ test('a link in the place of the unfinished file is not followed', () => {
   expect(lstatSync(join(folder, 'settings.json')).isFile()).toBe(true);
 });
 
-test('what could not be replaced leaves no unfinished file', () => {
+test('a failed replacement leaves no temporary file', () => {
   expect(() => replaceFile(join(folder, 'missing', 'settings.json'), 'ours')).toThrow('ENOENT');
   expect(readdirSync(folder)).toEqual([]);
 });

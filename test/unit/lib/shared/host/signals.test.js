@@ -11,6 +11,6 @@ test.each([
   ['', null],
   ['99', null],
   ['0', null],
-])('%j is %j', (value, name) => {
+])('the signal %j is %j', (value, name) => {
   expect(signalName(value)).toBe(name);
 });

@@ -36,12 +36,12 @@ describe('the level of a line', () => {
     ['{"level":"constructor"}'],
     ['{"req":{"level":30}}'],
     ['{"level":-30}'],
-  ])('%s has none', (line) => {
+  ])('%s has no level', (line) => {
     expect(levelOf(line)).toBe(null);
   });
 });
 
-describe('the level of a line of which there is only the beginning', () => {
+describe('the level of a truncated line', () => {
   test.each([
     ['{"level":30,"body":"abc', 'info'],
     [' {"level":30,', null],
@@ -72,7 +72,7 @@ describe('the level of a line of which there is only the beginning', () => {
     expect(levelOfBeginning(text)).toBe(level);
   });
 
-  test('is found in a moment, whatever the line is made of', () => {
+  test('is found quickly in any line', () => {
     const startedMs = performance.now();
     for (const text of [
       '{"a":' + '['.repeat(65_000),
@@ -95,7 +95,7 @@ describe('a line in parts', () => {
     });
   };
 
-  test('has the level of its beginning; where that does not tell, it is shown', () => {
+  test('has the level of its beginning, and is shown if the beginning has none', () => {
     expect(
       verdicts({ level: 'warn' }, [
         ['{"level":40,"b":"', '"}'],
@@ -111,7 +111,7 @@ describe('a line in parts', () => {
     ]);
   });
 
-  test('is found in its beginning', () => {
+  test('is found by a match in its beginning', () => {
     expect(
       verdicts({ level: 'warn', grep: { source: 'db', flags: '' } }, [
         ['{"level":40,"b":"db', '"}'],
@@ -125,7 +125,7 @@ describe('a line in parts', () => {
     ]);
   });
 
-  test('a part without a known beginning passes at any level, unless a pattern asks for something else', () => {
+  test('a part without a known beginning passes at any level, unless a pattern excludes it', () => {
     const isWanted = createPartFilter({ level: 'fatal', grep: { source: 'db', flags: '' } });
     expect(['the db', 'the end'].map((text) => isWanted(text, { line: {}, isFirst: false }))).toEqual([true, false]);
   });
@@ -136,17 +136,17 @@ describe('the filter', () => {
     expect(createLogFilter({})('')).toBe(true);
   });
 
-  test('by level keeps that one and the more important, and leaves out what has none', () => {
+  test('by level keeps that level and higher ones, and drops lines without a level', () => {
     const isWanted = createLogFilter({ level: 'warn' });
     expect(['{"level":30}', '{"level":40}', '{"level":60}', 'plain'].map(isWanted)).toEqual([false, true, true, false]);
   });
 
-  test('by pattern, with its flags; the same line twice is found twice', () => {
+  test('by pattern respects its flags and finds equal lines twice', () => {
     const isWanted = createLogFilter({ grep: { source: 'time.?out', flags: 'i' } });
     expect(['a Timeout', 'a Timeout', 'TIME OUT', 'on time'].map(isWanted)).toEqual([true, true, true, false]);
   });
 
-  test('by both needs both', () => {
+  test('by level and pattern keeps lines that match both', () => {
     const isWanted = createLogFilter({ grep: { source: 'db', flags: '' }, level: 'error' });
     expect(['{"level":50,"msg":"db"}', '{"level":50}', '{"level":30,"msg":"db"}'].map(isWanted)).toEqual([
       true,
@@ -155,7 +155,7 @@ describe('the filter', () => {
     ]);
   });
 
-  test('looks at the first 8 KiB of a line', () => {
+  test('reads the first 8 KiB of a line', () => {
     const isWanted = createLogFilter({ grep: { source: 'end', flags: '' } });
     expect([`${'x'.repeat(8_189)}end`, `${'x'.repeat(8_190)}end`].map(isWanted)).toEqual([true, false]);
   });
@@ -170,7 +170,7 @@ describe('a pattern is refused', () => {
     ['(', '', /not a regular expression/],
     ['a', 'g', /flags are "g"/],
     ['x'.repeat(501), '', /501 characters/],
-  ])('%s with flags "%s"', (source, flags, why) => {
+  ])('"%s" with flags "%s"', (source, flags, why) => {
     expect(() => createLogFilter({ grep: { source, flags } })).toThrow(
       expect.objectContaining({ code: 'ERR_NCLUST_USAGE', message: expect.stringMatching(why) }),
     );
@@ -185,7 +185,7 @@ describe('a pattern is refused', () => {
     ['(?=x)x', 'x'],
     ['[^\\]]+]', 'ab]'],
     ['{"level":', '{"level":30}'],
-  ])('%s is not', (source, line) => {
+  ])('but "%s" is accepted', (source, line) => {
     const isWanted = createLogFilter({ grep: { source, flags: '' } });
     expect([isWanted(line), isWanted('-')]).toEqual([true, false]);
   });
@@ -198,7 +198,7 @@ test.each([
   ['(a?){20}a{20}$', `${'a'.repeat(39)}b`.repeat(10)],
   ['(x?x?)*y', 'x'.repeat(64)],
   ['(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)(a|aa)+$', `${'a'.repeat(60)}b`],
-])('%s on a line made for it does not hang', (source, line) => {
+])('but "%s" does not hang on a line made for it', (source, line) => {
   const isWanted = createLogFilter({ grep: { source, flags: '' } });
   const startedMs = performance.now();
   for (let round = 0; round < 20; round++) isWanted(line);

@@ -27,7 +27,7 @@ test.each([
   if (!isNested) expect(cost.degree).toBe(degree);
 });
 
-test('a matcher gives a pattern up for its own CPU time, not because the machine was busy', () => {
+test('a matcher stops a pattern for its own CPU time, not because the machine was busy', () => {
   const usage = (ms) => ({ user: ms * 1_000, system: 0 });
   const measured = vi.spyOn(process, 'cpuUsage');
   for (const ms of [0, 1, 1, 30]) measured.mockReturnValueOnce(usage(ms)); // 50 ms pass three times.

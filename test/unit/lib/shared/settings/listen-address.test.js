@@ -7,7 +7,7 @@ test.each([
   ['localhost:1', { kind: 'tcp', host: 'localhost', port: 1 }],
   ['[::1]:9615', { kind: 'tcp', host: '::1', port: 9615 }],
   ['unix:/run/metrics.sock', { kind: 'unix', path: '/run/metrics.sock' }],
-])('%s is where metrics are served', (text, target) => {
+])('metrics can be served at %s', (text, target) => {
   expect(parseListen(text)).toEqual(target);
 });
 
@@ -25,7 +25,7 @@ test.each([
   'unix:here',
   `unix:/${'x'.repeat(200)}`,
   '127.0.0.1:9615/metrics',
-])('%j is no such place', (text) => {
+])('%j is refused as an address for metrics', (text) => {
   expect(parseListen(text)).toBe(null);
 });
 
@@ -39,7 +39,7 @@ test.each([
   ['[::]:1', false],
   ['10.0.0.1:1', false],
   ['[::ffff:10.0.0.1]:1', false],
-])('%s is of this machine alone: %s', (text, expected) => {
+])('whether %s is reachable only from this machine: %s', (text, expected) => {
   expect(isLocal(parseListen(text))).toBe(expected);
 });
 
@@ -52,6 +52,6 @@ test.each([
   ['grpc://a:1', null],
   ['http://a/?b', null],
   ['', null],
-])('%s: metrics go to %s', (text, url) => {
+])('with %s, metrics are sent to %s', (text, url) => {
   expect(parseOtlp(text)).toBe(url);
 });

@@ -5,18 +5,18 @@ import { diffSpecs } from '../../../../../lib/shared/spec/diff.js';
 import { SPEC_RULES } from '../../../../../lib/shared/spec/spec.js';
 import { makeSpec } from '../../../control/make-spec.js';
 
-test('every field of a spec says what a change of it needs, and nothing else does', () => {
+test('every field of a spec has an entry for the effect of a change, and there are no other entries', () => {
   expect(Object.keys(SPEC_NEEDS).sort()).toEqual(Object.keys(SPEC_RULES).sort());
 });
 
-test('a field is called as it is in a file', () => {
+test('a field is named as in a config file', () => {
   const named = ATTRIBUTES.filter(({ field, name }) => field && name !== 'time');
   expect(named.map(({ field }) => [field, SPEC_NEEDS[field]?.attribute])).toEqual(
     named.map(({ field, name }) => [field, name]),
   );
 });
 
-test('fields of which only one can be seen have names of their own', () => {
+test('fields that share an attribute have different names', () => {
   const shown = Object.values(SPEC_NEEDS)
     .filter(({ isDerived }) => !isDerived)
     .map(({ attribute }) => attribute);
@@ -26,7 +26,7 @@ test('fields of which only one can be seen have names of their own', () => {
 describe('a difference', () => {
   const diff = (before, after, o) => diffSpecs(makeSpec(before), makeSpec(after), o);
 
-  test('is none between equal specs, whatever the order of their keys', () => {
+  test('is empty between equal specs with keys in another order', () => {
     expect(diff({ env: { A: '1', B: '2' } }, { env: { B: '2', A: '1' } })).toEqual({ changes: [], needs: new Set() });
   });
 
@@ -40,7 +40,7 @@ describe('a difference', () => {
     });
   });
 
-  test('shows of an environment the variables that differ, and hides what looks like a secret', () => {
+  test('shows only the variables of an environment that differ, and hides values that look secret', () => {
     const before = { env: { KEPT: '1', PORT: '80', GONE: 'x', DB_PASSWORD: 'old', URL: 'postgres://me:hush@db/x' } };
     const after = { env: { KEPT: '1', PORT: '81', NEW: 'y', DB_PASSWORD: 'new', URL: 'postgres://me:other@db/x' } };
     expect(
@@ -54,7 +54,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('shows of env files the variables that differ, and of secrets only their names', () => {
+  test('shows variables of env files that differ, and only names of secrets', () => {
     const before = {
       fileEnv: [
         { file: '/a', env: { A: '1', B: '1' } },
@@ -76,7 +76,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('in what the shell gave an app is one only when the app is to get another shell', () => {
+  test('includes the shell environment only if the app gets the environment of another shell', () => {
     expect(diff({ shellEnv: { A: '1' } }, { shellEnv: { A: '2' } })).toEqual({ changes: [], needs: new Set() });
     expect(diff({ shellEnv: { A: '1' } }, { shellEnv: { A: '2' } }, { isShellNew: true })).toMatchObject({
       needs: new Set(['rollout']),
@@ -84,19 +84,19 @@ describe('a difference', () => {
     });
   });
 
-  test('that follows from another is not shown beside it, but alone', () => {
+  test('that follows from another difference is shown only without it', () => {
     expect(diff({}, { interpreter: '/usr/bin/node', file: '/usr/bin/node' }).changes.map(({ field }) => field)).toEqual(
       ['interpreter'],
     );
     expect(diff({}, { file: '/usr/bin/other' }).changes.map(({ field }) => field)).toEqual(['file']);
   });
 
-  test('in a field that no version knows yet needs new processes', () => {
+  test('in an unknown field needs new processes', () => {
     expect(diffSpecs(makeSpec(), { ...makeSpec(), newField: 1 })).toMatchObject({ needs: new Set(['rollout']) });
   });
 });
 
-test('what takes effect live is taken over, and nothing else', () => {
+test('only changes that need no new process are applied live', () => {
   const spec = makeSpec({ killTimeoutMs: 1, env: { A: '1' }, version: '1' });
   const wanted = makeSpec({ killTimeoutMs: 2, env: { A: '2' }, version: '2', namespace: 'other', instances: 9 });
   expect(withLiveFields(spec, wanted)).toEqual({ ...spec, killTimeoutMs: 2, namespace: 'other' });

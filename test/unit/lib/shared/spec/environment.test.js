@@ -85,7 +85,7 @@ test.each([
   expect(given(fields)).toEqual(env);
 });
 
-test('the same spec, slot and home give the same environment, with secret values only when handed in', () => {
+test('the same spec, slot and home result in the same environment, with secrets only if they are passed in', () => {
   const fields = { secrets: { A: { command: 'get a' } }, env: { B: 'e' } };
   expect(given(fields)).toEqual(given(fields));
   expect(given(fields, { A: 'value' })).toEqual({ A: 'value', B: 'e' });
@@ -96,7 +96,7 @@ test.each([
   [{ incrementVar: 'PORT', env: { PORT: '/run/api.sock' } }, /is not a whole number/],
   [{ incrementVar: 'PORT', shellEnv: { PORT: '1' }, filterEnv: true }, /that variable does not exist/],
   [{ incrementVar: 'constructor' }, /that variable does not exist/],
-])('what cannot be counted up is told: %o', (fields, fault) => {
+])('a variable that cannot be incremented is reported: %o', (fields, fault) => {
   expect(environmentFault(checkSpec({ ...least, ...fields }))).toMatch(fault);
 });
 
@@ -111,7 +111,7 @@ test.each([
   [{ incrementVar: '' }],
   [{ envFiles: '/a' }],
   [{ fileEnv: [{ file: '/a' }] }],
-])('a field that is not as it should be is refused: %o', (fields) => {
+])('an invalid field is refused: %o', (fields) => {
   expect(() => checkSpecChange(fields)).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_BAD_SPEC' }));
 });
 

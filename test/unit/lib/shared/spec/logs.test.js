@@ -32,6 +32,6 @@ test.each([
   ['syslog+tls://h:6514'],
   ['file:///x'],
   [' exec:cat'],
-])('%j is none', (text) => {
+])('%j is not a target', (text) => {
   expect(parseShipTarget(text)).toBeNull();
 });

@@ -3,7 +3,7 @@ import { checkSpec, checkSpecChange } from '../../../../../lib/shared/spec/spec.
 
 const least = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' };
 
-test('defaults are filled in', () => {
+test('missing fields get their defaults', () => {
   expect(checkSpec(least)).toEqual({
     ...least,
     namespace: 'default',
@@ -85,7 +85,7 @@ test('defaults are not shared between specs', () => {
   expect(checkSpec(least).env).toEqual({});
 });
 
-test('what this version does not know is dropped', () => {
+test('unknown fields are dropped', () => {
   expect(checkSpec({ ...least, colour: 'red' })).not.toHaveProperty('colour');
 });
 
@@ -114,7 +114,7 @@ test.each([
   ['an unknown interval', { ...least, logInterval: 'monthly' }, 'spec.logInterval', '"weekly"'],
   ['a target without a scheme', { ...least, logShip: ['host:514'] }, 'spec.logShip', '"syslog+udp://host:port"'],
   ['nine targets', { ...least, logShip: Array(9).fill('exec:cat') }, 'spec.logShip', 'at most 8'],
-])('%s is refused, naming key, found and accepted', (_, spec, keyPath, found) => {
+])('%s is refused with its key, its value and the accepted values', (_, spec, keyPath, found) => {
   expect(() => checkSpec(spec)).toThrow(
     expect.objectContaining({
       code: 'ERR_NCLUST_BAD_SPEC',
@@ -125,12 +125,12 @@ test.each([
   expect(() => checkSpec(spec)).toThrow(found);
 });
 
-test('a change holds only what was given, and is checked the same', () => {
+test('a change contains only the given fields, and is checked like a spec', () => {
   expect(checkSpecChange({ maxRestarts: 3 })).toEqual({ maxRestarts: 3 });
   expect(() => checkSpecChange({ maxRestarts: -3 }, 'specs[1]')).toThrow('"specs[1].maxRestarts" is -3');
 });
 
-test('limits that no timer waits for may be longer than one', () => {
+test('limits without a timer may be longer than the longest timer', () => {
   const year = { logMaxAgeMs: 365 * 86_400_000, logMaxSizeBytes: 8 * 1024 ** 3, logMaxTotalBytes: 0 };
   expect(checkSpec({ ...least, ...year })).toMatchObject(year);
 });
@@ -142,7 +142,7 @@ test.each([
   ['/var/log/x.log', '/var/log/x.log'],
   ['logs/x.log', '/srv/logs/x.log'],
   ['../x.log', '/x.log'],
-])('the log path %j counts as %j', (given, path) => {
+])('the log path %j is read as %j', (given, path) => {
   expect(checkSpec({ ...least, outFile: given, errorFile: given, logFile: given })).toMatchObject({
     outFile: path,
     errorFile: path,
@@ -150,15 +150,12 @@ test.each([
   });
 });
 
-test('a combined log of the default name has no path yet', () => {
+test('a combined log with the default name has no path yet', () => {
   expect(checkSpec({ ...least, logFile: 'default' }).logFile).toBe('default');
 });
 
-test.each(['env', 'shellEnv', 'secrets', 'args', 'execArgs'])(
-  'an error about %s does not quote what is in it',
-  (key) => {
-    const check = () => checkSpec({ ...least, [key]: { 'A=B': 'hunter2\0' } });
-    expect(check).toThrow(`"spec.${key}" is an object; accepted: `);
-    expect(check).not.toThrow('hunter2');
-  },
-);
+test.each(['env', 'shellEnv', 'secrets', 'args', 'execArgs'])('an error about %s does not quote its value', (key) => {
+  const check = () => checkSpec({ ...least, [key]: { 'A=B': 'hunter2\0' } });
+  expect(check).toThrow(`"spec.${key}" is an object; accepted: `);
+  expect(check).not.toThrow('hunter2');
+});

@@ -9,7 +9,7 @@ function piecesOf(feed) {
   return pieces;
 }
 
-test('frames come out as they went in, however they are cut', () => {
+test('frames arrive complete, wherever the stream is cut', () => {
   const sent = Buffer.concat([
     outputFrame(head(), Buffer.from('one\ntwo\n')),
     outputFrame(head('err'), Buffer.from('{"bytes":1}\n')),
@@ -30,11 +30,11 @@ test('frames come out as they went in, however they are cut', () => {
   }
 });
 
-test('what has come of a frame is handed over before the rest of it', () => {
+test('the part of a frame that has arrived is delivered before the rest', () => {
   const frame = outputFrame(head(), Buffer.from('line\nhalf'));
   expect(piecesOf((push) => push(frame.subarray(0, frame.length - 4)))).toEqual([[head(), 'line\n']]);
 });
 
-test('what is no frame is refused', () => {
+test('an invalid frame is refused', () => {
   expect(() => piecesOf((push) => push(Buffer.alloc(70_000, 'x')))).toThrow('not output of nclust');
 });

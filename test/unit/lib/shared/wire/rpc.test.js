@@ -21,7 +21,7 @@ describe('the line reader', () => {
   const bytes = Buffer.from(text);
   const expected = ['{"a":"ü€😀"}', '{"b":1}', '{"c":2}'];
 
-  test('gives the same lines wherever the stream is cut', () => {
+  test('yields the same lines wherever the stream is cut', () => {
     for (let cut = 0; cut <= bytes.length; cut++) {
       const { lines, reader } = collect();
       reader.push(bytes.subarray(0, cut));
@@ -30,14 +30,14 @@ describe('the line reader', () => {
     }
   });
 
-  test('gives the same lines when they arrive byte by byte', () => {
+  test('yields the same lines if they arrive byte by byte', () => {
     const { lines, reader } = collect();
     for (const byte of bytes) reader.push(Uint8Array.of(byte));
     expect(lines).toEqual(expected);
     expect(reader.pendingBytes()).toBe(0);
   });
 
-  test('is not disturbed when the buffer it was given is used again', () => {
+  test('copies bytes, so the caller can reuse its buffer', () => {
     const { lines, reader } = collect();
     const shared = Buffer.from('{"a":');
     reader.push(shared);
@@ -46,7 +46,7 @@ describe('the line reader', () => {
     expect(lines).toEqual(['{"a":1}']);
   });
 
-  test('accepts a line as long as the cap', () => {
+  test('accepts a line as long as the limit', () => {
     const { lines, reader, refused } = collect(10);
     reader.push(Buffer.from('0123456789\n'));
     expect([lines, refused()]).toEqual([['0123456789'], 0]);
@@ -56,13 +56,13 @@ describe('the line reader', () => {
     ['in one piece', ['0123456789a\n{}\n']],
     ['in several', ['01234', '56789', 'a', '\n{}\n']],
     ['without an end', ['0123456789', 'abc']],
-  ])('gives up a longer line that arrives %s, once, and everything after it', (_, pieces) => {
+  ])('fails once at a longer line that arrives %s, and ignores everything after it', (_, pieces) => {
     const { lines, reader, refused } = collect(10);
     for (const piece of pieces) reader.push(Buffer.from(piece));
     expect([lines, refused(), reader.pendingBytes()]).toEqual([[], 1, 0]);
   });
 
-  test('holds no more than the cap of an endless line', () => {
+  test('keeps at most the limit of an endless line in memory', () => {
     const { reader } = collect(1_000);
     for (let i = 0; i < 100; i++) {
       reader.push(Buffer.alloc(64, 'x'));
@@ -93,7 +93,7 @@ describe('parseLine', () => {
     ['a method that is no text', '{"jsonrpc":"2.0","id":7,"method":4}', RPC_ERROR.invalidRequest, 7],
     ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"list"}', RPC_ERROR.invalidRequest, null],
     ['params that are a list', '{"jsonrpc":"2.0","id":7,"method":"list","params":[1]}', RPC_ERROR.invalidParams, 7],
-  ])('answers %s with a fault', (_, line, code, id) => {
+  ])('answers %s with an error', (_, line, code, id) => {
     expect(parseLine(line)).toMatchObject({ fault: { code, message: expect.any(String) }, id });
   });
 });
