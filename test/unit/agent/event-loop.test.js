@@ -207,7 +207,7 @@ describe('a report', () => {
     ['one block', 1, 0, 0],
     ['four blocks', 4, 25, 45],
   ])(
-    'of five quiet seconds with %s tells whether the delays are more than a hundredth of the samples',
+    'of five quiet seconds with %s shows whether the delays are more than one percent of the samples',
     (_, blocks, from, to) => {
       const { vitals, reports } = measured();
       vitals.watch(500, () => {}); // It is sampled closely then.

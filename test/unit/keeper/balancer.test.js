@@ -333,7 +333,7 @@ test('a worker without others keeps every connection', () => {
   expect(rig.said.a.at(-1)).toEqual({ act: 'share', share: null });
 });
 
-test('a keeper that is replaced tells every worker to keep new connections, and places the others', async () => {
+test('a keeper that is replaced makes every worker keep new connections, and assigns the waiting ones', async () => {
   const rig = createRig({ a: 0, b: 0 });
   rig.overflow('a', 9);
   rig.answer('b', 0);

@@ -289,7 +289,7 @@ test.each([
   expect((await rig.call('list')).notices).toEqual([]);
 });
 
-test('control tells the keeper that it answers pings, and answers them', async () => {
+test('control announces to the keeper that it answers pings, and answers them', async () => {
   const rig = await updatable();
   rig.control.announceReady();
   rig.keeper.ask();

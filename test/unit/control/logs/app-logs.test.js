@@ -168,7 +168,7 @@ test('two instances can share a file', () => {
   expect(outText()).toContain('b\n');
 });
 
-test('output that cannot be written is lost, counted and reported, and writing resumes by itself', () => {
+test('output that cannot be written is dropped, counted and reported, and writing resumes afterwards', () => {
   const blocked = join(folder, 'blocked');
   writeFileAsFolder(blocked);
   appLogs.attach({ ...place, outFile: blocked });
