@@ -129,7 +129,8 @@ async function waitUntilGone(home, { hello }, signal) {
   if (await waitForEnd(pids, END_DEADLINE_MS)) return;
   throw new NclustError(
     'ERR_NCLUST_DAEMON_UNREACHABLE',
-    `Every app has exited, but the manager (pids ${pids.join(' and ')}) did not exit within ${END_DEADLINE_MS / 1_000}s.`,
+    `Every app has exited, but the manager (pids ${pids.join(' and ')}) did not exit within ` +
+      `${END_DEADLINE_MS / 1_000}s.`,
   );
 }
 

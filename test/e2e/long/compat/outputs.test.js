@@ -60,7 +60,7 @@ const VARIES = new Set(
 );
 const MEASURED = /(At|Ms|Bytes|Pid)$/;
 /** Keys of sentences for people. */
-const PROSE = new Set(['message', 'hint', 'text', 'notices', 'note', 'words', 'reason', 'detail', 'answer']);
+const PROSE = new Set('message hint help text notices note words reason detail answer'.split(' '));
 
 /**
  * @param {boolean} [isMeasured]  All numbers vary.

@@ -87,7 +87,7 @@ test('without a version manager it runs the Node.js in PATH', () => {
 test('without any Node.js it fails and says why', () => {
   expect(launch()).toMatchObject({
     status: 1,
-    stderr: expect.stringMatching(/no Node\.js from 20 on.*nclust startup/),
+    stderr: expect.stringMatching(/Node\.js 20 or later is no longer installed.*nclust startup/),
   });
 });
 

@@ -542,7 +542,7 @@ describe('kill', () => {
     expect(await nclust(['kill'], { home })).toMatchObject({
       exitStatus: 0,
       stdout: '',
-      stderr: expect.stringContaining('ended'),
+      stderr: expect.stringContaining('exited'),
     });
   });
 
