@@ -4,7 +4,7 @@ import { notifySocket } from '../../helpers/notify-socket.js';
 import { environmentOf, isRunning, killIfThere } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** Runs `nclust daemon`, which is ended after the test at the latest. */
+/** Ended after the test at the latest. */
 async function inForeground(home, env = {}) {
   const running = home.follow('daemon', { env, timeoutMs: 120_000 });
   onTestFinished(() => killIfThere(running.child.pid));
@@ -92,14 +92,14 @@ describe('nclust daemon in the foreground', () => {
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
 
-  test('exits 3 when another program stops the keeper, and reports that its apps are still wanted', async () => {
+  test('exits 3 when another program stops the keeper, and reports that the list of apps is kept', async () => {
     const home = await sandbox();
     const running = await inForeground(home);
     await home.app('http-echo');
     process.kill((await home.daemon()).keeperPid, 'SIGTERM');
     const result = await running.done;
     expect(result).toMatchObject({ exitStatus: 3, stdout: '' });
-    expect(result.stderr).toMatch(/ended from outside.*still wanted/);
+    expect(result.stderr).toMatch(/was killed.*list of apps is kept/);
   });
 });
 
@@ -119,10 +119,10 @@ describe('nclust daemon under systemd', () => {
     });
     await home.waitFor('READY=1', () => systemd.count('READY=1') === 1);
     expect((await app.instances())[0].status).toBe('online');
-    const [first] = systemd.told();
+    const [first] = systemd.received();
     expect(first).toContain('STATUS=0 of 1 instances are up');
     expect(first).toContain('EXTEND_TIMEOUT_USEC=60000000');
-    expect(systemd.told().find((fields) => fields.includes('READY=1'))).toContain('STATUS=1 of 1 instances are up');
+    expect(systemd.received().find((fields) => fields.includes('READY=1'))).toContain('STATUS=1 of 1 instances are up');
     await home.waitFor('three pings', () => systemd.count('WATCHDOG=1') >= 3);
     await home.nclust('stop', 'all');
     await home.waitFor(
@@ -132,7 +132,7 @@ describe('nclust daemon under systemd', () => {
 
     running.child.kill('SIGTERM');
     expect(await running.done).toMatchObject({ exitStatus: 0 });
-    expect(systemd.told().at(-1)).toEqual(['STOPPING=1', 'EXTEND_TIMEOUT_USEC=40000000']);
+    expect(systemd.received().at(-1)).toEqual(['STOPPING=1', 'EXTEND_TIMEOUT_USEC=40000000']);
     expect(systemd.count('READY=1')).toBe(1);
   });
 
@@ -200,7 +200,7 @@ describe('nclust daemon under systemd', () => {
     const before = await app.pids();
     running.child.kill('SIGHUP');
     await home.waitFor('the reload to end', () => systemd.count('READY=1') === 2);
-    expect(systemd.told().find(([field]) => field === 'RELOADING=1')?.[1]).toMatch(/^MONOTONIC_USEC=\d+$/);
+    expect(systemd.received().find(([field]) => field === 'RELOADING=1')?.[1]).toMatch(/^MONOTONIC_USEC=\d+$/);
     expect(await app.pids()).not.toEqual(before);
     running.child.kill('SIGTERM');
     expect(await running.done).toMatchObject({ exitStatus: 0 });
@@ -211,7 +211,6 @@ describe('nclust daemon under systemd', () => {
     const systemd = await notifySocket(home.work);
     const watched = { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '4000000', WATCHDOG_PID: '1' };
     const running = await inForeground(home, watched);
-    // Also from inside of a service, such as a deploy job.
     await home.nclust('start', home.place('http-echo'), { env: { ...watched, PORT: '0' } });
     for (const { pid, role } of home.processes().filter((one) => one.role !== 'other')) {
       expect(

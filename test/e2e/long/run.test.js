@@ -145,7 +145,7 @@ describe('the exit status of nclust run', () => {
     const home = await sandbox();
     const result = await home.nclust('run', 'missing.js');
     expect(result.exitStatus).toBe(1);
-    expect(result.stderr).toContain('"missing.js" is no app');
+    expect(result.stderr).toContain('"missing.js" is not an app');
   });
 });
 

@@ -6,14 +6,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-// Apps in fork mode that cannot run twice: a reload leaves the old instance as it is and names what
-// works.
+// Apps that cannot run twice: a reload leaves the old instance as it is.
 
 const SERVES = `require('node:http').createServer((_, response) => response.end('{}'))`;
 
 const HELD = [
   'which another instance of the app \\(pid \\d+\\) holds',
-  'cannot run side by side: in place of reload use nclust restart',
+  'cannot run side by side: use nclust restart instead of reload',
 ].join('.*');
 
 const APPS = [

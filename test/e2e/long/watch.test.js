@@ -7,7 +7,6 @@ import { detailOf, triggered, untilTriggered, untilWatching } from '../../helper
 
 const QUICK = ['--min-uptime', '100'];
 
-/** An app that is watched, with a folder `src`. */
 async function watched(flags = ['--watch'], instances = 2) {
   const home = await sandbox();
   mkdirSync(join(home.work, 'src'));
@@ -98,7 +97,7 @@ describe('watch', () => {
     symlinkSync(at('release-1'), at('current'));
     const app = await home.app('http-echo', { flags: [...QUICK, '--watch', 'later', '--watch', 'current'] });
     await untilWatching(home, app.name);
-    expect((await home.nclust('describe', app.name)).stdout).toMatch(/watch problem.*later" is not there/);
+    expect((await home.nclust('describe', app.name)).stdout).toMatch(/watch problem.*later" does not exist/);
 
     mkdirSync(at('later'));
     await untilTriggered(home, app.name, /watch: later changed/);

@@ -10,10 +10,7 @@ import { sandbox } from '../../helpers/sandbox.js';
 const SECRET = 'hunter2-of-the-environment';
 const token = () => crypto.randomUUID();
 
-/**
- * Turns the dashboard on.
- * @returns {Promise<string>}  Its address.
- */
+/** @returns {Promise<string>} */
 async function turnOn(home, ...options) {
   const { stdout, exitStatus, stderr } = await home.nclust('web', '--listen', '127.0.0.1:0', ...options);
   expect(exitStatus, stderr).toBe(0);
@@ -198,7 +195,7 @@ test('web --off without a manager starts none, and the next manager serves no da
   expect(await home.nclust('web', '--off')).toMatchObject({
     exitStatus: 1,
     stdout: '',
-    stderr: expect.stringContaining(`The settings in "${settings}" cannot be changed: it is no JSON`),
+    stderr: expect.stringContaining(`The settings in "${settings}" cannot be changed: it is not JSON`),
   });
   expect(readFileSync(settings, 'utf8')).toBe('{ "web.listen"');
   expect(home.processes()).toEqual([]);
