@@ -1,6 +1,5 @@
 // ESLint core rules only, and only those that find mistakes the type checker cannot. Prettier does
 // the format.
-// nobody's business here.
 
 const mistakes = {
   'array-callback-return': 'error',

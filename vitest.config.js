@@ -2,31 +2,26 @@ import { defaultExclude, defineConfig } from 'vitest/config';
 
 const slowdown = Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
 /**
- * Deadlines of unit tests find hangs and measure nothing: waitFor() waits 30 s there, because a
- * test is not tried again.
+ * Deadlines of unit tests only find hangs: waitFor() waits 30 s there, because no test is tried
+ * again.
  */
 const UNIT_ENV = { NCLUST_TEST_SLOWDOWN: String(3 * slowdown) };
-/**
- * A shared machine can stop a process for seconds. A test that needed another try is listed at the
- * end of the run.
- */
+/** A shared machine can stop a process for seconds. */
 const RETRIES = process.env.CI ? 2 : 0;
 
 /**
- * One ring of tests. Rings run one after the other, so that a ring which measures shares the
- * machine with nobody.
+ * Rings run one after the other, so that a ring which measures shares the machine with no other.
  * @param {number} order
  * @param {string} name
  * @param {object} o
  * @param {string[]} o.include
  * @param {string[]} [o.exclude]
- * @param {number} o.timeoutMs  For one test, in ms; scales with NCLUST_TEST_SLOWDOWN.
+ * @param {number} o.timeoutMs  In ms; scales with NCLUST_TEST_SLOWDOWN.
  * @param {number} o.maxWorkers  Test files at once.
  * @param {string[]} [o.globalSetup]
  * @param {boolean} [o.isolate]  A process of its own for each file. Default true.
  * @param {Record<string, string>} [o.env]
- * @param {number} [o.retry]  How often a failed test is tried again. Default 0: a pure test that
- *   fails once is broken.
+ * @param {number} [o.retry]  Default 0: a pure test that fails once is broken.
  */
 const ring = (
   order,
@@ -57,8 +52,7 @@ export default defineConfig({
   test: {
     reporters: ['default', './test/rings/flaky-reporter.js'],
     projects: [
-      // What lib exports keeps nothing from one call to the next: its tests share two processes,
-      // which halves their time.
+      // What lib exports keeps nothing from one call to the next, so its tests share two processes.
       ring(0, 'unit-lib', {
         include: ['test/unit/lib/**/*.test.js'],
         timeoutMs: 60_000,

@@ -1,9 +1,8 @@
 #!/bin/sh
 // 2>/dev/null; exec node -- "$0" "$@"
 
-// The line above is a command for sh and a comment for Node.js. Without "--" Node.js would look for
-// its own options after the script name, too: it would read the file of --env-file and obey a
-// NODE_OPTIONS in it before nclust runs. sh fails to run "//" and goes on.
+// The line above is a command for sh and a comment for Node.js. Without "--" Node.js would read the
+// file of --env-file and obey a NODE_OPTIONS in it. sh fails to run "//" and goes on.
 import module from 'node:module';
 import { isatty } from 'node:tty';
 
@@ -37,7 +36,7 @@ void main(process.argv.slice(2));
 /** @param {string[]} argv */
 async function main(argv) {
   if (process.pid === 1 && process.platform === 'linux') (await import('../lib/run/first-process.js')).becomeInit(argv);
-  // From Node.js 22.8 on, and before the large modules are loaded.
+  // Before the large modules are loaded. Node.js 22.8 and later.
   if ('enableCompileCache' in module) (await import('../lib/cli/compile-cache.js')).keepCompiled(process.env);
   const { runProgram } = await import('../lib/cli/program.js');
   process.exitCode = await runProgram(argv, io);
@@ -55,10 +54,7 @@ async function print(text) {
     });
 }
 
-/**
- * A closed stderr must not fail the command.
- * @param {string} text
- */
+/** @param {string} text */
 function talk(text) {
   if (!hasTalked) process.stderr.on('error', () => {});
   hasTalked = true;

@@ -1,10 +1,7 @@
-// Knows: what happens inside a Node.js program: sockets, drain, counts, the channel to the keeper.
-// Must not: throw into the app, use its globals, or leave a trace in argv, env or its children.
-// Start at: start() below, then listen-patch.cjs and channel.cjs; drain.cjs ends a process.
-//
-// nclust preloads the agent into every Node.js program. The agent lets the keeper hold the
-// listening sockets, prevents that the last output of a process is lost, and finishes requests
-// before the process exits.
+// nclust preloads the agent into every Node.js program. It must not throw into the app, use its
+// globals (so the files require node:timers), or leave a trace in argv, env or its children. It
+// lets the keeper hold the listening sockets, saves the last output of a process, and finishes
+// requests before the process exits.
 'use strict';
 
 const fs = require('node:fs');
@@ -38,7 +35,7 @@ function start() {
 }
 
 /**
- * Loads loader.cjs without require(), which takes 30 KB more and leaves traces.
+ * require() takes 30 KB more and leaves traces.
  * @returns {typeof import('./loader.cjs')}
  */
 function loader() {
@@ -78,20 +75,18 @@ function beginVitals(channel, { servers }, later, isMeasured) {
 }
 
 /**
- * Listens to the messages of the keeper.
  * @param {Channel} channel
  * @param {SocketClaims} sockets
  * @param {typeof import('./loader.cjs').later} later
  * @param {ReturnType<typeof beginVitals>} vitals
  */
 function obey(channel, sockets, later, vitals) {
-  /** Ends the drain of a parked process. */
   let takeBack = () => {};
   channel.on('drain', ({ mode, byMessage, signal }) => {
     takeBack();
     // Sent before the drain too, because the keeper may not wait for its end.
     channel.say({ act: 'draining', caught: caughtSignals(), hasWorkers: hasWorkers() });
-    // Without nclust the app would have no channel, and would exit when it has closed everything.
+    // Without the channel the app would exit when it has closed everything, as without nclust.
     later('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
       // A signal without a handler ends the process before it could send its last report.
       vitals.report();
@@ -131,9 +126,8 @@ function obey(channel, sockets, later, vitals) {
 }
 
 /**
- * Puts stdout and stderr into blocking mode. Node.js writes to a pipe asynchronously and drops the
- * queue at process.exit(): of 100,000 lines 2,634 arrived. Each stream is still created at its
- * first use, because it costs memory and time.
+ * Node.js writes to a pipe asynchronously and drops the queue at process.exit(): of 100,000 lines
+ * 2,634 arrived. Each stream is still created at its first use, because it costs memory and time.
  */
 function keepLastWords() {
   for (const name of ['stdout', 'stderr']) {
@@ -144,7 +138,7 @@ function keepLastWords() {
       const stream = get.call(process);
       try {
         stream?._handle?.setBlocking?.(true);
-        // The app may have replaced the property, and may call this getter from its own one.
+        // The app may call this getter from its own one.
         if (Object.getOwnPropertyDescriptor(process, name)?.get === first)
           Object.defineProperty(process, name, original);
       } catch {
@@ -156,12 +150,11 @@ function keepLastWords() {
   }
 }
 
-/** For an uncaught exception. */
 const MESSAGE_MAX_CHARS = 2_000;
 const STACK_MAX_CHARS = 16_000;
 
 /**
- * Sends PM2's event "process:exception" as a message of the app. Does not change how the app exits.
+ * PM2's event "process:exception".
  * @param {Channel} channel
  */
 function tellExceptions(channel) {
@@ -184,7 +177,7 @@ function tellExceptions(channel) {
 }
 
 /**
- * Reports a UDP socket whose address is in use.
+ * For a UDP socket whose address is in use.
  * @param {Channel} channel
  * @param {NodeJS.ErrnoException & { address?: string, port?: number }} error
  */
@@ -210,8 +203,8 @@ function caughtSignals() {
 }
 
 /**
- * Removes the agent from process.execArgv, because child_process.fork() of the app would pass it
- * on. Under the permission model, also removes the permission to read the agent.
+ * child_process.fork() of the app would pass execArgv on. Under the permission model, also removes
+ * the permission to read the agent.
  */
 function hidePreload() {
   const { execArgv } = process;

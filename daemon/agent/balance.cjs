@@ -1,5 +1,5 @@
-// Passes connections above the fair share of this worker to the keeper, which gives them to the
-// worker with the least load (docs/balancing.md). A connection is passed on before it is read.
+// Passes connections above the fair share of this worker to the keeper, before they are read
+// (docs/balancing.md).
 'use strict';
 
 const clock = require('./isolation.cjs');
@@ -8,16 +8,15 @@ const clock = require('./isolation.cjs');
 /** @import { Channel } from './channel.cjs' */
 /** @import { SocketClaims } from './socket-claims.cjs' */
 
-/** A worker may have this number of connections above its share, because passing on is not free. */
+/** Above its share, because passing on is not free. */
 const SLACK = 2;
 /** The same as a part of the share. The larger one counts. */
 const SLACK_PART = 0.2;
-/** How long the worker counts the connections that it has closed. */
 const CHURN_SPAN_MS = 100;
 /**
- * The slack of a worker that has closed many connections lately. Passing on a short connection
- * costs more than serving it: without this, 4 workers passed on every third connection of a client
- * that opens one for each request.
+ * For a worker that has closed many connections lately. Passing on a short connection costs more
+ * than serving it: without this, 4 workers passed on every third connection of a client that opens
+ * one for each request.
  */
 const CHURN_SLACK_MAX = 32;
 
@@ -28,13 +27,10 @@ class Balance {
   #nowMono;
   /** Infinity: there are no other workers. 0 until the keeper has sent a share. */
   #share = 0;
-  /** Connections accepted since `sinceMono`, and those that were open then. */
+  /** Accepted since `sinceMono`, and those that were open then. */
   #span = { sinceMono: 0, accepted: 0, open: 0 };
   #churnSlack = 0;
-  /**
-   * Connections on their way to another worker. keep() takes one back.
-   * @type {Map<number, { client: any, keep: () => void }>}
-   */
+  /** keep() takes one back. @type {Map<number, { client: any, keep: () => void }>} */
   #passing = new Map();
   #lastSeq = 0;
 
@@ -58,13 +54,13 @@ class Balance {
     return this.#passing.size > 0;
   }
 
-  /** Called when the keeper has died. This process keeps the connections that were not placed. */
+  /** This process keeps the connections that were not placed. */
   lost() {
     for (const seq of [...this.#passing.keys()]) this.#finish(seq, false);
   }
 
   /**
-   * @param {any} listening  The handle of a server.
+   * @param {any} listening
    * @param {Claim} claim
    */
   wrap(listening, claim) {
@@ -83,7 +79,7 @@ class Balance {
     listening.onconnection = onconnection;
   }
 
-  /** @param {number | null} share  null: there are no other workers. */
+  /** @param {number | null} share */
   #setShare(share) {
     this.#share = share ?? Infinity;
   }
@@ -93,7 +89,7 @@ class Balance {
     if (this.#isSticky) return true;
     const { open } = this.#sockets.servers;
     this.#measureChurn(open);
-    // Connections have ended. The keeper sends no new share before a worker has too many.
+    // The keeper sends no new share before a worker has too many connections.
     if (open < this.#share / 2) this.#share = open;
     return open >= this.#share + Math.max(SLACK, Math.floor(this.#share * SLACK_PART), this.#churnSlack);
   }
@@ -132,8 +128,7 @@ class Balance {
   #finish(seq, isPlaced) {
     const { client, keep } = this.#passing.get(seq) ?? {};
     this.#passing.delete(seq);
-    // Node.js does not close a raw handle that it has sent, and the client waits while a copy is
-    // open.
+    // Node.js does not close a raw handle that it has sent, and the client waits for the last copy.
     if (isPlaced) client?.close();
     else keep?.();
   }
@@ -147,8 +142,7 @@ class Balance {
     const listening = this.#sockets.findHandle(claim);
     this.#channel.say({ act: listening ? 'connection-accepted' : 'connection-declined', seq });
     if (!listening) return client?.close();
-    // An error that the app throws must end the app, as for a connection that it has accepted
-    // itself.
+    // An error of the app must end the app, as for its own connections.
     process.nextTick(() => listening.accept.call(listening, 0, client));
   }
 }

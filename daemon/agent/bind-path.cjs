@@ -1,4 +1,4 @@
-// Binds a Unix socket whose path outlives this process (daemon/keeper/sockets/unix-path.js).
+// See daemon/keeper/sockets/unix-path.js.
 'use strict';
 
 const fs = require('node:fs');
@@ -6,8 +6,8 @@ const net = require('node:net');
 const path = require('node:path');
 
 /**
- * @param {string} wanted  Absolute.
- * @returns {any}  A handle. null if the path cannot be bound. The keeper then reports why.
+ * @param {string} wanted
+ * @returns {any}  null: the path cannot be bound. The keeper then reports why.
  */
 function bindPath(wanted) {
   const own = privateNameFor(wanted);
@@ -18,13 +18,13 @@ function bindPath(wanted) {
     fs.renameSync(own, spareOf(wanted));
     return handle;
   } catch {
-    handle.close(); // Removes the private name.
+    handle.close();
     return null;
   }
 }
 
 /**
- * Brings back a path that the app has removed before it listens.
+ * The app may have removed the path before it listens.
  * @param {string} wanted
  * @returns {boolean}  false when all names of the socket are gone.
  */
@@ -33,19 +33,18 @@ function restorePath(wanted) {
     fs.linkSync(spareOf(wanted), wanted);
     return true;
   } catch (error) {
-    // EEXIST: the path was not removed.
     return /** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST';
   }
 }
 
 /**
- * A private name that is not longer than the path, because the path may have the maximum length.
+ * Not longer than the path, because the path may have the maximum length.
  * @param {string} wanted
  */
 function privateNameFor(wanted) {
   const length = path.basename(wanted).length;
   const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
-  // A name of one letter has no room for a dot, and one of these two differs from it.
+  // A name of one letter has no room for a dot, so one of two letters is used.
   const name =
     length > 1 ? `.${letters.slice(0, length - 1)}` : (['~', '_'].find((one) => one !== path.basename(wanted)) ?? '');
   return path.join(path.dirname(wanted), name);

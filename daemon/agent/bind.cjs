@@ -1,25 +1,24 @@
-// Binds sockets without listening on them.
 'use strict';
 
 const net = require('node:net');
 const { later } = require('./loader.cjs');
 
-/** Flags of uv_tcp_bind. */
+/** Of uv_tcp_bind. */
 const IPV6_ONLY = 1;
 const REUSE_PORT = 2;
 
 /**
  * @typedef {object} Claim  See daemon/keeper/sockets/listeners.js.
- * @property {string | null} address  For a Unix socket its absolute path.
+ * @property {string | null} address
  * @property {number} port
- * @property {number} family  4, 6, or 0 for a Unix socket.
+ * @property {number} family
  * @property {number} flags
  * @property {number} index
  */
 
 /**
- * Returns a bound handle, or null if the address is in use. Binds first without SO_REUSEPORT, which
- * would hide a conflict (daemon/keeper/sockets/listeners.js).
+ * Null: the address is in use. Binds first without SO_REUSEPORT, which would hide a conflict
+ * (daemon/keeper/sockets/listeners.js).
  * @param {Claim} claim
  */
 function bindAlone(claim) {
@@ -31,7 +30,7 @@ function bindAlone(claim) {
 }
 
 /**
- * Shares the address with other processes, if the system can do that (Node.js 22.12).
+ * Shares the address with other processes, if the system can (Node.js 22.12).
  * @param {Claim} claim
  */
 function bindBeside(claim) {
@@ -39,9 +38,8 @@ function bindBeside(claim) {
 }
 
 /**
- * Binds a socket that only this process holds.
  * @param {Claim} claim
- * @param {{ reusePort?: boolean }} options  Of listen().
+ * @param {{ reusePort?: boolean }} options
  */
 function bindOwn(claim, { reusePort }) {
   return tryBind(claim, reusePort ? REUSE_PORT : 0);
@@ -62,9 +60,8 @@ function tryBind({ address, port, family, flags: own }, flags) {
 }
 
 /**
- * Opens a handle for a server that only checks whether an address is free. The server shows the
- * address and accepts nothing.
- * @param {Claim} claim  For TCP.
+ * For a server that only checks whether an address is free. It accepts nothing.
+ * @param {Claim} claim
  */
 function openStandIn({ address, port }) {
   const handle = /** @type {any} */ (net)._createServerHandle('0.0.0.0', 0, 4);

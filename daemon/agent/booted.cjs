@@ -1,4 +1,4 @@
-// Finds out when the main module has been evaluated. Node.js has no hook for it, but these signs:
+// Node.js has no hook for when the main module has been evaluated, but these signs:
 //
 //   CommonJS                 is loaded synchronously, before the first tick
 //   ES module (22, 24, 26)   its import is traced, and is the only one without a parent
@@ -15,7 +15,7 @@ const IMPORT_ENDED = 'tracing:module.import:asyncEnd';
 
 /**
  * Must be called before the main module is loaded.
- * @param {() => void} then  Called once, unless the loading never ends.
+ * @param {() => void} then
  */
 function whenBooted(then) {
   let isImporting = false;
@@ -50,7 +50,7 @@ function isOfLoader(listener) {
 }
 
 /**
- * @param {Function} listener  For 'exit'.
+ * @param {Function} listener
  * @param {() => void} then
  */
 function whenRemoved(listener, then) {

@@ -1,4 +1,4 @@
-// The channel to the keeper: IPC, and after the death of the keeper, the socket of the next one.
+// IPC, and after the death of the keeper, the socket of the next one.
 'use strict';
 
 const { tryTo } = require('./isolation.cjs');
@@ -7,8 +7,8 @@ const { later } = require('./loader.cjs');
 /** @import { Cluster } from 'node:cluster' */
 /** @import { LogFiles } from './log-fallback.cjs' */
 
-// With this prefix Node.js emits 'internalMessage' in place of 'message'. The app does not see it,
-// and a listener for it does not keep the process alive (lib/internal/child_process.js).
+// With this prefix Node.js emits 'internalMessage', which the app does not see, and a listener for
+// it does not keep the process alive (lib/internal/child_process.js).
 const CMD = 'NODE_NCLUST';
 
 /**
@@ -33,7 +33,7 @@ function createChannel(logFiles) {
   let keeper = null;
   /** @type {() => void} */
   let lost = () => {};
-  // Read now, because the app may change its environment.
+  // The app may change its environment.
   const { NCLUST_HOME: home = '', NCLUST_INSTANCE: instanceId = '' } = process.env;
   /**
    * @param {Message} message
@@ -91,13 +91,12 @@ const LOOK_EVERY_MS = 100;
 let watch = null;
 
 /**
- * Polls for the end of the channel. A channel that closes while a handle is not acknowledged emits
- * no 'disconnect' (Node.js 20 to 26).
+ * A channel that closes while it awaits the answer to a handle emits no 'disconnect' (Node.js
+ * 20-26).
  * @param {() => void} lose
  */
 function watchChannel(lose) {
-  // The app may have replaced the global timers by those of a DOM. Required here, because most
-  // workers never send a handle.
+  // Required here, because most workers never send a handle.
   const { clearInterval, setInterval } = require('node:timers');
   watch ??= setInterval(() => {
     const isWaiting = Boolean(/** @type {any} */ (process)._handleQueue);
@@ -109,9 +108,9 @@ function watchChannel(lose) {
 }
 
 /**
- * Lets the app survive the death of the keeper. A cluster worker exits with its primary, unless
- * `exitedAfterDisconnect` is set (lib/internal/cluster/child.js), and process.send() would throw.
- * @param {() => void} then  Called once.
+ * A cluster worker exits with its primary (the keeper), unless `exitedAfterDisconnect` is set
+ * (lib/internal/cluster/child.js), and process.send() would throw.
+ * @param {() => void} then
  * @returns {() => void}  Call it when the channel is closed without a 'disconnect'.
  */
 function whenDisconnected(then) {
@@ -135,10 +134,7 @@ function whenDisconnected(then) {
   return lose;
 }
 
-/**
- * Node.js keeps the process alive while this counter is above 0. ref() and unref() would overrule
- * the app.
- */
+/** The process lives while this counter is above 0. ref() and unref() would overrule the app. */
 function refCounter() {
   return /** @type {{ refCounted?: () => void, unrefCounted?: () => void } | undefined} */ (
     /** @type {unknown} */ (process.channel)

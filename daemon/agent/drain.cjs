@@ -1,5 +1,4 @@
-// Finishes the requests of HTTP servers (plain, TLS, HTTP/2) before the process exits, without any
-// code in the app.
+// Finishes the requests of HTTP servers (plain, TLS, HTTP/2) before the process exits.
 //
 //   handover  other workers serve on: each further response has `Connection: close`, and the next
 //             connection of the client goes to another worker. An idle connection is closed after
@@ -13,7 +12,6 @@
 
 const diagnostics = require('node:diagnostics_channel');
 const net = require('node:net');
-// The app may have replaced the global timers.
 const { clearInterval, clearTimeout, setInterval, setTimeout } = require('node:timers');
 const { createHalfClose } = require('./half-close.cjs');
 const { nowMono } = require('./isolation.cjs');
@@ -24,7 +22,7 @@ const { nowMono } = require('./isolation.cjs');
 
 /** An active keep-alive client sends its next request within this time. */
 const IDLE_PAUSE_MS = 1_000;
-/** A client sends its first request within this time, unless it connects in advance. */
+/** For the first request, unless the client connects in advance. */
 const SILENT_PAUSE_MS = 1_500;
 const LOOK_EVERY_MS = 50;
 const REQUEST = 'http.server.request.start';
@@ -43,8 +41,8 @@ const SIGNAL_WAIT_MS = 5_000;
  * @param {object} o
  * @param {'handover' | 'finish'} o.mode
  * @param {boolean} [o.byMessage]  The app gets 'shutdown' in place of its signal.
- * @param {NodeJS.Signals | null} [o.signal]  The signal, if the spec has one.
- * @param {() => void} o.onAsked  Called when a handler of the app gets its signal or the message.
+ * @param {NodeJS.Signals | null} [o.signal]  null: the spec has none.
+ * @param {() => void} o.onAsked  A handler of the app gets its signal or the message.
  * @param {() => void} onDrained
  */
 function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onDrained) {
@@ -65,7 +63,7 @@ function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onD
 }
 
 /**
- * Hands the connections over, but keeps the process, so that it can come back.
+ * The process can come back.
  * @param {SocketClaims} sockets
  * @returns {() => void}  Ends the drain.
  */
@@ -106,14 +104,14 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
   diagnostics.subscribe(REQUEST, onRequest);
   for (const socket of open()) if (socket._httpMessage) sayClose(socket._httpMessage);
   // close() sends GOAWAY: open streams finish, and the session ends with the last one. Called again
-  // later, for sessions that were in their handshake.
+  // later, for sessions in their handshake.
   const endSessions = () => {
     for (const session of sessions()) if (!session.closed) session.close();
   };
   endSessions();
   sockets.closeListening({ isForGood }, () => {
     if (isEnded) return;
-    /** Since when a connection has been idle. @type {WeakMap<HttpSocket, number>} */
+    /** @type {WeakMap<HttpSocket, number>} */
     const idleSince = new WeakMap();
     const look = () => {
       endSessions();
@@ -140,8 +138,7 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
 }
 
 /**
- * Keeps the process alive until its signal comes. With its servers closed it might exit before, and
- * the handler of the app, which may write to a database, would never run.
+ * With its servers closed the process might exit before the handler of the app runs.
  * @param {string[]} words
  * @param {() => void} onAsked
  */
@@ -155,10 +152,7 @@ function stayFor(words, onAsked) {
       });
 }
 
-/**
- * Whether the app handles its signal, or the message "shutdown".
- * @param {string[]} words
- */
+/** @param {string[]} words */
 function isHandled(words) {
   return words.some((word) => process.listenerCount(word) > 0);
 }
@@ -177,12 +171,9 @@ function sayClose(response) {
   if (!response.headersSent) response.shouldKeepAlive = false;
 }
 
-/**
- * The TCP connections of these servers.
- * @param {Set<net.Server>} servers
- */
+/** @param {Set<net.Server>} servers */
 function rawSockets(servers) {
-  // A list of connections would make every connection of every app more expensive.
+  // A list of connections would make every connection more expensive.
   const handles = /** @type {{ _getActiveHandles(): unknown[] }} */ (
     /** @type {unknown} */ (process)
   )._getActiveHandles();
@@ -194,7 +185,6 @@ function rawSockets(servers) {
 }
 
 /**
- * The connections of TLS servers that are still in their handshake.
  * @param {Set<any>} servers
  * @param {Set<any>} wrapped
  */
@@ -206,8 +196,7 @@ function handshakes(servers, wrapped) {
 }
 
 /**
- * The connections of servers that speak neither HTTP/1 nor HTTP/2. Those over TLS have finished
- * their handshake.
+ * Those that speak neither HTTP/1 nor HTTP/2. Those over TLS have finished their handshake.
  * @param {Set<any>} servers
  * @param {Set<any>} wrapped
  */
@@ -222,7 +211,7 @@ function plainSockets(servers, wrapped) {
 }
 
 /**
- * Whether a connection speaks HTTP. An upgraded connection has no parser any more.
+ * An upgraded connection has no parser any more.
  * @param {HttpSocket} socket
  */
 function isHttp(socket) {
@@ -239,9 +228,9 @@ const CLOSE_FRAME = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
 const PEER_WAIT_MS = 1_000;
 
 /**
- * Closes the WebSocket connections of an app that does not handle its signal.
+ * For an app that does not handle its signal.
  * @param {Set<Socket>} webSockets
- * @param {string[]} words  Signals, or "message".
+ * @param {string[]} words
  * @param {() => void} then  Called when all peers have closed, or after PEER_WAIT_MS.
  */
 function sayFarewell(webSockets, words, then) {

@@ -1,4 +1,3 @@
-// Measures the delay of the event loop, and how long it has been active.
 'use strict';
 
 const { nowMono } = require('./isolation.cjs');
@@ -10,14 +9,12 @@ const { setImmediate, setInterval, clearInterval } = require('node:timers');
 
 /** A delay below this part of the interval may be an inaccuracy of the timer. */
 const SURE_PART = 0.25;
-/** A delay of this length is never an inaccuracy of the timer. */
 const SURE_MS = 20;
-/** At this interval the process is busy, and the memory for asking the load each time is small. */
+/** At this interval the memory for asking the load each time is small. */
 const CLOSE_MS = 20;
 
 /**
- * Samples the delay of the event loop. reset() of monitorEventLoopDelay() would lose a delay that
- * is just ending.
+ * reset() of monitorEventLoopDelay() would lose a delay that is just ending.
  * @param {ReturnType<typeof createLoopLoad>} load
  * @param {Isolation} isolate
  * @param {(delayMs: number, nowMono: number) => void} onLook
@@ -25,10 +22,7 @@ const CLOSE_MS = 20;
 function createLoopSampler(load, isolate, onLook) {
   let everyMs = 0;
   let lookedMono = 0;
-  /**
-   * The load at the last sample that read it. Reading allocates an object, so it is not always
-   * read.
-   */
+  /** At the last sample that read it. Reading allocates an object. */
   let activeMs = 0;
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
@@ -41,8 +35,8 @@ function createLoopSampler(load, isolate, onLook) {
   });
 
   /**
-   * Estimates a delay from a late timer. The delay may have started before the timer was due: at
-   * most one interval before, and it was not longer than the loop was active.
+   * It may have started before the timer was due, but at most one interval before, and it was not
+   * longer than the loop was active.
    * @param {number} lateMs
    */
   function delayOf(lateMs) {
@@ -58,7 +52,7 @@ function createLoopSampler(load, isolate, onLook) {
     end: () => clearInterval(timer),
     /**
      * Must be called now and then.
-     * @param {number} ms  Interval of the samples. 0 ends them.
+     * @param {number} ms  0 ends the samples.
      */
     look(ms) {
       activeMs = load.activeMs();
@@ -73,19 +67,18 @@ function createLoopSampler(load, isolate, onLook) {
 }
 
 /**
- * Measures how long the loop has been active. Node.js knows it exactly, but the module for it takes
- * half a megabyte. While the process is nearly idle, its CPU time is almost the same.
+ * Node.js knows the active time exactly, but the module for it takes half a megabyte. While the
+ * process is nearly idle, its CPU time is almost the same.
  * @param {Isolation} isolate
  */
 function createLoopLoad(isolate) {
   /** @type {typeof import('node:perf_hooks').performance | null} */
   let performance = null;
-  /** Time that the loop was active without CPU: it waited for a core, or for a disk. */
+  /** Active without CPU: waiting for a core, or for a disk. */
   let waitedMs = 0;
   return {
     /** A sum. Only differences count, and not across beExact(). */
     activeMs: () => (performance === null ? cpuMs() + waitedMs : performance.eventLoopUtilization().active),
-    /** Measures the turn of the loop that has just started. */
     watchTurn() {
       const [beganMono, cpuBeforeMs] = [nowMono(), cpuMs()];
       // Runs after all callbacks of this poll.
@@ -102,7 +95,7 @@ function createLoopLoad(isolate) {
   };
 }
 
-/** CPU time of all threads since the process began. */
+/** Of all threads. */
 function cpuMs() {
   const { user, system } = cpuUsage();
   return (user + system) / 1_000;

@@ -1,4 +1,3 @@
-// Measures how long the garbage collector has stopped the process.
 'use strict';
 
 const { PerformanceObserver } = require('node:perf_hooks');
@@ -8,13 +7,13 @@ const { PerformanceObserver } = require('node:perf_hooks');
 
 /**
  * With more collections between two reports, only some reports are watched. For the others the same
- * share of the work counts. To report one collection takes Node.js 50 to 250 us, and a busy process
- * has a hundred in a second, which would take 3 % of its time.
+ * share of the work counts. Node.js takes 50 to 250 us to report one collection, and a busy process
+ * has a hundred in a second: 3 % of its time.
  */
 const COLLECTIONS_MAX = 10;
-/** The number of watched collections between two reports, on average. */
+/** Watched between two reports, on average. */
 const COLLECTIONS_MEAN = 3;
-/** Reports in a row that are not watched. Their number at most doubles each time. */
+/** Reports in a row. Their number at most doubles each time. */
 const UNWATCHED_MAX = 19;
 
 /** @param {Isolation} isolate */
@@ -22,11 +21,9 @@ function createGcWatch(isolate) {
   let totalMs = 0;
   let seen = 0;
   let seenMs = 0;
-  /** The share of the active time, when it was last watched. */
+  /** Of the active time, when it was last watched. */
   let share = 0;
-  /** The length of the last span of reports that are not watched. */
   let span = 0;
-  /** The reports that are left of this span. */
   let unwatched = 0;
   const observer = new PerformanceObserver(
     isolate((/** @type {PerformanceObserverEntryList} */ list) => {
@@ -59,7 +56,7 @@ function createGcWatch(isolate) {
 
   return {
     /**
-     * @param {number} activeMs  How long the loop has been active since the last report.
+     * @param {number} activeMs  Since the last report.
      * @returns {number}  Since the process began, in ms.
      */
     take(activeMs) {

@@ -1,7 +1,6 @@
-// Ends the connections of plain TCP and TLS servers, each between two messages. The server sends
-// its FIN and the app goes on reading, but it can answer nothing more on that connection. So a line
-// that crosses the FIN gets no answer, and the moment of the FIN decides. The agent does not know
-// the protocol. It looks at who sends, at the pauses within an answer, and at those of the client:
+// Ends the connections of plain TCP and TLS servers, each between two messages, because a line that
+// crosses the FIN gets no answer. The agent does not know the protocol. It looks at who sends, at
+// the pauses within an answer, and at those of the client:
 //
 //   client   line              line                   sees the end, and connects again
 //   server       part   part       part   part   FIN
@@ -12,7 +11,6 @@
 // next line.
 'use strict';
 
-// Not those of the app, which may be a DOM's by now, or never fire.
 const { setImmediate, setTimeout } = require('node:timers');
 const { nowMono } = require('./isolation.cjs');
 
@@ -22,34 +20,30 @@ const { nowMono } = require('./isolation.cjs');
 const THINK_MIN_MS = 1;
 const THINK_PER_PARTS = 4;
 const PAUSE_PER_PARTS = 2;
-/** The FIN of a busy process may be late by this share of the time that the client thinks. */
+/** The FIN of a busy process may be late by this share of the thinking time. */
 const LATE_SHARE = 1 / 8;
 /**
- * A connection without an exchange ends after this pause. It is not a round number of seconds,
- * because those are the intervals of clients that send regularly.
+ * For a connection without an exchange. Not a round number of seconds, because those are the
+ * intervals of clients that send regularly.
  */
 const QUIET_MS = 1_500;
 
 /**
  * @typedef {Socket & { _unrefTimer: () => void }} PlainSocket
- * @typedef {object} Talk  What the agent has seen on a connection since the drain began.
+ * @typedef {object} Talk  Since the drain began.
  * @property {number} bytesRead
  * @property {'client' | 'server' | null} last  Who sent last. null: nothing was sent.
- * @property {number} atMono  When the last bytes were sent.
- * @property {boolean} hasTurned  The event loop has turned since then. Parts that are written in one
- *   turn have no pause between them.
+ * @property {number} atMono
+ * @property {boolean} hasTurned  The event loop has turned since then. Parts that are written in
+ *   one turn have no pause between them.
  * @property {boolean} isPausing  The event loop has looked for more bytes since then.
  * @property {boolean} isWhole  The agent has seen the line that the server answers.
  * @property {number} partsMs  The longest pause within this answer.
- * @property {number} partsBeforeMs  The longest pause within the answer before.
- * @property {number} thinkMs  The last pause between a whole answer and the next line. 0: not
- *   known.
+ * @property {number} partsBeforeMs  Within the answer before.
+ * @property {number} thinkMs  Between the last whole answer and the next line. 0: not known.
  */
 
-/**
- * @returns {(sockets: PlainSocket[]) => void}  To be called again and again, with the connections
- *   that are open.
- */
+/** @returns {(sockets: PlainSocket[]) => void}  Gets the open connections, again and again. */
 function createHalfClose() {
   /** @type {WeakMap<PlainSocket, Talk>} */
   const talks = new WeakMap();
@@ -78,8 +72,8 @@ function watch(socket) {
     thinkMs: 0,
   };
   const { _unrefTimer } = socket;
-  // Node calls this method for its timeouts whenever bytes come or go. A 'data' listener would
-  // start to read a stream that the app has paused.
+  // Node calls this method whenever bytes come or go. A 'data' listener would start to read a
+  // stream that the app has paused.
   socket._unrefTimer = function () {
     note(socket, talk);
     _unrefTimer.call(this);
@@ -102,14 +96,14 @@ function note(socket, talk) {
   } else if (socket.writableLength > 0) {
     if (talk.last === 'server' && talk.hasTurned) talk.partsMs = Math.max(talk.partsMs, sinceMs);
     talk.last = 'server';
-  } else return; // The client has ended its side.
+  } else return;
   talk.atMono = atMono;
   talk.hasTurned = false;
   talk.isPausing = false;
   setImmediate(() => {
     if (talk.atMono !== atMono) return;
     talk.hasTurned = true;
-    // This one comes after the event loop has looked for more bytes.
+    // Runs after the event loop has looked for more bytes.
     setImmediate(() => talk.atMono === atMono && onPause(socket, talk));
   });
 }
@@ -137,7 +131,6 @@ function onPause(socket, talk) {
   if (last !== 'server' || thinkMs < Math.max(THINK_MIN_MS, THINK_PER_PARTS * partsMs)) return;
   const pauseMs = PAUSE_PER_PARTS * partsMs;
   const end = () => {
-    // A process that is too late waits for the next answer.
     if (talk.atMono === atMono && nowMono() - atMono <= pauseMs + thinkMs * LATE_SHARE) halfClose(socket);
   };
   if (pauseMs === 0) end();
@@ -147,8 +140,8 @@ function onPause(socket, talk) {
 /** @param {PlainSocket} socket */
 function halfClose(socket) {
   if (socket.writableEnded || socket.writableLength > 0) return;
-  // An app that answers a line which crossed the FIN gets the error of a client that has gone away.
-  // It may have no listener for that error.
+  // An answer to a line which crossed the FIN gets the error of a client that has gone away. The
+  // app may have no listener for it.
   socket.on('error', () => {}).end();
 }
 

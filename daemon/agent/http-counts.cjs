@@ -1,5 +1,4 @@
-// Counts the requests of HTTP servers with the diagnostics channels of Node.js. For HTTP/2, which
-// has no channels on Node.js 20, counts the events of its sessions.
+// HTTP/2 has no diagnostics channels on Node.js 20, so the events of its sessions are counted.
 'use strict';
 
 const diagnostics = require('node:diagnostics_channel');
@@ -12,47 +11,41 @@ const { nowMono } = require('./isolation.cjs');
 const START = 'http.server.request.start';
 const FINISH = 'http.server.response.finish';
 
-/**
- * Latencies are counted in steps of 19 % (the fourth root of two), from 0.125 ms to two minutes.
- */
+/** Steps of 19 % (the fourth root of two), from 0.125 ms to two minutes. */
 const STEPS = 80;
 const FIRST_STEP_MS = 0.125;
 const STEPS_PER_DOUBLING = 4;
 
 /**
- * Sums since the process began.
  * @typedef {object} HttpReport
  * @property {number} requests  Requests whose head has arrived.
- * @property {number} active  Requests without a response yet.
- * @property {number} aborted  Requests whose connection ended before the response.
- * @property {number} upgrades  Upgrades to WebSocket. They are not in `requests`.
+ * @property {number} active  Without a response yet.
+ * @property {number} aborted  The connection ended before the response.
+ * @property {number} upgrades  To WebSocket; not in `requests`.
  * @property {number[]} responses  By class of status: 1xx to 5xx.
- * @property {number} durationMs  Of all responses.
+ * @property {number} durationMs
  * @property {number[]} latency  Pairs of a step and its number of responses.
  */
 
 /**
- * The counts of a connection. A property of the socket, because a map of requests took six times as
- * long, and more memory.
+ * A property of the socket, because a map of requests took six times as long, and more memory.
  * @typedef {object} Connection
  * @property {number} open  Requests of this era without a response.
  * @property {number} era
  * @property {number} given  Responses of this era. The nth response answers the nth request.
- * @property {{ nth: number, beganMono: number, count: number }[]} timed  The requests that are
- *   measured, oldest first.
+ * @property {{ nth: number, beganMono: number, count: number }[]} timed  The measured requests,
+ *   oldest first.
  * @property {boolean} isClosed
  */
 
 const CONNECTION = Symbol('nclust');
 
-/** About this number of requests is measured between two reports, if there are more. */
+/** Measured between two reports. */
 const TIMED_MAX = 500;
 
 /**
- * Keeps no object for a request, because the garbage collector would have to copy them.
- *
- * If counting begins during a request, its response counts for the next request of the connection.
- * If the connection then ends, that next request is in no sum.
+ * Keeps no object for a request, because the garbage collector would have to copy them. If counting
+ * begins during a request, its response counts for the next request of the connection.
  * @param {Servers} servers
  * @param {Isolation} isolate
  */
@@ -67,11 +60,10 @@ function createHttpCounts(servers, isolate) {
   let open = 0;
   /** One of this number of requests is measured, on average. */
   let oneOf = 1;
-  /** Requests until the next one that is measured. */
   let untimed = 1;
   let requestsBefore = 0;
   let happenedBefore = 0;
-  /** Called at the next request. @type {(() => void) | null} */
+  /** @type {(() => void) | null} */
   let asked = null;
 
   const started = isolate((/** @type {any} */ { socket }) => {
@@ -119,7 +111,7 @@ function createHttpCounts(servers, isolate) {
   }
 
   /**
-   * Measures a request without a listener on its response, which costs as much as counting fifty.
+   * A listener on the response costs as much as counting fifty requests.
    * @param {Connection} connection
    */
   function time(connection) {
@@ -146,7 +138,6 @@ function createHttpCounts(servers, isolate) {
     answered(response.statusCode);
   });
 
-  /** Forgets the open requests when counting ends. */
   function leaveOpen() {
     requests -= open;
     open = 0;
@@ -171,7 +162,6 @@ function createHttpCounts(servers, isolate) {
     latency[stepOf(ms)] += count;
   }
 
-  // For HTTP/2.
   const streamBegan = isolate((/** @type {any} */ stream) => {
     if (!isOn) return;
     requests += 1;
@@ -202,11 +192,10 @@ function createHttpCounts(servers, isolate) {
       turn(FINISH, /** @type {any} */ (finished));
       if (!on) leaveOpen();
     },
-    /** @param {() => void} then  Called once, with the next request. */
+    /** @param {() => void} then */
     whenAsked(then) {
       asked = then;
     },
-    /** Whether there was no request and no response since the last report. */
     isQuiet: () => happened() === happenedBefore,
     answered: () => ({ responses: answers, errors: responses[5] }),
     /** @returns {HttpReport | null} */
@@ -231,7 +220,7 @@ function createHttpCounts(servers, isolate) {
 }
 
 /**
- * A random gap, so that a pattern in the requests does not select requests of one kind.
+ * Random, so that a pattern in the requests does not select requests of one kind.
  * @param {number} mean
  */
 function gap(mean) {

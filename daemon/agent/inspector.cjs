@@ -1,7 +1,5 @@
-// The inspector of this process: opens and closes it, and uses it from inside.
 'use strict';
 
-// The app may have replaced the global timers.
 const { setImmediate, setTimeout } = require('node:timers');
 
 /** @typedef {{ code: string, message: string }} Failure */
@@ -12,8 +10,7 @@ const { setImmediate, setTimeout } = require('node:timers');
 const HOST = '127.0.0.1';
 
 /**
- * Opens the inspector or closes it. Only for a request of a user, because every client of its port
- * can run code in the process.
+ * Only for a request of a user, because every client of its port can run code in the process.
  * @param {boolean} isOn
  * @returns {{ url?: string, was?: string, refusal?: { code: string, message: string } }}  `was`:
  *   its URL before.
@@ -22,7 +19,6 @@ function inspect(isOn) {
   try {
     const inspector = require('node:inspector');
     const was = inspector.url();
-    // Port 0: each process gets a free port.
     if (isOn && !was) inspector.open(0, HOST);
     if (!isOn && was) inspector.close();
     return { url: inspector.url(), was };
@@ -56,11 +52,10 @@ function closeInspector({ anyPort }, answer) {
 
 const FRAMES_MAX = 100;
 const NAME_MAX_CHARS = 1_000;
-/** Frames that are not a function, as V8 names them. */
+/** As V8 names them. */
 const NOT_JAVASCRIPT = new Set(['(root)', '(idle)', '(program)', '(garbage collector)']);
 
 /**
- * Samples the stack of this process for a moment.
  * @param {{ durationMs: number }} question
  * @param {Answer} answer
  */
@@ -86,10 +81,7 @@ function activeResources() {
   return Object.fromEntries(counts);
 }
 
-/**
- * The stack with the most samples, and the share of samples in which the process was busy.
- * @param {{ nodes: any[], samples: number[] }} taken
- */
+/** @param {{ nodes: any[], samples: number[] }} taken */
 function hottest({ nodes, samples }) {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const parents = new Map(nodes.flatMap((node) => (node.children ?? []).map((/** @type {number} */ id) => [id, node])));
@@ -117,8 +109,8 @@ function hottest({ nodes, samples }) {
 }
 
 /**
- * A frame with the line that was sampled most. This line is known for the innermost function only.
- * The other frames have the first line of their function.
+ * With the line that was sampled most, which is known for the innermost function only. The other
+ * frames have the first line of their function.
  * @param {any} node
  * @param {number} at
  */
@@ -134,7 +126,7 @@ function frameOf({ callFrame, positionTicks = [] }, at) {
 
 /** @param {string} domain */
 function connect(domain) {
-  // Required here, because some builds of Node.js have no inspector.
+  // Some builds of Node.js have no inspector.
   const { Session } = require('node:inspector');
   const session = new Session();
   session.connect();
@@ -143,7 +135,7 @@ function connect(domain) {
 }
 
 /**
- * Works synchronously, because a session to the own process answers before post() returns.
+ * A session to the own process answers before post() returns.
  * @param {import('node:inspector').Session} session
  * @param {string} method
  * @param {object} [params]

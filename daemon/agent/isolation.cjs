@@ -1,15 +1,15 @@
-// Keeps errors of the agent from the app. The app may have replaced anything that the agent uses,
-// and an error in a callback of the agent would end the process.
+// The app may have replaced anything that the agent uses, and an error in a callback of the agent
+// would end the process.
 'use strict';
 
 /**
- * @typedef {<F extends (a?: any, b?: any) => void>(entry: F) => F} Isolation  Wraps each callback of a
- *   timer, a channel or an emitter.
+ * @typedef {<F extends (a?: any, b?: any) => void>(entry: F) => F} Isolation  Wraps each callback
+ *   of a timer, a channel or an emitter.
  */
 
 /**
- * @param {(error: unknown) => void} onFault  Called with the first error. After it, all wrapped
- *   callbacks do nothing.
+ * @param {(error: unknown) => void} onFault  Gets the first error. After it, all wrapped callbacks
+ *   do nothing.
  */
 function createIsolation(onFault) {
   let isBroken = false;
@@ -40,7 +40,7 @@ function tryTo(last) {
 // A clock that the app cannot set. The module of performance.now() takes half a megabyte.
 const { hrtime, uptime } = process;
 
-/** @returns {number}  In ms. */
+/** @returns {number} */
 function now() {
   const [seconds, nanoseconds] = hrtime();
   return seconds * 1_000 + nanoseconds / 1_000_000;

@@ -2,8 +2,7 @@
 'use strict';
 
 /**
- * Whether the agent handles a listen(): for a TCP port or the path of a Unix socket. Handles,
- * `exclusive` paths and bad arguments go to Node.js (null).
+ * Handles, `exclusive` paths and bad arguments go to Node.js (null).
  * @param {any[]} args
  * @param {any} options  As net normalizes them.
  */
@@ -18,30 +17,26 @@ function kindOf(args, options) {
 }
 
 /**
- * Whether the socket has a path. Abstract sockets have none.
+ * Abstract sockets have no path.
  * @param {any} options
  */
 function isPath({ path }) {
   return typeof path === 'string' && path !== '' && !path.includes('\0');
 }
 
-/**
- * Whether only this process may hold the socket.
- * @param {any} options
- */
+/** @param {any} options */
 function isAlone({ exclusive, reusePort }) {
   return Boolean(exclusive || reusePort);
 }
 
-/** Since Node.js 22.12. Earlier versions ignore the option. */
+/** Since Node.js 22.12. */
 function knowsReusePort() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   return major > 22 || (major === 22 && minor >= 12);
 }
 
 /**
- * As net.js sees it: listen(), listen(callback), listen(undefined, host),
- * listen({ port: undefined }).
+ * listen(), listen(callback), listen(undefined, host), listen({ port: undefined }).
  * @param {any[]} args
  * @param {any} options
  */

@@ -1,5 +1,4 @@
-// Replaces net.Server.prototype.listen, so that the socket comes from a claim (socket-claims.cjs).
-// Reports listening servers to the keeper.
+// The socket of net.Server.prototype.listen comes from a claim (socket-claims.cjs).
 'use strict';
 
 const net = require('node:net');
@@ -15,7 +14,7 @@ const { SocketClaims } = require('./socket-claims.cjs');
 /** @import { Settings } from './socket-claims.cjs' */
 
 /**
- * @typedef {object} ListenCall  The arguments that the app passed to listen().
+ * @typedef {object} ListenCall
  * @property {any} options
  * @property {number} port
  * @property {number | undefined} backlog
@@ -23,7 +22,7 @@ const { SocketClaims } = require('./socket-claims.cjs');
  */
 
 /**
- * @typedef {object} NodeListen  listen() of Node.js. Both report the server when it listens.
+ * @typedef {object} NodeListen  Both report the server when it listens.
  * @property {(server: any, ...args: any[]) => net.Server} listen
  * @property {(server: any, handle: any, claim: Claim, call: ListenCall) => void} listenOn  On a
  *   bound handle.
@@ -45,7 +44,6 @@ function patchListen(channel, settings) {
    * @param {any[]} args
    */
   function listen(...args) {
-    // Node.js throws an error.
     if (this.listening) return original.apply(this, /** @type {any} */ (args));
     const [options, callback] = /** @type {any} */ (net)._normalizeArgs(args);
     const kind = kindOf(args, options);
@@ -67,13 +65,10 @@ function patchListen(channel, settings) {
   return claims;
 }
 
-/**
- * Throws the error of Node.js if the permission model forbids the network, because the keeper would
- * bind in spite of that.
- */
+/** The keeper would bind in spite of a permission model that forbids the network. */
 function checkPermission() {
   const { permission } = /** @type {{ permission?: { has(scope: string): boolean } }} */ (process);
-  // Before Node.js 25 this permission did not exist: has() is false, and the bind succeeds.
+  // Before Node.js 25 has() is false, and the bind succeeds.
   if (permission && !permission.has('net')) /** @type {any} */ (net)._createServerHandle('127.0.0.1', 0, 4)?.close?.();
 }
 
@@ -86,7 +81,6 @@ function claimPort(claims, server, call) {
   const { host } = call.options;
   const listeningId = raiseListeningId(server);
   if (!host) return claims.claim(server, call, null, 4);
-  // Like net.js, which also looks up addresses.
   require('node:dns').lookup(host, (error, address, family) => {
     if (server._listeningId !== listeningId) return;
     if (error) server.emit('error', error);
@@ -130,7 +124,7 @@ function createNodeListen(original, announceOnce) {
     listen,
     listenOn(server, handle, { address, family }, { backlog, options }) {
       if (family !== 0) return void listen(server, handle, backlog);
-      // listen() takes only handles of TCP. This does the same for a pipe (lib/net.js).
+      // listen() takes only handles of TCP (lib/net.js).
       announceOnce(server);
       server._handle = handle;
       if (options.readableAll || options.writableAll) openToAll(server, address, options);
@@ -140,9 +134,9 @@ function createNodeListen(original, announceOnce) {
 }
 
 /**
- * Does the same as uv_pipe_chmod(), which knows only the private name.
+ * uv_pipe_chmod() knows only the private name.
  * @param {any} server
- * @param {string | null} address  The path.
+ * @param {string | null} address
  * @param {{ readableAll?: boolean, writableAll?: boolean }} options
  */
 function openToAll(server, address, { readableAll, writableAll }) {
@@ -160,11 +154,10 @@ function openToAll(server, address, { readableAll, writableAll }) {
  * @param {Channel} channel
  * @param {Servers} servers
  * @param {SocketClaims['replaceStandIn']} replaceStandIn
- * @returns {(server: any) => void}  Reports the server when it listens: once, even after several
- *   attempts.
+ * @returns {(server: any) => void}  Reports the server once, even after several attempts to listen.
  */
 function createAnnouncer(channel, servers, replaceStandIn) {
-  /** By server. @type {WeakMap<any, () => void>} */
+  /** @type {WeakMap<any, () => void>} */
   const announcers = new WeakMap();
   const endRefusing = refuseOwnPort(channel);
   const announce = (/** @type {any} */ server) => {
@@ -210,7 +203,7 @@ function closeOnAbort(server, signal) {
 }
 
 /**
- * Formats the frames on demand, because that takes 25 KB and is rarely needed.
+ * On demand, because formatting takes 25 KB.
  * @param {Function} own  The innermost frame that is not shown.
  * @returns {() => string}  Empty if there are no frames.
  */

@@ -1,6 +1,6 @@
-// Loads the files of the agent without the loader of Node.js, which would keep 9 KB of heap for
-// each of them. Files that most processes never need are read at the start, because an update may
-// remove the folder, and compiled at their first use.
+// The loader of Node.js would keep 9 KB of heap for each file of the agent. Files that most
+// processes never need are read at the start, because an update may remove the folder, and compiled
+// at their first use.
 'use strict';
 
 const fs = require('node:fs');
@@ -20,12 +20,12 @@ const LATER = [
   'reconnect',
   'report',
 ];
-/** For all these files. A buffer of 128 KB or more would get a memory mapping of its own. */
+/** A buffer of 128 KB or more would get a memory mapping of its own. */
 const ROOM_BYTES = 96 * 1024;
 
 /** Outside of the heap. */
 const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
-/** Where the text of each file begins in `room`, and then the end of the last one. */
+/** Of each file in `room`, and then the end of the last one. */
 const starts = [0];
 for (const name of LATER)
   starts.push(starts[starts.length - 1] + readInto(`${__dirname}/${name}.cjs`, starts[starts.length - 1]));
@@ -33,9 +33,8 @@ for (const name of LATER)
 const loaded = new Map();
 
 /**
- * @param {string} id  Such as './drain.cjs'. A file that is not in LATER must be loaded while the
- *   process begins.
- * @returns {any}  The exports of the file.
+ * @param {string} id  A file that is not in LATER must be loaded while the process begins.
+ * @returns {any}
  */
 function later(id) {
   const known = loaded.get(id);
@@ -59,7 +58,7 @@ function textOf(id) {
 }
 
 /**
- * Does not use path.join(), which takes longer than reading the file.
+ * path.join() takes longer than reading the file.
  * @param {string} id
  */
 function fileOf(id) {
@@ -69,7 +68,7 @@ function fileOf(id) {
 /**
  * @param {string} file
  * @param {number} at
- * @returns {number}  Bytes.
+ * @returns {number}
  */
 function readInto(file, at) {
   const fd = fs.openSync(file, 'r');

@@ -1,12 +1,11 @@
-// When keeper and control are both dead, no process reads the pipes of the app. After 64 KiB every
-// write would wait for ever, and an app that logs would hang. So a thread of the process reads the
-// pipes and appends to the log files until a control answers.
+// When keeper and control are both dead, no process reads the pipes of the app, and after 64 KiB
+// every write would hang. So a thread reads the pipes and appends to the log files until a control
+// answers.
 'use strict';
 
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
-// The app may have replaced the global timers.
 const { setTimeout } = require('node:timers');
 const { isMainThread, parentPort, Worker, workerData } = require('node:worker_threads');
 
@@ -28,8 +27,8 @@ function startStandIn(o) {
   const begin = () => {
     if (!isWanted) return;
     try {
-      // With tracking, Node.js would close at the end of the thread every descriptor that the
-      // thread has opened, even if its number now belongs to another file.
+      // With tracking, Node.js would close at the end of the thread every descriptor that it has
+      // opened, even if its number now belongs to another file.
       worker = new Worker(text, {
         eval: true,
         trackUnmanagedFds: false,
@@ -39,7 +38,7 @@ function startStandIn(o) {
         stdout: false,
         stderr: false,
       });
-      // An error of the thread must not end the app. For example, there may be no descriptor left.
+      // For example, there may be no descriptor left.
       worker.on('error', () => {});
       worker.on('exit', beginLater);
       worker.unref();
@@ -62,7 +61,7 @@ function main() {
     { fd: 1, logFile: logFiles.out },
     { fd: 2, logFile: logFiles.err },
   ];
-  /** Functions that end a copy, by descriptor. @type {Map<number, () => void>} */
+  /** @type {Map<number, () => void>} */
   const ends = new Map();
   const read = () => {
     for (const { fd, logFile } of pipes) if (!ends.has(fd)) tryTo(() => ends.set(fd, copy(fd, logFile)));
@@ -88,7 +87,7 @@ function main() {
 }
 
 /**
- * @param {number} fd  Of the pipe, from the keeper.
+ * @param {number} fd
  * @param {string | null} logFile
  * @returns {() => void}  Ends the copy.
  */
@@ -114,7 +113,7 @@ function copy(fd, logFile) {
 }
 
 /**
- * Opens the pipe again through /proc, because the descriptor of the app is in blocking mode.
+ * Opened again through /proc, because the descriptor of the app is in blocking mode.
  * @param {number} own
  */
 function openPipe(own) {
@@ -122,7 +121,6 @@ function openPipe(own) {
   try {
     return new net.Socket({ fd });
   } catch (error) {
-    // The app has replaced the pipe.
     fs.closeSync(fd);
     throw error;
   }

@@ -1,7 +1,5 @@
-// Some programs connect to their own port to check whether it is free. Without nclust such a
-// connection is refused, because nothing listens there yet. Here the keeper holds the socket, or
-// other instances of the app accept on it. So until this process listens, the agent refuses its
-// connections to addresses of its own app, if the keeper agrees.
+// Until this process listens, the agent refuses its connections to addresses of its own app, if the
+// keeper agrees (daemon/keeper/sockets/own-ports.js).
 'use strict';
 
 const net = require('node:net');
@@ -13,10 +11,7 @@ const net = require('node:net');
  * @returns {() => void}  Call it when the process listens.
  */
 function refuseOwnPort(channel) {
-  /**
-   * Connections that wait for the keeper, by number.
-   * @type {Map<number, (isOwn: boolean) => void>}
-   */
+  /** @type {Map<number, (isOwn: boolean) => void>} */
   const waiting = new Map();
   let lastSeq = 0;
   channel.on('reached', ({ seq, isOwn }) => waiting.get(seq)?.(isOwn === true));
@@ -42,8 +37,8 @@ function refuseOwnPort(channel) {
 }
 
 /**
- * Patches connect() of handles: it is called after the lookup of names, once for each address, and
- * other tools do not patch it.
+ * connect() of handles is called after the lookup of names, once for each address, and other tools
+ * do not patch it.
  * @param {(address: { address: string, port: number }, then: (isOwn: boolean) => void) => void} ask
  * @returns {() => void}  Removes the patch.
  */
@@ -66,7 +61,7 @@ function patchConnect(ask) {
       ) {
         const address = status === 0 ? ownAddressOf(handle) : null;
         if (!address) return oncomplete.call(this, status, handle, ...more);
-        // Required here, because few programs need them, and each module takes memory.
+        // Few programs need them, and each module takes memory.
         const { AsyncResource } = require('node:async_hooks');
         const os = require('node:os');
         const then = AsyncResource.bind((/** @type {boolean} */ isOwn) =>
@@ -86,7 +81,7 @@ function patchConnect(ask) {
   return () => undo.forEach((one) => one());
 }
 
-/** Returns null if the system or the permission model forbids the network. */
+/** Null: the system or the permission model forbids the network. */
 function prototypeOfHandles() {
   try {
     const handle = /** @type {any} */ (net)._createServerHandle('0.0.0.0', 0, 4);
@@ -100,7 +95,7 @@ function prototypeOfHandles() {
 }
 
 /**
- * @param {any} handle  Connected.
+ * @param {any} handle
  * @returns {{ address: string, port: number } | null}  Null: the peer is on another machine.
  */
 function ownAddressOf(handle) {

@@ -1,5 +1,3 @@
-// Closes, opens and replaces the listening handles of servers without a visible change for the app:
-// when the process is parked, when it ends, and behind the gate.
 'use strict';
 
 const { setInterval, clearInterval } = require('node:timers');
@@ -10,12 +8,11 @@ const { createIsolation, nowMono } = require('./isolation.cjs');
 /** @import { OnHandle, OnRefused, Refusal, SocketSource } from './socket-source.cjs' */
 
 /**
- * Closes the listening handles and keeps open connections. The server object keeps its closed
- * handle, so that close() of the app still works: its callback gets no error, and 'close' comes
- * when the last connection has ended. http.Server.close() would also end idle keep-alive
- * connections, and lose the requests on their way: 152 in 12 replacements.
+ * The server keeps its closed handle, so that close() of the app still works: its callback gets no
+ * error, and 'close' comes when the last connection has ended. http.Server.close() would also end
+ * idle keep-alive connections, and lose the requests on their way: 152 in 12 replacements.
  * @param {Iterable<any>} servers
- * @param {Iterable<Use>} ending  Uses that will not listen again.
+ * @param {Iterable<Use>} ending  Will not listen again.
  */
 function closeHandles(servers, ending) {
   for (const server of servers) if (server._handle) closeWithName(server._handle);
@@ -23,10 +20,7 @@ function closeHandles(servers, ending) {
   for (const { server, handle } of ending) if (server._handle === null) handle?.close();
 }
 
-/**
- * Closes a handle, but keeps its address for the app.
- * @param {any} handle
- */
+/** @param {any} handle */
 function closeWithName(handle) {
   const name = {};
   if (handle.getsockname?.(name) === 0)
@@ -34,7 +28,7 @@ function closeWithName(handle) {
   handle.close();
 }
 
-/** A turn of the event loop with less work than this has served no request. */
+/** A turn of the event loop with less work has served no request. */
 const QUIET_MS = 0.15;
 /** Turns of 1 ms after which a process that is never quiet closes its socket. */
 const QUIET_LOOKS = 200;
@@ -46,7 +40,6 @@ const QUIET_LOOKS = 200;
  * @param {() => void} then
  */
 function whenQuiet(then) {
-  // The app may have replaced the global ones.
   const { performance } = require('node:perf_hooks');
   const { setTimeout } = require('node:timers');
   const isolate = createIsolation(then);
@@ -99,14 +92,14 @@ function rebind({ claim, call }, port, onHandle, onRefused) {
 }
 
 /**
- * Replaces the handle of a server whose socket has lost its path.
+ * For a server whose socket has lost its path.
  * @param {Use} use
  * @param {any} handle
  */
 function moveTo(use, handle) {
   const lost = use.server._handle;
   replaceHandle(use, handle);
-  // Lets the server answer the clients in the old queue.
+  // The server answers the clients in the old queue.
   whenQuiet(() => lost.close());
 }
 
@@ -131,7 +124,7 @@ function replaceHandle({ server, call }, handle) {
 /**
  * @typedef {object} Gate
  * @property {(handle: any) => void} shut  Called before the handle listens.
- * @property {() => void} open  The handles begin to accept. Idempotent.
+ * @property {() => void} open  Idempotent.
  */
 
 /**
@@ -141,7 +134,7 @@ function replaceHandle({ server, call }, handle) {
 function createGate() {
   /** @type {(() => void)[]} */
   let waiting = [];
-  /** Keeps the process alive without a listening socket. @type {NodeJS.Timeout | undefined} */
+  /** @type {NodeJS.Timeout | undefined} */
   let stay;
   return {
     shut(handle) {
@@ -153,8 +146,7 @@ function createGate() {
       };
       waiting.push(() => {
         delete handle.listen;
-        // The app may have closed the handle. Its server may have lost it to a node:cluster of the
-        // app.
+        // The app may have closed the handle, or given it to its node:cluster.
         if (handle.fd >= 0) handle.listen(backlog);
       });
     },

@@ -1,8 +1,6 @@
-// Writes a profile of this process into a file.
 'use strict';
 
 const fs = require('node:fs');
-// The app may have replaced the global timers.
 const { clearTimeout, setImmediate, setTimeout } = require('node:timers');
 const { closeInspector, connect, failureOf, post, sampleStack } = require('./inspector.cjs');
 const { tryTo } = require('./isolation.cjs');
@@ -12,25 +10,23 @@ const { tryTo } = require('./isolation.cjs');
 /**
  * @typedef {object} Run
  * @property {string} kind
- * @property {string} file  An empty file of the client. It identifies the run, so that the next
- *   control can ask for the same run.
- * @property {number | null} fd  Of the file. null: closed.
+ * @property {string} file  An empty file of the client. It identifies the run for the next control.
+ * @property {number | null} fd  null: closed.
  * @property {{ failure?: Failure, bytes?: number } | null} outcome
  * @property {Answer[]} waiting
  * @property {() => void} giveUp  Idempotent.
  */
 
-/** The kinds of profiles that take some time. */
 const SPANS = {
   cpu: { domain: 'Profiler', start: 'Profiler.start', stop: 'Profiler.stop' },
   'heap-sampling': { domain: 'HeapProfiler', start: 'HeapProfiler.startSampling', stop: 'HeapProfiler.stopSampling' },
 };
 
-/** A long profile samples less often, because the samples are held in memory. */
+/** The samples are held in memory. */
 const SAMPLES_MAX = 100_000;
 const SAMPLE_EVERY_US = 1_000;
 
-/** The run that is under way, or the last one. @type {Run | null} */
+/** @type {Run | null} */
 let run = null;
 
 /** @type {Record<string, (question: any, answer: Answer) => void>} */
@@ -38,7 +34,7 @@ const STEPS = { begin, end, drop, stack: sampleStack, shut: closeInspector };
 
 /**
  * @param {{ step: string, [key: string]: unknown }} question
- * @param {Answer} answer  Called once.
+ * @param {Answer} answer
  */
 function profile({ step, ...question }, answer) {
   try {
@@ -71,7 +67,6 @@ function begin({ kind, file, durationMs }, answer) {
 }
 
 /**
- * Answers when the file is written.
  * @param {{ file: string }} question
  * @param {Answer} answer
  */
@@ -82,7 +77,7 @@ function end({ file }, answer) {
 }
 
 /**
- * Gives up a run whose client has gone away.
+ * The client has gone away.
  * @param {{ file: string }} question
  * @param {Answer} answer
  */
@@ -114,10 +109,7 @@ function span(mine, { domain, start, stop }, durationMs) {
   const session = connect(domain);
   let timer = /** @type {NodeJS.Timeout | undefined} */ (undefined);
   let isOver = false;
-  /**
-   * Only the first ending runs.
-   * @param {() => void} how
-   */
+  /** @param {() => void} how */
   const ending = (how) => () => {
     if (isOver) return;
     isOver = true;
@@ -163,7 +155,7 @@ function snapshot(mine) {
       require('node:v8').writeHeapSnapshot(mine.file);
       conclude(mine, { bytes: fs.fstatSync(fd).size });
     } catch (error) {
-      // If the disk is full, Node.js does not close the file, and a removed file would keep its
+      // Node.js does not close the file if the disk is full, and a removed file would keep its
       // space.
       tryTo(() => fs.ftruncateSync(fd, 0));
       conclude(mine, { failure: failureOf(error) });

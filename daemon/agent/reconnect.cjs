@@ -1,11 +1,9 @@
-// After the death of the keeper: the process serves on, and searches for the next keeper, which
-// replaces it.
+// After the death of the keeper the process serves on, until the next keeper replaces it.
 'use strict';
 
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
-// The app may have replaced the global timers.
 const { setTimeout } = require('node:timers');
 const { tryTo } = require('./isolation.cjs');
 
@@ -22,11 +20,10 @@ const LOOK_EVERY_MS = 200;
  * @returns {{ say: (message: object) => boolean }}
  */
 function findKeeper({ home, instanceId, logFiles, receive }) {
-  // Started now, because an app that fills its pipe is blocked in write(2), and no timer would
-  // fire.
+  // An app that fills its pipe is blocked in write(2), and no timer would fire.
   const begin = () =>
     logFiles && process.platform === 'linux' ? require('./log-fallback.cjs').startStandIn({ logFiles, home }) : null;
-  /** Ends the fallback. @type {(() => void) | null} */
+  /** @type {(() => void) | null} */
   let endStandIn = begin();
   const run = path.join(home, 'run');
   /** @type {net.Socket | null} */
@@ -36,7 +33,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
     try {
       knock();
     } catch {
-      // For example, there is no descriptor left. Try again later.
+      // For example, there is no descriptor left.
       lookLater();
     }
   };
@@ -58,7 +55,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
       rest = lines.pop() ?? '';
       for (const line of lines) tryTo(() => receive(JSON.parse(line)));
     });
-    // No keeper listens. 'close' follows, and the search goes on.
+    // 'close' follows, and the search goes on.
     next.on('error', () => {});
     next.once('close', () => {
       if (socket === next) endStandIn = begin();
@@ -66,7 +63,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
       lookLater();
     });
   };
-  // The next keeper does not know this process, so the agent has to poll.
+  // The next keeper does not know this process.
   const lookLater = () => tryTo(() => void setTimeout(look, LOOK_EVERY_MS).unref());
   look();
   return { say: (message) => socket !== null && (socket.write(JSON.stringify(message) + '\n'), true) };

@@ -1,5 +1,4 @@
-// Reports requests, event loop, heap and garbage collection of this process. Counters are sums
-// since the process began, so that a lost report does no harm.
+// Counters are sums since the process began, so that a lost report does no harm.
 'use strict';
 
 const { getHeapStatistics } = require('node:v8');
@@ -15,18 +14,17 @@ const { getActiveResourcesInfo } = process;
 const { setImmediate } = require('node:timers');
 
 const REPORT_MS = 1_000;
-/** An idle process reports less often, because each report costs the keeper time. */
+/** Each report costs the keeper time. */
 const QUIET_REPORT_MS = 5_000;
-/** Handles are counted in one of this number of reports, because counting visits each handle. */
+/** Counting visits each handle. */
 const HANDLES_EVERY = 10;
-/** Above this share of active time, the loop is sampled every CLOSE_LOOK_MS. */
+/** Above this, the loop is sampled every CLOSE_LOOK_MS. */
 const BUSY_ELU = 0.05;
 const CLOSE_LOOK_MS = 20;
 /** Ten samples in a second cost an idle process a thousandth of a core, and 3 KB. */
 const IDLE_LOOK_MS = 100;
-/** For a process without requests that does almost nothing. */
 const REST_LOOK_MS = 500;
-/** Up to this share of active time, a process does almost nothing. */
+/** For REST_LOOK_MS, if there are no requests. */
 const REST_ELU = 0.01;
 /** A process is not at rest if a delay took more than this share of the time. */
 const REST_DELAY = 0.1;
@@ -34,7 +32,6 @@ const REST_DELAY = 0.1;
 const HELD_UP_REPORTS = 3;
 /** An idle process reports a delay above this at once. */
 const HELD_UP_MS = 50;
-/** More than the samples between two reports. */
 const DELAYS_MAX = 256;
 
 /**
@@ -51,20 +48,20 @@ const DELAYS_MAX = 256;
  * @property {number} externalBytes
  * @property {number} nextMs  The next report comes within this time.
  * @property {number} elu  0 to 1, since the last report.
- * @property {[p50: number, p99: number, max: number]} delayMs  Since the last report.
- * @property {number} gcMs  Since the process began.
+ * @property {[p50: number, p99: number, max: number]} delayMs
+ * @property {number} gcMs
  * @property {number} handles
- * @property {number} cpuMs  Since the process began.
+ * @property {number} cpuMs
  * @property {number} connections
  * @property {HttpReport} [http]  Missing before the first request.
  * @property {boolean} [ownsUsr1]  The app handles SIGUSR1, which otherwise opens the inspector.
  */
 
 /**
- * @typedef {object} Listener  For the delays of the loop.
+ * @typedef {object} Listener
  * @property {number} sinceMono
  * @property {Float64Array} delays
- * @property {number} count  Of delays.
+ * @property {number} count
  * @property {number} worstMs
  * @property {(passedMs: number) => boolean} isDue
  * @property {(delays: Float64Array, nowMono: number, worstMs: number) => void} tell  Sorted.
@@ -72,7 +69,7 @@ const DELAYS_MAX = 256;
 
 /**
  * @param {Servers} servers
- * @param {(error: unknown) => void} onFault  Called when the measuring has failed and ended.
+ * @param {(error: unknown) => void} onFault
  */
 function createSampler(servers, onFault) {
   const isolate = createIsolation((error) => {
@@ -114,7 +111,6 @@ function createSampler(servers, onFault) {
     return loop.look(isResting ? REST_LOOK_MS : IDLE_LOOK_MS);
   }
 
-  /** Called at the first request after a rest. */
   function wake() {
     if (!load.isExact()) load.watchTurn();
     if (isResting) loop.look(IDLE_LOOK_MS);
@@ -182,7 +178,7 @@ function createSampler(servers, onFault) {
       isResting = isQuiet && elu <= REST_ELU && heldUp === 0;
       isAtWork = !isQuiet || elu > REST_ELU || heldUp >= HELD_UP_REPORTS;
       wasQuiet = isQuiet && !isBusy;
-      // One literal, because each field that is added later costs V8 another hidden class.
+      // One literal, because each later field costs V8 another hidden class.
       say({
         seq,
         atMono: round(atMono),
@@ -223,9 +219,9 @@ function createSampler(servers, onFault) {
      * @type {(everyMs: number, report: (vitals: Vitals) => void) => void}
      */
     watch: isolate(watch),
-    /** Reports until the process exits. @type {(say: (report: Report) => void) => void} */
+    /** @type {(say: (report: Report) => void) => void} */
     measure: isolate(measure),
-    /** Sends the last report before the process exits. @type {() => void} */
+    /** @type {() => void} */
     report: isolate(() => reportNow()),
   };
 }
@@ -243,7 +239,6 @@ function createCollector(load, isolate) {
     begin() {
       activeMs = load.activeMs();
     },
-    /** Active time since the last call, in ms. */
     work() {
       const before = activeMs;
       activeMs = load.activeMs();
@@ -260,7 +255,7 @@ function createCollector(load, isolate) {
     },
     /** @param {number} workMs */
     gcMs: (workMs) => gc?.take(workMs) ?? 0,
-    /** Called once the process was busy: before, there is no garbage worth an observer. */
+    /** A process that was never busy has no garbage worth an observer. */
     beginGc() {
       gc ??= /** @type {typeof import('./gc-watch.cjs')} */ (require('./gc-watch.cjs')).createGcWatch(isolate);
     },

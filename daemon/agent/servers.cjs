@@ -1,5 +1,3 @@
-// The listening servers of this process, and those of their connections that process handles do not
-// show.
 'use strict';
 
 /** @import { EventEmitter } from 'node:events' */
@@ -10,26 +8,24 @@ class Servers {
   all = new Set();
   /** TLS sockets and HTTP/2 sessions. @type {Set<any>} */
   wrapped = new Set();
-  /** Connections that were upgraded to WebSocket. @type {Set<Socket>} */
+  /** @type {Set<Socket>} */
   webSockets = new Set();
-  /** The number of upgrades since the process began. */
+  /** Since the process began. */
   upgrades = 0;
-  /** Called with each session of HTTP/2. @type {(session: any) => void} */
+  /** For HTTP/2. @type {(session: any) => void} */
   onSession = () => {};
 
-  /** The number of open connections. */
   get open() {
     let open = 0;
     for (const server of this.all) open += server._connections;
-    // If another process of the app sent a connection (child.send(socket)), the server counts only
-    // its end.
+    // A server counts only the end of a connection that another process of the app sent it.
     return Math.max(0, open);
   }
 
-  /** Servers that have our listeners. A server may listen several times. @type {WeakSet<any>} */
+  /** A server may listen several times. @type {WeakSet<any>} */
   #watched = new WeakSet();
 
-  /** @param {any} server  Listens. */
+  /** @param {any} server */
   add(server) {
     this.all.add(server);
     server.once('close', () => this.all.delete(server));
@@ -45,9 +41,8 @@ class Servers {
   }
 
   /**
-   * Listens for 'upgrade' only while the app does, because a listener makes Node.js upgrade
-   * connections.
-   * @param {any} server  For HTTP/1.
+   * Only while the app listens for 'upgrade', because a listener makes Node.js upgrade connections.
+   * @param {any} server
    */
   #watchUpgrades(server) {
     const keep = (/** @type {any} */ request, /** @type {Socket} */ socket) => {

@@ -1,5 +1,4 @@
-// The claims of the servers of this process on listening sockets. The keeper has a copy of each
-// socket, so that it outlives the process.
+// The keeper has a copy of each listening socket, so that it outlives the process.
 'use strict';
 
 const { errorMonitor } = require('node:events');
@@ -29,7 +28,7 @@ class SocketClaims {
   #channel;
   #node;
   #source;
-  /** By claim, because a second server on a claim gets EADDRINUSE. @type {Map<string, Use>} */
+  /** A second server on a claim gets EADDRINUSE. @type {Map<string, Use>} */
   #uses = new Map();
   #isClosing = false;
   /** @type {Gate | null} */
@@ -57,7 +56,6 @@ class SocketClaims {
   }
 
   /**
-   * Makes a server listen.
    * @param {any} server
    * @param {ListenCall} call
    * @param {string | null} address
@@ -83,23 +81,22 @@ class SocketClaims {
 
   /**
    * @param {Claim} claim
-   * @returns {any}  The handle on which a server accepts, or null.
+   * @returns {any}  null: no server accepts on it.
    */
   findHandle(claim) {
     const use = this.#uses.get(keyOf(claim));
     return this.#isClosing || this.#gate ? null : (use?.server._handle ?? null);
   }
 
-  /** Begins to accept on the sockets behind the gate. */
   admit() {
     this.#gate?.open();
     this.#gate = null;
   }
 
   /**
-   * Stops accepting, and keeps open connections.
+   * Keeps open connections.
    * @param {{ isForGood: boolean }} o  If false, listenAgain() may follow.
-   * @param {() => void} then  Called when the sockets are closed.
+   * @param {() => void} then
    */
   closeListening({ isForGood }, then) {
     this.#isClosing = true;
@@ -115,7 +112,6 @@ class SocketClaims {
   }
 
   /**
-   * Reverts closeListening(). The keeper sends the sockets again.
    * @param {(refusal: Refusal | null) => void} then  Called when all of them listen, and for each
    *   refusal.
    */
@@ -124,9 +120,7 @@ class SocketClaims {
     later('./parking.cjs').listenAgain([...this.#uses.values()], this.#source, then);
   }
 
-  /**
-   * The lowest index of port 0 that is free, so that a server that listens again gets its old port.
-   */
+  /** A server that listens again gets its old port. */
   #lowestFreeIndex() {
     const taken = new Set(
       [...this.#uses.values()].filter(({ server }) => this.#isAtWork(server)).map(({ claim }) => claim.index),
@@ -136,10 +130,7 @@ class SocketClaims {
     return index;
   }
 
-  /**
-   * Whether a server listens or is about to.
-   * @param {any} server
-   */
+  /** @param {any} server */
   #isAtWork(server) {
     return server._handle !== null || this.#source.isAskedFor(server);
   }
@@ -156,15 +147,15 @@ class SocketClaims {
       return this.#listenOn(use, bound.handle);
     }
     this.#uses.delete(keyOf(claim));
-    // With errorMonitor, an error that the app does not handle still throws.
+    // An error that the app does not handle still throws.
     server.once(errorMonitor, (/** @type {NodeJS.ErrnoException} */ { code }) => this.#report(use, String(code)));
     this.#node.listen(server, { ...call.options, signal: undefined }); // Fails with the error of Node.js.
   }
 
   /**
-   * Gets a real socket for a server with a stand-in that goes on listening.
+   * For a server with a stand-in that goes on listening.
    * @param {any} server
-   * @param {() => void} then  Called when the server has its socket.
+   * @param {() => void} then
    * @returns {boolean}  false: it has no stand-in.
    */
   replaceStandIn(server, then) {
@@ -190,9 +181,9 @@ class SocketClaims {
     const { server, claim, call } = use;
     Object.assign(use, { handle, isStandIn });
     server.once('close', () => this.#release(use));
-    // The process is ending. For the app the server listens, but it accepts nothing.
+    // For the app the server listens, but it accepts nothing.
     if (this.#isClosing) handle.listen = () => 0;
-    // No gate for an exclusive socket, because no other process could take its connections.
+    // No other process could take the connections of an exclusive socket.
     else if (!call.options.exclusive && !isStandIn) this.#gate?.shut(handle);
     this.#node.listenOn(server, handle, claim, call);
     if (use.ownPort === undefined && !isStandIn) this.balance?.wrap(handle, claim);
@@ -209,8 +200,7 @@ class SocketClaims {
   }
 
   /**
-   * Reports a failed listen(), unless the server only checks a port: then it has no listener for
-   * connections.
+   * A server that only checks a port has no listener for connections.
    * @param {Use} use
    * @param {string} code
    */
@@ -226,8 +216,7 @@ class SocketClaims {
   }
 
   /**
-   * Closes a server whose socket the keeper has refused, because two apps bound the same address at
-   * the same moment.
+   * Two apps bound the same address at the same moment.
    * @param {any} refusal
    */
   #withdraw(refusal) {
@@ -238,7 +227,6 @@ class SocketClaims {
   }
 
   /**
-   * Replaces the socket of a claim that has lost its path.
    * @param {Claim} claim
    * @param {any} handle
    */
@@ -250,7 +238,7 @@ class SocketClaims {
   }
 
   #loseKeeper() {
-    // Open the gate, because no other process can do it now.
+    // No other process can open the gate now.
     this.admit();
     this.balance?.lost();
     this.#source.loseKeeper();
@@ -266,7 +254,7 @@ function emitLater({ server, claim, call }, refusal) {
 }
 
 /**
- * Creates an error like that of Node.js. Its message names the holder of the address.
+ * Like that of Node.js. The message names the holder of the address.
  * @param {{ code: string, message: string }} refusal
  * @param {Claim} claim
  * @param {() => string} calledAt  Stack frames of the listen(). Empty: the app formats stacks

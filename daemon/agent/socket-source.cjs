@@ -1,5 +1,5 @@
-// Gets the bound socket of a claim: this process has inherited it, or binds it and gives the keeper
-// a copy, or gets it from the keeper.
+// This process inherits the bound socket of a claim, or binds it and gives the keeper a copy, or
+// gets it from the keeper.
 'use strict';
 
 const { bindAlone, bindBeside, keyOf, openHandle, openStandIn } = require('./bind.cjs');
@@ -10,11 +10,11 @@ const { later } = require('./loader.cjs');
 /** @import { Use } from './socket-claims.cjs' */
 
 /**
- * @typedef {Claim & { fd: number }} Inherited  A socket that this process has inherited.
+ * @typedef {Claim & { fd: number }} Inherited
  * @typedef {{ code: string, message: string }} Refusal
  * @typedef {(handle: any, isStandIn?: boolean) => void} OnHandle
  * @typedef {(refusal: Refusal) => void} OnRefused
- * @typedef {object} Request  The keeper has not answered it yet.
+ * @typedef {object} Request
  * @property {Use} use
  * @property {number} listeningId
  * @property {() => void} release
@@ -52,8 +52,7 @@ class SocketSource {
    */
   obtain(use, onHandle, onRefused) {
     if (!this.#isCluster && this.#obtainAtOnce(use.claim, onHandle)) return;
-    // In fork mode the address is in use: by another app, by an orphan, or by this process before a
-    // close(). The keeper knows.
+    // The address is in use: by another app, by an orphan, or by this process before a close().
     if (this.#channel.isOpen()) this.askKeeper(use, onHandle, onRefused);
     else bindWithoutKeeper(use, onHandle);
   }
@@ -76,7 +75,6 @@ class SocketSource {
     return [...this.#requests.values()].some(({ use }) => use.server === server);
   }
 
-  /** Serves the requests that a dead keeper has not answered. */
   loseKeeper() {
     for (const [seq, { use, release, onHandle }] of this.#requests) {
       this.#requests.delete(seq);
@@ -129,8 +127,8 @@ class SocketSource {
 }
 
 /**
- * Shares the address with other processes, if the system can do that (Node.js 22.12). Otherwise the
- * server waits until the next keeper replaces this process, because an error would end the app.
+ * If the system cannot share the address (before Node.js 22.12), the server waits until the next
+ * keeper replaces this process, because an error would end the app.
  * @param {Use} use
  * @param {OnHandle} onHandle
  */
@@ -139,10 +137,7 @@ function bindWithoutKeeper({ claim }, onHandle) {
   if (handle) onHandle(handle);
 }
 
-/**
- * Whether clients can no longer reach a socket.
- * @param {Claim} claim
- */
+/** @param {Claim} claim */
 function isLost({ family, address }) {
   return family === 0 && !later('./bind-path.cjs').restorePath(address ?? '');
 }

@@ -1,6 +1,5 @@
-// Knows: the queue of events, through which every change of the records goes.
-// Must not: decide what follows from an event, or wait for anything but the disk of the state file.
-// Start at: mutate() and dispatch(), then handlers.js.
+// Knows: the queue of events, through which every change of the records goes. Must not: decide what
+// follows from an event, or wait for anything but the disk of the state file.
 import { NclustError } from '../../lib/shared/errors.js';
 import { createAppMessageSubscription, publishAppMessage } from './app-channel/messages.js';
 import { createEventBus, tellDeleted } from './events/bus.js';
@@ -23,10 +22,7 @@ import { noteKey } from './state/slot-history.js';
 /** @import { Loaded } from './state/store.js' */
 /** @import { Installation } from './update/installation.js' */
 
-/**
- * The owner loop: takes events one at a time, updates the records, plans, and carries out the
- * effects. No other code changes the records.
- */
+/** Takes events one at a time, updates the records, plans, and carries out the effects. */
 export class Control {
   /** @type {LoopContext} */
   #context;
@@ -76,12 +72,10 @@ export class Control {
     return this.#context.registry;
   }
 
-  /** Events of processes and messages of apps, for clients that follow them. */
   get bus() {
     return this.#context.bus;
   }
 
-  /** Subscribes to messages of apps while a client wants them. */
   get appMessages() {
     return this.#appMessages;
   }
@@ -92,10 +86,8 @@ export class Control {
   }
 
   /**
-   * Connects to a keeper: learns which processes run, and begins to plan.
    * @param {Port} port
-   * @returns {Promise<void>}  Resolves when control works with this keeper or, if it dies first,
-   *   with a later one.
+   * @returns {Promise<void>}  Resolves when control works with this keeper or a later one.
    */
   meet(port) {
     return this.#session.meet(port);
@@ -108,14 +100,13 @@ export class Control {
   }
 
   /**
-   * @param {() => void} look  Called at the end of every turn in which the desired state or the
-   *   processes may have changed, before waiting requests are answered.
+   * @param {() => void} look  Called at the end of every turn that may have changed something,
+   *   before waiting requests are answered.
    */
   follow(look) {
     this.#follow = look;
   }
 
-  /** Reports to the keeper that clients can connect. */
   announceReady() {
     this.#session.announceReady();
   }
@@ -161,18 +152,14 @@ export class Control {
     return receipt;
   }
 
-  /**
-   * Whether this request was accepted before.
-   * @param {string} token
-   */
+  /** @param {string} token */
   hasSeen(token) {
     return this.#find(token) !== undefined;
   }
 
   /**
-   * Waits for the outcome of a mutation.
    * @param {Receipt} receipt
-   * @param {AbortSignal} [signal]  Ends the waiting; the promise resolves then.
+   * @param {AbortSignal} [signal]  Aborted: the promise resolves.
    * @param {() => void} [onCheck]  Called whenever something may have changed.
    * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely
    *   failed.
@@ -196,7 +183,7 @@ export class Control {
   }
 
   /**
-   * Zeroes the restart counters of a slot.
+   * Zeroes the restart counters.
    * @param {number} id
    */
   reset(id) {
@@ -206,10 +193,9 @@ export class Control {
   }
 
   /**
-   * Sends a signal to the process of a slot.
    * @param {number} id
    * @param {string} signal
-   * @returns {Promise<void>}  Rejects with the keeper's error.
+   * @returns {Promise<void>}
    */
   async signal(id, signal) {
     const { link, registry } = this.#context;
@@ -223,7 +209,6 @@ export class Control {
   }
 
   /**
-   * Sends the keeper a request that changes no records.
    * @param {string} verb
    * @param {object} params
    * @returns {Promise<any>}  Rejects with a KeeperRefusal or a KeeperLost.
@@ -233,20 +218,19 @@ export class Control {
   }
 
   /**
-   * @returns {Promise<void>}  Resolves when control works with its next keeper. Rejects if none can
-   *   be started from its own installation; control keeps trying.
+   * @returns {Promise<void>}  Rejects if no keeper can be started from control's own installation;
+   *   control keeps trying.
    */
   meetsNext() {
     return this.#session.waitForNext();
   }
 
   /**
-   * Replaces the keeper by one of another installation, which takes over as after a death: no
-   * connection is refused, and every process is replaced.
+   * The next keeper takes over as after a death: no connection is refused, and every process is
+   * replaced.
    * @param {Installation} successor  If its keeper does not come up, control starts one of its own.
-   * @returns {Promise<void>}  Resolves when control works with the next keeper. Rejects with a
-   *   KeeperRefusal if this one does not make way, with a KeeperLost if there is none at the
-   *   moment.
+   * @returns {Promise<void>}  Rejects with a KeeperRefusal if this keeper does not make way, with a
+   *   KeeperLost if there is none at the moment.
    */
   exchangeKeeper(successor) {
     return this.#session.exchange(successor);
@@ -307,8 +291,7 @@ export class Control {
 
   #onKeeperLost() {
     this.#hold();
-    // Changes of the desired state remain valid. Events of the old keeper do not: the next one
-    // reports its own state.
+    // Events of the old keeper are void, because the next one reports its own state.
     this.#queue = this.#queue.filter((event) => event.type === 'changed');
   }
 
@@ -318,8 +301,7 @@ export class Control {
    */
   #onKeeperEvent(event, data) {
     if (event === 'app-message' || event === 'app-messages-dropped') publishAppMessage(this.#context, data);
-    else if (event === 'terminating')
-      void this.end('shutdown'); // Control leaves when all processes have ended.
+    else if (event === 'terminating') void this.end('shutdown');
     else if (Object.hasOwn(keeperEventHandlers, event)) this.dispatch({ type: 'keeper-event', event, data });
   }
 

@@ -14,10 +14,7 @@ import { renameRunning } from './state/rename.js';
 /** @import { ControlEvent, LoopContext } from './keeper-link/tell.js' */
 /** @import { Instance, Registry } from './state/registry.js' */
 
-/**
- * The handler of each event of the owner loop: it changes the records, then plans.
- * @type {{ [T in ControlEvent['type']]: (core: LoopContext, event: any) => void }}
- */
+/** @type {{ [T in ControlEvent['type']]: (core: LoopContext, event: any) => void }} */
 export const EVENTS = {
   'keeper-event': onKeeperEvent,
   spawned: onSpawned,
@@ -51,7 +48,7 @@ function onKeeperEvent(context, { event, data }) {
  * @param {Instance} instance
  * @param {string} event
  * @param {object} data
- * @returns {object | null}  Null: the process reported invalid data. The log has the reason.
+ * @returns {object | null}  Null: invalid data.
  */
 function readEvent(context, { instanceId, label }, event, data) {
   try {
@@ -70,8 +67,7 @@ function readEvent(context, { instanceId, label }, event, data) {
 function onSpawned(context, event) {
   const instance = context.registry.instances.get(event.instanceId);
   if (!instance) return adoptUnknown(context, 'spawned', event.instanceId);
-  // A spawned process needs no plan, only a timer. With five hundred instances this halves the work
-  // of their start.
+  // Saves a plan: with five hundred instances this halves the work of their start.
   markSpawned(context, instance, event);
 }
 
@@ -152,8 +148,7 @@ function onAdopted(context, { children, listeners }) {
 }
 
 /**
- * Adopts an instance that this control did not ask for: a control that died had just started it.
- * The plan decides whether it stays.
+ * Adopts an instance that a control started just before it died. The plan decides whether it stays.
  * @param {LoopContext} context
  * @param {string} event
  * @param {string} instanceId
@@ -161,15 +156,15 @@ function onAdopted(context, { children, listeners }) {
 function adoptUnknown(context, event, instanceId) {
   context.parts.managerLog('unknown-instance', { said: event, instanceId });
   if (event === 'gone') return;
-  // Asked in order with the events: otherwise a `gone` that came first would be followed by a
-  // snapshot that still holds the instance, and nothing would ever remove it.
+  // Asked in order with the events: otherwise a snapshot that still holds the instance could follow
+  // its `gone`, and nothing would ever remove it.
   context.link?.requestInOrder('snapshot', {}, (/** @type {Snapshot} */ { children, listeners }) =>
     context.dispatch({ type: 'adopted', children, listeners }),
   );
 }
 
 /**
- * Names of all apps that may need a plan, also those that are not in the list any more.
+ * Includes apps that are not in the list any more.
  * @param {Registry} registry
  */
 export function allAppNames(registry) {
@@ -179,7 +174,6 @@ export function allAppNames(registry) {
 }
 
 /**
- * Applies changed settings to running instances, where that does not need a new process.
  * @param {LoopContext} context
  * @param {string} name
  */

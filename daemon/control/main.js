@@ -1,9 +1,7 @@
 // Knows: how the parts of control are put together, its signals, its boot. Must not: hold policy;
-// each part has a folder. Start at: boot(), then makeParts().
+// each part has a folder. The keeper starts this file and talks to it over the IPC channel.
 //
-// The keeper starts this file and talks to it over the IPC channel. Each part is built after the
-// parts it needs. If two parts need each other, the first one gets a function that returns the
-// other.
+// If two parts need each other, the first one gets a function that returns the other.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -96,7 +94,7 @@ async function refuseExposed() {
 
 /**
  * @param {Error & { code?: string, hint?: string | null }} error
- * @returns {Promise<void>}  Resolves when the keeper has the message.
+ * @returns {Promise<void>}
  */
 async function tellFatal({ code = 'ERR_NCLUST_INTERNAL', message, hint = null }) {
   const { send } = process;
@@ -124,9 +122,8 @@ async function boot() {
     Promise.all([context.exports, context.web, api, shippers, foreground].map((part) => part.close()));
   // Users of PM2 send SIGUSR2 after they have rotated log files.
   process.on('SIGUSR2', () => reopenLogs(parts));
-  // Only a control that has met a keeper may take the client socket. If our keeper has died,
-  // another keeper may own the home by now, and its control owns the socket. This control exits
-  // when it learns that.
+  // Control takes the client socket only after it met a keeper: if ours has died, another keeper
+  // may own the home by now, and its control owns the socket. Then this control exits.
   await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process)));
   await api.listen(paths);
   control.announceReady();
@@ -151,7 +148,7 @@ async function openAppLogs(control) {
     clock,
     onGone() {
       managerLog('foreground-gone');
-      void control().end('shutdown'); // This control leaves when all processes have ended.
+      void control().end('shutdown');
     },
   });
   const logs = createAppLogs({
@@ -169,11 +166,10 @@ async function openAppLogs(control) {
 /** @param {Parts['logs']} logs */
 function handleProcessEvents(logs) {
   process.title = `nclust control (${paths.home})`;
-  // The next control reads everything from the keeper and the state file. To go on in this process
-  // would keep the fault.
+  // The next control reads everything again. To go on in this process would keep the fault.
   process.on('uncaughtException', (error) => fail('control-crashed', error));
   process.on('unhandledRejection', (error) => fail('control-crashed', error));
-  // The kernel closes the sockets. Clients connect again and repeat their requests.
+  // The kernel closes the sockets; clients connect again and repeat their requests.
   process.on('SIGTERM', () => process.exit(0));
   // Output that control has read is not in the pipe any more, so it is written now. A compression
   // that is cut off leaves no file.

@@ -15,28 +15,27 @@ import { canCompress, checkCompression } from './logs/archive/compression.js';
 /** @import { ReadSettings } from '../../lib/shared/settings/settings.js' */
 /** @import { LogInterval } from './logs/write/open-file.js' */
 
-/** Interval at which the file is checked for edits, in ms. */
+/** How often the file is checked for edits. */
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Limits of log files. `Infinity` is no limit.
+ * `Infinity` is no limit.
  * @typedef {object} LogLimits
- * @property {number} maxSizeBytes  Of the file that is written to.
+ * @property {number} maxSizeBytes
  * @property {LogInterval} interval
  * @property {number} maxFiles  Segments of each file. 0: none is kept.
  * @property {number} maxAgeMs
- * @property {number} maxTotalBytes  All files of the app together.
+ * @property {number} maxTotalBytes  Of one app.
  * @property {'gzip' | 'zstd' | 'none'} compress
- * @property {number} homeMaxTotalBytes  All files in the home's folder together.
+ * @property {number} homeMaxTotalBytes
  */
 
 /**
- * @typedef {{ [K in keyof LogLimits]?: LogLimits[K] | null }} GivenLimits  Limits of one app.
- *   Missing or null: the home's. 0: no limit, as in the options.
+ * @typedef {{ [K in keyof LogLimits]?: LogLimits[K] | null }} GivenLimits  Missing or null: the
+ *   home's. 0: no limit.
  */
 
 /**
- * Where metrics go.
  * @typedef {object} MetricsSettings
  * @property {ListenTarget} listen
  * @property {boolean} allowRemote
@@ -44,23 +43,20 @@ const LOOK_EVERY_MS = 1_000;
  * @property {number} otlpIntervalMs
  */
 
-/**
- * @typedef {{ listen: WebTarget, mayAct: boolean, allowRemote: boolean }} WebSettings  Of the
- *   dashboard.
- */
+/** @typedef {{ listen: WebTarget, mayAct: boolean, allowRemote: boolean }} WebSettings */
 
 /**
  * The settings of the home: settings.json, which users may edit.
  * @typedef {object} Settings
- * @property {() => Record<string, string>} entries  As written in the file.
+ * @property {() => Record<string, string>} entries
  * @property {(key: string, text: string) => void} set  On disk when it returns. Throws
  *   ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  * @property {(key: string) => boolean} unset  Whether it was set. Throws the same errors.
- * @property {(given: GivenLimits | null) => LogLimits} limitsOf  The limits of an app at this
- *   moment. Cheap enough to call for each chunk.
+ * @property {(given: GivenLimits | null) => LogLimits} limitsOf  Cheap enough to call for each
+ *   chunk.
  * @property {() => MetricsSettings} metrics
  * @property {() => WebSettings} web
- * @property {() => string[]} notices  Faults in the file, for people.
+ * @property {() => string[]} notices
  */
 
 /**
@@ -82,10 +78,7 @@ export function createSettings(file, nowMs) {
     return read;
   }
 
-  /**
-   * @returns {Record<string, unknown>}  Everything in the file, including unknown keys, which must
-   *   not be removed.
-   */
+  /** @returns {Record<string, unknown>}  Includes unknown keys, which must not be removed. */
   function contents() {
     lookedAtMs = -Infinity;
     const { broken } = readFile(file);
@@ -173,8 +166,7 @@ export function createSettings(file, nowMs) {
 }
 
 /**
- * Refuses remote addresses, because metrics and dashboard show names and loads to everyone who can
- * reach them.
+ * Metrics and dashboard show names and loads to everyone who can reach them.
  * @param {'metrics.listen' | 'web.listen'} key
  * @param {string} text
  * @param {boolean} allowRemote

@@ -1,17 +1,15 @@
-// The messages that an agent may send: acts, fields, sizes and rates. The process behind a channel
-// may be hostile or broken, so the keeper drops each message that does not fit this table.
+// The process behind a channel may be hostile or broken, so the keeper drops each message that does
+// not fit this table of acts, fields, sizes and rates.
 import { isIP } from 'node:net';
 
 /** @import { Handle } from './sockets/listeners.js' */
 
-/** PATH_MAX of Linux, in bytes. */
+/** PATH_MAX of Linux. */
 const PATH_MAX_CHARS = 4_096;
 const TEXT_MAX_CHARS = 2_000;
 const WORD_MAX_CHARS = 64;
 const SIGNALS_MAX = 64;
-/** For the JSON of a report. */
 const REPORT_MAX_CHARS = 16 * 1024;
-/** For the JSON of a stack. */
 const STACK_MAX_CHARS = 512 * 1024;
 
 /** @typedef {(value: any) => boolean} Shape */
@@ -54,7 +52,7 @@ const json = (maxChars) => (value) => {
   try {
     return typeof value === 'object' && value !== null && JSON.stringify(value).length <= maxChars;
   } catch {
-    return false; // A RangeError: JSON.parse() goes deeper than JSON.stringify() does.
+    return false; // JSON.parse() goes deeper than JSON.stringify() does.
   }
 };
 
@@ -81,17 +79,16 @@ const FAULT = object({ code: maybe(text(WORD_MAX_CHARS)), message: text(TEXT_MAX
 const SELDOM = 100;
 /** Messages in a second, for an act that comes with each listening socket of the app. */
 const BY_SOCKET = 2_000;
-/** Messages in a second, for an act that comes with each connection. */
 const BY_CONNECTION = Infinity;
 /** Control writes each fault into its log. An agent has three parts that can fail. */
 const FAULTS_EVER = 20;
 
 /**
- * @typedef {object} Rule  For one act.
+ * @typedef {object} Rule
  * @property {Record<string, Shape>} fields
  * @property {number} perS
- * @property {number} [ever]  How many of these messages one process may send.
- * @property {boolean} [bringsSocket]  The message needs a handle of the kind that its claim names.
+ * @property {number} [ever]  Messages of one process.
+ * @property {boolean} [bringsSocket]  Needs a handle of the kind that its claim names.
  */
 
 /** @satisfies {Record<string, Rule>} */
@@ -126,8 +123,8 @@ const ACTS = {
   overflow: { fields: { seq: whole, claim: CLAIM, open: integer }, perS: BY_CONNECTION, bringsSocket: true },
   'connection-accepted': { fields: { seq: whole }, perS: BY_CONNECTION },
   'connection-declined': { fields: { seq: whole }, perS: BY_CONNECTION },
-  // The number of connections may be below 0, because a server counts only the end of a connection
-  // that another process of the app sent it.
+  // May be below 0, because a server counts only the end of a connection that another process of
+  // the app sent it.
   vitals: { fields: { responses: whole, errors: whole, delayP99Ms: notNegative, connections: integer }, perS: SELDOM },
   report: { fields: { report: json(REPORT_MAX_CHARS) }, perS: SELDOM },
   fault: { fields: { part: text(WORD_MAX_CHARS), message: text(TEXT_MAX_CHARS) }, perS: SELDOM, ever: FAULTS_EVER },
@@ -142,7 +139,7 @@ const RULES = ACTS;
 /**
  * @returns
  *   {(child: object, message: any, handle?: Handle) => { act: Act | null, fault: string | null }}
- *   Checks one message. The act is null if there is no such act. The fault is for the log.
+ *   The act is null if there is no such act.
  */
 export function createEdge() {
   const isInTime = createRates();
@@ -168,7 +165,7 @@ function actOf(message) {
  * @param {Act} act
  * @param {any} message
  * @param {Handle} [handle]
- * @returns {string | null}  The field that does not fit.
+ * @returns {string | null}
  */
 function unfitField(act, message, handle) {
   const { fields, bringsSocket } = RULES[act];
@@ -179,7 +176,6 @@ function unfitField(act, message, handle) {
 }
 
 /**
- * The answer to a dropped message, if its sender waits for one.
  * @param {Act} act
  * @param {any} message
  * @param {string} fault
@@ -194,7 +190,7 @@ export function refusalOf(act, { seq }, fault) {
 
 const WINDOW_MS = 1_000;
 
-/** @returns {(child: object, act: Act) => boolean}  false: too many of these messages. */
+/** @returns {(child: object, act: Act) => boolean} */
 function createRates() {
   /** @typedef {{ endMono: number, inWindow: number, ever: number }} Count */
   /** @type {WeakMap<object, Map<Act, Count>>} */

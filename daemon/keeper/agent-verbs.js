@@ -1,13 +1,11 @@
-// The verbs of control that reach an app or its agent.
 import { KeeperError } from './protocol.js';
 import { createDeadline } from './retire.js';
 
 /** @import { Child } from './child.js' */
 /** @import { Verb } from './control-link.js' */
 
-/** Characters of JSON that may wait on the channel of an app that does not read. */
+/** For an app that does not read. */
 const CHANNEL_MAX_CHARS = 1024 * 1024;
-/** Bytes that may wait on its standard input. */
 const INPUT_MAX_BYTES = 64 * 1024;
 
 /**
@@ -86,10 +84,9 @@ export function createAppVerbs({ findChild, children, messages }) {
 }
 
 /**
- * The verbs that move an instance into the rotation and out of it.
  * @param {object} o
- * @param {(instanceId: string) => Promise<Child>} o.findChild  Rejects with ESRCH.
- * @param {(child: Child) => void} o.onChanged  The instance has entered the rotation or left it.
+ * @param {(instanceId: string) => Promise<Child>} o.findChild
+ * @param {(child: Child) => void} o.onChanged
  * @returns {Record<string, Verb>}
  */
 export function createRotationVerbs({ findChild, onChanged }) {
@@ -125,7 +122,7 @@ export function createRotationVerbs({ findChild, onChanged }) {
 }
 
 /**
- * @param {(instanceId: string) => Promise<Child>} findChild  Rejects with ESRCH.
+ * @param {(instanceId: string) => Promise<Child>} findChild
  * @param {string} instanceId
  * @returns {Promise<Child>}  Rejects with ESRCH when the process has exited.
  */
@@ -163,18 +160,15 @@ async function answered(child, question, timeoutMs) {
 /** For one instance. */
 const TOKENS_KEPT = 256;
 
-/**
- * Remembers deliveries by the token of the client. A client sends its request again when control
- * dies before the answer, and control sends it to the keeper again.
- */
+/** Control and clients send a request again when control dies before the answer. */
 function createDeliveries() {
-  /** Oldest first. @type {WeakMap<Child, string[]>} */
+  /** @type {WeakMap<Child, string[]>} */
   const given = new WeakMap();
   return {
     /**
      * @param {Child} child
-     * @param {unknown} token  Without a token every delivery is a new one.
-     * @param {() => void} give  Called unless the token was delivered before.
+     * @param {unknown} token  Without one every delivery is new.
+     * @param {() => void} give
      */
     once(child, token, give) {
       const tokens = given.get(child) ?? [];

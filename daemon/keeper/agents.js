@@ -1,4 +1,3 @@
-// Answers the questions of agents and takes their reports.
 import { createEdge, refusalOf } from './agent-acts.js';
 import { ADDRESSES_MAX } from './child.js';
 
@@ -8,7 +7,7 @@ import { ADDRESSES_MAX } from './child.js';
 /** @import { HeldSockets } from './sockets/held.js' */
 /** @import { Handle } from './sockets/listeners.js' */
 
-/** Acts that still matter when the process that sent them has exited. */
+/** Still matter when the process that sent them has exited. */
 const AFTER_EXIT = new Set(['overflow', 'connection-accepted', 'report']);
 
 /** @typedef {{ act?: string, [key: string]: any }} AgentMessage */
@@ -56,8 +55,8 @@ export class Agents {
    * @param {object} o
    * @param {HeldSockets} o.sockets
    * @param {Balancer} o.balancer
-   * @param {(name: string, data: object, handle?: Handle) => void} o.emit  To control.
-   * @param {(child: Child, what: string) => void} o.onDropped  A message was dropped.
+   * @param {(name: string, data: object, handle?: Handle) => void} o.emit
+   * @param {(child: Child, what: string) => void} o.onDropped
    */
   constructor({ sockets, balancer, emit, onDropped }) {
     this.#sockets = sockets;
@@ -69,14 +68,13 @@ export class Agents {
   /**
    * Never throws, so that a bad message harms only the instance that sent it.
    * @param {Child} child
-   * @param {AgentMessage} message  Unchecked. It may hold any JSON value.
+   * @param {AgentMessage} message  May hold any JSON value.
    * @param {Handle} [handle]  Closed here, unless the act takes it.
    */
   receive(child, message, handle) {
     const { act, fault } = this.#check(child, message, handle);
     if (fault !== null) this.#onDropped(child, fault);
-    // The keeper may read messages of a process after its exit. The connections that the process
-    // passed on still need a worker.
+    // The connections that a process passed on before its exit still need a worker.
     const isLate = child.exit && (act === null || !AFTER_EXIT.has(act));
     if (act !== null && fault === null && !isLate) return this.#perform(child, act, message, handle);
     handle?.close();
@@ -104,7 +102,7 @@ export class Agents {
   }
 
   /**
-   * Counts the process as booted, because its agent can no longer report that.
+   * The agent can no longer report that the process has booted.
    * @param {Child} child
    */
   onDisconnect(child) {
@@ -112,17 +110,17 @@ export class Agents {
     this.#balancer.onRotationChanged(child.scope);
   }
 
-  /** @param {Child} child  Has entered the rotation or left it. */
+  /** @param {Child} child */
   onRotationChanged(child) {
     this.#balancer.onRotationChanged(child.scope);
   }
 
-  /** Lets connections on their way through the keeper arrive, and takes no new ones. */
+  /** Lets connections on their way arrive, and takes no new ones. */
   close() {
     return this.#balancer.close();
   }
 
-  /** Called when an orphan has released its address, has exited or has connected. */
+  /** An orphan may have released its address. */
   retryWaiting() {
     for (const { child, message } of this.#sockets.orphans.take()) this.#perform(child, 'listen', message);
   }

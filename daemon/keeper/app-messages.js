@@ -1,24 +1,20 @@
-// The messages that apps send with process.send(). The keeper passes them to control while control
-// subscribes to them, and keeps the messages that describe an app. It drops and counts the messages
-// of an app that sends too many, so that neither its own memory nor that of control grows.
+// Passes messages of process.send() to control while it subscribes to them, and keeps those that
+// describe an app. Drops and counts messages of an app that sends too many, so that neither the
+// memory of the keeper nor that of control grows.
 
 /** @import { Child } from './child.js' */
 
-/** For one instance. */
 const MESSAGES_PER_S = 1_000;
 const CHARS_PER_S = 1024 * 1024;
 const WINDOW_MS = 1_000;
-/** Characters of JSON. */
 const MESSAGE_MAX_CHARS = 256 * 1024;
-/** Messages of one instance on their way to control. */
+/** Of one instance, on their way to control. */
 const OWN_FLIGHT_MAX_CHARS = 256 * 1024;
-/** Messages of all instances on their way to control. */
 const FLIGHT_MAX_CHARS = 1024 * 1024;
-/** The kept messages of one instance. */
 const KEPT_MAX_CHARS = 32 * 1024;
 
 /**
- * The types of messages that the keeper keeps. It keeps the newest part of each name.
+ * The keeper keeps the newest part of each name.
  * @type {Record<string, (data: any) => [name: unknown, part: unknown][]>}
  */
 const KEPT = {
@@ -29,21 +25,20 @@ const KEPT = {
 
 /**
  * @typedef {[type: string, name: string, text: string]} Kept  `text` is JSON.
- *
- * @typedef {object} AppTraffic  The messages of one instance.
- * @property {number} endsMono  The end of the second that is counted.
- * @property {number} messages  In this second.
- * @property {number} chars  In this second.
+ * @typedef {object} AppTraffic
+ * @property {number} endsMono  Of the second that is counted.
+ * @property {number} messages
+ * @property {number} chars
  * @property {number} dropped  Not yet reported to control.
  * @property {NodeJS.Timeout | null} timer
  * @property {Map<string, Kept>} kept
  * @property {number} keptChars
  */
 
-/** @param {(name: string, data: object, onSent: () => void) => void} emit  To control. */
+/** @param {(name: string, data: object, onSent: () => void) => void} emit */
 export function createAppMessages(emit) {
   let isHeard = false;
-  /** A new one for each control, because nothing arrives at the control before. */
+  /** New for each control, because nothing arrives at the control before. */
   let flight = newFlight();
   /** @type {WeakMap<Child, AppTraffic>} */
   const talks = new WeakMap();
@@ -64,7 +59,6 @@ export function createAppMessages(emit) {
    */
   const drop = ({ instanceId }, traffic) => {
     traffic.dropped += 1;
-    // One report for all messages of this second.
     traffic.timer ??= setTimeout(() => {
       traffic.timer = null;
       if (isHeard) emit('app-messages-dropped', { instanceId, count: traffic.dropped }, () => {});
@@ -88,14 +82,13 @@ export function createAppMessages(emit) {
     hear(isOn) {
       isHeard = isOn;
     },
-    /** The next control has to subscribe again. */
     hush() {
       isHeard = false;
       flight = newFlight();
     },
     /**
      * @param {Child} child
-     * @param {any} message  From its own process.send().
+     * @param {any} message
      */
     receive(child, message) {
       const isKept = typeof message?.type === 'string' && Object.hasOwn(KEPT, message.type);
@@ -138,7 +131,7 @@ function load(flight, child, chars) {
 
 /**
  * @param {AppTraffic} traffic
- * @returns {boolean}  false: the instance has sent too much in this second.
+ * @returns {boolean}
  */
 function isDue(traffic) {
   const nowMono = performance.now();
@@ -155,7 +148,7 @@ function stringify(message) {
   try {
     return JSON.stringify(message) ?? null;
   } catch {
-    // A RangeError, because JSON.parse() accepts deeper values than JSON.stringify() does.
+    // JSON.parse() accepts deeper values than JSON.stringify() does.
     return null;
   }
 }

@@ -14,24 +14,22 @@ import { leastLoaded, meanLoad, stickyTarget } from './schedules.js';
 /** @import { Child } from './child.js' */
 /** @import { Claim, Handle, Listeners } from './sockets/listeners.js' */
 
-/** After this time without an answer, the balancer does not wait for a worker any longer. */
 const BLOCKED_MS = 50;
 const CHANNEL_POLL_MS = 5;
 /**
- * Waiting connections of one app. Each one is a descriptor, and a hostile worker may pass on
- * connections and accept none.
+ * Of one app. Each connection is a descriptor, and a hostile worker may pass on connections and
+ * accept none.
  */
 const WAITING_MAX = 8_192;
-/** How long close() waits for connections on their way. */
 const CLOSE_MS = 1_000;
 
 /**
- * @typedef {object} Waiting  A connection without a worker.
+ * @typedef {object} Waiting
  * @property {string} scope
  * @property {Claim} claim
  * @property {Handle} handle
  * @property {boolean} isSticky
- * @property {() => void} reportPlaced  Reports to the sender, once.
+ * @property {() => void} reportPlaced
  *
  * @typedef {object} Round  One request for the loads of all workers, while connections wait.
  * @property {string} scope
@@ -46,14 +44,14 @@ export class Balancer {
   /** @type {Waiting[]} */
   #queue = [];
   /**
-   * Connections that a worker has not accepted yet. The keeper has a copy until then.
+   * The keeper has a copy of the connection until the worker accepts it.
    * @type {Map<number, Waiting & { worker: Child }>}
    */
   #offers = new Map();
   #lastSeq = 0;
-  /** The number of queued and offered connections, by scope. @type {Map<string, number>} */
+  /** Queued and offered, by scope. @type {Map<string, number>} */
   #waitingCounts = new Map();
-  /** By scope. @type {Map<string, Round>} */
+  /** @type {Map<string, Round>} */
   #rounds = new Map();
   #isClosing = false;
 
@@ -67,7 +65,7 @@ export class Balancer {
    * @param {Child} child
    * @param {{ seq: number, claim: Claim, open: number }} message
    * @param {Handle} handle
-   * @returns {boolean}  false: the app has too many waiting connections, so this one was closed.
+   * @returns {boolean}  false: too many connections wait, so this one was closed.
    */
   onOverflow(child, { seq, claim, open }, handle) {
     child.open = Math.max(0, open);
@@ -99,7 +97,7 @@ export class Balancer {
 
   /**
    * The worker left the rotation while the connection was on its way.
-   * @param {Child} child  The sender of the message.
+   * @param {Child} child
    * @param {number} seq
    */
   onDeclined(child, seq) {
@@ -107,7 +105,7 @@ export class Balancer {
     if (offer) this.#findWorker(offer, null);
   }
 
-  /** @param {string} scope  A worker of it may have entered the rotation or left it. */
+  /** @param {string} scope */
   onRotationChanged(scope) {
     const workers = this.#workersOf(scope);
     this.#sendShare(workers, workers.length > 1 ? 0 : null);
@@ -126,7 +124,6 @@ export class Balancer {
   }
 
   /**
-   * Drops the connections to addresses where the app no longer listens.
    * @param {string} scope
    * @param {(claim: Claim) => boolean} isReleased
    */
@@ -135,9 +132,9 @@ export class Balancer {
   }
 
   /**
-   * Lets every worker keep the connections that it accepts.
-   * @returns {Promise<void>}  Resolves when connections on their way have arrived, or after
-   *   CLOSE_MS.
+   * Lets every worker keep the connections that it accepts. Resolves when connections on their way
+   * have arrived, or after CLOSE_MS.
+   * @returns {Promise<void>}
    */
   async close() {
     this.#isClosing = true;
@@ -154,7 +151,6 @@ export class Balancer {
    */
   #findWorker(waiting, sender) {
     const { scope, claim, handle, isSticky } = waiting;
-    // The socket was released, so a connection that comes now is refused. This one is closed.
     if (!this.#listeners.get(scope, claim)) return this.#drop(waiting);
     if (isSticky) return this.#offer(stickyTarget(this.#eligible(this.#workersOf(scope), waiting), handle), waiting);
     this.#queue.push(waiting);
@@ -182,7 +178,7 @@ export class Balancer {
     return round;
   }
 
-  /** @param {Round} round  Its request goes also to workers that have since entered the rotation. */
+  /** @param {Round} round */
   #askForLoads({ scope, answered, awaited, timer }) {
     for (const one of this.#workersOf(scope)) {
       if (answered.has(one) || awaited.has(one) || !this.#askForLoad(one)) continue;
@@ -193,7 +189,7 @@ export class Balancer {
 
   /**
    * @param {Child} child
-   * @returns {boolean}  Whether its answer may come soon.
+   * @returns {boolean}
    */
   #askForLoad(child) {
     if (child.askedMono !== null) return performance.now() - child.askedMono < BLOCKED_MS;
@@ -208,8 +204,8 @@ export class Balancer {
   }
 
   /**
-   * Offers the connections that can be assigned now: to a worker that has less than the mean, or,
-   * when no answer is awaited, to the least loaded.
+   * Offers connections to a worker that has less than the mean, or, when no answer is awaited, to
+   * the least loaded.
    * @param {Round} round
    */
   #assign({ scope, answered, awaited, timer }) {
@@ -293,7 +289,7 @@ export class Balancer {
 
   /**
    * @param {Child[]} workers
-   * @param {number | null} mean  The mean load. null for a worker without others.
+   * @param {number | null} mean  null for a worker without others.
    */
   #sendShare(workers, mean) {
     const share = mean === null || this.#isClosing ? null : Math.ceil(mean);
@@ -310,7 +306,7 @@ export class Balancer {
     waiting.reportPlaced();
   }
 
-  /** @param {Waiting} waiting  Neither queued nor offered any more. */
+  /** @param {Waiting} waiting */
   #letGo({ scope, handle }) {
     handle.close();
     const left = (this.#waitingCounts.get(scope) ?? 1) - 1;

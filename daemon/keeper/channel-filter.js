@@ -13,10 +13,9 @@ import { AGENT_CMD } from './protocol.js';
 const LINE_MAX_CHARS = 1024 * 1024;
 /** If an app sends more, the keeper reads the rest in the next second. */
 const BYTES_PER_S = 32 * 1024 * 1024;
-/** If an app sends more, the keeper reads the rest in the next second. */
 const MESSAGES_PER_S = 20_000;
 const WINDOW_MS = 1_000;
-/** Messages that wait for an app that does not read. A client may send one of 8 MiB. */
+/** For an app that does not read. A client may send one message of 8 MiB. */
 const WAITING_MAX_BYTES = 16 * 1024 * 1024;
 /** Messages that wait because the app has not acknowledged a handle. */
 const WAITING_MAX_MESSAGES = 16_384;
@@ -31,16 +30,16 @@ const LOG_MAX_CHARS = 1_000;
 
 /**
  * @param {ChildProcess} started  Its events 'message' and 'internalMessage' become safe.
- * @param {string} scope  Processes with the same scope share sockets.
- * @param {(what: string) => void} onDropped  Called for each dropped message or socket.
+ * @param {string} scope
+ * @param {(what: string) => void} onDropped
  */
 export function filterChannel(started, scope, onDropped) {
   const channel = internalOf(started, 'kChannelHandle');
-  if (!channel) return; // A program without a channel.
+  if (!channel) return;
   const { emit, send } = started;
   const clusterRule = createClusterRule(scope);
   const window = { endMono: 0, bytes: 0, messages: 0 };
-  /** A handle that has come before its message. @type {Handle | null} */
+  /** @type {Handle | null} */
   let coming = null;
 
   /**
@@ -70,8 +69,8 @@ export function filterChannel(started, scope, onDropped) {
     if (cmd !== 'NODE_HANDLE' || !handle) return deliver('internalMessage', message, handle);
     if (handle === coming) coming = null;
     if (type === 'net.Native' && msg?.cmd === AGENT_CMD) return deliver('internalMessage', message, handle);
-    // No act takes this handle. Node.js would turn it into a server or a socket. The app sends
-    // nothing more until the keeper acknowledges the handle.
+    // No act takes this handle, and Node.js would turn it into a server or a socket. The app sends
+    // nothing more until the keeper acknowledges it.
     handle.close();
     onDropped('a socket or a server');
     started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
@@ -116,7 +115,6 @@ export function filterChannel(started, scope, onDropped) {
   let isSkipping = false;
   const buffered = symbolOf(channel, 'kJSONBuffer');
 
-  /** Whether Node.js has read too much of a line without its end. */
   function isTooLong() {
     return buffered !== undefined && channel[buffered].length > LINE_MAX_CHARS;
   }
@@ -128,8 +126,7 @@ export function filterChannel(started, scope, onDropped) {
   }
 
   /**
-   * Replaces skipped bytes by spaces, which JSON allows, because Node.js needs the number of bytes
-   * that it has read.
+   * Node.js needs the number of bytes that it has read, so spaces replace skipped bytes.
    * @param {Uint8Array} bytes
    * @returns {boolean}  Whether all bytes were skipped.
    */
@@ -158,7 +155,7 @@ export function filterChannel(started, scope, onDropped) {
     if (isTooMany) return close('a socket without a message');
     if (!isSkipping && isTooLong()) {
       if (coming) {
-        // The message is skipped, and without an answer the app would send nothing more.
+        // Without an answer the app would send nothing more.
         coming.close();
         coming = null;
         started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
@@ -182,7 +179,7 @@ const ADDRESS_TYPES = new Set([4, 6, -1, 'udp4', 'udp6']);
  * @param {string} scope
  */
 function createClusterRule(scope) {
-  /** The keys of open sockets. @type {string[]} */
+  /** @type {string[]} */
   const open = [];
   return {
     /**
@@ -213,7 +210,6 @@ function createClusterRule(scope) {
 }
 
 /**
- * Finds a private field of Node.js.
  * @param {object} owner
  * @param {string} name
  */
@@ -231,8 +227,7 @@ function internalOf(owner, name) {
 }
 
 /**
- * Logs the first dropped message of an instance at once, and then the number of further ones once a
- * minute.
+ * The first dropped message of an instance at once, and then their number once a minute.
  * @param {Log} log
  * @returns {(child: Pick<Child, 'instanceId' | 'app'>, what: string) => void}
  */

@@ -10,16 +10,14 @@ import { AGENT_CMD } from './protocol.js';
 /** @import { Address, ChildSnapshot, Exit, ListenFailure, Mode, Scheduling } from './protocol.js' */
 /** @import { Retirement } from './retire.js' */
 
-/** Addresses of one instance that control knows. */
 export const ADDRESSES_MAX = 256;
 
 let lastSeq = 0;
 
-/** A process that the keeper started or adopted, and its state. */
 export class Child {
   /** null for an adopted process. @type {ChildProcess | null} */
   #process;
-  /** The connection from the agent of an adopted process. @type {OrphanLine | null} */
+  /** @type {OrphanLine | null} */
   #line = null;
   /** @type {(exit: Exit) => void} */
   #resolveExited = () => {};
@@ -33,10 +31,7 @@ export class Child {
   /** @type {Address[]} */
   addresses = [];
   hasListened = false;
-  /**
-   * The last listen() that failed, until the process listens there.
-   * @type {ListenFailure | null}
-   */
+  /** Until the process listens there. @type {ListenFailure | null} */
   listenFailure = null;
   hasAgent = false;
   /**
@@ -49,29 +44,21 @@ export class Child {
   isGone = false;
   isGated;
   isParked = false;
-  /** The number of open connections in the last report of the agent. */
+  /** From the last report of the agent. */
   open = 0;
-  /** Connections on their way to the process. */
   coming = 0;
   /** Since when the balancer waits for the load of the process. @type {number | null} */
   askedMono = null;
-  /**
-   * The fair share that the balancer last sent. null: the process has the app to itself.
-   * @type {number | null | undefined}
-   */
+  /** null: the process has the app to itself. @type {number | null | undefined} */
   share;
-  /** The last report of the agent. The keeper does not look into it. @type {unknown} */
+  /** @type {unknown} */
   report = null;
-  /** The standard input, if the keeper holds it. @type {Socket | null} */
+  /** @type {Socket | null} */
   input = null;
-  /** Characters of JSON in messages that the app has not read yet. */
+  /** In messages that the app has not read yet. */
   waitingChars = 0;
-  /**
-   * Questions that the agent has not answered.
-   * @type {Map<number, (message: Record<string, any>) => void>}
-   */
+  /** @type {Map<number, (message: Record<string, any>) => void>} */
   #questions = new Map();
-  /** For an orphan. */
   isAskedToUnlisten = false;
   hasUnlistened = false;
   /** @type {Exit | null} */
@@ -87,7 +74,7 @@ export class Child {
    * @param {unknown} o.label
    * @param {Mode} o.mode
    * @param {number} o.pid
-   * @param {string | null} [o.startTicks]  For an adopted process.
+   * @param {string | null} [o.startTicks]
    * @param {number} o.startedAtMs
    * @param {string | null} o.outPipe
    * @param {string | null} o.errPipe
@@ -117,7 +104,7 @@ export class Child {
     this.isGated = o.isGated ?? false;
     this.pipes = o.pipes;
     this.#process = o.process;
-    /** Resolves when the main process has exited. Never rejects. @type {Promise<Exit>} */
+    /** Never rejects. @type {Promise<Exit>} */
     this.exited = new Promise((resolve) => {
       this.#resolveExited = resolve;
     });
@@ -129,12 +116,12 @@ export class Child {
     return this.#startTicks;
   }
 
-  /** Resolves when the agent of an adopted process has connected. @type {Promise<void>} */
+  /** @type {Promise<void>} */
   agentFound = new Promise((resolve) => {
     this.#resolveAgentFound = resolve;
   });
 
-  /** Resolves when the last process of the tree is gone. @type {Promise<void>} */
+  /** @type {Promise<void>} */
   wentAway = new Promise((resolve) => {
     this.#resolveWentAway = resolve;
   });
@@ -166,7 +153,7 @@ export class Child {
 
   /**
    * @param {Address} where
-   * @returns {boolean}  false: the process already has ADDRESSES_MAX addresses.
+   * @returns {boolean}  false: ADDRESSES_MAX is reached.
    */
   listensOn({ address, port, family }) {
     const isKnown = this.addresses.some((one) => one.address === address && one.port === port);
@@ -192,10 +179,9 @@ export class Child {
   }
 
   /**
-   * Sends a message to the agent.
    * @param {{ act: string, [key: string]: unknown }} message
    * @param {Handle} [handle]
-   * @param {() => void} [onSent]  Called when the message is on its way, or can no longer be sent.
+   * @param {() => void} [onSent]  The message is on its way, or can no longer be sent.
    * @returns {boolean}  false when the agent cannot be reached.
    */
   tell(message, handle, onSent = () => {}) {
@@ -208,9 +194,8 @@ export class Child {
   }
 
   /**
-   * Sends a message to the app.
    * @param {Serializable} message
-   * @returns {boolean}  false when the app cannot be reached.
+   * @returns {boolean}
    */
   message(message) {
     if (!this.#process?.connected) return false;
@@ -218,15 +203,15 @@ export class Child {
     this.waitingChars += length;
     this.#process.send(message, () => {
       this.waitingChars -= length;
-    }); // As above.
+    });
     return true;
   }
 
   /**
-   * Sends a question that the agent answers from its event loop.
+   * The agent answers from its event loop.
    * @param {{ act: string, [key: string]: unknown }} message
    * @param {(answer: Record<string, any>) => void} onAnswer
-   * @returns {boolean}  false when the agent cannot be reached.
+   * @returns {boolean}
    */
   ask(message, onAnswer) {
     lastSeq += 1;

@@ -1,4 +1,3 @@
-// Receives requests from control, and sends answers and events.
 import { describeError } from './host/log.js';
 import { KeeperError, PROTOCOL } from './protocol.js';
 
@@ -68,7 +67,7 @@ export function createControlLink(log) {
      * Must be called before connect().
      * @param {object} o
      * @param {Record<string, Verb>} o.verbs
-     * @param {(data: any) => void} o.onFatal  Control reports why it has to exit.
+     * @param {(data: any) => void} o.onFatal
      */
     serve(o) {
       ({ verbs, onFatal } = o);
@@ -77,14 +76,14 @@ export function createControlLink(log) {
     connect(next) {
       peer = next;
       next.on('message', (message, handle) => {
-        if (peer === next) void receive(message, handle); // Never rejects.
+        if (peer === next) void receive(message, handle);
       });
     },
     disconnect() {
       peer = null;
       onDisconnected();
     },
-    /** @returns {Promise<void>}  Resolves when there is no control. */
+    /** @returns {Promise<void>} */
     disconnected() {
       return new Promise((resolve) => {
         onDisconnected = resolve;

@@ -9,7 +9,7 @@ import { describeError } from './host/log.js';
 
 const MIN_INTERVAL_MS = 1_000;
 const PARENT_POLL_MS = 100;
-/** How often control of another installation is started before the keeper gives up on it. */
+/** For control of another installation. */
 const TRIES = 3;
 
 /**
@@ -24,14 +24,13 @@ const TRIES = 3;
  * @property {string} before  The root of the installation before.
  * @property {boolean} isNewKeeper  This keeper belongs to the new installation, so the one before
  *   has another agent.
- * @property {Probation | null} earlier  Set if the installation before was on probation too.
+ * @property {Probation | null} earlier  The installation before was on probation too.
  * @property {number} triesLeft
  * @property {boolean} wasReady
  */
 
 /**
- * Control as a child of the keeper, or as its parent: control starts a keeper when the keeper
- * before has died.
+ * A child of the keeper, or its parent: control starts a keeper when the keeper before has died.
  * @typedef {Pick<NodeJS.Process, 'pid'> & {
  *   send?: (
  *     message: unknown,
@@ -47,13 +46,12 @@ const TRIES = 3;
 
 /**
  * @param {object} o
- * @param {Record<string, string>} o.env  The whole environment of control.
- * @param {string} o.root  The root of the installation that control is started from.
+ * @param {Record<string, string>} o.env
+ * @param {string} o.root
  * @param {(peer: Peer) => void} o.onStarted
  * @param {() => void} o.onEnded
- * @param {(root: string) => void} o.onMoved  Control is now started from this root. It has the same
- *   agent.
- * @param {() => void} o.ping  Sends a ping to control.
+ * @param {(root: string) => void} o.onMoved  The new root has the same agent.
+ * @param {() => void} o.ping
  * @param {Log} o.log
  */
 export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved, ping, log }) {
@@ -62,7 +60,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
   /** @type {ReturnType<typeof watchProbation> | null} */
   let watch = null;
   let endBootWatch = () => {};
-  /** The installation that failed its probation. @type {{ root: string, why: Reason } | null} */
+  /** @type {{ root: string, why: Reason } | null} */
   let refused = null;
   let lastStartMono = -Infinity;
   let isReady = false;
@@ -88,7 +86,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       });
     } catch (error) {
-      log('control-not-started', describeError(error)); // For example out of memory. Try again in a second.
+      log('control-not-started', describeError(error)); // For example out of memory.
       return null;
     }
   };
@@ -110,7 +108,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     control.on('exit', ended);
     control.on('error', (error) => {
       log('control-error', describeError(error));
-      // Without a pid the start has failed, and no 'exit' follows.
+      // Without a pid, no 'exit' follows.
       if (control.pid === undefined) ended(null, null);
     });
     log('control-started', { pid: control.pid });
@@ -157,14 +155,12 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     get isReady() {
       return isReady;
     },
-    /** Whether any control has been ready. */
     get wasReady() {
       return wasReady;
     },
     snapshot: () => ({ root, refusedRoot: refused?.root ?? null, refusedWhy: refused?.why ?? null }),
     /**
-     * Starts the next control from another installation. If that one fails, the keeper goes back to
-     * the installation before.
+     * If the other installation fails, the keeper goes back.
      * @param {string} next
      * @param {string} [before]  The root of the control that started this keeper.
      */
@@ -176,7 +172,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
       root = next;
       onMoved(next);
     },
-    /** @param {boolean} isAnswering  Whether this version of control answers pings. */
+    /** @param {boolean} isAnswering  This version of control answers pings. */
     ready(isAnswering) {
       isReady = true;
       wasReady = true;
@@ -195,7 +191,6 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     answered() {
       watch?.answered();
     },
-    /** Kills a control that should have exited. */
     giveUp() {
       if (!control || control.exitCode !== null || control.signalCode !== null) return;
       log('control-hangs', { pid: control.pid });
@@ -236,9 +231,8 @@ const LOOK_MS = 1_000;
 const LOOKS = 30;
 
 /**
- * Finds a control that hangs while it boots.
- * @param {() => void} onLate  Called once, unless the watch is ended before.
- * @returns {() => void}  Ends the watch.
+ * @param {() => void} onLate  Called at most once.
+ * @returns {() => void}
  */
 export function watchBoot(onLate) {
   let left = LOOKS;
@@ -253,16 +247,14 @@ export function watchBoot(onLate) {
 }
 
 const ASK_MS = 1_000;
-/** Control is proven when it still answers after this number of pings: after 10 s. */
+/** Control is proven when it still answers after this number of pings. */
 const QUESTIONS = 10;
-/** Control hangs after this number of pings without an answer. */
 const UNANSWERED = 5;
 
 /**
- * Pings a control of another installation, because one that became ready may still hang.
+ * A control that became ready may still hang. onProven or onSilent is called at most once.
  * @param {{ ping: () => void, onProven: () => void, onSilent: () => void }} o
- * @returns {{ answered: () => void, end: () => void }}  onProven or onSilent is called once, unless
- *   the watch is ended before.
+ * @returns {{ answered: () => void, end: () => void }}
  */
 export function watchProbation({ ping, onProven, onSilent }) {
   let asked = 0;

@@ -1,6 +1,6 @@
-// How the keeper exits. It leaves when control requests it and no process is left. It abdicates
-// when another keeper replaces it. When it has to terminate, control stops all apps and then
-// requests it to leave. Without a control the keeper does both itself.
+// The keeper leaves when control requests it and no process is left. It abdicates when another
+// keeper replaces it. When it has to terminate, control stops all apps and then requests it to
+// leave. Without a control the keeper does both itself.
 import { describeError, log } from './host/log.js';
 
 /** @import { createControlLink } from './control-link.js' */
@@ -10,7 +10,7 @@ import { describeError, log } from './host/log.js';
 /** @import { createPipePool } from './pipes.js' */
 
 const CONTROL_EXIT_MS = 5_000;
-/** How long after SIGTERM the keeper checks whether there is a control that stops the apps. */
+/** How long after SIGTERM to check whether there is a control that stops the apps. */
 const CONTROL_CHECK_MS = 15_000;
 const DEFAULT_KILL_TIMEOUT_MS = 10_000;
 const HOME_CHECK_MS = 3_000;
@@ -72,7 +72,7 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
     }, CONTROL_CHECK_MS);
   };
 
-  /** Without its home the keeper terminates, because no command can reach it any more. */
+  /** Without its home no command can reach the keeper. */
   const watchHome = () => {
     const timer = setInterval(() => {
       if (claim.isHeld()) return;
@@ -85,7 +85,6 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
   return {
     leave,
     abdicate,
-    /** From now on the keeper terminates at a signal, or when its home is removed. */
     listen() {
       watchHome();
       process

@@ -5,7 +5,7 @@ import { PROTOCOL } from './protocol.js';
 /** @import { Server, Socket } from 'node:net' */
 
 /**
- * @typedef {object} OrphanLine  The connection from the agent of an orphan.
+ * @typedef {object} OrphanLine
  * @property {string} instanceId
  * @property {(message: object) => boolean} send
  *
@@ -24,9 +24,9 @@ import { PROTOCOL } from './protocol.js';
 export function openKeeperSocket(server, version, { onOrphan, onOrphanMessage, onOrphanGone }) {
   /** @type {Set<Socket>} */
   const visitors = new Set();
-  /** The last message about control. @type {object | null} */
+  /** @type {object | null} */
   let news = null;
-  /** Why control cannot work. @type {string | null} */
+  /** @type {string | null} */
   let failure = null;
 
   /** @param {Socket} socket */
@@ -38,7 +38,6 @@ export function openKeeperSocket(server, version, { onOrphan, onOrphanMessage, o
       visitors.delete(socket);
       if (instanceId !== null) onOrphanGone(instanceId);
     });
-    // 'close' follows.
     socket.on('error', () => socket.destroy());
     readMessages(socket, (message) => {
       if (instanceId !== null) return onOrphanMessage(instanceId, message);
@@ -52,7 +51,7 @@ export function openKeeperSocket(server, version, { onOrphan, onOrphanMessage, o
   server.on('connection', welcome);
 
   /**
-   * Sends the news to connected clients, and to later ones.
+   * Also to clients that connect later.
    * @param {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }}
    *   latest
    */
@@ -67,7 +66,7 @@ export function openKeeperSocket(server, version, { onOrphan, onOrphanMessage, o
       failure = null;
       announce({ event: 'control-ready', pid });
     },
-    /** @param {string | null} message  Why control is about to exit. */
+    /** @param {string | null} message */
     onControlFatal(message) {
       failure = message;
     },
@@ -86,11 +85,10 @@ function say(socket, message) {
   socket.write(JSON.stringify(message) + '\n');
 }
 
-/** Characters. */
 const MAX_LINE = 64 * 1024;
 
 /**
- * Reads lines of JSON. A line that is too long, or not JSON, closes the connection.
+ * A line that is too long, or not JSON, closes the connection.
  * @param {Socket} socket
  * @param {(message: Record<string, unknown>) => void} onMessage
  */

@@ -28,8 +28,8 @@ import { spawnProcess } from './spawn.js';
  */
 
 /**
- * The parent of every app process. It holds every listening socket and log pipe. It decides nothing
- * about apps. It completes what control has requested even if control dies.
+ * The parent of every app process. It decides nothing about apps, and completes what control has
+ * requested even if control dies.
  */
 export class Keeper {
   /** @type {Map<string, Child>} */
@@ -41,7 +41,7 @@ export class Keeper {
   #inFlight = new Map();
   #startedAtMs = Date.now();
   #isTerminating = false;
-  /** Set when the keeper is asked to leave. @type {(() => void) | null} */
+  /** @type {(() => void) | null} */
   #onEmpty = null;
   #agents;
   #orphans;
@@ -57,7 +57,7 @@ export class Keeper {
    * @param {object} o
    * @param {ReturnType<typeof import('./pipes.js').createPipePool>} o.pipes
    * @param {string} o.version
-   * @param {Emit} o.emit  To control.
+   * @param {Emit} o.emit
    * @param {Log} o.log
    */
   constructor({ pipes, version, emit, log }) {
@@ -115,8 +115,7 @@ export class Keeper {
   async snapshot() {
     // If control died during a spawn, the next control learns of the new process here.
     await Promise.allSettled(this.#inFlight.values());
-    // Control gets a copy of every socket after the answer. If this keeper is killed, control gives
-    // the copies to the next keeper.
+    // If this keeper is killed, control gives its copies of the sockets to the next keeper.
     setImmediate(() => this.#sockets.all().forEach((one) => this.#sockets.announce(one)));
     return {
       version: this.#version,
@@ -255,22 +254,21 @@ export class Keeper {
     return this.#orphans.keeperSocketEvents;
   }
 
-  /** Messages of apps are dropped until the next control asks for them. */
+  /** The next control subscribes again. */
   onControlEnded() {
     this.#messages.hush();
   }
 
   /**
-   * Called before another keeper replaces this one.
-   * @returns {Promise<void>}  Resolves when all spawns have finished, and when connections on their
-   *   way through the keeper have arrived.
+   * Resolves when all spawns have finished and connections on their way have arrived.
+   * @returns {Promise<void>}
    */
   async close() {
     await Promise.allSettled(this.#inFlight.values());
     await this.#agents.close();
   }
 
-  /** @param {() => void} onEmpty  Called when no process is left. */
+  /** @param {() => void} onEmpty */
   leave(onEmpty) {
     this.#onEmpty = onEmpty;
     this.#leaveIfEmpty();
@@ -283,7 +281,7 @@ export class Keeper {
   }
 
   /**
-   * Stops every app when there is no control to do it.
+   * Called when there is no control to do it.
    * @param {number} killTimeoutMs
    */
   async retireAll(killTimeoutMs) {
@@ -293,7 +291,7 @@ export class Keeper {
     await Promise.all(alive.map((child) => child.wentAway));
   }
 
-  /** The pipes of all processes, those of adopted processes included. */
+  /** Includes those of adopted processes. */
   get pipesInUse() {
     return new Set([...this.#children.values()].flatMap(({ outPipe, errPipe }) => [outPipe, errPipe]));
   }
@@ -302,10 +300,7 @@ export class Keeper {
     if ([...this.#children.values()].every((child) => child.isGone)) this.#onEmpty?.();
   }
 
-  /**
-   * Waits for the spawn of the instance if that is not finished.
-   * @param {string} instanceId
-   */
+  /** @param {string} instanceId */
   async #findChild(instanceId) {
     await this.#inFlight.get(instanceId)?.catch(() => {}); // The spawn request gets this error.
     const child = this.#children.get(instanceId);

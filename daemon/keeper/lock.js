@@ -1,8 +1,6 @@
-// Makes sure that a home has exactly one keeper, with the file system and the kernel alone.
-//
-// The lock is a listening Unix socket, run/keeper.<N>.sock. A process that can connect to it knows
-// that its holder is alive, without a pid that the system may have reused and without a time limit.
-// The numbers only grow:
+// A home has exactly one keeper. The lock is a listening Unix socket, run/keeper.<N>.sock. A
+// process that can connect to it knows that its holder is alive, without a pid that the system may
+// have reused and without a time limit. The numbers only grow:
 //
 //   1. listen on a private socket, so that the lock accepts connections as soon as it has its name
 //   2. look at the highest number: it accepts a connection -> another process is the keeper
@@ -10,8 +8,6 @@
 //      the name exists -> back to 2
 //   4. look again: there is a higher number, because this process was slow and the names below
 //      that number were removed -> remove the own name, back to 2
-//
-// So a keeper only ever succeeds a dead keeper, and two contenders cannot create the same name.
 import { existsSync, linkSync, mkdirSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -25,14 +21,14 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 /**
  * @typedef {object} Claim
  * @property {true} owned
- * @property {number} epoch  The number of this keeper in the life of the home.
- * @property {Server} server  Accepts the connections to the lock.
+ * @property {number} epoch
+ * @property {Server} server
  * @property {() => boolean} isHeld  false when the lock was removed, so that no client can connect.
- * @property {() => void} leave  Removes the lock. Later keepers do not use its number again.
+ * @property {() => void} leave  Later keepers do not use its number again.
  */
 
 /**
- * @param {string} run  The home's `run` folder.
+ * @param {string} run
  * @returns {Promise<Claim | { owned: false }>}  `owned: false` when a living keeper has the home.
  *   Rejects when the folder cannot be used.
  */
@@ -64,8 +60,7 @@ export async function claimHome(run) {
 
 /**
  * @param {string} run
- * @returns {{ name: string, number: number, isSocket: boolean }[]}  Lock files, lowest number
- *   first.
+ * @returns {{ name: string, number: number, isSocket: boolean }[]}  Lowest number first.
  */
 function entries(run) {
   return readdirSync(run)
@@ -91,8 +86,7 @@ function listenPrivately(server, path) {
 
 /**
  * @param {string} path
- * @returns {Promise<boolean>}  Whether a process accepts connections there. Rejects if that is
- *   unknown.
+ * @returns {Promise<boolean>}  Rejects if that is unknown.
  */
 function accepts(path) {
   return new Promise((resolve, reject) => {

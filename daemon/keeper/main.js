@@ -1,10 +1,6 @@
-// Knows: child processes, listening sockets, pipes, the lock of the home, control.
-// Must not: decide about apps, or import anything but node: modules, its own folder and
-// lib/shared/daemon.
-// Start at: keep() below, then keeper.js; retire.js ends processes, agents.js gives sockets.
-//
-// A command starts the keeper when none runs. Control starts it when the keeper before has died
-// (docs/architecture.md).
+// Must not decide about apps, or import anything but node: modules, its own folder and
+// lib/shared/daemon. A command starts the keeper when none runs. Control starts it when the keeper
+// before has died (docs/architecture.md).
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,7 +55,7 @@ async function main() {
  * @param {boolean} o.isInherited  Control is the parent of this keeper.
  * @param {Claim} o.claim
  * @param {string} o.run
- * @param {string} o.digest  Of the code that runs.
+ * @param {string} o.digest
  */
 function keep({ env, isInherited, claim, run, digest }) {
   const version = readVersion();
@@ -114,8 +110,7 @@ function keep({ env, isInherited, claim, run, digest }) {
 }
 
 /**
- * Collects garbage when no events come. Node.js does not collect garbage in an idle process
- * (daemon/control/host/idle-gc.js).
+ * Node.js does not collect garbage in an idle process (daemon/control/host/idle-gc.js).
  * @param {Emit} emit
  * @returns {Emit}
  */
@@ -137,7 +132,7 @@ function collectGarbage() {
 }
 
 /**
- * Empties the environment, because node:cluster passes the environment of the primary to workers.
+ * Empties the environment, because node:cluster passes it to workers.
  * @returns {Record<string, string>}  The environment of control.
  */
 function takeEnvironment() {
@@ -160,7 +155,7 @@ function isPipe(fd) {
 
 /**
  * @param {object} answer
- * @param {number} [exitCode]  With it, the keeper exits.
+ * @param {number} [exitCode]
  */
 function answerLauncher(answer, exitCode) {
   if (!hasAnswered) {

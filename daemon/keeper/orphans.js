@@ -1,5 +1,5 @@
-// Follows processes that an earlier keeper started. Their agents connect to the keeper's socket.
-// The keeper is not their parent, so it has to poll for their exit.
+// Processes of an earlier keeper. Their agents connect to the keeper's socket. The keeper is not
+// their parent, so it has to poll for their exit.
 import { readStat, signalProcess } from './host/processes.js';
 
 /** @import { Agents } from './agents.js' */
@@ -10,12 +10,9 @@ const POLL_MS = 250;
 
 /** @param {{ childOf: (instanceId: string) => Child | undefined, agents: Agents }} o */
 export function createOrphans({ childOf, agents }) {
-  /**
-   * By instance. An agent may connect before control adopts its process.
-   * @type {Map<string, OrphanLine>}
-   */
+  /** An agent may connect before control adopts its process. @type {Map<string, OrphanLine>} */
   const lines = new Map();
-  /** By instance. Checks at once whether the process has exited. @type {Map<string, () => void>} */
+  /** Each one checks at once whether the process has exited. @type {Map<string, () => void>} */
   const checks = new Map();
 
   /** @type {KeeperSocketEvents} */
@@ -40,7 +37,7 @@ export function createOrphans({ childOf, agents }) {
   return {
     keeperSocketEvents,
     /**
-     * @param {Child} child  Adopted just now.
+     * @param {Child} child
      * @param {string} startTicks
      * @param {() => void} onExit
      */
@@ -48,7 +45,7 @@ export function createOrphans({ childOf, agents }) {
       child.attach(lines.get(child.instanceId) ?? null);
       checks.set(child.instanceId, watch(child.pid, startTicks, onExit));
     },
-    /** @param {string} instanceId  Has exited. */
+    /** @param {string} instanceId */
     forget(instanceId) {
       checks.delete(instanceId);
     },
@@ -57,9 +54,9 @@ export function createOrphans({ childOf, agents }) {
 
 /**
  * @param {number} pid
- * @param {string | null} startTicks  Distinguishes the process from a later one with the same pid.
+ * @param {string | null} startTicks
  * @param {() => void} onExit
- * @returns {() => void}  Checks at once. Call it when the process may have exited.
+ * @returns {() => void}  Checks at once.
  */
 function watch(pid, startTicks, onExit) {
   const check = () => {

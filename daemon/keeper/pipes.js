@@ -1,6 +1,6 @@
-// The named pipes that programs write their output to. The keeper holds both ends open. So a
-// program gets no EPIPE when control dies, and the kernel keeps the output (64 KiB) for the next
-// control. Each instance has its own two pipes, so that lines of different instances do not mix.
+// The keeper holds both ends of the named pipes for output. So a program gets no EPIPE when control
+// dies, and the kernel keeps the output (64 KiB) for the next control. Each instance has its own
+// two pipes, so that lines of different instances do not mix.
 import { spawn } from 'node:child_process';
 import { closeSync, constants, fchownSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -21,7 +21,7 @@ const POOL_BATCH = 64;
  */
 
 /**
- * Keeps named pipes ready, because a start should not wait for the process of mkfifo(1).
+ * A start should not wait for the process of mkfifo(1).
  * @param {string} run
  * @param {number} epoch  Part of the names, so that pipes of an earlier keeper are never reused.
  */
@@ -44,8 +44,7 @@ export function createPipePool(run, epoch) {
   const take = async (/** @type {number} */ count) => {
     while (free.length < count) await fill();
     const paths = free.splice(0, count);
-    // An error is not lost: when the pool is empty, the next start fills it again and gets the
-    // error.
+    // When the pool is empty, the next start fills it again and gets the error.
     if (free.length < POOL_LOW) fill().catch(() => {});
     return paths;
   };
@@ -53,9 +52,9 @@ export function createPipePool(run, epoch) {
   return {
     fill,
     /**
-     * @param {Owner | null} owner  The owner of the program, which may open the pipes as
-     *   /dev/stdout and /dev/stderr.
-     * @returns {Promise<Pipes>}  Open. `giveBack` closes them.
+     * @param {Owner | null} owner  Of the program, which may open the pipes as /dev/stdout and
+     *   /dev/stderr.
+     * @returns {Promise<Pipes>}  `giveBack` closes them.
      */
     async acquire(owner) {
       const [outPipe, errPipe] = await take(2);
@@ -67,13 +66,13 @@ export function createPipePool(run, epoch) {
         throw error;
       }
     },
-    /** @returns {Promise<string>}  The path of a pipe for the caller alone. */
+    /** @returns {Promise<string>} */
     async takeOne() {
       const [path] = await take(1);
       return path;
     },
     /**
-     * Keeps a pipe for the next app, unless another user owned it and may still open it.
+     * Not kept if another user owned the pipe, because that user may still open it.
      * @param {Pipes} pipes  Control has read them to the end.
      */
     giveBack({ outPipe, errPipe, outFd, errFd, owner }) {
@@ -84,12 +83,12 @@ export function createPipePool(run, epoch) {
         else removePipe(path);
       }
     },
-    /** @param {(string | null)[]} paths  The pipes of an adopted process that is gone. */
+    /** @param {(string | null)[]} paths */
     remove(paths) {
       for (const path of paths) if (path !== null) removePipe(path);
     },
     /**
-     * Removes the pipes that earlier keepers left.
+     * Removes the pipes of earlier keepers.
      * @param {Set<string | null>} inUse  These stay, because control opens them by name.
      */
     clearAway(inUse) {
@@ -123,7 +122,7 @@ function openBoth(path, owner) {
 }
 
 /**
- * Whether no process has a pipe open for writing. Unread bytes are lost.
+ * Unread bytes are lost.
  * @param {string} path
  */
 function isFree(path) {
@@ -147,12 +146,12 @@ function removePipe(path) {
 
 /**
  * @param {string[]} paths
- * @param {string} home  Shown in the environment of mkfifo(1).
+ * @param {string} home
  * @returns {Promise<string[]>}
  */
 function makeFifos(paths, home) {
   return new Promise((resolve, reject) => {
-    // Node has no mkfifo(3); the command is in POSIX.
+    // Node.js has no mkfifo(3).
     const child = spawn('mkfifo', ['-m', '600', ...paths], {
       env: { PATH: process.env.PATH, NCLUST_HOME: home },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -169,19 +168,18 @@ function makeFifos(paths, home) {
 }
 
 /**
- * The standard input of a program.
  * @typedef {object} Input
- * @property {number} fd  For the program.
+ * @property {number} fd
  * @property {() => Socket} given  Called when the program has its copy of `fd`. Returns the end to
  *   write to. The caller destroys it.
  * @property {() => void} close  Called if the program could not be started.
  */
 
 /**
- * Uses a named pipe, because Node.js would give its child a socket. A bash whose standard input is
- * a socket takes itself for a session of ssh, and reads ~/.bashrc.
- * @param {string} path  A named pipe that no process has open. Its name is removed.
- * @param {Owner | null} owner  The owner of the program.
+ * A named pipe, because Node.js would give its child a socket. A bash whose standard input is a
+ * socket takes itself for a session of ssh, and reads ~/.bashrc.
+ * @param {string} path  No process has it open. Its name is removed.
+ * @param {Owner | null} owner
  * @returns {Input}
  */
 export function openInput(path, owner) {
@@ -206,7 +204,7 @@ export function openInput(path, owner) {
       given() {
         closeSync(fd);
         open.length = 0;
-        // The program has closed its end or has exited. The next write to it is refused.
+        // The program has closed its end or has exited.
         return new Socket({ fd: end, readable: false, writable: true }).on('error', () => {});
       },
     };

@@ -1,38 +1,35 @@
-// The messages between keeper and control: docs/protocol.md.
+// See docs/protocol.md.
 
-/** The version of these messages. */
 export const PROTOCOL = 1;
 
 /**
- * `cmd` of the messages between keeper and agent. Because of the prefix Node.js emits them as
- * 'internalMessage', which an app does not see.
+ * Because of the prefix Node.js emits these messages as 'internalMessage', which an app does not
+ * see.
  */
 export const AGENT_CMD = 'NODE_NCLUST';
 
 /**
- * @typedef {'cluster' | 'fork' | 'exec'} Mode  How a process is started: a node:cluster worker, a
- *   Node process, or any program.
+ * @typedef {'cluster' | 'fork' | 'exec'} Mode  A node:cluster worker, a Node process, or any
+ *   program.
  *
  * @typedef {object} SpawnParams
- * @property {string} instanceId  Identity of the process; also the value of NCLUST_INSTANCE in
- *   `env`.
- * @property {string} app  The name of the app, for messages.
+ * @property {string} instanceId  Also the value of NCLUST_INSTANCE in `env`.
+ * @property {string} app
  * @property {string} [scope]  Instances with the same scope share listening sockets. Default:
  *   `app`.
- * @property {unknown} label  Returned in the snapshot. The keeper does not look into it.
+ * @property {unknown} label  Returned in the snapshot.
  * @property {Mode} mode
- * @property {string} file  The program: a node binary unless mode is `exec`.
- * @property {string} [script]  The app's entry file, for `cluster` and `fork`.
- * @property {string[]} args  The app's arguments; for `exec` all arguments.
- * @property {string[]} execArgv  Arguments for Node.js itself. Ignored for `exec`.
+ * @property {string} file  A node binary unless mode is `exec`.
+ * @property {string} [script]  For `cluster` and `fork`.
+ * @property {string[]} args  For `exec` all arguments.
+ * @property {string[]} execArgv  For Node.js itself. Ignored for `exec`.
  * @property {string} cwd
  * @property {Record<string, string>} env  The whole environment.
  * @property {number} [uid]
  * @property {number} [gid]
- * @property {number} [slot]  Sticky scheduling chooses a slot, so that a client comes back to the
- *   same one after a reload. Default: 0.
+ * @property {number} [slot]  For sticky scheduling. Default: 0.
  * @property {Scheduling} [scheduling]  Default: `os`.
- * @property {boolean} [metrics]  Whether the agent counts. Default: true.
+ * @property {boolean} [metrics]  Default: true.
  * @property {boolean} [isGated]  The instance accepts nothing until `admit`.
  * @property {{ out: string | null, err: string | null }} [logFiles]  The process itself writes its
  *   output here while keeper and control are both dead.
@@ -43,8 +40,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {NodeJS.Signals | null} signal  null: the signal that the program handles.
  * @property {'handover' | 'finish'} drain  handover: other instances take over the clients.
  * @property {boolean} tree  Whether descendants are ended, too.
- * @property {boolean} [message]  Whether the app gets the message 'shutdown' in place of the
- *   signal.
+ * @property {boolean} [message]  The app gets the message 'shutdown' in place of the signal.
  *
  * @typedef {'least-connections' | 'sticky' | 'os'} Scheduling  See docs/balancing.md.
  *
@@ -67,11 +63,11 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {string} family  'IPv4', 'IPv6' or 'pipe'. For a pipe, `address` is the path and `port`
  *   0.
  *
- * @typedef {object} ListenFailure  A failed listen().
+ * @typedef {object} ListenFailure
  * @property {string | null} address  null: all addresses. For a Unix socket the path.
  * @property {number} port
  * @property {number} family  4, 6, or 0 for a Unix socket.
- * @property {string} code  Of the system.
+ * @property {string} code
  * @property {string | null} app  The app that holds the address.
  * @property {boolean} isUdp  A UDP socket. The app did not handle the error and has exited.
  *
@@ -94,7 +90,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {string | null} errPipe
  * @property {Address[]} addresses
  * @property {ListenFailure | null} listenFailure
- * @property {boolean} isReady  The app sent 'ready'.
+ * @property {boolean} isReady
  * @property {boolean} isRetiring
  * @property {boolean} isGated
  * @property {boolean} isParked
@@ -104,7 +100,6 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {unknown} [report]  The last report of the agent, when the instance is gone.
  */
 
-/** An error whose code control understands. */
 export class KeeperError extends Error {
   /**
    * @param {string} code

@@ -13,35 +13,30 @@ import { hasSignal, relativesOf, signalProcess } from './host/processes.js';
 /** @import { ProcessEntry } from './host/processes.js' */
 /** @import { RetireParams } from './protocol.js' */
 
-/** The share of the kill timeout for the drain. The rest is for the signal handlers of the app. */
+/** The rest of the kill timeout is for the signal handlers of the app. */
 const DRAIN_SHARE = 0.75;
 /**
- * If an app has a node:cluster of its own, its primary gets this share of the remaining time to end
- * its workers. Then they get the signal, too.
+ * For an app with its own node:cluster: how long its primary may end its workers, as a share of the
+ * remaining time. Then they get the signal, too.
  */
 const WORKERS_SHARE = 0.5;
 /** How long relatives get after SIGTERM when the main process has exited unexpectedly. */
 const LEFTOVER_GRACE_MS = 2_000;
-/**
- * How long to wait for the agent of an orphan, which searches every 200 ms (agent/reconnect.cjs).
- */
+/** The agent of an orphan searches every 200 ms (agent/reconnect.cjs). */
 const ORPHAN_CALL_MS = 1_000;
 
 /** @typedef {{ processTable: () => Promise<ProcessEntry[]>, log: Log }} Tools */
 
-/** The progress of ending a child. */
 export class Retirement {
   /** Signals that the app has handlers for. @type {string[]} */
   caught = [];
   /**
-   * Relatives that were found before the main process exited. A relative that has emptied its
-   * environment cannot be found afterwards.
+   * Found before the main process exited. A relative that has emptied its environment cannot be
+   * found afterwards.
    * @type {ProcessEntry[]}
    */
   relatives = [];
-  /** Whether the app has a node:cluster of its own. */
   hasWorkers = false;
-  /** Whether the relatives got the signal. */
   hasAsked = false;
   /** @type {() => void} */
   #resolveDrained = () => {};
@@ -72,11 +67,11 @@ export class Retirement {
 }
 
 /**
- * Takes an instance out of rotation and ends it, even if control dies.
+ * Works even if control dies. sweep() ends the relatives.
  * @param {Child} child
  * @param {RetireParams} params
  * @param {Tools} tools
- * @returns {Promise<void>}  Resolves when the main process has exited. sweep() ends its relatives.
+ * @returns {Promise<void>}
  */
 export async function retire(child, params, tools) {
   if (child.retirement) return child.retirement.deadline.bringForward(params.killTimeoutMs);
@@ -103,7 +98,7 @@ async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, t
   if (message && child.message('shutdown')) return;
   const chosen = chooseSignal(child, retirement, signal);
   if (!retirement.hasWorkers) return signalTree(child, chosen, tools);
-  // The primary lets its workers finish. A signal would end them at once.
+  // A signal would end the workers at once, but the primary lets them finish.
   await findRelatives(child, tools);
   if (child.exit) return;
   signalMain(child, chosen, tools);
@@ -121,7 +116,7 @@ async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, t
  */
 async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutMs, message: byMessage, signal }) {
   if (killTimeoutMs === 0) return;
-  // For an orphan, or after process.disconnect(), the agent connects to the keeper's socket.
+  // For an orphan, or after process.disconnect().
   if (child.mode !== 'exec' && !child.isReachable)
     await atMost(ORPHAN_CALL_MS, [child.agentFound, child.exited, deadline.passed]);
   if (!child.hasAgent || !child.tell({ act: 'drain', mode, byMessage, signal })) return;
@@ -129,7 +124,7 @@ async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutM
 }
 
 /**
- * Ends the relatives of an instance whose main process has exited, and waits until they are gone.
+ * For an instance whose main process has exited. Waits until the relatives are gone.
  * @param {Child} child
  * @param {Tools} tools
  */
@@ -150,7 +145,6 @@ export async function sweep(child, { processTable, log }) {
       break;
     }
     hasSignalled ||= left !== null;
-    // The keeper is not the parent of the relatives, so it has to poll for their exit.
     await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMs, Math.max(deadline.remainingMs(), 10))));
   }
   deadline.clear();
@@ -225,7 +219,7 @@ function signalRelatives(retirement, signal) {
 }
 
 /**
- * Chooses SIGTERM for a program that handles it, else SIGINT, as PM2 does.
+ * SIGTERM for a program that handles it, else SIGINT, as PM2 does.
  * @param {Child} child
  * @param {Retirement} retirement
  * @param {NodeJS.Signals | null} wanted
@@ -248,8 +242,8 @@ async function atMost(ms, promises) {
 }
 
 /**
- * A time limit that can only become shorter.
- * @param {number} ms  From now.
+ * Can only become shorter.
+ * @param {number} ms
  */
 export function createDeadline(ms) {
   /** @type {() => void} */
@@ -261,7 +255,7 @@ export function createDeadline(ms) {
   let timer = setTimeout(resolve, ms);
   return {
     passed,
-    /** @param {number} laterMs  From now. */
+    /** @param {number} laterMs */
     bringForward(laterMs) {
       if (performance.now() + laterMs >= atMono) return;
       atMono = performance.now() + laterMs;

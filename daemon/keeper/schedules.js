@@ -1,9 +1,7 @@
-// Which worker each schedule chooses for a connection (docs/balancing.md).
-
 /** @import { Child } from './child.js' */
 /** @import { Handle } from './sockets/listeners.js' */
 
-/** @param {Child[]} children  The first one with the least load is chosen. */
+/** @param {Child[]} children */
 export function leastLoaded(children) {
   return children.reduce(
     (/** @type {Child | null} */ least, one) => (least === null || one.load < least.load ? one : least),
@@ -20,10 +18,9 @@ export function meanLoad(workers, waiting = 0) {
 }
 
 /**
- * Rendezvous hashing: the slot with the highest hash of client and slot. When a slot comes or goes,
- * only the clients of this slot move.
+ * Rendezvous hashing: when a slot comes or goes, only the clients of this slot move.
  * @param {Child[]} children
- * @param {Handle} handle  The connection.
+ * @param {Handle} handle
  */
 export function stickyTarget(children, handle) {
   /** @type {{ address?: string }} */
@@ -31,7 +28,7 @@ export function stickyTarget(children, handle) {
   handle.getpeername?.(peer);
   const client = (peer.address ?? '').replace(/^::ffff:/, '');
   const score = (/** @type {Child} */ one) => hash(`${client}|${one.slot}`);
-  // During a reload a slot has two instances. The newer one is chosen.
+  // During a reload a slot has two instances.
   return children.reduce(
     (/** @type {Child | null} */ best, one) => (best === null || score(one) >= score(best) ? one : best),
     null,

@@ -11,11 +11,11 @@ import { KeeperError } from './protocol.js';
 /** @import { Pipes } from './pipes.js' */
 /** @import { SpawnParams } from './protocol.js' */
 
-/** The agent of processes that are started from now on. */
+/** Of processes that are started from now on. */
 let agent = fileURLToPath(new URL('../agent/agent.cjs', import.meta.url));
-const FIRST_SOCKET_FD = 4; // 0..2 are the usual ones, 3 is the IPC channel.
+const FIRST_SOCKET_FD = 4; // 3 is the IPC channel.
 
-/** @typedef {Pipes & { in: number | 'ignore' }} Ends  For the standard streams of a process. */
+/** @typedef {Pipes & { in: number | 'ignore' }} Ends */
 
 /** @param {string} root  Of an installation with the same agent. The old one may be removed. */
 export function takeAgentFrom(root) {
@@ -23,13 +23,12 @@ export function takeAgentFrom(root) {
 }
 
 /**
- * Starts one process with its output in the given pipes.
  * @param {SpawnParams} params
  * @param {Pipes} pipes
- * @param {number | null} inFd  Its standard input. null: none.
- * @param {Listener[]} sockets  The sockets of the app. A fork-mode process inherits them, so that
- *   `listen()` succeeds synchronously, as without a process manager.
- * @returns {Promise<ChildProcess>}  Running. Rejects with the code of the system.
+ * @param {number | null} inFd
+ * @param {Listener[]} sockets  A fork-mode process inherits them, so that `listen()` succeeds
+ *   synchronously, as without a process manager.
+ * @returns {Promise<ChildProcess>}  Rejects with the code of the system.
  */
 export async function spawnProcess(params, pipes, inFd, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
@@ -74,8 +73,8 @@ function startNode(
 }
 
 /**
- * Starts a node:cluster worker, so that `cluster.isWorker` is true in the app, and Node.js shares
- * its UDP sockets.
+ * A node:cluster worker, so that `cluster.isWorker` is true in the app, and Node.js shares its UDP
+ * sockets.
  * @param {SpawnParams} params
  * @param {Ends} ends
  */
@@ -83,7 +82,6 @@ function startWorker(
   { file, execArgv, script, args, cwd, env, uid, gid, logFiles, isGated, scheduling, metrics },
   { in: input, outFd, errFd },
 ) {
-  // Workers accept their own connections.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // setupPrimary() keeps the settings of the call before, so each call needs every key.
   cluster.setupPrimary({
@@ -112,14 +110,14 @@ function startWorker(
   }
 }
 
-/** The flags of the permission model, in Node.js 20 and later. */
+/** Flags of the permission model, in Node.js 20 and later. */
 const RESTRICTS = /^--(experimental[-_])?permission([-_]audit)?$/;
 
 /**
  * @param {string[]} execArgv
  * @param {Record<string, string>} env
  * @returns {string[]}  Arguments that make Node.js load the agent. Under the permission model, the
- *   program needs the permission to read it. The agent hides the arguments from the program.
+ *   program needs the permission to read it.
  */
 function preload(execArgv, { NODE_OPTIONS = '' }) {
   const isRestricted = [...execArgv, ...NODE_OPTIONS.split(/[\s"]+/)].some((arg) => RESTRICTS.test(arg));
@@ -127,7 +125,7 @@ function preload(execArgv, { NODE_OPTIONS = '' }) {
 }
 
 /**
- * Names a missing working directory, because the system reports it as ENOENT of the program.
+ * The system reports a missing working directory as ENOENT of the program.
  * @param {NodeJS.ErrnoException} error
  * @param {string} cwd
  */

@@ -20,8 +20,8 @@ const SILENT_LOOKS = 2;
 const EXTENSION_MS = 60_000;
 
 /**
- * @typedef {{ isKeeperThere: boolean, controlPid: number | null, slots: SlotStatus[] | null }} Look  The
- *   result of a check. `slots` is null if control did not answer.
+ * @typedef {{ isKeeperThere: boolean, controlPid: number | null, slots: SlotStatus[] | null }} Look
+ *   The result of a check. `slots` is null if control did not answer.
  */
 
 /**

@@ -17,8 +17,8 @@ const READ_BYTES = 64 * 1024;
  * @param {AbortSignal} o.signal  Ends it.
  * @param {(folder: string, name: string, onChange: () => void) => () => void} [o.notice]  Calls
  *   when the file may have changed; returns a function that ends this.
- * @returns {AsyncGenerator<{ entries: LoggedEvent[], isHistory: boolean, isGap: boolean }, void, void>}  First
- *   the existing entries. `isGap`: entries in between are not kept any more.
+ * @returns {AsyncGenerator<{ entries: LoggedEvent[], isHistory: boolean, isGap: boolean }, void, void>}
+ *   First the existing entries. `isGap`: entries in between are not kept any more.
  */
 export async function* tailEvents(path, { signal, notice = noticeChanges }) {
   /** Before the first read, so that no change in between is missed. */

@@ -23,8 +23,8 @@ const LINES = 30;
  * @param {Context} context
  * @param {string[]} targets
  * @param {Record<string, any>} options
- * @returns {Promise<{ stories: Story[], isRunning: boolean, sinceMs: number, lines: number }>}  Throws
- *   ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ stories: Story[], isRunning: boolean, sinceMs: number, lines: number }>}
+ *   Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function why(context, targets, options) {
   const sinceMs = readSince(options, Date.now(), 'why');

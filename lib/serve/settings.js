@@ -36,7 +36,8 @@ export function readVariables(env) {
 /**
  * Throws ERR_NCLUST_USAGE if a setting is invalid.
  * @param {ServeOptions} options
- * @param {(key: keyof ServeOptions) => string} [nameOf]  The name in messages. Default: the variable.
+ * @param {(key: keyof ServeOptions) => string} [nameOf]  The name in messages. Default: the
+ *   variable.
  * @returns {ServeSettings}
  */
 export function readServeSettings(options, nameOf = (key) => VARIABLES[key]) {

@@ -1,20 +1,16 @@
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 /** @import { Socket } from 'node:net' */
 
-/** Requests of one connection that may wait for their turn. A browser sends one and waits. */
 const WAITING_MAX = 32;
 
 /**
- * A listener for requests of unknown clients. It never throws and never rejects.
- *
- * A client can send thousands of requests in one packet, and Node.js emits all of them at once.
- * Each connection gets one answer at a time here, so that such a packet opens one file and not
- * thousands. When the connection ends, waiting requests are dropped: Node.js emits 'close' only for
- * the response that has the socket, so nothing would close the files of the others.
- * @param {(request: IncomingMessage, response: ServerResponse) => unknown} answer  It may throw or
- *   reject.
- * @param {(error: Error, request: IncomingMessage, response: ServerResponse) => void} onFault  Reports
- *   an error of `answer`, and ends the response.
+ * A listener for requests of unknown clients. It never throws. A client can send thousands of
+ * requests in one packet, and Node.js emits all of them at once. Each connection gets one answer at
+ * a time, so that such a packet opens one file and not thousands. When the connection ends, waiting
+ * requests are dropped: Node.js emits 'close' only for the response that has the socket.
+ * @param {(request: IncomingMessage, response: ServerResponse) => unknown} answer
+ * @param {(error: Error, request: IncomingMessage, response: ServerResponse) => void} onFault
+ *   Reports an error of `answer`, and ends the response.
  * @returns {(request: IncomingMessage, response: ServerResponse) => void}
  */
 export function answerInTurn(answer, onFault) {

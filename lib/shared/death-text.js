@@ -1,10 +1,9 @@
 /** @import { Death, ListenFailure } from './wire/protocol.js' */
 
-/** The meaning of "exited with code 0" for a service, as text that follows it. */
 export const CLEAN_EXIT = 'it had nothing left to do, or exited without an error';
 
 /**
- * Describes a death as text that follows "instance 0 ".
+ * Text that follows "instance 0 ".
  * @param {Death} death
  * @param {{ listenTimeoutMs: number } | null} spec
  */
@@ -38,10 +37,7 @@ export function describeListenFailure(failure) {
   return `could not listen on ${placeOf(failure)}${why}`;
 }
 
-/**
- * The advice after a failed listen().
- * @param {ListenFailure} failure
- */
+/** @param {ListenFailure} failure */
 export function adviceOn({ code, family, app, holder }) {
   if (holder?.isOwn) return 'Instances of this app cannot run side by side: use nclust restart instead of reload';
   const what = family === 0 ? 'path' : 'port';

@@ -1,13 +1,11 @@
 /** A word with a greater distance, or without a common part, is not similar. */
 const NEAR = 2;
 
-/** Shortest common part that counts. */
 const PART_MIN = 3;
 
 /**
- * Finds words that are similar to an unknown one.
  * @param {string} given
- * @param {string[]} words  The known ones.
+ * @param {string[]} words
  * @returns {string[]}  The nearest first.
  */
 export function nearWords(given, words) {

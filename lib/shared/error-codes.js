@@ -5,7 +5,7 @@
  * @property {string} remedy
  */
 
-/** All codes. docs/errors.md has the same rows; a test compares the two. */
+/** docs/errors.md has the same rows; a test compares the two. */
 export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
   ERR_NCLUST_APPLY_FAILED: {
     exitStatus: 1,

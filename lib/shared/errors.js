@@ -3,7 +3,7 @@ import { ERRORS } from './error-codes.js';
 /** @typedef {keyof typeof ERRORS} ErrorCode */
 
 /**
- * @typedef {object} WireError  An error in a JSON-RPC answer.
+ * @typedef {object} WireError
  * @property {number} code
  * @property {string} message
  * @property {unknown} [data]
@@ -12,16 +12,15 @@ import { ERRORS } from './error-codes.js';
 /** JSON-RPC's number for an error that `data` explains. */
 const SERVER_ERROR = -32000;
 
-/** The class of every error that nclust reports. */
 export class NclustError extends Error {
   /**
    * @param {ErrorCode} code
    * @param {string} message  What happened, to what, why.
    * @param {object} [options]
    * @param {string | null} [options.hint]  What to do next, one sentence or command.
-   * @param {unknown} [options.data]  Plain JSON, for programs.
+   * @param {unknown} [options.data]
    * @param {unknown} [options.cause]
-   * @param {number} [options.exitStatus]  Default: the table's.
+   * @param {number} [options.exitStatus]
    */
   constructor(code, message, { hint = null, data = null, cause, exitStatus } = {}) {
     super(message, cause === undefined ? undefined : { cause });
@@ -34,8 +33,7 @@ export class NclustError extends Error {
 }
 
 /**
- * Converts an error for a JSON-RPC answer. Any error other than a NclustError becomes
- * ERR_NCLUST_INTERNAL.
+ * Any error other than a NclustError becomes ERR_NCLUST_INTERNAL.
  * @param {unknown} error
  * @returns {WireError}
  */
@@ -49,8 +47,7 @@ export function toWire(error) {
 }
 
 /**
- * Converts the error of a JSON-RPC answer. Numbers of JSON-RPC itself (-32700 to -32600) become
- * ERR_NCLUST_PROTOCOL.
+ * Numbers of JSON-RPC itself (-32700 to -32600) become ERR_NCLUST_PROTOCOL.
  * @param {WireError} wire
  */
 export function fromWire(wire) {
@@ -60,7 +57,7 @@ export function fromWire(wire) {
 }
 
 /**
- * Builds an error from the keeper's fields. A code that this version does not know keeps its name.
+ * A code that this version does not know keeps its name.
  * @param {Record<string, unknown>} fields
  */
 export function fromFields({ code, message, hint, data, exitStatus }) {

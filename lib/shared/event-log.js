@@ -13,14 +13,13 @@ import { basename, dirname, join } from 'node:path';
  *   instanceId?: string,
  *   pid?: number,
  *   by?: string | null,
- * } & Record<string, any>} LoggedEvent  One line of the event log. Further fields depend on the
- *   type: docs/events.md.
+ * } & Record<string, any>} LoggedEvent  Further fields depend on the type: docs/events.md.
  */
 
 const NEWLINE = 0x0a;
 
 /**
- * Parses the entries of a text. Skips incomplete and damaged lines.
+ * Skips incomplete and damaged lines.
  * @param {string} text
  * @returns {LoggedEvent[]}
  */
@@ -38,12 +37,12 @@ function parseEvent(line) {
     const entry = JSON.parse(line);
     return Number.isFinite(entry.at) && typeof entry.type === 'string' ? entry : null;
   } catch {
-    return null; // Incomplete.
+    return null;
   }
 }
 
 /**
- * @param {string} path  Of the log: the newest segment.
+ * @param {string} path  Of the newest segment.
  * @returns {string[]}  Existing segments, newest first.
  */
 export function eventSegments(path) {
@@ -57,7 +56,7 @@ export function eventSegments(path) {
 
 /**
  * @param {string} path
- * @param {number} number  0: the newest.
+ * @param {number} number
  */
 export function segmentPath(path, number) {
   return number === 0 ? path : `${path}.${number}`;
@@ -82,11 +81,11 @@ function namesIn(folder) {
   }
 }
 
-/** @typedef {{ fd: number, ino: number }} Segment  An open segment. The caller closes it. */
+/** @typedef {{ fd: number, ino: number }} Segment  The caller closes it. */
 
 /**
- * Opens all segments, newest first, so that a rotation in between makes a segment appear twice,
- * which is skipped. In the other order one could be missed.
+ * Opens the newest first, so that a rotation in between makes a segment appear twice, which is
+ * skipped. In the other order one could be missed.
  * @param {string} path
  * @returns {Segment[]}  Oldest first.
  */
@@ -115,7 +114,6 @@ function openIfThere(path) {
 }
 
 /**
- * Reads the whole log.
  * @param {string} path
  * @returns {LoggedEvent[]}  In the order of writing; empty without a log. Throws errors of the
  *   system.
@@ -131,7 +129,6 @@ export function readEvents(path) {
 }
 
 /**
- * Reads the end of the log.
  * @param {string} path
  * @param {number} maxBytes  Of the newest segments, whole entries only.
  * @returns {LoggedEvent[]}  In the order of writing. Throws errors of the system.
@@ -160,7 +157,6 @@ function endOf(file, maxBytes) {
     const { size } = fstatSync(fd);
     const bytes = Buffer.alloc(Math.min(size, maxBytes));
     const read = readSync(fd, bytes, 0, bytes.length, size - bytes.length);
-    // The first line may be incomplete.
     return bytes.subarray(bytes.length < size ? bytes.indexOf(NEWLINE) + 1 : 0, read);
   } finally {
     closeSync(fd);

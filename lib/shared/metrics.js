@@ -1,8 +1,7 @@
-// Shapes of metrics for clients. docs/metrics.md explains them.
+// docs/metrics.md explains these shapes.
 
 /** @import { ShownStatus } from './wire/protocol.js' */
 
-/** Interval of measurements, in ms. */
 export const TICK_MS = 1_000;
 
 /**
@@ -27,7 +26,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * Sums over the life of a slot, through restarts and reloads.
  * @typedef {object} HttpTotals
  * @property {number} requests
- * @property {number} aborted  The connection ended before the answer did.
+ * @property {number} aborted
  * @property {number} upgrades  To WebSocket; not part of the requests.
  * @property {Record<'1xx' | '2xx' | '3xx' | '4xx' | '5xx', number>} responses
  * @property {number} durationMs
@@ -45,13 +44,13 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  */
 
 /**
- * Values of both workers and apps. Null: not known.
+ * Null: not known.
  * @typedef {object} CommonSample
  * @property {string} name
  * @property {string} namespace
  * @property {number} restarts
  * @property {number} cpu  Percent of one core.
- * @property {number} memoryBytes  Resident.
+ * @property {number} memoryBytes
  * @property {number} processes
  * @property {number | null} fds
  * @property {number | null} heapUsedBytes
@@ -119,7 +118,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
 /**
  * @typedef {object} MetricsHistory
  * @property {number} stepMs
- * @property {number} endMs  Of the last point.
+ * @property {number} endMs
  * @property {number} points
  * @property
  *   {{ id: number, name: string, slot: number, series: Partial<Record<SeriesName, Points>> }[]}

@@ -1,9 +1,9 @@
 import { NclustError } from './errors.js';
 
 /**
- * Reads a target that is a pattern for names.
- * @param {string} target  "/^web-/i"
- * @returns {RegExp | null}  Null if it does not have that form. Throws ERR_NCLUST_BAD_SELECTOR.
+ * Reads "/^web-/i".
+ * @param {string} target
+ * @returns {RegExp | null}  Null: not of that form. Throws ERR_NCLUST_BAD_SELECTOR.
  */
 export function namePattern(target) {
   const match = /^\/(.+)\/([imsu]*)$/.exec(target);

@@ -4,10 +4,9 @@ import { join, resolve } from 'node:path';
 /** @import { LogStream } from './wire/protocol.js' */
 
 /**
- * NCLUST_HOME, else `.nclust` in the user's home directory. A relative NCLUST_HOME counts from the
- * current directory.
+ * A relative NCLUST_HOME counts from the current directory.
  * @param {Record<string, string | undefined>} env
- * @returns {string}  Absolute.
+ * @returns {string}
  */
 export function resolveHome(env) {
   return resolve(env.NCLUST_HOME || join(env.HOME || homedir(), '.nclust'));
@@ -16,22 +15,21 @@ export function resolveHome(env) {
 /**
  * @typedef {object} HomePaths
  * @property {string} home
- * @property {string} sock  The client socket.
+ * @property {string} sock
  * @property {string} state
  * @property {string} stateBackup
  * @property {string} reserve  Space for the case that the disk is full.
  * @property {string} dump
  * @property {string} settings
- * @property {string} webToken  The token of the dashboard.
+ * @property {string} webToken
  * @property {string} daemonLog
- * @property {string} events  The event log: its newest segment.
+ * @property {string} events
  * @property {string} logs
  * @property {string} run
  * @property {string} pids
  */
 
 /**
- * All paths of a home. `home` is absolute.
  * @param {string} home
  * @returns {HomePaths}
  */
@@ -54,8 +52,8 @@ export function homePaths(home) {
 }
 
 /**
- * The default log file of an app. Characters with a meaning in paths become "-".
- * @param {string} logs  The folder.
+ * Characters with a meaning in paths become "-".
+ * @param {string} logs
  * @param {string} name
  * @param {LogStream | null} stream  Null: of both streams.
  * @param {number | null} id  Null if all instances share the file.

@@ -1,7 +1,4 @@
-/**
- * Quotes a word for a POSIX shell.
- * @param {string} word
- */
+/** @param {string} word */
 export function shellQuote(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,10 +1,8 @@
-// The only place that parses durations and sizes of people: "10s", "256mb". A bare number is
-// milliseconds or bytes, as in PM2.
+// The only place that parses durations and sizes of people. A bare number is milliseconds or bytes,
+// as in PM2.
 
-/** Accepted forms of a duration, for messages. */
 export const DURATION_FORMS = 'milliseconds as a whole number (1500), or a number with ms, s, m, h or d ("1.5s")';
 
-/** Accepted forms of a size, for messages. */
 export const BYTES_FORMS = 'bytes as a whole number (1048576), or a number with K, M or G ("256M", "256mb")';
 
 /** @type {Record<string, number>} */
@@ -15,7 +13,7 @@ const BYTES = { b: 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
 /**
  * @param {string | number} value
- * @returns {number | null}  Whole milliseconds; null if it is not a duration.
+ * @returns {number | null}
  */
 export function parseDuration(value) {
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/i.exec(String(value).trim());
@@ -25,7 +23,7 @@ export function parseDuration(value) {
 
 /**
  * @param {string | number} value
- * @returns {number | null}  Whole bytes; null if it is not a size.
+ * @returns {number | null}
  */
 export function parseBytes(value) {
   const match = /^(\d+(?:\.\d+)?)\s*([kmg])?i?(b)?$/i.exec(String(value).trim());
@@ -34,7 +32,7 @@ export function parseBytes(value) {
 }
 
 /**
- * For sentences: "350ms", "1.5s", "10s", "2m", "1h 5m".
+ * "350ms", "1.5s", "10s", "2m", "1h 5m".
  * @param {number} ms
  */
 export function formatDuration(ms) {

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * The version of this installation, from its package.json. Read on demand, because most commands
- * never show it.
+ * Reads package.json on demand, because most commands never show the version.
  * @returns {string}
  */
 export function readVersion() {

@@ -1,7 +1,7 @@
-// People put passwords and keys into commands and addresses. These functions leave such parts out.
+// Leaves out parts of commands and addresses where people put passwords and keys.
 
 /**
- * @param {string} target  Where the lines of an app are sent.
+ * @param {string} target
  * @returns {string}  "exec" in place of a command.
  */
 export function shortTarget(target) {
@@ -9,7 +9,7 @@ export function shortTarget(target) {
 }
 
 /**
- * @param {string} sentence  It may contain commands and addresses of targets.
+ * @param {string} sentence
  * @returns {string}  With "exec", and of an address only the scheme, the host and the port.
  */
 export function shortNotice(sentence) {
@@ -19,7 +19,7 @@ export function shortNotice(sentence) {
 }
 
 /**
- * @param {string} script  A path, or a shell command.
+ * @param {string} script
  * @param {string[]} interpreterArgs
  * @returns {string}  Of a command only the program.
  */

@@ -2,8 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../helpers/wait-for.js';
 
-// An idle web server that makes a file named after its pid when it listens, so that the measurement
-// does not rely on a manager's report.
+// It makes a file when it listens, so that the measurement does not rely on a manager's report.
 const IDLE_SERVER = `
 const http = require('node:http');
 const fs = require('node:fs');
@@ -14,14 +13,13 @@ const server = http.createServer((request, response) => {
 server.listen(Number(process.env.PORT), () => fs.writeFileSync(process.env.ARRIVALS + '/' + process.pid, ''));
 `;
 
-/** @returns {string}  The path of the script. */
+/** @returns {string} */
 export function placeIdleServer(folder) {
   const script = join(folder, 'idle-server.js');
   writeFileSync(script, IDLE_SERVER);
   return script;
 }
 
-/** The folder in which idle servers make their files. */
 export function openArrivals(folder) {
   const path = join(folder, `arrivals-${Math.random().toString(36).slice(2)}`);
   mkdirSync(path);

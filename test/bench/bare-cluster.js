@@ -1,12 +1,9 @@
-// A cluster as written by hand with node:cluster: round robin, and on SIGUSR2 the usual reload: for
-// each worker disconnect, wait for the exit, fork, wait until it listens. SCRIPT is the app,
-// WORKERS their number. Prints a line when all listen, and after each reload.
+// A cluster as written by hand. SIGUSR2 reloads it in the usual way: for each worker disconnect,
+// wait for the exit, fork, wait until it listens. It prints a line when all listen.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 
-/**
- * Time for a worker's clients to leave, in ms. PM2's kill_timeout is 1.6 s, its longest drain 3 s.
- */
+/** Longer than PM2's kill_timeout (1.6 s) and its longest drain (3 s). */
 const PATIENCE_MS = 4_000;
 
 cluster.setupPrimary({ exec: process.env.SCRIPT });

@@ -10,7 +10,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** @returns {{ pid: number, command: string }[]}  Processes that have it in their environment. */
+/** @returns {{ pid: number, command: string }[]} */
 export function processesWith(variable, value) {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
@@ -26,5 +26,5 @@ export function processesWith(variable, value) {
     });
 }
 
-/** @returns {number}  CPU used so far, in ticks. */
+/** @returns {number}  In ticks. */
 export const cpuTicks = (pids) => pids.reduce((sum, pid) => sum + (readStat(pid)?.cpuTicks ?? 0), 0);

@@ -8,12 +8,11 @@ import { runProgram } from '../helpers/run-program.js';
 /** @import { Result } from '../helpers/run-program.js' */
 
 /**
- * A process manager with its own home.
  * @typedef {object} Rival
  * @property {'nclust' | 'PM2'} name
  * @property {string} folder  Where commands run.
- * @property {(words: string[], o?: { env?: Record<string, string> }) => Promise<Result>} run  Throws
- *   if the command fails.
+ * @property {(words: string[], o?: { env?: Record<string, string> }) => Promise<Result>} run
+ *   Throws if the command fails.
  * @property {() => Promise<{ name: string, pid: number }[]>} list
  * @property {() => number[]} managerPids  Without the apps.
  * @property {() => Promise<void>} clear  Deletes every app.

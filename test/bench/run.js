@@ -18,13 +18,13 @@ import { measureStartTime } from './figures/start-time.js';
 import { measureThroughput } from './figures/throughput.js';
 
 /**
- * One row of the table. nclust has to be at most `bound`, or with `isAtLeast` at least that.
+ * nclust has to be at most `bound`, or with `isAtLeast` at least that.
  * @typedef {object} Row
  * @property {string} what
  * @property {string} unit
  * @property {number} nclust
  * @property {number | null} pm2
- * @property {number | null} [cluster]  Bare node:cluster, if it can do that.
+ * @property {number | null} [cluster]  null if bare node:cluster cannot do that.
  * @property {number} bound
  * @property {string} boundIs
  * @property {number} [ratio]  To the peer that `boundIs` names, measured at the same moments.

@@ -8,14 +8,13 @@ import { waitFor } from '../helpers/wait-for.js';
 import { processesWith } from './measure.js';
 import { openRival } from './rivals.js';
 
-/** @typedef {'nclust' | 'PM2' | 'cluster'} ServiceName  `cluster`: bare node:cluster. */
+/** @typedef {'nclust' | 'PM2' | 'cluster'} ServiceName */
 
 /**
- * A web app on several workers under one of these.
  * @typedef {object} Service
  * @property {ServiceName} name
  * @property {string} url
- * @property {() => Promise<void>} reload  Resolves when the reload is complete.
+ * @property {() => Promise<void>} reload
  * @property {() => number[]} pids  The manager's processes and the workers.
  * @property {() => Promise<void>} close
  */
@@ -25,8 +24,8 @@ export const PLAIN_APP = fileURLToPath(new URL('../fixtures/serves-all.js', impo
 
 /**
  * @param {string} [o.script]  Default: PLAIN_APP.
- * @param {'http' | 'https' | 'h2'} [o.protocol]  Of the app. Default: http.
- * @param {Record<string, string>} [o.env]  Of the app; PORT is set.
+ * @param {'http' | 'https' | 'h2'} [o.protocol]  Default: http.
+ * @param {Record<string, string>} [o.env]  PORT is set.
  * @param {string[]} [o.flags]  Of `start`, for nclust.
  * @returns {Promise<Service>}  Resolves when it answers. The caller closes it.
  */

@@ -46,7 +46,6 @@ export function useBrowser() {
       });
       return page;
     },
-    /** Allows a message on the console in this test. */
     expectProblem: (pattern) => void expected.push(pattern),
     version: () => browser.version(),
   };

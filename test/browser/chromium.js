@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** @returns {string}  The path of Chromium. Throws and explains what to install if there is none. */
+/** @returns {string}  Throws and explains what to install if there is none. */
 export function findChromium() {
   const given = process.env.CHROME_PATH;
   if (given && existsSync(given)) return given;

@@ -46,7 +46,6 @@ test('the dashboard shows a real manager live, acts on its apps, and connects to
   await page.keyboard.press('Escape');
   await see(page, '.timeline li', /restart of 2 instances began/);
 
-  // The page shows the loss, and works again with the next control.
   browser.expectProblem(/WebSocket connection to .* failed/);
   const { controlPid } = await home.daemon();
   await page.evaluate(() => {
@@ -92,7 +91,6 @@ test('an open page connects to the next manager and shows its apps', async () =>
   });
   await home.nclust('kill');
   await page.getByRole('status').filter({ hasText: 'Reconnecting…' }).waitFor();
-  // It does not give up.
   await expect.poll(() => tried, { timeout: 10_000 * slowdown() }).toBeGreaterThanOrEqual(4);
   await page.locator('body.is-stale').waitFor();
   expect((await home.nclust('resurrect')).exitStatus).toBe(0);

@@ -13,7 +13,7 @@ export const TOKEN = 'a'.repeat(43);
 const FILES = readPageFiles();
 
 /**
- * A manager that sends what a test wants. dashboard.test.js tests the page with the real one.
+ * dashboard.test.js tests the page with the real one.
  * @param {Record<string, (params: any, client: any) => any>} [o.methods]  Replace its own methods.
  */
 export async function fakeManager({ mayAct = false, workers = [worker({})], methods = {} } = {}) {
@@ -102,7 +102,6 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
     () => void (server.closeAllConnections(), server.close(), sockets.clients.forEach((client) => client.terminate())),
   );
 
-  /** Sends to all subscribers of a method. */
   const tell = (method, name, params) => {
     for (const client of clients)
       for (const [subscription, followed] of client.subscriptions)
@@ -112,7 +111,6 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
     state,
     origin: `http://127.0.0.1:${port}`,
     url: `http://127.0.0.1:${port}/#token=${TOKEN}`,
-    /** Moves on by a second. */
     tick(now) {
       state.workers = now ?? state.workers;
       state.atMs += 1_000;
@@ -127,7 +125,6 @@ export async function fakeManager({ mayAct = false, workers = [worker({})], meth
     progress: (params) => clients.forEach((client) => client.notify('progress', params)),
     asked: (method) => state.asked.filter((one) => one.method === method).map(({ params }) => params),
     cut: (code = 1012) => clients.forEach(({ socket }) => socket.close(code)),
-    /** Refuses all connections. */
     away() {
       sockets.clients.forEach((client) => client.terminate());
       sockets.shouldHandle = () => false;

@@ -131,7 +131,6 @@ describe('the table of apps', () => {
     const names = () => page.locator('tbody .c-name a').allTextContents();
     const head = page.locator('thead .c-cpu');
     await head.locator('button').click();
-    // Drawn with the next frame.
     await expect.poll(names).toEqual(['busy', 'calm', 'api']);
     expect(await head.getAttribute('aria-sort')).toBe('descending');
     await head.locator('button').click();
@@ -369,7 +368,6 @@ describe('the connection of a page', () => {
     manager.back();
     await see(page, '#connection', 'Live');
     await page.locator('body:not(.is-stale)').waitFor();
-    // It continues at its cursor.
     await expect.poll(() => manager.asked('logs').at(-1)).toMatchObject({ cursor: { a: 1 } });
     manager.log([entry('after it came back')]);
     await see(page, '.lines div', 'after it came back');

@@ -1,5 +1,4 @@
-// Makes the pictures in docs/images, of apps that run for some minutes under a little load. `npm
-// run screenshots [seconds]`; needs Chromium and tmux.
+// Makes the pictures in docs/images. `npm run screenshots [seconds]`; needs Chromium and tmux.
 import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, get } from 'node:http';
@@ -86,7 +85,6 @@ function elsewhere(text) {
     .replaceAll('"user":"root"', '"user":"shop"');
 }
 
-/** Runs a command on a real terminal, with colours. */
 async function terminal(name, words, { columns, rows }) {
   const socket = join(root, 'tmux.sock');
   const tmux = (...args) =>
@@ -113,7 +111,6 @@ async function terminal(name, words, { columns, rows }) {
   }
 }
 
-/** Sends a varying number of requests, a few hundred per second in all. */
 async function keepAsking() {
   while (!isOver) {
     await new Promise((resolve) => {

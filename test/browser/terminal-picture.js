@@ -4,7 +4,7 @@ const NAMES = ['#484f58', '#ff7b72', '#56d364', '#e3b341', '#79c0ff', '#d2a8ff',
 
 /**
  * @param {string} text  With escape codes for colours, as tmux prints a pane.
- * @returns {string}  A document.
+ * @returns {string}
  */
 export function terminalPage(text) {
   const lines = text

@@ -11,8 +11,8 @@ import { startTraffic } from '../helpers/traffic/traffic.js';
 const CLIENTS = { 'one-shot': 2, 'keep-alive': 2, slow: 1 };
 
 /**
- * Replaces the app's code. The new code records that it was tried before it does anything else.
- * @returns {{ tried: () => number }}  Number of processes that have run it.
+ * The new code records that it was tried before it does anything else.
+ * @returns {{ tried: () => number }}
  */
 function deploy(home, app, code) {
   const file = join(home.work, 'tried');
@@ -129,7 +129,6 @@ test('a rollback window gives the traffic back to the old workers when the new c
   expect(result.exitStatus, result.stdout + result.stderr).toBe(1);
   expect(result.stderr).toMatch(/rolled back|took the traffic back/i);
   expect(await app.pids()).toEqual(before);
-  // The new code answers 500. Nothing else failed, and the 500s end soon.
   expect(ledger.status).toBeGreaterThan(0);
   expect(ledger).toMatchObject({ ...NOTHING_LOST, status: ledger.status });
   const times = ledger.failures.map(({ atMs }) => atMs);
@@ -141,7 +140,7 @@ test('a rollback window gives the traffic back to the old workers when a new one
   const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
   const before = await app.pids();
   deploy(home, app, `${fixtureCode('http-echo')}\nsetTimeout(() => { throw new Error('out of luck'); }, 2500);\n`);
-  // One connection for each request: the crash breaks off at most the requests inside that worker.
+  // A crash breaks off at most the requests inside that worker.
   const traffic = startTraffic(app, { 'one-shot': 2 }, { pauseMs: 5 });
   const result = await home.nclust('reload', app.name, '--rollback-window', '20s');
   await untilNothingIsLeftOver(home);

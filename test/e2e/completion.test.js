@@ -7,7 +7,6 @@ import { nodeUnderTest, sandbox } from '../helpers/sandbox.js';
 
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
-/** The question to a shell, with its completion installed and the cursor behind `line`. */
 const QUESTIONS = {
   bash: (line) =>
     `source ~/.bashrc; COMP_WORDS=(${line} ""); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _nclust; printf ` +

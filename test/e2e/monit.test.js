@@ -29,8 +29,8 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
   ];
 
   /**
-   * The screen is filled from the first row to the last, over the whole width, without remains of
-   * another size. From 140 columns on, a border is beside the table.
+   * Over the whole width, without remains of another size. From 140 columns on, a border is beside
+   * the table.
    */
   function isWhole(text, { columns, rows }) {
     const lines = text.replace(/[日本]/g, 'xx').split('\n');

@@ -250,9 +250,7 @@ test('a command stores compiled code for the next one, if Node.js can', async ()
 });
 
 describe('--env-file', () => {
-  /**
-   * A sandbox with an env file that makes each Node.js process that reads it write down its script.
-   */
+  /** Each Node.js process that reads the env file writes down its script. */
   async function withEnvFile() {
     const home = await sandbox();
     const preload = join(home.work, 'preload.cjs');

@@ -9,7 +9,6 @@ const server = createServer((_, response) => response.end(JSON.stringify({ pid: 
 const WAYS = {
   // As in the documentation of Node.js.
   close: () => process.on('SIGTERM', () => server.close()),
-  // Work that continues after the server has closed.
   flush: () =>
     process.on('SIGTERM', () => server.close(() => setTimeout(() => writeFileSync(`flushed-${process.pid}`, ''), 300))),
   'http-terminator': () => {

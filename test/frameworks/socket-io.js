@@ -1,5 +1,4 @@
-// Socket.IO as its guide starts it: sessions begin with polling and are upgraded. The answer to a
-// message is the pid and the message.
+// As in its guide, sessions begin with polling and are upgraded.
 const http = require('node:http');
 const { Server } = require('socket.io');
 

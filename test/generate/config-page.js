@@ -9,7 +9,6 @@ const MARKS = [
   '<!-- end of not needed -->',
 ];
 
-/** Returns docs/config.md with tables generated from the schema. */
 export function withTables(page) {
   const [before, , between, , after] = page.split(new RegExp(`(?:${MARKS.join('|')})`));
   return [before, MARKS[0], `\n${needed()}\n`, MARKS[1], between, MARKS[2], `\n${notNeeded()}\n`, MARKS[3], after].join(

@@ -1,7 +1,7 @@
 import { ATTRIBUTES, wordsFor } from '../../lib/config/options/schema.js';
 import { meaningOf } from './meaning.js';
 
-/** @returns {string}  lib/config/nclust.schema.json, for editors. */
+/** @returns {string} */
 export function configSchema() {
   const app = { $ref: '#/definitions/app' };
   const apps = { anyOf: [app, { type: 'array', items: app }] };

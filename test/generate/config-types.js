@@ -44,7 +44,7 @@ export type ConfigExport = AppConfig | AppConfig[] | Config;
 export type ConfigFunction = (o: { env: string | null }) => ConfigExport | Promise<ConfigExport>;
 `;
 
-/** @returns {Promise<string>}  lib/config/config-types.d.ts. */
+/** @returns {Promise<string>} */
 export async function configTypes() {
   const text = [HEAD, ...ATTRIBUTES.flatMap(linesFor), TAIL].join('\n');
   return format(text, { ...(await resolveConfig(fileURLToPath(import.meta.url))), parser: 'typescript' });
@@ -83,7 +83,7 @@ const PRIMITIVES = {
   object: 'Record<string, unknown>',
 };
 
-/** @param {any} schema  A piece of JSON Schema. */
+/** @param {any} schema */
 function typeOf({ type, enum: words, anyOf, items, additionalProperties, properties }) {
   if (words) return words.map((word) => JSON.stringify(word)).join(' | ');
   if (anyOf) return anyOf.map(typeOf).join(' | ');

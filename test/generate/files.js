@@ -6,7 +6,6 @@ import { configTypes } from './config-types.js';
 
 const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-/** Files that are generated from the schema, with their expected contents. */
 export const GENERATED = [
   { file: at('docs/config.md'), text: () => withTables(readFileSync(at('docs/config.md'), 'utf8')) },
   { file: at('lib/config/config-types.d.ts'), text: configTypes },

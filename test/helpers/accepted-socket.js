@@ -3,9 +3,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 /** @import { Socket } from 'node:net' */
 
 /**
- * Returns the server's end of the connection that sends the next request to an HTTP server of this
- * process. A client that does not read cannot notice that its connection is gone, so a test checks
- * it here.
+ * Returns the server's end of the next connection to an HTTP server of this process, because a
+ * client that does not read cannot notice that its connection is gone.
  * @param {number} port
  * @returns {Promise<Socket>}
  */

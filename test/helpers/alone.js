@@ -7,10 +7,10 @@ import { waitFor } from './wait-for.js';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * Measures how long a program that serves HTTP takes to exit after SIGTERM without nclust, in ms.
- * @param {Sandbox} home  It runs in its working directory.
- * @param {string[]} args  Of node.
- * @param {Record<string, string>} env  With PORT.
+ * Runs a program without nclust, and returns the time from SIGTERM to its exit in ms.
+ * @param {Sandbox} home
+ * @param {string[]} args
+ * @param {Record<string, string>} env
  */
 export async function endsAlone(home, args, env) {
   const child = spawn(nodeUnderTest(), args, { cwd: home.work, env: { PATH: process.env.PATH, ...env } });
@@ -28,13 +28,12 @@ export async function endsAlone(home, args, env) {
 }
 
 /**
- * Stops an app. It may take one second longer than its program takes alone.
+ * It may take one second longer than its program takes alone.
  * @param {Sandbox} home
  * @param {string} app
  * @param {number} aloneMs
  */
 export async function expectStopped(home, app, aloneMs) {
-  // The time of a command that does nothing.
   const { durationMs } = await home.nclust('list');
   const stopped = await home.nclust('stop', app);
   expect(stopped, stopped.stderr).toMatchObject({ exitStatus: 0 });

@@ -4,10 +4,8 @@ import { join } from 'node:path';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * A config file in a sandbox that is edited while its apps run.
  * @param {Sandbox} home
- * @param {Record<string, any>[]} apps  As in the file. The test changes them in place; `write`
- *   writes the file.
+ * @param {Record<string, any>[]} apps  The test changes them in place; `write` writes the file.
  */
 export function createConfigFile(home, apps) {
   const path = join(home.work, 'nclust.config.json');
@@ -25,10 +23,7 @@ export function createConfigFile(home, apps) {
         throw new Error(`nclust apply exited with ${result.exitStatus}: ${result.stdout}${result.stderr}`);
       return result.json();
     },
-    /**
-     * Returns the steps that `apply` would take.
-     * @param {...string} flags
-     */
+    /** @param {...string} flags */
     async pending(...flags) {
       const result = await home.nclust('diff', path, '--json', ...flags);
       return result.json().plan.filter((/** @type {{ action: string }} */ { action }) => action !== 'none');

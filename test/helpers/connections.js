@@ -4,7 +4,6 @@ import { onTestFinished } from 'vitest';
 /** @import { RequestOptions } from 'node:http' */
 
 /**
- * Sends one request on a new connection.
  * @param {RequestOptions} to
  * @param {{ timeoutMs?: number }} [o]
  * @returns {Promise<{ pid: number, ms: number }>}
@@ -27,7 +26,6 @@ export function ask(to, { timeoutMs = 5_000 } = {}) {
 }
 
 /**
- * Opens keep-alive connections and sends a request on each.
  * @param {RequestOptions} to
  * @param {number} count
  * @param {'burst' | 'one by one'} how

@@ -24,15 +24,15 @@ const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
  * @typedef {object} Site
  * @property {string} path  On each host, from its home.
  * @property {(host?: string) => string} root  Its real path.
- * @property {(files: Record<string, string>) => string} commit  Returns the commit.
- * @property {(...args: string[]) => string} git  In the repository.
- * @property {(settings?: Record<string, unknown>) => void} configure  Writes the config file.
+ * @property {(files: Record<string, string>) => string} commit
+ * @property {(...args: string[]) => string} git
+ * @property {(settings?: Record<string, unknown>) => void} configure
  * @property {(...words: (string | RunOptions)[]) => Promise<Result>} deploy  `nclust deploy
  *   production ...`.
  * @property {(...words: (string | RunOptions)[]) => Running} follow  The same, while it runs.
- * @property {(host?: string) => string | null} current  The current release.
+ * @property {(host?: string) => string | null} current
  * @property {(host?: string) => string[]} releases
- * @property {(file: string, host?: string) => string} read  Below the path.
+ * @property {(file: string, host?: string) => string} read
  * @property {() => string[][]} calls  The arguments of each ssh.
  */
 

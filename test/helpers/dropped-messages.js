@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Returns messages of agents that the manager dropped. A real agent sends none of these, so every
- * test with an honest app checks the table of the keeper (daemon/keeper/agent-acts.js).
+ * A real agent sends no message that the manager drops, so every test with an honest app checks the
+ * table of the keeper (daemon/keeper/agent-acts.js).
  * @param {string} home
- * @returns {string[]}  Lines of the log.
+ * @returns {string[]}
  */
 export function droppedMessages(home) {
   const file = join(home, 'nclust.log');

@@ -11,7 +11,6 @@
 /** @typedef {Clock & Hands} FakeClock */
 
 /**
- * A clock that moves only when a test moves it.
  * @param {number} [startMs]
  * @returns {FakeClock}
  */
@@ -37,7 +36,6 @@ export function createFakeClock(startMs = 1_700_000_000_000) {
     nowMs: () => wallMs,
     after: (ms, onTime) => add(ms, onTime, null),
     every: (ms, onTime) => add(ms, onTime, ms),
-    /** Fires timers in order, each at its own time. */
     advance(ms) {
       const end = mono + ms;
       for (;;) {
@@ -56,9 +54,8 @@ export function createFakeClock(startMs = 1_700_000_000_000) {
       mono = end;
     },
     pending: () => timers.size,
-    /** Infinity if no timer runs. */
     untilNextMs: () => Math.min(Infinity, ...[...timers.values()].map((timer) => timer.at - mono)),
-    /** Sets the wall clock back; timers are not affected. */
+    /** Timers are not affected. */
     setBack(ms) {
       wallMs -= ms;
     },

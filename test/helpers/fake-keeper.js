@@ -4,13 +4,13 @@ import { EventEmitter } from 'node:events';
 /** @import { ChildSnapshot, Port } from '../../daemon/control/keeper-link/link.js' */
 
 /**
- * How a fake process behaves. Times in ms after its start; a missing one does not happen.
+ * Times in ms after its start; a missing one does not happen.
  * @typedef {object} Behaviour
  * @property {string} [refuses]  The error code of the spawn.
  * @property {number} [spawnsAfterMs]  Until then the keeper does not know the instance. Default: at
  *   once.
- * @property {number} [bootsAfterMs]  When its main module has been evaluated; its event loop is
- *   blocked until then. Infinity: never, and it is not blocked. Default: at once.
+ * @property {number} [bootsAfterMs]  Its event loop is blocked until then. Infinity: never, and it
+ *   is not blocked. Default: at once.
  * @property {number} [listensAfterMs]
  * @property {number} [readyAfterMs]
  * @property {number} [exitsAfterMs]
@@ -19,7 +19,7 @@ import { EventEmitter } from 'node:events';
  * @property {number} [stopsAfterMs]  After a retire. Default 5.
  * @property {number} [goneAfterMs]  After the exit. Default 1.
  * @property {number[]} [ports]  Default: 3000.
- * @property {boolean} [isHung]  Its event loop does not answer.
+ * @property {boolean} [isHung]
  */
 
 /** @typedef {Port & { cut: () => void, isCut: boolean }} FakePort */
@@ -43,8 +43,8 @@ import { EventEmitter } from 'node:events';
  */
 
 /**
- * Keeps fake processes and speaks the keeper's protocol over ports with the interface of an IPC
- * channel. Messages arrive a microtask after they were sent, in order.
+ * Speaks the keeper's protocol over ports with the interface of an IPC channel. Messages arrive a
+ * microtask after they were sent, in order.
  */
 export class FakeKeeper {
   /** @type {Map<string, FakeChild>} */
@@ -57,29 +57,16 @@ export class FakeKeeper {
   released = new Set();
   /** @type {Map<string, number>} Interval of each one's samples, in ms. */
   watched = new Map();
-  /** Whether control subscribes to messages of apps. */
   isHeard = false;
-  /**
-   * Metadata of apps, by instance.
-   * @type {Map<string, [type: string, name: string, text: string][]>}
-   */
+  /** By instance. @type {Map<string, [type: string, name: string, text: string][]>} */
   metadata = new Map();
-  /** Last reports of agents, by instance. @type {Map<string, object>} */
+  /** By instance. @type {Map<string, object>} */
   reports = new Map();
-  /**
-   * Messages sent to apps.
-   * @type {{ instanceId: string, message?: unknown, text?: string, token?: string }[]}
-   */
+  /** @type {{ instanceId: string, message?: unknown, text?: string, token?: string }[]} */
   sent = [];
-  /**
-   * How an app accepts a message: the code of a refusal, or nothing.
-   * @type {(params: any) => string | void}
-   */
+  /** The code of a refusal, or nothing. @type {(params: any) => string | void} */
   takes = () => {};
-  /**
-   * The answer of an agent to a profile request.
-   * @type {(instanceId: string, question: any) => ProfileAnswer}
-   */
+  /** @type {(instanceId: string, question: any) => ProfileAnswer} */
   profiles = () => ({ failure: null, bytes: 7, stack: null });
   /** Call one to finish its profile. @type {(() => void)[]} */
   profileEnds = [];
@@ -89,9 +76,8 @@ export class FakeKeeper {
   knowsBoots = true;
   isTerminating = false;
   hasLeft = false;
-  /** Of its code. */
   digest = 'fake';
-  /** The installation that control is started from, and the one it was taken back from. */
+  /** The folder that control is started from, and the one it was taken back from. */
   root = '/fake';
   /** @type {string | null} */
   refusedRoot = null;
@@ -101,7 +87,7 @@ export class FakeKeeper {
   diesAt = null;
   /** @type {(params: any) => Behaviour} */
   behave = () => ({ listensAfterMs: 10 });
-  /** Called when a request has been carried out. @type {(verb: string, params: any) => void} */
+  /** @type {(verb: string, params: any) => void} */
   onDone = () => {};
   #clock;
   #nextPid;
@@ -109,7 +95,6 @@ export class FakeKeeper {
   #port = null;
   /** @type {Map<string, Behaviour>} */
   #behaviours = new Map();
-  /** Processes that are being created. */
   #spawning = 0;
   /** @type {(() => void)[]} Snapshots that wait for them. */
   #afterSpawning = [];
@@ -128,7 +113,6 @@ export class FakeKeeper {
   }
 
   /**
-   * Opens a channel for the next control, and closes the previous one.
    * @param {object} [o]
    * @param {(message: any) => boolean} [o.mayPass]  Called for each message of control; after a
    *   false one, control is dead.
@@ -159,7 +143,7 @@ export class FakeKeeper {
     return port;
   }
 
-  /** Dies; its processes live on. */
+  /** Its processes live on. */
   die() {
     const port = /** @type {any} */ (this.#port);
     this.#port = null;
@@ -213,7 +197,7 @@ export class FakeKeeper {
   }
 
   /**
-   * Passes on what an app sent, without a check, as an earlier keeper did.
+   * Without a check, as an earlier keeper did.
    * @param {string} event
    * @param {object} data
    */
@@ -222,10 +206,8 @@ export class FakeKeeper {
   }
 
   /**
-   * Sends a sample of an instance.
    * @param {string} instanceId
-   * @param {{ responses?: number, errors?: number, delayP99Ms?: number, connections?: number }}
-   *   vitals
+   * @param {{ responses?: number, errors?: number, delayP99Ms?: number, connections?: number }} vitals
    */
   tellVitals(instanceId, { responses = 0, errors = 0, delayP99Ms = 1, connections = 0 }) {
     if (!this.watched.get(instanceId)) throw new Error(`nobody watches ${instanceId}`);
@@ -233,7 +215,6 @@ export class FakeKeeper {
   }
 
   /**
-   * Sends a message of an app.
    * @param {string} instanceId
    * @param {unknown} message
    */
@@ -249,12 +230,10 @@ export class FakeKeeper {
     if (this.isHeard) this.#emit('app-messages-dropped', { instanceId, count });
   }
 
-  /** Pings control. */
   ask() {
     this.#emit('ping', {});
   }
 
-  /** Simulates SIGTERM. */
   terminate() {
     this.isTerminating = true;
     this.#emit('terminating', {});
@@ -286,10 +265,7 @@ export class FakeKeeper {
     });
   }
 
-  /**
-   * Time for which its event loop stays blocked.
-   * @param {string} instanceId
-   */
+  /** @param {string} instanceId */
   #heldUpMs(instanceId) {
     const { behaviour, bootedAtMs = null, startedAtMs = 0 } = this.children.get(instanceId) ?? {};
     if (behaviour?.isHung) return Infinity;

@@ -13,11 +13,11 @@ export function fixturePath(fixture) {
 }
 
 /**
- * Copies a fixture away from the project, so that no package.json of ours has a say in how it runs.
+ * Away from the project, so that no package.json of ours has a say in how it runs.
  * @param {string} fixture
  * @param {string} folder
- * @param {string} [as]  The file name. Default: the fixture's.
- * @returns {string}  The path of the copy.
+ * @param {string} [as]  Default: the fixture's name.
+ * @returns {string}
  */
 export function placeFixture(fixture, folder, as) {
   const from = fixturePath(fixture);

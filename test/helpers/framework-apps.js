@@ -16,7 +16,6 @@ import { startTraffic } from './traffic/traffic.js';
 const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
 
 /**
- * An app of test/frameworks and its clients.
  * @typedef {object} FrameworkApp
  * @property {string} name
  * @property {string} file
@@ -58,7 +57,7 @@ export function frameworkApps() {
 }
 
 /**
- * Starts the apps on two workers each, and reloads all of them under traffic.
+ * On two workers each.
  * @param {Sandbox} home
  * @param {{ apps: FrameworkApp[], times: number }} o
  * @returns {Promise<Record<string, number>>}  Lost requests of each.
@@ -82,7 +81,6 @@ export async function reloadFrameworks(home, { apps, times }) {
 }
 
 /**
- * Starts apps and waits until all of them listen.
  * @param {Sandbox} home
  * @param {FrameworkApp[]} apps
  */
@@ -90,8 +88,7 @@ export async function startFrameworks(home, apps) {
   symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
   const started = await Promise.all(apps.map((app) => startApp(home, app)));
   for (const { result } of started) expect(result, `${result.stdout}${result.stderr}`).toMatchObject({ exitStatus: 0 });
-  // On a busy machine an app may need more than min_uptime to boot, and counts as one that does not
-  // listen until it does.
+  // On a busy machine an app may need more than min_uptime to boot.
   await home.waitFor('all to listen', async () => (await home.list()).every((slot) => slot.addresses.length > 0), {
     deadlineMs: 30_000,
   });
@@ -99,8 +96,8 @@ export async function startFrameworks(home, apps) {
 }
 
 /**
- * Waits until all sessions are upgraded. Clients of Socket.IO repair a session that another worker
- * does not know without losing a message; but while no worker is replaced, nothing needs repair.
+ * Clients of Socket.IO repair a session that another worker does not know without losing a message;
+ * but while no worker is replaced, nothing needs repair.
  * @param {Sandbox} home
  * @param {number} clients
  * @param {Ledger} ledger
@@ -114,8 +111,7 @@ async function untilUpgraded(home, clients, ledger) {
 }
 
 /**
- * Sends messages to an app as one client of Socket.IO, each after the previous answer, until an
- * error.
+ * As one client of Socket.IO, each message after the previous answer, until an error.
  * @param {string} url
  * @param {{ messages: number, transports?: ('polling' | 'websocket')[] }} o
  */

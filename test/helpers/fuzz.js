@@ -21,8 +21,7 @@ const METHODS = [
 ];
 
 /**
- * Sends frames that a careful client would not send: garbage, truncated and huge lines, wrong
- * versions, wrong types. None of them is a valid mutation.
+ * Sends garbage, truncated and huge lines, wrong versions and types, but no valid mutation.
  * @param {string} sock
  * @param {{ frames: number, seed: number }} o
  * @returns {Promise<void>}  Resolves when the server has processed all: it answers a hello on a

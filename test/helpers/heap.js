@@ -13,13 +13,13 @@ const LOOK_EVERY_MS = 60;
 const COMPILED = ['code', 'hidden'];
 
 /**
- * The resources of a Node.js process, measured through its inspector, which is closed again.
+ * Measured through the inspector, which is closed again.
  * @typedef {object} InUse
  * @property {number} heapBytes  After a full garbage collection, without compiled code.
  * @property {number} privateBytes  Private memory after the same collection, including V8's
  *   reserve.
- * @property {Record<string, number>} handles  Number of active resources and timers by kind: the
- *   least of several measurements, so that short-lived ones do not count.
+ * @property {Record<string, number>} handles  Active resources and timers by kind: the least of
+ *   several measurements, so that short-lived ones do not count.
  */
 
 /**
@@ -77,7 +77,7 @@ async function activeResources(call) {
 
 /**
  * @param {Record<string, number>[]} looks
- * @returns {Record<string, number>}  The handles that existed each time.
+ * @returns {Record<string, number>}
  */
 export function leastHandles([first, ...others]) {
   const counts = Object.entries(first).map(
@@ -87,7 +87,7 @@ export function leastHandles([first, ...others]) {
 }
 
 /**
- * @param {any} socket  Of an inspector.
+ * @param {any} socket
  * @param {(method: string, params?: object) => Promise<any>} call
  */
 async function snapshotBytes(socket, call) {

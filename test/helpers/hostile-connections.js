@@ -5,14 +5,12 @@ import { pause, within } from './wait-for.js';
 
 /** @import { Socket } from 'node:net' */
 
-/** Characters of an answer that are kept. */
 const LOOKED_AT = 1024 * 1024;
 
 /** Longer than any server here lets a connection wait, in ms. */
 const HUNG_MS = 30_000;
 
 /**
- * A server, as its attacker sees it.
  * @typedef {object} Target
  * @property {number} port
  * @property {string[]} paths  Answered with 200.
@@ -53,7 +51,6 @@ const KIND_NAMES = ['path', 'path', 'path', 'headers', 'body', 'pipelined', 'gar
 const WAYS = ['whole', 'whole', 'whole', 'whole', 'split', 'half', 'cut', 'reset', 'deaf'];
 
 /**
- * Opens a connection that does something a careful client does not do.
  * @param {() => number} random
  * @param {Target} target
  * @returns {Promise<Outcome>}  Rejects if the server neither answers nor closes the connection.
@@ -95,7 +92,6 @@ export async function attack(random, target) {
 const CONTINUE = '100 Continue\r\n\r\n';
 
 /**
- * Closes its side when the first answer has come.
  * @param {Socket} socket
  * @param {Buffer[]} frames
  * @returns {Promise<string>}  All that came until the connection was closed.
@@ -130,11 +126,11 @@ function written(socket, bytes) {
 }
 
 /**
- * Sends a beginning, and then byte after byte without an end.
+ * Sends a beginning, and then byte after byte.
  * @param {number} port
  * @param {string} beginning
  * @param {number} everyMs
- * @returns {Promise<string>}  All that came until the server closed the connection.
+ * @returns {Promise<string>}
  */
 export async function drip(port, beginning, everyMs) {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');

@@ -9,10 +9,7 @@ import { pickOne } from './random.js';
 export const CANARY = 'canary-6b1f-nobody-may-read-this';
 export const PAGE = '<h1>home</h1>';
 
-/**
- * Makes a folder. Every file with the canary in it must never be sent: it is outside of the folder,
- * or hidden.
- */
+/** Every file with the canary in it is outside of the folder, or hidden. */
 export function site() {
   const root = mkdtempSync(join(tmpdir(), 'nclust-fuzz-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
@@ -210,9 +207,8 @@ function range(random) {
 }
 
 /**
- * Builds a whole request whose answer ends the connection.
  * @param {() => number} random
- * @param {string} root  Of site().
+ * @param {string} root
  * @returns {string}  latin1.
  */
 export function hostileRequest(random, root) {

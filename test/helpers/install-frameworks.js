@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** Runs once before a ring whose fixtures use frameworks. */
 export async function setup() {
   const folder = fileURLToPath(new URL('../frameworks', import.meta.url));
   const { dependencies } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));

@@ -10,14 +10,13 @@ import { nodeUnderTest } from './sandbox.js';
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Another nclust, in its own folder.
  * @typedef {object} Installation
  * @property {string} root
- * @property {(...args: (string | { env: Record<string, string> })[]) => Promise<Result>} nclust  Runs
- *   its command in the sandbox's home; the last argument may be more environment.
+ * @property {(...args: (string | { env: Record<string, string> })[]) => Promise<Result>} nclust
+ *   The last argument may be more environment.
  * @property {(...args: (string | { env: Record<string, string> })[]) => Running} follow
  * @property {(version: string, edits?: Record<string, string>) => void} overwrite  Makes it another
- *   version, in place. `edits`: texts appended to files.
+ *   version, in place.
  */
 
 /**

@@ -24,17 +24,17 @@ import { waitFor } from './wait-for.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * @typedef {Awaited<ReturnType<typeof realKeeper>>} RealKeeper  A real keeper. The test is its
- *   parent and control, and speaks its protocol.
+ * The test is its parent and control, and speaks its protocol.
+ * @typedef {Awaited<ReturnType<typeof realKeeper>>} RealKeeper
  */
 
 /**
  * @param {object} [o]
  * @param {string} [o.home]  Default: a new one, removed after the test.
  * @param {object[]} [o.adopt]  Orphans, from `snapshot`.
- * @param {number} [o.uid]  The user that the keeper runs as. Default: that of the test.
+ * @param {number} [o.uid]
  * @param {boolean} [o.isOpen]  Copies its code and fixtures to a folder that other users can read.
- * @param {boolean} [o.isHostile]  One of its apps sends messages that an agent does not send.
+ * @param {boolean} [o.isHostile]
  * @param {boolean} [o.expectHeld]  Another keeper owns the home: resolves when this one reports it.
  */
 export async function realKeeper({
@@ -77,8 +77,7 @@ export async function realKeeper({
     else resolve?.(message.ok);
   });
 
-  // A keeper ends every process that carries the marker of its instance, so instances of different
-  // tests must have different names.
+  // A keeper ends every process with the marker of its instance, so tests must not share names.
   const ending = `.${basename(home)}`;
   const shortId = (/** @type {string} */ id) => (id.endsWith(ending) ? id.slice(0, -ending.length) : id);
   const fullId = (/** @type {string} */ id) => shortId(id) + ending;
@@ -178,7 +177,6 @@ export async function realKeeper({
       child.kill('SIGKILL');
       return exited;
     },
-    /** Ends everything in this home. */
     async close() {
       for (const one of processesOf(home)) killIfThere(one.pid);
       await waitFor('an empty home', () => processesOf(home).length === 0);
@@ -201,11 +199,10 @@ export async function realKeeper({
 }
 
 /**
- * Gives a home to another user, with a copy of what a keeper reads, because this user may not be
- * able to read the checkout.
+ * Copies what a keeper reads, because this user may not be able to read the checkout.
  * @param {number} uid
  * @param {string} home
- * @returns {string}  The root of the copy.
+ * @returns {string}
  */
 function copyFor(uid, home) {
   copyTo(join(home, 'code'));
@@ -214,9 +211,7 @@ function copyFor(uid, home) {
   return join(home, 'code');
 }
 
-/**
- * @returns {string}  A copy of keeper and agent that every user can read, removed after the test.
- */
+/** @returns {string}  Removed after the test. */
 export function openCopy() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-code-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -232,7 +227,7 @@ function copyTo(folder) {
     cpSync(join(ROOT, part), join(folder, part), { recursive: true });
 }
 
-/** @returns {string}  A new home, removed after the test. */
+/** @returns {string}  Removed after the test. */
 export function temporaryHome() {
   const home = mkdtempSync(join(tmpdir(), 'nclust-keeper-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));

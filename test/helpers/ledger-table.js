@@ -5,7 +5,7 @@ import { BUCKETS, percentileMs } from './ledger.js';
 const SHOWN_FAILURES = 12;
 
 /**
- * Formats the ledger: kind x bucket, then the failures with time and detail.
+ * Kind x bucket, then the failures.
  * @param {Ledger} ledger
  */
 export function ledgerTable(ledger) {
@@ -28,7 +28,7 @@ export function ledgerTable(ledger) {
 
 /**
  * @param {Ledger} ledger
- * @returns {string}  The same in one line.
+ * @returns {string}
  */
 export function ledgerLine(ledger) {
   const [p50, p99, max, gap] = times(ledger);

@@ -1,9 +1,8 @@
 import { performance } from 'node:perf_hooks';
 
 /**
- * @typedef {'ok' | 'refused' | 'reset' | 'hung' | 'truncated' | 'wrong' | 'status'} Bucket  The
- *   outcome of a request. `hung`: no answer in time. `truncated`: the answer was cut off. `wrong`:
- *   an answer that the app did not send. `status`: an answer with a status other than 200.
+ * @typedef {'ok' | 'refused' | 'reset' | 'hung' | 'truncated' | 'wrong' | 'status'} Bucket
+ *   `hung`: no answer in time. `wrong`: an answer that the app did not send. `status`: not 200.
  */
 
 /** @type {readonly Bucket[]} */
@@ -13,7 +12,7 @@ export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 
  * @typedef {object} Outcome
  * @property {Bucket} bucket
  * @property {string} detail
- * @property {number} [pid]  Of the worker that answered.
+ * @property {number} [pid]
  * @property {string} [note]  Worth counting although it is not an error.
  */
 
@@ -46,7 +45,7 @@ export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 
 
 /** @typedef {Counts & Details} Ledger */
 
-/** A ledger without losses, for toMatchObject(). */
+/** For toMatchObject(). */
 export const NOTHING_LOST = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 
 /** @returns {Ledger} */
@@ -64,9 +63,9 @@ export function openLedger() {
 
 /**
  * @param {Ledger} ledger
- * @param {string} kind  Of traffic.
+ * @param {string} kind
  * @param {Outcome} outcome
- * @param {number} sentMono  When the request was sent, performance.now().
+ * @param {number} sentMono  performance.now().
  */
 export function enter(ledger, kind, { bucket, detail, pid, note }, sentMono) {
   const counts = ledger.kinds.get(kind) ?? emptyCounts(sentMono);
@@ -94,8 +93,7 @@ export const lost = (counts) => counts.requests - counts.ok;
 /**
  * @param {Counts} counts
  * @param {number} share  0..1
- * @returns {number}  Latency in ms within which that share of the good answers came. 0 if there are
- *   none.
+ * @returns {number}  0 if there are no good answers.
  */
 export function percentileMs({ latenciesMs }, share) {
   const times = [...latenciesMs].sort((a, b) => a - b);

@@ -11,16 +11,15 @@ import { pause } from './wait-for.js';
 export { ledgerLine } from './ledger-table.js';
 
 /**
- * Sends requests of one kind until stopped. With `ratePerSecond`, requests leave at their time,
- * even if earlier ones have no answer yet; without, each connection sends the next one after its
- * answer.
+ * With `ratePerSecond`, requests leave at their time, even if earlier ones have no answer yet;
+ * without, each connection sends the next one after its answer.
  * @param {string} url
  * @param {object} o
  * @param {number} [o.connections]  Default 4.
  * @param {number} [o.ratePerSecond]
  * @param {boolean} [o.keepAlive]  Default false: a new connection for each request.
- * @param {number} [o.timeoutMs]  After this time a request counts as hung. Default 5 000.
- * @param {number} [o.pauseMs]  Between answer and next request of a connection. Default 0.
+ * @param {number} [o.timeoutMs]  Then a request counts as hung. Default 5 000.
+ * @param {number} [o.pauseMs]  After an answer. Default 0.
  * @returns {Load}
  */
 export function startLoad(url, { connections = 4, ratePerSecond, keepAlive = false, timeoutMs = 5_000, pauseMs = 0 }) {
@@ -44,8 +43,7 @@ export function startLoad(url, { connections = 4, ratePerSecond, keepAlive = fal
   async function closedLoop() {
     while (!isStopped) {
       await one();
-      // A refused connection fails at once. Without this pause, one refusing instant would be
-      // counted ten thousand times.
+      // Refused connections fail at once: without a pause they would fill the ledger.
       await pause(ledger.failures.length > 0 ? Math.max(pauseMs, 1) : pauseMs);
     }
   }

@@ -6,7 +6,7 @@ import { readSegments } from '../../daemon/control/logs/archive/segments.js';
 /** @import { Segment } from '../../daemon/control/logs/archive/segments.js' */
 
 /**
- * Returns everything that a log file has ever contained, including its segments.
+ * Including its segments.
  * @param {string} path
  */
 export function wholeLog(path) {
@@ -31,7 +31,7 @@ export function wholeLogLines(path) {
 }
 
 /**
- * Waits until a log file is written to; it may be rotated first.
+ * It may be rotated first.
  * @param {string} path
  * @returns {Promise<void>}
  */

@@ -2,7 +2,6 @@ import { expect } from 'vitest';
 
 /** @import { Sandbox } from './sandbox.js' */
 
-/** An app that listens, prints a line five times a second, and one line of error output. */
 export const SAYS =
   'let n = 0; setInterval(() => console.log("word", ++n, "of", process.pid), 200); console.error("an error ' +
   'line"); require("node:http").createServer((_, res) => res.end("ok")).listen(0);';
@@ -26,7 +25,7 @@ export async function startCode(home, name, code, ...flags) {
 }
 
 /**
- * Expects that the terminal has its modes back, and only the shell's own output is on it.
+ * The terminal has its modes back, and only the shell's own output is on it.
  * @param {ReturnType<typeof import('./tmux.js').openMonit>} screen
  * @param {number} status
  */

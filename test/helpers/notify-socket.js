@@ -4,10 +4,7 @@ import { fixturePath } from './fixtures.js';
 import { runProgram } from './run-program.js';
 import { waitFor } from './wait-for.js';
 
-/**
- * A socket like systemd's, for NOTIFY_SOCKET.
- * @param {string} folder
- */
+/** @param {string} folder */
 export async function notifySocket(folder) {
   const path = join(folder, 'notify');
   const running = runProgram('python3', [fixturePath('notify-socket.py'), path], {
@@ -21,7 +18,7 @@ export async function notifySocket(folder) {
     await running.done;
   });
   await waitFor('the socket of systemd', () => running.stdout().startsWith('listening'));
-  /** Received messages, oldest first, each as its fields. */
+  /** Oldest first, each as its fields. */
   const received = () =>
     running
       .stdout()
@@ -32,7 +29,7 @@ export async function notifySocket(folder) {
   return {
     path,
     received,
-    /** The sender's pid of each message, from the kernel. */
+    /** From the kernel. */
     senders: () => running.stderr().trimEnd().split('\n').map(Number),
     count: (/** @type {string} */ field) =>
       received()

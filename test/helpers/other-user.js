@@ -8,18 +8,17 @@ export const NOBODY = { uid: 65534, gid: 65534 };
 /** Only root can give files to another user. */
 export const isRoot = process.getuid?.() === 0;
 
-/** The content of a file that only root may read. */
 export const SECRET = 'SECRET=only-for-root';
 
 /**
- * Folders of an app that runs as nobody, for one test. The user cannot change a folder above them.
+ * For an app that runs as nobody, which cannot change a folder above them.
  * @typedef {object} UserFolders
  * @property {string} own  Of nobody.
- * @property {string} closed  Of root: nobody cannot enter it. It contains "secret" (SECRET),
- *   "number" (a pid), both of mode 0600, and the folder "empty".
- * @property {string} open  Of root: all users may enter it, and only root may change it.
- * @property {(name: string, make: (path: string) => void) => string} plant  Makes something in
- *   `own` and gives it to nobody; returns its path.
+ * @property {string} closed  Nobody cannot enter it. It contains "secret" (SECRET), "number" (a
+ *   pid), both of mode 0600, and the folder "empty".
+ * @property {string} open  Only root may change it.
+ * @property {(name: string, make: (path: string) => void) => string} plant  Gives it to nobody;
+ *   returns its path in `own`.
  * @property {() => string[]} closedNames
  */
 

@@ -5,12 +5,11 @@ import { within } from './wait-for.js';
 /** @import { IncomingHttpHeaders } from 'node:http' */
 
 /**
- * An open page of the dashboard, as the server sees it.
  * @typedef {object} Page
  * @property {any} welcome  The answer to the token; null if it was not sent.
- * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error
- *   whose `code` and `data` are those of the answer.
- * @property {(text: string | Buffer) => void} send  Sends any data.
+ * @property {(method: string, params?: object) => Promise<any>} request  Rejects with the `code`
+ *   and `data` of the answer.
+ * @property {(text: string | Buffer) => void} send
  * @property {() => Promise<any>} nextNotification  The next notification.
  * @property {() => void} stopReading
  * @property {() => void} readOn
@@ -26,8 +25,8 @@ export function partsOf(url) {
 
 /**
  * @param {string} url
- * @param {{ origin?: string, headers?: Record<string, string>, token?: string | null, path?: string }} [o]  `token`
- *   null: it is not sent.
+ * @param {{ origin?: string, headers?: Record<string, string>, token?: string | null, path?: string }} [o]
+ *   `token` null: it is not sent.
  * @returns {Promise<Page>}  Rejects with the `status` if the connection is refused, with the
  *   `closeCode` if the token is.
  */
@@ -101,7 +100,6 @@ export async function openPage(
 }
 
 /**
- * Sends one request with any headers, method and path.
  * @param {string} url  As `nclust web` prints it.
  * @param {string} path
  * @param {{ method?: string, headers?: Record<string, string> }} [o]

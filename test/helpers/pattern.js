@@ -1,5 +1,2 @@
-/**
- * Joins patterns, for one that is too long for a line.
- * @param {...RegExp} parts  Without flags.
- */
+/** @param {...RegExp} parts  Without flags. */
 export const pattern = (...parts) => new RegExp(parts.map(({ source }) => source).join(''));

@@ -1,14 +1,13 @@
 import { createServer } from 'node:net';
 
-// Below the range from which the kernel takes ports for outgoing connections, because a load test
-// uses thousands of those.
+// The kernel takes higher ports for outgoing connections, and a load test uses thousands of those.
 const LOWEST = 12_000;
 const HIGHEST = 32_000;
 
 /** @type {Set<number>} */
 const taken = new Set();
 
-/** @returns {Promise<number>}  A free TCP port that this process has not been given before. */
+/** @returns {Promise<number>}  Not given before. */
 export async function takePort() {
   for (;;) {
     const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));

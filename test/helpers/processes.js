@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * A process that carries a sandbox's NCLUST_HOME in its environment, from /proc.
  * @typedef {object} HomeProcess
  * @property {number} pid
  * @property {number} ppid
@@ -26,7 +25,7 @@ export function processesOf(home) {
 }
 
 /**
- * Returns the main process of each instance: the oldest that carries its marker.
+ * The main process of an instance is the oldest that carries its marker.
  * @param {string} home
  */
 export function instancesOf(home) {
@@ -40,10 +39,7 @@ export function instancesOf(home) {
   return [...oldest.values()];
 }
 
-/**
- * Kills a process that may have exited.
- * @param {number} pid
- */
+/** @param {number} pid */
 export function killIfThere(pid) {
   try {
     process.kill(pid, 'SIGKILL');
@@ -81,8 +77,7 @@ export function readStat(pid) {
 
 /**
  * @param {number} pid
- * @returns {number}  Private memory in bytes: what would be free without this process. 0 if it has
- *   exited.
+ * @returns {number}  In bytes, 0 if it has exited.
  */
 export function privateBytes(pid) {
   const text = readProc(pid, 'smaps_rollup') ?? '';
@@ -94,7 +89,7 @@ export function privateBytes(pid) {
 
 /**
  * @param {number} pid
- * @returns {number}  Resident memory in bytes. 0 if it has exited.
+ * @returns {number}  In bytes, 0 if it has exited.
  */
 export function residentBytes(pid) {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readProc(pid, 'status') ?? '')?.[1] ?? 0) * 1024;

@@ -1,5 +1,4 @@
-// A strict parser of Prometheus' formats: it also rejects what "promtool check metrics" complains
-// about.
+// Strict: it also rejects what "promtool check metrics" complains about.
 
 const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
@@ -15,7 +14,6 @@ const TIMES = /millis|minutes?|hours?|days?|weeks?/;
 const OTHERS = /bits?|percent|inch(?:es)?|yards?|miles?|fahrenheit|kelvins?|ergs?|calories|ounces?|pounds?/;
 const SHORT = /s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d/;
 const WRONG_UNITS = new RegExp(`_(${[PREFIXED, TIMES, OTHERS, SHORT].map(({ source }) => source).join('|')})(_|$)`);
-/** A word of the name that repeats TYPE. */
 const TYPE_IN_NAME = /_(counter|gauge|histogram|summary)(_|$)/;
 const CAMEL = /[a-z][A-Z]/;
 

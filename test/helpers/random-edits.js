@@ -13,12 +13,11 @@ import { fetchOnce } from './sandbox-app.js';
 const APPS = 10;
 
 /**
- * Edits a file of ten serving apps at random, one edit after the other, and applies each. Checks
- * after each that no step is left, that running apps match the file, and that apps without an edit
- * have lost no request.
+ * Edits ten apps at random and applies each edit. Checks after each that no step is left, that
+ * running apps match the file, and that apps without an edit have lost no request.
  * @param {Sandbox} home
  * @param {{ edits: number, seed: number, tell?: (line: string) => void }} o
- * @returns {Promise<Record<string, number>>}  Number of edits by kind.
+ * @returns {Promise<Record<string, number>>}
  */
 export async function doRandomEdits(home, { edits, seed, tell = () => {} }) {
   const random = createRandom(seed);
@@ -49,7 +48,6 @@ export async function doRandomEdits(home, { edits, seed, tell = () => {} }) {
     for (let edit = 0; edit < edits; edit += 1) {
       const { kind, name, what } = nextEdit(config.apps, random, entryOf);
       const where = `edit ${edit} (seed ${seed}): ${name} ${what}`;
-      // Edited apps are covered by another test.
       await endOf(loads, name, where);
       const { plan } = await config.apply('--prune');
       tell(`${where}: ${plan.find((/** @type {{ name: string }} */ item) => item.name === name)?.action}`);
@@ -94,7 +92,7 @@ function nextEdit(apps, random, entryOf) {
 }
 
 /**
- * Each changes one entry, and returns what was changed.
+ * Each returns what was changed.
  * @type {Record<string, (entry: Entry, random: () => number) => object>}
  */
 const EDITS = {

@@ -12,11 +12,10 @@ const OPERATIONS = 5;
 const VERBS = /** @type {const} */ (['start', 'stop', 'restart', 'reload', 'crash', 'delete', 'stop', 'delete']);
 
 /**
- * Starts, stops, reloads, deletes and kills apps at random times, mostly before or while they begin
- * to listen. Then checks that no address is held that no app uses.
+ * Starts, stops, reloads, deletes and kills apps, mostly before or while they begin to listen.
  * @param {Sandbox} home
  * @param {{ seed: number, sequences: number, atOnce: number }} o
- * @returns {Promise<string[]>}  The use of each address that is still held, with the operations
+ * @returns {Promise<string[]>}  Each address that is held without an app, with the operations
  *   before it.
  */
 export async function leakedAddresses(home, { seed, sequences, atOnce }) {
@@ -113,7 +112,7 @@ function whenThereIsNone(error) {
 /**
  * @param {Sandbox} home
  * @param {any} client
- * @param {Plan} plan  Of an app that was stopped, or is deleted.
+ * @param {Plan} plan
  */
 async function heldBy(home, client, { name, config, port, path, operations }) {
   const isLeft = async () => (await client.list()).some((/** @type {any} */ one) => one.name === name && one.pid > 0);
@@ -152,8 +151,7 @@ const TABLES = ['tcp', 'tcp6', 'udp', 'udp6', 'unix', 'netlink'];
 
 /**
  * @param {number} pid
- * @returns {string[]}  Sockets that are bound but in no table of the kernel, because they do not
- *   listen.
+ * @returns {string[]}  Bound but in no table of the kernel, because they do not listen.
  */
 function boundOnly(pid) {
   const listed = TABLES.map((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8')).join('\n');

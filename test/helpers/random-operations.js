@@ -6,14 +6,13 @@ import { pause } from './wait-for.js';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * Does random operations on a home and compares the list with the running processes after each.
+ * Compares the list with the running processes after each operation.
  * @param {Sandbox} home
  * @param {object} o
  * @param {number} o.operations
  * @param {number} o.seed
- * @param {(line: string) => void} [o.tell]  One line for each operation.
- * @returns {Promise<Record<string, number>>}  Number of operations by kind. Throws at the first
- *   difference, naming seed and operation.
+ * @param {(line: string) => void} [o.tell]
+ * @returns {Promise<Record<string, number>>}  Number of operations by kind.
  */
 export async function doRandomOperations(home, { operations, seed, tell = () => {} }) {
   const random = createRandom(seed);

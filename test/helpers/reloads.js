@@ -14,15 +14,12 @@ import { startTraffic } from './traffic/traffic.js';
 /** @import { Target } from './traffic/target.js' */
 /** @import { Traffic } from './traffic/traffic.js' */
 
-/**
- * The traffic for the promise of a reload: clients that reuse connections, that do not, and slow
- * ones.
- */
+/** Clients that reuse connections, that do not, and slow ones. */
 export const EVERY_REQUEST = { 'one-shot': 3, 'keep-alive': 3, pipelined: 1, slow: 2, upload: 2, download: 2 };
 
 /**
- * Starts an app and waits until all of it listens: on a busy machine it may need more than
- * min_uptime to boot, and counts as one that does not listen until it does.
+ * On a busy machine an app may need more than min_uptime to boot, and counts as one that does not
+ * listen until it does.
  * @param {Sandbox} home
  * @param {string} fixture
  * @param {AppOptions} [o]
@@ -36,11 +33,11 @@ export async function serve(home, fixture, o) {
 }
 
 /**
- * Runs `nclust reload` and expects that every process of the app was replaced.
+ * Every process of the app must be replaced.
  * @param {Sandbox} home
  * @param {App} app
- * @param {...string} words  More of the command.
- * @returns {Promise<number>}  Duration in ms.
+ * @param {...string} words
+ * @returns {Promise<number>}  In ms.
  */
 export async function reload(home, app, ...words) {
   const before = await app.pids();
@@ -58,7 +55,6 @@ export async function reload(home, app, ...words) {
 }
 
 /**
- * Runs an action on an app under traffic, and expects that no request is lost.
  * @param {Target} target
  * @param {Parameters<typeof startTraffic>[1]} clients
  * @param {(traffic: Traffic) => Promise<void>} act
@@ -70,7 +66,6 @@ export async function loseNothing(target, clients, act, o) {
   try {
     await act(traffic);
   } finally {
-    // Clients that outlive a failed test would never end.
     ledger = await traffic.stop();
     console.log(`${expect.getState().currentTestName}\n${ledgerTable(ledger)}`);
   }
@@ -79,10 +74,7 @@ export async function loseNothing(target, clients, act, o) {
   return ledger;
 }
 
-/**
- * Expects that the running processes are the listed ones, once the replaced ones have exited.
- * @param {Sandbox} home
- */
+/** @param {Sandbox} home */
 export function untilNothingIsLeftOver(home) {
   return home.waitFor('the processes that run to be those that are listed', async () => {
     const listed = (await home.list())
@@ -97,13 +89,13 @@ export function untilNothingIsLeftOver(home) {
   });
 }
 
-/** @returns {number}  The major version of Node.js that nclust runs on in the tests. */
+/** @returns {number} */
 export const majorUnderTest = () =>
   Number.parseInt(execFileSync(nodeUnderTest(), ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10);
 
 /**
- * @returns {{ major: number, path: string } | undefined}  A Node.js of another major version than
- *   the tested one, undefined if there is none.
+ * @returns {{ major: number, path: string } | undefined}  undefined if there is no other major
+ *   version.
  */
 export function differentNode() {
   const major = majorUnderTest();
@@ -115,8 +107,7 @@ export function differentNode() {
 
 /**
  * @param {number} major
- * @returns {string | null}  Another Node.js binary, null if `npm run test:nodes` has not fetched
- *   it.
+ * @returns {string | null}  null if `npm run test:nodes` has not fetched it.
  */
 export function otherNode(major) {
   const path = fileURLToPath(

@@ -6,7 +6,6 @@ import { slowdown } from './wait-for.js';
 /** @import { Readable } from 'node:stream' */
 
 /**
- * The result of a program.
  * @typedef {object} Result
  * @property {number | null} exitStatus  null if a signal ended it.
  * @property {string | null} signal
@@ -19,14 +18,14 @@ import { slowdown } from './wait-for.js';
 /**
  * @typedef {object} Running
  * @property {ChildProcess} child
- * @property {() => string} stdout  So far.
- * @property {() => string} stderr  So far.
+ * @property {() => string} stdout
+ * @property {() => string} stderr
  * @property {Promise<Result>} done  Rejects only if the program cannot be started or its time is
  *   over (then it is killed).
  */
 
 /**
- * Runs a program to its end with captured output. It does not get the test's own environment.
+ * It does not get the test's own environment.
  * @param {string} file
  * @param {readonly string[]} args
  * @param {object} o

@@ -6,7 +6,6 @@ import { fixturePath } from './fixtures.js';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * An app that runs in a sandbox.
  * @typedef {object} App
  * @property {string} name
  * @property {string} script  The copy that runs.
@@ -15,9 +14,8 @@ import { fixturePath } from './fixtures.js';
  * @property {() => Promise<SlotStatus[]>} instances
  * @property {() => Promise<number[]>} pids  In the order of the slots, 0 for a slot without
  *   process.
- * @property {(path?: string) => Promise<any>} get  Sends one request on a new connection; returns
- *   the body, parsed if it is JSON.
- * @property {(fixture: string) => void} replaceWith  Replaces the script with another program.
+ * @property {(path?: string) => Promise<any>} get  Parsed if it is JSON.
+ * @property {(fixture: string) => void} replaceWith
  */
 
 /**

@@ -20,11 +20,9 @@ import { openWire } from './wire.js';
 
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
-/** The Node.js binary that nclust runs on in the tests. */
 export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execPath;
 
 /**
- * Options of a command.
  * @typedef {object} RunOptions
  * @property {string} [cwd]  Default: the sandbox's work folder.
  * @property {Record<string, string | undefined>} [env]  Merged over the sandbox's.
@@ -35,11 +33,10 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  */
 
 /**
- * Options of an app.
  * @typedef {object} AppOptions
  * @property {string} [name]  Default: the fixture's.
- * @property {number | string} [instances]  Given as -i.
- * @property {string[]} [flags]  More options of `nclust start`.
+ * @property {number | string} [instances]
+ * @property {string[]} [flags]  Of `nclust start`.
  * @property {string[]} [args]  Of the app, after --.
  * @property {Record<string, string>} [env]  Of the app; PORT is set.
  * @property {boolean} [inPlace]  Run the fixture in its folder, because it needs the files there.
@@ -48,22 +45,18 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
 /** @typedef {{ deadlineMs?: number }} Patience */
 
 /**
- * A home in its own folder.
  * @typedef {object} Sandbox
  * @property {string} home  NCLUST_HOME.
- * @property {string} work  Where commands run; fixtures are copied there.
+ * @property {string} work  Where commands run.
  * @property {Record<string, string | undefined>} env
- * @property {(...args: (string | RunOptions)[]) => Promise<Result>} nclust  Runs bin/nclust.js; the
- *   last argument may be RunOptions.
- * @property {(...args: (string | RunOptions)[]) => Running} follow  The same for a command that
- *   does not exit on its own.
- * @property {(fixture: string, o?: AppOptions) => Promise<App>} app  Starts a fixture; throws if
- *   `nclust start` fails.
- * @property {(fixture: string, as?: string) => string} place  Copies a fixture into `work`; returns
- *   its path.
- * @property {() => Promise<Wire>} wire  A raw client, closed after the test.
- * @property {() => Promise<any>} connect  A client through the package's own API, closed after the
- *   test.
+ * @property {(...args: (string | RunOptions)[]) => Promise<Result>} nclust  The last argument may
+ *   be RunOptions.
+ * @property {(...args: (string | RunOptions)[]) => Running} follow  For a command that does not
+ *   exit on its own.
+ * @property {(fixture: string, o?: AppOptions) => Promise<App>} app
+ * @property {(fixture: string, as?: string) => string} place
+ * @property {() => Promise<Wire>} wire  Closed after the test.
+ * @property {() => Promise<any>} connect  Closed after the test.
  * @property {() => Promise<SlotStatus[]>} list
  * @property {() => Promise<{ keeperPid: number, controlPid: number }>} daemon
  * @property {() => HomeProcess[]} processes
@@ -76,8 +69,7 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  */
 
 /**
- * A sandbox that is closed when the test has finished. The test fails if that does not work
- * cleanly.
+ * It is closed after the test, which fails if a process or file is left.
  * @param {SandboxOptions} [o]
  */
 export async function sandbox(o) {
@@ -88,14 +80,14 @@ export async function sandbox(o) {
 
 /**
  * @typedef {object} SandboxOptions
- * @property {string} [bin]  Another nclust.
- * @property {boolean} [isHostile]  One of its apps sends messages that an agent does not send.
- * @property {string} [home]  Another NCLUST_HOME than a fresh one; not removed at the end.
+ * @property {string} [bin]
+ * @property {boolean} [isHostile]  Its apps may send messages that an agent does not send.
+ * @property {string} [home]  Not removed at the end.
  * @property {Record<string, string | undefined>} [env]
  */
 
 /**
- * The same outside a test. The caller closes it.
+ * The caller closes it.
  * @param {SandboxOptions} [o]
  */
 export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {}, isHostile = false } = {}) {
@@ -197,7 +189,7 @@ export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {}, isH
 }
 
 /**
- * Ends all processes of the home and returns those that should not have existed any more.
+ * Returns the processes that should not have existed any more.
  * @param {Pick<Sandbox, 'home' | 'nclust'>} o
  */
 async function leave({ home, nclust }) {

@@ -1,9 +1,8 @@
-/** The length of the soak tests, as a part of the full one. */
 export const soakScale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
 
 /**
- * Returns a seed from the clock, or NCLUST_SOAK_SEED. Prints the command that repeats it.
- * @param {string} file  The test's, from the root of the project.
+ * From the clock, or NCLUST_SOAK_SEED. Prints the command that repeats it.
+ * @param {string} file  From the root of the project.
  * @param {string} [script]  The script of package.json that runs it.
  */
 export function soakSeed(file, script = 'test:soak') {

@@ -8,7 +8,7 @@ const SPECIFIER =
 
 /**
  * @typedef {object} SourceFile
- * @property {string} path  From the root of the project, such as "lib/client/client.js".
+ * @property {string} path  From the root of the project.
  * @property {string} text
  * @property {string} code  The text without comments.
  */
@@ -38,7 +38,6 @@ export function importsOf({ path, code }) {
     .map((name) => (name.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(path), name)) : name));
 }
 
-/** Comments that fill whole lines. */
 const COMMENT = /^\s*\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 
 /**

@@ -12,19 +12,19 @@ import { waitFor, within } from './wait-for.js';
  * @typedef {object} StaticServer
  * @property {number} port
  * @property {ChildProcess} child
- * @property {() => string} stderr  So far.
+ * @property {() => string} stderr
  * @property {(target: string, o?: AskOptions) => Promise<Answer>} ask
  */
 
 /** @typedef {{ method?: string, headers?: Record<string, string> }} AskOptions */
 
 /**
- * @typedef {{ status: number, headers: Record<string, string>, body: string, raw: string }} Answer  The
- *   body byte by byte (latin1), in one piece.
+ * latin1: a character is a byte.
+ * @typedef {{ status: number, headers: Record<string, string>, body: string, raw: string }} Answer
  */
 
 /**
- * Runs the program of `nclust serve` on a folder, without a manager. Ended after the test.
+ * It runs without a manager, until the test ends.
  * @param {string} path
  * @param {Partial<ServeSettings>} [settings]
  * @returns {Promise<StaticServer>}
@@ -71,7 +71,6 @@ export async function startStaticServer(path, settings = {}) {
 }
 
 /**
- * Sends one request on a new connection, with an unchanged target.
  * @param {number} port
  * @param {string} target
  * @param {{ method?: string, headers?: Record<string, string> }} [o]
@@ -90,8 +89,7 @@ export async function askRaw(port, target, { method = 'GET', headers = {} } = {}
 /**
  * @param {number} port
  * @param {string} bytes  latin1.
- * @returns {Promise<string>}  All that came back, latin1. A connection that is reset counts as
- *   closed.
+ * @returns {Promise<string>}  latin1. A connection that is reset counts as closed.
  */
 export function exchangeRaw(port, bytes) {
   const socket = connect(port, '127.0.0.1');

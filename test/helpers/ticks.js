@@ -12,7 +12,7 @@ import { nextWrite, wholeLog, wholeLogLines } from './log-files.js';
 export const numbered = (word, count) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}`);
 
 /**
- * Shows only the first difference, because a diff of a hundred thousand lines does not help.
+ * Shows only the first difference, because there are a hundred thousand lines.
  * @param {string[]} found
  * @param {string[]} expected
  */
@@ -25,7 +25,7 @@ export function expectLines(found, expected) {
 }
 
 /**
- * Starts the program that writes 1,000 lines a second.
+ * 1,000 lines a second.
  * @param {Sandbox} home
  * @param {string[]} [flags]
  * @returns {Promise<string>}  Its log file.
@@ -36,12 +36,10 @@ export async function startTicks(home, flags = []) {
 }
 
 /**
- * Kills control repeatedly, each time right after it has written; updates nclust; waits for a
- * number of rotations; ends the program.
+ * Kills control each time right after it has written, and updates nclust.
  * @param {Sandbox} home
  * @param {{ kills: number, rotations: number }} o
- * @returns {Promise<{ found: string[], expected: string[] }>}  The lines in its files, and those it
- *   has written.
+ * @returns {Promise<{ found: string[], expected: string[] }>}
  */
 export async function writeThroughKills(home, { kills, rotations }) {
   const outFile = await startTicks(home, ['--log-max-size', '1k', '--log-max-files', '10000']);

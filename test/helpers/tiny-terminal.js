@@ -1,13 +1,12 @@
 import { textWidth } from '../../lib/render/text.js';
 
 /**
- * A terminal that understands only what monit writes; it throws at anything else.
+ * It throws at anything that monit does not write.
  * @param {{ columns: number, rows: number }} size
  */
 export function createTinyTerminal({ columns, rows }) {
   let cells = blank(columns, rows);
   let [x, y] = [0, 0];
-  /** Numbers of active attributes. */
   let style = new Set();
   const modes = new Set();
   let bytes = 0;

@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
-/** Why tests on a real terminal are not possible here; null if they are. */
+/** Returns a reason, or null if tests on a real terminal are possible. */
 export function noTmux() {
   return spawnSync('tmux', ['-V']).status === 0 ? null : 'tmux is not installed';
 }
@@ -16,12 +16,12 @@ export function noTmux() {
 let started = 0;
 
 /**
- * @typedef {{ words: string[], columns: number, rows: number, env?: Record<string, string> }} Shown  A
- *   command of nclust, and its terminal.
+ * @typedef {{ words: string[], columns: number, rows: number, env?: Record<string, string> }} Shown
+ *   A command of nclust, and its terminal.
  */
 
 /**
- * Runs a command of nclust on a real terminal, which belongs to a shell. Closed after the test.
+ * Closed after the test.
  * @param {Sandbox} home
  * @param {Shown} o
  */
@@ -32,7 +32,7 @@ export function openTmux(home, o) {
 }
 
 /**
- * The screen of `nclust monit`, with searches on it. Closed after the test.
+ * With searches on it. Closed after the test.
  * @param {Sandbox} home
  * @param {{ columns: number, rows: number }} size
  * @param {Record<string, string>} [env]
@@ -64,7 +64,7 @@ export function openMonit(home, size, env) {
 }
 
 /**
- * Like openTmux(), outside a test. The caller closes it.
+ * The caller closes it.
  * @param {Pick<Sandbox, 'home' | 'work' | 'env'>} home
  * @param {Shown} o
  */
@@ -90,7 +90,6 @@ export function startTmux(home, { words, columns, rows, env = {} }) {
   tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), `sh -c ${quoted(script.join('; '))}`);
   return {
     text: () => tmux('capture-pane', '-p').replace(/[ \n]+$/, ''),
-    /** With colours. */
     painted: () => tmux('capture-pane', '-p', '-e'),
     /** @param {...string} keys  tmux's names: "Down", "Enter", "q". */
     press: (...keys) => void tmux('send-keys', ...keys),
@@ -98,10 +97,10 @@ export function startTmux(home, { words, columns, rows, env = {} }) {
     type: (text) => void tmux('send-keys', '-l', text),
     /** @param {{ columns: number, rows: number }} size */
     resize: (size) => void tmux('resize-window', '-x', String(size.columns), '-y', String(size.rows)),
-    /** Modes of the terminal. "1 0" is the alternate screen, without cursor. */
+    /** "1 0" is the alternate screen, without cursor. */
     modes: () => tmux('display-message', '-p', '#{alternate_on} #{cursor_flag} #{wrap_flag}').trim(),
     /**
-     * Bytes that are written from now on are appended to the file.
+     * Only what is written from now on.
      * @param {string} file
      */
     record: (file) => void tmux('pipe-pane', `cat >> ${quoted(file)}`),

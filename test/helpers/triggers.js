@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * The reasons for which apps were replaced so far, from the manager's log.
+ * From the manager's log.
  * @param {Sandbox} home
  * @returns {string[]}
  */
@@ -19,7 +19,6 @@ export function triggered({ home }) {
 }
 
 /**
- * Returns the first slot of an app, in detail.
  * @param {Sandbox} home
  * @param {string} name
  * @returns {Promise<SlotStatus & { triggers: SlotTriggers }>}
@@ -32,7 +31,6 @@ export async function detailOf(home, name) {
 }
 
 /**
- * Waits until changes of files are noticed.
  * @param {Sandbox} home
  * @param {string} name
  */
@@ -41,7 +39,6 @@ export function untilWatching(home, name) {
 }
 
 /**
- * Waits until the last trigger of an app is complete.
  * @param {Sandbox} home
  * @param {string} name
  * @param {RegExp} by

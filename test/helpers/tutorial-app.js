@@ -2,15 +2,14 @@ import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The quickest attempt counts, because the others were delayed. */
+/** The quickest attempt counts. */
 const ATTEMPTS = 12;
 const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
 
 /**
- * Copies an app of the tutorials away from the project and gives it its framework.
  * @param {string} folder
  * @param {string} file
- * @returns {string}  The path of the copy.
+ * @returns {string}
  */
 export function placeTutorialApp(folder, file) {
   cpSync(join(FRAMEWORKS, file), join(folder, file));
@@ -19,8 +18,8 @@ export function placeTutorialApp(folder, file) {
 }
 
 /**
- * Returns the work of the slow route (its WORK) that would keep one core 1.5 times as busy as it
- * can be: on any machine, one process falls behind and two do not.
+ * Work of the slow route that keeps one core 1.5 times as busy as it can be: on any machine, one
+ * process falls behind and two do not.
  * @param {number} ratePerSecond
  */
 export function workForOneCoreAndABit(ratePerSecond) {

@@ -3,23 +3,18 @@ import { inspect } from 'node:util';
 
 const LOOK_EVERY_MS = 15;
 
-/**
- * How much slower this machine is than the author's: every deadline of the tests is multiplied by
- * it.
- */
+/** Every deadline of the tests is multiplied by it. */
 export const slowdown = () => Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
 
 /**
- * Waits until a predicate is true, by the monotonic clock. If the predicate throws, it is not true
- * yet, and its error is shown as the state.
+ * By the monotonic clock. If the predicate throws, it is not true yet, and its error is shown.
  * @template T
  * @param {string} what  Completes the sentence "waited for ...".
  * @param {() => T | Promise<T>} predicate
  * @param {object} [o]
  * @param {number} [o.deadlineMs]  Default 10 000; scales with NCLUST_TEST_SLOWDOWN.
- * @param {() => string} [o.context]  Printed on timeout, such as the end of the daemon's log.
- * @returns {Promise<NonNullable<T>>}  The first truthy value of the predicate. Rejects at the
- *   deadline.
+ * @param {() => string} [o.context]
+ * @returns {Promise<NonNullable<T>>}
  */
 export async function waitFor(what, predicate, { deadlineMs = 10_000, context } = {}) {
   const allowedMs = deadlineMs * slowdown();
@@ -41,8 +36,7 @@ export async function waitFor(what, predicate, { deadlineMs = 10_000, context } 
 }
 
 /**
- * Lets time pass. For load drivers and random operations only: a test that waits for something uses
- * waitFor().
+ * For load drivers and random operations only: a test that waits for something uses waitFor().
  * @param {number} ms
  * @returns {Promise<void>}
  */
@@ -53,7 +47,7 @@ export function pause(ms) {
 }
 
 /**
- * Gives a promise a deadline, so that a test reports what hung.
+ * Rejects at the deadline, so that a test reports what hung.
  * @template T
  * @param {string} what
  * @param {Promise<T>} promise

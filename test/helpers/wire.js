@@ -4,21 +4,21 @@ import { within } from './wait-for.js';
 /** @import { Socket } from 'node:net' */
 
 /**
- * A client of nclust.sock that shares no code with the product: what it can do, any program can.
+ * A client of nclust.sock that shares no code with the product.
  * @typedef {object} Wire
  * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error
  *   whose `code` and `data` are those of the answer.
- * @property {(bytes: string | Uint8Array) => void} write  Any bytes.
+ * @property {(bytes: string | Uint8Array) => void} write
  * @property {() => Promise<string | null>} nextLine  The next line that is not an answer to
  *   request(). null if the server closed.
- * @property {() => void} stopReading  From now on the kernel's buffers fill up.
- * @property {Promise<void>} closed  Resolves when either side closed.
+ * @property {() => void} stopReading  The kernel's buffers fill up.
+ * @property {Promise<void>} closed  By either side.
  * @property {() => void} close
  */
 
 /**
  * @param {string} sock
- * @returns {Promise<Wire>}  Rejects with the connect error. The caller closes it.
+ * @returns {Promise<Wire>}  The caller closes it.
  */
 export async function openWire(sock) {
   const socket = connect(sock);

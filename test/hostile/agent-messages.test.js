@@ -12,7 +12,6 @@ import { slowdown } from '../helpers/wait-for.js';
 
 const MESSAGES = 100_000;
 const ANSWER_MS = 1_000;
-/** Limit for the whole test. */
 const TEST_MS = 300_000;
 /** Memory is measured from here on, after the keeper has seen each message once. */
 const WARM = 20_000;

@@ -1,6 +1,5 @@
-// A manager of root and an app of nobody, whose user replaces every path that the app or its config
-// names. Afterwards nothing outside of the app's own folder has changed, the app has seen nothing
-// of it, and no command has hung.
+// The user of the app replaces every path that the app or its config names. Afterwards nothing
+// outside of the app's own folder has changed, and no command has hung.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -31,18 +30,16 @@ import { askRaw } from '../helpers/static-server.js';
 const [, CANARY] = SECRET.split('=');
 const ROUNDS = 10_000;
 
-/**
- * No command takes longer, in ms: reloads of an app that cannot start end with its listen timeout.
- */
+/** Limit of a command, in ms: reloads of an app that cannot start end with its listen timeout. */
 const COMMAND_MS = 30_000;
 
 /**
  * @typedef {object} Stage
  * @property {Sandbox} home
- * @property {string} own  Contains everything of the app.
+ * @property {string} own
  * @property {string} closed  Must stay untouched.
  * @property {UserFolders['plant']} plant
- * @property {(...words: string[]) => Promise<void>} run  A command. It may fail, but must not hang.
+ * @property {(...words: string[]) => Promise<void>} run  It may fail, but must not hang.
  * @property {() => void} expectUntouched
  */
 
@@ -112,7 +109,6 @@ function giveToNobody(path) {
   if (stat.isDirectory()) for (const name of readdirSync(path)) giveToNobody(join(path, name));
 }
 
-/** Everything that could be changed of a folder and its contents. */
 function shapeOf(path) {
   const { ino, mode, uid, gid, nlink, size } = lstatSync(path);
   const isFolder = lstatSync(path).isDirectory();
@@ -139,7 +135,6 @@ function textOf(path) {
   }
 }
 
-/** Objects that the user nobody can put at a path. */
 const PLANTS = {
   'a link to a file of root': (path, closed) => symlinkSync(join(closed, 'secret'), path),
   'a link to a pid of root': (path, closed) => symlinkSync(join(closed, 'number'), path),

@@ -15,10 +15,9 @@ const FILE = 'test/hostile/http.test.js';
 const REQUESTS = Math.round(50_000 * soakScale);
 const AT_ONCE = 12;
 
-/** Connections after which a server has loaded and compiled what it needs. */
 const WARM_UP = 500;
 
-/** Allowed growth of a server, in bytes: V8 may not have collected its heap yet. */
+/** In bytes: V8 may not have collected its heap yet. */
 const GROWTH_MAX_BYTES = 96 * 1024 * 1024;
 
 const inMb = (bytes) => Math.round(bytes / 1024 / 1024);

@@ -12,7 +12,6 @@ import { waitFor } from '../helpers/wait-for.js';
 
 // A hostile app at the other end of a real channel, beside another app, which goes on serving.
 
-/** Each hostile app begins with this code. */
 const TOOLS = `
   const net = require('net');
   const fs = require('fs');
@@ -30,7 +29,7 @@ const TOOLS = `
   const stays = setInterval(() => {}, 1 << 30);
   setTimeout(() => say('begins'), 0);`;
 
-/** @param {string} code  Runs when the app receives a message. */
+/** @param {string} code */
 async function hostile(code, params = {}) {
   const keeper = await realKeeper({ isHostile: true });
   const port = await takePort();
@@ -52,7 +51,7 @@ async function hostile(code, params = {}) {
     port,
     begin: () => keeper.call('send-message', { instanceId: 'bad', message: 'go' }),
     dropped: () => log().filter(({ event }) => event === 'message-dropped'),
-    /** The other app serves, and no error was thrown past the handlers for the hostile one. */
+    /** The other app serves, and no error was thrown past the handlers. */
     async isUnharmed() {
       expect(await ask({ port })).toMatchObject({ pid: expect.any(Number) });
       expect(log().filter(({ event }) => event === 'uncaught' || event === 'child-error')).toEqual([]);
@@ -148,7 +147,6 @@ test('a socket without its message is closed when the app exits', async () => {
   await keeper.says('bad', 'has sent');
   await keeper.retire('bad', { killTimeoutMs: 0 });
   await keeper.event('gone', 'bad');
-  // Its channel is closed too.
   await waitFor('the sockets to be closed', () => countDescriptors(keeper.pid) < before);
 });
 
@@ -220,7 +218,7 @@ test('an app cannot answer for a connection that a worker of another app was giv
       .map((id) => Number(/accepted (\d+) \.\s*$/.exec(keeper.output(id))?.[1] ?? 0))
       .reduce((sum, count) => sum + count, 0);
   await openConnections({ port }, 64, 'burst');
-  // Each connection was answered, so the next one is one that two workers have.
+  // Each connection was answered, so two workers have the next one.
   await waitFor('the workers to report', () => accepted() >= 64);
   await ask({ port });
   await waitFor('the last connection to be accepted', () => accepted() >= 65);

@@ -10,13 +10,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { nodeUnderTest } from '../helpers/sandbox.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// An app may replace globals that the agent uses: a DOM for server rendering brings timers that
-// return numbers, test tools bring timers that never fire. Here the test is the keeper, and speaks
-// the agent's protocol.
+// Apps replace globals: a DOM for server rendering brings timers that return numbers, test tools
+// bring timers that never fire. Here the test is the keeper, and speaks the agent's protocol.
 
 const AGENT = fileURLToPath(new URL('../../daemon/agent/', import.meta.url));
 
-/** The beginning of an app. */
 const NUMBERS =
   `for (const name of ['setTimeout', 'setInterval', 'setImmediate']) { const real = ` +
   `globalThis[name]; let last = 0; globalThis[name] = (...args) => { real(...args); return ++last; }; }`;
@@ -74,7 +72,6 @@ function worker(code, { settings = {}, execArgv = [] } = {}) {
   };
 }
 
-/** The socket of the next keeper. */
 async function nextKeeper(home, greeting = '') {
   mkdirSync(join(home, 'run'), { recursive: true });
   const heard = [];

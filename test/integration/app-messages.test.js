@@ -5,8 +5,6 @@ import { expect, test } from 'vitest';
 import { realKeeper } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// Messages between apps and their keeper.
-
 const MODES = ['fork', 'cluster'];
 const STAYS = 'setInterval(() => {}, 1 << 30);';
 
@@ -214,7 +212,7 @@ test.each(MODES)('%s: the inspector is opened on request, on a port of its own, 
   await expect(versionAt(one.url)).rejects.toThrow('ECONNREFUSED');
 });
 
-/** @param {string} url  Of an inspector. */
+/** @param {string} url */
 function versionAt(url) {
   return new Promise((resolve, reject) => {
     get(`http://${new URL(url).host}/json/version`, { agent: false }, (response) =>

@@ -179,7 +179,7 @@ test('SIGKILL of the keeper loses no connection that it is passing on', async ()
   for (const answer of await Promise.all(answers)) expect(answer).toContain('200 OK');
 });
 
-/** @returns {number}  Connections that were not accepted yet. */
+/** @returns {number} */
 function queuedOn(port) {
   const local = port.toString(16).toUpperCase().padStart(4, '0');
   const line =

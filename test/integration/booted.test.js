@@ -11,7 +11,7 @@ const BLOCKS = `console.log('loads'); require('node:fs').readFileSync('./gate');
 const AWAITS = `console.log('loads'); await (await import('node:fs/promises')).readFile('./gate');`;
 const TELLS = `${STAYS} console.log('loaded');`;
 
-/** By name: the mode, and the files of a program whose first is its script. */
+/** The first file is its script. */
 const PROGRAMS = {
   'a CommonJS module that blocks': { files: { 'app.cjs': `${BLOCKS} ${TELLS}` } },
   'a CommonJS module in fork mode': { mode: 'fork', files: { 'app.cjs': `${BLOCKS} ${TELLS}` } },

@@ -13,9 +13,7 @@ import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 /** @import { Socket } from 'node:net' */
 
-// Requests in flight are finished, with every protocol.
-
-/** @returns {string}  The options of a TLS server, as code. */
+/** @returns {string} */
 function tlsOptions() {
   const folder = temporaryHome();
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
@@ -99,7 +97,6 @@ test.each([
 });
 
 /**
- * A WebSocket client without a library.
  * @returns {Promise<{ received: () => Buffer, ended: Promise<string>, socket: Socket }>}  `ended`:
  *   how the connection ended.
  */

@@ -18,7 +18,6 @@ function runFolder() {
   return run;
 }
 
-/** A foreground run that reads when the test wants. */
 async function foreground({ isReading = true } = {}) {
   const run = runFolder();
   const received = { bytes: 0, text: '', heads: [] };

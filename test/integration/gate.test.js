@@ -101,7 +101,7 @@ test.each(MODES)('%s: a parked instance can be retired', async (mode) => {
   await keeper.event('gone', 'old');
 });
 
-/** @param {object} options  Of listen(). */
+/** @param {object} options */
 async function alone(mode, options, params = {}) {
   const keeper = await realKeeper();
   const start = async (id, more = {}) => {

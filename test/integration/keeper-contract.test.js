@@ -6,7 +6,7 @@ import { fixturePath } from '../helpers/fixtures.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// The tests of control rely on the fake keeper. Here it has the same conversation as the real one.
+// The tests of control rely on the fake keeper, so both keepers have the same conversation here.
 
 function fakeSpeaker() {
   const fake = new FakeKeeper(systemClock());
@@ -28,10 +28,7 @@ async function realSpeaker() {
   return { call, events };
 }
 
-/**
- * @returns {Promise<unknown[]>}  The messages, without values that always differ: pids, times,
- *   paths.
- */
+/** @returns {Promise<unknown[]>}  Without pids, times and paths, which always differ. */
 async function converse({ call, events }) {
   const transcript = [];
   const ask = async (verb, params = {}) => {

@@ -363,7 +363,6 @@ test('unread output of an orphan is complete after the next keeper has started',
   closeSync(fd);
 });
 
-/** A process that has the marker of an instance, and ignores SIGTERM. */
 async function plant(keeper, uid) {
   const env = { PATH: process.env.PATH, NCLUST_INSTANCE: keeper.fullId('one'), NCLUST_HOME: keeper.home };
   const child = spawn('/bin/sh', ['-c', 'trap "" INT TERM; echo ready; while :; do sleep 1; done'], {

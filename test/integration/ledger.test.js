@@ -15,13 +15,11 @@ import { tlsEnv } from '../helpers/traffic/target.js';
 import { startTraffic } from '../helpers/traffic/traffic.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// Each kind of traffic runs against servers that keep the promise and against servers that break it
-// on purpose.
+// Some servers keep the promise, and some break it on purpose.
 
 const EVERY_KIND = { 'one-shot': 1, 'keep-alive': 1, pipelined: 1, slow: 1, upload: 1, download: 1, websocket: 1 };
 const QUICK = { timeoutMs: 300, slowMs: [20, 40], transferMs: 30, sessionMs: 50 };
 
-/** On a busy machine a good server may need longer to answer. */
 const PATIENT = { ...QUICK, timeoutMs: 10_000 };
 
 async function listen(server) {
@@ -150,9 +148,7 @@ describe('an HTTP/2 client', () => {
 });
 
 describe('a WebSocket client', () => {
-  /**
-   * @returns {Promise<{ url: string }>}  A server that sends this after the handshake, and ends.
-   */
+  /** @returns {Promise<{ url: string }>} */
   function says(frame) {
     const server = createServer();
     server.on('upgrade', (request, socket) => {

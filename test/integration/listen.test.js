@@ -5,8 +5,6 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// listen() and close() of an app work with nclust as without.
-
 const ask = (to) =>
   new Promise((resolve, reject) => {
     get({ agent: false, timeout: 2_000, ...to }, (response) => {

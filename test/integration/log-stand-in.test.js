@@ -32,12 +32,10 @@ const OTHER = 65_534;
 /** More than the pipe holds, so it has to be read. */
 const MANY = 1_000;
 const FILES_MAX = 64;
-/** Replaces the shell. */
 const LIMITED = `ulimit -n ${FILES_MAX}; exec "$@"`;
 
 /**
- * An app whose keeper and control are gone. It starts a fallback, writes, opens files and ends the
- * fallback when the test asks for it.
+ * An app whose keeper and control are gone. It writes and opens files when the test asks for it.
  */
 const orphanCode = (agent) => `
   const fs = require('node:fs');
@@ -64,7 +62,6 @@ async function orphan({ isLimited = false, out = (home) => join(home, 'out.log')
   onTestFinished(() => rmSync(home, { recursive: true }));
   const [pipe, errPipe] = [join(home, 'out'), join(home, 'err')];
   execFileSync('mkfifo', [pipe, errPipe]);
-  // As the keeper does.
   if (uid !== undefined) for (const path of [pipe, errPipe]) chownSync(path, uid, uid);
   const fds = [pipe, errPipe].map((path) => openSync(path, constants.O_RDWR));
   const logFiles = { out: out(home), err: join(home, 'err.log') };

@@ -6,7 +6,7 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// Apps that do unusual things that Node.js allows. The agent must not prevent them.
+// Node.js allows all of this, so the agent must not prevent it.
 
 /** @param {{ mode?: string, [param: string]: unknown }} [params]  PORT in it is its port. */
 async function running(code, { mode = 'cluster', ...params } = {}) {
@@ -226,7 +226,7 @@ test('an error that an app throws for a connection reaches the app, whichever wo
   await waitFor('every connection to cause an error', () => thrown() === 20);
 });
 
-/** @param {string} onSignal  Of the primary. */
+/** @param {string} onSignal */
 const WITH_WORKERS = (port, onSignal) => `
   const cluster = require('node:cluster');
   if (cluster.isPrimary) {

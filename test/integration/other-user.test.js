@@ -14,8 +14,8 @@ const OTHER = 65_534;
 const OWNER = { uid: OTHER, gid: OTHER };
 
 /**
- * @param {number} [o.uid]  The owner of the folder.
- * @returns {string}  A folder that is removed after the test.
+ * @param {number} [o.uid]
+ * @returns {string}  Removed after the test.
  */
 function folderOf({ uid = OTHER, mode = 0o755 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-user-'));

@@ -11,7 +11,6 @@ import { nodeUnderTest } from '../helpers/sandbox.js';
 // the agent.
 
 const help = execFileSync(nodeUnderTest(), ['--help'], { encoding: 'utf8' });
-/** By arguments that each Node.js version accepts. */
 const OFFLINE = [
   help.includes(' --permission') ? '--permission' : '--experimental-permission',
   `--allow-fs-read=${dirname(fixturePath('runs-code'))}/*`,

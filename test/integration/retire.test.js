@@ -12,7 +12,7 @@ const PARAMS = {
   tree: true,
 };
 
-/** @param {() => boolean} send  Sends a message to its agent. */
+/** @param {() => boolean} send */
 async function sleeper(send) {
   const started = spawn('sleep', ['100']);
   onTestFinished(() => void started.kill('SIGKILL'));

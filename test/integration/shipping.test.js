@@ -39,7 +39,6 @@ const message = (line, stream = 'out') =>
 
 const numbered = (count, text = 'line') => Array.from({ length: count }, (_, at) => `${text} ${at}`);
 
-/** A server that collects the received text of each connection. */
 async function listen(where) {
   const sockets = [];
   const received = [];

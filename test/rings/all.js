@@ -1,5 +1,4 @@
-// Runs every ring that .ci/run leaves out, one after the other, and prints a table. `npm run
-// test:all [-- ring ...]`
+// Runs every ring that .ci/run leaves out. `npm run test:all [-- ring ...]`
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
@@ -7,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /**
- * The script of package.json that runs a ring. The nodes ring is first because it installs the
- * other Node.js versions, without which the long ring skips some tests.
+ * The nodes ring is first because it installs the other Node.js versions, without which the long
+ * ring skips some tests.
  * @type {Record<string, { script: string, env?: Record<string, string> }>}
  */
 const RINGS = {

@@ -1,9 +1,6 @@
 /** @import { TestModule } from 'vitest/node' */
 
-/**
- * A vitest reporter that ends a run with one line `flaky: file > title` for each test that failed
- * at first and passed when it was tried again.
- */
+/** Prints `flaky: file > title` for each test that failed at first and passed when tried again. */
 export default class FlakyReporter {
   /** @param {readonly TestModule[]} modules */
   onTestRunEnd(modules) {

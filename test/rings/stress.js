@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BUSY = fileURLToPath(new URL('busy.js', import.meta.url));
-/** The projects of vitest.config.js in each ring. @type {Record<string, string[]>} */
+/** @type {Record<string, string[]>} */
 const RINGS = {
   unit: ['unit-lib', 'unit'],
   integration: ['integration'],
@@ -20,7 +20,6 @@ const RINGS = {
   soak: ['soak'],
   hostile: ['hostile'],
 };
-/** Lines of a test's first error that are shown. */
 const ERROR_LINES = 12;
 
 const {
@@ -52,7 +51,7 @@ for (const [title, { runs, error }] of [...failures].sort(([, one], [, other]) =
 process.stdout.write(`\n${ring}, ${times} times beside two busy loops: ${failures.size} tests failed\n`);
 process.exitCode = failures.size === 0 ? 0 : 1;
 
-/** @param {number} run  1, 2, ... */
+/** @param {number} run */
 function once(run) {
   const startedMs = Date.now();
   const report = join(folder, `${run}.json`);
@@ -94,8 +93,8 @@ function once(run) {
  */
 
 /**
- * @param {{ testResults: FileResult[] }} report  As vitest writes it.
- * @returns {Map<string, string>}  Titles, each with its error. A file that cannot be loaded is its
+ * @param {{ testResults: FileResult[] }} report
+ * @returns {Map<string, string>}  Each title with its error. A file that cannot be loaded is its
  *   own title.
  */
 function failedIn({ testResults }) {

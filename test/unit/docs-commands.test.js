@@ -16,16 +16,12 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ];
 
-/** Options of the program itself. */
 const GENERAL = ['--version', '--help', '--color', '--no-color', '--silent', '-v', '-h', '-s'];
 
 /** A word in angle or square brackets is a placeholder. */
 const isPlaceholder = (word) => /[<[…]|\.\.\.$/.test(word);
 
-/**
- * Finds the command lines of a page: in code blocks, and between backticks if a command follows
- * "nclust".
- */
+/** In code blocks, and between backticks if a command follows "nclust". */
 function commandLines(page) {
   const lines = readFileSync(new URL(page, ROOT), 'utf8').split('\n');
   let isFenced = false;
@@ -37,10 +33,10 @@ function commandLines(page) {
   });
 }
 
-/** The end of a command line within a text. @type {Record<string, string>} */
+/** @type {Record<string, string>} */
 const CLOSED_BY = { "'": "'", '(': ')' };
 
-/** The text after each "nclust", up to the end of that command or to a comment. */
+/** From each "nclust" to the end of that command or to a comment. */
 function calls(text) {
   const plain = text.replace(/\$\([^)]*\)/g, 'word');
   const isPicture = /[─│└├┌]/.test(text);
@@ -52,10 +48,7 @@ function calls(text) {
       );
 }
 
-/**
- * Parses a command line as the program does, without running it.
- * @param {string} text  Without "nclust".
- */
+/** @param {string} text  Without "nclust". */
 function parse(text) {
   const all = splitWords(text);
   const words = all.includes('--') ? all.slice(0, all.indexOf('--')) : all;
@@ -123,7 +116,6 @@ const optionsOfTables = (page) =>
       ),
     );
 
-/** The options of a command, without the general ones. */
 const flagsOf = (row) =>
   [
     ...OPTIONS_OF[row.takesOptionsOf ?? 'none'].flatMap((option) => option.flags ?? []),

@@ -10,14 +10,13 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ];
 
-/** A page without its code, because brackets have another meaning there. */
+/** Without code, because brackets have another meaning there. */
 const textOf = (page) =>
   readFileSync(new URL(page, ROOT), 'utf8')
     .replace(/^```[^]*?^```$/gm, '')
     .replace(/^ {4}.*$/gm, '')
     .replace(/`[^`\n]*`/g, (code) => 'x'.repeat(code.length));
 
-/** Targets of the links and pictures of a page within the repository. */
 function targetsOf(page) {
   const text = textOf(page);
   const found = [
@@ -28,7 +27,7 @@ function targetsOf(page) {
   return found.filter((target) => !/^[a-z]+:/.test(target));
 }
 
-/** The anchors of a page, as GitHub makes them from headings. */
+/** As GitHub makes them from headings. */
 function anchorsOf(page) {
   const text = readFileSync(page, 'utf8').replace(/^```[^]*?^```$/gm, '');
   return [...text.matchAll(/^#+ +(.+)$/gm)].map(([, heading]) =>

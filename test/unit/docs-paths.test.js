@@ -10,12 +10,12 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ];
 
-/** A path of this project. Node.js has its own in `lib/internal`. */
+/** Node.js has its own paths in `lib/internal`. */
 const PATH = /^(?:bin|lib|daemon|test)\/(?!internal\/)[\w./-]*\w\/?$/;
 const NAME = /^\w+\(\)$/;
 /**
- * Tables and limits, in quotes, because in a picture, words in capitals are processes and signals.
- * Environment variables look like them.
+ * In quotes, because in a picture, words in capitals are processes and signals. Environment
+ * variables look like them.
  */
 const CONSTANT = /^(?!(?:NCLUST|NODE)_|NO_COLOR|FORCE_COLOR)[A-Z][A-Z_]{3,}$/;
 
@@ -61,7 +61,7 @@ function isPage(name) {
   return name.endsWith('.md');
 }
 
-/** @returns {Place[]}  By sentence, or row of a table. */
+/** @returns {Place[]} */
 function placesInText(page) {
   const text = readFileSync(new URL(page, ROOT), 'utf8').replace(/^```[^]*?^```$/gm, '');
   const blocks = text.split(/\n\s*\n|\n(?=\||\* |- |\d+\. )/);
@@ -72,7 +72,7 @@ function placesInText(page) {
   });
 }
 
-/** @returns {Place[]}  By line. */
+/** @returns {Place[]} */
 function placesInPictures(page) {
   const fences = readFileSync(new URL(page, ROOT), 'utf8').match(/^```[^]*?^```$/gm) ?? [];
   const lines = fences.flatMap((fence) =>

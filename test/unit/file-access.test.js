@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import { sourceFiles } from '../helpers/source-tree.js';
 
 // A manager of root must not do anything as root at a path that the user of an app can choose or
-// exchange. Such paths go through lib/shared/host/as-user.js. The table lists every file of the
-// manager that calls node:fs with its own path, with the functions, and the reason why the user of
-// an app cannot influence the path.
+// exchange: see lib/shared/host/as-user.js. The table lists files that call node:fs with their own
+// path, and the reason why the user of an app cannot influence it.
 
 const HOME = 'in the home, which only its owner can enter';
 const SYSTEM = 'of the system, such as /proc or /etc/passwd';
@@ -77,7 +76,6 @@ const TABLE = {
   'lib/shared/version.js': ['readFileSync', INSTALLED],
 };
 
-/** Functions that take a descriptor. */
 const BY_DESCRIPTOR = new Set(
   ['close', 'fchown', 'fdatasync', 'fstat', 'fsync', 'ftruncate', 'futimes', 'read', 'write', 'writev'].flatMap(
     (name) => [name, `${name}Sync`],

@@ -3,9 +3,8 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { importsOf, sourceFiles } from '../helpers/source-tree.js';
 
-// docs/architecture.md has the table: which folder may import which, and why. A row allows the
-// folder itself, and each folder that it names with everything below it. Rows of control name
-// folders of control.
+// The table in docs/architecture.md: a row allows the folder itself, and each folder that it names
+// with everything below it. Rows of control name folders of control.
 
 const PACKAGES = {
   'lib/': [
@@ -85,10 +84,7 @@ test('a module that a browser loads needs no Node.js', () => {
   expect([...loaded].some((path) => path.startsWith('lib/render/'))).toBe(true);
 });
 
-/**
- * Reads the table "Who may import whom".
- * @returns {Map<string, string[]>}  By folder: the folders that it may import.
- */
+/** @returns {Map<string, string[]>}  The folders that a folder may import. */
 function readRules(page) {
   const [, section] = page.split('## Who may import whom');
   const rows = section.split('\n## ')[0].matchAll(/^\| `([^`]+)` \| (.*?) \|/gm);
@@ -106,7 +102,7 @@ function packagesOf(path) {
   return rows.sort(([a], [b]) => b.length - a.length)[0]?.[1] ?? [];
 }
 
-/** @returns {string[][]}  Cycles, each as a list of folders. */
+/** @returns {string[][]} */
 function cyclesOf(graph) {
   return [...graph.keys()].flatMap((start) => {
     const ways = [[start]];

@@ -38,7 +38,7 @@ const SMALL = {
   'lib/config/define-config.js': 'what a config file imports, without the rest',
 };
 
-/** Files in comments that do not belong to this project: files of Node.js, and examples. */
+/** Files of Node.js, and examples. */
 const ELSEWHERE = /^(Node|(lib\/)?net|lib\/internal\/.+|src\/a|index-BfX2aZ9k)\.js$/;
 
 const files = sourceFiles('bin', 'lib', 'daemon');
@@ -138,7 +138,7 @@ function lengthOf(path) {
   return readFileSync(path, 'utf8').split('\n').length - 1;
 }
 
-/** @returns {string[]}  Paths and names of modules. */
+/** @returns {string[]} */
 function namedInComments(text) {
   const prose = commentsOf(text)
     .map((comment) => comment.replace(/import\([^)]*\)|@import.*/g, ''))
@@ -146,7 +146,7 @@ function namedInComments(text) {
   return prose.match(/(?<![\w./*<-])(?:[\w-]+\/)*[\w-]+\.c?js\b/g) ?? [];
 }
 
-/** @returns {Map<string, Set<string>>}  The importers of each file. */
+/** @returns {Map<string, Set<string>>} */
 function importersOf(sources) {
   const found = new Map();
   for (const file of sources)

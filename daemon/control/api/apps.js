@@ -40,10 +40,7 @@ import { awaitStatuses, statuses } from './status.js';
 /** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
-/**
- * Methods that change the desired state of apps.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const changes = {
   /** @type {MethodBody} */
   async start(context, params, client) {
@@ -186,7 +183,6 @@ function startGiven({ control, parts, paths }, desired, given, { isForced, fresh
 }
 
 /**
- * Adds new apps with `autostart: false` to the list as stopped ones.
  * @param {Change} change
  * @param {string[]} names
  * @returns {Change}
@@ -243,8 +239,7 @@ function scaleApp({ parts }, desired, name, instances) {
 }
 
 /**
- * Specs of apps that a restart would end. Empty until control has connected to a keeper, because it
- * cannot know which instances are serving.
+ * Empty until control has connected to a keeper: it cannot know what is serving.
  * @param {ApiContext} context
  * @param {string[]} targets
  */

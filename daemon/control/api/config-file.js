@@ -18,10 +18,7 @@ import { affectedStatuses } from './status.js';
 /** @import { ApiContext, MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
-/**
- * Makes the running state equal to a config file.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const applying = {
   /** @type {MethodBody} */
   async apply(context, params, client) {
@@ -67,8 +64,7 @@ function specList(value, path) {
 }
 
 /**
- * Reads env files, because the plan also compares their content. Secrets are read later, and only
- * if a new process needs them.
+ * The plan also compares env files. Secrets are read later, only if a new process needs them.
  * @param {ApiContext} context
  * @param {AppSpec[]} specs
  */
@@ -106,7 +102,6 @@ function showPlan({ steps, left }) {
 }
 
 /**
- * Reads the inputs of new instances and checks that they can start, before anything changes.
  * @param {ApiContext} context
  * @param {ApplyStep[]} steps
  */
@@ -143,8 +138,7 @@ function carryOut(context, desired, steps, file) {
 }
 
 /**
- * Slots that another command is starting and that are not up yet. Apply waits for them too, because
- * only then the apps match the file.
+ * Apply also waits for slots that another command is starting: only then the apps match the file.
  * @param {ApiContext} context
  * @param {DesiredApp[]} apps
  * @param {Change} change

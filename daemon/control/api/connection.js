@@ -18,37 +18,35 @@ import { BadParams } from './params.js';
 /** @import { Cursor } from '../logs/history/contents.js' */
 /** @import { Page } from '../logs/history/history.js' */
 
-/** Limit for data that waits for a slow client, in bytes. */
+/** Limit for data that waits for a slow client. */
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** Above this, history waits for its reader, in bytes. */
+/** Above this, history waits for its reader. */
 const HISTORY_MAX_BYTES = 512 * 1024;
 
-/** Limit for the open requests of one client. */
+/** Open requests of one client. */
 const OPEN_MAX = 1_000;
 
-/** Time for a rejected client to read the reason, in ms. */
+/** Time for a rejected client to read the reason. */
 const FAREWELL_MS = 1_000;
 
 /**
- * The view that a method has of its client.
  * @typedef {object} Client
  * @property {AbortSignal} signal  Aborted when the client is gone.
  * @property {(method: string, params: object) => void} notify  Dropped if the client reads too
  *   slowly, so only for data that the next notification replaces.
  * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog  Drops
  *   lines if the client reads too slowly, and reports their number.
- * @property {(subscription: string, event: object) => void} notifyEvent  The same for events.
+ * @property {(subscription: string, event: object) => void} notifyEvent  The same.
  * @property {(subscription: string, page: Page) => Promise<void>} tellLog  Waits until the client
- *   has read enough, or leaves, or is to leave.
+ *   has read enough, or leaves.
  * @property {(subscription: string, page: Page) => void} sendLog  Does not wait, so only for a
  *   little.
- * @property {Map<string, () => void>} subscriptions  Functions that end them.
+ * @property {Map<string, () => void>} subscriptions
  */
 
 /**
- * @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>} Answer  Rejects
- *   with BadParams, UnknownMethod or any other error.
+ * @typedef {(method: string, params: Record<string, unknown>, client: Client) => Promise<unknown>} Answer
  */
 
 /** @typedef {{ method: 'log' | 'event', missed: number, of: Map<string, number> }} LeftOut */
@@ -63,8 +61,7 @@ export class UnknownMethod extends Error {
 }
 
 /**
- * Serves one client. It can harm only itself: its lines and its queue are limited, and no input is
- * trusted.
+ * A client can harm only itself: its lines and its queue are limited, and no input is trusted.
  * @param {Duplex} socket
  * @param {{ answer: Answer, clock: Clock }} o
  * @returns {{ close: () => Promise<void> }}  close() waits for answers in progress.
@@ -74,9 +71,9 @@ export function serveConnection(socket, { answer, clock }) {
   /** @type {Set<Promise<void>>} */
   const open = new Set();
   let isClosing = false;
-  /** Dropped lines or events, by subscription; lines also by app. @type {Map<string, LeftOut>} */
+  /** By subscription; lines also by app. @type {Map<string, LeftOut>} */
   const leftOut = new Map();
-  /** Senders that wait for the client to read. @type {Set<() => void>} */
+  /** @type {Set<() => void>} */
   const waiting = new Set();
 
   /** @type {Client} */
@@ -99,7 +96,7 @@ export function serveConnection(socket, { answer, clock }) {
       return parsed.fault.code === RPC_ERROR.parse
         ? sendAway(parsed.id, parsed.fault)
         : send(errorLine(parsed.id, parsed.fault));
-    if (typeof parsed.message.method !== 'string') return; // An answer, but control sends no requests to clients.
+    if (typeof parsed.message.method !== 'string') return; // An answer, but control sends no requests.
     if (open.size >= OPEN_MAX)
       return sendAway(parsed.message.id ?? null, {
         code: RPC_ERROR.invalidRequest,

@@ -9,10 +9,7 @@ import { allSlotIds } from './status.js';
 /** @import { OwnedFile } from '../logs/archive/segments.js' */
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
-/**
- * Methods about the log files of apps and of the manager.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const tendLogFiles = {
   /** @type {MethodBody} */
   async flush(context, params) {
@@ -34,23 +31,18 @@ export const tendLogFiles = {
   },
 };
 
-/**
- * Opens every log file by its name again, because another program has rotated them.
- * @param {Pick<Parts, 'logs' | 'ownLog' | 'managerLog'>} parts
- */
+/** @param {Pick<Parts, 'logs' | 'ownLog' | 'managerLog'>} parts */
 export function reopenLogs({ logs, ownLog, managerLog }) {
   logs.reopen();
   try {
     ownLog.reopen();
   } catch (error) {
-    // The manager goes on writing to the open file.
     managerLog('own-log-not-reopened', { message: /** @type {Error} */ (error).message });
   }
 }
 
 /**
- * The files that slots write to, including those of processes that were started with an earlier
- * spec.
+ * Includes files of processes that were started with an earlier spec.
  * @param {ApiContext} context
  * @param {Set<number>} ids
  * @returns {OwnedFile[]}
@@ -75,8 +67,8 @@ function filesOf({ control, paths }, ids) {
 
 /**
  * @param {OwnedFile[]} owned
- * @returns {(OwnedFile & { bytes: number })[]}  Regular files with their size, including segments.
- *   A device or a pipe has nothing to empty.
+ * @returns {(OwnedFile & { bytes: number })[]}  With their segments; without devices and pipes,
+ *   which have nothing to empty.
  */
 function weighed(owned) {
   const segments = readSegmentsOf(owned);

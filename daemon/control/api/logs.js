@@ -34,10 +34,7 @@ const STREAMS_ALL = 2;
 
 let lastSubscription = 0;
 
-/**
- * Methods about the output of apps.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const followLogs = {
   /** @type {MethodBody} */
   async logs(context, params, client) {
@@ -46,7 +43,7 @@ export const followLogs = {
     // Throws if there is no such app. Later, apps may come and go.
     if (targets) select(context.control.registry.desired, targets);
     const isMeant = matcher(targets ?? []);
-    /** The user of each path that is read below. @type {Map<string, KeptFile['user']>} */
+    /** @type {Map<string, KeptFile['user']>} */
     const users = new Map();
     const files = () => {
       const all = writtenFiles(context, isMeant, streams);
@@ -134,8 +131,7 @@ function followerFor(client, subscription, { query: { isWanted, untilMs }, wants
 }
 
 /**
- * The log files of slots as they are wanted now, and those of processes that were started with an
- * earlier spec.
+ * Includes files of processes that were started with an earlier spec.
  * @param {ApiContext} context
  * @param {ReturnType<typeof matcher>} isMeant
  * @param {LogStream[]} streams
@@ -167,8 +163,8 @@ function writtenFiles({ control, paths }, isMeant, streams) {
  * @param {{ outFile: string, errorFile: string, logFile: string }} place
  * @param {LogStream} stream
  * @param {LogStream[]} streams
- * @returns {string}  The combined file, if it is the only one. Empty if only one stream is wanted,
- *   because the lines of the combined file do not show their stream.
+ * @returns {string}  Empty if only one stream is wanted and the combined file is the only one,
+ *   because its lines do not show their stream.
  */
 function pathOf(place, stream, streams) {
   if (hasOnlyCombined(place)) return streams.length === STREAMS_ALL ? place.logFile : '';
@@ -197,7 +193,7 @@ const SUBSCRIPTION_MAX_CHARS = 200;
 
 const anyNumber = wholeUpTo(Number.MAX_SAFE_INTEGER);
 
-/** A text or a number that the client chose. @type {Reader<string>} */
+/** @type {Reader<string>} */
 export const subscriptionName = (value, path) => {
   const name = typeof value === 'number' ? String(value) : text(value, path);
   if (name.length <= SUBSCRIPTION_MAX_CHARS) return name;
@@ -244,7 +240,6 @@ const cursor = (value, path) => {
  */
 
 /**
- * Reads the client's query for log lines.
  * @param {Record<string, unknown>} params
  * @returns {LogQuery}  Throws BadParams, and ERR_NCLUST_USAGE for an unsuitable pattern.
  */

@@ -12,9 +12,9 @@ import { BadParams, flag, optional, readParams, text, texts, wholeUpTo, withDefa
 /** @import { BusEvent } from '../events/bus.js' */
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
-/** Limit for data that waits for the standard input of an app, in bytes. */
+/** Limit for data that waits for the standard input of an app. */
 const INPUT_MAX_BYTES = 64 * 1024;
-/** Longest message to an app, in characters of its JSON. */
+/** In characters of its JSON. */
 const MESSAGE_MAX_CHARS = 1024 * 1024;
 const REPLY_MS = 5_000;
 const REPLY_MAX_MS = 600_000;
@@ -22,10 +22,7 @@ const INSPECTOR_MS = 5_000;
 
 let lastSubscription = 0;
 
-/**
- * Methods about messages to apps, messages of apps, and events.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const messages = {
   /** @type {MethodBody} */
   async events({ control }, params, client) {
@@ -118,7 +115,6 @@ function isInspectorUrl(address) {
 }
 
 /**
- * Reads the metadata of apps, by instance.
  * @param {Pick<ApiContext, 'control' | 'parts'>} context
  * @returns {Promise<Map<string, AppMetadata>>}  Empty if the keeper does not answer, because a list
  *   must always be answered.

@@ -1,6 +1,5 @@
 // Knows: the methods of the socket: parameters to one change or one question, records to an answer.
-// Must not: trust a client, change records except through mutate(), hold policy. Start at:
-// createAnswer(), then apps.js; connection.js serves one client.
+// Must not: trust a client, change records except through mutate(), hold policy.
 import { applying } from './config-file.js';
 import { changes } from './apps.js';
 import { UnknownMethod } from './connection.js';
@@ -27,7 +26,7 @@ import { METHODS } from '../../../lib/shared/wire/protocol.js';
 /** @import { Answer, Client } from './connection.js' */
 
 /**
- * @typedef {object} ApiContext  Shared by all methods.
+ * @typedef {object} ApiContext
  * @property {Control} control
  * @property {Parts} parts
  * @property {Metrics} metrics

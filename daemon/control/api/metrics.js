@@ -12,15 +12,12 @@ import { BadParams, flag, optional, readParams, record, someOf, texts, wholeUpTo
 const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 const OF = ['workers', 'apps', 'both', 'host'];
 
-/** Limit for the values in one answer: about 7 MB. */
+/** In one answer: about 7 MB. */
 const VALUES_MAX = 1_000_000;
 
 let lastSubscription = 0;
 
-/**
- * Methods about resource use.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const metrics = {
   /** @type {MethodBody} */
   async metrics(context, params, client) {

@@ -1,6 +1,5 @@
 import { RPC_ERROR } from '../../../lib/shared/wire/rpc.js';
 
-/** The parameters of a request are invalid. */
 export class BadParams extends Error {
   /**
    * @param {string} path
@@ -96,7 +95,7 @@ export const withDefault = (reader, fallback) => (value, path) =>
   value === undefined || value === null ? fallback : reader(value, path);
 
 /**
- * Reads an object by a table of readers. Ignores fields that are not in the table.
+ * Ignores fields that are not in the table.
  * @template {Record<string, Reader<any>>} S
  * @param {S} shape
  * @param {Record<string, unknown>} given
@@ -108,5 +107,4 @@ export function readParams(shape, given) {
   );
 }
 
-/** Parameters of every method that changes the desired state. */
 export const CHANGE_PARAMS = { wait: withDefault(flag, true), progress: withDefault(flag, false), token: text };

@@ -4,14 +4,12 @@ import { BadParams, flag, readParams, text, wholeUpTo, withDefault } from './par
 
 const KINDS = ['cpu', 'heap', 'heap-sampling'];
 
-/** Longest span of a profile, in ms. */
 const SPAN_MAX_MS = 3_600_000;
 const LOOK_MS = 200;
 const LOOK_MAX_MS = 10_000;
 
 /**
- * Methods for profiles and stacks of a worker. They are rare, so their code is loaded on the first
- * request.
+ * Rare, so their code is loaded on the first request.
  * @satisfies {Record<string, MethodBody>}
  */
 export const profiling = {

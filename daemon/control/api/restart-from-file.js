@@ -25,14 +25,13 @@ import { affectedStatuses } from './status.js';
 /** @import { ApiContext, MethodBody } from './methods.js' */
 /** @import { Reader } from './params.js' */
 
-/** @typedef {'start' | 'restart' | 'reload'} Way  How listed apps get their new specs. */
+/** @typedef {'start' | 'restart' | 'reload'} Way */
 
 /** @type {Reader<Way>} */
 const way = (value, path) => someOf(/** @type {const} */ (['start', 'restart', 'reload']))([value], path)[0];
 
 /**
- * Starts the apps of a config file, each with a whole spec. Apps that are in the list begin a new
- * generation.
+ * Each app gets a whole spec. Apps that are in the list begin a new generation.
  * @satisfies {Record<string, MethodBody>}
  */
 export const renewing = {
@@ -112,8 +111,7 @@ function planStep(control, desired, declared, { how, isCounted }) {
     ...(isKept ? { kept: { instances: before, file: declared.instances } } : {}),
   };
   const ids = app.slots.map(({ id }) => id);
-  // Sockets belong to a mode: those of the old mode have to be closed before the new one can
-  // listen.
+  // Sockets belong to a mode: the old ones have to be closed before the new mode can listen.
   if (diffSpecs(app.spec, spec, { isShellNew: true }).needs.has('replace')) return { item, spec, how: 'replace', ids };
   return { item, spec, how: how === 'reload' && mayServe(control, app) ? 'reload' : 'renew', ids };
 }
@@ -128,7 +126,7 @@ function itemOf(name, changes = []) {
 }
 
 /**
- * Records the command that changed the apps, for the death records of their old instances.
+ * For the death records of the old instances.
  * @param {Desired} desired
  * @param {string[]} names
  * @param {Way} by

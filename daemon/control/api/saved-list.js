@@ -14,10 +14,7 @@ import { awaitStatuses } from './status.js';
 /** @import { DesiredApp, Change, Desired } from '../state/desired.js' */
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
-/**
- * Methods about the saved list, and the end of the manager.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const saving = {
   /** @type {MethodBody} */
   save(context, params) {
@@ -58,8 +55,7 @@ export const saving = {
 };
 
 /**
- * Saves the list before it is emptied. On a full disk the state file becomes the saved list,
- * because it contains the same apps and that needs no space.
+ * On a full disk the state file becomes the saved list: same apps, and no space needed.
  * @param {ApiContext} context
  * @param {DesiredApp[]} apps
  */
@@ -114,7 +110,7 @@ function readDump({ paths }) {
 }
 
 /**
- * Adds saved apps that are not in the list. Stopped ones come back stopped.
+ * Stopped apps come back stopped.
  * @param {ApiContext} context
  * @param {Desired} desired
  * @param {DesiredApp[]} saved
@@ -141,8 +137,7 @@ function bringBack({ parts }, desired, saved) {
 }
 
 /**
- * Restores the config file and the manual scale of an app. A later `apply --prune` of that file may
- * still remove the app.
+ * Restores config file and manual scale, so that `apply --prune` may still remove the app.
  * @param {Desired} desired
  * @param {DesiredApp} saved
  */
@@ -152,10 +147,7 @@ function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope
   return app ? replaceApp(desired, { ...saved, ...app }) : desired;
 }
 
-/**
- * Methods for apps from another manager.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const importing = {
   /** @type {MethodBody} */
   async import(context, params, client) {

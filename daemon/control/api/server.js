@@ -8,10 +8,9 @@ import { serveConnection } from './connection.js';
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { Answer } from './connection.js' */
 
-/** Limit for clients. Each may hold one line and one queue in memory. */
+/** Each may hold one line and one queue in memory. */
 const CLIENTS_MAX = 500;
 
-/** Control's socket for clients. */
 export class ApiServer {
   #server;
   /** @type {Map<Socket, { close: () => Promise<void> }>} */
@@ -32,9 +31,9 @@ export class ApiServer {
   }
 
   /**
-   * Binds the socket under a temporary name, with no rights for other users from the start. Then
-   * renames it over the socket that an earlier control left. When the server closes, libuv removes
-   * the name it bound, so a control that closes late cannot remove the socket of its successor.
+   * Binds the socket under a temporary name, with no rights for other users from the start, and
+   * renames it over the socket of an earlier control. libuv removes the name it bound, so a control
+   * that closes late cannot remove the socket of its successor.
    * @param {object} o
    * @param {string} o.sock
    * @param {string} o.run  A folder on the same file system.
@@ -58,7 +57,7 @@ export class ApiServer {
     renameSync(own, sock);
   }
 
-  /** Answers requests in progress, closes, and removes the socket. Idempotent. */
+  /** Answers requests in progress first. Idempotent. */
   close() {
     this.#closed ??= this.#close();
     return this.#closed;

@@ -3,10 +3,7 @@ import { flag, optional, readParams, text, withDefault } from './params.js';
 
 /** @import { MethodBody } from './methods.js' */
 
-/**
- * Methods about settings of the home.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const settings = {
   /** @type {MethodBody} */
   settings(context) {
@@ -33,10 +30,7 @@ export const settings = {
   },
 };
 
-/**
- * Methods about the dashboard.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const web = {
   /** @type {MethodBody} */
   async web(context, params) {

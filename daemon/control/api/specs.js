@@ -10,12 +10,11 @@ import { BadParams } from './params.js';
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
 /**
- * Checks a spec that a client has sent or changed.
  * @param {unknown} given
  * @param {HomePaths} paths
  * @param {string} [keyPath]
  * @returns {AppSpec}  Throws ERR_NCLUST_BAD_SETTING if this manager does not support it,
- *   ERR_NCLUST_BAD_SPEC if it is wrong or would harm the manager.
+ *   ERR_NCLUST_BAD_SPEC.
  */
 export function acceptSpec(given, paths, keyPath) {
   const spec = checkSpec(given, keyPath);
@@ -25,7 +24,6 @@ export function acceptSpec(given, paths, keyPath) {
 }
 
 /**
- * Checks the specs of a config file.
  * @param {unknown[]} given
  * @param {HomePaths} paths
  * @returns {AppSpec[]}  Throws like acceptSpec(), and BadParams for two apps of one name.
@@ -41,10 +39,10 @@ export function acceptFile(given, paths) {
  * @param {HomePaths} paths
  * @param {object} o
  * @param {Record<string, string>} [o.env]  The shell that the apps belong to from now on.
- * @param {Partial<AppSpec>} o.fields  New values for all apps. Without names, see rename.js.
- * @param {Record<string, unknown>} [o.specs]  New values for single apps, by name, because an
- *   interpreter means another program for each script.
- * @returns {(spec: AppSpec) => AppSpec}  Changes the spec of an app. Throws like acceptSpec().
+ * @param {Partial<AppSpec>} o.fields  For all apps.
+ * @param {Record<string, unknown>} [o.specs]  By name, because an interpreter means another program
+ *   for each script.
+ * @returns {(spec: AppSpec) => AppSpec}  Throws like acceptSpec().
  */
 export function createSpecChanger(paths, { env, fields, specs = {} }) {
   const ownFields = new Map(
@@ -71,8 +69,8 @@ function checkOwnFields(given, keyPath) {
 }
 
 /**
- * Replaces the shell variables of an app. If the app also declares a variable, the value of the
- * shell counts, because the user typed it in front of the command, unless the app filters it out.
+ * A variable of the shell overrides a declared one, because the user typed it in front of the
+ * command.
  * @param {AppSpec} spec
  * @param {Record<string, string>} shellEnv
  * @returns {Pick<AppSpec, 'env' | 'shellEnv'>}

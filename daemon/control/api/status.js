@@ -17,10 +17,7 @@ import { flag, optional, readParams, text, texts, withDefault } from './params.j
 /** @import { Client } from './connection.js' */
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
-/**
- * Methods that do not change the desired state.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const readings = {
   /** @type {(context: ApiContext) => Hello} */
   hello({ control, paths, version }) {
@@ -107,8 +104,7 @@ function heldSocket({ desired, instances }, { app, scope, address, port, users }
 }
 
 /**
- * A notice about each rollback. It stays until the next reload or restart, because perhaps no user
- * was looking when it happened.
+ * Shown until the next reload or restart, because perhaps no user was looking when it happened.
  * @param {Registry} registry
  */
 function rollbacks({ desired }) {
@@ -116,7 +112,7 @@ function rollbacks({ desired }) {
 }
 
 /**
- * A notice about a refused update. It stays until the next update, for the same reason.
+ * Shown until the next update, for the same reason.
  * @param {ApiContext['control']} control
  */
 function refusals({ keeper }) {
@@ -129,12 +125,11 @@ export function allSlotIds({ control }) {
 }
 
 /**
- * Waits for a change if the client wants to wait.
  * @param {ApiContext} context
  * @param {Receipt} receipt
  * @param {Client} client
  * @param {{ wait: boolean, progress: boolean }} o
- * @returns {Promise<SlotStatus[]>}  The slots that the change affects.
+ * @returns {Promise<SlotStatus[]>}
  */
 export async function awaitStatuses(context, receipt, client, { wait, progress }) {
   if (wait) await waitFor(context, receipt, client, progress);
@@ -156,7 +151,7 @@ export function affectedStatuses(context, { about }) {
  * @param {ApiContext} context
  * @param {number[]} ids
  * @param {{ isDetailed?: boolean, metadata?: Awaited<ReturnType<typeof readAppMetadataOf>> }} [o]
- * @returns {SlotStatus[]}  In the order of their ids.
+ * @returns {SlotStatus[]}
  */
 export function statuses(
   { control, parts, paths, metrics, triggers },
@@ -182,7 +177,7 @@ export function statuses(
 /**
  * @param {ApiContext} context
  * @param {number[]} ids
- * @returns {BriefStatus[]}  In the order of their ids.
+ * @returns {BriefStatus[]}
  */
 function briefStatuses({ control, metrics }, ids) {
   const { registry } = control;

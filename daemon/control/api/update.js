@@ -22,26 +22,16 @@ const UPDATE = { ...CHANGE_PARAMS, root: text, node: text, nodeVersion: text };
 
 /** @typedef {{ root: string, node: string, nodeVersion: string, token: string }} Wanted */
 
-/**
- * The outdated parts of the manager.
- * @typedef {'none' | 'control' | 'keeper'} Stale  `keeper`: both.
- */
+/** @typedef {'none' | 'control' | 'keeper'} Stale  `keeper`: both. */
 
-/**
- * The update in progress, by control.
- * @type {WeakMap<ApiContext['control'], { wanted: Wanted, done: Promise<void> }>}
- */
+/** @type {WeakMap<ApiContext['control'], { wanted: Wanted, done: Promise<void> }>} */
 const underWay = new WeakMap();
 
-/**
- * Methods that replace the manager.
- * @satisfies {Record<string, MethodBody>}
- */
+/** @satisfies {Record<string, MethodBody>} */
 export const updating = {
   /**
-   * Makes the manager run from the given installation. An outdated control never answers: it ends,
-   * and the client asks the next one. That control has nothing to replace, so it waits until every
-   * app that was up is up again.
+   * An outdated control never answers: it ends, and the client asks the next one. That control has
+   * nothing to replace, so it waits until every app that was up is up again.
    *
    *     control only:  use-installation -> control ends -> the keeper starts the new control
    *     keeper too:    abdicate -> the keeper ends -> control starts one from the new root, gives
@@ -65,8 +55,7 @@ export const updating = {
 };
 
 /**
- * Runs one update at a time. A second one to the same installation waits for the first: then it
- * finds the manager replaced, or fails too.
+ * Runs one update at a time. A second one to the same installation waits for the first.
  * @param {ApiContext} context
  * @param {Wanted} wanted
  */
@@ -103,8 +92,7 @@ async function replace(context, wanted) {
     } catch (error) {
       if (!(error instanceof KeeperLost)) throw error;
     }
-    // The keeper died before it did its part. Control starts another one of the running version,
-    // and begins again with that.
+    // The keeper died before it did its part. Begin again with the next one.
     await nextKeeper(context);
   }
 }
@@ -112,8 +100,7 @@ async function replace(context, wanted) {
 /**
  * @param {ApiContext} context
  * @param {Wanted} wanted
- * @param {{ keeper: { digest: string }, control: { digest: string } }} report  Reported by the
- *   installed code.
+ * @param {{ keeper: { digest: string }, control: { digest: string } }} report
  * @returns {Stale}
  */
 function staleSlots({ control, parts }, { root, node, nodeVersion }, report) {

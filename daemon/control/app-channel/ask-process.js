@@ -1,6 +1,5 @@
 // Knows: messages between users and apps: how a process is reached, messages of apps, actions. Must
-// not: change the desired state, or keep what an app sends except its metadata. Start at: reach()
-// and askAbout(), then trigger.js; messages.js handles messages of apps.
+// not: change the desired state, or keep what an app sends except its metadata.
 import { NclustError } from '../../../lib/shared/errors.js';
 import { KeeperLost } from '../keeper-link/link.js';
 import { select } from '../state/selectors.js';
@@ -12,7 +11,7 @@ import { createOverview } from '../status/slot-status.js';
 /** @import { Instance, Registry } from '../state/registry.js' */
 
 /**
- * @typedef {object} TargetProcess  A slot and its serving process.
+ * @typedef {object} TargetProcess
  * @property {number} id
  * @property {string} name
  * @property {number} slot
@@ -44,7 +43,6 @@ export function reach(registry, targets) {
 }
 
 /**
- * Returns the targets that have a process.
  * @param {Registry} registry
  * @param {string[]} targets
  * @returns {(TargetProcess & { instance: Instance })[]}  At least one. Throws
@@ -61,7 +59,6 @@ export function reachLiving(registry, targets) {
 }
 
 /**
- * Sends the keeper a request about one process. Errors have text for users.
  * @param {object} o
  * @param {Pick<Control, 'askKeeper' | 'keeper'>} o.control
  * @param {Clock} o.clock
@@ -69,7 +66,7 @@ export function reachLiving(registry, targets) {
  * @param {object} o.params
  * @param {TargetProcess | null} [o.about]
  * @param {number} [o.timeoutMs]  Time that the process itself may take.
- * @returns {Promise<any>}  Rejects with an NclustError.
+ * @returns {Promise<any>}  Rejects with an NclustError, whose text is for users.
  */
 export async function askAbout({ control, clock, verb, params, about = null, timeoutMs = 0 }) {
   try {

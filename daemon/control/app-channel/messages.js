@@ -14,14 +14,14 @@
  */
 
 /**
- * @typedef {{ type: 'process:missed', isFromApp: true, count: number, process: Place, at: number }} AppMissed  Messages
- *   of an app that the keeper dropped because they were too many or too long.
+ * @typedef {{ type: 'process:missed', isFromApp: true, count: number, process: Place, at: number }} AppMissed
+ *   Messages that the keeper dropped because they were too many or too long.
  */
 
 /** @typedef {Pick<Label, 'id' | 'name' | 'slot'> & { instanceId: string }} Place */
 
 /**
- * @typedef {object} AppMetadata  Custom actions, metrics and options of an app.
+ * @typedef {object} AppMetadata
  * @property {{ action_name: string, action_type: string, arity: number, opts?: unknown }[]} actions
  * @property {Record<string, unknown>} monitor
  * @property {Record<string, unknown>} options
@@ -44,10 +44,9 @@ function readAppMessage(text) {
 }
 
 /**
- * Publishes a message of an app. Does not change records.
  * @param {LoopContext} core
- * @param {{ instanceId: string, text?: string, count?: number }} data  From the keeper. Without a
- *   text: the number of dropped messages.
+ * @param {{ instanceId: string, text?: string, count?: number }} data  Without a text: the number
+ *   of dropped messages.
  */
 export function publishAppMessage({ bus, registry, parts }, { instanceId, text, count = 1 }) {
   const label = registry.instances.get(instanceId)?.label;
@@ -58,7 +57,7 @@ export function publishAppMessage({ bus, registry, parts }, { instanceId, text, 
   if (message) bus.publish({ ...message, isFromApp: true, process, at });
 }
 
-/** @param {[type: string, name: string, text: string][]} entries  From the keeper. */
+/** @param {[type: string, name: string, text: string][]} entries */
 export function readAppMetadata(entries) {
   /** @type {AppMetadata} */
   const metadata = { actions: [], monitor: {}, options: {} };
@@ -102,7 +101,7 @@ function isDeeper(value, levels) {
  *   keeper pass messages of apps on while a client wants them.
  */
 
-/** @param {(isOn: boolean) => Promise<unknown>} ask  Sends the request to the keeper. */
+/** @param {(isOn: boolean) => Promise<unknown>} ask */
 export function createAppMessageSubscription(ask) {
   let listeners = 0;
   /** @type {Promise<unknown>} */
@@ -133,7 +132,6 @@ export function createAppMessageSubscription(ask) {
         },
       };
     },
-    /** Subscribes again, with the next keeper. */
     again() {
       if (listeners > 0) say(true);
     },

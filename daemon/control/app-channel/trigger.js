@@ -14,12 +14,11 @@ import { readAppMetadata } from './messages.js';
  * @param {Clock} o.clock
  * @param {string[]} o.targets
  * @param {string} o.action
- * @param {unknown} o.params  Undefined: without.
+ * @param {unknown} o.params
  * @param {string} [o.token]  Of the request, which may be a repeated one.
  * @param {number} o.timeoutMs  For each process.
  * @param {AbortSignal} o.signal
- * @returns {Promise<TriggerReply[]>}  Rejects with ERR_NCLUST_APP_NOT_FOUND,
- *   ERR_NCLUST_KEEPER_OUTDATED and other errors that concern all processes.
+ * @returns {Promise<TriggerReply[]>}  Rejects with errors that concern all processes.
  */
 export async function trigger({ control, clock, targets, action, params, token, timeoutMs, signal }) {
   const reached = reach(control.registry, targets);

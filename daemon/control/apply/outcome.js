@@ -7,13 +7,11 @@ import { withProgress } from '../requests/progress.js';
 /** @import { WaitingClient } from '../requests/progress.js' */
 
 /**
- * Waits for every app of a receipt, even if one fails, because the apps do not depend on one
- * another.
+ * Waits for every app, even if one fails, because the apps do not depend on one another.
  * @param {ChangeContext} context
  * @param {Receipt} receipt
  * @param {WaitingClient} client
- * @param {{ progress: boolean, isFromFile?: boolean }} o  progress: sent to the client. isFromFile:
- *   the apps come from a config file. Default true.
+ * @param {{ progress: boolean, isFromFile?: boolean }} o  isFromFile: default true.
  * @returns {Promise<void>}  Rejects with ERR_NCLUST_APPLY_FAILED when all apps have an outcome and
  *   some have failed.
  */
@@ -32,7 +30,7 @@ export async function waitForApps(context, receipt, client, { progress, isFromFi
 /**
  * @param {Receipt} receipt
  * @param {string} name
- * @returns {Receipt}  The part of one app.
+ * @returns {Receipt}
  */
 function receiptOf(receipt, name) {
   const ids = new Set(receipt.about.filter((place) => place.name === name).map(({ id }) => id));
@@ -46,7 +44,7 @@ function receiptOf(receipt, name) {
 function applyError(failed, plan) {
   const errors = failed.map(({ error }) => error);
   const known = errors.filter((error) => error instanceof NclustError);
-  // A bug in nclust, or the end of the manager: neither is a failure of an app.
+  // A bug in nclust, or the end of the manager.
   const other = errors.find((error) => !(error instanceof NclustError) || error.code === 'ERR_NCLUST_SHUTTING_DOWN');
   if (other) return other;
   const names = failed.map(({ name }) => `"${name}"`).join(', ');

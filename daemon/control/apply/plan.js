@@ -1,6 +1,5 @@
-// Knows: what `nclust apply` has to change, app by app, and the steps that do it.
-// Must not: ask the keeper, wait for an outcome, read a file.
-// Start at: planApply(), then applySteps() in steps.js.
+// Knows: what `nclust apply` has to change, app by app, and the steps that do it. Must not: ask the
+// keeper, wait for an outcome, read a file.
 import { isDeepStrictEqual } from 'node:util';
 import { resolveInstances } from '../../../lib/shared/host/cpus.js';
 import { diffSpecs } from '../../../lib/shared/spec/diff.js';
@@ -14,36 +13,32 @@ import { findApp, specOf } from '../state/desired.js';
 /** @import { DesiredApp, Desired, DesiredSlot } from '../state/desired.js' */
 
 /**
- * The present state of an app.
  * @typedef {object} Standing
- * @property {boolean} isServing  An instance of it serves, or is about to.
+ * @property {boolean} isServing  Or is about to.
  * @property {(id: number) => boolean} hasFailed  The slot is not restarted any more.
  */
 
 /**
- * The step for one app.
  * @typedef {object} ApplyStep
  * @property {PlanItem} item
- * @property {AppSpec | null} spec  The wanted one; its number of instances is a number. Null: the
- *   app is removed.
+ * @property {AppSpec | null} spec  Its number of instances is a number. Null: the app is removed.
  * @property {'add' | 'remove' | 'renew' | 'reload' | 'replace' | 'keep'} how
  * @property {number[]} ids  The slots that get a new generation, or are removed.
  */
 
 /**
  * @typedef {object} ApplyRequest
- * @property {AppSpec[]} specs  From the file.
+ * @property {AppSpec[]} specs
  * @property {string | null} file  Null: the input has no name, and owns no apps.
  * @property {boolean} isWhole  The specs are all apps of the file.
  * @property {boolean} isPruning  Apps that came from the file and are not in it any more are
  *   removed.
- * @property {boolean} isShellNew  Apps get the variables and the interpreter of the shell the
- *   command was typed in.
+ * @property {boolean} isShellNew  Apps get the variables and the interpreter of this command's
+ *   shell.
  */
 
 /**
- * Compares a file with the desired state and the present state, and returns the steps that make
- * them equal. Pure: nothing is stored between plan and execution.
+ * Pure: nothing is stored between plan and execution.
  * @param {Desired} desired
  * @param {ApplyRequest} applied
  * @param {{ standingOf: (app: DesiredApp) => Standing, cpus: number }} o
@@ -180,7 +175,6 @@ function needsNew({ needs }) {
 }
 
 /**
- * Whether a program that has finished its work should run again.
  * @param {AppSpec} before
  * @param {AppSpec} after
  */
@@ -206,13 +200,13 @@ function together(diffs) {
 const OF_VERSION = /^--experimental-(strip|transform)-types$/;
 
 /**
- * Adds to a wanted spec what the shell of an earlier command decided and no file contains: its
- * variables, and the program behind the name of an interpreter. So the same file leads to the same
- * spec from any shell.
+ * Adds what the shell of an earlier command decided and no file contains: the variables, and the
+ * program behind the name of an interpreter. So the same file leads to the same spec from any
+ * shell.
  * @template {AppSpec} Spec
  * @param {AppSpec} spec  The running one.
  * @param {Spec} wanted
- * @param {boolean} isShellNew  The shell of this command decides.
+ * @param {boolean} isShellNew
  * @returns {Spec}
  */
 function withRunningValues(spec, wanted, isShellNew) {

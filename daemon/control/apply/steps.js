@@ -11,7 +11,6 @@ import { findApp, merge, replaceApp } from '../state/desired.js';
 const BY = 'apply';
 
 /**
- * Applies the steps of a plan to the desired state.
  * @param {Desired} desired
  * @param {ApplyStep[]} steps
  * @param {RolloutFacts & { file: string | null, cpus: number, nowMs: number }} o
@@ -73,7 +72,6 @@ function added(desired, spec, { file, cpus, nowMs }) {
 function renewedBy(how, desired, ids, spec, { isUp, isBeside }) {
   if (how === 'reload')
     return reload(desired, ids, BY, { change: (before) => ({ ...spec, instances: before.instances }), isUp, isBeside });
-  // If no instance goes on with the previous spec, it is not kept.
   const isAllNew = (/** @type {DesiredApp} */ { slots }) =>
     slots.every(({ id, want }) => want === 'down' || ids.includes(id));
   const changed = changeApp(desired, spec.name, (app) =>
@@ -92,8 +90,7 @@ function renewedBy(how, desired, ids, spec, { isUp, isBeside }) {
 }
 
 /**
- * Changes settings that need no new process. They apply to all generations, including the one that
- * a failed rollout would go back to.
+ * In all generations, because a failed rollout may go back to an earlier one.
  * @param {DesiredApp} app
  * @param {AppSpec} spec
  * @param {{ origin?: string, isChanged: boolean }} o

@@ -10,10 +10,7 @@ import { SHOWN } from '../status/slot-status.js';
 /** @import { Instance, Label, Seat, Registry } from '../state/registry.js' */
 /** @import { EventLog } from './log.js' */
 
-/**
- * @typedef {ProcessEvent | AppMessage | AppMissed} BusEvent  A process event or a message of an
- *   app.
- */
+/** @typedef {ProcessEvent | AppMessage | AppMissed} BusEvent */
 
 /**
  * @typedef {object} Follower
@@ -32,8 +29,7 @@ const NO_CHRONICLE = { note() {} };
 /** @typedef {ReturnType<typeof createEventBus>} EventBus */
 
 /**
- * Publishes all events, to followers and to the event log. Without a follower, the event is not
- * even built.
+ * Without a follower, an event is not even built.
  * @param {Pick<EventLog, 'note'>} [eventLog]
  */
 export function createEventBus(eventLog = NO_CHRONICLE) {
@@ -53,7 +49,7 @@ export function createEventBus(eventLog = NO_CHRONICLE) {
       followers.add(follower);
       return () => void followers.delete(follower);
     },
-    /** Notes an event in the log. @type {EventLog['note']} */
+    /** @type {EventLog['note']} */
     note(event) {
       if (!isQuiet) eventLog.note(event);
     },
@@ -62,7 +58,6 @@ export function createEventBus(eventLog = NO_CHRONICLE) {
       for (const follower of followers) if (follower.wants(event)) follower.deliver(event);
     },
     /**
-     * Runs work that makes records of known instances, without publishing events.
      * @template T
      * @param {() => T} work
      */
@@ -78,7 +73,6 @@ export function createEventBus(eventLog = NO_CHRONICLE) {
 }
 
 /**
- * Returns the words for one step of a seat. Pure.
  * @param {Pick<Life, 'state' | 'asked'>} before
  * @param {Pick<Life, 'state'>} after
  * @param {LifeEvent} event
@@ -100,7 +94,7 @@ export function wordsOf(before, after, event, { begunBy, isOnProbation }) {
 }
 
 /**
- * Returns the command that started a seat. Null: no command did.
+ * Null: no command did.
  * @param {Registry} registry
  * @param {Pick<Seat, 'id'>} seat  Not started yet.
  * @returns {Seat['begunBy']}
@@ -157,7 +151,7 @@ export function tellExit({ bus, registry, parts }, { instanceId, label, pid, sta
 }
 
 /**
- * Publishes the deletion of slots that have no process whose end would report it.
+ * Only slots that have no process whose end would report it.
  * @param {LoopContext} core
  * @param {Desired} before
  */

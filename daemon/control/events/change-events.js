@@ -5,15 +5,14 @@ import { diffSpecs } from '../../../lib/shared/spec/diff.js';
 
 /** @typedef {Omit<LoggedEvent, 'at'>} Untimed */
 
-/** Limit for attributes named in one event. */
+/** Named in one event. */
 const ATTRIBUTES_MAX = 40;
 
 /**
- * Translates a change of the desired state into events. They contain names of attributes and
- * variables, but never their values.
+ * Events contain names of attributes and variables, but never their values.
  * @param {Desired} before
  * @param {Desired} after
- * @param {string} method  The method that made the change.
+ * @param {string} method
  * @returns {Untimed[]}
  */
 export function changeEvents(before, after, method) {

@@ -3,12 +3,12 @@ import { segmentPath } from '../../../lib/shared/event-log.js';
 
 const NEWLINE = 0x0a;
 
-/** Limits of the log: about 40,000 events. */
+/** About 40,000 events. */
 const EVENT_LIMITS = { segmentBytes: 2 * 1024 * 1024, segments: 5 };
 
 /**
- * A file of lines with rotation before it grows beyond a segment: events.log, events.log.1 and so
- * on. The oldest segment is dropped.
+ * Rotates before it grows beyond a segment: events.log, events.log.1 and so on. The oldest segment
+ * is dropped.
  * @typedef {object} EventFile
  * @property {(line: string) => void} append  Without its newline. Throws errors of the system; then
  *   at most the beginning of the line is in the file, which readers skip.

@@ -1,30 +1,25 @@
 // Knows: what happened: the event log of the home, and those who follow events live. Must not:
-// decide anything, or change the desired state. Start at: createEventLog(), then process-events.js;
-// bus.js has the live ones.
+// decide anything, or change the desired state.
 import { readLastEvents } from '../../../lib/shared/event-log.js';
 import { openEventFile } from './log-file.js';
 
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 
-/**
- * Bytes of the log that control reads when it starts: they contain the events of processes that
- * still run.
- */
+/** Read when control starts: they contain the events of processes that still run. */
 const RECALLED_BYTES = 256 * 1024;
 
 /**
- * The log of events in a home, for a user who looks later. Events are written before the next
- * control could report them again, and an event that is in the log is not written again. So each
- * event is there once, however often control dies.
+ * Events are written before the next control could report them again, and an event that is in the
+ * log is not written again. So each event is there once, however often control dies.
  * @typedef {object} EventLog
  * @property {(event: Omit<LoggedEvent, 'at'> & { at?: number }) => void} note  Never throws: a full
  *   disk costs events, and their number is logged.
  * @property {number} sinceMs  Events before this time are not added later.
  * @property {(app: string) => number | null} generationOf  Of the last rollout in the log, if it is
  *   still remembered.
- * @property {(take: (event: LoggedEvent) => void) => () => void} follow  Calls `take` for later
- *   events; returns a function that ends this. `take` must not throw.
+ * @property {(take: (event: LoggedEvent) => void) => () => void} follow  Returns a function that
+ *   ends it. `take` must not throw.
  * @property {() => void} close
  */
 
@@ -89,27 +84,21 @@ function pastOf(path, managerLog) {
 }
 
 /**
- * Limit for remembered processes. When control starts, it sees living processes and unrecorded
- * deaths again.
+ * Remembered processes. When control starts, it sees living processes and unrecorded deaths again.
  */
 const LIVING_KEPT = 2_000;
 const DEAD_KEPT = 500;
 
-/** Limit for remembered events of rollouts. */
 const ROLLOUTS_KEPT = 1_000;
 
-/** Types that occur once in the life of a process. */
+/** Once in the life of a process; those of OF_ROLLOUT once in a rollout. */
 const OF_INSTANCE = ['started', 'ready', 'died', 'backoff', 'gave-up', 'done', 'rollout:canary', 'rollout:step'];
 
 const DIED = 1 << OF_INSTANCE.indexOf('died');
 
-/** Types that occur once in a rollout. */
 const OF_ROLLOUT = new Set(['rollout:window', 'rollout:done', 'rollout:halted', 'rollout:rolled-back']);
 
-/**
- * Remembers which events the log has.
- * @param {LoggedEvent[]} past  Oldest first.
- */
+/** @param {LoggedEvent[]} past  Oldest first. */
 function createRecall(past) {
   /**
    * A bit for each type, by process, because a busy home has thousands.

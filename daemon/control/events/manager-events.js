@@ -35,7 +35,7 @@ const EVENTS = {
 };
 
 /**
- * @param {string} event  From the manager's own log.
+ * @param {string} event
  * @param {Fields} [fields]
  * @returns {Untimed | null}  Null: it concerns only the manager.
  */
@@ -44,7 +44,6 @@ export function managerEvent(event, fields = {}) {
 }
 
 /**
- * Returns a manager log that also writes to the event log.
  * @param {ManagerLog} managerLog
  * @param {Pick<EventLog, 'note'>} eventLog
  * @returns {ManagerLog}

@@ -83,7 +83,7 @@ export function noteDied(
  * @param {LoopContext} core
  * @param {Desired} before
  * @param {Desired} after
- * @param {string} method  The method that made the change.
+ * @param {string} method
  */
 export function noteChanges({ bus }, before, after, method) {
   for (const event of changeEvents(before, after, method)) bus.note(event);
@@ -140,7 +140,7 @@ function placeIn({ desired }, { id, name, slot, generation }, instanceId) {
 }
 
 /**
- * Returns the progress of a rollout, including this seat. The first one is the canary.
+ * Includes this seat. The first one is the canary.
  * @param {Registry} registry
  * @param {Seat} seat
  */
@@ -150,7 +150,6 @@ function progressOf({ desired, seats }, { name }) {
   return { type: step === 1 ? 'rollout:canary' : 'rollout:step', step, of: slots.length };
 }
 
-/** Last lines of a process that the log keeps. */
 const LINES_KEPT = 6;
 const CHARS_KEPT = 1_000;
 const WORDS_MAX_CHARS = 300;
@@ -162,11 +161,9 @@ const WORDS_MAX_CHARS = 300;
 const TELLING =
   /^\s*(?:Uncaught\s+)?(?:[\w$.]*(?:Error|Exception)\b(?: \[[^\]]+\])?|panic|fatal(?: error)?|Traceback.*)\s*:\s*\S/i;
 
-/** Lines around the reason in a stack trace. */
 const AROUND = /^\s*(?:at |\^+\s*$|Node\.js v\d|$|[{}\]]|node:internal)/;
 
 /**
- * Picks the last lines for the log.
  * @param {string[]} lines  Oldest first.
  * @returns {{ words?: string, lines?: string[] }}  `words`: the line that names the reason.
  */

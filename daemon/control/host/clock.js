@@ -1,19 +1,16 @@
-// Knows: the machine below control: clock, processes, memory, garbage collection.
-// Must not: know of apps, slots or the keeper.
-// Start at: systemClock(), then processes.js, which reads /proc.
+// Knows: the machine below control: clock, processes, memory, garbage collection. Must not: know of
+// apps, slots or the keeper.
 
 /**
- * The source of time. Policy code never calls setTimeout(): tests pass in a clock that they turn by
- * hand.
+ * Policy code never calls setTimeout(): tests pass in a clock that they turn by hand.
  * @typedef {object} Clock
- * @property {() => number} nowMs  Wall clock, in ms.
- * @property {(ms: number, onTime: () => void) => Cancel} after  Calls once.
- * @property {(ms: number, onTime: () => void) => Cancel} every  Calls repeatedly. Does not keep the
- *   process alive.
+ * @property {() => number} nowMs  Wall clock.
+ * @property {(ms: number, onTime: () => void) => Cancel} after  Once.
+ * @property {(ms: number, onTime: () => void) => Cancel} every  Does not keep the process alive.
  */
 
 /**
- * Stops a timer. Does nothing if the timer has fired.
+ * Does nothing if the timer has fired.
  * @typedef {() => void} Cancel
  */
 

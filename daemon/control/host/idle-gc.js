@@ -2,12 +2,11 @@ import { setFlagsFromString } from 'node:v8';
 
 /** @import { Clock } from './clock.js' */
 
-/** Collect after this long without a turn, in ms. */
+/** Collect after this long without a turn. */
 const REST_MS = 2_000;
 
 /**
- * Collects garbage when control is at rest. An idle process does not collect for minutes: after a
- * start of thirty apps that is 2 MB.
+ * An idle process does not collect for minutes: after a start of thirty apps that is 2 MB.
  * @param {Clock} clock
  * @param {() => void} [collect]
  * @returns {() => void}  To be called after each turn.

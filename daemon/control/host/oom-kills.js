@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Counts the processes that the kernel has killed for memory.
  * @typedef {object} OomWatch
  * @property {() => boolean} hasGrown  Since the last call or refresh.
  * @property {() => void} refresh
@@ -28,7 +27,7 @@ export function watchOomKills({ read = readText } = {}) {
 }
 
 /**
- * The counters of our own memory cgroup, v2 and v1: in a container the host's /proc/vmstat may be
+ * Counters of our own memory cgroup, v2 and v1: in a container the host's /proc/vmstat may be
  * hidden or zero.
  * @param {(file: string) => string} read
  */

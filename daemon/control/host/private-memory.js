@@ -1,25 +1,18 @@
 import { readFileSync } from 'node:fs';
 
-/**
- * The kernel walks through all mappings of a process and locks them for half a millisecond or more.
- */
+/** The kernel walks through all mappings and locks them for half a millisecond or more. */
 const EVERY_MS = 10_000;
 
-/** Processes that one call reads. */
 const READS_MAX = 8;
 
 /** @typedef {{ pssBytes: number | null, privateBytes: number | null }} PrivateMemory */
 
-/**
- * @typedef {(pids: number[]) => Map<number, PrivateMemory>} ReadPrivateMemory  The values known so
- *   far. Further calls read more processes.
- */
+/** @typedef {(pids: number[]) => Map<number, PrivateMemory>} ReadPrivateMemory */
 
 /** @type {PrivateMemory} */
 const UNKNOWN = { pssBytes: null, privateBytes: null };
 
 /**
- * Reads the private memory of processes that a client looks at.
  * @param {() => number} nowMs
  * @param {(pid: number) => PrivateMemory} [read]
  * @returns {ReadPrivateMemory}

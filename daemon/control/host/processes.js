@@ -7,7 +7,6 @@ import { readRollup } from './private-memory.js';
 /** @import { Reading } from '../metrics/usage.js' */
 
 /**
- * A row of the process table.
  * @typedef {object} ProcRow
  * @property {number} pid
  * @property {number} ppid
@@ -43,15 +42,14 @@ export function readProcRow(pid) {
   };
 }
 
-/** @returns {ProcRow[]}  All processes. */
+/** @returns {ProcRow[]} */
 function readProcTable() {
   return readdirSync('/proc').flatMap((entry) => (isPid(entry) ? (readProcRow(Number(entry)) ?? []) : []));
 }
 
 /**
- * Counts the open descriptors of a process.
  * @param {number} pid
- * @returns {number | null}  Null if it has exited or belongs to another user.
+ * @returns {number | null}
  */
 export function countFds(pid) {
   try {
@@ -69,7 +67,7 @@ function readLine(path) {
     fd = openSync(path, 'r');
     return buffer.toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, 0));
   } catch {
-    return null; // The process has exited, or we may not read it.
+    return null;
   } finally {
     if (fd !== -1) closeSync(fd);
   }
@@ -102,7 +100,7 @@ function pageBytes() {
 /** @typedef {{ bytes: number, pids: number[] }} Tree */
 
 /**
- * Sums up the memory of each process and its descendants. A process that has exited is missing.
+ * Memory of each process and its descendants. A process that has exited is missing.
  * @typedef {(pids: number[]) => Promise<Map<number, Tree>>} ReadTrees
  */
 
@@ -112,10 +110,7 @@ function pageBytes() {
  * @returns {ReadTrees}
  */
 export function createTreeReader() {
-  /**
-   * By root: the processes seen below it, with their identities.
-   * @type {Map<number, Map<number, string>>}
-   */
+  /** @type {Map<number, Map<number, string>>} */
   let seen = new Map();
   return async (pids) => {
     const rows = process.platform === 'linux' ? readProcTable() : await fromPs();
@@ -131,10 +126,9 @@ export function createTreeReader() {
 }
 
 /**
- * Memory of processes that share pages. Forks of one another count for less than the sum of their
- * RSS. Walks through all their mappings.
+ * Forks of one another count for less than the sum of their RSS. Walks through all their mappings.
  * @param {number[]} pids
- * @returns {number | null}  In bytes. Null if the system does not report it.
+ * @returns {number | null}  Null if the system does not report it.
  */
 export function sharedBytes(pids) {
   let sum = 0;
@@ -155,14 +149,11 @@ async function fromPs() {
   });
 }
 
-/**
- * Share of time spent on reading the whole process table: on a machine with ten thousand processes
- * it is not read every second.
- */
+/** Share of the time: a table of ten thousand processes is not read every second. */
 const SCAN_SHARE = 0.01;
 
 /**
- * Reads processes together with their descendants. A process that has exited is missing.
+ * A process that has exited is missing.
  * @param {object} [o]
  * @param {(pid: number) => ProcRow | null} [o.readRow]
  * @param {() => ProcRow[]} [o.readTable]
@@ -174,7 +165,7 @@ export function createProcTreeReader({
   readTable = readProcTable,
   nowMono = () => performance.now(),
 } = {}) {
-  /** By root: the processes seen below it. @type {Map<number, Map<number, string>>} */
+  /** @type {Map<number, Map<number, string>>} */
   let families = new Map();
   let nextScanMono = -Infinity;
 
@@ -198,7 +189,7 @@ export function createProcTreeReader({
 
   /**
    * @param {number} root
-   * @returns {ProcRow[]}  Members at the last scan that still run.
+   * @returns {ProcRow[]}
    */
   function familyOf(root) {
     const members = [...(families.get(root) ?? [])].flatMap(([pid, start]) => {

@@ -3,13 +3,10 @@ import { readRegular, Unfit } from '../../../lib/shared/host/read-regular.js';
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { Clock } from './clock.js' */
 
-/** Limit for a disk that hangs, in ms. */
+/** Limit for a disk that hangs. */
 const READ_MS = 5_000;
 
-/**
- * Hints by error code, for a file that is read with the rights of an app's user.
- * @type {Record<string, string>}
- */
+/** For a file that is read with the rights of an app's user. @type {Record<string, string>} */
 const HINTS = {
   EACCES:
     'The user of the app could exchange this file, so it is read as that user. Let that user read it, or move it ' +
@@ -20,13 +17,12 @@ const HINTS = {
 };
 
 /**
- * Reads a file that others may change, off the main thread.
+ * Reads a file that others may change, off the main thread. Never rejects.
  * @param {string} file
  * @param {{ maxBytes: number, clock: Clock, user: User | null }} o
  * @returns {Promise<
  *   { bytes: Buffer, fault: null } | { bytes: null, fault: string, hint: string | null }
- * >}  `fault` follows the path in a sentence. `hint` says what to do, if that is clear. Never
- *   rejects.
+ * >}  `fault` follows the path in a sentence.
  */
 export async function readWhole(file, { maxBytes, clock, user }) {
   /** @type {() => void} */

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** A search reads a link for each descriptor of each process: 5,000 descriptors took 17 ms. */
 const LOOK_MAX_MS = 50;
-/** Any app can cause a search, so control searches at most this often. */
+/** Any app can cause a search. */
 const LOOK_EVERY_MS = 1_000;
 
 /** Tables of the kernel, and the state of a socket that holds its port. */
@@ -14,8 +14,7 @@ const UDP = { tables: ['udp', 'udp6'], state: '07' };
 /** @typedef {(failure: ListenFailure) => { pid: number, command: string } | null} FindHolder */
 
 /**
- * Finds the process that holds the address of a failed listen(). Linux only. Unless control is
- * root, it cannot see the descriptors of other users.
+ * Linux only. Unless control is root, it cannot see the descriptors of other users.
  * @param {{ nowMs: () => number }} clock
  * @returns {FindHolder}
  */
@@ -54,7 +53,7 @@ function findHolder(port, { tables, state }) {
 /**
  * @param {number} port
  * @param {string} table
- * @param {string} wanted  State.
+ * @param {string} wanted
  * @returns {string[]}  "socket:[12345]".
  */
 function holdersOf(port, table, wanted) {
@@ -70,7 +69,7 @@ function holdersOf(port, table, wanted) {
 /**
  * @template T
  * @param {() => T} look
- * @param {T} otherwise  Used if the process has exited or belongs to another user.
+ * @param {T} otherwise
  */
 function read(look, otherwise) {
   try {

@@ -9,21 +9,17 @@ import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../../../lib/shared/host/daem
 
 const REPORT_FD = 3;
 
-/**
- * Limit from its start until it listens, and again until it answers. Each takes 0.2 s on a fast
- * disk.
- */
+/** Limit until it listens, and again until it answers. Each takes 0.2 s on a fast disk. */
 const HANGS_MS = 10_000;
 
 /**
- * Starts the next keeper when the previous one died.
  * @param {object} o
  * @param {Installation} o.from
  * @param {Record<string, string>} o.env  The whole environment.
- * @param {number} o.logFd  nclust.log, open for appending.
- * @param {() => void} o.onHeld  Called if another keeper owns the home.
- * @param {(error: unknown) => void} o.onFailed  Called if the new keeper could not take the home.
- *   Its channel closes too.
+ * @param {number} o.logFd
+ * @param {() => void} o.onHeld  Another keeper owns the home.
+ * @param {(error: unknown) => void} o.onFailed  The new keeper could not take the home. Its channel
+ *   closes too.
  * @returns {Promise<Port>}  Resolves when the keeper owns the home and reads its channel. Rejects
  *   if the process could not be created, exited, or hung and was killed.
  */
@@ -60,10 +56,7 @@ export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
   });
 }
 
-/**
- * No one else would end a keeper that hangs, and the next one can start only when it is gone.
- * @param {ChildProcess} child
- */
+/** @param {ChildProcess} child */
 function endWhenItHangs(child) {
   const kill = () => child.kill('SIGKILL');
   let timer = setTimeout(kill, HANGS_MS);

@@ -1,8 +1,6 @@
 // Knows: the conversation with the keeper: requests, events, how the next keeper is launched. Must
-// not: import anything of the keeper, or decide what to ask it. Start at: createKeeperLink(), then
-// session.js, which outlives a keeper; tell.js asks it.
-//
-// Because of that, this file repeats the shapes of daemon/keeper/protocol.js.
+// not: import anything of the keeper, or decide what to ask it. So this file repeats the shapes of
+// daemon/keeper/protocol.js.
 
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 
@@ -21,7 +19,6 @@
  */
 
 /**
- * The state of a process, as the keeper reports it.
  * @typedef {object} ChildSnapshot
  * @property {string} instanceId
  * @property {string} app
@@ -29,8 +26,7 @@
  * @property {number} pid
  * @property {'cluster' | 'fork' | 'exec'} mode
  * @property {number} startedAtMs
- * @property {number | null} [bootedAtMs]  Null: not booted yet. Missing: an earlier keeper, which
- *   does not report it.
+ * @property {number | null} [bootedAtMs]  Null: not booted yet. Missing: an earlier keeper.
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {Address[]} addresses
@@ -79,7 +75,6 @@
  * @property {() => void} close  Stops listening. Open requests stay unanswered.
  */
 
-/** The keeper refused the request. */
 export class KeeperRefusal extends Error {
   /** @param {{ code?: string, message?: string }} error */
   constructor({ code = 'EUNKNOWN', message = 'the keeper gave no reason' }) {
@@ -89,7 +84,6 @@ export class KeeperRefusal extends Error {
   }
 }
 
-/** The keeper exited before it answered. */
 export class KeeperLost extends Error {
   constructor() {
     super('The keeper has exited.');
@@ -100,7 +94,7 @@ export class KeeperLost extends Error {
 const VERSION = 1;
 
 /**
- * Sends requests and receives events over an IPC channel, in either direction.
+ * Works in either direction.
  * @param {Port} port
  * @param {object} o
  * @param {(event: string, data: any, handle: unknown) => void} o.onEvent
@@ -135,7 +129,7 @@ export function createKeeperLink(port, { onEvent, onLost }) {
     onLost();
   }
 
-  /** If a send fails, the channel is closed, and the 'disconnect' handler deals with that. */
+  /** The 'disconnect' handler deals with that. */
   const ignoreSendError = () => {};
 
   /**
@@ -152,8 +146,7 @@ export function createKeeperLink(port, { onEvent, onLost }) {
 
   port.on('message', onMessage);
   port.on('disconnect', onDisconnect);
-  // The keeper exited before this link existed, so 'disconnect' will not come. Requests made in
-  // this turn are rejected with the others.
+  // The keeper exited before this link existed, so 'disconnect' will not come.
   if (port.connected === false) queueMicrotask(onDisconnect);
   return {
     request(verb, params, handle) {

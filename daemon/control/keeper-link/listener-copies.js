@@ -1,13 +1,12 @@
 /** @import { Port } from './link.js' */
 
 /**
- * Keeps a copy of every listening socket of the keeper, so that the sockets outlive the keeper.
- * Control never accepts on them.
+ * The sockets outlive the keeper, because control keeps a copy of each. It never accepts on them.
  * @typedef {object} ListenerCopies
  * @property {(data: { key: string }, handle: any) => void} keep  Closes an earlier copy.
  * @property {(key: string) => void} drop
- * @property {(port: Port) => Promise<void>} handOver  Sends all copies to a new keeper. Resolves
- *   when it has them or is gone.
+ * @property {(port: Port) => Promise<void>} handOver  Resolves when the new keeper has them or is
+ *   gone.
  */
 
 /** @returns {ListenerCopies} */
@@ -47,7 +46,7 @@ export function createListenerCopies() {
  */
 function send(port, message, handle) {
   return new Promise((resolve) => {
-    // If this fails, the keeper is gone, which the link will notice.
+    // If this fails, the keeper is gone, which the link notices.
     port.send(message, handle, {}, () => resolve());
   });
 }

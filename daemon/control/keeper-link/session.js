@@ -6,25 +6,22 @@ import { tell } from './tell.js';
 /** @import { ChildSnapshot, Port, Snapshot } from './link.js' */
 /** @import { LoopContext } from './tell.js' */
 
-/** Pause before a failed launch of a keeper is retried, in ms. */
+/** Before a failed launch of a keeper is retried. */
 const RELAUNCH_MS = 1_000;
 
 /**
- * The part of the owner loop that the session uses.
  * @typedef {object} Loop
  * @property {() => Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>} introduce  Exchanges
  *   state with a keeper over the link of the context. Rejects with KeeperLost.
- * @property {(snapshot: Snapshot, orphans: ChildSnapshot[]) => void} onMet  Adopts the running
- *   processes.
+ * @property {(snapshot: Snapshot, orphans: ChildSnapshot[]) => void} onMet
  * @property {() => void} onLost  Drops events of the old keeper, and holds.
- * @property {(event: string, data: any) => void} onEvent  Called for all events of the keeper
- *   except those about listeners.
+ * @property {(event: string, data: any) => void} onEvent  Not called for events about listeners.
  * @property {() => void} hold  Lets events wait.
- * @property {() => void} resume  Handles the events that wait.
+ * @property {() => void} resume
  */
 
 /**
- * Control's connection to its keeper. It outlives each keeper and decides nothing about apps.
+ * Outlives each keeper and decides nothing about apps.
  *
  *     meet -----> link -> introduce -> onMet
  *                                        |  the keeper dies
@@ -38,18 +35,13 @@ export class KeeperSession {
   #listenerCopies = createListenerCopies();
   /** @type {Snapshot | null} */
   #snapshot = null;
-  /** Clients can connect. The next keeper has to know that too. */
   #isReady = false;
-  /** Do not launch another keeper. */
   #isOver = false;
-  /**
-   * The installation that the next keeper is started from. Null: our own.
-   * @type {Installation | null}
-   */
+  /** Null: our own. @type {Installation | null} */
   #successor = null;
   /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
   #waitingForNext = [];
-  /** At most one runs at a time. @type {Promise<void> | null} */
+  /** @type {Promise<void> | null} */
   #exchange = null;
 
   /**
@@ -61,13 +53,12 @@ export class KeeperSession {
     this.#loop = loop;
   }
 
-  /** The keeper's state when the session met it. */
   get snapshot() {
     return this.#snapshot;
   }
 
   /**
-   * @param {Port} port  To the first keeper.
+   * @param {Port} port
    * @returns {Promise<void>}  Resolves when control has met this keeper or, if it dies, a later
    *   one.
    */
@@ -85,7 +76,7 @@ export class KeeperSession {
       );
   }
 
-  /** Reports to this keeper and to all later ones that clients can connect. */
+  /** Also reported to all later keepers. */
   announceReady() {
     this.#isReady = true;
     tell(this.#context, 'control-ready', { isAnswering: true });
@@ -94,7 +85,7 @@ export class KeeperSession {
   /**
    * @param {string} verb
    * @param {object} params
-   * @returns {Promise<any>}  Rejects with a KeeperRefusal or a KeeperLost.
+   * @returns {Promise<any>}
    */
   async request(verb, params) {
     if (!this.#context.link) throw new KeeperLost();
@@ -103,7 +94,7 @@ export class KeeperSession {
 
   /**
    * @returns {Promise<void>}  Resolves when control has met the next keeper. Rejects if none can be
-   *   started from our own installation; the session keeps trying.
+   *   started; the session keeps trying.
    */
   waitForNext() {
     return new Promise((resolve, reject) => {
@@ -113,8 +104,8 @@ export class KeeperSession {
 
   /**
    * @param {Installation} successor
-   * @returns {Promise<void>}  Like waitForNext(). Rejects with a KeeperRefusal if this keeper does
-   *   not make way, with a KeeperLost if there is no keeper at the moment.
+   * @returns {Promise<void>}  Like waitForNext(). Rejects with a KeeperRefusal, or with a
+   *   KeeperLost if there is no keeper at the moment.
    */
   exchange(successor) {
     this.#exchange ??= this.#abdicate(successor).finally(() => {
@@ -129,7 +120,6 @@ export class KeeperSession {
     return this.#context.link?.request('leave', {});
   }
 
-  /** Stops listening to the keeper, which lives on. Idempotent. */
   close() {
     this.#isOver = true;
     this.#context.link?.close();
@@ -179,10 +169,7 @@ export class KeeperSession {
     else this.#loop.onEvent(event, data);
   }
 
-  /**
-   * Called when the keeper died; its children live on. Sends the sockets to the next keeper first,
-   * so that no connection is refused.
-   */
+  /** Sends the sockets to the next keeper first, so that no connection is refused. */
   async #meetNext() {
     const { parts } = this.#context;
     this.#context.link = null;

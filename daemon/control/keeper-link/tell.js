@@ -20,7 +20,7 @@ import { slotHistoryOf } from '../state/registry.js';
 /** @import { ChildSnapshot, KeeperLink, Port } from './link.js' */
 
 /**
- * The parts control is built from. Everything that touches the machine is among them.
+ * Everything that touches the machine.
  * @typedef {object} Parts
  * @property {string} home
  * @property {string} logsFolder
@@ -39,19 +39,18 @@ import { slotHistoryOf } from '../state/registry.js';
  * @property {(uidsOf: UidsOf) => Orphan[]} findOrphans
  * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: from our own
  *   installation. Rejects if the process could not be created.
- * @property {(spec: AppSpec) => AppSpec} withPresentNode  See spawn/preflight.js.
+ * @property {(spec: AppSpec) => AppSpec} withPresentNode
  * @property {(specs: AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
  * @property {(specs: AppSpec[]) => void} checkPresent  Throws ERR_NCLUST_PREFLIGHT.
  * @property {(keeperPid: number) => SystemLimits} systemLimits
- * @property {(exitStatus: number) => void} leave  Ends this process.
- * @property {() => void} makeWay  Ends this process at once. Clients repeat unanswered requests to
- *   the next control.
- * @property {Own} own  The installation of this process.
+ * @property {(exitStatus: number) => void} leave
+ * @property {() => void} makeWay  Exits at once. Clients repeat unanswered requests to the next
+ *   control.
+ * @property {Own} own
  * @property {typeof import('../update/installation.js').probe} probe
  */
 
 /**
- * Shared by the parts of the owner loop.
  * @typedef {object} LoopContext
  * @property {Parts} parts
  * @property {Registry} registry
@@ -75,7 +74,6 @@ import { slotHistoryOf } from '../state/registry.js';
  */
 
 /**
- * Sends a request whose answer changes no records.
  * @param {LoopContext} context
  * @param {string} verb
  * @param {object} params
@@ -90,7 +88,6 @@ export function tell(context, verb, params) {
 }
 
 /**
- * Stores the history of a slot in the keeper, for the next control.
  * @param {LoopContext} context
  * @param {number} id
  */

@@ -16,9 +16,9 @@ const NEWLINE = 0x0a;
 /**
  * @typedef {object} Follower
  * @property {(slot: { id: number, name: string }, stream: LogStream) => boolean} wants
- * @property {(entries: LogEntry[], mark: Mark | null, parts: (Part | null)[]) => void} take  `mark`:
- *   where the first line begins that the follower has not got yet. Null: not in a file. `parts`:
- *   for each entry, which part of a long line it is.
+ * @property {(entries: LogEntry[], mark: Mark | null, parts: (Part | null)[]) => void} take
+ *   `mark`: where the first line begins that the follower has not got yet. Null: not in a file.
+ *   `parts`: for each entry, which part of a long line it is.
  */
 
 /**

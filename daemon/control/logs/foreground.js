@@ -29,9 +29,9 @@ const LAST_MOMENT_MS = 1_000;
  * shipping it gets every line: an app that writes faster than it reads has to wait. When it exits,
  * the manager ends.
  * @typedef {object} Foreground
- * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void> | null} write  Null:
- *   the kernel has it. A promise: resolves when the kernel has it; until then the caller should not
- *   send more. Never throws, never rejects.
+ * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void> | null} write
+ *   Null: the kernel has it. A promise: resolves when the kernel has it; until then the caller
+ *   should not send more. Never throws, never rejects.
  * @property {(place: Sender, stream: LogStream) => void} end  No more output will come.
  * @property {(name: string) => Losses | null} lossesOf
  * @property {() => string[]} notices

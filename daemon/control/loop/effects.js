@@ -13,10 +13,7 @@ import { findSlot, slotHistoryOf, openScope, seatOfInstance } from '../state/reg
 /** @import { DesiredApp } from '../state/desired.js' */
 /** @import { Instance, Seat } from '../state/registry.js' */
 
-/**
- * Carries out each effect of the lifecycle table.
- * @type {{ [T in Effect['type']]: (core: LoopContext, seat: Seat, effect: any) => void }}
- */
+/** @type {{ [T in Effect['type']]: (core: LoopContext, seat: Seat, effect: any) => void }} */
 export const EFFECTS = { spawn, retire, setTimer, clearTimer, ping, admit, park, unpark, ended, bug };
 
 /**
@@ -47,9 +44,8 @@ function spawn(context, seat) {
 }
 
 /**
- * Asks the keeper for a process. The answer is handled in order with the events, because a process
- * may exit at once: its output must be read before its exit is handled. If the keeper is gone,
- * control asks the next one again.
+ * The answer is handled in order with the events, because a process may exit at once: its output
+ * must be read before its exit is handled. If the keeper is gone, control asks the next one again.
  * @param {LoopContext} context
  * @param {string} instanceId
  * @param {ReturnType<typeof spawnParams>} params
@@ -124,8 +120,7 @@ export function retireInstance(context, { instanceId, label }, drain) {
 }
 
 /**
- * Returns how to end the process, as its app is configured now. The label has the values of its
- * start.
+ * As the app is configured now. The label has the values of its start.
  * @param {LoopContext['registry']} registry
  * @param {string} instanceId
  * @param {Instance['label']} label
@@ -195,10 +190,7 @@ function bug({ parts }, seat, { state, event }) {
   });
 }
 
-// The gate: how connections reach an instance.
-
 /**
- * Asks whether the instance's event loop runs.
  * @param {LoopContext} context
  * @param {Seat} seat
  * @param {Extract<Effect, { type: 'ping' }>} effect
@@ -229,7 +221,6 @@ function park(context, seat) {
 }
 
 /**
- * Takes a parked instance back into rotation.
  * @param {LoopContext} context
  * @param {Seat} seat
  */
@@ -238,8 +229,7 @@ function unpark(context, seat) {
 }
 
 /**
- * Asks the keeper for something the instance has to do, and reports the outcome to the seat. If the
- * instance has exited, its own event reports that.
+ * Reports the outcome to the seat. If the instance has exited, its own event reports that.
  * @param {LoopContext} core
  * @param {Seat} seat
  * @param {'ping' | 'admit' | 'unpark'} verb
@@ -261,8 +251,7 @@ function request({ link, parts, dispatch }, { instanceId }, verb, more, done) {
 }
 
 /**
- * Waits for the secrets of an instance, if they are not at hand. If a secret cannot be read, the
- * instance is refused, as if the system had refused to create it.
+ * If a secret cannot be read, the instance is refused, as if the system had refused to create it.
  * @param {LoopContext} context
  * @param {{ app: DesiredApp, seat: Seat, spec: AppSpec, instance: Instance }} who
  * @param {(secrets: Values) => void} start  Called at once, later, or never.

@@ -17,10 +17,7 @@ import { slotHistoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js
 /** @import { Instance, Seat } from '../state/registry.js' */
 /** @import { RecordedDeath } from '../state/slot-history.js' */
 
-/**
- * The handler of each event that the keeper sends.
- * @type {Record<string, (core: LoopContext, instance: Instance, data: any) => void>}
- */
+/** @type {Record<string, (core: LoopContext, instance: Instance, data: any) => void>} */
 export const keeperEventHandlers = {
   booted,
   listening,
@@ -47,7 +44,7 @@ function booted(context, instance, { atMs }) {
  * A part of the agent is out of action, because the app replaced something it uses.
  * @param {LoopContext} context
  * @param {Instance} instance
- * @param {{ part: string, message: string }} data  From the process.
+ * @param {{ part: string, message: string }} data
  */
 function agentFailed(context, { label, instanceId }, { part, message }) {
   context.parts.managerLog('agent-failed', {
@@ -173,10 +170,7 @@ function exited(context, instance, { code, signal, atMs }) {
   if (seat) step(context, seat, { type: 'exited', code, uptimeMs });
 }
 
-/**
- * The failed listen() that caused a death.
- * @param {Instance} instance
- */
+/** @param {Instance} instance */
 function failureOf({ listenFailure, addresses }) {
   return listenFailure && (addresses.length === 0 || listenFailure.isUdp) ? { listenFailure } : {};
 }
@@ -218,9 +212,8 @@ function noteDeath(context, instance, seat, lastLines, uptimeMs) {
   recordDeath(history, death);
   noteDied(context, label, death);
   if (isAwaitingAdmission(registry, instance)) excludeSpawn(history, label.spawns);
-  // Only unplanned deaths are logged: a stop of five hundred processes is not news. The last lines
-  // of the process are only in the event log, because people send the manager's log to strangers,
-  // and the lines may contain a password.
+  // Only unplanned deaths: a stop of five hundred processes is not news. Without the last lines,
+  // because people send the manager's log to strangers, and the lines may contain a password.
   if (!circumstances.asked) {
     const { lastLines: _, ...others } = death;
     parts.managerLog('died', { app: label.name, slot: label.slot, ...others });
@@ -258,7 +251,6 @@ function gone(context, instance, { report }) {
 }
 
 /**
- * Drops the history of a slot that is not in the list and has no process.
  * @param {LoopContext} context
  * @param {number} id
  */
@@ -281,7 +273,6 @@ export function attachLogs({ parts, registry }, instance) {
 }
 
 /**
- * Retires an instance whose seat already has another one.
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {'handover' | 'finish'} drain

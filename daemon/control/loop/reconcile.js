@@ -1,6 +1,5 @@
 // Knows: how a plan is carried out: event -> step of a seat -> effects -> the next plan. Must not:
-// hold rules of its own; policy/ has them. Start at: reconcile(), then step.js and effects.js;
-// keeper-events.js handles the keeper's reports.
+// hold rules of its own; policy/ has them.
 import { tell } from '../keeper-link/tell.js';
 import { newLife } from '../policy/seat.js';
 import { plan } from '../policy/plan.js';
@@ -23,7 +22,6 @@ import { step } from './step.js';
 const MAX_ROUNDS = 10;
 
 /**
- * Brings one app closer to its goal, as far as is possible now.
  * @param {LoopContext} context
  * @param {string} name
  */
@@ -158,8 +156,7 @@ function stopReason(registry, app, seat) {
 }
 
 /**
- * Closes the listening sockets on which no instance will accept again. Otherwise clients of a
- * stopped app would wait in the backlog instead of being refused.
+ * While they are open, clients of a stopped app wait in the backlog instead of being refused.
  * @param {LoopContext} context
  * @param {string} name
  */
@@ -190,7 +187,6 @@ function releaseSockets(context, name) {
 }
 
 /**
- * Whether new instances have to wait until all older ones are gone.
  * @param {Registry} registry
  * @param {string} name
  */

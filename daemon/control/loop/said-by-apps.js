@@ -3,13 +3,9 @@
 
 /** @import { Address } from '../keeper-link/link.js' */
 
-/** Longest text that goes into the log. */
 const FAULT_MAX_CHARS = 300;
 
-/**
- * By event: checks the data and returns them. Each throws a TypeError.
- * @type {Record<string, (data: any) => object>}
- */
+/** Each throws a TypeError. @type {Record<string, (data: any) => object>} */
 const READERS = {
   listening: (data) => {
     if (!isAddress(data)) throw new TypeError('the address is not valid');

@@ -12,8 +12,7 @@ import { isWanted, slotHistoryOf } from '../state/registry.js';
 /** @import { Instance, Seat } from '../state/registry.js' */
 
 /**
- * Applies one event to a seat. The keeper has the note for the next control before the effects
- * begin.
+ * The keeper gets the note for the next control before the effects begin.
  * @param {LoopContext} context
  * @param {Seat} seat
  * @param {LifeEvent} event
@@ -69,7 +68,7 @@ function markUp(instance) {
   if (instance) instance.wasUp = true;
 }
 
-/** Default policy, for instances of an app that is not in the list any more. */
+/** For instances of an app that is not in the list any more. */
 function leftBehindPolicy() {
   return checkSpec({ name: 'deleted', kind: 'exec', file: '/', script: '/', cwd: '/' });
 }

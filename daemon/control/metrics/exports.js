@@ -23,8 +23,8 @@ const RETRY_TICKS = 5;
  */
 
 /**
- * @typedef {{ key: string, close: () => Promise<void>, reason: string | null, retryIn: number }} Outlet  `reason`:
- *   why it could not listen.
+ * @typedef {{ key: string, close: () => Promise<void>, reason: string | null, retryIn: number }} Outlet
+ *   `reason`: why it could not listen.
  */
 
 /**

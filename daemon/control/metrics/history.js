@@ -22,8 +22,8 @@ const FINE_PER_COARSE = 10;
  * @property {(key: K, values: (number | null)[]) => void} put  The values of this tick, in the
  *   order of the series.
  * @property {(isKept: (key: K) => boolean) => void} forget  Drops all other keys.
- * @property {(key: K, series: number, o: { stepMs: 1000 | 10000, points: number }) => (number | null)[]} read  Oldest
- *   first.
+ * @property {(key: K, series: number, o: { stepMs: 1000 | 10000, points: number }) => (number | null)[]} read
+ *   Oldest first.
  * @property {(stepMs: 1000 | 10000) => number} endMs  Time of the last point, wall clock.
  */
 

@@ -3,20 +3,18 @@ import { allowanceOf, COMING, isUp, mayStop, replace } from './replace.js';
 /** @import { Moves, SeatView, View, Goal } from './plan.js' */
 
 /**
- * Returns the next steps of a guarded rollout. The first seat of a new generation, the canary,
- * proves the generation; no old seat stops before that. With a higher maxSurge that many seats are
- * tried at once, each gated, and the first one that passes is the canary.
+ * The first seat of a new generation, the canary, proves the generation; no old seat stops before
+ * that. With a higher maxSurge that many seats are tried at once, each gated, and the first one
+ * that passes is the canary.
  * @param {View[]} views  Of the slots that take part.
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
 export function replaceGuarded(views, rollout) {
-  // Seats of a generation that was superseded before it was up.
   const overtaken = views.flatMap((view) =>
     view.old.filter((seat) => seat.generation !== view.former?.generation && !isUp(seat) && mayStop(seat)),
   );
-  // A reload of some instances may begin while a reload of all is in progress. Each has its own
-  // canary.
+  // A reload of some instances may begin during a reload of all. Each has its own canary.
   const generations = [...new Set(views.map((view) => view.generation))];
   const moves = generations.map((generation) =>
     movesOf(
@@ -32,7 +30,7 @@ export function replaceGuarded(views, rollout) {
 }
 
 /**
- * @param {View[]} views  Of one generation.
+ * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
@@ -42,7 +40,6 @@ function movesOf(views, rollout) {
 }
 
 /**
- * Starts canaries in as many slots as may have a second seat. All other seats stay or come back.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
@@ -64,8 +61,8 @@ function tryFirst(views, rollout) {
 }
 
 /**
- * Picks a slot for the canary: beside a serving seat if there is room, else in a slot without a
- * serving seat, else in place of a serving seat.
+ * Beside a serving seat if there is room, else in a slot without a serving seat, else in place of a
+ * serving seat.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {{ starts: View[], stops: SeatView[] }}
@@ -84,7 +81,6 @@ function canaryIn(views, rollout) {
 }
 
 /**
- * Returns the slots in which a canary runs beside the serving seat.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  */
@@ -95,7 +91,7 @@ function besideOthers(views, { maxSurge }) {
 }
 
 /**
- * Parks replaced seats if there is a rollback window. Stops seats that earlier generations left.
+ * Parks replaced seats if there is a rollback window.
  * @param {Moves} moves
  * @param {View[]} views
  * @param {Goal['rollout']} rollout

@@ -5,28 +5,22 @@
  * @typedef {object} Circumstances
  * @property {number | null} code
  * @property {string | null} signal
- * @property {Asked | null} asked  Who asked for the end.
- * @property {string | null} signalledBy  The command that sent a signal to the process.
+ * @property {Asked | null} asked
+ * @property {string | null} signalledBy  The command that sent a signal.
  * @property {boolean} isOrphan  Its keeper died, so the next keeper cannot see its exit status.
  * @property {string[]} lastLines  Of stderr.
- * @property {() => boolean} hasOomKillGrown  Whether the kernel has recently killed a process for
- *   memory. Called only after a SIGKILL.
+ * @property {() => boolean} hasOomKillGrown  Called only after a SIGKILL.
  */
 
-/** Signals that a process causes itself, as opposed to signals that another process sends. */
 const OWN_FAULTS = new Set(['SIGSEGV', 'SIGABRT', 'SIGILL', 'SIGBUS', 'SIGFPE', 'SIGTRAP', 'SIGSYS']);
 
-/**
- * V8 prints this before it aborts: "FATAL ERROR: Reached heap limit Allocation failed - JavaScript
- * heap out of memory".
- */
+/** V8: "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory". */
 const HEAP_LIMIT = /JavaScript heap out of memory|invalid (?:array|table) size Allocation failed/;
 
 /** 128 + SIGABRT: a shell between nclust and Node.js reports the abort like this. */
 const ABORTED = 134;
 
 /**
- * Returns why an instance died.
  * @param {Circumstances} c
  * @returns {{ cause: DeathCause, by: string | null }}
  */

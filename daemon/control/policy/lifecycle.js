@@ -1,6 +1,5 @@
 // Knows: the rules alone: what a seat does next, who is replaced when, how long a restart waits.
 // Must not: import anything but itself, do I/O, look at the clock.
-// Start at: TABLE below, then plan.js.
 import { judgeExit } from './restart-policy.js';
 
 /** @import { Asked, Cell, Context, Life, LifeEvent, State, Step } from './seat.js' */
@@ -48,8 +47,7 @@ export const TABLE = {
 };
 
 /**
- * Returns the cells for events of the gate in a state that does not wait for them. An answer may
- * come late, when the seat is in another state.
+ * For events of the gate in a state that does not wait for them, because an answer may come late.
  * @param {Cell} late
  */
 function gateEvents(late) {
@@ -57,8 +55,7 @@ function gateEvents(late) {
 }
 
 /**
- * Applies an event to a seat. Pure. An event that cannot happen in a state does not change the seat
- * and is reported as effect `bug`.
+ * Pure. An impossible event does not change the seat and is reported as effect `bug`.
  * @param {Life} life
  * @param {LifeEvent} event
  * @param {Context} context
@@ -83,7 +80,7 @@ function spawn(life) {
 }
 
 /**
- * Sets the first deadline of an instance: to be ready, or the age at which it counts as up.
+ * The first deadline of an instance: to be ready, or the age at which it counts as up.
  * @type {Cell}
  */
 function setBootTimer(life, event, context) {
@@ -93,8 +90,7 @@ function setBootTimer(life, event, context) {
 }
 
 /**
- * Time after which nothing may be missing any more, in ms. An instance that is still loading is
- * pinged then.
+ * After this time nothing may be missing; an instance that is still loading is pinged.
  * @param {Context} context
  */
 function allowedMs({ policy, readiness }) {
@@ -102,7 +98,7 @@ function allowedMs({ policy, readiness }) {
   return readiness.isLoading ? Math.max(policy.minUptimeMs, policy.listenTimeoutMs) : policy.listenTimeoutMs;
 }
 
-/** Sets the deadline by which a cluster worker that failed to listen has to listen. @type {Cell} */
+/** @type {Cell} */
 function hurry(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (!readiness.isRefused) return stay(life, event, context);
@@ -122,7 +118,7 @@ function recheck(life, event, context) {
 /** An event loop that runs answers sooner. */
 const ANSWER_MS = 1_000;
 
-/** An instance that has nothing else to prove is up at the age of minUptime. @type {Cell} */
+/** @type {Cell} */
 function setAgeTimer(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (readiness.missing !== null) return stay(life, event, context);
@@ -133,8 +129,8 @@ function setAgeTimer(life, event, context) {
 }
 
 /**
- * The rest of a deadline, in ms. At most the whole: if the wall clock was set back, an adopted
- * instance would otherwise wait for a deadline in the far future.
+ * At most the whole, because the wall clock may have been set back since an adopted instance
+ * started.
  * @param {number} totalMs
  * @param {number} sinceMs
  * @param {number} nowMs
@@ -143,7 +139,7 @@ function leftOf(totalMs, sinceMs, nowMs) {
   return Math.min(totalMs, Math.max(0, sinceMs + totalMs - nowMs));
 }
 
-/** The instance is ready, or old enough to count as ready. @type {Cell} */
+/** @type {Cell} */
 function admit(life, event, context) {
   const { policy, readiness, nowMs } = context;
   if (readiness.gate === 'open') return beUp(life, event, context);
@@ -158,7 +154,7 @@ function admit(life, event, context) {
   };
 }
 
-/** The canary has lived long enough. @type {Cell} */
+/** @type {Cell} */
 function probe(life, _event, { policy }) {
   return { life, effects: [{ type: 'ping', ms: policy.listenTimeoutMs }] };
 }
@@ -202,7 +198,7 @@ function overdue(life, event, context) {
 
 /**
  * An instance that still loads at its deadline and answers is up: its main module may be a loop
- * that never ends, or the module has finished loading since.
+ * that never ends.
  * @type {Cell}
  */
 function answered(life, event, context) {
@@ -277,7 +273,7 @@ function decideRestart(life, exit, { policy, readiness, nowMs }) {
   const isDone = verdict.what === 'done' && (isOk || !readiness.isOnProbation);
   const after = { ...life, ...verdict.record, hasFailed: life.hasFailed || !exit.wasUp };
   if (isDone) return { life: { ...after, state: 'down' }, effects: [{ type: 'clearTimer' }, { type: 'ended', isOk }] };
-  // The first failure on probation is final: the rollout decides what follows.
+  // Final on probation, because the rollout decides what follows.
   if (verdict.what === 'failed' || readiness.isOnProbation)
     return { life: { ...after, state: 'failed' }, effects: [{ type: 'clearTimer' }] };
   if (verdict.delayMs === 0)

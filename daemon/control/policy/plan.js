@@ -13,7 +13,6 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * The desired state of one app.
  * @typedef {object} Goal
  * @property {GoalSlot[]} slots
  * @property {RolloutPace} rollout
@@ -28,9 +27,8 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * A seat of the app that is not down.
  * @typedef {object} SeatView
- * @property {number} id  Of its slot.
+ * @property {number} id
  * @property {number} generation
  * @property {Exclude<State, 'down'>} state
  * @property {boolean} hasFailed  It crashed before it was up.
@@ -47,7 +45,7 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * @typedef {object} View  A slot that should be up, with its seats.
+ * @typedef {object} View
  * @property {number} id
  * @property {number} generation
  * @property {GoalSlot['former']} former
@@ -62,8 +60,7 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * Returns the next steps from the current state towards the goal. Pure and level-triggered: callers
- * run it again after every change.
+ * Pure and level-triggered: callers run it again after every change.
  *
  * A slot is available while one of its seats is up. A seat of an older generation that is up is
  * stopped first (maxUnavailable) or replaced first (maxSurge), within these numbers, and never

@@ -2,7 +2,6 @@
 /** @import { Moves, SeatView, View, Goal } from './plan.js' */
 
 /**
- * Returns the next steps that replace older seats, within the limits of the rollout.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
@@ -24,15 +23,13 @@ export function replace(views, rollout) {
     .slice(surge.length)
     .slice(0, allowanceOf(counted, rollout))
     .flatMap((view) => view.old.filter(mayStop));
-  // A slot waits until its older seats have ended, because "stop first" means that the old one is
-  // gone.
+  // "Stop first" means that the older seats are gone.
   const vacant = free.filter((view) => view.old.every((seat) => seat.state === 'backoff' || seat.state === 'failed'));
   return { stops: [...idle, ...useless, ...relieved, ...taken], starts: [...vacant, ...surge] };
 }
 
 /**
- * Stops all older seats at once, for an app whose generations must not run together. The plan holds
- * back the starts until they are gone.
+ * For an app whose generations must not run together: plan() holds back the starts.
  * @param {View[]} views
  * @returns {Moves}
  */
@@ -41,8 +38,7 @@ export function clearFirst(views) {
 }
 
 /**
- * Whether a slot is broken and not part of this change. A restart of another slot does not wait for
- * it.
+ * A restart of another slot does not wait for a broken slot.
  * @param {View} view
  * @param {View[]} views
  */
@@ -78,7 +74,7 @@ export function allowanceOf(views, { maxSurge, maxUnavailable }) {
   return Math.max(0, allowed - unavailable);
 }
 
-/** States on the way up. @type {Set<State>} */
+/** @type {Set<State>} */
 export const COMING = new Set(['starting', 'soaking', 'entering']);
 
 /** @param {SeatView} seat */

@@ -1,16 +1,14 @@
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
-/** Default for the first pause after an unstable exit, in ms. */
+/** Default for the first pause after an unstable exit. */
 const BACKOFF_MS = 100;
 
-/** The longest pause between two attempts, in ms. */
 export const BACKOFF_MAX_MS = 15_000;
 
-/** Unstable exits count within this sliding window, in ms. */
+/** Sliding, for unstable exits. */
 const BUDGET_WINDOW_MS = 10 * 60_000;
 
 /**
- * The fields of a spec that decide what follows an exit.
  * @typedef {Pick<
  *   AppSpec,
  *   | 'autorestart' | 'maxRestarts' | 'restartDelayMs' | 'backoffMs' | 'minUptimeMs'
@@ -19,31 +17,30 @@ const BUDGET_WINDOW_MS = 10 * 60_000;
  */
 
 /**
- * The memory that the restart policy has of a seat.
  * @typedef {object} Record
  * @property {number} streak  Unstable exits in a row.
- * @property {number[]} unstableAtMs  Times of the unstable exits within the window.
+ * @property {number[]} unstableAtMs  Within the window.
  */
 
 /**
  * @typedef {object} Verdict
  * @property {'done' | 'again' | 'failed'} what
- * @property {number} delayMs  Until the next attempt; 0 for at once. Only for `again`.
+ * @property {number} delayMs  0 for at once. Only for `again`.
  * @property {Record} record
  */
 
 /**
- * The pause before attempt n + 1 after n unstable exits in a row: the base, doubling, at most 15 s.
- * @param {number} n  From 1.
+ * The base, doubling, at most 15 s.
+ * @param {number} n  Unstable exits in a row, from 1.
  * @param {number} baseMs  0 switches the pause off.
- * @returns {number}  In ms.
+ * @returns {number}
  */
 export function backoffMs(n, baseMs) {
   return Math.min(BACKOFF_MAX_MS, baseMs * 2 ** (n - 1));
 }
 
 /**
- * Decides what follows when an instance has exited without a request.
+ * For an exit without a request.
  * @param {Policy} policy
  * @param {Record} record
  * @param {{ isUnstable: boolean, code: number | null }} exit  `code` is null after a signal, which

@@ -1,7 +1,5 @@
 /** @import { Policy } from './restart-policy.js' */
 
-// The types of the lifecycle table: the memory of a seat, its events, and its effects.
-
 export const STATES = /** @type {const} */ ([
   'down',
   'starting',
@@ -17,7 +15,6 @@ export const STATES = /** @type {const} */ ([
 /** @typedef {(typeof STATES)[number]} State */
 
 /**
- * Why a seat is being retired, and who asked.
  * @typedef {object} Asked
  * @property {'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'orphan' | 'boot-timeout'} cause
  * @property {string | null} by  For a boot timeout: what was missing.
@@ -33,7 +30,7 @@ export const STATES = /** @type {const} */ ([
  *   waiting `start` reports it.
  */
 
-/** @returns {Life}  The life of a seat before its first event. */
+/** @returns {Life} */
 export function newLife() {
   return { state: 'down', asked: null, streak: 0, unstableAtMs: [], hasFailed: false };
 }
@@ -71,8 +68,8 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'exited', code: number|null, uptimeMs: number}
  *   | {type: 'gone'}
  *   | {type: 'timer'}
- *   | {type: 'listenFailed'}} LifeEvent  booted: the instance has evaluated its main module.
- *   answered, silent: its event loop did or did not answer a ping. admitted: the gate is open.
+ *   | {type: 'listenFailed'}} LifeEvent  booted: the main module was evaluated. answered, silent:
+ *   the event loop did or did not answer a ping. admitted: the gate is open.
  */
 
 /**
@@ -85,31 +82,28 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'park'}
  *   | {type: 'unpark'}
  *   | {type: 'ended', isOk: boolean}
- *   | {type: 'bug', state: State, event: string}} Effect  spawn: ask the keeper for an instance.
- *   ping: ask whether its event loop answers within `ms`. ended: the program has finished its work,
- *   or must not restart; the slot is not wanted any more. No effect ends the children of an
- *   instance that exited: the keeper ends them without a request.
+ *   | {type: 'bug', state: State, event: string}} Effect  ended: the program has finished its work,
+ *   or must not restart; the slot is not wanted any more. The keeper ends the children of an
+ *   instance that exited without a request.
  */
 
 /**
  * @typedef {object} Context
  * @property {Policy} policy
- * @property {boolean} isWanted  The slot should be up, in this seat's generation.
+ * @property {boolean} isWanted  In this seat's generation.
  * @property {Readiness} readiness
  * @property {number} nowMs
  */
 
 /**
- * The conditions for connections to reach an instance.
  * @typedef {object} Readiness
  * @property {boolean} isOnProbation  The first failure is final.
- * @property {'open' | 'gated' | 'canary'} gate  canary: the instance is admitted after it has lived
- *   for a while and answered. gated: it is admitted when it is ready.
+ * @property {'open' | 'gated' | 'canary'} gate  canary: admitted after it has lived for a while and
+ *   answered. gated: admitted when it is ready.
  * @property {string | null} missing  What it has to do besides living. Null: nothing.
  * @property {boolean} isLoading  Only the end of its main module is missing. That may never come,
  *   with a loop at the top level of an ES module.
- * @property {boolean} isUnheard  A cluster worker whose listen() failed and that does not listen
- *   anywhere.
+ * @property {boolean} isUnheard  A cluster worker whose listen() failed.
  * @property {boolean} isRefused  Another process has the address, or only root may use it. False if
  *   this machine does not have the address, because some programs try several addresses.
  * @property {number | null} startedAtMs

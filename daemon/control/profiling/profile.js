@@ -1,6 +1,5 @@
-// Knows: a profile, a stack or a debugger of one worker, for a limited time.
-// Must not: leave an inspector open that it has opened.
-// Start at: takeProfile(), then worker.js, which finds and asks the process.
+// Knows: a profile, a stack or a debugger of one worker, for a limited time. Must not: leave an
+// inspector open that it has opened.
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
@@ -10,13 +9,10 @@ import { ask, describeSlot, explainSilence, findWorker, isBlocked } from './work
 /** @import { ApiContext } from '../api/methods.js' */
 /** @import { Worker } from './worker.js' */
 
-/** Time limit for the begin of a profile, in ms: V8 walks through all functions. */
+/** Limit for the begin of a profile: V8 walks through all functions. */
 const BEGIN_MS = 15_000;
 
-/**
- * Time limits for the end of a profile, beyond its span, in ms. The snapshot of a heap with many
- * gigabytes takes minutes.
- */
+/** Limit for its end, beyond its span: the snapshot of a heap with many gigabytes takes minutes. */
 const END_MS = 60_000;
 const SNAPSHOT_MS = 1_800_000;
 
@@ -27,8 +23,8 @@ const SNAPSHOT_MS = 1_800_000;
  *   question with the same file waits for the same profile.
  * @param {Pick<Client, 'signal'>} client  If it leaves, the profile is dropped and the file
  *   removed.
- * @returns {Promise<object>}  `bytes` is null if the event loop of the worker is blocked: then only
- *   a debugger can take the profile.
+ * @returns {Promise<object>}  `bytes` is null if the event loop is blocked: then only a debugger
+ *   can take the profile.
  */
 export async function takeProfile(context, { target, kind, durationMs, file }, { signal }) {
   const worker = findWorker(context, target);
@@ -47,8 +43,7 @@ export async function takeProfile(context, { target, kind, durationMs, file }, {
     const { bytes } = unwrap(worker, await Promise.race([end, gone.rejection]), file);
     return { slot: describeSlot(worker), bytes };
   } catch (error) {
-    // A busy worker takes the profile of another client. After a refusal of the keeper, which is
-    // not a NclustError, there is nothing to drop.
+    // A busy worker takes another client's profile; after a refusal there is nothing to drop.
     if (error instanceof NclustError && error.code !== 'ERR_NCLUST_PROFILE_BUSY')
       void askAgent({ step: 'drop' }, 0).catch(() => {}); // The worker has exited, or reads this later.
     throw error;
@@ -73,15 +68,14 @@ function rejectWhenGone(signal) {
   return { rejection, forget: () => signal.removeEventListener('abort', onAbort) };
 }
 
-/** Time limit for a stack, beyond its span, in ms. */
+/** Beyond the span of a stack. */
 const EXTRA_MS = 10_000;
 
 /**
- * Asks a worker for the stack that it runs.
  * @param {ApiContext} context
  * @param {{ target: string, durationMs: number }} question
- * @returns {Promise<object>}  `stack` is null if the event loop of the worker is blocked: then only
- *   a debugger sees the stack.
+ * @returns {Promise<object>}  `stack` is null if the event loop is blocked: then only a debugger
+ *   sees the stack.
  */
 export async function sampleStack(context, { target, durationMs }) {
   const worker = findWorker(context, target);
@@ -121,7 +115,7 @@ export async function openInspector(context, { target, isOver, isLeftOpen }, { s
 }
 
 /**
- * Throws for a process that does not catch SIGUSR1, because the signal would end it.
+ * SIGUSR1 ends a process that does not catch it.
  * @param {Worker} worker
  */
 function assertCatchesSignal(worker) {
@@ -144,7 +138,7 @@ function statusOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/status`, 'utf8');
   } catch {
-    return ''; // The process has exited.
+    return '';
   }
 }
 
@@ -171,7 +165,6 @@ function refusal({ id, name }, what, hint) {
   return new NclustError('ERR_NCLUST_NOT_REACHABLE', `"${name}" (id ${id}) ${what}.`, { hint, data: { id, name } });
 }
 
-/** Error codes of a file system. */
 const FILE_ERRORS = new Set([
   'EACCES',
   'EDQUOT',
@@ -187,10 +180,7 @@ const FILE_ERRORS = new Set([
   'EROFS',
 ]);
 
-/**
- * A worker that takes a snapshot of its heap does not answer, but its own code does not block it.
- * @param {Worker} worker
- */
+/** @param {Worker} worker */
 function assertNoSnapshot(worker) {
   if (worker.instance.snapshots) unwrap(worker, { failure: { code: 'EBUSY', message: 'heap' } });
 }
@@ -198,7 +188,7 @@ function assertNoSnapshot(worker) {
 /**
  * @template {{ failure: { code: string, message: string } | null }} T
  * @param {Pick<Worker, 'id' | 'name'>} about
- * @param {T} answer  From an agent.
+ * @param {T} answer
  * @param {string} [file]
  * @returns {T}  Throws ERR_NCLUST_PROFILE_BUSY, ERR_NCLUST_FILE_UNWRITABLE or
  *   ERR_NCLUST_NOT_REACHABLE if the agent failed.

@@ -5,15 +5,14 @@ import { askAbout, reachLiving } from '../app-channel/ask-process.js';
 
 /** @typedef {ReturnType<typeof reachLiving>[number]} Worker */
 
-/** An event loop that has not answered for this long, in ms, counts as blocked. */
+/** An event loop that has not answered for this long counts as blocked. */
 const PING_MS = 2_000;
 
 /**
  * @param {Pick<ApiContext, 'control'>} context
  * @param {string} target
  * @returns {Worker}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
- *   ERR_NCLUST_BAD_SELECTOR for several processes, and ERR_NCLUST_NOT_REACHABLE if the process is
- *   not a Node.js program.
+ *   ERR_NCLUST_BAD_SELECTOR (several processes), ERR_NCLUST_NOT_REACHABLE (not Node.js).
  */
 export function findWorker({ control }, target) {
   const meant = reachLiving(control.registry, [target]);
@@ -53,7 +52,6 @@ export function ask({ control, parts }, about, verb, params, timeoutMs) {
 }
 
 /**
- * Whether the event loop of a worker is blocked.
  * @param {ApiContext} context
  * @param {Worker} worker
  */
@@ -68,8 +66,7 @@ export async function isBlocked(context, worker) {
 }
 
 /**
- * Explains a missing answer of a worker whose event loop is not blocked: an older agent does not
- * answer questions that it does not know.
+ * An older agent does not answer questions that it does not know.
  * @template T
  * @param {Worker} worker
  * @param {Promise<T>} answer

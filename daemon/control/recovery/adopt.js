@@ -1,6 +1,5 @@
 // Knows: how control takes over what exists when it starts: its keeper, processes, orphans. Must
-// not: start what is not wanted, or end what may be wanted. Start at: introduce() in
-// meet-keeper.js, then adopt().
+// not: start what is not wanted, or end what may be wanted.
 import { writeNote } from '../keeper-link/tell.js';
 import { EFFECTS, fulfil, newInstance } from '../loop/effects.js';
 import { attachLogs, forgetSlot, retireSurplus } from '../loop/keeper-events.js';
@@ -22,9 +21,8 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 /** @typedef {{ event: 'exited' | 'gone', instanceId: string, data: object }} News */
 
 /**
- * Makes records of the running processes, as if control had always been there. Called when control
- * starts, and when a new keeper has taken over the orphans of a dead one. `news` holds events for
- * what happened in between.
+ * Called when control starts, and when a new keeper has taken over the orphans of a dead one.
+ * `news` holds events for what happened in between.
  * @param {LoopContext} context
  * @param {ChildSnapshot[]} children
  * @returns {{ news: News[], names: Set<string> }}
@@ -81,8 +79,8 @@ function instanceOf(context, child) {
 }
 
 /**
- * Whether the list may have lost the slot of a running process. Then its id must stay unused, or
- * two apps would share one history.
+ * The list may have lost the slot of a running process. Then its id must stay unused, or two apps
+ * would share one history.
  * @param {LoopContext} context
  * @param {number} id
  */
@@ -102,7 +100,7 @@ function isLost(context, id) {
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {ChildSnapshot} child
- * @returns {Seated | null}  Null if it gets no seat.
+ * @returns {Seated | null}
  */
 function seatInstance(context, instance, child) {
   const { registry } = context;
@@ -132,8 +130,7 @@ function seatInstance(context, instance, child) {
 }
 
 /**
- * Returns why an instance is being retired. A note without a retirement comes from a control that
- * died between the two.
+ * A note without a retirement comes from a control that died between the two.
  * @param {SlotHistory} history
  * @param {ChildSnapshot} child
  */
@@ -142,7 +139,7 @@ function endReason(history, { instanceId, exit, isRetiring }) {
 }
 
 /**
- * Whether a newer generation replaces the instance. If not, it is a surplus process.
+ * False: it is a surplus process.
  * @param {LoopContext} core
  * @param {Instance} instance
  */
@@ -210,8 +207,7 @@ function newsOf({ instanceId, exit, isGone, report }) {
 }
 
 /**
- * Restores seats without a process: a seat in back-off goes on waiting, a failed one stays failed,
- * and finished work stays finished.
+ * A seat in back-off goes on waiting, a failed one stays failed, and finished work stays finished.
  * @param {LoopContext} context
  */
 function restore(context) {
@@ -246,7 +242,7 @@ function restore(context) {
  * @param {number} leftMs
  */
 function wait(context, seat, leftMs) {
-  // If the wall clock was set back, the wait is still at most what the policy allows.
+  // The wall clock may have been set back since.
   const ms = Math.min(Math.max(0, leftMs), Math.max(BACKOFF_MAX_MS, seat.spec?.restartDelayMs ?? 0));
   EFFECTS.setTimer(context, seat, { type: 'setTimer', ms });
 }

@@ -3,14 +3,12 @@ import { join, sep } from 'node:path';
 
 /** @import { Stats } from 'node:fs' */
 
-/** Unit of process times in /proc: 100 on every architecture that Node.js runs on. */
+/** 100 on every architecture that Node.js runs on. */
 const TICKS_PER_SECOND = 100;
 
-/** The set-uid bit of a mode: the program runs as its owner. */
 const SET_UID = 0o4000;
 
 /**
- * A process that a dead keeper had started.
  * @typedef {object} Orphan
  * @property {string} instanceId
  * @property {number} pid
@@ -28,15 +26,14 @@ const SET_UID = 0o4000;
  */
 
 /**
- * The users that a slot runs as, in any generation. An entry null: the manager's own user. Null:
- * there is no such slot.
+ * Users of a slot in any generation. An entry null: the manager's own. Null: there is no such slot.
  * @typedef {(id: number) => (number | null)[] | null} UidsOf
  */
 
 /**
- * Finds orphans by the marker that every instance and all its children carry in their environment,
+ * Finds orphans by the marker that every instance and all its children have in their environment,
  * because a pid alone does not identify a process. The main process of an instance is the one whose
- * parent has no marker. Any user of the machine can set the marker, so see isOurs().
+ * parent has no marker. Any user can set the marker, so see isOurs().
  * @param {object} o
  * @param {string} o.home
  * @param {string} o.run  The folder of the keeper's pipes.
@@ -57,8 +54,8 @@ export function findOrphans({ home, run, uidsOf, ownUid = process.getuid?.() ?? 
   const orphans = new Map();
   for (const process of mains.sort((a, b) => Number(a.startTicks) - Number(b.startTicks))) {
     const instanceId = marker(process) ?? '';
-    // A child whose parent has died also looks like a main process. The keeper finds such children
-    // by the marker when it retires the first one.
+    // A child whose parent has died also looks like a main process. The keeper finds it by the
+    // marker.
     if (!orphans.has(instanceId)) orphans.set(instanceId, describe(process, { instanceId, bootMs, run, proc }));
   }
   return [...orphans.values()];
@@ -67,9 +64,8 @@ export function findOrphans({ home, run, uidsOf, ownUid = process.getuid?.() ?? 
 /**
  * Whether a keeper of this home started the process or one of its ancestors. A pipe of the keeper
  * proves it, because only the keeper can open its pipes; the process may have changed its user
- * since. The keeper gives each pipe to the user of its app. So the pipe's owner shows whether the
- * slot in the marker can be right: an app must not pass for an app of another user. Without a pipe
- * the user of the process decides. A set-uid program does not count then, because any user can run
+ * since. The pipe's owner is the user of its app, so an app cannot pass for an app of another user.
+ * Without a pipe the user of the process decides, except for a set-uid program: any user can run
  * sudo, which runs as root while it asks for the password.
  * @param {Process} process
  * @param {{ uids: ReturnType<UidsOf>, ownUid: number, run: string, proc: string }} o
@@ -82,7 +78,7 @@ function isOurs({ pid }, { uids, ownUid, run, proc }) {
     const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(join(proc, String(pid), 'status'), 'utf8'))?.[1];
     return isOfSlot(Number(uid)) && (statSync(join(proc, String(pid), 'exe')).mode & SET_UID) === 0;
   } catch {
-    return false; // It has exited, or we may not read it.
+    return false;
   }
 }
 
@@ -133,7 +129,6 @@ function readMarked(proc, pid, home) {
     const env = parseEnv(readFileSync(join(proc, String(pid), 'environ'), 'utf8'));
     if (!env.has('NCLUST_INSTANCE') || env.get('NCLUST_HOME') !== home) return null;
     const stat = readFileSync(join(proc, String(pid), 'stat'), 'utf8');
-    // The name in parentheses may contain spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? null : { pid, ppid: Number(fields[1]), startTicks: fields[19], env };
   } catch {

@@ -6,8 +6,8 @@ import { takeOverOrphans } from './take-over-orphans.js';
 /** @import { LoopContext } from '../keeper-link/tell.js' */
 
 /**
- * Exchanges state with a keeper. Afterwards the records are empty, except for the history of slots.
- * @param {LoopContext} context  Its link leads to the keeper.
+ * Afterwards the records are empty, except for the history of slots.
+ * @param {LoopContext} context
  * @returns {Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>}  Rejects with KeeperLost.
  */
 export async function introduce(context) {
@@ -20,7 +20,6 @@ export async function introduce(context) {
 }
 
 /**
- * Takes the history of slots from a keeper that has notes, or sends it to one that has none.
  * @param {LoopContext} context
  * @param {Record<string, unknown>} notes
  */
@@ -35,9 +34,8 @@ function exchangeNotes(context, notes) {
 }
 
 /**
- * Empties the records before they are filled again. Pipes of living instances stay open.
  * @param {LoopContext} core
- * @param {Set<string>} alive  Instance ids.
+ * @param {Set<string>} alive
  */
 function dropRecords({ parts, registry }, alive) {
   for (const seat of registry.seats.values()) seat.cancelTimer();

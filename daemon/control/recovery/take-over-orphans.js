@@ -11,19 +11,17 @@ import { findSlot } from '../state/registry.js';
 /** @import { Instance, Label, Registry } from '../state/registry.js' */
 /** @import { Orphan, UidsOf } from './find-orphans.js' */
 
-/** The key of the note that control has looked for orphans of an earlier keeper. */
 const SOUGHT = 'orphans-sought';
 
 /**
- * Hands the processes of a dead keeper over to this keeper, once in its life, and marks their apps
- * for replacement. The mark is on disk before the first process changes hands: if this control dies
- * in between, the next one does the rest.
+ * Once in the life of a keeper. The mark for replacement is on disk before the first process
+ * changes hands: if this control dies in between, the next one does the rest.
  * @param {LoopContext} context
  * @param {object} o
- * @param {Record<string, unknown>} o.notes  The keeper's.
+ * @param {Record<string, unknown>} o.notes
  * @param {ChildSnapshot[]} o.children  The keeper's own.
  * @param {Map<string, Instance>} o.known  What this control knew before its keeper died.
- * @returns {Promise<ChildSnapshot[]>}  The processes that were taken over.
+ * @returns {Promise<ChildSnapshot[]>}
  */
 export async function takeOverOrphans(context, { notes, children, known }) {
   if (notes[SOUGHT]) return [];
@@ -85,8 +83,8 @@ function labelOf({ parts, registry }, orphan, known, nth) {
 }
 
 /**
- * Whether an orphan belongs to an app. If the list was lost, the id may have belonged to another
- * app. An app that was renamed may have had any name since it started.
+ * If the list was lost, the id may have belonged to another app. An app that was renamed may have
+ * had any name since the process started.
  * @param {DesiredApp} app
  * @param {Orphan} orphan
  */
@@ -96,7 +94,7 @@ function isOf({ spec, scope, createdAtMs }, { name, startedAtMs }) {
 
 /**
  * @param {LoopContext} core
- * @param {number[]} ids  Of the slots that have an orphan.
+ * @param {number[]} ids
  */
 function replaceLater({ parts, registry }, ids) {
   const apps = registry.desired.apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id)));
@@ -116,7 +114,7 @@ function replaceLater({ parts, registry }, ids) {
 }
 
 /**
- * Starts a reload again that was in progress, guarded as before, because its new code may be bad.
+ * Guarded as before, because the new code of the reload in progress may be bad.
  * @param {Registry} registry
  * @param {DesiredApp} app
  * @param {number[]} ids
@@ -125,8 +123,7 @@ function renewed(registry, app, ids) {
   if (!app.rollout.isGuarded) return renew(registry.desired, ids, app.by, 'orphan').desired;
   return reload(registry.desired, ids, app.by, {
     change: (spec) => spec,
-    // During a rollback window the new instances are still on probation: if the next ones fail, the
-    // slots go back to the previous generation.
+    // New instances are on probation then: if the next ones fail, the slots go back.
     isUp: (id, generation) => !app.rollout.windowMs && isUp(registry, id, generation),
     isBeside: ({ spec }) => spec.kind === 'node',
   }).desired;

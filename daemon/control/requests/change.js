@@ -15,12 +15,9 @@ import { select } from '../state/selectors.js';
 /** @import { Registry } from '../state/registry.js' */
 /** @import { Receipt } from './outcome.js' */
 
-// The steps of every request for a change: which slots and apps it affects, what new processes
-// need, whether the system can run them, and what the receipt lists. Methods and triggers use this
-// folder, so it imports neither.
+// Steps of every request for a change. Methods and triggers use this folder, so it imports neither.
 
 /**
- * The parts that a request uses to work out its change.
  * @typedef {object} ChangeContext
  * @property {Control} control
  * @property {Parts} parts
@@ -29,7 +26,7 @@ import { select } from '../state/selectors.js';
 /**
  * @param {Desired} desired
  * @param {string[]} targets
- * @returns {number[]}  Ids of slots. Throws like select().
+ * @returns {number[]}  Throws like select().
  */
 export function selectIds(desired, targets) {
   return select(desired, targets).map(({ slot }) => slot.id);
@@ -38,7 +35,7 @@ export function selectIds(desired, targets) {
 /**
  * @param {Desired} desired
  * @param {string[]} names
- * @returns {number[]}  Ids of all slots of these apps. Skips names that are not in the list.
+ * @returns {number[]}  Skips names that are not in the list.
  */
 export function findSlotIds(desired, names) {
   return names.flatMap((name) => findApp(desired, name)?.slots.map(({ id }) => id) ?? []);
@@ -47,14 +44,14 @@ export function findSlotIds(desired, names) {
 /**
  * @param {Pick<Desired, 'apps'>} desired
  * @param {number[]} ids
- * @returns {AppSpec[]}  Specs of the apps that have at least one of these slots.
+ * @returns {AppSpec[]}
  */
 export function specsOf({ apps }, ids) {
   return apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id))).map((app) => app.spec);
 }
 
 /**
- * Whether an app may be serving, so that its replacement has to be guarded.
+ * If so, the replacement of the app has to be guarded.
  * @param {Pick<Control, 'registry' | 'keeper'>} control
  * @param {DesiredApp} app
  */
@@ -72,7 +69,6 @@ export function rolloutFacts(registry) {
 }
 
 /**
- * Reads env files, secrets and git checkouts of apps that are about to start a new generation.
  * Reads nothing for a repeated request, because its first copy has read everything.
  * @param {ChangeContext} context
  * @param {string} token
@@ -88,7 +84,7 @@ export async function readSpawnInputs({ control, parts }, token, choose) {
 
 /**
  * @param {ChangeContext} context
- * @param {string} what  How the message begins, e.g. "Start".
+ * @param {string} what  How the message begins: "Start".
  * @param {Change} change  Throws ERR_NCLUST_PREFLIGHT if the system has no room for its processes.
  */
 export function assertCapacity({ control: { registry, keeper }, parts }, what, change) {
@@ -96,7 +92,6 @@ export function assertCapacity({ control: { registry, keeper }, parts }, what, c
 }
 
 /**
- * Adds the slots that a change starts or ends, for its receipt.
  * @param {Change} change
  * @returns {Change & Pick<Receipt, 'about'>}
  */

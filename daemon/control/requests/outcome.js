@@ -1,6 +1,5 @@
 // Knows: what a request promised: receipt, progress, outcome; the start of a reload. Must not:
-// remember what happened: it looks at the current state only. Start at: outcomeOf(), then
-// waiters.js; reload.js begins a reload for users and triggers.
+// remember what happened: it looks at the current state only.
 import { adviceOn, describeDeath } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
@@ -11,17 +10,16 @@ import { findSlot, hasProcess, slotHistoryOf, occupiedSlots, seatsOfSlot } from 
 /** @import { Registry } from '../state/registry.js' */
 
 /**
- * The promise of a mutation. The state file holds it together with the change itself. So if the
- * same request comes again, to this control or the next one, control waits for it and does not do
- * it twice.
+ * The state file holds it together with the change. So if the same request comes again, to this
+ * control or the next one, control waits for it and does not do it twice.
  * @typedef {object} Receipt
  * @property {string} token
  * @property {string} method
  * @property {{ id: number, generation: number }[]} up
  * @property {number[]} gone
- * @property {{ id: number, name: string, slot: number }[]} about  The slots to show in the answer.
- * @property {string} [root]  Of an update: the installation that was asked for.
- * @property {PlanItem[]} [plan]  Of an apply: its steps.
+ * @property {{ id: number, name: string, slot: number }[]} about  To show in the answer.
+ * @property {string} [root]  Of an update: the new installation.
+ * @property {PlanItem[]} [plan]  Of an apply.
  */
 
 /**
@@ -31,16 +29,15 @@ import { findSlot, hasProcess, slotHistoryOf, occupiedSlots, seatsOfSlot } from 
  *   failed.
  */
 
-/** Receipts kept. A client repeats a request within seconds. */
+/** A client repeats a request within seconds. */
 export const RECEIPTS_KEPT = 200;
 
 const DELETED = 'was deleted by another command';
-/** The reason is not known any more, because another rollout followed the halted one. */
+/** Another rollout followed the halted one, so the reason is not known any more. */
 const GIVEN_BACK = 'was rolled back, and another command has changed it since';
 
 /**
- * Returns how far a mutation has come. Level-triggered: it looks at the current state, not at
- * events.
+ * Level-triggered: it looks at the current state, not at events.
  * @param {Registry} registry
  * @param {Receipt} receipt
  * @returns {Outcome}
@@ -64,7 +61,6 @@ export function outcomeOf(registry, { up, gone, method, about }) {
 }
 
 /**
- * Gives a slot that is not in the list any more the name it had.
  * @param {NotUp} notUp
  * @param {Receipt['about']} about
  */
@@ -85,8 +81,7 @@ function haltedApp(registry, id, generation) {
 }
 
 /**
- * Whether each slot that should serve does so or has failed. Until then the error cannot name what
- * runs.
+ * Each slot that should serve does so or has failed. Until then the error cannot name what runs.
  * @param {Registry} registry
  * @param {DesiredApp} app
  */
@@ -100,8 +95,8 @@ function isAtRest(registry, { slots }) {
 }
 
 /**
- * Returns the wanted seat, or the one before it: if a restart failed in another slot, this one was
- * not started and goes on serving.
+ * If a restart failed in another slot, this slot was not started and the seat before the wanted one
+ * goes on serving.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  */
@@ -124,7 +119,6 @@ function slotOutcome(registry, id, generation, method) {
   const { ended } = slotHistoryOf(registry, id);
   if (ended && ended.generation >= generation) {
     if (!ended.isOk) return failure(registry, id, lastDeath(registry, id));
-    // A program that another command has started again is not waited for.
     return { state: found.slot.generation <= ended.generation && hasProcess(registry, id) ? 'pending' : 'done' };
   }
   if (found.slot.want === 'down') return failure(registry, id, 'was stopped by another command');
@@ -137,9 +131,8 @@ function slotOutcome(registry, id, generation, method) {
 }
 
 /**
- * A reload is complete when the old instances are gone. They stay parked until the rollback window
- * closes, or until their last clients leave. An update of the manager replaces only the processes
- * of the keeper that made way.
+ * The old instances stay parked until the rollback window closes, or until their last clients
+ * leave. An update of the manager replaces only the processes of the keeper that made way.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  * @param {string} method

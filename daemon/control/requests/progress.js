@@ -11,14 +11,12 @@ import { outcomeOf } from './outcome.js';
 /** @import { Receipt } from './outcome.js' */
 
 /**
- * The client that waits for a request.
  * @typedef {object} WaitingClient
  * @property {AbortSignal} signal  Aborted when the client is gone.
  * @property {(method: string, params: object) => void} notify
  */
 
 /**
- * Waits for the outcome of a request, and reports its progress if the client asked for it.
  * @param {ChangeContext} context
  * @param {Receipt} receipt
  * @param {WaitingClient} client
@@ -48,7 +46,7 @@ export async function withProgress(context, receipt, client, isReported, wait) {
   }
 }
 
-/** Shortest time between two reports to a client, in ms. */
+/** Between two reports to a client. */
 const EVERY_MS = 100;
 
 /**
@@ -85,7 +83,7 @@ function createReporter({ control, parts }, receipt, client) {
 }
 
 /**
- * Compares without the elapsed time, which a client can count on its own.
+ * Ignores the elapsed time, which a client can count on its own.
  * @param {Progress} one
  * @param {Progress} other
  */
@@ -109,7 +107,6 @@ const PHASES = {
 };
 
 /**
- * Returns the number of slots that are done, and what the others wait for.
  * @param {Registry} registry
  * @param {Receipt} receipt
  * @param {number} nowMs
@@ -134,7 +131,7 @@ function progressOf(registry, receipt, nowMs) {
  * @param {Registry} registry
  * @param {Seat} seat
  * @param {number} nowMs
- * @returns {Waiting | null}  Null if the seat waits for nothing.
+ * @returns {Waiting | null}
  */
 function waitOf(registry, seat, nowMs) {
   const phase = PHASES[seat.life.state];

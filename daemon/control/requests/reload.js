@@ -10,12 +10,11 @@ import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, specsOf, withA
 /** @import { Receipt } from './outcome.js' */
 
 /**
- * Begins to replace slots, for a client or for a trigger.
  * @param {ChangeContext} context
  * @param {object} o
  * @param {string} o.token
  * @param {string} o.by  The cause in the death records of the old instances.
- * @param {(desired: Desired) => number[]} o.choose  Picks the slots.
+ * @param {(desired: Desired) => number[]} o.choose
  * @param {(spec: AppSpec) => AppSpec} o.change
  * @param {string} [o.name]  The new name of the app; then all slots belong to one app.
  * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT, and with errors of `choose` and
@@ -25,7 +24,7 @@ export async function beginReload(context, { token, by, choose, change, name }) 
   const { control, parts } = context;
   const changedSpecs = (/** @type {Desired} */ desired) => specsOf(desired, choose(desired)).map(change);
   const fresh = await readSpawnInputs(context, token, changedSpecs);
-  // A repeated request has passed the preflight before.
+  // A repeated request has passed it before.
   if (!control.hasSeen(token)) await parts.preflight(changedSpecs(control.registry.desired).map(fresh.fill));
   return control.mutate('reload', token, (desired) => {
     const ids = choose(desired);
@@ -39,8 +38,7 @@ export async function beginReload(context, { token, by, choose, change, name }) 
 }
 
 /**
- * Replaces apps that may be serving under guard, and starts the others, which have no serving
- * instance to guard.
+ * Replaces apps that may be serving under guard, and starts the others.
  * @param {ChangeContext['control']} control
  * @param {Desired} desired
  * @param {number[]} ids

@@ -14,12 +14,11 @@ import { notUpError, outcomeOf } from './outcome.js';
  */
 
 /**
- * Requests that wait for their outcome.
  * @typedef {object} Waiters
- * @property {(receipt: Receipt, signal?: AbortSignal, onLook?: () => void) => Promise<void>} add  Rejects
- *   with ERR_NCLUST_NOT_UP at the first slot that definitely failed. Resolves when the signal ends
- *   the waiting.
- * @property {() => void} answer  Checks all waiters. Called after every change.
+ * @property {(receipt: Receipt, signal?: AbortSignal, onLook?: () => void) => Promise<void>} add
+ *   Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely failed. Resolves when the
+ *   signal ends the waiting.
+ * @property {() => void} answer  Called after every change.
  */
 
 /**

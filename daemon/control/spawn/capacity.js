@@ -19,14 +19,10 @@ const TASKS = { node: 6, exec: 1 };
 const NAMES_POOL = /v8[-_]pool[-_]size/;
 const MANAGER_TASKS = 2 * TASKS.node;
 
-/**
- * @typedef {{ name: string, spec: AppSpec, count: number }} Load  The instances of an app that run
- *   at the same time.
- */
+/** @typedef {{ name: string, spec: AppSpec, count: number }} Load */
 
 /**
- * Refuses a change whose processes the system cannot run in any case. Throws ERR_NCLUST_PREFLIGHT;
- * nothing was changed.
+ * Throws ERR_NCLUST_PREFLIGHT; nothing was changed.
  * @template {Change} C
  * @param {C} change
  * @param {object} o
@@ -86,8 +82,7 @@ function faultOf(loads, limits) {
 }
 
 /**
- * Counts instances that serve and are wanted, and those that the change starts. During a reload one
- * instance exists twice, or with a rollback window all of them.
+ * During a reload one instance exists twice, or with a rollback window all of them.
  * @param {DesiredApp} app
  * @param {Change} change
  * @param {Registry} registry

@@ -14,20 +14,19 @@ import { readWhole } from '../host/read-bounded.js';
 /** @import { Secrets } from './secrets.js' */
 
 /**
- * The values that were read for a generation that is about to start.
  * @typedef {object} SpawnInputs
- * @property {(spec: AppSpec) => AppSpec} fill  Adds the values of its files. Throws
- *   ERR_NCLUST_ENV_FILE for files that another command has named since.
+ * @property {(spec: AppSpec) => AppSpec} fill  Throws ERR_NCLUST_ENV_FILE for files that another
+ *   command has named since.
  * @property {<T extends Change>(change: T) => T} keep  Stores the secrets for the generations that
- *   the change starts; returns the change.
+ *   the change starts.
  */
 
 /**
- * Reads the environment values that are not in the spec. They belong to a generation.
+ * The values that are not in the spec. They belong to a generation.
  * @typedef {object} Environment
- * @property {(specs: AppSpec[]) => Promise<SpawnInputs>} read  Reads files and secrets of apps that
- *   are about to start a new generation, before anything changes. Rejects with ERR_NCLUST_ENV_FILE,
- *   ERR_NCLUST_SECRET, ERR_NCLUST_BAD_SPEC.
+ * @property {(specs: AppSpec[]) => Promise<SpawnInputs>} read  For apps that are about to start a
+ *   new generation, before anything changes. Rejects with ERR_NCLUST_ENV_FILE, ERR_NCLUST_SECRET,
+ *   ERR_NCLUST_BAD_SPEC.
  * @property {Secrets} secrets
  */
 
@@ -88,7 +87,7 @@ function pathsOf({ envFiles, cwd }) {
 }
 
 /**
- * The key includes the user, because one user may not read the files of another.
+ * One user may not read the files of another.
  * @param {AppSpec} spec
  * @param {string} file
  */

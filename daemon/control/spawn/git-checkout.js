@@ -4,22 +4,21 @@ import { userOf } from '../../../lib/shared/host/as-user.js';
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Clock } from '../host/clock.js' */
 
-/** Time limit for a disk that hangs, in ms. The revision is only shown in the list. */
+/** Limit for a disk that hangs. The revision is only shown in the list. */
 const READ_MS = 1_000;
 
 /**
- * The last read. The next one waits for it, because reads from a disk that hangs would otherwise
- * occupy all threads of the pool.
+ * The next read waits for it, or a disk that hangs would occupy all threads of the pool.
  * @type {Promise<unknown>}
  */
 let turn = Promise.resolve();
-/** Whether the last read is late. Then no request waits, and no other read begins. */
+/** If the last read is late, no request waits, and no other read begins. */
 let isOverdue = false;
 
 /**
- * Reads from the git folders which revisions are checked out now. The command that started the apps
- * has run git itself; what only git can report is unknown for another revision.
- * @param {AppSpec[]} specs  Apps that are about to start a new generation.
+ * Does not run git. What only git can report is unknown, unless the revision is still that of the
+ * start command.
+ * @param {AppSpec[]} specs
  * @param {Clock} clock
  * @returns {Promise<(spec: AppSpec) => AppSpec>}  Never rejects.
  */
@@ -51,7 +50,7 @@ export async function readCheckouts(specs, clock) {
 }
 
 /**
- * The key includes the user, because a checkout is read with the rights of the app's user.
+ * A checkout is read with the rights of the app's user.
  * @param {AppSpec} spec
  */
 function keyOf({ uid, gid, versioning }) {

@@ -1,6 +1,5 @@
 // Knows: what a new process needs: environment, secrets, files, capacity, and checks beforehand.
-// Must not: start it, or change the desired state. Start at: spawnParams(), then environment.js;
-// preflight.js refuses before anything changes.
+// Must not: start it, or change the desired state.
 import { userOf } from '../../../lib/shared/host/as-user.js';
 import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
 import { logFile } from '../../../lib/shared/paths.js';
@@ -11,21 +10,20 @@ import { scopeOf } from '../state/registry.js';
 /** @import { Label } from '../state/registry.js' */
 
 /**
- * @typedef {object} Place  Where an instance belongs.
+ * @typedef {object} Place
  * @property {number} id
  * @property {number} slot
  * @property {number} generation
  */
 
 /**
- * Builds the parameters with which the keeper starts an instance.
  * @param {AppSpec} spec
  * @param {Place} place
  * @param {object} o
  * @param {string} o.instanceId
  * @param {string} o.home
  * @param {Label} o.label
- * @param {Record<string, string>} o.secrets  Their values, which only the process gets.
+ * @param {Record<string, string>} o.secrets
  */
 export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
   const isNode = spec.kind === 'node';
@@ -52,12 +50,11 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
 }
 
 /**
- * Builds the environment of an instance, without its marker. It depends only on what the user
- * declared and on the slot.
+ * Without its marker. Depends only on what the user declared and on the slot.
  * @param {AppSpec} spec
  * @param {Pick<Place, 'id' | 'slot'>} place
  * @param {string} home
- * @param {Record<string, string>} [secrets]  Their values. Default: masked.
+ * @param {Record<string, string>} [secrets]  Default: masked.
  * @returns {Record<string, string>}
  */
 export function instanceEnv(spec, place, home, secrets) {
@@ -69,8 +66,8 @@ export function instanceEnv(spec, place, home, secrets) {
  * @param {Place} place
  * @param {object} o
  * @param {number} o.spawns
- * @param {string} o.logs  The folder.
- * @param {string} [o.scope]  Of the app. Default: its name.
+ * @param {string} o.logs
+ * @param {string} [o.scope]  Default: the name of the app.
  * @returns {Label}
  */
 export function labelFor(spec, { id, slot, generation }, { spawns, logs, scope }) {
@@ -89,7 +86,6 @@ export function labelFor(spec, { id, slot, generation }, { spawns, logs, scope }
 }
 
 /**
- * Returns how an instance is to be ended.
  * @param {AppSpec} spec
  * @returns {Label['stop']}
  */
@@ -112,7 +108,7 @@ function standInFiles({ outFile, errorFile, logFile: both = '' }) {
 }
 
 /**
- * The log files of a slot. An empty string means none.
+ * An empty string means none.
  * @param {AppSpec} spec
  * @param {number} id
  * @param {string} logs  The folder for default files.

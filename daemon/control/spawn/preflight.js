@@ -9,20 +9,17 @@ import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
-/** A script that takes longer to parse is not checked, in ms. */
+/** A script that takes longer to parse is not checked. */
 const PARSE_MS = 5_000;
 
 const PARSED = new Set(['.js', '.cjs', '.mjs']);
 
 const EXPERIMENTAL = /experimental-(loader|strip-types|transform-types|default-type|detect-module)/;
 
-/** Node.js options that may turn text into a program that does not parse as JavaScript. */
+/** These may turn text into a program that does not parse as JavaScript. */
 const CHANGES_LOADING = new RegExp(`^(-r|--require|--import|--loader|--${EXPERIMENTAL.source})(=|$)`);
 
-/**
- * Some versions of Node.js treat every `.js` as CommonJS when they only check it, but run it as a
- * module.
- */
+/** Some versions of Node.js check every `.js` as CommonJS, but run it as a module. */
 const MAYBE_MODULE = new RegExp(
   [
     /Cannot use import statement outside a module/,
@@ -34,11 +31,10 @@ const MAYBE_MODULE = new RegExp(
     .join('|'),
 );
 
-/** Checks at the same time. Each one is a process. */
+/** Each check is a process. */
 const AT_ONCE = 4;
 
 /**
- * Finds reasons why new instances cannot start, before anything changes.
  * @param {AppSpec[]} specs
  * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first app that would fail, in
  *   the given order.
@@ -48,8 +44,7 @@ export async function preflight(specs) {
 }
 
 /**
- * The checks that a restart needs: running instances are not ended if script, interpreter or folder
- * is missing.
+ * For a restart: running instances are not ended if script, interpreter or folder is missing.
  * @param {AppSpec[]} specs
  * @returns {void}  Throws ERR_NCLUST_PREFLIGHT for the first fault.
  */
@@ -99,18 +94,14 @@ function isPath(script) {
   return isAbsolute(script) && !/\s/.test(script);
 }
 
-/**
- * The ports of the first slot and of the last one.
- * @param {AppSpec} spec
- */
+/** @param {AppSpec} spec */
 function portsOf(spec) {
   const last = typeof spec.instances === 'number' ? Math.max(0, spec.instances - 1) : 0;
   return [0, last].flatMap((slot) => flatten(layersOf(spec, { id: 0, slot }, '')).PORT ?? []);
 }
 
 /**
- * A text that is not a number may be the path of a Unix socket, and an empty one often means the
- * default.
+ * Not a number: perhaps the path of a Unix socket. Empty often means the default.
  * @param {string} port
  */
 function isImpossiblePort(port) {
@@ -118,7 +109,7 @@ function isImpossiblePort(port) {
 }
 
 /**
- * Runs the interpreter as the user of the app, because that user may be able to replace it.
+ * Runs as the user of the app, because that user may be able to replace the interpreter.
  * @param {AppSpec} spec
  * @returns {Promise<string | null>}
  */
@@ -184,14 +175,13 @@ function isExecutable(path) {
     accessSync(path, constants.X_OK);
     return isFile(path);
   } catch {
-    return false; // For any reason, it cannot be executed.
+    return false;
   }
 }
 
 /**
- * Picks the Node.js of an app that was started without an interpreter. That is the Node.js of the
- * command that started it. If it was removed, as version managers do on an upgrade, the app runs on
- * the manager's Node.js.
+ * The Node.js of the command that started the app. If it was removed, as version managers do on an
+ * upgrade, the app runs on the manager's Node.js.
  * @param {AppSpec} spec
  * @param {{ exists?: (path: string) => boolean, own?: { execPath: string, version: string } }} [o]
  */

@@ -5,8 +5,7 @@ import { NclustError } from '../../../lib/shared/errors.js';
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
 /**
- * Refuses paths of the manager: an app that writes to its files would damage them, and "flush"
- * would empty them.
+ * An app that writes to the manager's files would damage them, and "flush" would empty them.
  * @param {AppSpec} spec
  * @param {HomePaths} paths
  * @returns {AppSpec}  The same spec. Throws ERR_NCLUST_BAD_SPEC.

@@ -12,23 +12,18 @@ import { readWhole } from '../host/read-bounded.js';
 /** A value longer than this is not a secret (and Linux limits a variable to 128 KiB). */
 const SECRET_MAX_BYTES = 64 * 1024;
 
-/** Time limit for the command, in ms. */
 const COMMAND_MS = 10_000;
 
-/** Variables that a program needs to find other programs, its home and its language. */
+/** A program needs these to find other programs, its home and its language. */
 const BASICS = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ'];
 
-/**
- * The reason why a secret could not be read, as text that follows its name. Never contains a part
- * of the secret.
- */
+/** Text that follows the name of the secret. Never contains a part of the secret. */
 export class NoSecret extends Error {
-  /** The remedy, if it is known. @type {string | null} */
+  /** @type {string | null} */
   hint = null;
 }
 
 /**
- * Reads the value of one secret.
  * @param {AppSpec} spec
  * @param {string} name
  * @param {Clock} clock
@@ -57,8 +52,7 @@ async function ofFile(file, user, clock) {
 }
 
 /**
- * Runs the command as the owner of the app, in its folder, with its declared environment and only
- * the basic variables of the shell.
+ * Runs as the owner of the app, with its declared environment and basic variables of the shell.
  * @param {string} command
  * @param {AppSpec} spec
  * @param {Clock} clock
@@ -107,7 +101,7 @@ function ofCommand(command, spec, clock) {
 function startCommand(command, spec) {
   const { cwd, uid, gid } = spec;
   try {
-    // stderr may contain a part of the secret, so it is dropped.
+    // stderr may contain a part of the secret.
     return withDefaultOomScore(() =>
       spawn('/bin/sh', ['-c', command], {
         cwd,
@@ -139,16 +133,12 @@ function commandEnv(spec) {
   return { ...basics, ...flatten(layers.filter(({ origin }) => origin === 'file' || origin === 'env')) };
 }
 
-/**
- * Ends the shell and what it started.
- * @param {number} pid  Of the leader of the group.
- */
+/** @param {number} pid  Of the leader of the group. */
 function endGroup(pid) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // It has already exited, or changed its user (sudo), so we may not signal it. We no longer read
-    // its output either way.
+    // It has exited, or changed its user (sudo). We no longer read its output either way.
     if (!['ESRCH', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error;
   }
 }

@@ -8,16 +8,15 @@ import { NoSecret, readSecret } from './secret-source.js';
 /** @typedef {Record<string, string>} Values  By variable. */
 
 /**
- * Keeps the values of secrets only in the memory of this process, as long as their generation.
+ * Kept only in the memory of this process, as long as their generation.
  * @typedef {object} Secrets
  * @property {(spec: AppSpec) => Promise<Values>} read  Always reads from the sources. Rejects with
  *   ERR_NCLUST_SECRET.
- * @property {(app: DesiredApp, generation: number) => Values | null} known  The values read for
- *   this generation.
+ * @property {(app: DesiredApp, generation: number) => Values | null} known
  * @property {(app: DesiredApp, generation: number, spec: AppSpec) => Promise<Values>} need  The
  *   known values, or else reads them: once for several instances that ask at the same time.
- * @property {(desired: Desired, app: DesiredApp, values: Values) => void} keep  Stores them for the
- *   newest generation of an app, and drops those of generations that are over.
+ * @property {(desired: Desired, app: DesiredApp, values: Values) => void} keep  For the newest
+ *   generation of an app; drops those of generations that are over.
  */
 
 /**
@@ -67,8 +66,7 @@ export function createSecrets({ clock, readOne = readSecret }) {
 }
 
 /**
- * An app that was deleted and started again under its name is another app. One that was renamed is
- * the same.
+ * A renamed app is the same one; an app that was deleted and started again is not.
  * @param {DesiredApp} app
  * @param {number} generation
  */

@@ -16,27 +16,25 @@ import { seatsOfSlot } from '../state/registry.js';
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { Registry } from '../state/registry.js' */
 
-/** A pid with some white space around it. */
+/** With some white space around the pid. */
 const PID_FILE_MAX_BYTES = 64;
 
 const READING = constants.O_RDONLY | constants.O_NONBLOCK;
 const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * @typedef {{ path: string, user: User | null }} PidFile  The user whose rights are used for the
+ * @typedef {{ path: string, user: User | null }} PidFile  `user`: whose rights are used for the
  *   file. Null: those of this process.
  */
 
 /**
- * Keeps a file for each slot with the pid of its serving instance. Without an instance there is no
- * file.
+ * A file for each slot with the pid of its serving instance. Without an instance there is no file.
  * @typedef {object} PidFiles
  * @property {() => void} sync  Updates the slots that were touched in this turn; the first time all
  *   slots.
  */
 
 /**
- * Returns the path of a slot's pid file.
  * @param {Pick<AppSpec, 'name' | 'cwd' | 'mode' | 'instancesGiven' | 'pidFile'>} spec
  * @param {number} id
  * @param {string} pids  The folder for default files.
@@ -56,9 +54,9 @@ export function pidFileOf({ name, cwd, mode, instancesGiven, pidFile }, id, pids
  * @returns {PidFiles}
  */
 export function createPidFiles(registry, { pids, managerLog }) {
-  /** The content, by slot. @type {Map<number, PidFile & { pid: number }>} */
+  /** By slot. @type {Map<number, PidFile & { pid: number }>} */
   const written = new Map();
-  /** Paths whose fault was logged. @type {Set<string>} */
+  /** @type {Set<string>} */
   const reported = new Set();
   let isFirst = true;
 
@@ -107,7 +105,6 @@ export function createPidFiles(registry, { pids, managerLog }) {
       reported.delete(path);
       return true;
     } catch (error) {
-      // Tried again at every change of the slot.
       if (!reported.has(path)) managerLog('pid-file-failed', { path, message: messageOf(error, user) });
       reported.add(path);
       return false;
@@ -123,7 +120,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
     }
   }
 
-  /** Removes files of an earlier manager, which could not remove those of its last instances. */
+  /** A killed manager could not remove the files of its last instances. */
   function sweep() {
     const used = new Set([...written.values()].map(({ path }) => path));
     for (const name of namesIn(pids))
@@ -156,7 +153,7 @@ function pidOf({ instances }, instanceId) {
 }
 
 /**
- * Checks what is at the path, because a typo in the option must not overwrite another file.
+ * A typo in the option must not overwrite another file.
  * @param {PidFile} file
  * @returns {string | null}  Why it must not be replaced.
  */
@@ -168,8 +165,7 @@ function faultOf({ path, user }) {
 }
 
 /**
- * Moves a new file to the path, because a link may be there now, or a file that an earlier version
- * made as root.
+ * A link may be at the path now, or a file that an earlier version made as root.
  * @param {string} path
  * @param {User} user
  * @param {string} text
@@ -218,12 +214,12 @@ function readPid(file) {
     const pid = Number(readShort(file).trim());
     return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
   } catch {
-    return null; // It does not exist, or we may not read it.
+    return null;
   }
 }
 
 /**
- * Reads at most the size of a pid, and never waits, because the path may name another kind of file.
+ * Never waits, because the path may name another kind of file.
  * @param {PidFile} file
  * @returns {string}  Empty: it holds no pid.
  */

@@ -1,5 +1,4 @@
 // Knows: the rows that clients see, made of records, and the pid files. Must not: change a record.
-// Start at: slotStatus(), with SHOWN from state to word.
 import { restartsOf } from '../state/slot-history.js';
 import { instanceEnv, logFiles } from '../spawn/params.js';
 import { isAwaitingAdmission, readinessOf } from '../rollout/readiness.js';
@@ -30,7 +29,7 @@ export const SHOWN = {
   failed: 'errored',
 };
 
-/** If a slot has two seats, the list shows the one with the higher rank. */
+/** If a slot has two seats, the list shows the higher one. */
 const RANK = { up: 8, entering: 7, soaking: 6, starting: 5, backoff: 4, failed: 3, parked: 2, stopping: 1, down: 0 };
 
 /** @type {AppMetadata} */
@@ -56,12 +55,11 @@ const NO_METADATA = { actions: [], monitor: {}, options: {} };
  * @property {UsageOf} usageOf
  * @property {AppLogs['describe']} logsOf
  * @property {Map<string, AppMetadata>} metadata  By instance.
- * @property {Overview} overview  At this moment.
+ * @property {Overview} overview
  */
 
 /**
- * Collects once what all rows of a list need. Collecting it for each row took most of the time for
- * 500 slots.
+ * For all rows of a list, because collecting it for each row took most of the time for 500 slots.
  * @param {Registry} registry
  * @returns {Overview}
  */
@@ -86,7 +84,6 @@ export function createOverview(registry) {
 }
 
 /**
- * Returns one slot as clients see it.
  * @param {Registry} registry
  * @param {DesiredApp} app
  * @param {DesiredSlot} slot
@@ -136,7 +133,6 @@ export function slotStatus(registry, app, slot, o) {
 }
 
 /**
- * Returns the same for a table of many slots.
  * @param {Registry} registry
  * @param {DesiredApp} app
  * @param {DesiredSlot} slot
@@ -219,7 +215,6 @@ function waitingFor(seat, slot, { nowMs, isUnheard }) {
 }
 
 /**
- * Leaves out what only control needs.
  * @param {RecordedDeath} death
  * @returns {Death}
  */
@@ -228,7 +223,7 @@ function deathRecord({ instanceId: _, ...death }) {
 }
 
 /**
- * Returns what is known of a slot that is not in the list any more.
+ * For a slot that is not in the list any more.
  * @param {{ id: number, name: string, slot: number }} slot
  * @returns {SlotStatus}
  */

@@ -5,27 +5,23 @@ import { stat } from 'node:fs/promises';
 /** @import { WatchScope } from './watch-scope.js' */
 /** @import { OpenWatcher } from './watcher.js' */
 
-/** Interval of checks whether the folders are still the same ones, in ms. */
+/** How often control checks whether the folders are still the same ones. */
 const LOOK_MS = 1_000;
 
-/**
- * After an error, watching starts again after this many checks, because resources may be free
- * again.
- */
+/** Watching starts again after an error, because resources may be free again. */
 const LOOKS_UNTIL_AGAIN = 60;
 
 /**
- * Watches files for one app.
  * @typedef {object} AppWatch
- * @property {() => string[]} paths  The watched paths.
+ * @property {() => string[]} paths
  * @property {() => string | null} problem  In words, with what to do.
- * @property {() => boolean} isReady  Whether changes are noticed.
+ * @property {() => boolean} isReady
  * @property {() => void} close
  */
 
 /**
- * @typedef {(path: string) => Promise<string | null>} Identify  Returns the identity of a path.
- *   Null: it does not exist. A different text: it is another folder now.
+ * @typedef {(path: string) => Promise<string | null>} Identify  Null: the path does not exist. A
+ *   different text: it is another folder now.
  */
 
 /**
@@ -145,7 +141,7 @@ async function identityOf(path) {
     // Editors replace a file when they save it, which the watcher of the file notices.
     return found.isDirectory() ? `${found.dev}:${found.ino}` : 'file';
   } catch {
-    return null; // It does not exist, or we may not enter its folder.
+    return null;
   }
 }
 
@@ -173,33 +169,24 @@ function limitOf(name) {
   }
 }
 
-/** A save in an editor is complete after this time, in ms. */
+/** A save in an editor is complete after this time. */
 const QUIET_MS = 100;
 
-/**
- * More changes than this are a checkout or a build. On a busy machine the system reported them with
- * gaps of 340 ms.
- */
+/** More are a checkout or a build, reported with gaps of 340 ms on a busy machine. */
 const MANY = 10;
 const QUIET_AFTER_MANY_MS = 500;
 
-/** Shortest time between two calls, in ms. */
+/** Between two calls. */
 const SPACING_MS = 1_000;
 
-/**
- * Changes that go on for longer are not a save or a checkout: a program writes all the time, in ms.
- */
+/** Changes that go on for longer are not a save or a checkout: a program writes all the time. */
 const RESTLESS_MS = 10_000;
 
-/**
- * @typedef {{ file: string, count: number }} Changes  The last file that changed, and the number of
- *   changes.
- */
+/** @typedef {{ file: string, count: number }} Changes */
 
 /**
- * Makes one call of many changes, after a time without changes.
  * @typedef {object} Debounce
- * @property {(file: string) => void} note  A file has changed.
+ * @property {(file: string) => void} note
  * @property {() => void} stir  A file may have changed, so the changes so far are not complete.
  * @property {() => { file: string, forMs: number } | null} restless  The file that has changed all
  *   the time. There is no call then, because a loop of reloads would not help.
@@ -209,7 +196,7 @@ const RESTLESS_MS = 10_000;
 /**
  * @param {object} o
  * @param {Clock} o.clock
- * @param {number} o.delayMs  Time without a change. 0: the default.
+ * @param {number} o.delayMs  0: the default.
  * @param {(changes: Changes) => void} o.onQuiet
  * @returns {Debounce}
  */
@@ -230,7 +217,7 @@ export function createDebounce({ clock, delayMs, onQuiet }) {
 
   function wait() {
     const quietMs = Math.max(delayMs || QUIET_MS, count > MANY ? QUIET_AFTER_MANY_MS : 0);
-    // If the wall clock was set back, the pause is at most the whole spacing.
+    // The wall clock may have been set back.
     const spacingMs = Math.min(SPACING_MS, Math.max(0, lastCallMs + SPACING_MS - clock.nowMs()));
     cancel();
     cancel = clock.after(Math.max(quietMs, spacingMs), fire);

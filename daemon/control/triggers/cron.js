@@ -5,22 +5,21 @@ import { NclustError } from '../../../lib/shared/errors.js';
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 
 /**
- * The longest sleep, in ms: by then control notices that the wall clock was corrected. If the clock
- * went back by more than this, control computes the next run again, because a machine may boot
- * years ahead. If it went back by less, control does not, because a run would be repeated.
+ * The longest sleep: by then control notices that the wall clock was corrected. If the clock went
+ * back by more than this, control computes the next run again, because a machine may boot years
+ * ahead. If it went back by less, it does not, because a run would be repeated.
  */
 const NAP_MS = 30_000;
 
 /**
- * @typedef {(pattern: string, afterMs: number) => number | null} NextRun  Wall clock, in ms. Null:
- *   never again. Throws croner's error for an invalid pattern.
+ * @typedef {(pattern: string, afterMs: number) => number | null} NextRun  Null: never again. Throws
+ *   croner's error for an invalid pattern.
  */
 
 /**
- * Calls at the times of cron patterns. Runs that were missed while control was away are skipped.
+ * Runs that were missed while control was away are skipped.
  * @typedef {object} Crons
- * @property {(patterns: Map<string, string>) => void} sync  By app. Apps that are missing have no
- *   cron any more.
+ * @property {(patterns: Map<string, string>) => void} sync  By app, for all apps.
  * @property {(name: string) => number | null} nextRunMs
  * @property {() => void} close
  */
@@ -72,7 +71,7 @@ export function createCrons({ clock, nextRun = cronerNextRun, managerLog, onDue 
     try {
       return nextRun(pattern, clock.nowMs());
     } catch (error) {
-      // The pattern was checked when the app was started, so another version wrote the list.
+      // Checked when the app was started, so another version wrote the list.
       managerLog('cron-pattern-bad', { app: name, pattern, message: /** @type {Error} */ (error).message });
       return null;
     }
@@ -104,7 +103,7 @@ export function cronerNextRun(pattern, afterMs) {
 }
 
 /**
- * Checks a pattern again, because a client other than our command line may have sent it.
+ * A client other than our command line may have sent the pattern.
  * @param {string} pattern  Throws ERR_NCLUST_BAD_SPEC with croner's message.
  */
 export function checkCron(pattern) {

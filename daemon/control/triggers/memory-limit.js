@@ -2,16 +2,11 @@
 /** @import { ReadTrees } from '../host/processes.js' */
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 
-/** Interval of the checks, in ms. */
 const TICK_MS = 1_000;
 
-/**
- * An instance that is above its limit within this time after its first check, in ms, needs more
- * than the limit, and does not leak.
- */
+/** An instance above its limit this soon after its first check needs more; it does not leak. */
 const AT_ONCE_MS = 5_000;
 
-/** Longest pause for an instance that needs more than its limit, in ms. */
 const PAUSE_MAX_MS = 10 * 60_000;
 
 const BACKOFF_MIN_MS = 100;
@@ -19,7 +14,6 @@ const BACKOFF_MIN_MS = 100;
 const MB = 1024 ** 2;
 
 /**
- * An instance that serves and has a limit.
  * @typedef {object} Limited
  * @property {string} name
  * @property {number} id  Of its slot.
@@ -44,14 +38,12 @@ const MB = 1024 ** 2;
  */
 
 /**
- * Checks every second whether instances are within their limits. Reports one instance of an app at
- * a time; the next check finds the others.
+ * Reports one instance of an app at a time; the next check finds the others.
  * @param {object} o
  * @param {Clock} o.clock
  * @param {ReadTrees} o.readTrees
  * @param {(pids: number[]) => number | null} o.sharedBytes
- * @param {() => Limited[]} o.limited  The instances to check now. Apps that are being replaced are
- *   left out.
+ * @param {() => Limited[]} o.limited  Without apps that are being replaced.
  * @param {ManagerLog} o.managerLog
  * @param {(one: Limited, reason: string) => void} o.onAbove
  * @returns {MemoryWatch}
@@ -64,7 +56,7 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, mana
   let isReading = false;
 
   async function tick() {
-    if (isReading) return; // The machine is so slow that the last check still runs.
+    if (isReading) return;
     const before = limited();
     if (before.length === 0) return;
     isReading = true;
@@ -105,7 +97,7 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, mana
   /** @param {Limited} one */
   function ageOf({ startedAtMs }) {
     const ageMs = clock.nowMs() - startedAtMs;
-    return ageMs < 0 ? Infinity : ageMs; // The wall clock was set back, so the age is unknown.
+    return ageMs < 0 ? Infinity : ageMs; // The wall clock was set back.
   }
 
   return {

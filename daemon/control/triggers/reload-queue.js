@@ -1,30 +1,22 @@
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
 
-/**
- * Apps that are replaced at the same time. A checkout, or three o'clock, triggers all of them, and
- * a machine that starts hundreds of programs at once cannot serve.
- */
+/** A checkout triggers all apps, and a machine that starts hundreds of programs cannot serve. */
 const APPS_AT_ONCE = 8;
 
 /** @typedef {'watch' | 'cron' | 'memory'} Trigger */
 
 /**
- * The reload that a trigger asks for.
  * @typedef {object} Due
  * @property {Trigger} trigger
  * @property {string} by  Trigger and reason: "watch: src/a.js changed".
  * @property {(app: DesiredApp) => number[]} choose  Picks the slots when its turn comes.
  */
 
-/**
- * @typedef {{ atMs: number, by: string, problem: string | null }} LastTurn  `problem`: why it
- *   failed.
- */
+/** @typedef {{ atMs: number, by: string, problem: string | null }} LastTurn */
 
 /**
- * Replaces each app in one reload at a time, and a few apps at once. Requests that come during a
- * reload lead to one more reload.
+ * Requests that come during a reload of an app lead to one more reload.
  * @typedef {object} ReloadQueue
  * @property {(name: string, due: Due) => void} enqueue
  * @property {(name: string) => boolean} isBusy
@@ -117,7 +109,6 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
 }
 
 /**
- * One reload serves both requests.
  * @param {Due | undefined} one
  * @param {Due} other
  * @returns {Due}

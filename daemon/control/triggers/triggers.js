@@ -1,6 +1,5 @@
 // Knows: reloads that no user asked for: watched files, cron, the memory limit. Must not: replace a
-// process in any way except beginReload(). Start at: createTriggers(), then reload-queue.js;
-// watch.js, cron.js, memory-limit.js.
+// process in any way except beginReload().
 import { randomUUID } from 'node:crypto';
 import { isWatched } from '../../../lib/shared/spec/triggers.js';
 import { beginReload } from '../requests/reload.js';
@@ -22,7 +21,7 @@ import { createWatches } from './watch.js';
 /** @import { OpenWatcher } from './watcher.js' */
 
 /**
- * @typedef {object} TriggerInputs  Access to the machine for the triggers.
+ * @typedef {object} TriggerInputs
  * @property {OpenWatcher} openWatcher
  * @property {Identify} [identify]
  * @property {NextRun} [nextRun]
@@ -31,7 +30,6 @@ import { createWatches } from './watch.js';
  */
 
 /**
- * Reloads apps when their files change, by cron, and when they exceed their memory limit.
  * @typedef {object} Triggers
  * @property {() => void} sync  To be called whenever the desired state may have changed. Costs
  *   nothing if it has not.
@@ -39,7 +37,7 @@ import { createWatches } from './watch.js';
  * @property {() => void} close
  */
 
-/** A reason appears in death records and tables, so its length is limited and it has one line. */
+/** Reasons appear in death records and tables. */
 const REASON_MAX = 200;
 
 /**
@@ -100,14 +98,13 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
   }
 
   /**
-   * Waits for a reload that is in progress, because its client must get the reload it asked for.
+   * A client of a reload in progress must get the reload it asked for.
    * @param {string} name
    */
   async function rolloutOver(name) {
     const app = findApp(control.registry.desired, name);
     if (!app?.rollout.isGuarded) return;
     const up = app.slots.filter((slot) => slot.want === 'up').map(({ id, generation }) => ({ id, generation }));
-    // Its client gets the outcome.
     await control.waitFor({ token: '', method: 'reload', up, gone: [], about: [] }).catch(() => {});
   }
 
@@ -174,7 +171,7 @@ function wanted({ slots }) {
 }
 
 /**
- * A stopped slot stays stopped. A program that has finished is a job that waits for its next time.
+ * A program that has finished is a job that waits for its next time.
  * @param {DesiredApp} app
  */
 function wantedOrDone({ slots }) {

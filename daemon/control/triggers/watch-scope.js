@@ -14,16 +14,15 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
  * @typedef {{
  *   (glob: string, options?: object): (text: string) => boolean,
  *   scan: (glob: string) => { base: string, isGlob: boolean },
- * }} Globs  From picomatch.
+ * }} Globs
  */
 
 /**
- * The part of the file system that an app watches.
  * @typedef {object} WatchScope
  * @property {string[]} roots  Absolute.
- * @property {string[]} ownFiles  Files of the app within the watched paths.
+ * @property {string[]} ownFiles  Within the watched paths.
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
- * @property {(path: string) => string} nameOf  For people.
+ * @property {(path: string) => string} nameOf
  */
 
 /**
@@ -31,7 +30,7 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
  * @param {object} o
  * @param {Globs} o.globs
  * @param {string[]} o.ownFolders  Of the manager: changes in them do not count.
- * @param {string[]} o.ownFiles  The app's log files and pid file, including rotated segments.
+ * @param {string[]} o.ownFiles  Including rotated segments.
  * @returns {WatchScope}
  */
 export function watchScope(
@@ -79,7 +78,7 @@ export function watchScope(
 }
 
 /**
- * Reads a path, or a glob: then the folder it begins with is watched, and its files are matched.
+ * For a glob, the folder it begins with is watched, and its files are matched.
  * @param {string} text
  * @param {string} cwd
  * @param {Globs} globs
@@ -127,10 +126,7 @@ function ownership(folders, files) {
   };
 }
 
-/**
- * @param {unknown} given  `ignored` of chokidar: one or several; a value that is not a text cannot
- *   come from a file.
- */
+/** @param {unknown} given  `ignored` of chokidar: one or several. */
 function textsOf(given) {
   return (Array.isArray(given) ? given : [given]).filter((one) => typeof one === 'string');
 }

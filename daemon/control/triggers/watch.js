@@ -13,7 +13,6 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
 /** @import { OpenWatcher, WatcherOptions } from './watcher.js' */
 
 /**
- * Watches files for all apps.
  * @typedef {object} Watches
  * @property {(apps: DesiredApp[]) => void} sync  The apps to watch for from now on.
  * @property {(name: string) => WatchShown | null} describe
@@ -41,8 +40,7 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
     try {
       return open(app);
     } catch (error) {
-      // This error must not stop other effects of the change, or the home could never be used
-      // again.
+      // Must not stop other effects of the change, or the home could never be used again.
       const { message } = /** @type {Error} */ (error);
       parts.managerLog('watch-failed', { app: app.spec.name, message });
       return { paths: () => app.spec.watch, isReady: () => false, problem: () => message, close() {} };
@@ -94,7 +92,7 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
 }
 
 /**
- * The key of an app's watching. If it changes, watching starts again.
+ * If the key changes, watching starts again.
  * @param {DesiredApp} app
  */
 function keyOf({ spec, slots }) {
@@ -134,8 +132,7 @@ function homeFiles({ home: _, ...others }) {
 }
 
 /**
- * `restart --watch`: switches watching off or on. If an app has never watched a path, it watches
- * its working directory.
+ * If an app has never watched a path, `restart --watch` watches its working directory.
  * @param {AppSpec} spec
  * @returns {AppSpec}
  */
@@ -144,7 +141,6 @@ export function toggleWatch(spec) {
 }
 
 /**
- * `stop --watch`
  * @param {AppSpec} spec
  * @returns {AppSpec}
  */
@@ -153,8 +149,8 @@ export function stopWatching(spec) {
 }
 
 /**
- * Switches watching on for an app that gets paths to watch.
- * @param {Partial<AppSpec>} fields  The new ones.
+ * For an app that gets paths to watch.
+ * @param {Partial<AppSpec>} fields
  */
 export function switchWatching(fields) {
   return fields.watch === undefined || fields.watchOff !== undefined ? fields : { ...fields, watchOff: false };

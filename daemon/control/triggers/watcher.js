@@ -7,19 +7,19 @@ import { join } from 'node:path';
 /**
  * @typedef {object} WatcherOptions
  * @property {string[]} roots  Existing paths.
- * @property {(string | null)[]} identities  The present identity of each of them.
+ * @property {(string | null)[]} identities
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
  * @property {Record<string, unknown>} options  Of chokidar, as the user gave them.
  * @property {(path: string) => void} onChange
- * @property {() => void} onStir  The system has reported something about a watched path; chokidar
- *   still checks whether it is a change.
- * @property {() => void} onReady  All files have been found; changes are noticed from now on.
+ * @property {() => void} onStir  A watched path has stirred; chokidar still checks whether it is a
+ *   change.
+ * @property {() => void} onReady  Changes are noticed from now on.
  * @property {(error: NodeJS.ErrnoException) => void} onError  Watching goes on where it can.
  */
 
 /** @typedef {(o: WatcherOptions) => { close: () => void }} OpenWatcher */
 
-/** Options that users may set; others would break what nclust promises. */
+/** Other options would break what nclust promises. */
 const ALLOWED = [
   'usePolling',
   'interval',
@@ -32,10 +32,7 @@ const ALLOWED = [
   'ignorePermissionErrors',
 ];
 
-/**
- * Watches with chokidar, which is loaded on demand, because most homes do not watch.
- * @type {OpenWatcher}
- */
+/** chokidar is loaded on demand, because most homes do not watch. @type {OpenWatcher} */
 export function openWatcher({ roots, isIgnored, options, onChange, onStir, onReady, onError }) {
   const require = createRequire(import.meta.url);
   const { watch } = /** @type {typeof import('chokidar')} */ (require('chokidar'));
@@ -54,7 +51,6 @@ export function openWatcher({ roots, isIgnored, options, onChange, onStir, onRea
   });
   watcher.on('ready', onReady);
   watcher.on('error', (error) => onError(/** @type {NodeJS.ErrnoException} */ (error)));
-  // A failed close() has no consequences.
   return { close: () => void watcher.close().catch(onError) };
 }
 
@@ -67,8 +63,7 @@ export function loadGlobs() {
 /** @typedef {{ members: Set<WatcherOptions>, isReady: boolean, close: () => void }} Shared */
 
 /**
- * Lets apps that watch the same paths share a watcher: 200 of them over one folder of 400 files
- * took 600 MB, and blocked control for ten seconds.
+ * Shared, because 200 watchers over one folder of 400 files took 600 MB and blocked control.
  * @param {OpenWatcher} openWatcher
  * @returns {(key: string, o: WatcherOptions) => { close: () => void }}  Callers with the same key
  *   want the same options. Throws errors of the watcher.

@@ -1,6 +1,5 @@
 // Knows: other installations of nclust: their version and digest, and why one is refused. Must not:
-// replace a process; api/update.js does that. Start at: update() in api/update.js, then
-// refusals.js; exchange() in keeper-link/session.js replaces the keeper.
+// replace a process; api/update.js does that.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -11,20 +10,16 @@ import { NclustError } from '../../../lib/shared/errors.js';
 
 /** @import { ExecFileException } from 'node:child_process' */
 
-/**
- * The paths of control's own code. The keeper's code is in daemon/keeper and daemon/agent; the
- * keeper knows its own digest.
- */
+/** The keeper's code is in daemon/keeper and daemon/agent; the keeper knows its own digest. */
 const OWN = ['package.json', 'daemon/control', 'lib/shared'];
 
 /** Reading the modules of one process of the manager takes 0.1 s on a fast disk. */
 const PROBE_MS = 20_000;
 
-/** The argument of main.js that makes it report its version instead of starting. */
+/** Makes main.js report its version instead of starting. */
 export const PROBE = '--probe';
 
 /**
- * Code that a manager can run from.
  * @typedef {object} Installation
  * @property {string} root  The folder of the package.
  * @property {string} node  The binary that runs it.
@@ -35,20 +30,16 @@ export const PROBE = '--probe';
  *   loaded.
  */
 
-/**
- * @typedef {{ version: string, digest: string }} VersionReport  What one process of the manager
- *   reports about its code.
- */
+/** @typedef {{ version: string, digest: string }} VersionReport */
 
-/** @returns {Installation}  The installation of this process. */
+/** @returns {Installation} */
 export function ownInstallation() {
   return { root: fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, ''), node: process.execPath };
 }
 
 /**
  * @param {string} root
- * @returns {string}  Digest of the files as they are now. Taken at boot, it is that of the running
- *   code.
+ * @returns {string}  Of the files as they are now. Taken at boot, it is that of the running code.
  */
 export function controlDigest(root) {
   const hash = createHash('sha256');
@@ -58,8 +49,8 @@ export function controlDigest(root) {
 }
 
 /**
- * Has both processes of another installation load their modules and report their versions. Code
- * that cannot do that must not replace anything.
+ * Has both processes of another installation load their modules and report their versions, because
+ * code that cannot do that must not replace anything.
  * @param {Installation} installation
  * @returns {Promise<{ keeper: VersionReport, control: VersionReport }>}  Rejects with
  *   ERR_NCLUST_UPDATE_FAILED.
@@ -77,7 +68,7 @@ export async function probe(installation) {
 function probeOne({ root, node }, name) {
   const main = join(root, 'daemon', name, 'main.js');
   return new Promise((resolve, reject) => {
-    // Without a home: a program that does not know the argument must not use ours.
+    // A program that does not know the argument must not use our home.
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, NCLUST_HOME: '/dev/null' };
     const options = { cwd: '/', env, timeout: PROBE_MS, killSignal: /** @type {const} */ ('SIGKILL') };
     withDefaultOomScore(() =>

@@ -11,8 +11,7 @@ const HOW = {
 };
 
 /**
- * Describes why the manager does not run from the requested installation.
- * @param {string} root  The requested installation.
+ * @param {string} root
  * @param {Snapshot['refusedWhy']} [why]  Missing from an earlier version of the keeper.
  */
 export function describeRefusal(root, why) {
@@ -20,7 +19,6 @@ export function describeRefusal(root, why) {
 }
 
 /**
- * Refuses a repeated request if the requested installation was tried and did not run.
  * @param {ApiContext} context
  * @param {Wanted} wanted
  */
@@ -31,8 +29,7 @@ export function refuseWhatWasTakenBack(context, { root, token }) {
 }
 
 /**
- * Refuses an update that a later one has replaced. Two updates that undo each other would never
- * end, so the last one counts.
+ * Two updates that undo each other would never end, so the last one counts.
  * @param {ApiContext} context
  * @param {Wanted} wanted
  */

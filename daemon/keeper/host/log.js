@@ -9,20 +9,16 @@ let lostLines = 0;
 let path = null;
 
 /**
- * Opens the log by its name from now on, because control rotates it. If stderr leads elsewhere, as
- * for a keeper started by hand, lines still go to stderr.
- * @param {string} file  Absolute.
+ * Opens the log by its name, because control rotates it. If stderr leads elsewhere, as for a keeper
+ * started by hand, lines still go to stderr.
+ * @param {string} file
  */
 export function logTo(file) {
   const [ours, named] = [fstatSync(STDERR_FD), statSync(file, { throwIfNoEntry: false })];
   if (ours.ino === named?.ino && ours.dev === named.dev) path = file;
 }
 
-/**
- * Writes one line of JSON to `nclust.log`. If the disk is full, it counts the lost lines, and the
- * next line reports their number.
- * @type {Log}
- */
+/** If the disk is full, the next line reports the number of lost lines. @type {Log} */
 export function log(event, data = {}) {
   const line = JSON.stringify({
     at: new Date().toISOString(),
@@ -51,7 +47,7 @@ function append(text) {
 
 /**
  * @param {unknown} error
- * @returns {{ message: string, code?: string, stack?: string }}  Fields for a log line.
+ * @returns {{ message: string, code?: string, stack?: string }}
  */
 export function describeError(error) {
   if (!(error instanceof Error)) return { message: String(error) };

@@ -1,11 +1,11 @@
-// Works on paths that an app has chosen with the rights of the app's user. As root the keeper could
-// bind and remove any path, and an app can exchange a folder after any check.
+// An app may choose a path and exchange a folder after any check, and as root the keeper could bind
+// and remove any path. So the keeper works there with the rights of the app's user.
 import { describeError, log } from './log.js';
 
 /** @typedef {{ uid: number, gid: number }} Owner */
 
 /**
- * @param {{ uid?: number, gid?: number }} params  Of the spawn.
+ * @param {{ uid?: number, gid?: number }} params
  * @returns {Owner | null}  null: the process runs as the user of the keeper.
  */
 export function ownerOf({ uid, gid }) {
@@ -16,19 +16,18 @@ export function ownerOf({ uid, gid }) {
 }
 
 /**
- * Calls `work` with the rights of an owner. The whole process has these rights until `work`
- * returns. So `work` must be synchronous, and no other thread of the keeper may work on files
- * (test/unit/keeper/owner.test.js).
+ * The whole process has these rights until `work` returns. So `work` must be synchronous, and no
+ * other thread of the keeper may work on files (test/unit/keeper/owner.test.js).
  * @template T
  * @param {Owner | null} owner  null: the rights of the keeper.
  * @param {() => T} work
- * @returns {T}  Throws what `work` throws.
+ * @returns {T}
  */
 export function withUid(owner, work) {
   if (owner === null || process.geteuid?.() !== 0) return work();
   const { setgroups, setegid, seteuid } = process;
   const before = { gid: process.getegid?.() ?? 0, groups: process.getgroups?.() ?? [] };
-  setgroups?.([owner.gid]); // As the process of the app.
+  setgroups?.([owner.gid]);
   try {
     setegid?.(owner.gid);
     seteuid?.(owner.uid);

@@ -1,28 +1,27 @@
-// Reads the process table, and finds the processes of an instance in it.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { promisify } from 'node:util';
 
 const MARKER = 'NCLUST_INSTANCE=';
-/** Time limit for ps, because a kill waits for it. */
+/** A kill waits for ps. */
 const PS_MS = 2_000;
 
 /**
  * @typedef {object} ProcessEntry
  * @property {number} pid
  * @property {number} ppid
- * @property {number} pgid  Process group.
- * @property {string | null} startTicks  Distinguishes the process from a later one with the same
- *   pid. null on systems without /proc.
+ * @property {number} pgid
+ * @property {string | null} startTicks  Tells a later process with the same pid apart. null without
+ *   /proc.
  * @property {string | null} instanceId  From the marker in its environment, which children inherit.
  * @property {number | null} uid  The real user. null without a marker.
  */
 
 /**
- * Finds the processes of an instance: those with its marker in their environment, which survives
- * setsid and a double fork, and the descendants of known processes. It does not find a program that
- * has left the tree and emptied its environment.
+ * Finds processes with the marker of the instance in their environment, which survives setsid and a
+ * double fork, and the descendants of known processes. It does not find a program that has left the
+ * tree and emptied its environment.
  *
  * Any user can give a process the marker. So the marker counts only for processes of the keeper's
  * user, of the user of the instance, of users that known processes have changed to, and in the
@@ -30,7 +29,7 @@ const PS_MS = 2_000;
  * @param {ProcessEntry[]} table
  * @param {{ instanceId: string, pid: number, owner: { uid: number } | null }} instance  owner: null
  *   if it runs as the keeper's user.
- * @param {ProcessEntry[]} known  Found earlier. A pid with another start time does not count.
+ * @param {ProcessEntry[]} known  A pid with another start time does not count.
  */
 export function relativesOf(table, { instanceId, pid: leader, owner }, known) {
   const before = new Map(known.map(({ pid, startTicks }) => [pid, startTicks]));
@@ -99,7 +98,7 @@ export function hasSignal(pid, kind, signal) {
 }
 
 /**
- * Reads the real user, because the effective user of a set-uid program is root.
+ * The real user, because the effective user of a set-uid program is root.
  * @param {number} pid
  */
 function readUid(pid) {
@@ -155,7 +154,7 @@ async function fromPs() {
 }
 
 /**
- * Sends a signal to a process that may be gone, or may have changed its user (sudo).
+ * The process may be gone, or may have changed its user (sudo).
  * @param {number} pid
  * @param {NodeJS.Signals | 0} signal
  */

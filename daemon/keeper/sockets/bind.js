@@ -1,4 +1,3 @@
-// Binds sockets without listening on them.
 import net from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { withUid } from '../host/owner.js';
@@ -21,8 +20,8 @@ export const REUSE_PORT = 2;
  */
 
 // node:cluster creates the sockets of its workers with this call
-// (lib/internal/cluster/shared_handle.js). With public API alone the keeper would have to listen,
-// and would accept connections.
+// (lib/internal/cluster/shared_handle.js). With public API the keeper would have to listen, and
+// would accept connections.
 const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))
   ._createServerHandle;
 
@@ -36,7 +35,6 @@ export function bindToPath(claim, owner, isTakenOver) {
   try {
     return withUid(owner, () => bindPath(claim.address ?? '', bind, { isTakenOver }));
   } catch (error) {
-    // As bind(2) calls it.
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST')
       throw new BindError('EADDRINUSE', 'the path exists', true);
     throw error;
@@ -51,8 +49,7 @@ export function bindAgain(claim, owner) {
   try {
     return bindToPath(claim, owner, false);
   } catch {
-    // Another process has the path, or its folder is gone. The held socket still serves its
-    // clients.
+    // Another process has the path, or its folder is gone. The held socket still works.
     return null;
   }
 }
@@ -84,7 +81,7 @@ function systemError(errno) {
 
 export class BindError extends Error {
   /**
-   * @param {string} code  Of the system.
+   * @param {string} code
    * @param {string} message
    * @param {boolean} [isForeign]  The address belongs to an orphan, or to a program outside of
    *   nclust.

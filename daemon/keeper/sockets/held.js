@@ -1,5 +1,3 @@
-// The sockets that the keeper holds: it gives them to instances, knows their users and closes them.
-//
 // While an app restarts, its socket has no user, and clients wait in its queue. So the keeper
 // closes a socket only in three cases: control releases its scope, the last user stops listening,
 // or the app listens elsewhere. Control may release a scope before its processes have exited. So
@@ -13,7 +11,7 @@ import { createOwnPorts } from './own-ports.js';
 /** @import { Child } from '../child.js' */
 /** @import { Claim, Handle, Listener, Listeners } from './listeners.js' */
 
-/** A socket without a user is closed this long after its app has listened elsewhere. */
+/** After its app has listened elsewhere. */
 const UNUSED_AFTER_MS = 5_000;
 const LOOK_MS = 20;
 /** Retries while copies of a released socket may still be open. */
@@ -31,20 +29,17 @@ export class HeldSockets {
   orphans;
   /** App by scope, for the scopes that control wants. @type {Map<string, string>} */
   #wanted = new Map();
-  /**
-   * Timers by scope and port, for sockets that were just released.
-   * @type {Map<string, NodeJS.Timeout>}
-   */
+  /** By scope and port, for sockets that were just released. @type {Map<string, NodeJS.Timeout>} */
   #lingering = new Map();
-  /** By scope. @type {Map<string, NodeJS.Timeout>} */
+  /** @type {Map<string, NodeJS.Timeout>} */
   #tidyTimers = new Map();
 
   /**
    * @param {object} o
    * @param {Listeners} o.listeners
    * @param {() => Iterable<Child>} o.children
-   * @param {(name: string, data: object, handle?: Handle) => void} o.emit  To control.
-   * @param {(child: Child, what: string) => void} o.onDropped  A message was dropped.
+   * @param {(name: string, data: object, handle?: Handle) => void} o.emit
+   * @param {(child: Child, what: string) => void} o.onDropped
    * @param {(scope: string, isOfSocket: (claim: Claim) => boolean) => void} o.onReleased
    */
   constructor({ listeners, children, emit, onDropped, onReleased }) {
@@ -61,13 +56,11 @@ export class HeldSockets {
     return this.#listeners.all();
   }
 
-  /** Each socket with the ids of the instances that listen on it. */
   describe() {
     return this.all().map(({ app, scope, bound, users }) => ({ app, scope, ...bound, users: [...users] }));
   }
 
   /**
-   * Whether a connection of the process to a port of its own app must fail.
    * @param {Child} child
    * @param {{ address: string, port: number }} reached
    */
@@ -81,7 +74,6 @@ export class HeldSockets {
   }
 
   /**
-   * From now on the keeper holds sockets for this scope.
    * @param {string} scope
    * @param {string} app
    */
@@ -100,7 +92,7 @@ export class HeldSockets {
   }
 
   /**
-   * Takes the copy that control has of a socket of the keeper before.
+   * From control, which has a copy of each socket of the keeper before.
    * @param {{ app: string, scope: string, owner: import('../host/owner.js').Owner | null }} claimant
    * @param {Claim} claim
    * @param {Handle} handle
@@ -110,7 +102,7 @@ export class HeldSockets {
     Object.assign(this.#listeners.keep(claimant, claim, handle), { isAnnounced: true, hasServed: true });
   }
 
-  /** @param {Listener} listener  Control gets a copy. */
+  /** @param {Listener} listener */
   announce(listener) {
     listener.isAnnounced = true;
     this.#emit('listener', describeListener(listener), listener.handle);
@@ -143,8 +135,8 @@ export class HeldSockets {
   }
 
   /**
-   * Answers a request for an address where the app has other sockets. A program that only checks
-   * whether a port is free gets a stand-in, so that the check succeeds as it would without nclust.
+   * A program that only checks whether a port is free gets a stand-in, so that the check succeeds
+   * as it would without nclust.
    * @param {Child} child
    * @param {AgentMessage} message
    * @param {Listener[]} others
@@ -153,7 +145,7 @@ export class HeldSockets {
    */
   #giveBeside(child, message, others, retries) {
     const used = others.find(({ users }) => users.size > 0);
-    // No instance uses the others, so they must not block the new address of the app.
+    // The unused sockets must not block the new address of the app.
     if (!used) this.release((one) => others.includes(one));
     if (!used) return this.give(child, message);
     if (!message.isMeant) return void child.tell({ act: 'socket', seq: message.seq, isStandIn: true });
@@ -167,7 +159,7 @@ export class HeldSockets {
   /**
    * @param {Child} child
    * @param {Pick<Claim, 'address' | 'port' | 'flags'>} claim
-   * @returns {Listener[]}  Other sockets of the app that accept connections to this address.
+   * @returns {Listener[]}
    */
   #othersOn(child, claim) {
     const own = this.#listeners.get(child.scope, /** @type {Claim} */ (claim));
@@ -184,8 +176,7 @@ export class HeldSockets {
   }
 
   /**
-   * Remembers a released socket for a while, because control and fork-mode processes close their
-   * copies a little later.
+   * Control and fork-mode processes close their copies of a released socket a little later.
    * @param {Listener} listener
    */
   #linger({ scope, bound }) {
@@ -208,7 +199,6 @@ export class HeldSockets {
   }
 
   /**
-   * Sends a new socket to the processes that have a copy of the old one.
    * @param {Listener} listener
    * @param {Child} child  Already has the new socket, or gets it otherwise.
    */
@@ -243,7 +233,6 @@ export class HeldSockets {
   }
 
   /**
-   * Called when a fork-mode process listens on a socket that it has inherited.
    * @param {Child} child
    * @param {Claim} claim
    */
@@ -254,7 +243,7 @@ export class HeldSockets {
   }
 
   /**
-   * Reports a failed listen(), because an app may hide its error.
+   * An app may hide the error.
    * @param {Child} child
    * @param {Claim} claim
    * @param {string} code
@@ -278,7 +267,7 @@ export class HeldSockets {
     }
   }
 
-  /** @param {Child} child  Has exited. */
+  /** @param {Child} child */
   forget(child) {
     for (const { users } of this.#listeners.all()) users.delete(child.instanceId);
     if (this.#wanted.has(child.scope)) this.#ownPorts.ended(child);
@@ -290,8 +279,8 @@ export class HeldSockets {
   }
 
   /**
-   * Gives a socket to a process that is ending, without keeping a copy. Such a process accepts no
-   * connections (agent/socket-claims.cjs), but it cannot exit before its listen() has an answer.
+   * A process that is ending accepts no connections (agent/socket-claims.cjs), but it cannot exit
+   * before its listen() has an answer. The keeper keeps no copy.
    * @param {Child} child
    * @param {AgentMessage} message
    */
@@ -301,8 +290,8 @@ export class HeldSockets {
   }
 
   /**
-   * Gives control a copy of a socket when a process listens on it. A program that searches for a
-   * free port binds many sockets before, and closes each at once.
+   * Announces a socket only now, because a program that searches for a free port binds many sockets
+   * before, and closes each at once.
    * @param {Child} child
    * @param {number} port
    */
@@ -317,8 +306,7 @@ export class HeldSockets {
   }
 
   /**
-   * Closes the unused sockets of an app that listens elsewhere, so that their clients are refused
-   * and do not wait for ever.
+   * Otherwise clients of the unused sockets would wait for ever.
    * @param {string} scope
    */
   #tidy(scope) {
@@ -328,7 +316,7 @@ export class HeldSockets {
   }
 
   /**
-   * Called when an app has closed its server. The socket is closed with its last user.
+   * The socket is closed with its last user.
    * @param {Child} child
    * @param {Claim} claim
    */

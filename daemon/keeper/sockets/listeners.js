@@ -8,20 +8,19 @@ import { removePath, restorePath } from './unix-path.js';
 /** @import { Owner } from '../host/owner.js' */
 /** @import { Address } from '../protocol.js' */
 
-/** Sockets of one scope. */
 const SOCKETS_MAX = 1_024;
 /** UV_TCP_IPV6ONLY */
 const IPV6_ONLY = 1;
 
 /**
- * @typedef {object} Handle  A handle of libuv, as node:cluster passes it between processes.
+ * @typedef {object} Handle  Of libuv, as node:cluster passes it between processes.
  * @property {number} fd
  * @property {() => void} close
- * @property {(out: { address?: string }) => number} [getpeername]  For a connection.
+ * @property {(out: { address?: string }) => number} [getpeername]
  * @property {(out: { address?: string, port?: number, family?: string }) => number} [getsockname]
  *   For TCP. Also returns an error of bind(2) that libuv has deferred.
  *
- * @typedef {object} Claim  The address that an app listens on.
+ * @typedef {object} Claim
  * @property {string | null} address  null: all addresses. For a Unix socket its absolute path.
  * @property {number} port  0: any.
  * @property {number} family  4, 6, or 0 for a Unix socket.
@@ -54,10 +53,7 @@ const IPV6_ONLY = 1;
 export const claimKey = (scope, { address, port, family, flags, index }) =>
   [scope, address ?? '*', port, family, flags, index].join('|');
 
-/**
- * A socket for control.
- * @param {Listener} listener
- */
+/** @param {Listener} listener */
 export const describeListener = ({ key, app, scope, owner, claim, bound }) => ({
   key,
   app,
@@ -83,7 +79,7 @@ export class Listeners {
   /**
    * Brings back the path of a Unix socket before an instance listens on it.
    * @param {Listener} listener
-   * @param {Owner | null} owner  Of the instance.
+   * @param {Owner | null} owner
    * @returns {boolean}  Whether the listener has a new handle, because all names of the old socket
    *   were removed.
    */
@@ -100,7 +96,7 @@ export class Listeners {
    * Replaces a socket that clients can no longer reach.
    * @param {Listener} listener
    * @param {Handle} handle
-   * @param {Owner | null} owner  The user who bound it.
+   * @param {Owner | null} owner
    */
   replace(listener, handle, owner) {
     close(listener);
@@ -119,14 +115,13 @@ export class Listeners {
   /**
    * @param {string} scope
    * @param {Claim} claim
-   * @returns {boolean}  Whether the scope already has SOCKETS_MAX sockets.
+   * @returns {boolean}
    */
   isFull(scope, claim) {
     return !this.get(scope, claim) && this.ofScope(scope).length >= SOCKETS_MAX;
   }
 
   /**
-   * Creates and keeps a socket.
    * @param {Claimant} claimant
    * @param {Claim} claim
    * @param {object} [o]
@@ -201,7 +196,7 @@ export class Listeners {
 
   /**
    * @param {(listener: Listener) => boolean} isMeant
-   * @returns {Listener[]}  The closed listeners. New connections to them are refused.
+   * @returns {Listener[]}  The closed listeners.
    */
   release(isMeant) {
     const meant = this.all().filter(isMeant);
@@ -216,7 +211,7 @@ export class Listeners {
   /**
    * @param {string} scope
    * @param {Claim} claim
-   * @returns {Listener | undefined}  The listener of another app with this address.
+   * @returns {Listener | undefined}
    */
   holderOf(scope, claim) {
     if (claim.family === 0)
@@ -230,7 +225,7 @@ export class Listeners {
   /**
    * @param {{ scope: string }} claimant
    * @param {Pick<Claim, 'address' | 'port' | 'flags'>} claim
-   * @returns {Listener[]}  The sockets of the claimant that accept connections to this address.
+   * @returns {Listener[]}  Those that accept connections to this address.
    */
   ofApp({ scope }, claim) {
     if (claim.port === 0) return [];
@@ -239,8 +234,7 @@ export class Listeners {
 }
 
 /**
- * Checks for a conflict that the kernel does not report: with SO_REUSEADDR, two sockets may be
- * bound to an address while neither listens.
+ * With SO_REUSEADDR, the kernel lets two sockets be bound to an address while neither listens.
  * @param {Listener} held
  * @param {Pick<Claim, 'address' | 'flags'>} wanted
  */
@@ -255,7 +249,7 @@ function overlap({ bound, claim }, wanted) {
 }
 
 /**
- * Closes a socket with the rights of its owner, because libuv removes the path that it has bound.
+ * With the rights of the owner, because libuv removes the path that it has bound.
  * @param {Pick<Listener, 'owner' | 'handle'>} listener
  */
 function close({ owner, handle }) {

@@ -16,7 +16,7 @@ export function createOrphanQueue(children) {
   return {
     of,
     /**
-     * Requests each orphan of an app once to stop listening.
+     * Requests each orphan once to stop listening.
      * @param {Child} child
      * @returns {boolean}  Whether an orphan may still listen.
      */
@@ -33,7 +33,7 @@ export function createOrphanQueue(children) {
     wait(child, message) {
       waiting.push({ child, message });
     },
-    /** @returns {{ child: Child, message: AgentMessage }[]}  The waiting requests, once. */
+    /** @returns {{ child: Child, message: AgentMessage }[]} */
     take: () => waiting.splice(0),
   };
 }

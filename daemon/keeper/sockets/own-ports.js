@@ -1,6 +1,6 @@
 // Some programs connect to their own port to check whether it is free. Without nclust such a
-// connection is refused. Here the keeper holds the socket, or other instances of the app accept on
-// it. So the agent (daemon/agent/own-port.cjs) asks whether to refuse the connection.
+// connection is refused, but here the keeper or other instances of the app may accept it. So the
+// agent (daemon/agent/own-port.cjs) asks whether to refuse it.
 /** @import { Child } from '../child.js' */
 /** @import { Listeners } from './listeners.js' */
 

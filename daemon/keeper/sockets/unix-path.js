@@ -11,21 +11,21 @@ import { basename, dirname, join } from 'node:path';
 export const spareOf = (path) => join(dirname(path), `.${basename(path)}.nclust`);
 
 /**
- * A private name that is not longer than the path, because the path may have the maximum length.
+ * Not longer than the path, because the path may have the maximum length.
  * @param {string} path
  */
 export function choosePrivateName(path) {
   const length = basename(path).length;
   const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
-  // A name of one letter has no room for a dot, and one of these two differs from it.
+  // A name of one letter has no room for a dot, so one of two letters is used.
   const name =
     length > 1 ? `.${letters.slice(0, length - 1)}` : (['~', '_'].find((one) => one !== basename(path)) ?? '');
   return join(dirname(path), name);
 }
 
 /**
- * @param {string} path  Absolute.
- * @param {(name: string) => Handle} bind  Throws when the name cannot be bound.
+ * @param {string} path
+ * @param {(name: string) => Handle} bind
  * @param {object} o
  * @param {boolean} o.isTakenOver  Remove the path of an orphan of the same app.
  * @returns {Handle}  Throws the error of link(2): EEXIST when the path exists.
@@ -45,7 +45,6 @@ export function bindPath(path, bind, { isTakenOver }) {
 }
 
 /**
- * Brings the path of a held socket back, if it is gone.
  * @param {string} path
  * @returns {boolean}  false when all names of the socket are gone, or belong to another user.
  */
@@ -55,7 +54,7 @@ export function restorePath(path) {
 }
 
 /**
- * Removes the path, unless it leads to another socket.
+ * Keeps a path that leads to another socket.
  * @param {string} path
  */
 export function removePath(path) {

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 /**
  * The users and groups of the system, without those of a directory service.
  * @typedef {object} AccountFiles
- * @property {() => string} passwd  The text of /etc/passwd.
- * @property {() => string} group  The text of /etc/group.
+ * @property {() => string} passwd
+ * @property {() => string} group
  */
 
 /** @type {AccountFiles} */
@@ -25,7 +25,7 @@ export function membersOf(gid, { passwd, group } = ACCOUNT_FILES) {
   return [...names.map((name) => users.find(([one]) => one === name)), ...firstOf].map((user) => Number(user?.[2]));
 }
 
-/** @param {string} text  Of /etc/passwd or /etc/group. */
+/** @param {string} text */
 export function linesOf(text) {
   return text.split('\n').map((line) => line.split(':'));
 }

@@ -21,10 +21,7 @@ import { ACCOUNT_FILES, linesOf, membersOf, readIfThere } from './accounts.js';
  * @property {(uid: number) => boolean} isOutside  Whether an owner is not in our user namespace.
  */
 
-/**
- * @typedef {AccountFiles & OwnAccount} Accounts  Facts about users, each read only for a suspicious
- *   folder.
- */
+/** @typedef {AccountFiles & OwnAccount} Accounts  Read only for a suspicious folder. */
 
 /** @typedef {{ uid: number, accounts: Accounts, platform: string }} Situation */
 
@@ -33,7 +30,6 @@ const OTHERS_WRITE = 0o002;
 /** In a folder with this bit, only the owner of an entry may rename or remove it. */
 const STICKY = 0o1000;
 
-/** The limit of Linux. */
 const LINKS_MAX = 40;
 
 /** On macOS the members of this group may become root anyway. */
@@ -42,8 +38,7 @@ const ADMIN_GID = 80;
 /**
  * Checks each folder from the home up to the root, and each link on the way, as sshd does
  * (StrictModes). Each must belong to root or to us. No other user may write to it, unless it is
- * sticky, as /tmp is. These are accepted, too:
- *
+ * sticky. These are accepted, too:
  * - folders that a group may write to, if the group is root's or has no other user: Debian and
  *   Fedora give each user such a group
  * - everything, if our user has no account. Then a container platform has chosen the number, and
@@ -112,8 +107,8 @@ function describe(home, folder, stat, { what, change }) {
 /**
  * @param {string} home
  * @returns {Generator<[path: string, stat: Stats]>}  From the root to the home. After a link come
- *   the folders that it leads through. Ends at a folder that does not exist or cannot be reached:
- *   then using the home fails, too.
+ *   the folders that it leads through. Ends at a folder that cannot be reached: then using the home
+ *   fails, too.
  */
 function* stepsTo(home) {
   let folder = '/';
@@ -146,9 +141,9 @@ function statIfThere(path) {
 }
 
 /**
- * Whether a user other than root and us is in a group. On macOS the files do not contain users. On
- * other systems, a group that is not in the files may belong to a directory service, or be a number
- * that a container platform has given to a volume: root does not trust it.
+ * On macOS the files do not contain users. On other systems, a group that is not in the files may
+ * belong to a directory service, or be a number that a container platform has given to a volume:
+ * root does not trust it.
  * @param {number} gid
  * @param {Situation} situation
  */
@@ -160,7 +155,7 @@ function isShared(gid, { uid, accounts, platform }) {
 }
 
 /**
- * @param {string} text  Of /etc/passwd or /etc/group.
+ * @param {string} text
  * @param {number} id
  */
 function nameOf(text, id) {
@@ -184,8 +179,8 @@ const ACCOUNTS = {
       return false;
     }
   },
-  // The system shows this number for an owner that the namespace does not know. If the namespace
-  // has a user of that number, the two look the same, and the owner counts as that user.
+  // The system shows this number for an owner that the namespace does not know. A user of the
+  // namespace that has the same number cannot be told apart.
   isOutside: (uid) =>
     uid === Number(readIfThere('/proc/sys/kernel/overflowuid') || -1) &&
     !isMapped(uid, readIfThere('/proc/self/uid_map')),

@@ -1,14 +1,14 @@
-// The order in which Linux kills processes when memory runs out: oom_score_adj in proc(5).
+// oom_score_adj: see proc(5).
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** The score of the keeper, and of control, which inherits it. */
+/** Of the keeper, and of control, which inherits it. */
 const LOW = '-900';
 
 const OWN = '/proc/self/oom_score_adj';
 
 /**
  * Makes this process the last to be killed when memory runs out, because the keeper holds the
- * sockets of all apps. Needs root; otherwise the score does not change.
+ * sockets of all apps. Without root it has no effect.
  * @param {string} [file]
  */
 export function lowerOomScore(file = OWN) {
@@ -16,9 +16,8 @@ export function lowerOomScore(file = OWN) {
 }
 
 /**
- * Starts a process that must not inherit the lowered score of the keeper. This process has the
- * usual score during the call, because resetting the child's score afterwards would be too late for
- * processes that the child starts at once.
+ * Starts a process that must not inherit the lowered score. This process has the usual score during
+ * the call, because resetting the child's score later would miss processes that it starts at once.
  * @template T
  * @param {() => T} start  Synchronous.
  * @param {string} [file]
@@ -50,6 +49,6 @@ function tryWrite(file, score) {
     writeFileSync(file, score);
     return true;
   } catch {
-    return false; // Not root, or not Linux.
+    return false;
   }
 }

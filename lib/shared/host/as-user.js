@@ -1,6 +1,6 @@
-// Knows: the work of a manager that runs as root on the files of an app that runs as another user.
-// Must not: do what that user could not do, except in folders that only root can change.
-// Start at: openAsUser(); how a path is followed is in user-path.js.
+// A manager that runs as root works here on the files of an app that runs as another user. It must
+// not do what that user could not do, except in folders that only root can change. All paths are
+// absolute, and all functions throw errors of the system.
 import { spawnSync } from 'node:child_process';
 import {
   constants,
@@ -20,7 +20,7 @@ import { hasPermission, reach, READ, SEARCH, STICKY, systemError, WRITE } from '
 /** @import { Stats } from 'node:fs' */
 /** @import { Reached, User } from './user-path.js' */
 
-/** Time limit for mkdir(1), in ms. */
+/** For mkdir(1). */
 const MAKE_MS = 1_000;
 
 /** /proc, /sys, and control groups (2 and 1): file system types of statfs(2). */
@@ -36,13 +36,12 @@ export function userOf({ uid, gid }, own = process.geteuid?.() ?? 0) {
 }
 
 /**
- * Returns the user whose rights count at a path, for files that stay root's if the user of an app
- * cannot change them.
+ * Returns the user whose rights count at a path.
  * @param {User | null} user
- * @param {string} path  Absolute.
+ * @param {string} path
  * @param {{ isFollowing?: boolean }} [o]  Default true: a link at the end is followed.
  * @returns {User | null}  Null: the user can change neither the file nor a folder above it, so root
- *   may work on it as root. Throws errors of the system.
+ *   may work on it as root.
  */
 export function actorAt(user, path, o) {
   return user && reach(user, path, ({ isTrusted }) => (isTrusted ? null : user), o);
@@ -53,10 +52,10 @@ export function actorAt(user, path, o) {
  * user can change, it opens only regular files, and none of the kernel: the mode of such a file
  * allows more than the kernel does, which checks who has opened it.
  * @param {User | null} user
- * @param {string} path  Absolute.
+ * @param {string} path
  * @param {number} flags  With O_NONBLOCK, because open(2) waits for the other end of a named pipe.
  * @param {number} [mode]
- * @returns {number}  The descriptor, which the caller closes. Throws errors of the system.
+ * @returns {number}  The caller closes it.
  */
 export function openAsUser(user, path, flags, mode = 0o600) {
   if (!user) return openSync(path, flags, mode);
@@ -78,13 +77,12 @@ export function openAsUser(user, path, flags, mode = 0o600) {
 }
 
 /**
- * Connects to a Unix socket that the user may write to.
  * @template T
  * @param {User | null} user
- * @param {string} path  Absolute.
+ * @param {string} path
  * @param {(path: string) => T} connect  Synchronous: the path leads to the socket only during the
  *   call.
- * @returns {T}  Throws errors of the system.
+ * @returns {T}
  */
 export function connectAsUser(user, path, connect) {
   if (!user) return connect(path);
@@ -97,9 +95,9 @@ export function connectAsUser(user, path, connect) {
 
 /**
  * @param {User | null} user
- * @param {string} path  Absolute.
- * @param {{ isFollowing?: boolean }} [o]  Default true: like stat(2).
- * @returns {Stats | null}  Null if there is no file. Throws errors of the system.
+ * @param {string} path
+ * @param {{ isFollowing?: boolean }} [o]
+ * @returns {Stats | null}  Null if there is no file.
  */
 export function statAsUser(user, path, { isFollowing = true } = {}) {
   if (!user) return (isFollowing ? statSync : lstatSync)(path, { throwIfNoEntry: false }) ?? null;
@@ -108,8 +106,9 @@ export function statAsUser(user, path, { isFollowing = true } = {}) {
 
 /**
  * @param {User | null} user
- * @param {string} path  Absolute. Like unlink(2), it removes a link and not its target.
- * @returns {void}  Throws errors of the system, except for a missing file.
+ * @param {string} path  Like unlink(2), it removes a link and not its target. A missing file is not
+ *   an error.
+ * @returns {void}
  */
 export function removeAsUser(user, path) {
   orNull(() => {
@@ -129,9 +128,9 @@ export function removeAsUser(user, path) {
 
 /**
  * @param {User | null} user
- * @param {string} from  Absolute.
+ * @param {string} from
  * @param {string} to  A path in the same folder.
- * @returns {void}  Throws errors of the system.
+ * @returns {void}
  */
 export function renameAsUser(user, from, to) {
   if (!user) return renameSync(from, to);
@@ -149,8 +148,8 @@ export function renameAsUser(user, from, to) {
 
 /**
  * @param {User | null} user
- * @param {string} folder  Absolute.
- * @returns {string[]}  Names in it. Throws errors of the system.
+ * @param {string} folder
+ * @returns {string[]}
  */
 export function listAsUser(user, folder) {
   if (!user) return readdirSync(folder);
@@ -162,11 +161,11 @@ export function listAsUser(user, folder) {
 }
 
 /**
- * Makes a folder and the missing ones above it. It belongs to the user, except in a trusted folder,
- * where several apps may use it.
+ * Also makes missing parents. The folder belongs to the user, except in a trusted folder, where
+ * several apps may use it.
  * @param {User | null} user
- * @param {string} path  Absolute.
- * @returns {void}  Throws errors of the system.
+ * @param {string} path
+ * @returns {void}
  */
 export function makeFolderAsUser(user, path) {
   if (!user) {
@@ -199,7 +198,6 @@ function isStored(stat, place) {
 }
 
 /**
- * Throws EACCES if the user may not make, rename or remove this name.
  * @param {User} user
  * @param {Reached} found
  * @param {string} path
@@ -213,7 +211,7 @@ function allowChange(user, { stat, folder, isTrusted }, path) {
 /**
  * @template T
  * @param {() => T} work
- * @returns {T | null}  Null if the path does not exist.
+ * @returns {T | null}
  */
 function orNull(work) {
   try {

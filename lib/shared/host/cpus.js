@@ -3,28 +3,26 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { NclustError } from '../errors.js';
 
-/** Accepted forms of a number of instances, for messages. */
 export const INSTANCES_FORMS =
   'a whole number from 1, "max" or 0 (one per CPU), "-N" (CPUs less N), or "N%" of the CPUs';
 
 /**
- * The number of processes that can run at the same time: the smallest of CPU affinity, cpuset and
- * cgroup quota (v1 and v2), at least 1. `os.availableParallelism()` alone includes the affinity
- * but, before Node.js 22, no quota.
+ * The smallest of CPU affinity, cpuset and cgroup quota (v1 and v2), at least 1.
+ * `os.availableParallelism()` alone has no quota before Node.js 22.
  * @param {object} [o]
- * @param {string} [o.root]  Base of /proc and /sys. Default "/".
- * @param {number} [o.affinity]  Default: from libuv.
+ * @param {string} [o.root]  Base of /proc and /sys.
+ * @param {number} [o.affinity]
  */
 export function availableCpus({ root = '/', affinity = availableParallelism() } = {}) {
   const quota = Math.min(quotaV1(root), quotaV2(root));
-  // Rounded down, as libuv does if it knows the quota, because one process more would be throttled.
+  // Rounded down, as libuv does, because one process more would be throttled.
   return Math.max(1, Math.floor(Math.min(affinity, allowedCpus(root), quota)));
 }
 
 /**
  * @param {number | string} instances  As in AppSpec: integer from 1, "max", 0, "-N", "N%".
  * @param {number} cpus
- * @returns {number}  At least 1. Throws ERR_NCLUST_BAD_INSTANCES.
+ * @returns {number}  Throws ERR_NCLUST_BAD_INSTANCES.
  */
 export function resolveInstances(instances, cpus) {
   const text = String(instances).trim();
@@ -40,7 +38,7 @@ export function resolveInstances(instances, cpus) {
 }
 
 /**
- * Resolves the number of `scale`. Here "+N" and "-N" count from the present number.
+ * Here "+N" and "-N" count from the present number.
  * @param {string | number} instances
  * @param {number} current
  * @param {number} cpus
@@ -128,6 +126,6 @@ function read(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Not Linux, or not mounted: no limit is known.
+    return '';
   }
 }

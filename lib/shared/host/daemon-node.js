@@ -1,8 +1,7 @@
 /**
- * Node.js options of the keeper; control inherits them.
- *
- * Without --optimize-for-size and without a smaller --v8-pool-size, which save 2 MB: on a busy
- * machine, Node.js 24 then hangs at one in a hundred exits, because a thread of V8 does not end.
+ * For the keeper; control inherits them. Do not add --optimize-for-size or a smaller
+ * --v8-pool-size, which save 2 MB: on a busy machine, Node.js 24 then hangs at one in a hundred
+ * exits, because a thread of V8 does not end.
  */
 export const DAEMON_NODE_ARGS = [
   // Garbage of a crash loop grows the young generation to 32 MB without it (keeper: 39 MB private,

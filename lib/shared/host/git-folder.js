@@ -8,10 +8,8 @@ import { systemError } from './user-path.js';
 /** @import { Stats } from 'node:fs' */
 /** @import { User } from './user-path.js' */
 
-/** Limit for the packed refs of a large project. */
 const PACKED_MAX_BYTES = 4 * 1024 * 1024;
 const CONFIG_MAX_BYTES = 1024 * 1024;
-/** Limit for a file with one ref, revision or path. */
 const LINE_MAX_BYTES = 8 * 1024;
 const NAME_MAX_CHARS = 255;
 const URL_MAX_CHARS = 2_000;
@@ -24,20 +22,19 @@ const REF = /^refs\/(?!(?:.*\/)?\.\.)\S+$/;
 /**
  * Facts about a git checkout, read without git.
  * @typedef {object} GitFolder
- * @property {string} root  Of the checkout.
+ * @property {string} root
  * @property {string} branch  "HEAD" if no branch is checked out.
  * @property {string | null} revision
  * @property {string[]} remotes
  * @property {string | null} remote  Of the branch, or the only one.
  * @property {string | null} url  Without user name, password and token.
- * @property {boolean} isOnRemote  Whether the remote has a branch of that name, as far as it was
- *   fetched.
+ * @property {boolean} isOnRemote  As far as it was fetched.
  * @property {number} updatedAtMs  Last checkout, commit or pull.
  */
 
 /**
- * @param {string} folder  Absolute.
- * @returns {string | null}  The root of its checkout.
+ * @param {string} folder
+ * @returns {string | null}
  */
 export function checkoutOf(folder) {
   for (let at = folder; ; at = dirname(at)) {
@@ -47,7 +44,6 @@ export function checkoutOf(folder) {
 }
 
 /**
- * Reads only regular files of a limited size, and does not block the thread.
  * @param {string} root
  * @param {User | null} user  Whose rights to use; null: those of this process.
  * @returns {Promise<GitFolder | null>}  Null if it is not a checkout, or cannot be read.
@@ -83,7 +79,7 @@ export async function readGitFolder(root, user) {
       updatedAtMs: new Date(log?.mtimeMs ?? 0).getTime() || 0,
     };
   } catch {
-    return null; // The list works without it.
+    return null;
   }
 }
 
@@ -97,7 +93,7 @@ export function withoutCredentials(url) {
 }
 
 /**
- * A worktree and a submodule have a file instead, which names the folder.
+ * A worktree and a submodule have a file that names the folder.
  * @param {string} root
  * @param {Pick<Reader, 'stat' | 'pathIn'>} reader
  */
@@ -195,8 +191,7 @@ function linesOf(config) {
  * @property {(file: string) => Promise<string | null>} line
  * @property {(file: string, maxBytes: number) => Promise<string | null>} text
  * @property {(file: string, maxBytes: number) => Promise<Buffer | null>} bytes  Null: it does not
- *   exist, because not every checkout has every file. Rejects if it is too long, because its
- *   content is then unknown.
+ *   exist. Rejects if it is too long.
  * @property {(file: string, pattern: RegExp) => Promise<string | null>} pathIn  The folder that a
  *   file names, relative to its own. Rejects if the user can write this file and the folder is
  *   trusted, because it would be read as root.

@@ -5,24 +5,20 @@ import { openAsUser } from './as-user.js';
 /** @import { User } from './user-path.js' */
 
 const [open, fstat, close] = [promisify(fs.open), promisify(fs.fstat), promisify(fs.close)];
-/** Resolves with an object. */
 const read = promisify(fs.read);
 
 /** open(2) waits for the other end of a named pipe. */
 const FLAGS = fs.constants.O_RDONLY | fs.constants.O_NONBLOCK;
 
-/** The file is not suitable. `message` follows its path. */
+/** `message` follows the path of the file. */
 export class Unfit extends Error {
-  /** It has more bytes than the limit. */
   isTooLong = false;
 }
 
-/** For a file of unknown size, such as those of /proc. */
 const FIRST_BYTES = 4_096;
 
 /**
- * Reads a file that others may change: only a regular file of a limited size. The thread does not
- * wait for it, except to open it with the rights of a user.
+ * Reads a file that others may change. Blocks the thread only to open it with the rights of a user.
  * @param {string} file
  * @param {number} maxBytes
  * @param {User | null} [user]  Whose rights to use; null: those of this process.
@@ -38,7 +34,6 @@ export async function readRegular(file, maxBytes, user = null) {
     let length = 0;
     for (let got = -1; got !== 0; length += got) {
       if (length > maxBytes) throw tooLong(maxBytes);
-      // It grows during the read.
       if (length === bytes.length) bytes = Buffer.concat([bytes], Math.min(maxBytes + 1, 2 * length));
       got = (await read(fd, bytes, length, bytes.length - length, null)).bytesRead;
     }

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes atomically. Mode 0600. Throws errors of the file system.
+ * Writes atomically, with mode 0600.
  * @param {string} file
  * @param {string} text
  */
@@ -17,8 +17,8 @@ export function replaceFile(file, text) {
 }
 
 /**
- * Writes a new file to the disk, in place of an old one, and never through a link. Mode 0600 from
- * the start. Throws errors of the file system, and may then have left a part of the file.
+ * Never writes through a link. Mode 0600 from the start. May leave a part of the file when it
+ * throws.
  * @param {string} file
  * @param {string | Buffer} content
  */

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 
 /**
  * @param {string | number} value  "SIGTERM", "term" or 15.
- * @returns {string | null}  The full name; null if this system does not have the signal.
+ * @returns {string | null}  Null if this system does not have the signal.
  */
 export function signalName(value) {
   const text = String(value).trim().toUpperCase();

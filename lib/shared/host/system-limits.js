@@ -4,15 +4,15 @@ import { dirname, join } from 'node:path';
 /**
  * Limits of the system for the keeper and its children.
  * @typedef {object} SystemLimits
- * @property {number} files  Open descriptors of the keeper itself. Infinity: no limit is known.
+ * @property {number} files  Open descriptors. Infinity: no limit is known.
  * @property {number} tasks  Processes and threads of its control group.
- * @property {string} tasksFile  The file with that limit.
+ * @property {string} tasksFile
  */
 
 /**
  * @param {number} keeperPid
  * @param {object} [o]
- * @param {string} [o.root]  Base of /proc and /sys.
+ * @param {string} [o.root]
  * @returns {SystemLimits}
  */
 export function systemLimits(keeperPid, { root = '/' } = {}) {
@@ -31,8 +31,7 @@ export function systemLimits(keeperPid, { root = '/' } = {}) {
 }
 
 /**
- * A limit of any parent counts too. In a container the path may be the host's; then only the
- * mount's own root exists.
+ * A limit of any parent counts too: see smallest() in cpus.js.
  * @param {string} mount
  * @param {string} [path]
  */
@@ -47,7 +46,7 @@ function filesOf(mount, path) {
   return files;
 }
 
-/** @param {string} text  "max", or empty: no limit. */
+/** @param {string} text */
 function numberIn(text) {
   return /^\d+$/.test(text.trim()) ? Number(text) : Infinity;
 }
@@ -57,6 +56,6 @@ function read(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Not Linux, or not mounted: no limit is known.
+    return '';
   }
 }

@@ -1,7 +1,6 @@
-// Knows: how a manager that runs as root follows a path that the user of an app can change. Must
-// not: look a name up twice. reach() opens every folder on the way once, without following links,
-// and looks up the next name from that descriptor, so exchanging a folder has no effect. Start at:
-// reach().
+// Follows, as root, a path that the user of an app can change. Must not look a name up twice:
+// reach() opens every folder on the way once, without following links, and looks up the next name
+// from that descriptor, so exchanging a folder has no effect.
 //
 // seteuid(2) around each call would be shorter, but it changes every thread of the process: if the
 // thread pool reads a file of another app at that moment, this would fail.
@@ -13,15 +12,14 @@ import { membersOf } from '../daemon/accounts.js';
 /** @import { Stats } from 'node:fs' */
 
 /**
- * @typedef {{ uid: number, gid: number }} User  The user of an app. Null instead: the app has the
- *   rights of the manager, and the functions below are those of node:fs.
+ * @typedef {{ uid: number, gid: number }} User  Null instead: the rights of the manager, by the
+ *   functions of node:fs.
  */
 
 /**
- * A name that was reached.
  * @typedef {object} Reached
  * @property {string} name  In the folder.
- * @property {Stats | null} stat  Of the file, without following a link; null: it does not exist.
+ * @property {Stats | null} stat  Without following a link; null: it does not exist.
  * @property {string} place  Leads to the file, even if its name changes.
  * @property {Stats} folder
  * @property {(name: string) => string} at  Leads to a name in the folder, even if names above it
@@ -35,10 +33,9 @@ const HAS_PLACES = process.platform === 'linux';
 /** O_PATH: the descriptor stands for a path, and opening it has no effect on the file. */
 const PLACE = 0o10000000 | constants.O_NOFOLLOW;
 
-/** Limit for the names on a path, including those of links. */
+/** Includes the names of links. */
 const STEPS_MAX = 256;
 
-/** Bits of one class of access. */
 export const [READ, WRITE, SEARCH] = [4, 2, 1];
 export const STICKY = 0o1000;
 
@@ -48,7 +45,7 @@ export const STICKY = 0o1000;
  * @param {User} user
  * @param {string} path
  * @param {(found: Reached) => T} work  Synchronous: the descriptors are closed after it.
- * @param {{ isFollowing?: boolean }} [o]  Whether a link at the end is followed.
+ * @param {{ isFollowing?: boolean }} [o]
  */
 export function reach(user, path, work, { isFollowing = true } = {}) {
   const todo = partsOf(path);
@@ -70,8 +67,7 @@ export function reach(user, path, work, { isFollowing = true } = {}) {
       isWayTrusted = isTrusted || (isWayTrusted && isKeptBySticky(folder.stat, next?.stat));
       if (next?.stat.isSymbolicLink() && (isFollowing || !isLast)) {
         // The only second lookup, because Node.js reads a link only by its name. If the user
-        // exchanges the link before it, the path is not trusted anyway, and the new link is also
-        // the user's.
+        // exchanges the link before it, the new link is also the user's.
         const target = readlinkSync(at(name));
         todo.unshift(...partsOf(target));
         if (target.startsWith('/')) folder = exchange(folder, openPlace('/'));
@@ -159,9 +155,9 @@ function isKeptBySticky(folder, found) {
  * groups of the user, for example with newgrp(1).
  * @param {User} user
  * @param {Stats} stat
- * @param {number} wanted  Bits of one class of access.
+ * @param {number} wanted
  * @param {{ inDoubt?: boolean }} [o]  Whether the user counts as a member of a group whose members
- *   are not known. Default: false.
+ *   are not known.
  */
 export function hasPermission({ uid, gid }, stat, wanted, { inDoubt = false } = {}) {
   const grants = (/** @type {number} */ shift) => ((stat.mode >> shift) & wanted) === wanted;

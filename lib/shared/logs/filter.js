@@ -7,8 +7,8 @@ import { createMatcher } from './safe-pattern.js';
 export { LEVELS, levelOf };
 
 /**
- * @typedef {{ line: object, isFirst: boolean }} Part  A piece of a long line. `line` is the same
- *   object in all pieces of one line.
+ * @typedef {{ line: object, isFirst: boolean }} Part  `line` is the same object in all pieces of
+ *   one line.
  */
 
 /**
@@ -18,9 +18,9 @@ export { LEVELS, levelOf };
  */
 
 /**
- * Returns a filter for lines. With a level, lines without one are left out.
+ * With a level, lines without one are left out.
  * @param {FilterOptions} wanted
- * @returns {(line: string) => boolean}  Throws ERR_NCLUST_USAGE for an unsuitable pattern.
+ * @returns {(line: string) => boolean}  Throws ERR_NCLUST_USAGE.
  */
 export function createLogFilter(wanted) {
   const isWanted = createPartFilter(wanted);
@@ -28,8 +28,8 @@ export function createLogFilter(wanted) {
 }
 
 /**
- * Returns a filter for lines that come in parts. The first part decides about a line. If that part
- * does not contain the level, or was not seen, the level does not count.
+ * The first part decides about a line. If it does not contain the level, or was not seen, the level
+ * does not count.
  * @param {FilterOptions} wanted
  * @returns {(line: string, part: Part | null) => boolean}  Throws ERR_NCLUST_USAGE.
  */

@@ -6,8 +6,7 @@ import { stripVTControlCharacters } from 'node:util';
 export const LEVELS = /** @type {const} */ (['trace', 'debug', 'info', 'warn', 'error', 'fatal']);
 
 /**
- * Names of other loggers: winston's npm and syslog levels, Google's severities, and common short
- * forms.
+ * winston's npm and syslog levels, Google's severities, and common short forms.
  * @type {Record<string, Level>}
  */
 const WORDS = {
@@ -36,16 +35,16 @@ const WORDS = {
   panic: 'fatal',
 };
 
-/** Keys that may contain a level, the surest first. */
+/** The surest first. */
 const KEYS = /** @type {const} */ (['level', 'severity', 'log.level']);
 
 /** Most lines have none, and then nothing needs to be parsed. */
 const MENTION = /"(?:level|severity|log\.level)"/;
 
 /**
- * Returns the level of a line that is a JSON record of pino, bunyan, winston or similar loggers.
+ * Of a JSON record of pino, bunyan, winston or similar loggers.
  * @param {string} line
- * @returns {Level | null}  Null if it is not a record, or has no known level.
+ * @returns {Level | null}
  */
 export function levelOf(line) {
   if (line[0] !== '{' || !MENTION.test(line)) return null;
@@ -54,7 +53,6 @@ export function levelOf(line) {
 }
 
 /**
- * Returns the same for the beginning of a line.
  * @param {string} text
  * @returns {Level | null | undefined}  Undefined: it is a record, and the rest may contain its
  *   level.
@@ -66,7 +64,7 @@ export function levelOfBeginning(text) {
 
 /**
  * @param {string} line
- * @returns {Record<string, unknown> | null}  Null if the line is not a JSON object.
+ * @returns {Record<string, unknown> | null}
  */
 export function recordOf(line) {
   if (line[0] !== '{') return null;
@@ -109,15 +107,14 @@ const SPACE = /[ \t\r\n]*/y;
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/y;
 const SCALAR = /[\w.+-]+/y;
 
-/** Characters without a meaning inside an object or a list. */
 const FILLING = /[^"{}[\]]+/y;
 
 /**
  * Reads the beginning of a JSON object.
  * @param {string} text  From its "{".
- * @param {readonly string[]} keys  Wanted fields, of the object itself.
- * @returns {Record<string, unknown> | null}  Complete fields with texts, numbers and similar
- *   values. Null if it is not the beginning of an object.
+ * @param {readonly string[]} keys
+ * @returns {Record<string, unknown> | null}  Complete fields of the object itself, without objects
+ *   and lists. Null if it is not the beginning of an object.
  */
 function readBeginning(text, keys) {
   /** @type {Record<string, unknown>} */
@@ -167,7 +164,6 @@ function createReader(text) {
     return sign;
   }
 
-  /** An object or a list. */
   function nested() {
     const from = at;
     let depth = 0;
@@ -201,6 +197,6 @@ function parsed(json) {
   try {
     return JSON.parse(json);
   } catch {
-    return null; // Like a value without a meaning.
+    return null;
   }
 }

@@ -6,7 +6,6 @@ import { NclustError } from '../errors.js';
 
 const PATTERN_MAX_CHARS = 500;
 
-/** Characters of a line that are searched. */
 const LINE_MAX_CHARS = 8 * 1024;
 
 /**
@@ -14,17 +13,16 @@ const LINE_MAX_CHARS = 8 * 1024;
  */
 const STEPS_MAX = 1_000_000;
 
-/** Time limit for one line, in ms. */
 const MATCH_TIMEOUT_MS = 50;
 
 /** "g" and "y" would remember where the last line matched. */
 const FLAGS = /^[imsu]*$/;
 
 /**
- * A regular expression that cannot block its user. Node.js has no engine with a time limit, and it
- * is not enough to forbid nested quantifiers: /a.*b.*c/ takes 2 s on 2,048 characters "abab...". So
- * if pattern and line may need more than STEPS_MAX, V8 stops after MATCH_TIMEOUT_MS, and from then
- * on less of every line is searched. So a pattern costs at most half a second too much, once.
+ * Node.js has no engine with a time limit, and it is not enough to forbid nested quantifiers:
+ * /a.*b.*c/ takes 2 s on 2,048 characters "abab...". So if pattern and line may need more than
+ * STEPS_MAX, V8 stops after MATCH_TIMEOUT_MS, and from then on less of every line is searched. A
+ * pattern costs at most half a second too much, once.
  * @param {Grep} grep
  * @returns {Matcher}  Throws ERR_NCLUST_USAGE.
  */
@@ -131,14 +129,14 @@ const CHOICES_MAX = 6;
 const NOTHING = /** @type {Part} */ ({ degree: 0, choices: 0 });
 
 /**
- * @param {string} source  Of a valid regular expression.
+ * @param {string} source
  * @returns {Cost}
  */
 export function estimateCost(source) {
   let isNested = false;
-  /** Open groups, outermost first. @type {Part[]} */
+  /** Outermost first. @type {Part[]} */
   const open = [{ ...NOTHING }];
-  /** The part that a quantifier would apply to. @type {Part} */
+  /** @type {Part} */
   let last = NOTHING;
 
   for (const [token] of source.matchAll(TOKENS)) {
@@ -153,7 +151,6 @@ export function estimateCost(source) {
     } else if (QUANTIFIER.test(token)) {
       const { least, most } = timesOf(token);
       if (last.degree > 0 && most > COPIES_MAX) isNested = true;
-      // The part itself was added once before.
       add(group, repeated(last, least, most));
     } else {
       last = /^\\(?:[1-9]|k<)/.test(token) ? { degree: Infinity, choices: 0 } : NOTHING;
@@ -164,10 +161,6 @@ export function estimateCost(source) {
   return { degree: choices > CHOICES_MAX ? Infinity : degree, isNested };
 }
 
-/**
- * Escapes, character classes, beginnings of groups, quantifiers with their lazy form, and any other
- * character.
- */
 const TOKENS = new RegExp(
   [
     /\\k<[^>]*>|\\[^]/,

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 /**
  * @typedef {{ kind: 'none' }
  *   | { kind: 'tcp', host: string, port: number }
- *   | { kind: 'unix', path: string }} ListenTarget  Where /metrics is served.
+ *   | { kind: 'unix', path: string }} ListenTarget
  */
 
 export const LISTEN_FORMS = 'none, an address and a port (127.0.0.1:9615, [::1]:9615), or unix:/path';
@@ -11,7 +11,7 @@ export const OTLP_FORMS = 'none, or the http:// or https:// address of a collect
 
 /**
  * @param {string} text
- * @returns {ListenTarget | null}  Null if it is not an address.
+ * @returns {ListenTarget | null}
  */
 export function parseListen(text) {
   if (text === 'none') return { kind: 'none' };
@@ -27,7 +27,7 @@ export function parseListen(text) {
 
 /**
  * @param {ListenTarget} target
- * @returns {boolean}  Whether only this machine can reach it.
+ * @returns {boolean}
  */
 export function isLocal(target) {
   return (
@@ -37,7 +37,7 @@ export function isLocal(target) {
 
 /**
  * @param {string} text
- * @returns {string | null}  The address for metrics, or 'none'. Null if it is neither.
+ * @returns {string | null}
  */
 export function parseOtlp(text) {
   if (text === 'none') return 'none';
@@ -49,10 +49,9 @@ export function parseOtlp(text) {
   return url.href;
 }
 
-/** @typedef {{ host: string, port: number }} WebAddress  Where the dashboard is served. */
+/** @typedef {{ host: string, port: number }} WebAddress */
 /** @typedef {{ kind: 'none' } | { kind: 'tcp', host: string, port: number }} WebTarget */
 
-/** The default. */
 export const WEB_HOST = '127.0.0.1';
 export const WEB_PORT = 9616;
 
@@ -61,9 +60,9 @@ export const WEB_LISTEN_FORMS =
   'a port (9616; 0 is any free one), or an address and a port (127.0.0.1:9616, [::1]:9616)';
 
 /**
- * Reads an address as in the settings.
+ * As in the settings.
  * @param {string} text
- * @returns {WebTarget | null}  Null if it is not an address.
+ * @returns {WebTarget | null}
  */
 export function parseWebTarget(text) {
   const target = parseListen(text);
@@ -71,9 +70,9 @@ export function parseWebTarget(text) {
 }
 
 /**
- * Reads an address as a person writes it.
+ * As a person writes it.
  * @param {string} text
- * @returns {WebAddress | null}  Null if it is not an address. Port 0: any free one.
+ * @returns {WebAddress | null}  Port 0: any free one.
  */
 export function parseWebListen(text) {
   const whole = /^\d{1,5}$/.test(text) ? `${WEB_HOST}:${text}` : text;
@@ -89,7 +88,7 @@ export function isLoopback({ host, port }) {
 
 /**
  * @param {WebAddress} address
- * @returns {string}  As part of an address.
+ * @returns {string}
  */
 export function writeWebAddress({ host, port }) {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -99,7 +98,7 @@ export function writeWebAddress({ host, port }) {
  * An address of the settings that cannot be used.
  * @typedef {object} Unserved
  * @property {string} reason  A code of the system if there is one.
- * @property {number} retryMs  Interval of attempts.
+ * @property {number} retryMs
  */
 
 /** @type {Record<string, string>} */
@@ -107,14 +106,14 @@ const WORDS = { EADDRINUSE: 'another program has this address', EADDRNOTAVAIL: '
 
 /**
  * @param {string} reason
- * @returns {string}  In words, if there are any for it.
+ * @returns {string}
  */
 export function whyUnserved(reason) {
   return Object.hasOwn(WORDS, reason) ? WORDS[reason] : reason;
 }
 
 /**
- * For the list: what is not served, why, and the command that serves it elsewhere.
+ * For the list.
  * @param {{ what: string, where: string, reason: string, instead: string }} o
  */
 export function unservedNotice({ what, where, reason, instead }) {

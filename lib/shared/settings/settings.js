@@ -13,11 +13,11 @@ import {
 } from './listen-address.js';
 
 /**
- * A setting of the home. It is stored as written ("10mb") and parsed when it is used.
+ * Stored as written ("10mb") and parsed when it is used.
  * @typedef {object} SettingRule
  * @property {(text: string) => unknown} parse  Null if it is invalid.
- * @property {string} accepted  In words, for the message.
- * @property {string} fallback  The default, as a person would write it.
+ * @property {string} accepted  In words.
+ * @property {string} fallback  As a person would write it.
  * @property {string} help
  */
 
@@ -82,7 +82,6 @@ const PM2_LOGROTATE = {
 };
 
 /**
- * The contents of the settings file.
  * @typedef {object} ReadSettings
  * @property {Record<string, string>} given  All texts and numbers in it, as text.
  * @property {Record<SettingKey, any>} values  Complete; `Infinity` for no limit.
@@ -91,7 +90,7 @@ const PM2_LOGROTATE = {
  */
 
 /**
- * @param {string | null} text  Of the file; null if there is none.
+ * @param {string | null} text  Null: there is no file.
  * @param {(key: string, value: unknown) => boolean} [isPossible]  Whether this machine supports a
  *   value.
  * @returns {ReadSettings}  Never throws.
@@ -112,8 +111,8 @@ export function readSettings(text, isPossible = () => true) {
 /** @typedef {{ key: string, value: string, isSet: boolean, help: string }} ShownSetting */
 
 /**
- * All settings, for people. An invalid one has its default, as if it were not set.
- * @param {Record<string, string>} given  From the file.
+ * An invalid one has its default.
+ * @param {Record<string, string>} given
  * @returns {ShownSetting[]}
  */
 export function describeSettings(given) {
@@ -126,7 +125,7 @@ export function describeSettings(given) {
 /**
  * @param {ShownSetting[]} settings
  * @param {string} key
- * @returns {ShownSetting[]}  One, or none: the file may contain an unknown key.
+ * @returns {ShownSetting[]}  Empty if the key is unknown.
  */
 export function withKey(settings, key) {
   return settings.filter((one) => one.key === key);
@@ -182,7 +181,7 @@ function defaults() {
  * @param {string} key
  * @param {unknown} value
  * @param {(key: string, value: unknown) => boolean} [isPossible]
- * @returns {unknown}  Null if it cannot be used.
+ * @returns {unknown}
  */
 function parse(key, value, isPossible = () => true) {
   if (!Object.hasOwn(SETTINGS, key) || !isScalar(value)) return null;
@@ -269,13 +268,12 @@ function wholeUpTo(max) {
   return (text) => (/^\d+$/.test(text) && Number(text) <= max ? Number(text) : null);
 }
 
-/** Not blocking, because the path may lead to a named pipe. */
+/** The path may lead to a named pipe. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * @param {string} file
- * @param {(key: string, value: unknown) => boolean} [isPossible]  Whether this machine supports a
- *   value.
+ * @param {(key: string, value: unknown) => boolean} [isPossible]
  * @returns {ReadSettings}  Never throws: a file that cannot be read is broken.
  */
 export function readSettingsFile(file, isPossible) {
@@ -290,7 +288,7 @@ export function readSettingsFile(file, isPossible) {
 /**
  * Throws errors of the file system.
  * @param {string} file
- * @returns {string | null}  Null if there is none.
+ * @returns {string | null}
  */
 export function readSettingsText(file) {
   const fd = open(file);

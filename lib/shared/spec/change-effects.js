@@ -13,10 +13,10 @@
  * @typedef {object} NeedsRow
  * @property {Needs} needs
  * @property {string} attribute  The name in a config file.
- * @property {boolean} [isDerived]  It follows from other fields, which contain more.
+ * @property {boolean} [isDerived]  It follows from other fields.
  */
 
-/** All fields. @type {Record<string, NeedsRow>} */
+/** @type {Record<string, NeedsRow>} */
 export const SPEC_NEEDS = {
   name: row('nothing', 'name'),
   namespace: row('nothing', 'namespace'),
@@ -98,11 +98,10 @@ export const SPEC_NEEDS = {
   versioning: derived('along', 'vizion'),
 };
 
-/** Fields that may change while an instance runs. */
 const LIVE = Object.keys(SPEC_NEEDS).filter((field) => ['nothing', 'live'].includes(SPEC_NEEDS[field].needs));
 
 /**
- * Returns the running spec with all fields of another spec that need no new process.
+ * Includes fields that only describe.
  * @param {AppSpec} spec
  * @param {AppSpec} wanted
  * @returns {AppSpec}

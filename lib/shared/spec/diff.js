@@ -6,9 +6,8 @@ import { MASK } from './environment.js';
 /** @import { AppSpec } from './spec.js' */
 
 /**
- * A difference between two specs.
  * @typedef {object} SpecChange
- * @property {string} field  Of the spec.
+ * @property {string} field
  * @property {string} attribute  The name in a config file; for a variable "env.PORT".
  * @property {unknown} before  Null: it did not exist.
  * @property {unknown} after
@@ -16,7 +15,7 @@ import { MASK } from './environment.js';
 
 /** @typedef {{ changes: SpecChange[], needs: Set<Needs> }} SpecDiff */
 
-/** Fields whose keys are shown one by one. */
+/** Their keys are shown one by one. */
 const RECORDS = ['env', 'shellEnv', 'fileEnv', 'secrets', 'watchOptions'];
 
 const SECRET_KEY =
@@ -26,8 +25,7 @@ const SECRET_KEY =
 const SECRET_VALUE = /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*:[^/@\s]+@/i;
 
 /**
- * Compares a spec with the wanted one. Ignores the number of instances, because the running ones
- * count.
+ * Ignores the number of instances, because the running ones count.
  * @param {AppSpec} before
  * @param {AppSpec} after
  * @param {object} [o]
@@ -52,7 +50,7 @@ export function diffSpecs(before, after, { isShellNew = false } = {}) {
 }
 
 /**
- * For a field of another version: a new process will know how to use it.
+ * For a field of another version, because a new process will know how to use it.
  * @param {string} field
  * @param {boolean} isShellNew
  * @returns {NeedsRow}
@@ -101,7 +99,6 @@ function isSecretVariable(key, value) {
  * @returns {Record<string, unknown>}
  */
 function recordOf(value) {
-  // Of several env files the last one wins.
   if (Array.isArray(value)) return Object.assign({}, ...value.map(({ env }) => env));
   return typeof value === 'object' && value !== null ? /** @type {Record<string, unknown>} */ (value) : {};
 }

@@ -5,22 +5,21 @@ import { isFilled, isText, nullable, texts } from './rules.js';
 
 /**
  * The sources of an app's environment, besides its declared variables (`env`) and the shell it was
- * started from (`shellEnv`). environment.js combines them.
+ * started from (`shellEnv`).
  * @typedef {object} EnvironmentSpec
- * @property {Record<string, string>} interpreterEnv  Variables for its interpreter, unless the
- *   shell sets them.
+ * @property {Record<string, string>} interpreterEnv  Set unless the shell sets them.
  * @property {Record<string, string>} ownerEnv  HOME, USER and LOGNAME of the user it runs as, if
  *   that is not the shell's user.
  * @property {string[]} envFiles  As the user wrote them, the last one wins. A relative path counts
  *   from `cwd`.
- * @property {FileEnv[]} fileEnv  Their contents when the generation started. Read by control.
- * @property {Record<string, SecretSource>} secrets  Sources of values that are not stored anywhere.
+ * @property {FileEnv[]} fileEnv  Their contents when the generation started.
+ * @property {Record<string, SecretSource>} secrets
  * @property {string | null} incrementVar  The variable to whose value the slot is added.
  * @property {boolean | string | string[]} filterEnv  Shell variables to leave out. true: all. A
  *   text: that variable. A list: those whose names contain one of these.
  * @property {string[]} envUnquoted  Variables of `env` that were given as a number or as true or
- *   false. For the app every variable is a text.
- * @property {string | null} envName  The chosen environment of its config file (`env_<name>`).
+ *   false.
+ * @property {string | null} envName  `env_<name>` of its config file.
  */
 
 /** @typedef {{ file: string, env: Record<string, string> }} FileEnv  The path is absolute. */
@@ -95,25 +94,22 @@ function isRecord(value) {
 }
 
 /**
- * Variables of one origin.
  * @typedef {object} Layer
  * @property
  *   {'interpreter' | 'shell' | 'user' | 'file' | 'env' | 'increment_var' | 'secret' | 'nclust'}
  *   origin
- * @property {string} [file]  For origin file: its path.
+ * @property {string} [file]
  * @property {Record<string, string>} env
  */
 
-/** Shown in place of the value of a secret. */
 export const MASK = '***';
 
 /**
- * The sources of an instance's variables, in the order of their priority; the last one wins.
- * Depends only on the spec, the slot and the home.
+ * In the order of their priority; the last one wins.
  * @param {AppSpec} spec
  * @param {{ id: number, slot: number }} place
  * @param {string} home
- * @param {Record<string, string>} [secrets]  Their values. Default: masked.
+ * @param {Record<string, string>} [secrets]  Default: masked.
  * @returns {Layer[]}
  */
 export function layersOf(spec, { id, slot }, home, secrets = masked(spec)) {
@@ -153,7 +149,6 @@ export function readDeclaredLayers(spec) {
 }
 
 /**
- * The part of a shell's environment that an app gets.
  * @param {Record<string, string>} shellEnv
  * @param {AppSpec['filterEnv']} filter
  */
@@ -172,7 +167,7 @@ function isLeftOut(key, filter) {
 }
 
 /**
- * Why a spec cannot become an environment, as text that follows the name of the app.
+ * Text that follows the name of the app.
  * @param {AppSpec} spec
  */
 export function environmentFault(spec) {

@@ -3,10 +3,9 @@ import { flag, isFilled, isText, isWhole, oneOf, nullable } from './rules.js';
 
 /** @import { Rule } from './rules.js' */
 
-/** Limit for the targets of an app, because each has its own buffer. */
+/** Each target has its own buffer. */
 export const SHIP_TARGETS_MAX = 8;
 
-/** Accepted forms of a target, for messages. */
 export const SHIP_TARGET_FORMS =
   '"syslog+udp://host:port", "syslog+tcp://host:port", "syslog+unix:///path" or "exec:command"; the first ' +
   'three may end in "?facility=local0"';
@@ -42,12 +41,12 @@ const FACILITIES = [
 /**
  * @typedef {{ kind: 'udp' | 'tcp', host: string, port: number, facility: number }
  *   | { kind: 'unix', path: string, facility: number }
- *   | { kind: 'exec', command: string }} ShipTarget  Where the lines of an app are sent.
+ *   | { kind: 'exec', command: string }} ShipTarget
  */
 
 /**
  * @param {string} text
- * @returns {ShipTarget | null}  Null if it is invalid.
+ * @returns {ShipTarget | null}
  */
 export function parseShipTarget(text) {
   const [, kind, rest] = /^(?:syslog\+)?(udp|tcp|unix|exec):(.+)$/s.exec(text) ?? [];
@@ -65,32 +64,29 @@ export function parseShipTarget(text) {
 }
 
 /**
- * Handling of an app's output. A null field has the default of the home (`nclust set`).
+ * A null field has the default of the home (`nclust set`).
  * @typedef {object} LogSpec
  * @property {string} outFile  Empty: the default path. "/dev/null" or "NULL": no file. A relative
  *   path counts from `cwd`.
  * @property {string} errorFile
- * @property {string} logFile  A file with the lines of both streams. Empty, "/dev/null" or "NULL":
- *   none. "default": <name>.log.
+ * @property {string} logFile  A file with both streams. Empty, "/dev/null" or "NULL": none.
+ *   "default": <name>.log.
  * @property {boolean | null} mergeLogs  Null: the default rule.
  * @property {'raw' | 'json'} logType
- * @property {string | null} logDateFormat  In front of each line, in dayjs' format. Null: nothing.
+ * @property {string | null} logDateFormat  In dayjs' format. Null: nothing.
  * @property {boolean} disableLogs  No files, and no lines for followers.
- * @property {string[]} logShip  Targets for lines: syslog+udp://, syslog+tcp://, syslog+unix:// or
- *   exec:
+ * @property {string[]} logShip  syslog+udp://, syslog+tcp://, syslog+unix:// or exec:
  * @property {'block' | 'drop'} logOverflow  With a slow disk: the app waits, or lines are lost.
  * @property {number} logRateLimitBytes  Per second and instance; lines above it are lost. 0: no
  *   limit.
- * @property {number | null} logMaxSizeBytes  A file of this size is rotated. 0: no limit.
- * @property {'hourly' | 'daily' | 'weekly' | 'never' | null} logInterval  Interval of rotation,
- *   independent of the size.
- * @property {number | null} logMaxFiles  Rotated files kept of each log file. 0: none.
- * @property {number | null} logMaxAgeMs  Longest time that they are kept. 0: no limit.
+ * @property {number | null} logMaxSizeBytes  0: no limit.
+ * @property {'hourly' | 'daily' | 'weekly' | 'never' | null} logInterval  Independent of the size.
+ * @property {number | null} logMaxFiles  Rotated files of each log file. 0: none.
+ * @property {number | null} logMaxAgeMs  0: no limit.
  * @property {number | null} logMaxTotalBytes  Of all log files of the app. 0: no limit.
  * @property {'gzip' | 'zstd' | 'none' | null} logCompress
  */
 
-/** Values of `outFile` and `errorFile` that are not paths. */
 const NO_PATHS = ['', 'NULL'];
 
 const HOME_DEFAULT = 'the default of the home';
@@ -149,7 +145,6 @@ export const LOG_RULES = {
 };
 
 /**
- * Makes log paths absolute, from the folder the app runs in.
  * @template {LogSpec & { cwd: string }} Spec
  * @param {Spec} spec
  * @returns {Spec}

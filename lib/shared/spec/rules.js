@@ -1,9 +1,8 @@
 /**
- * The rule for one field of a spec.
  * @typedef {object} Rule
  * @property {(value: unknown) => boolean} accepts
- * @property {string} accepted  In words, for the message.
- * @property {unknown} [fallback]  The default. Without one the field is required.
+ * @property {string} accepted  In words.
+ * @property {unknown} [fallback]  Without one the field is required.
  */
 
 // Node.js turns a timer above this into one of 1 ms.
@@ -49,7 +48,7 @@ export function texts() {
 
 /**
  * @param {Rule} rule
- * @param {string} meaning  Of null.
+ * @param {string} meaning
  * @returns {Rule}
  */
 export function nullable({ accepts, accepted }, meaning) {

@@ -12,35 +12,30 @@ import { VERSIONING_RULES } from './versioning.js';
 /** @import { Rule } from './rules.js' */
 /** @import { TriggerSpec } from './triggers.js' */
 
-/**
- * @typedef {ProgramSpec & EnvironmentSpec & LogSpec & TriggerSpec & VersioningSpec} AppSpec  All
- *   that the manager needs to know about one app: complete, checked, in plain units.
- */
+/** @typedef {ProgramSpec & EnvironmentSpec & LogSpec & TriggerSpec & VersioningSpec} AppSpec */
 
 /**
- * The program, and the rules for it.
  * @typedef {object} ProgramSpec
  * @property {string} name
  * @property {string} namespace
  * @property {'node' | 'exec'} kind  node: the agent is preloaded. exec: any other program.
  * @property {'cluster' | 'fork'} mode  cluster only for kind node.
  * @property {number | string} instances  Integer from 1, "max", 0 (= max), "-N" or "N%".
- * @property {boolean} instancesGiven  Whether the user gave a number.
+ * @property {boolean} instancesGiven
  * @property {string} file  Absolute path of the program that is executed.
  * @property {string} script  Absolute path, or the shell command as the user wrote it.
  * @property {string} interpreter  Absolute path or "none".
  * @property {string | null} interpreterGiven  As the user wrote it. Null: found by the extension or
  *   the first line of the script.
  * @property {string[]} interpreterArgs
- * @property {string[]} args  For the app.
+ * @property {string[]} args
  * @property {string[]} execArgs  The actual arguments of `file`, for kind exec.
  * @property {string} cwd
- * @property {Record<string, string>} env  Variables that the user declared for the app. They
- *   override `shellEnv`.
- * @property {Record<string, string>} shellEnv  The variables of the shell it was started from.
+ * @property {Record<string, string>} env  Declared by the user. Overrides `shellEnv`.
+ * @property {Record<string, string>} shellEnv
  * @property {number | null} uid
  * @property {number | null} gid
- * @property {string} user  The name in the list.
+ * @property {string} user
  * @property {boolean} autorestart
  * @property {number} maxRestarts  Unstable exits within 10 minutes.
  * @property {number} restartDelayMs
@@ -54,15 +49,13 @@ import { VERSIONING_RULES } from './versioning.js';
  * @property {number} listenTimeoutMs
  * @property {boolean} treekill
  * @property {string} instanceVar
- * @property {string} version  Of the app, or "N/A".
+ * @property {string} version
  * @property {string | null} nodeVersion
- * @property {'least-connections' | 'sticky' | 'os'} scheduling  How new connections are
- *   distributed, in cluster mode.
+ * @property {'least-connections' | 'sticky' | 'os'} scheduling
  * @property {number} maxSurge  New instances that a reload starts beside the serving ones.
  * @property {number} maxUnavailable  Serving instances that a reload may stop before their
  *   replacements are up.
- * @property {number} rollbackWindowMs  Time for which a reload keeps the old instances parked. 0:
- *   not at all.
+ * @property {number} rollbackWindowMs  A reload keeps the old instances parked for this time.
  * @property {boolean} metrics  Whether the agent counts requests and samples the event loop.
  * @property {boolean} shutdownWithMessage  The message 'shutdown' ends the app, instead of a
  *   signal.
@@ -132,8 +125,7 @@ export const SPEC_RULES = {
 };
 
 /**
- * Returns a complete spec with defaults; drops fields that this version does not know. Throws
- * ERR_NCLUST_BAD_SPEC with the key path, the value and the accepted values.
+ * Adds defaults, and drops fields that this version does not know. Throws ERR_NCLUST_BAD_SPEC.
  * @param {unknown} value
  * @param {string} [keyPath]
  * @returns {AppSpec}
@@ -147,7 +139,7 @@ export function checkSpec(value, keyPath = 'spec') {
 }
 
 /**
- * Checks some fields of a spec, for a listed app, without defaults. Throws like checkSpec().
+ * Like checkSpec(), for some fields and without defaults.
  * @param {unknown} value
  * @param {string} [keyPath]
  * @returns {Partial<AppSpec>}
@@ -159,7 +151,7 @@ export function checkSpecChange(value, keyPath = 'spec') {
 }
 
 /**
- * Adds defaults for new fields to a spec that an earlier version has checked.
+ * For a spec that an earlier version has checked.
  * @param {Partial<AppSpec>} spec
  */
 export function completeSpec(spec) {
@@ -171,8 +163,7 @@ export function completeSpec(spec) {
 }
 
 /**
- * Returns fields that a later version has added to a spec, so that a downgrade and a later upgrade
- * keep them.
+ * So that a downgrade and a later upgrade keep fields of the later version.
  * @param {AppSpec} spec  Of the desired state.
  * @returns {Partial<AppSpec>}
  */
@@ -190,7 +181,7 @@ function checkObject(value, keyPath) {
   throw badSpec(keyPath, value, 'an object');
 }
 
-/** Fields that errors do not quote, because people put passwords there. */
+/** Not quoted by errors, because people put passwords there. */
 const PRIVATE = new Set(['env', 'shellEnv', 'secrets', 'args', 'execArgs']);
 
 /**

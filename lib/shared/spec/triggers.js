@@ -3,18 +3,15 @@ import { flag, isText, isWhole, nullable, texts, whole } from './rules.js';
 /** @import { Rule } from './rules.js' */
 
 /**
- * Triggers that replace or start the instances of an app besides commands, and the path of their
- * pid file.
  * @typedef {object} TriggerSpec
- * @property {string[]} watch  Files, folders and globs whose changes cause a reload; relative ones
- *   count from `cwd`. Empty: none.
- * @property {boolean} watchOff  Watching is paused by `stop --watch` or `restart --watch`.
- * @property {string[]} ignoreWatch  Names, paths, globs and regular expressions: see
- *   readWatchPattern() below.
+ * @property {string[]} watch  Changes of these files, folders and globs cause a reload; relative
+ *   ones count from `cwd`. Empty: none.
+ * @property {boolean} watchOff  Paused by `stop --watch` or `restart --watch`.
+ * @property {string[]} ignoreWatch  See readWatchPattern().
  * @property {string[]} watchExtensions  Without the dot. Empty: all files.
  * @property {number} watchDelayMs  Quiet time before the reload. 0: 100 ms.
  * @property {Record<string, unknown>} watchOptions  For chokidar.
- * @property {string | null} cronRestart  A pattern for croner.
+ * @property {string | null} cronRestart  For croner.
  * @property {number} maxMemoryBytes  Of an instance and its descendants together. 0: no limit.
  * @property {boolean} autostart  False: it is added to the list as stopped.
  * @property {string} pidFile  Empty: <home>/pids/<name>-<id>.pid. A relative path counts from
@@ -26,7 +23,7 @@ const MEMORY_MIN_BYTES = 1024 ** 2;
 
 const CRON_MAX = 200;
 
-/** The longest possible path. A much longer pattern makes glob matchers throw. */
+/** A much longer pattern makes glob matchers throw. */
 const PATTERN_MAX = 4096;
 
 /** @type {{ [K in keyof TriggerSpec]: Rule }} */
@@ -78,28 +75,21 @@ function isCronText(value) {
 }
 
 /**
- * The meaning of a text in `ignore_watch`. PM2 has these four kinds too, and its chokidar also
- * distinguished them by their form.
- *
+ * PM2 has these four kinds too, and its chokidar also distinguished them by their form.
  *   "node_modules", "*.log"              name: of a file or folder, however deep
- *   "public/*", "./tmp", "/srv/data"     path: from the folder the app runs in; a folder goes with
- *                                        all that is in it
- *   "[\\/\\\\]\\./", "/^cache-/i"        regex: of the path from the folder the app runs in, with a
- *                                        slash before it
+ *   "public/*", "./tmp", "/srv/data"     path: from `cwd`; a folder goes with all that is in it
+ *   "[\\/\\\\]\\./", "/^cache-/i"        regex: of the path from `cwd`, with a slash before it
  *   "!public/index.html"                 not ignored after all
  * @typedef {{ kind: 'name' | 'path', glob: string, isException: boolean }
  *   | { kind: 'regex', regex: RegExp, isException: boolean }} WatchPattern
  */
 
-/**
- * Characters with a meaning in a regular expression but not in a glob. An escaped slash occurs in
- * both.
- */
+/** An escaped slash occurs in globs, too. */
 const REGEX_ONLY = /\\[^*?[\]{}()!]|^\^|\$$|\.\*/;
 
 /**
  * @param {string} text
- * @returns {WatchPattern | null}  Null: it looks like a regular expression, but is invalid.
+ * @returns {WatchPattern | null}  Null: a regular expression that is invalid.
  */
 export function readWatchPattern(text) {
   const isException = text.startsWith('!') && text.length > 1;
@@ -122,6 +112,6 @@ function regexOf(source, flags, isException) {
   try {
     return { kind: 'regex', regex: new RegExp(source, flags), isException };
   } catch {
-    return null; // The caller reports it, with the text.
+    return null;
   }
 }

@@ -3,11 +3,10 @@ import { isText } from './rules.js';
 /** @import { Rule } from './rules.js' */
 
 /**
- * Facts from git about the checkout of a script, read when a command last started, restarted or
- * reloaded it. The names are PM2's.
+ * Read from git when a command last started, restarted or reloaded the app. The names are PM2's.
  * @typedef {object} Versioning
  * @property {'git'} type
- * @property {string | null} url  Of the remote, without user name and password.
+ * @property {string | null} url  Without user name and password.
  * @property {string | null} revision
  * @property {string | null} comment  Of the commit.
  * @property {boolean | null} unstaged  Whether tracked files had been changed.
@@ -22,10 +21,7 @@ import { isText } from './rules.js';
  * @property {string} repo_path
  */
 
-/**
- * @typedef {{ vizion: boolean, versioning: Versioning | null }} VersioningSpec  `vizion`: whether
- *   it is read.
- */
+/** @typedef {{ vizion: boolean, versioning: Versioning | null }} VersioningSpec */
 
 const TEXT_MAX = 4096;
 

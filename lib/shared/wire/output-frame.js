@@ -1,16 +1,15 @@
 // Frames from control to a foreground run: chunks of output, each after a JSON line about its
-// source. Both ends import this file.
+// source.
 import { join } from 'node:path';
 
 /** @import { LogStream } from './protocol.js' */
 
 const NEWLINE = 0x0a;
 
-/** A head has a few hundred bytes. A much longer one is invalid. */
+/** A head has a few hundred bytes. */
 const HEAD_MAX_BYTES = 64 * 1024;
 
 /**
- * The source of the output that follows.
  * @typedef {object} FrameHead
  * @property {string} instanceId
  * @property {number} id  Of the slot.
@@ -20,10 +19,7 @@ const HEAD_MAX_BYTES = 64 * 1024;
  * @property {boolean} [isEnd]  No more output follows.
  */
 
-/**
- * The socket on which a foreground run gets the output of its apps.
- * @param {string} run  The folder of the home.
- */
+/** @param {string} run */
 export function outputSocket(run) {
   return join(run, 'output.sock');
 }
@@ -31,15 +27,15 @@ export function outputSocket(run) {
 /**
  * @param {FrameHead} head
  * @param {Uint8Array} bytes
- * @returns {Buffer}  A new buffer.
+ * @returns {Buffer}
  */
 export function outputFrame(head, bytes) {
   return Buffer.concat([Buffer.from(`${JSON.stringify({ ...head, bytes: bytes.length })}\n`), bytes]);
 }
 
 /**
- * Reads frames from a connection. Passes on each piece of a frame at once, so that nothing is lost
- * if the sender is killed in the middle of one.
+ * Passes on each piece of a frame at once, so that nothing is lost if the sender is killed in the
+ * middle of one.
  * @param {(head: FrameHead, bytes: Buffer) => void} onPiece  The bytes are valid until it returns.
  * @returns {(chunk: Buffer) => void}  Throws if the data are not a frame.
  */

@@ -11,7 +11,7 @@ export const RPC_ERROR = /** @type {const} */ ({
 });
 
 /**
- * @typedef {object} RpcMessage  The content of a valid line; its kind follows from its fields.
+ * @typedef {object} RpcMessage  Its kind follows from its fields.
  * @property {'2.0'} jsonrpc
  * @property {string | number | null} [id]
  * @property {string} [method]
@@ -24,19 +24,18 @@ export const RPC_ERROR = /** @type {const} */ ({
 
 /**
  * @typedef {object} LineReader
- * @property {(chunk: Uint8Array) => void} push  Calls onLine for every line that the chunk
- *   completes.
- * @property {() => number} pendingBytes  Bytes of the incomplete line.
+ * @property {(chunk: Uint8Array) => void} push
+ * @property {() => number} pendingBytes
  */
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /**
- * Cuts a byte stream into lines. Skips empty lines. Does not collect a line above the limit: it
- * calls onTooLong once and ignores all further data.
+ * Skips empty lines. Does not collect a line above the limit: it calls onTooLong once and ignores
+ * all further data.
  * @param {object} o
- * @param {number} o.maxBytes  Of one line, without its newline.
+ * @param {number} o.maxBytes  Without the newline.
  * @param {(line: string) => void} o.onLine
  * @param {() => void} o.onTooLong  The caller closes the connection.
  * @returns {LineReader}
@@ -88,7 +87,7 @@ export function createLineReader({ maxBytes, onLine, onTooLong }) {
 }
 
 /**
- * Parses one line. Never throws: for a bad line it returns the fault to answer with.
+ * Never throws: for a bad line it returns the fault to answer with.
  * @param {string} line
  * @returns {Parsed}
  */

@@ -9,9 +9,6 @@ const WORKERS = 4;
 const BLOCK_MS = 3_000;
 const ASK_EVERY_MS = 10;
 
-/**
- * Measures how evenly long-lived connections are spread, and how a blocked worker affects new ones.
- */
 export async function measureBalance({ runs }) {
   const rows = [];
   for (const [count, bound] of [
@@ -62,7 +59,10 @@ async function repeat(times, measure) {
   return found;
 }
 
-/** @returns {Promise<number>}  Connections of the busiest worker over the mean. */
+/**
+ * Connections of the busiest worker over the mean.
+ * @returns {Promise<number>}
+ */
 export async function spread(url, { count, how }) {
   const address = addressOf({ url });
   const agents = Array.from({ length: count }, () => new Agent({ keepAlive: true, maxSockets: 1 }));

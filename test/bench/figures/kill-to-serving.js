@@ -12,10 +12,7 @@ import { openRival, timed } from '../rivals.js';
 
 const KILLS = 10;
 
-/**
- * Measures the time from SIGKILL of the only worker to the first answer of its successor, beside
- * the boot of the same app without a manager.
- */
+/** The time from SIGKILL to the first answer, beside the boot of the same app without a manager. */
 export async function measureKillToServing({ runs }) {
   const bare = [];
   for (let run = 0; run < runs * 4; run += 1) bare.push(await bareBoot());
@@ -43,7 +40,7 @@ async function killToServing(name) {
     await arrivals.until(1);
     const times = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
-      // Longer than min_uptime: this is a crash of an app that ran well, not a crash loop.
+      // Longer than min_uptime, so that the crash does not look like a crash loop.
       await pause(1_300);
       const { pid } = await firstAnswer(port);
       times.push(
@@ -78,10 +75,7 @@ async function bareBoot() {
   return tookMs;
 }
 
-/**
- * Asks every 5 ms on a new connection until one of them is answered, because under PM2 a connection
- * that was on its way to the dead worker hangs.
- */
+/** Each try is a new connection: under PM2, one that was on its way to the dead worker hangs. */
 function firstAnswer(port) {
   return new Promise((resolve) => {
     const asking = setInterval(() => {

@@ -7,7 +7,6 @@ import { openRival, timed } from '../rivals.js';
 const INSTANCES = 30;
 const MANY = 500;
 
-/** Measures `ls`, beside PM2's. */
 export async function measureListTime({ runs }) {
   return compare({ runs, what: `\`ls\` with ${INSTANCES} instances`, share: 0.65 }, async (rival) => {
     const arrivals = openArrivals(rival.folder);
@@ -18,14 +17,14 @@ export async function measureListTime({ runs }) {
   });
 }
 
-/** The same with so many instances that drawing takes most of the time. */
+/** With so many instances that drawing takes most of the time. */
 export async function measureLongList({ runs }) {
   return compare({ runs, what: `\`ls\` with ${MANY} processes`, share: 0.9 }, async (rival) => {
     await rival.run(['start', 'sleep', '--name', 'many', '-i', String(MANY), '--', '100000']);
   });
 }
 
-/** Measures commands that need no manager, beside an empty Node.js program. */
+/** Beside an empty Node.js program. */
 export async function measureCommandTime({ runs }) {
   const rival = openRival('nclust');
   const times = { node: [], '--version': [], help: [] };
@@ -49,7 +48,7 @@ export async function measureCommandTime({ runs }) {
 }
 
 /**
- * Runs both in turns, so that a busy moment affects both.
+ * Both take turns, so that a busy moment affects both.
  * @param {{ runs: number, what: string, share: number }} o  `share`: of PM2's time.
  */
 async function compare({ runs, what, share }, prepare) {

@@ -15,10 +15,7 @@ const BLOCKS = 4_000;
 const BLOCK_BYTES = 64 * 1024;
 const MB = 1_000_000;
 
-/**
- * Writes COUNT times SIZE bytes or a short line to stdout, and notes the time until the last of it
- * is written.
- */
+/** Notes when the last of COUNT times SIZE bytes, or of short lines, is written. */
 const WRITER = `
 const { writeFileSync, renameSync } = require('node:fs');
 const count = Number(process.env.COUNT);
@@ -50,10 +47,6 @@ setInterval(() => {
 }, 2);
 `;
 
-/**
- * Measures what logging costs: the app's time for a flood, the manager's CPU, and the delay of
- * other work.
- */
 export async function measureLogs({ runs }) {
   return [
     ...(await timeRows(runs, 'fork mode', [])),

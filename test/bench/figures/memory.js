@@ -13,7 +13,6 @@ const INSTANCES = 30;
 const SETTLE_MS = 4_000;
 const MB = 2 ** 20;
 
-/** Measures the private memory of the managers, and what each adds to a worker. */
 export async function measureMemory({ runs }) {
   const bare = await bareWorkerBytes();
   const ours = [];
@@ -68,8 +67,9 @@ async function managed(name) {
 }
 
 /**
- * @returns {Promise<number>}  Measured with as many bare processes as there are workers, because
- *   pages that several processes map are not private.
+ * It starts as many bare processes as workers, because pages that several processes map are not
+ * private.
+ * @returns {Promise<number>}
  */
 async function bareWorkerBytes() {
   const folder = mkdtempSync(join(tmpdir(), 'bench-bare-'));

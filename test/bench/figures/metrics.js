@@ -11,8 +11,7 @@ import { openService } from '../services.js';
 import { HAMMER } from './throughput.js';
 
 /**
- * Programs on the same core have the same busy moments. Measured one after the other, fresh pairs
- * of one program differed by up to a third; on one core, by a hundredth.
+ * On one core, programs have the same busy moments: pairs differ by a hundredth, not by a third.
  */
 const CORE = '0';
 const PAIRS_A_RUN = 5;
@@ -27,7 +26,7 @@ const COUNT = 500;
 const WATCH_MS = 15_000;
 const MB = 2 ** 20;
 
-/** Measures the cost of metrics: for the app, and for control. */
+/** The cost for the app, and for control. */
 export async function measureMetrics({ runs }) {
   const measured = await beside([], UNMEASURED, runs);
   const same = await beside(UNMEASURED, UNMEASURED, runs);
@@ -73,8 +72,8 @@ export async function measureMetrics({ runs }) {
 }
 
 /**
- * Returns how many requests one app serves with the CPU time in which the other serves one: the
- * median of pairs of fresh workers that serve at the same time.
+ * How many requests one app serves with the CPU time of one request of the other: the median of
+ * pairs of fresh workers.
  */
 async function beside(flags, otherFlags, runs) {
   const ratios = [];
@@ -105,7 +104,7 @@ async function pin(pid) {
   if (exitStatus !== 0) throw new Error(`a worker cannot be given a core: ${stderr}`);
 }
 
-/** @returns {Promise<number[]>}  Answers of each service. */
+/** @returns {Promise<number[]>} */
 function hammerAll(services, seconds) {
   return Promise.all(
     services.map(async ({ url }) => {

@@ -9,10 +9,7 @@ const COUNT = 100;
 const SIZE = { columns: 200, rows: 50 };
 const WATCH_MS = 15_000;
 
-/**
- * Measures the cost of monit while nothing happens: every worker is in the table, and there are
- * charts. Skipped without tmux.
- */
+/** While nothing happens. Skipped without tmux. */
 export async function measureMonit({ runs }) {
   const missing = noTmux();
   if (missing) {
@@ -39,7 +36,6 @@ export async function measureMonit({ runs }) {
       percents.push(((cpuTicks([pid]) - before.ticks) / TICKS_PER_SECOND / (WATCH_MS / 1000)) * 100);
       rates.push((statSync(bytes).size - before.bytes) / 1000 / (WATCH_MS / 1000));
     }
-    // A monit that shows nothing new would cost nothing.
     if (!(median(percents) > 0) || !(median(rates) > 0)) throw new Error(`monit has done nothing:\n${screen.text()}`);
     const what = `with ${COUNT} idle processes, ${SIZE.columns} x ${SIZE.rows}`;
     return [
@@ -66,7 +62,7 @@ export async function measureMonit({ runs }) {
   }
 }
 
-/** @returns {Promise<number>}  The pid of monit, when it shows every worker. */
+/** @returns {Promise<number>} */
 async function shownBy(screen, home) {
   const isShown = (text) =>
     waitFor(`${text} on the screen`, () => text.test(screen.text()), { deadlineMs: 30_000, context: screen.text });

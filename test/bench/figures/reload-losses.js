@@ -19,9 +19,6 @@ const TRAFFIC = [
   ['http2', 'h2'],
 ];
 
-/**
- * Counts lost requests in three reloads of a plain app with two workers, for each kind of traffic.
- */
 export async function measureReloadLosses() {
   const rows = [];
   for (const [kind, protocol] of TRAFFIC) {

@@ -6,9 +6,8 @@ const BOOT_MS = 100;
 const WORKERS = 4;
 
 /**
- * Measures `reload` on four workers of an app that boots in 100 ms. nclust watches the first new
- * worker for min_uptime before an old one stops, and replaces one after the other. PM2 does not
- * watch, which nclust does with `--min-uptime 0`; with `--max-surge 4` all are tried at once.
+ * nclust watches the first new worker for min_uptime before an old one stops; PM2 does not, and
+ * neither does nclust with `--min-uptime 0`. With `--max-surge 4` all are tried at once.
  */
 export async function measureReloadTime({ runs }) {
   const theirs = await reloadMs('PM2', runs);

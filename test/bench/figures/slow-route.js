@@ -8,10 +8,7 @@ import { openRival } from '../rivals.js';
 const RATE = 50;
 const SECONDS = 30;
 
-/**
- * Sends 50 requests/s for 30 s to the CPU-bound route of the tutorials' Express app, and measures
- * the share of answers within a second.
- */
+/** 50 requests/s for 30 s: the share of answers within a second. */
 export async function measureSlowRoute() {
   await setup();
   const share = async (...o) => (await serve(...o)) * 100;

@@ -11,10 +11,7 @@ import { openRival, timed } from '../rivals.js';
 const COUNT = 100;
 const SLEEP_SECONDS = '123456';
 
-/**
- * Measures the start of 100 idle web servers and 100 sleeps, until all run and the command has
- * returned.
- */
+/** A start takes until all run and the command has returned. */
 export async function measureStartTime({ runs }) {
   const servers = { nclust: [], PM2: [], bare: [] };
   const sleeps = { nclust: [], PM2: [], bare: [] };
@@ -87,9 +84,8 @@ async function startServers(rival) {
 }
 
 /**
- * Waits until the command has returned and all run, by the process table. nclust waits until a
- * program that does not listen has lived for min_uptime. PM2 does not wait at all, so here neither
- * does.
+ * nclust waits until a program that does not listen has lived for min_uptime. PM2 does not wait at
+ * all, so here neither does.
  */
 async function startSleeps(rival) {
   const noWait = rival.name === 'nclust' ? ['--no-wait'] : [];
@@ -104,7 +100,6 @@ async function startSleeps(rival) {
   return tookMs;
 }
 
-/** The same without a manager: one Node.js process that spawns. */
 async function bareSleeps() {
   let children = [];
   const tookMs = await timed(async () => {

@@ -14,18 +14,11 @@ const ROUNDS_A_SET = 4;
 /** Each worker compiles its hot code first. */
 const WARM_UP_ROUNDS = 3;
 const CONNECTIONS = 32;
-/**
- * Clients use at most half of the machine. If the clients are slower than the service, they are
- * what is measured.
- */
+/** If the clients are slower than the service, they are what is measured. */
 const CLIENTS = Math.max(1, Math.min(CONNECTIONS, Math.floor(availableParallelism() / 2)));
 const NAMES = ['nclust', 'PM2', 'cluster'];
 
-/**
- * Measures new connections and keep-alive requests per second, and what a new connection costs
- * manager and workers, client on the same machine. Runs in turns, so that a busy moment affects all
- * three.
- */
+/** The client is on the same machine. Runs take turns, so that a busy moment affects all three. */
 export async function measureThroughput({ runs }) {
   const rows = [];
   for (const workers of [2, 4]) {
@@ -67,7 +60,7 @@ function row(what, sets, key, peer) {
   };
 }
 
-/** @returns {Promise<Record<ServiceName, Found>[]>}  Medians of each set of fresh processes. */
+/** @returns {Promise<Record<ServiceName, Found>[]>}  Medians of each set. */
 async function hammerAll(mode, { workers, runs }) {
   const sets = [];
   for (let set = 0; set < runs * SETS_A_RUN; set += 1) sets.push(await hammerSet(mode, workers));

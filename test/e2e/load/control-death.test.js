@@ -4,10 +4,7 @@ import { createRandom } from '../../helpers/random.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { pause } from '../../helpers/wait-for.js';
 
-/**
- * Kills control and waits until the next one answers.
- * @returns {Promise<number>}  Duration in ms.
- */
+/** @returns {Promise<number>}  In ms. */
 async function killControl(home) {
   const { controlPid } = await home.waitFor('control', () => home.daemon());
   const started = performance.now();

@@ -4,13 +4,10 @@ import { sandbox } from '../../helpers/sandbox.js';
 import { tlsEnv } from '../../helpers/traffic/target.js';
 import { pause } from '../../helpers/wait-for.js';
 
-// The app is plain everywhere: it has no code for being replaced. test/e2e/long/load has more
-// variants, test/e2e/soak the long forms.
+// The app has no code for being replaced. test/e2e/long/load has more variants, test/e2e/soak the
+// long forms.
 const QUICK = ['--min-uptime', '100'];
-/**
- * 30 to 60 ms between an answer and the next line: enough for a client to see the end of its
- * connection, even on a busy machine.
- */
+/** Enough for a client to see the end of its connection, even on a busy machine. */
 const THINKING = { leastPauseMs: 30, pauseMs: 15 };
 
 async function repeat(times, act) {

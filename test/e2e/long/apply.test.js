@@ -109,7 +109,6 @@ test(
       config.apps[0][attribute] = filledIn(value, { work: home.work, port });
       const { plan } = await config.apply();
       const where = `${attribute}: ${JSON.stringify(value)}`;
-      // Nothing is left of the previous edit.
       expect([
         where,
         plan[0].action,

@@ -7,7 +7,6 @@ import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { fetchOnce } from '../../helpers/sandbox-app.js';
 
-/** A home whose work folder contains typical config files. */
 async function ecosystems() {
   const home = await sandbox();
   cpSync(fixturePath('ecosystems'), home.work, { recursive: true });

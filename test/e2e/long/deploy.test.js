@@ -549,7 +549,6 @@ test('deploy without a post-deploy hook starts the apps of the config, and reloa
   expect(await fetchOnce(`http://127.0.0.1:${port}`)).toBe('two production');
   expect((await home.list())[0].pid).not.toBe(pid);
 
-  // A release that does not start: the old one goes on, and the link leads to it.
   const before = site.current();
   site.commit({ 'app.js': 'throw new Error("broken")' });
   expect(await site.deploy()).toMatchObject({

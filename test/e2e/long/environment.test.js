@@ -7,7 +7,6 @@ import { sandbox } from '../../helpers/sandbox.js';
 
 const SECRET = 'hunter2-correct-horse';
 
-/** The environment of each instance of an app. */
 const environments = async (app) => (await app.pids()).map(environmentOf);
 
 describe('env files', () => {
@@ -68,7 +67,6 @@ describe('env files', () => {
 });
 
 describe('secrets', () => {
-  /** An app with a secret from a file and one from a command. */
   async function withSecrets() {
     const home = await sandbox();
     const file = join(home.work, 'password');

@@ -26,7 +26,6 @@ function asFirstProcess(home, command, { env = {}, input } = {}) {
   return runProgram('unshare', [...OWN_NAMESPACE, ...command], { env: { ...home.env, ...env }, cwd: home.work, input });
 }
 
-/** The runtime, on the tested Node.js. */
 const runtime = (...words) => [RUNTIME, `--node=${nodeUnderTest()}`, ...words];
 
 function childrenOf(parent) {

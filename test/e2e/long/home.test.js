@@ -296,9 +296,8 @@ test.runIf(isRoot)('a manager that cannot start on a full disk reports why and e
 );
 
 /**
- * @param {(home: ReturnType<typeof openSandbox>, mount: string) => Promise<void>} body  Gets a home
- *   on a small disk.
- * @param {string} [limit]  Of the disk, as an option of mount.
+ * @param {(home: ReturnType<typeof openSandbox>, mount: string) => Promise<void>} body
+ * @param {string} [limit]  An option of mount.
  */
 async function onSmallDisk(body, limit = 'size=1m') {
   const root = await sandbox();

@@ -3,10 +3,8 @@ import { connect, NclustError } from '../../../lib/index.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { slowdown, within } from '../../helpers/wait-for.js';
 
-/** Enough time to start a manager again. */
 const TIMEOUT_MS = 15_000 * slowdown();
 
-/** Every call, with its arguments. */
 const CALLS = {
   hello: (nclust) => nclust.hello(),
   ping: (nclust) => nclust.ping(),
@@ -44,10 +42,7 @@ async function open(home, o = {}) {
   return nclust;
 }
 
-/**
- * Kills processes in the middle of the call: a stopped control has received the question and not
- * answered it.
- */
+/** A stopped control has received the question and not answered it. */
 async function killedMeanwhile(nclust, call, victims) {
   const pids = await nclust.hello();
   process.kill(pids.controlPid, 'SIGSTOP');
@@ -109,7 +104,6 @@ test('a change is made once, however often control is killed during it', async (
     const slots = await nclust.list();
     expect([slots.length, slots[0].restarts]).toEqual([1 + round, round]);
   }
-  // And when it is in progress.
   const [{ restarts }] = await nclust.list();
   const { controlPid } = await nclust.hello();
   let isKilled = false;
@@ -153,7 +147,6 @@ test(
       if (questions.includes(name)) expect([name, outcome]).toEqual([name, 'ERR_NCLUST_DAEMON_NOT_RUNNING']);
       else expect([name, outcome]).toEqual([name, expect.stringMatching(/^(resolved|ERR_NCLUST_)/)]);
     }
-    // The next manager carries out requests with a token.
     for (const name of ['start', 'restart', 'stop', 'delete', 'save', 'set', 'kill'])
       expect([name, outcomes[name]]).toEqual([name, 'resolved']);
   },
@@ -255,7 +248,6 @@ test(
     const heard = await within('everybody to hear it', Promise.all(answers.map(({ events }) => events.next())), 20_000);
     expect(new Set(heard.map(({ value }) => value.data))).toEqual(new Set(['all']));
 
-    // And 100 that are repeated at once, by the next control.
     const { controlPid } = await first.hello();
     process.kill(controlPid, 'SIGSTOP');
     const under = clients.map((nclust, at) =>

@@ -284,8 +284,7 @@ test('a slow reader of events gets the number of dropped events', async () => {
   const nclust = await open(home);
   const events = nclust.events({ types: ['flood'], onMissed: (count) => missed.push(count) });
   await events.ready;
-  // In bursts, because a process may send 1 MiB a second, and the buffers of the kernel and of both
-  // sides have to be full.
+  // In bursts, because a process may send 1 MiB a second, and all buffers have to be full.
   await nclust.start({
     name: 'flood',
     instances: 6,

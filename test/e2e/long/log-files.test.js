@@ -6,7 +6,6 @@ import { sandbox } from '../../helpers/sandbox.js';
 
 const textOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
-/** Kills control and waits for the next one. */
 async function exchangeControl(home) {
   const { controlPid } = await home.daemon();
   process.kill(controlPid, 'SIGKILL');

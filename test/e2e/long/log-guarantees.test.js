@@ -7,7 +7,6 @@ import { expectLines, numbered } from '../../helpers/ticks.js';
 
 const LINES = 100_000;
 
-/** Runs a program until it exits. */
 async function runToItsEnd(home, fixture, end, flags = []) {
   await home.nclust('start', home.place(fixture), '--no-wait', '--no-autorestart', ...flags, {
     env: { LINES: String(LINES), END: end },

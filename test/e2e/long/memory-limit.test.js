@@ -94,6 +94,5 @@ test('--no-autostart adds an app as stopped, start starts it, and resurrect rest
   await home.nclust('save');
   await home.nclust('delete', 'all');
   expect(await home.nclust('resurrect')).toMatchObject({ exitStatus: 0 });
-  // It ran when the list was saved.
   expect(await home.list()).toMatchObject([{ status: 'online' }, { status: 'online' }]);
 });

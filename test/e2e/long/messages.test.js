@@ -9,7 +9,6 @@ const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 const outputOf = async (home, target) =>
   (await home.nclust('logs', target, '--nostream', '--raw', '--lines', '100')).stdout;
 
-/** Runs nclust attach with a terminal. */
 function attach(home, ...words) {
   const child = spawn(nodeUnderTest(), [BIN, 'attach', ...words], { cwd: home.work, env: home.env });
   onTestFinished(() => void child.kill('SIGKILL'));

@@ -14,7 +14,6 @@ async function metrics(home, params = {}) {
   return wire.request('metrics', params);
 }
 
-/** Ticks for a client that follows. */
 async function following(home, params) {
   const wire = await home.wire();
   await wire.request('metrics', { follow: true, ...params });
@@ -24,7 +23,7 @@ async function following(home, params) {
 /** From the kernel, with a resolution of 10 ms. */
 const cpuMs = (pid) => (readStat(pid)?.cpuTicks ?? 0) * 10;
 
-/** @param {string} home  A program in it. */
+/** @param {string} home */
 function place(home, name, text) {
   const path = join(home, name);
   writeFileSync(path, text);
@@ -72,7 +71,7 @@ test('CPU and memory match /proc, for a busy worker and for all processes of a p
   expect(job.cpu).toBeGreaterThan(10);
 });
 
-/** The kernel's values for private memory and for the share of shared memory. */
+/** Private memory, and the share of shared memory. */
 function readMemory(pid) {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const bytes = (name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) * 1024;
@@ -110,8 +109,7 @@ test('private and proportional memory and open descriptors match /proc', async (
   );
   await home.nclust('start', program, '--name', 'keeps');
   const [{ pid }] = await home.list();
-  // It shares pages with every other Node.js process of the machine, which come and go. So they are
-  // measured before and after.
+  // It shares pages with other Node.js processes of the machine, which come and go.
   const before = readMemory(pid);
   const [worker] = (await metrics(home, { detail: true })).workers;
   const after = readMemory(pid);
@@ -214,8 +212,7 @@ test('a blocked event loop is visible while it is blocked, and other workers kee
   await home.waitFor('a report of each worker', async () =>
     (await tick()).workers.every((worker) => worker.elu !== null),
   );
-  // An idle agent has announced its next report in five seconds, so it is late two seconds after
-  // that.
+  // An idle agent has announced its next report in five seconds, and two seconds later it is late.
   const blocked = app.get('/block?ms=9000');
   let seen;
   await home.waitFor('the blocked loop in a report', async () => {

@@ -5,8 +5,7 @@ import { openPage } from '../../helpers/page.js';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-// An app has secrets in all places where people put them. The test searches every output of nclust
-// for them.
+// An app has secrets wherever people put them, and no output of nclust may contain one.
 
 const CANARIES = {
   argument: 'canary-of-an-argument',
@@ -27,7 +26,7 @@ const APP = `
 const ITS_OWN = 'the owner asks for what was declared, and scripts of PM2 read it';
 const LAST_WORDS = 'the owner asks why an app died, and its last words tell';
 
-/** Outputs that may contain a canary, because that is their purpose. A secret may be in none. */
+/** Outputs that may contain a canary, because that is their purpose, but no secret. */
 const EXCEPTIONS = {
   'list --json': { may: ['argument', 'command', 'stderr'], because: `${ITS_OWN}; and ${LAST_WORDS}` },
   jlist: { may: ['argument', 'command', 'variable'], because: ITS_OWN },
@@ -56,7 +55,6 @@ const EXCEPTIONS = {
   'conf --json': { may: ['address'], because: 'this is the setting' },
 };
 
-/** Commands that change nothing. */
 const QUESTIONS = [
   ...['list', 'monit', 'describe all', 'why all', 'events --nostream', 'pid', 'id shop', 'env shop'],
   ...['logs --nostream', 'get', 'conf', 'ping', 'doctor', 'report', 'web'],

@@ -6,7 +6,6 @@ import { sandbox } from '../../helpers/sandbox.js';
 
 const pm2 = createRequire(import.meta.url)('../../../lib/pm2.cjs');
 
-/** The API over a test's home, and a way to call it with a callback: returns its arguments. */
 function open(home) {
   const api = new pm2.custom({ pm2_home: home.home });
   onTestFinished(() => api.disconnect());

@@ -5,11 +5,9 @@ import { expect, test } from 'vitest';
 import { runProgram } from '../../helpers/run-program.js';
 import { nodeUnderTest, sandbox } from '../../helpers/sandbox.js';
 
-// Programs that were written for PM2's library.
-
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** @param {string} code  The body of an async function with `pm2` and `out`, which prints JSON. */
+/** @param {string} code  The body of an async function that prints JSON. */
 function program(home, code) {
   mkdirSync(join(home.work, 'node_modules'), { recursive: true });
   symlinkSync(ROOT, join(home.work, 'node_modules', 'nclust'));
@@ -62,7 +60,6 @@ test('connect() keeps the program alive until disconnect()', async () => {
     `pm2.connect((error) => out(error ?? 'connected')); process.on('SIGUSR2', () => pm2.disconnect());`,
   );
   await home.waitFor('the connection', () => running.stdout().includes('connected'));
-  // This takes longer than a program that nothing keeps alive.
   expect(await home.nclust('restart', 'all')).toMatchObject({ exitStatus: 0 });
   expect(running.child.exitCode).toBeNull();
   running.child.kill('SIGUSR2');
@@ -72,7 +69,7 @@ test('connect() keeps the program alive until disconnect()', async () => {
 test('a connected program survives the end of the manager', async () => {
   const home = await sandbox();
   await home.app('keeps-alive');
-  // The timer does not keep the program alive, so it fires only if something else does.
+  // The timer fires only if something else keeps the program alive.
   const running = program(
     home,
     `await pm2.connect(); const bus = await pm2.launchBus(); out('connected');

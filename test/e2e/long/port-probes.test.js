@@ -8,8 +8,7 @@ import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { startTraffic } from '../../helpers/traffic/traffic.js';
 
-// Packages that look for a free port get the one they ask for, after reloads and deaths, on a busy
-// machine.
+// Packages that look for a free port get the one they ask for.
 
 const FRAMEWORKS = fileURLToPath(new URL('../../frameworks', import.meta.url));
 const PACKAGES = ['detect-port', 'get-port', 'portfinder', 'tcp-port-used'];
@@ -50,9 +49,8 @@ async function place(home, instances) {
 }
 
 /**
- * Waits until each instance listens, with another pid than before.
- * @param {number[]} [before]  Pids.
- * @returns {Promise<number[]>}  The pids.
+ * @param {number[]} [before]
+ * @returns {Promise<number[]>}
  */
 async function expectOwnPorts(home, ports, before = []) {
   const slots = await home.waitFor(

@@ -9,10 +9,7 @@ const lineOf = (script, text) =>
   readFileSync(script, 'utf8')
     .split('\n')
     .findIndex((line) => line.includes(text)) + 1;
-/**
- * DevTools needs flat lists of the length in the head, edges that lead to nodes, and existing
- * names.
- */
+/** DevTools needs flat lists of the length in the head, and edges that lead to nodes. */
 function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: edgeCount }, nodes, edges, strings }) {
   const [nodeFields, edgeFields] = [meta.node_fields, meta.edge_fields];
   expect(nodeFields).toEqual(expect.arrayContaining(['type', 'name', 'id', 'self_size', 'edge_count']));
@@ -43,7 +40,7 @@ function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: e
   expect(strings.every((text) => typeof text === 'string')).toBe(true);
 }
 
-/** The same for a CPU profile: a tree with one root, and a node and a time for each sample. */
+/** A tree with one root, and a node and a time for each sample. */
 function isCpuProfile({ nodes, samples, timeDeltas, startTime, endTime }) {
   const ids = new Set(nodes.map(({ id }) => id));
   expect(ids.size).toBe(nodes.length);
@@ -59,7 +56,7 @@ function isCpuProfile({ nodes, samples, timeDeltas, startTime, endTime }) {
 
 const functionsOf = ({ nodes }) => nodes.map(({ callFrame }) => callFrame.functionName);
 
-/** A profile that runs until it is ended, and has started: the worker has opened its file. */
+/** It has started when the worker has opened its file. */
 async function longProfile(home, pid) {
   const command = home.follow('profile', 'api', '--cpu', '5m');
   await home.waitFor('the profile to start', () =>
@@ -83,7 +80,7 @@ async function spinner(home, o = {}) {
   return { app, pid, free: () => writeFileSync(until, '') };
 }
 
-/** The port of a process's inspector, among the ports of 127.0.0.1. */
+/** Among the ports of 127.0.0.1. */
 async function inspectorOf(pid) {
   const { listeningPorts } = await import('../../../lib/profile/debugger.js');
   return [...listeningPorts(pid).values()];

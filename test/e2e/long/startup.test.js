@@ -22,10 +22,7 @@ const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 const NOBODY = 65534;
 const isRoot = process.getuid?.() === 0;
 
-/**
- * A sandbox whose systemctl writes down its arguments.
- * @param {string} [says]  Its output; then it fails.
- */
+/** @param {string} [says]  Its output; then it fails. */
 async function withSystemctl(says) {
   const home = await sandbox();
   const folder = join(home.work, 'bin');
@@ -162,7 +159,7 @@ describe('a user service', () => {
 
   test('restores the apps after a reboot, on a newer Node.js if the old one is gone', async () => {
     const { home } = await withSystemctl();
-    // A version manager with one version, which nclust is installed with.
+    // A version manager, which nclust is installed with.
     const versions = join(dirname(home.work), '.nvm/versions/node');
     const [old, next] = ['v20.0.0', 'v22.0.0'].map((version) => join(versions, version, 'bin/node'));
     for (const file of [old, next]) mkdirSync(dirname(file), { recursive: true });

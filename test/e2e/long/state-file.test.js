@@ -6,7 +6,7 @@ import { openSandbox, sandbox } from '../../helpers/sandbox.js';
 let good;
 let backup;
 
-// A state file with two stopped apps, so that a daemon starts nothing.
+// The apps are stopped, so that a daemon starts nothing.
 beforeAll(async () => {
   const home = openSandbox();
   await home.app('keeps-alive', { name: 'api', instances: 2, flags: ['--no-wait'] });
@@ -20,7 +20,6 @@ beforeAll(async () => {
   await home.close();
 });
 
-/** Boots a daemon with a state file and returns what it has read. */
 async function bootOn(home, state, previous) {
   mkdirSync(home.home, { recursive: true, mode: 0o700 });
   writeFileSync(join(home.home, 'state.json'), state, { mode: 0o600 });
@@ -43,7 +42,7 @@ test('the list survives the manager', async () => {
 });
 
 describe('a damaged state file is kept, and the backup is used', () => {
-  // A sample over the whole length; the unit test of the store cuts at every byte.
+  // The unit test of the store cuts at every byte.
   test.each([0, 0.01, 0.25, 0.5, 0.75, 0.99].map((share) => [`${share * 100} %`, share]))(
     'after a cut at %s',
     async (_, share) => {

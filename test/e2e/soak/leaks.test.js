@@ -11,18 +11,12 @@ const ROUNDS = 10;
 const WARM_UP = 3;
 /** A shortened run ends before the warm-up does. */
 const TOLERANCE = soakScale < 1 ? 1.1 : 1.02;
-/** For slow growth: compares the end with the very first round, including the warm-up. */
+/** For slow growth: compares with the very first round, including the warm-up. */
 const TOLERANCE_FROM_FIRST = 1.1;
-/**
- * Private memory includes reserves of V8 and malloc, which vary. A leak outside of the heap
- * (buffers, handles) is larger than that.
- */
+/** Reserves of V8 and malloc vary. A leak outside of the heap (buffers, handles) is larger. */
 const PRIVATE_TOLERANCE = 1.15;
 const PRIVATE_BYTES = 3 * 2 ** 20;
 
-/**
- * Repeats an action, and compares what keeper and control hold after the warm-up and at the end.
- */
 async function expectNoGrowth(home, round) {
   const { keeperPid, controlPid } = await home.daemon();
   // An inspector that has been open once leaves a few descriptors.
@@ -48,8 +42,7 @@ async function expectNoGrowth(home, round) {
     found.push(now);
   }
   expect(await home.daemon()).toMatchObject({ keeperPid, controlPid });
-  // The least of several, because V8 drops compiled code that has not run for a while, and the next
-  // round compiles it again.
+  // The least of several, because V8 drops compiled code that has not run for a while.
   const least = (rounds, who, what) => Math.min(...rounds.map((one) => one[who][what]));
   const [first, middle, last] = [found.slice(0, WARM_UP), found.slice(WARM_UP, 2 * WARM_UP), found.slice(-WARM_UP)];
   for (const who of ['keeper', 'control']) {
@@ -87,7 +80,6 @@ describe('the memory and handles of keeper and control do not grow', () => {
 
   test('over 10,000 crashes', async () => {
     const home = await sandbox();
-    // Without a minimum uptime, so that it restarts at once.
     await home.nclust('start', 'sleep', '-i', '20', '--min-uptime', '0', '--', '100000');
     await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '0'] });
     const crashes = Math.ceil((10_000 * soakScale) / ROUNDS);

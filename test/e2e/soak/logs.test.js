@@ -13,7 +13,6 @@ import { expectLines, writeThroughKills } from '../../helpers/ticks.js';
 const MB = 1024 * 1024;
 const killCount = Math.ceil(20 * soakScale);
 
-/** The digest of everything a log file has ever contained. */
 async function digestOf(path) {
   const hash = createHash('sha256');
   const take = async (bytes) => {

@@ -7,12 +7,11 @@ import { trusted, unanswered } from './target.js';
 /** @import { Address } from './target.js' */
 
 /**
- * Sends one HTTP/1.1 request and reports its outcome.
  * @param {Address} address
  * @param {object} o
  * @param {Agent | false} o.agent
  * @param {string} o.path
- * @param {number} o.timeoutMs  After this time it counts as hung.
+ * @param {number} o.timeoutMs
  * @param {string} [o.method]
  * @param {(request: ClientRequest) => void} [o.write]  Sends the body and ends the request.
  * @param {(body: Buffer, headers: IncomingHttpHeaders) => Outcome} [o.judge]  For an answer with
@@ -78,7 +77,6 @@ export function judgeStatus(status, body, judge) {
 }
 
 /**
- * Fixtures under load answer with JSON that contains their pid.
  * @param {Buffer} body
  * @returns {Outcome}
  */

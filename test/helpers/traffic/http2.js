@@ -9,9 +9,8 @@ import { openSocket, trusted, unanswered } from './target.js';
 const ATTEMPTS = 5;
 
 /**
- * Three streams at once on one session, one of them slow. A stream that the server reports as not
- * processed (it came after GOAWAY) is sent again on the next session, as every HTTP/2 client does,
- * and that is noted.
+ * Three streams at once, one of them slow. A stream that came after GOAWAY is sent again on the
+ * next session, as every HTTP/2 client does, and that is noted.
  * @type {OpenClient}
  */
 export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
@@ -19,7 +18,7 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   let session;
   /** @type {Error | undefined} */
   let sessionError;
-  /** The last stream that the server has processed, according to its GOAWAY. */
+  /** The last processed one, according to GOAWAY. */
   let lastStreamId = Infinity;
 
   /**
@@ -54,8 +53,7 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   return {
     async one() {
       const outcomes = await Promise.all([send(address.path), send(address.path), send(`/slow?ms=${slowMs}`)]);
-      // Only after all three have an outcome, because ending the session would reset a stream that
-      // still waits.
+      // Only now, because ending the session would reset a stream that still waits.
       if (outcomes.some(({ bucket }) => bucket === 'hung')) session?.destroy();
       return outcomes;
     },
@@ -70,8 +68,7 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
  * @param {number} o.timeoutMs
  * @param {() => Error | undefined} o.sessionError
  * @param {(id: number | undefined) => boolean} o.isUntouched  `id`: undefined if it was never sent.
- * @returns {Promise<Outcome | null>}  null if the server has promised that it did not process the
- *   stream.
+ * @returns {Promise<Outcome | null>}  null if the server did not process the stream.
  */
 function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
   return new Promise((resolve) => {
@@ -97,11 +94,10 @@ function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
     /** @type {Error | undefined} */
     let failure;
     stream.on('error', (error) => (failure = error));
-    // The session's own error, which has more detail, comes after that of the stream.
+    // The session's own error has more detail, and comes after that of the stream.
     stream.on('close', () =>
       setImmediate(() => {
-        // RFC 9113, 6.8: a stream above the one that GOAWAY names was not processed, and may be
-        // sent again.
+        // RFC 9113, 6.8: a stream above the one that GOAWAY names may be sent again.
         if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM || (!status && isUntouched(stream.id))) finish(null);
         else if (isWhole && status && stream.rstCode === constants.NGHTTP2_NO_ERROR)
           finish(judgeStatus(status, Buffer.concat(chunks), judgeJson));

@@ -9,26 +9,22 @@ import { openWebSocket } from './websocket.js';
 /** @import { Address } from './target.js' */
 
 /**
- * @typedef {{ one: () => Promise<Outcome | Outcome[]>, close: () => void }} Client  One client.
- *   `one` sends its next request, or the few it sends together, and returns the outcome of each. It
- *   never rejects.
+ * `one` sends the next request, or the few that it sends together. It never rejects.
+ * @typedef {{ one: () => Promise<Outcome | Outcome[]>, close: () => void }} Client
  */
 
 /**
  * @typedef {object} ClientOptions
  * @property {number} timeoutMs  Time for an answer beyond the requested delay.
- * @property {[number, number]} slowMs  Duration of slow answers: from, to.
- * @property {number} transferMs  Duration of uploads and downloads.
- * @property {number} sessionMs  Time for which a WebSocket stays open.
+ * @property {[number, number]} slowMs  From, to.
+ * @property {number} transferMs
+ * @property {number} sessionMs
  * @property {AbortSignal} stopping
  */
 
 /** @typedef {(address: Address, o: ClientOptions) => Client} OpenClient */
 
-/**
- * All kinds of traffic. TLS and Unix sockets depend on the target: each kind except Socket.IO can
- * use them.
- */
+/** TLS and Unix sockets depend on the target: each kind except Socket.IO can use them. */
 export const KINDS = {
   'one-shot': openOneShot,
   'keep-alive': openKeepAlive,

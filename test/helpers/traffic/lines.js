@@ -7,9 +7,8 @@ import { openSocket, unanswered } from './target.js';
 /** @import { OpenClient } from './kinds.js' */
 
 /**
- * A line protocol without HTTP: sends a line, and the next one some time after the answer. If the
- * server has ended the connection between two lines, the client opens another one. It sends no line
- * twice: a line without an answer is lost.
+ * Without HTTP. If the server has ended the connection between two lines, the client opens another
+ * one. It sends no line twice: a line without an answer is lost.
  * @type {OpenClient}
  */
 export function openLines(address, { timeoutMs }) {
@@ -17,8 +16,7 @@ export function openLines(address, { timeoutMs }) {
   let socket;
 
   async function one() {
-    // On a busy machine this process may have slept since the answer. It reads what has come since,
-    // and so sees the end of the connection.
+    // This process may have slept since the answer, and must first see an end of the connection.
     await setImmediate();
     const isFresh = !socket || socket.destroyed || socket.readableEnded;
     const current = isFresh ? openSocket(address).on('error', () => {}) : /** @type {Socket} */ (socket);
@@ -43,7 +41,6 @@ function say(socket, timeoutMs) {
     let text = '';
     /** @type {Record<string, (given: any) => void>} */
     const listeners = {
-      // A greeting is not an answer.
       data(chunk) {
         text = `${text}${chunk}`.replace(/^[^{].*\n/, '');
         if (text.endsWith('\n')) finish(judgeJson(Buffer.from(text)));

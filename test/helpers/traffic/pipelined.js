@@ -9,9 +9,8 @@ import { openSocket, unanswered } from './target.js';
 const AT_ONCE = 4;
 
 /**
- * Several requests in one write, on a connection that is reused. A server that announces
- * `Connection: close` processes nothing after that answer (RFC 9112, 9.6), so the client sends the
- * rest again elsewhere, which is noted. A close without announcement is a reset.
+ * A server that announces `Connection: close` processes nothing after that answer (RFC 9112, 9.6),
+ * so the client sends the rest again elsewhere. A close without announcement is a reset.
  * @type {OpenClient}
  */
 export function openPipelined(address, { timeoutMs }) {
@@ -34,7 +33,6 @@ export function openPipelined(address, { timeoutMs }) {
         })),
       );
       isAgain = failure === null;
-      // An announced close before the first answer means that the server answers no request.
       if (failure)
         outcomes.push(
           ...Array.from({ length: AT_ONCE - outcomes.length }, () => ({

@@ -10,38 +10,34 @@ import { pause } from '../wait-for.js';
 /** @import { Client, OpenClient } from './kinds.js' */
 /** @import { Address } from './target.js' */
 
-/** The fixture repeats this in a download. */
 const PATTERN = Buffer.from(Array.from({ length: 251 * 64 }, (_, i) => i % 251));
 const PARTS = 10;
 const PART_BYTES = 20_000;
-/** The same durations in each run. Which client gets which of them depends on timing. */
+/** Which client gets which duration depends on timing. */
 const random = createRandom(1);
 
-/** A connection for each request. @type {OpenClient} */
+/** @type {OpenClient} */
 export const openOneShot = (address, { timeoutMs }) => ({
   one: () => exchange(address, { agent: false, path: address.path, timeoutMs }),
   close() {},
 });
 
 /**
- * A reused connection, as with node:http's own agent: a request that fails because the server has
- * closed an idle connection is not sent again.
+ * As with node:http's own agent, a request that fails because the server has closed an idle
+ * connection is not sent again.
  * @type {OpenClient}
  */
 export const openKeepAlive = (address, { timeoutMs }) =>
   withAgent(address, (agent) => exchange(address, { agent, path: address.path, timeoutMs }));
 
-/** A slow answer, on a reused connection. @type {OpenClient} */
+/** @type {OpenClient} */
 export const openSlow = (address, { timeoutMs, slowMs: [fromMs, toMs] }) =>
   withAgent(address, (agent) => {
     const ms = Math.round(fromMs + random() * (toMs - fromMs));
     return exchange(address, { agent, path: `/slow?ms=${ms}`, timeoutMs: timeoutMs + ms });
   });
 
-/**
- * A body that is sent in parts over about `transferMs`; the app reports what arrived.
- * @type {OpenClient}
- */
+/** @type {OpenClient} */
 export const openUpload = (address, { timeoutMs, transferMs: aboutMs }) =>
   withAgent(address, (agent) => {
     const transferMs = around(aboutMs);
@@ -58,7 +54,7 @@ export const openUpload = (address, { timeoutMs, transferMs: aboutMs }) =>
     });
   });
 
-/** A body that arrives in parts over about `transferMs`. @type {OpenClient} */
+/** @type {OpenClient} */
 export const openDownload = (address, { timeoutMs, transferMs: aboutMs }) =>
   withAgent(address, (agent) => {
     const transferMs = around(aboutMs);
@@ -74,8 +70,7 @@ export const openDownload = (address, { timeoutMs, transferMs: aboutMs }) =>
   });
 
 /**
- * Spreads durations, because clients that began together must not end together: a short fault would
- * hit all of them or none.
+ * Clients that began together must not end together: a short fault would hit all or none.
  * @param {number} ms
  */
 function around(ms) {
@@ -99,7 +94,6 @@ function withAgent({ isTls }, one) {
  */
 async function sendParts(request, parts, overMs) {
   for (const part of parts) {
-    // The caller that waits for the answer gets the failure, so nothing more is sent.
     if (request.destroyed) return;
     request.write(part);
     await pause(overMs / parts.length);

@@ -9,14 +9,11 @@ const RETRIES = 5;
 
 let opened = 0;
 
-/** The note about a session whose messages go over WebSocket, once for each session. */
 export const UPGRADED = 'upgraded to websocket';
 
 /**
- * Messages that have to be acknowledged, with Socket.IO's own client: polling first, then the
- * upgrade. The client reconnects on its own, and with `retries` it repeats messages without
- * acknowledgement. Each client comes from its own address, for sticky balancing. Lost connections
- * and upgrades are noted.
+ * Polling first, then the upgrade. The client reconnects on its own, and with `retries` it repeats
+ * messages without acknowledgement. Each client has its own address, for sticky balancing.
  * @type {OpenClient}
  */
 export function openSocketIo(address, { timeoutMs }) {
@@ -39,19 +36,16 @@ export function openSocketIo(address, { timeoutMs }) {
 }
 
 /**
- * @typedef {{ pid: number, message: number, transport: string, sessionId: string }} Answer  `sessionId`:
- *   of the session it came in.
+ * @typedef {{ pid: number, message: number, transport: string, sessionId: string }} Answer
  * @typedef {{ say: (message: number) => Promise<Answer | Error>, close: () => void }} Session
  */
 
 /**
- * One client of Socket.IO, from its own address.
  * @param {{ host: string, port: number }} address
  * @param {object} o
  * @param {number} o.timeoutMs  Of a message, with all its retries.
  * @param {('polling' | 'websocket')[]} [o.transports]  Default: polling first, then the upgrade.
- * @param {(trouble: string) => void} o.onTrouble  The connection was lost or failed; the client
- *   tries again.
+ * @param {(trouble: string) => void} o.onTrouble  The client tries again.
  * @returns {Session}
  */
 export function openSession({ host, port }, { timeoutMs, transports = ['polling', 'websocket'], onTrouble }) {

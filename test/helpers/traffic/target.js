@@ -7,14 +7,12 @@ import { connect as connectTls } from 'node:tls';
 /** @import { Outcome } from '../ledger.js' */
 
 /**
- * The destination of traffic.
  * @typedef {object} Target
  * @property {string} [url]  http: or https:; its path is for fast requests.
- * @property {string} [socketPath]  A Unix socket in place of host and port.
+ * @property {string} [socketPath]
  */
 
 /**
- * A target in the form that the kinds of traffic need.
  * @typedef {object} Address
  * @property {boolean} isTls
  * @property {string} host
@@ -25,13 +23,12 @@ import { connect as connectTls } from 'node:tls';
 
 const TLS = fileURLToPath(new URL('../../fixtures/tls/', import.meta.url));
 
-/** The environment in which a fixture finds certificate and key of `localhost`. */
 export const tlsEnv = { TLS_CERT: `${TLS}cert.pem`, TLS_KEY: `${TLS}key.pem` };
 
 /** @type {Buffer | undefined} */
 let certificate;
 
-/** @returns {Buffer}  The certificate that clients of the fixtures trust. */
+/** @returns {Buffer} */
 export const trusted = () => (certificate ??= readFileSync(tlsEnv.TLS_CERT));
 
 /**
@@ -44,10 +41,10 @@ export function addressOf({ url = 'http://localhost/', socketPath }) {
 }
 
 /**
- * Opens a connection without HTTP on it yet.
+ * Not open yet: onceOpen() waits for it.
  * @param {Address} address
  * @param {{ ALPNProtocols?: string[] }} [o]
- * @returns {Socket}  'connect' or 'secureConnect' follows: onceOpen().
+ * @returns {Socket}
  */
 export function openSocket({ isTls, host, port, socketPath }, o = {}) {
   const where = socketPath === undefined ? { host, port } : { path: socketPath };
@@ -56,7 +53,7 @@ export function openSocket({ isTls, host, port, socketPath }, o = {}) {
 
 /**
  * @param {NodeJS.ErrnoException} error
- * @returns {Outcome}  Of a request without an answer.
+ * @returns {Outcome}
  */
 export function unanswered(error) {
   // A Unix socket whose file is gone, or whose queue is full, has other codes for a refusal.

@@ -9,29 +9,25 @@ import { addressOf } from './target.js';
 /** @import { Kind } from './kinds.js' */
 /** @import { Target } from './target.js' */
 
-/** The same pauses in each run. Which client gets which of them depends on timing. */
+/** Which client gets which pause depends on timing. */
 const random = createRandom(2);
 
 /**
  * @typedef {object} Traffic
- * @property {Ledger} ledger  So far.
- * @property {() => Promise<Ledger>} stop  Sends nothing more, and waits for open requests.
+ * @property {Ledger} ledger
+ * @property {() => Promise<Ledger>} stop  Waits for open requests.
  */
 
 /**
- * Clients of several kinds at once, each of which sends its next request after its answer, until
- * stopped.
+ * Each client sends its next request after its answer.
  * @param {Target} target
- * @param {Partial<Record<Kind, number>>} clients  Number of each kind.
+ * @param {Partial<Record<Kind, number>>} clients
  * @param {object} [o]
- * @param {number} [o.timeoutMs]  After this time beyond its requested delay, a request counts as
- *   hung. Default 5 000.
+ * @param {number} [o.timeoutMs]  Beyond the requested delay; then a request is hung. Default 5 000.
  * @param {[number, number]} [o.slowMs]  Default 300 to 600. Real traffic has 2 000 to 4 000.
  * @param {number} [o.transferMs]  Default 300.
- * @param {number} [o.sessionMs]  Of WebSockets. Default: until the server closes them or the
- *   traffic is stopped.
- * @param {number} [o.pauseMs]  Between answer and next request: at random up to twice that. Default
- *   2.
+ * @param {number} [o.sessionMs]  Default: until the server closes them or the traffic is stopped.
+ * @param {number} [o.pauseMs]  At random up to twice that. Default 2.
  * @param {number} [o.leastPauseMs]  Added to each pause. Default 0.
  * @returns {Traffic}
  */
@@ -60,8 +56,7 @@ export function startTraffic(
       const sentMono = performance.now();
       const outcomes = [await client.one()].flat();
       for (const outcome of outcomes) enter(ledger, kind, outcome, sentMono);
-      // A refused connection fails at once. Without a pause, one refusing instant would be counted
-      // ten thousand times.
+      // Refused connections fail at once: without a pause they would fill the ledger.
       const isBad = outcomes.some(({ bucket }) => bucket !== 'ok');
       await pause(Math.max(isBad ? 1 : 0, leastPauseMs + random() * 2 * pauseMs));
     }

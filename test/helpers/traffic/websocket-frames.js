@@ -20,7 +20,7 @@ export function encodeFrame(opcode, payload) {
 }
 
 /**
- * @param {Buffer} buffer  From the server: frames are not masked.
+ * @param {Buffer} buffer  Frames of a server are not masked.
  * @returns {{ opcode: number, payload: Buffer, bytes: number } | null}  null if the frame is not
  *   complete.
  */

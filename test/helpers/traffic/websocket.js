@@ -14,9 +14,8 @@ const NORMAL = 1000;
 const GOING_AWAY = 1001;
 
 /**
- * One session is one request of the ledger: from the handshake to a clean close (1000 or 1001) by
- * either side, with every message echoed. The client closes after `sessionMs`. Which side closed,
- * and with what code, is noted.
+ * One session, from the handshake to a clean close (1000 or 1001) by either side, is one request of
+ * the ledger. Every message is echoed. The client closes after `sessionMs`.
  * @type {OpenClient}
  */
 export function openWebSocket(address, { timeoutMs, sessionMs, stopping }) {

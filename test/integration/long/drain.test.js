@@ -14,7 +14,6 @@ test('handover: an idle plain TCP client sees the end before the app gets its si
   // A drain that waits for the client takes three quarters of this.
   await keeper.retire('one', { drain: 'handover', killTimeoutMs: 600_000 });
   await once(socket, 'end');
-  // An instance that has exited does not answer.
   await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 });
   socket.end();
   expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: null, signal: 'SIGINT' });

@@ -8,8 +8,6 @@ import { realKeeper } from '../../helpers/keeper.js';
 import { takePort } from '../../helpers/ports.js';
 import { slowdown, waitFor } from '../../helpers/wait-for.js';
 
-// The agent's counts, and how they reach the keeper.
-
 const ROUTES = `(request, response) => {
   const { pathname, searchParams } = new URL(request.url, 'http://localhost');
   if (pathname === '/hang') return say('hangs');
@@ -51,7 +49,7 @@ async function service({
   return { keeper, port, report, counted };
 }
 
-/** @returns {Promise<number>}  The status. */
+/** @returns {Promise<number>} */
 function ask(port, path, agent = false) {
   return new Promise((resolve, reject) => {
     get({ port, path, agent, host: '127.0.0.1' }, (response) =>

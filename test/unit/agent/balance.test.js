@@ -1,26 +1,24 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Balance } from '../../../daemon/agent/balance.cjs';
 
-// Which connections one worker keeps, and which it passes on. test/integration/balance.test.js
-// tests it with real processes.
+// test/integration/balance.test.js tests the same with real processes.
 
 const CLAIM = { address: null, port: 3000, family: 4, flags: 0, index: 0 };
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A worker with one server. */
 function createRig(scheduling = 'least-connections') {
   const listeners = new Map();
   let isOpen = true;
   const rig = {
-    /** Messages to the keeper. @type {any[]} */
+    /** @type {any[]} */
     said: [],
-    /** Connections that the app got. @type {any[]} */
+    /** @type {any[]} */
     accepted: [],
     servers: { open: 0 },
     hear: (message, handle = undefined) => listeners.get(message.act)?.(message, handle),
-    /** @returns {any[]}  New connections. */
+    /** @returns {any[]} */
     connect: (count = 1) =>
       Array.from({ length: count }, () => {
         const client = {
@@ -36,7 +34,6 @@ function createRig(scheduling = 'least-connections') {
     end: (count) => {
       rig.servers.open -= count;
     },
-    /** The channel is closed. */
     disconnect: () => {
       isOpen = false;
     },
@@ -112,7 +109,6 @@ describe('share', () => {
 });
 
 describe('churn', () => {
-  /** Connections that end at once. */
   const churn = (rig, count, everyMs) => {
     for (let nth = 0; nth < count; nth += 1) {
       const before = rig.accepted.length;

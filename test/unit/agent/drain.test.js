@@ -2,10 +2,8 @@ import { expect, test } from 'vitest';
 import { drain } from '../../../daemon/agent/drain.cjs';
 import { waitFor } from '../../helpers/wait-for.js';
 
-// When a process has nothing in flight any more. test/integration/drain.test.js tests it with real
-// processes.
+// test/integration/drain.test.js tests the same with real processes.
 
-/** A process whose connections have all ended. */
 function createRig(balance) {
   const rig = {
     isListening: true,

@@ -16,7 +16,7 @@ beforeEach(() => {
   reportedMs = 0;
 });
 
-/** Waits until Node.js has reported the collections, in the turn after the next. */
+/** Node.js reports collections in the turn after the next. */
 async function collect(times) {
   for (let left = times; left > 0; left -= 1) {
     collectOnce({ type: 'minor' });
@@ -48,8 +48,8 @@ test('the watch samples a process that collects all the time, and gives unseen r
 });
 
 /**
- * @param {number} times  Collections between two reports.
- * @returns {Promise<number>}  Reports without observation, until the next observed one.
+ * @param {number} times
+ * @returns {Promise<number>}  Reports without observation.
  */
 async function unwatchedFor(times) {
   for (let reports = 0; ; reports += 1) {

@@ -54,9 +54,7 @@ beforeEach(() => {
   return () => vi.restoreAllMocks();
 });
 
-/**
- * As in libuv: a timer that is due fires when the work is done, and the next time counts from then.
- */
+/** As in libuv: a timer is due again one interval after it fired. */
 function fire() {
   for (const timer of [...timers]) {
     if (timer.dueMs > nowMs) continue;
@@ -89,7 +87,6 @@ function live(ms, workMs, restMs) {
   }
 }
 
-/** Reports of a sampled loop, sorted. */
 function looking(everyMs) {
   const delays = [];
   const load = { activeMs: vi.fn(() => workedMs) };
@@ -163,7 +160,6 @@ test('an almost idle loop is asked about its work only when it is late', () => {
 });
 
 describe('a report', () => {
-  /** A process that is measured. */
   function measured() {
     const reports = [];
     const vitals = createSampler({ open: 0, upgrades: 0 }, (error) => {

@@ -8,7 +8,6 @@ const { createHalfClose } = createRequire(import.meta.url)('../../../daemon/agen
 const PART_MS = 40;
 const THINK_MS = 300;
 
-/** The part of a connection that the agent uses. */
 class FakeSocket {
   bytesRead = 0;
   writableLength = 0;

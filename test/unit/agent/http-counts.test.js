@@ -23,10 +23,7 @@ beforeEach(() => {
 
 afterEach(() => counts.set(false));
 
-/**
- * As in Node.js: an answer that waits for another has no socket yet, and a finished one has none
- * any more.
- */
+/** As in Node.js: an answer has no socket while it waits for another, nor after its end. */
 function start(socket) {
   const response = Object.assign(new EventEmitter(), { socket: null, statusCode: 0, writableFinished: false });
   START.publish({ request: {}, response, socket, server: {} });
@@ -50,14 +47,13 @@ function startUnseen(socket) {
   socket.waiting = [Object.assign(new EventEmitter(), { socket, statusCode: 0, writableFinished: false })];
 }
 
-/** @returns {object}  The response. */
+/** @returns {object} */
 function serveOne(socket) {
   const response = start(socket);
   finish(socket);
   return response;
 }
 
-/** Moves the clock. */
 function spend(ms) {
   for (const until = performance.now() + ms; performance.now() < until;);
 }

@@ -28,7 +28,6 @@ test('the loader returns later modules byte for byte as they were at the start, 
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(AGENT, folder, { recursive: true });
   const { later, textOf } = createRequire(import.meta.url)(join(folder, 'loader.cjs'));
-  // As in every process that starts.
   later('./channel.cjs');
   rmSync(folder, { recursive: true });
   const names = readdirSync(AGENT).filter((name) => !AT_ONCE.includes(name));

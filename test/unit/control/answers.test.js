@@ -4,13 +4,9 @@ import { createRig, watch } from './control-rig.js';
 
 const STEPS = 60;
 const NAMES = ['api', 'web'];
-/**
- * Longer than any command waits: drains, listen timeouts, rollback windows. Commands do not wait
- * for back-offs, which are longer.
- */
+/** Longer than any command waits: commands do not wait for back-offs. */
 const PATIENCE_MS = 60_000;
 
-/** Behaviours of the code on the disk, until the next deployment. */
 const CODES = [
   () => ({ listensAfterMs: 10, readyAfterMs: 10, stopsAfterMs: 40 }),
   () => ({ listensAfterMs: 10, readyAfterMs: 10, stopsAfterMs: 40 }),
@@ -24,7 +20,6 @@ const CODES = [
   () => ({ exitsAfterMs: 20, code: 0 }),
 ];
 
-/** Ids and names, whole apps and parts of them. */
 const target = (random) => pickOne(random, [...NAMES, ...NAMES, 'all', '0', '1', '2']);
 const rollout = (random) => ({
   rollbackWindowMs: pickOne(random, [0, 0, 300]),

@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import { createRig, watch } from './control-rig.js';
 import { makeSpec } from './make-spec.js';
 
-// Control is killed at every step of an apply that contains every kind of step: before each message
-// to the keeper, and before each write of the state. The client repeats its request, with the same
-// token, to the next control.
+// Control is killed before each message to the keeper, and before each write of the state. The
+// client repeats its request, with the same token, to the next control.
 
 const FILE = '/srv/nclust.config.js';
 const fast = { minUptimeMs: 50, listenTimeoutMs: 300 };

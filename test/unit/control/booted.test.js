@@ -12,7 +12,6 @@ const statuses = async () => (await rig.list()).map(({ status }) => status);
 const living = () => rig.keeper.alive.map(({ instanceId }) => instanceId);
 const asked = (verb) => rig.keeper.requests.filter((request) => request.verb === verb);
 
-/** Every process loads its main module for this long, and does not listen. */
 function loadingFor(bootsAfterMs, more = {}) {
   rig.keeper.behave = () => ({ bootsAfterMs, ...more });
 }
@@ -152,7 +151,6 @@ describe('when control is replaced', () => {
 });
 
 describe('no old instance exits while a new one loads', () => {
-  /** Four instances that do not listen, of a first version that loads at once. */
   async function running(fields = {}) {
     rig.keeper.behave = () => ({});
     void rig.start({ instances: 4, ...fields });

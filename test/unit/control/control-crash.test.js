@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { createRig, watch } from './control-rig.js';
 
-// Control is killed at every step of an operation: before each message to the keeper, and before
-// each write of the state. The client repeats its request, with the same token, to the next
-// control.
+// Control is killed before each message to the keeper, and before each write of the state. The
+// client repeats its request, with the same token, to the next control.
 
 const OPERATIONS = {
   start: {
@@ -97,14 +96,13 @@ test.each(Object.entries(OPERATIONS))(
   },
 );
 
-/** Instances that accept connections. */
 const serving = (rig) =>
   rig.keeper.alive.filter(
     (child) => child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring,
   );
 const isBad = ({ env }) => env.V === '2';
 
-/** Each runs with control killed at every one of its steps, and must end the same. */
+/** Each must end the same when control is killed at any step. */
 const RELOADS = {
   'to good code': { behave: () => ({ listensAfterMs: 10 }), error: null, versions: ['2', '2', '2'] },
   'to code that crashes': {

@@ -6,7 +6,6 @@ import { createRig } from './control-rig.js';
 const NAMES = ['api', 'web', 'job'];
 const STEPS = 250;
 
-/** Processes that mostly work, and sometimes do not. */
 function behaviour(random) {
   const chance = random();
   if (chance < 0.05) return { refuses: 'EMFILE' };
@@ -27,7 +26,6 @@ function behaviour(random) {
   };
 }
 
-/** Random operations of a user and of the machine. */
 const DEEDS = [
   (rig, random) =>
     rig.start(
@@ -75,7 +73,6 @@ async function crash(rig, random) {
     rig.keeper.exit(victim.instanceId, random() < 0.5 ? { signal: 'SIGKILL' } : { code: Math.floor(random() * 3) });
 }
 
-/** Processes that the next keeper, or the next control, will find in /proc. */
 function leaveOrphans(rig) {
   rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
     instanceId,
@@ -102,7 +99,7 @@ function dyingAfter(steps) {
   return () => left-- > 0;
 }
 
-/** Ends the random faults, and waits longer than every back-off and drain. */
+/** Waits longer than every back-off and drain. */
 async function calmDown(rig) {
   rig.keeper.behave = () => ({ listensAfterMs: 5, readyAfterMs: 5 });
   await rig.boot();

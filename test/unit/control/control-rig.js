@@ -10,7 +10,6 @@ import { createFakeClock } from '../../helpers/fake-clock.js';
 import { FakeKeeper, settle } from '../../helpers/fake-keeper.js';
 import { makeSpec } from './make-spec.js';
 
-/** A state file in memory. */
 export function memoryStore() {
   let text = JSON.stringify(emptyDesired());
   return {
@@ -34,7 +33,6 @@ export function memoryStore() {
   };
 }
 
-/** A whole control over a fake keeper, called through its API. */
 export function createRig({ seed = 0 } = {}) {
   const clock = createFakeClock();
   const store = memoryStore();
@@ -46,7 +44,6 @@ export function createRig({ seed = 0 } = {}) {
     clock,
     store,
     events,
-    /** Entries of the event log. */
     noted: [],
     keeper: new FakeKeeper(clock),
     control: null,
@@ -54,17 +51,15 @@ export function createRig({ seed = 0 } = {}) {
     left: null,
     lastLines: [],
     drained: [],
-    /** The log place of each instance. */
+    /** By instance. */
     attached: new Map(),
     detached: [],
-    /** Log files that were emptied. */
     flushed: [],
-    /** Log files that were reopened. */
     reopened: [],
     settings: { entries: () => ({}), set: () => {}, unset: () => false, limitsOf: () => ({}), notices: () => [] },
     preflight: () => {},
     checkPresent: () => {},
-    /** Contents of env files, by path. */
+    /** By path. */
     files: {},
     /** Values of secrets, in place of files and commands. */
     secret: async (spec, name) => `secret-${name}`,
@@ -77,7 +72,6 @@ export function createRig({ seed = 0 } = {}) {
       sharedBytes: () => null,
     },
     systemLimits: { files: Infinity, tasks: Infinity, tasksFile: '' },
-    /** Behaviour of the next keeper's processes. */
     behaveNext: null,
     /** Makes the metrics. Default: none. */
     makeMetrics: null,
@@ -95,13 +89,11 @@ export function createRig({ seed = 0 } = {}) {
     published: [],
     /** Events sent to clients. */
     happened: [],
-    /** Of all clients. */
     subscriptions: new Map(),
     oomKilled: false,
     /** Control will die, or has died, in the middle of an operation. */
     isDoomed: false,
     token: () => `token-${seed}-${nextToken++}`,
-    /** The event log of each control. */
     eventLog: () => ({
       note: (event) => void rig.noted.push({ at: clock.nowMs(), ...event }),
       sinceMs: clock.nowMs(),
@@ -109,7 +101,7 @@ export function createRig({ seed = 0 } = {}) {
       close: () => {},
     }),
 
-    /** Starts a control; the previous one is dead from then on. */
+    /** The previous control is dead from then on. */
     async boot(mayPass) {
       rig.control?.close();
       rig.hasMadeWay = false;
@@ -196,7 +188,6 @@ export function createRig({ seed = 0 } = {}) {
       await settle();
     },
 
-    /** Sends one request. */
     call(method, params = {}) {
       const client = {
         signal: new AbortController().signal,
@@ -210,7 +201,7 @@ export function createRig({ seed = 0 } = {}) {
 
     start: (fields, more = {}) => rig.call('start', { specs: [makeSpec(fields)], ...more }),
 
-    /** Moves the clock, and lets every message arrive in between. */
+    /** Lets every message arrive in between. */
     async turn(ms = 1_000) {
       await settle();
       for (let left = ms; left > 0;) {
@@ -226,14 +217,12 @@ export function createRig({ seed = 0 } = {}) {
       return (await rig.call('list', more)).slots;
     },
 
-    /** Name and slot of each running process. */
     running: () =>
       rig.keeper.alive
         .filter((child) => !child.isRetiring)
         .map((child) => `${child.label.name}/${child.label.slot}`)
         .sort(),
 
-    /** The desired state. */
     wanted: () =>
       rig.control.registry.desired.apps
         .flatMap((app) => app.slots.filter((slot) => slot.want === 'up').map((slot) => `${app.spec.name}/${slot.slot}`))
@@ -244,7 +233,6 @@ export function createRig({ seed = 0 } = {}) {
   return rig;
 }
 
-/** Keeps the result or the error of a request, once there is one. */
 export function watch(promise) {
   const seen = { state: 'pending', result: null, error: null };
   promise.then(

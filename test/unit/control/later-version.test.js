@@ -10,10 +10,7 @@ const LATER = { answers: 42, list: [{ deep: true }] };
 
 let rig;
 
-/**
- * A home whose state a later version has written. Every level contains a field that this version
- * does not know.
- */
+/** Every level of the state contains a field that only a later version knows. */
 beforeEach(async () => {
   rig = createRig();
   await rig.boot();
@@ -42,7 +39,6 @@ async function done(method, params) {
   expect([method, request.state, request.error]).toEqual([method, 'done', null]);
 }
 
-/** Checks the files on disk. */
 function expectAllKept({ name = 'api' } = {}) {
   const { desired } = rig.store.load();
   expect(desired.ofList).toEqual(LATER);

@@ -1,6 +1,5 @@
 import { checkSpec } from '../../../lib/shared/spec/spec.js';
 
-/** A complete spec of a small app. */
 export function makeSpec(fields = {}) {
   return checkSpec({
     name: 'api',

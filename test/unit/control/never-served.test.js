@@ -11,7 +11,6 @@ beforeEach(async () => {
 const reload = (more = {}) => watch(rig.call('reload', { targets: ['api'], ...more }));
 const restarts = async () => (await rig.list()).map((slot) => slot.restarts);
 
-/** Two instances that are up; one of them was restarted once. */
 async function running(fields = {}) {
   void rig.start({ instances: 2, ...fields });
   await rig.turn(5_000);

@@ -25,10 +25,7 @@ const isServing = (child) =>
   !child.exit && child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring;
 const serving = (rig) => rig.keeper.alive.filter(isServing);
 
-/**
- * Checks every request of control: a serving instance must not stop unless another one serves in
- * its place.
- */
+/** A serving instance must not stop unless another one serves in its place. */
 function watchOver(rig, kinds, faults) {
   rig.keeper.onDone = (verb, { instanceId }) => {
     const child = rig.keeper.children.get(instanceId);
@@ -36,7 +33,7 @@ function watchOver(rig, kinds, faults) {
     if (verb === 'admit' && !kinds[child.env.V].isGood)
       faults.push(`${instanceId} of bad version ${child.env.V} was let in`);
     if (verb !== 'retire' && verb !== 'park') return;
-    // It was admitted in this instant, so control does not know it yet.
+    // Control does not know yet that it was admitted.
     if (child.admittedAtMs === rig.clock.nowMs()) return;
     const wasServing =
       child.addresses.length > 0 && !child.isGated && (verb === 'park' || !child.isParked) && !child.exit;

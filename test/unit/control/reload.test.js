@@ -8,7 +8,6 @@ beforeEach(async () => {
   await rig.boot();
 });
 
-/** An app that is up, in its first generation. */
 async function running(fields = {}) {
   void rig.start({ instances: 4, ...fields });
   await rig.turn(5_000);
@@ -18,7 +17,6 @@ async function running(fields = {}) {
 const reload = (more = {}) => watch(rig.call('reload', { targets: ['api'], ...more }));
 const generations = async () => (await rig.list()).map(({ generation }) => generation);
 const statuses = async () => (await rig.list()).map(({ status }) => status);
-/** Instances that accept connections. */
 const serving = () =>
   rig.keeper.alive.filter(
     (child) => child.addresses.length > 0 && !child.isGated && !child.isParked && !child.isRetiring,
@@ -480,7 +478,6 @@ describe('a reload of several apps', () => {
   });
 
   const reloadAll = () => watch(rig.call('reload', { targets: ['all'] }));
-  /** How the two apps start again. */
   const renewedAs = (worker, api = { listensAfterMs: 10 }) => {
     rig.keeper.behave = ({ label }) => (label.name === 'worker' ? worker : api);
   };
@@ -691,7 +688,7 @@ describe('a keeper that dies during a reload', () => {
     await running({ instances: 2, env: { V: '1' } });
   });
 
-  /** The keeper dies. Its processes live on, and the next keeper gets them. */
+  /** Its processes live on, and the next keeper gets them. */
   async function loseKeeper(behave, meanwhile = () => {}) {
     const orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
       instanceId,

@@ -15,7 +15,6 @@ const reload = () => watch(rig.call('reload', { targets: ['api'], env: { V: '2' 
 const of = (version) => rig.keeper.alive.filter(({ env, isRetiring }) => env.V === version && !isRetiring);
 const asked = (verb) => rig.keeper.requests.filter((request) => request.verb === verb).map(({ params }) => params);
 const generations = async () => (await rig.list()).map(({ generation, status }) => [generation, status]);
-/** Every half second, each sampled instance reports. */
 async function live(ms, vitalsOf) {
   for (let left = ms; left > 0; left -= 500) {
     for (const child of rig.keeper.alive)
@@ -329,7 +328,7 @@ describe('a rollback restarts parked instances that have died, and the message r
 });
 
 describe('if the keeper dies during the window', () => {
-  /** The keeper dies. Its processes live on, and the next keeper gets them. */
+  /** Its processes live on, and the next keeper gets them. */
   async function loseKeeper(behave) {
     rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
       instanceId,

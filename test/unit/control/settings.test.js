@@ -201,8 +201,7 @@ test('a FIFO in place of the file is reported, and does not block', () => {
 
 test('a file that became unreadable is reported to a client that changes a setting', () => {
   if (process.getuid() === 0) chownSync(folder, NOBODY, NOBODY);
-  // After the module is loaded, because the checkout may be in a folder that no other user can
-  // enter.
+  // Only now, because the checkout may be in a folder that no other user can enter.
   const becomeNobody =
     `if (process.getuid() === 0) { process.setgroups([]); process.setgid(${NOBODY}); ` + `process.setuid(${NOBODY}); }`;
   const script =
@@ -212,7 +211,7 @@ test('a file that became unreadable is reported to a client that changes a setti
   expect(inChild(script)).toMatch(/^ERR_NCLUST_SETTINGS_FILE .*cannot be read \(EACCES\)/);
 });
 
-/** Runs code that may hang, or that changes its user, in its own process. */
+/** The script may hang, or change the user of its process. */
 function inChild(script) {
   const module = new URL('../../../daemon/control/settings.js', import.meta.url).href;
   const program =

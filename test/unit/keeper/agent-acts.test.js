@@ -5,7 +5,7 @@ import { createEdge, refusalOf } from '../../../daemon/keeper/agent-acts.js';
 
 const CLAIM = { address: '127.0.0.1', port: 80, family: 4, flags: 0, index: 0 };
 
-/** Messages of agents. For real ones see test/helpers/dropped-messages.js. */
+/** For real ones see test/helpers/dropped-messages.js. */
 const HONEST = [
   { act: 'hello' },
   { act: 'booted' },
@@ -33,7 +33,6 @@ const HONEST = [
   { act: 'listeners-closed' },
 ];
 
-/** Values that no field accepts. */
 const NEVER = [{ toString: 1 }, NaN, Infinity, -0.5, true, 'x'.repeat(1_000_000)];
 
 const deep = () => {
@@ -42,7 +41,7 @@ const deep = () => {
   return value;
 };
 
-/** A handle of this kind comes with the act. @type {Record<string, (message: any) => object>} */
+/** @type {Record<string, (message: any) => object>} */
 const HANDLES = {
   bound: ({ claim }) => handleOf(claim?.family === 0 ? 'Pipe' : 'TCP'),
   overflow: ({ claim }) => handleOf(claim?.family === 0 ? 'Pipe' : 'TCP'),

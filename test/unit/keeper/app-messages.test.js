@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createAppMessages } from '../../../daemon/keeper/app-messages.js';
 
-// Messages of apps, and their limits. test/integration/app-messages.test.js tests them with real
-// processes.
+// test/integration/app-messages.test.js tests the same with real processes.
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A control that reads when the test wants. */
 function createRig() {
   const said = [];
   const unread = [];

@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Balancer } from '../../../daemon/keeper/balancer.js';
 import { Child } from '../../../daemon/keeper/child.js';
 
-// Which worker gets a connection that another worker has too many of.
-// test/integration/balance.test.js tests it with real processes.
+// test/integration/balance.test.js tests the same with real processes.
 
 const CLAIM = { address: null, port: 3000, family: 4, flags: 0, index: 0 };
 const BLOCKED_MS = 50;
@@ -12,10 +11,7 @@ const CHANNEL_LOOK_MS = 5;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/**
- * Workers that send what the test wants.
- * @param {Record<string, number>} open  Connections of each.
- */
+/** @param {Record<string, number>} open  Connections by worker. */
 function createRig(open, params = {}) {
   const children = new Map();
   const users = new Set();
@@ -25,9 +21,8 @@ function createRig(open, params = {}) {
   const rig = {
     balancer,
     users,
-    /** Messages to each worker. */
     said: {},
-    /** @param {number} has  Connections. */
+    /** @param {number} has */
     enter(id, has) {
       const process = {
         connected: true,
@@ -79,14 +74,13 @@ function createRig(open, params = {}) {
       if (isRead) rig.close(id);
       balancer.onExit(child);
     },
-    /** Closes its channel. */
     close: (id) => Object.defineProperty(rig.child(id), 'isReachable', { value: false }),
   };
   for (const [id, has] of Object.entries(open)) rig.enter(id, has);
   return rig;
 }
 
-/** @param {string} [address]  Of the client. */
+/** @param {string} [address] */
 function newHandle(address = '10.0.0.1') {
   const handle = {
     fd: 0,

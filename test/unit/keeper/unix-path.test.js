@@ -6,8 +6,7 @@ import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import agent from '../../../daemon/agent/bind-path.cjs';
 import * as keeper from '../../../daemon/keeper/sockets/unix-path.js';
 
-// The agent of a fork-mode process binds paths that the keeper restores and removes later. Neither
-// may import from the other.
+// The agent binds paths, and the keeper removes them. Neither may import from the other.
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -20,15 +20,15 @@ const HELLO = {
 };
 
 /**
- * A control that sends what a test wants. Handlers find the id of the request in `socket.lastId`;
- * they return the result, throw a NclustError, or return `undefined` to leave a request unanswered.
+ * Handlers find the id of the request in `socket.lastId`; they return the result, throw a
+ * NclustError, or return `undefined` to leave a request unanswered.
  */
 export async function openServer(handlers) {
   const home = mkdtempSync(join(tmpdir(), 'nclust-rpc-'));
   const path = join(home, 'nclust.sock');
   const calls = [];
   const sockets = new Set();
-  /** Requests that no handler has answered. @type {{ id: any, socket: Socket }[]} */
+  /** @type {{ id: any, socket: Socket }[]} */
   const unanswered = [];
 
   const server = createServer((socket) => {
@@ -69,8 +69,7 @@ export async function openServer(handlers) {
     server.listen(path, () => resolve(undefined));
   });
   onTestFinished(async () => {
-    // The command of a failed test may still wait. If its connection breaks without an answer, it
-    // starts a manager in this home.
+    // A command whose connection breaks without an answer starts a manager in this home.
     for (const { id, socket } of unanswered)
       if (!socket.destroyed) socket.write(errorLine(id, toWire(new Error('The test is over.'))));
     await close();

@@ -1,4 +1,3 @@
-/** A slot as the server sends it. */
 export function slotStatus(changes = {}) {
   return {
     id: 0,

@@ -27,8 +27,8 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * @typedef {(bytes: Buffer, sortMs: number, isFirstPart?: boolean) => boolean | null} Judge  Whether
- *   a line is wanted. Null: neither this line nor an earlier one.
+ * @typedef {(bytes: Buffer, sortMs: number, isFirstPart?: boolean) => boolean | null} Judge
+ *   Whether a line is wanted. Null: neither this line nor an earlier one.
  */
 
 /**

@@ -18,9 +18,9 @@ const LINE_END = Buffer.from('\n');
  * @typedef {object} LogFile
  * @property {() => void} prepare  Opens the file if it exists, so that output from the pipe does
  *   not wait for that. Never throws.
- * @property {(chunk: Buffer, onWritten: OnWritten) => Promise<void> | null} append  Null: it is written.
- *   A promise: resolves when it is written; until then the caller should not send more. Never
- *   throws, never rejects.
+ * @property {(chunk: Buffer, onWritten: OnWritten) => Promise<void> | null} append  Null: it is
+ *   written. A promise: resolves when it is written; until then the caller should not send more.
+ *   Never throws, never rejects.
  * @property {() => Position | null} position  Of the next byte. Null before the first one, and if
  *   the file is not a regular one.
  * @property {() => Promise<void>} truncate  Rejects with errors of the system.
@@ -245,8 +245,8 @@ const REPORTED_MS = 3_600_000;
  * @typedef {object} Losses
  * @property {(bytes: Buffer, reason: string) => void} add
  * @property {() => void} recovered  Writing works again.
- * @property {() => { lines: number, bytes: number, reason: string, atMs: number } | null} recent  Null
- *   if there was none in the last hour.
+ * @property {() => { lines: number, bytes: number, reason: string, atMs: number } | null} recent
+ *   Null if there was none in the last hour.
  * @property {() => boolean} isLosing  Whether the last write failed.
  */
 

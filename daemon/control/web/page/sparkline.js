@@ -59,8 +59,8 @@ export function addToSparks(sparks, news, missing) {
 }
 
 /**
- * @typedef {{ stepMs: number, times: number[], series: Record<SeriesName, (number | null)[]> }} Trend  Oldest
- *   first; times in ms.
+ * @typedef {{ stepMs: number, times: number[], series: Record<SeriesName, (number | null)[]> }} Trend
+ *   Oldest first; times in ms.
  */
 
 export const NAMES = /** @type {SeriesName[]} */ ([

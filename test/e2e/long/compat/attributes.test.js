@@ -5,7 +5,7 @@ import { openSandbox } from '../../../helpers/sandbox.js';
 import { changed } from './expected.js';
 
 /**
- * @typedef {object} Facts  What an app reports about itself.
+ * @typedef {object} Facts
  * @property {string[]} argv
  * @property {string[]} execArgv
  * @property {string} cwd
@@ -13,7 +13,7 @@ import { changed } from './expected.js';
  * @property {Record<string, string>} env
  */
 
-/** @typedef {{ facts: Facts, listed: any, work: string }} Found  `listed`: its entry in jlist. */
+/** @typedef {{ facts: Facts, listed: any, work: string }} Found */
 
 const CODE =
   'console.log(JSON.stringify({ argv: process.argv.slice(2), execArgv: process.execArgv, cwd: ' +
@@ -22,7 +22,7 @@ const CODE =
 const ROOT = process.getuid?.() === 0;
 const NODE = realpathSync(process.execPath);
 
-/** The contents of a file, and the expected result. Each row is an app of one file. */
+/** Each row is an app of one file. */
 const ROWS = [
   ...['script', 'exec', 'cmd', 'command'].map((word) => [
     `${word}`,

@@ -44,7 +44,6 @@ beforeAll(async () => {
 
 afterAll(() => home.close());
 
-/** Names in the rows of a table, in order. */
 const rowsOf = (table) => [...table.matchAll(/^│ (\d+) +│ (\w+)/gm)].map(([, id, name]) => `${id} ${name}`);
 
 test.each(['list', 'ls', 'l', 'ps', 'status'])('%s shows the columns of PM2, sorted by name', async (command) => {

@@ -6,7 +6,7 @@ import { sandbox } from '../../../helpers/sandbox.js';
 
 const GOLDEN = new URL('../../../fixtures/outputs.json', import.meta.url);
 
-/** The words of each command, in the order in which they run. PORT is a free port. */
+/** In the order in which they run. PORT is a free port. */
 const COMMANDS = [
   ['start', 'keeps-alive.js', '--name', 'api', '-i', '2', '--min-uptime', '0', '--json'],
   ['start', 'keeps-alive.js', '--name', 'job', '--min-uptime', '0', '--cron', '0 3 * * *', '--json'],

@@ -1,6 +1,6 @@
 /**
- * Commands, options and attributes that many of PM2's users know by heart, each with the test file
- * for its effect, its output and its exit status. Paths begin at test/e2e/long.
+ * Many of PM2's users know these by heart. Each names the test file for its effect, output and exit
+ * status. Paths begin at test/e2e/long.
  */
 
 /**

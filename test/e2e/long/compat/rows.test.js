@@ -8,7 +8,7 @@ import { ELSEWHERE } from '../../../../lib/cli/table/manager.js';
 import { findAttribute } from '../../../../lib/config/options/schema.js';
 import { ATTRIBUTE_ROWS, COMMAND_ROWS, OPTION_ROWS } from './rows.js';
 
-/** @param {string} path  Relative to this file. */
+/** @param {string} path */
 const textOf = (path) => readFileSync(new URL(path, import.meta.url), 'utf8');
 
 const page = textOf('../../../../docs/from-pm2.md');
@@ -16,7 +16,6 @@ const config = textOf('../../../../docs/config.md');
 
 const mentions = (text, word) => new RegExp(`(^|[^\\w-])${word}([^\\w-]|$)`, 'm').test(text);
 
-/** Flags of every program: they may also come before the command. */
 const GLOBAL = ['-v', '--version', '-h', '--help', '-s', '--silent', '--no-color'];
 
 function flagsOf(word) {
@@ -81,7 +80,7 @@ test.each(ATTRIBUTE_ROWS.map((words) => [words.join(' '), words]))(
   },
 );
 
-/** The first cell of each row of a table on the page, without its prefix. */
+/** The first cell of each row, without its prefix. */
 function cellsOf(title) {
   const section = page.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? '';
   return section

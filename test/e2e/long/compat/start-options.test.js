@@ -266,7 +266,6 @@ describe('options for the output of an app', () => {
 
 describe('options for restarts', () => {
   const CRASHES = 'process.exit(5)';
-  // Long enough for a slow machine.
   const LONG = ['--min-uptime', '20000'];
 
   test('--no-autorestart, --stop-exit-codes, --max-restarts and both delays decide about restarts', async () => {
@@ -364,7 +363,6 @@ describe('options for the start and stop of an app', () => {
 
   test('--no-treekill sends the signal to the main process only, which then ends its children', async () => {
     const home = await sandbox();
-    // The child reports what it got; without the option that is the signal.
     const child =
       'process.on("SIGTERM", () => console.log("child got SIGTERM")); process.on("disconnect", () => { ' +
       'console.log("child was let go"); process.exit(); }); process.send("there"); setInterval(() => {}, 1e6)';

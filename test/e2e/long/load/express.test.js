@@ -14,7 +14,7 @@ async function serveSlowRoute(file, flags) {
   const home = openSandbox();
   try {
     const port = await takePort();
-    // Measured each time, because the speed of a shared machine varies.
+    // The speed of a shared machine varies.
     const work = workForOneCoreAndABit(RATE);
     const result = await home.nclust('start', placeTutorialApp(home.work, file), '--name', 'tutorial', ...flags, {
       env: { PORT: String(port), WORK: String(work) },

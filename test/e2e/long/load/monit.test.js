@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { sandbox } from '../../../helpers/sandbox.js';
 import { noTmux, openMonit } from '../../../helpers/tmux.js';
 
-/** Writes ten thousand numbered lines a second by the clock, and catches up when it is late. */
+/** Catches up when it is late. */
 const FLOODS =
   'const begunMs = Date.now(); let n = 0; setInterval(() => { const due = (Date.now() - begunMs) * 10; let ' +
   'text = ""; while (n < due) text += "flooding with line " + (n += 1) + " that has some length to it\\n"; ' +
@@ -39,7 +39,6 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
       await seeAtOnce(/flooding[^]*following/);
     }
 
-    /** The number of the newest line. */
     const arrived = () => {
       const shown = screen.text();
       return (

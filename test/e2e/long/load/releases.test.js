@@ -25,7 +25,7 @@ test.each([
     'post-deploy': 'nclust reload api',
   });
   expect(await site.deploy('setup')).toMatchObject({ exitStatus: 0 });
-  // On a busy machine the shortest time to be up is over before it listens.
+  // On a busy machine min_uptime is over before an app listens.
   await home.waitFor('all instances to listen', async () =>
     (await home.list()).every(({ addresses }) => addresses.length > 0),
   );

@@ -40,7 +40,6 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** An app of one slot that is up. */
 function app(name, id, fields = {}) {
   registry.desired.apps.push({
     spec: makeSpec({ name, mode: 'fork', script: `/srv/${name}.js`, ...fields }),
@@ -165,10 +164,8 @@ test.each([
   await expect(logs(params)).rejects.toThrow(message);
 });
 
-/** A logger's record with this many bytes. */
 const record = (level, mark, bytes) =>
   `{"level":${level},"mark":"${mark}","body":"${'x'.repeat(bytes)}","end":"${mark}"}\n`;
-/** The lines that have come, and whether they are whole. */
 const marks = () => {
   const text = pages
     .flatMap(({ entries }) => entries.map(({ line }) => line))

@@ -19,7 +19,6 @@ let clock;
 let client;
 const wires = [];
 
-/** The server's methods in these tests. */
 async function answer(method, params, from) {
   client = from;
   if (method === 'echo') return params;
@@ -235,7 +234,7 @@ test.each([
   socket.destroy();
 });
 
-/** Waits for an answer, after which all that was queued has arrived. */
+/** All that was queued arrives before the answer. */
 async function untilQuiet(socket) {
   socket.write('{"jsonrpc":"2.0","id":"mark","method":"echo"}\n');
   for (;;) {

@@ -7,7 +7,6 @@ const installation = (control, keeper) => ({
   keeper: { version: '2.0.0', digest: keeper },
 });
 
-/** A manager from /fake with two instances that are up, and other installations. */
 async function updatable() {
   const rig = createRig();
   rig.installed = {
@@ -26,14 +25,12 @@ async function updatable() {
 const update = (rig, root, token = rig.token()) =>
   watch(rig.call('update', { root, node: process.execPath, nodeVersion: process.version, token }));
 
-/** The keeper starts the next control from its present root. */
 async function bootNext(rig) {
   const { root } = rig.keeper;
   rig.own = { root, node: process.execPath, digest: rig.installed[root].control.digest };
   await rig.boot();
 }
 
-/** The keeper takes an installation back. */
 async function takeBack(rig, why) {
   Object.assign(rig.keeper, { refusedRoot: rig.keeper.root, refusedWhy: why, root: '/fake' });
   await bootNext(rig);

@@ -15,7 +15,7 @@ async function booted() {
   return rig;
 }
 
-/** @param {string} [kind]  Only these. */
+/** @param {string} [kind] */
 const takeEvents = (rig, kind) =>
   rig.noted
     .splice(0)
@@ -210,7 +210,6 @@ test('the line with the reason is found among the last lines', () => {
   expect(JSON.stringify(lastWords(Array(20).fill('x'.repeat(4_000)))).length).toBeLessThan(1_500);
 });
 
-/** A rig with a real event file, which several controls of a home write to. */
 function onDisk() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-events-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

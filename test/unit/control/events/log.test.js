@@ -55,7 +55,7 @@ test('a log that was cut during a write continues with whole lines', () => {
   const eventLog = open(path);
   eventLog.note({ type: 'added', app: 'one' });
   truncateSync(path, statSync(path).size - 3);
-  // The same control does not notice. Only its next line is lost together with the torn one.
+  // Only the next line is lost together with the torn one.
   eventLog.note({ type: 'added', app: 'two' });
   eventLog.note({ type: 'added', app: 'three' });
   expect(readEvents(path).at(-1)).toMatchObject({ app: 'three' });

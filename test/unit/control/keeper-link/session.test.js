@@ -4,7 +4,6 @@ import { createFakeClock } from '../../../helpers/fake-clock.js';
 import { FakeKeeper, settle } from '../../../helpers/fake-keeper.js';
 import { watch } from '../control-rig.js';
 
-/** A session that records its reports, and launches fake keepers. */
 function open() {
   const clock = createFakeClock();
   const first = new FakeKeeper(clock);

@@ -14,7 +14,6 @@ beforeEach(() => {
 
 const sourceOf = (id) => ({ slot: { id, name: 'a' }, stream: 'out', splitter: null });
 
-/** The next bytes of the file. */
 function push(text, from = source, startedAtMs = 1) {
   const chunk = Buffer.from(text);
   followers.push(from, chunk, { path: PATH, startedAtMs, offset, atMs: 5 });

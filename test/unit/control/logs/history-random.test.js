@@ -9,7 +9,6 @@ beforeEach(() => {
 });
 afterEach(() => rig.close());
 
-/** More of them with NCLUST_TEST_SEEDS. */
 const SEEDS = Number(process.env.NCLUST_TEST_SEEDS ?? 8);
 
 const FIRST_SEED = Number(process.env.NCLUST_TEST_SEED ?? 0);
@@ -17,14 +16,13 @@ const SEED_LIST = Array.from({ length: SEEDS }, (_, at) => FIRST_SEED + at);
 
 const WORDS = ['a', 'zwölf', '€uro', '😀', '', ' ', '\r', 'x'.repeat(300)];
 
-/** Output of an app: numbered lines, cut anywhere. */
+/** Numbered lines, cut anywhere. */
 function createApp(random, name) {
   let written = Buffer.alloc(0);
   let handedOver = 0;
   let count = 0;
   return {
     name,
-    /** The next chunk from the pipe. */
     chunk() {
       for (let left = Math.floor(random() * 6); left >= 0; left--) {
         const long = random() < 0.02 ? 'é'.repeat(40_000) : '';
@@ -43,7 +41,7 @@ function createApp(random, name) {
   };
 }
 
-/** Lines as they are shown; parts of long lines are joined. */
+/** Joins the parts of long lines. */
 function shown(lines) {
   const whole = [];
   for (const line of lines) {

@@ -11,9 +11,7 @@ import { createLogFile } from '../../../../daemon/control/logs/write/log-file.js
 
 const EVERYTHING = { lines: null, sinceMs: 0, untilMs: Infinity, isWanted: null, cursor: null };
 
-/**
- * A folder of log files with writers and readers: control's part, without processes and sockets.
- */
+/** Control's part, without processes and sockets. */
 export function createLogRig() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-history-'));
   const timesFolder = join(folder, '.times');
@@ -44,7 +42,6 @@ export function createLogRig() {
       return rig.files.get(path);
     },
 
-    /** The output of one instance, as it comes from its pipe. */
     write(name, bytes, writer = name) {
       const path = rig.path(name);
       const source = rig.sources.get(writer) ?? { slot: { id: 0, name }, stream: 'out', splitter: null };
@@ -58,23 +55,21 @@ export function createLogRig() {
 
     segments: (name) => readSegments(rig.path(name)),
 
-    /** As the archive does it: the compressed file is renamed, then the plain one is removed. */
+    /** As the archive does it: renames the compressed file, then removes the plain one. */
     compress({ path }, toBytes = gzipSync) {
       writeFileSync(`${path}.gz.tmp`, toBytes(readFileSync(path)));
       renameSync(`${path}.gz.tmp`, `${path}.gz`);
       rmSync(path);
     },
 
-    /** SIGKILL: everything in memory is lost. */
+    /** Everything in memory is lost, as by SIGKILL. */
     restart() {
       rig.files.clear();
       rig.sources.clear();
       rig.followers = createFollowers(() => rig.nowMs);
     },
 
-    /**
-     * A client with the lines it got and its position. `onPage` runs while the server waits for it.
-     */
+    /** `onPage` runs while the server waits for the client. */
     reader(names, onPage = async () => {}) {
       let end = () => {};
       let stop = new AbortController();
@@ -86,7 +81,6 @@ export function createLogRig() {
         gapOf: [],
         gaps: 0,
         lines: (name) => client.entries.filter((entry) => entry.name === name).map(({ line }) => line),
-        /** Continues at its position, if it has one. */
         async look(query = {}, { follow = true } = {}) {
           stop = new AbortController();
           const answer = await tellHistory({
@@ -116,7 +110,6 @@ export function createLogRig() {
           if (!stop.signal.aborted) client.cursor = { ...client.cursor, ...answer.cursor };
           return answer;
         },
-        /** The connection breaks. */
         leave() {
           stop.abort();
           end();

@@ -25,7 +25,7 @@ import { isRoot, NOBODY, SECRET, userFolders } from '../../../helpers/other-user
 
 const SEGMENT = 'out__2026-11-21T14-30-00-123Z.log';
 
-/** Of nobody. @type {string} */
+/** @type {string} */
 let logs;
 let folders;
 let nowMs = 1;

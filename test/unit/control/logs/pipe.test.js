@@ -6,7 +6,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createPipeOpener } from '../../../../daemon/control/logs/pipe.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
 
-/** A named pipe and an unrelated file. */
 function place() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-pipe-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -16,7 +15,7 @@ function place() {
   return { pipe, file };
 }
 
-/** The next turn of the event loop, after it has checked for input. */
+/** After the event loop has checked for input. */
 const turn = () =>
   new Promise((resolve) => {
     setImmediate(resolve);

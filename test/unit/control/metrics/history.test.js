@@ -10,7 +10,6 @@ beforeEach(() => {
   history = createHistory([false, true]);
 });
 
-/** A tick with these values. */
 function tick(values, { afterMs = 1_000, key = 1 } = {}) {
   nowMs += afterMs;
   history.advance(nowMs);

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { keepSpent, spentBySlot } from '../../../../daemon/control/metrics/lifetime-totals.js';
 import { newSlotHistory } from '../../../../daemon/control/state/slot-history.js';
 
-/** A slot with id 3 in the list. */
 function registryOf(history = {}, ...instances) {
   return {
     desired: { apps: [{ slots: [{ id: 3 }] }] },

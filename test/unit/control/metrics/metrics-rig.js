@@ -40,7 +40,6 @@ export async function createMetricsRig() {
 
 let seq = 0;
 
-/** The report of an agent after a number of requests. */
 export function reportOf(requests, more = {}) {
   seq += 1;
   return {

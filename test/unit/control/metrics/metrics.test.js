@@ -7,7 +7,6 @@ beforeEach(async () => {
   rig = await createMetricsRig();
 });
 
-/** Waits until it is up. */
 async function start(fields) {
   const starting = rig.start(fields);
   await rig.turn(20);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createOtlpSender } from '../../../../daemon/control/metrics/otlp.js';
 
-/** A collector that gives these answers in turn, and then repeats the last one. */
+/** Gives these answers in turn, and then repeats the last one. */
 function collector(...answers) {
   const bodies = [];
   let asked = 0;

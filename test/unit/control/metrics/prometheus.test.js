@@ -22,7 +22,7 @@ async function families() {
 
 const read = async () => readPrometheus(expose(await families(), false));
 
-/** The series of a family, by instance. */
+/** By instance. */
 async function series(name) {
   return Object.fromEntries(
     (await read()).get(name)?.samples.map(({ labels, value }) => [labels.instance, value]) ?? [],
@@ -102,8 +102,7 @@ test('the CPU counter continues over a restart, a reload and the death of contro
     expect(await series('nclust_worker_cpu_seconds_total')).toEqual({ 0: seconds, 1: seconds });
   }
   await rig.boot();
-  // The running process was not measured yet. A smaller value would look like a restart of the
-  // counter.
+  // A smaller value would look like a restart of the counter.
   expect((await read()).get('nclust_worker_cpu_seconds_total')).toBeUndefined();
   await rig.turn(1_000);
   expect(await series('nclust_worker_cpu_seconds_total')).toEqual({ 0: seconds, 1: seconds });

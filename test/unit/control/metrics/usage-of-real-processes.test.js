@@ -13,14 +13,13 @@ import { waitFor } from '../../../helpers/wait-for.js';
 const MB = 1024 ** 2;
 const TICK_MS = 10;
 
-/** Works, and prints a line after every 300 ms of CPU. */
+/** Prints a line after every 300 ms of CPU. */
 const BUSY =
   'for (let reported = 0; ; ) { const { user, system } = process.cpuUsage(); if ((user + system) / 1e3 > reported + ' +
   '300) { reported += 300; fs.writeSync(1, "x"); } }';
 const STILL =
   'globalThis.kept = [Buffer.alloc(64 * 1024 ** 2, 1), ...Array.from({ length: 40 }, () => ' +
   'fs.openSync("/dev/null"))]; setInterval(() => {}, 1e6); fs.writeSync(1, "x");';
-/** With a child that exits together with it. */
 const PARENT =
   'require("child_process").spawn(process.execPath, ["-e", "process.stdin.resume(); fs.writeSync(1, `x`)"], ' +
   '{ stdio: ["pipe", "inherit", "inherit"] });';
@@ -38,7 +37,6 @@ afterEach(async () => {
   await Promise.all(children.map(end));
 });
 
-/** Resolves when it has printed a line. */
 async function started(code) {
   const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
@@ -46,7 +44,7 @@ async function started(code) {
   return child;
 }
 
-/** Resolves when its own children have exited, too, because they hold its output. */
+/** Waits for its children, too, because they hold its output. */
 async function end(child) {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'close');
@@ -56,7 +54,6 @@ async function end(child) {
 
 const alone = (...pids) => pids.map((pid) => ({ pid, isTree: false }));
 
-/** The values of /proc right before and right after a measurement. */
 async function look(pid) {
   const before = { atMono: performance.now(), cpuMs: readStat(pid).cpuTicks * TICK_MS, rssBytes: residentBytes(pid) };
   const usage = (await read(alone(process.pid, pid))).get(pid);

@@ -143,8 +143,7 @@ test('a missing process is not read again while its history is kept', async () =
   await usage(7);
   stats = [];
   await usage(7);
-  // Another process has its pid now, but pidusage holds a descriptor of the old one until the pid
-  // was not asked for some time.
+  // Another process has its pid now, but pidusage still holds a descriptor of the old one.
   stats = [status(7)];
   asked = [];
   for (let second = 0; second < 9; second += 1) expect(await usage(7)).toBeUndefined();

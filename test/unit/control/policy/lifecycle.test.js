@@ -5,7 +5,6 @@ import { makeSpec } from '../make-spec.js';
 
 const asked = { cause: 'stop', by: 'stop' };
 
-/** One example of each event. */
 const EXAMPLES = {
   start: { type: 'start' },
   stop: { type: 'stop', asked, drain: 'finish' },

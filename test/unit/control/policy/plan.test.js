@@ -112,7 +112,7 @@ test('nothing starts while a seat whose sockets are released with it is still th
 
 const below = (random, limit) => Math.floor(random() * limit);
 
-/** A simulation in which actions take effect, seats get up or fail, and some crash. */
+/** Carries out actions; seats get up or fail, and some crash. */
 function simulate(random, { count, rollout, failsAlways = false, crashes = true }) {
   const goal = { slots: slots(count, 2), rollout };
   let seats = goal.slots.map(({ id }) => seat(id, 1, 'up'));

@@ -11,7 +11,7 @@ import { makeSpec } from '../make-spec.js';
 
 let folders;
 
-/** Reads one file as the env file and as the secret of an app of nobody. */
+/** As the env file and as the secret of an app of nobody. */
 const WAYS = {
   'an env file': (file) => ({ envFiles: [file] }),
   'the file of a secret': (file) => ({ secrets: { SECRET: { file } } }),
@@ -21,7 +21,6 @@ const clock = systemClock();
 const read = (...specs) => createEnvironment({ clock, secrets: createSecrets({ clock }) }).read(specs);
 const specOf = (fields) => makeSpec({ cwd: folders.own, ...NOBODY, ...fields });
 
-/** Why a file is not read. */
 const faultOf = (fields) =>
   read(specOf(fields)).then(
     () => 'read',

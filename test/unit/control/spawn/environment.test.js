@@ -10,7 +10,6 @@ beforeEach(async () => {
   await rig.boot();
 });
 
-/** Of the last started instance. */
 const lastEnv = () => rig.spawned().at(-1)?.params.env;
 const alive = (slot) => rig.keeper.alive.find((child) => child.label.slot === slot);
 
@@ -27,7 +26,6 @@ async function outcome(promise) {
 describe('secrets', () => {
   const secrets = { TOKEN: { command: 'get token' }, PASSWORD: { file: '/run/password' } };
 
-  /** Each read of a secret returns another value. */
   function countReadings() {
     const readings = [];
     rig.secret = async (spec, name) => {

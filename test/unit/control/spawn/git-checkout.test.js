@@ -5,7 +5,6 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createRig, watch } from '../control-rig.js';
 import { makeSpec } from '../make-spec.js';
 
-/** Number of reads of git folders, and whether the disk hangs. */
 const disk = vi.hoisted(() => ({ looks: 0, hangs: null }));
 vi.mock('../../../../lib/shared/host/git-folder.js', async (original) => {
   const { readGitFolder } = await original();
@@ -55,7 +54,7 @@ const VERSIONING = {
 };
 const versioning = () => rig.control.registry.desired.apps[0].spec.versioning;
 
-/** Continues when real files have been read, which does not move the clock. */
+/** Reads of real files do not move the clock. */
 async function through(request) {
   const seen = watch(request);
   while (seen.state === 'pending') {

@@ -42,7 +42,6 @@ async function boot() {
   rig.control.follow(files.sync);
 }
 
-/** The contents of each file. */
 const written = () =>
   Object.fromEntries(
     (existsSync(pids) ? readdirSync(pids) : []).map((name) => [name, Number(readFileSync(join(pids, name), 'utf8'))]),

@@ -6,7 +6,6 @@ import { settle } from '../../../helpers/fake-keeper.js';
 let clock;
 let calls;
 let watchers;
-/** The identity of each root. */
 let there;
 
 beforeEach(() => {

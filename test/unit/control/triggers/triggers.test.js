@@ -5,9 +5,8 @@ import { makeSpec } from '../make-spec.js';
 const MB = 1024 ** 2;
 const SECOND = 1_000;
 let rig;
-/** Open watchers. */
 let watchers;
-/** Bytes by pid. */
+/** By pid. */
 let usage;
 
 beforeEach(async () => {
@@ -26,7 +25,6 @@ beforeEach(async () => {
   await rig.boot();
 });
 
-/** An app that is up. */
 async function running(fields = {}) {
   watch(rig.start({ instances: 2, ...fields }));
   await rig.turn(5 * SECOND);

@@ -3,9 +3,7 @@ import { createSharedWatchers } from '../../../../daemon/control/triggers/watche
 import { settle } from '../../../helpers/fake-keeper.js';
 
 let open;
-/** Opened watchers. */
 let watchers;
-/** Calls to each member. */
 let calls;
 
 beforeEach(() => {

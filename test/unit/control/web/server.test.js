@@ -227,8 +227,7 @@ test('a client that pings and does not read fills no memory', async () => {
   const ping = Buffer.concat([Buffer.from([0x89, 0x80 | 125, 0, 0, 0, 0]), Buffer.alloc(125, 65)]);
   const many = Buffer.concat(Array.from({ length: 8_000 }, () => ping));
   for (let at = 0; at < 32; at += 1) await new Promise((resolve) => raw.write(many, resolve));
-  // Of 32 MB, the part that the kernel holds has come back: pongs for the rest would wait in
-  // memory.
+  // The kernel holds a part of the 32 MB: pongs for the rest would wait in memory.
   let bytes = 0;
   raw.on('data', (chunk) => (bytes += chunk.length)).resume();
   const isClosed = new Promise((resolve) => raw.once('close', resolve));

@@ -10,7 +10,6 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'nclust launcher-'));
 });
 
-/** A program that prints its path and its arguments. */
 function place(path) {
   const file = join(root, path);
   mkdirSync(dirname(file), { recursive: true });
@@ -24,8 +23,7 @@ function launch({ node = join(root, 'gone/bin/node'), path = '/nowhere', words =
   const main = join(root, 'nclust.js');
   writeFileSync(main, '');
   const file = join(root, 'launcher.sh');
-  // The script's last resort is the folders of the system, where this machine may have its own
-  // node.
+  // The script looks last in the folders of the system, where this machine may have its own node.
   writeFileSync(
     file,
     launcherScript({ home: join(root, 'home'), userHome: root, node, main, env }).replace(
@@ -40,7 +38,6 @@ function launch({ node = join(root, 'gone/bin/node'), path = '/nowhere', words =
   return { status, ran: stdout.replaceAll(`${root}/`, '').trim().split('\n'), stderr };
 }
 
-/** A folder that contains only awk. */
 function toolFolder() {
   const file = join(root, 'tools/awk');
   mkdirSync(dirname(file), { recursive: true });

@@ -9,7 +9,6 @@ test('the line for root can be pasted, whatever is in PATH and in names', () => 
   const folder = mkdtempSync(join(tmpdir(), 'nclust sudo-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'sudo'), '#!/bin/sh\nexec "$@"\n');
-  // Stands for Node.js: prints its arguments.
   const node = join(folder, 'node');
   writeFileSync(node, '#!/bin/sh\nprintf "%s\\n" "$PATH" "$@"\n');
   for (const file of [node, join(folder, 'sudo')]) chmodSync(file, 0o755);

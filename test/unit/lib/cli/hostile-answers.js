@@ -7,7 +7,6 @@ import { death, slotStatus } from '../slots.js';
 export const HOSTILE =
   '\u001b]52;c;aGk=\u0007\u001b[2J\u001b[8m\u001b[31m\u0085\u009b2J\u007f\u0000\r\u202e\u2066\u200f\u061c';
 
-/** Characters that names, files and variables can contain. */
 export const IN_FILE = '\u009b2J\u202e\u2066';
 
 export const evil = (word) => `${word}${HOSTILE}`;
@@ -101,7 +100,6 @@ const entries = [evil('a line'), JSON.stringify({ level: 30, msg: evil('hi'), [e
   }),
 );
 
-/** Answers of a manager. */
 export const ANSWERS = {
   list: () => ({ slots: [SLOT], notices: [evil('A notice.')] }),
   sockets: () => ({

@@ -12,12 +12,11 @@ import { NclustError } from '../../../../lib/shared/errors.js';
 import { openServer } from '../rpc-server.js';
 import { ANSWERS, EVENTS, evil, HOSTILE, IN_FILE, NAME } from './hostile-answers.js';
 
-// Apps, hosts and files can put any characters into texts that nclust shows. A terminal must not
-// get control characters.
+// Apps, hosts and files can put control characters into texts. A terminal must not get them.
 
 const FORBIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 
-/** Arguments of each command, except those of `ELSEWHERE`. @type {Record<string, string[]>} */
+/** @type {Record<string, string[]>} */
 const WORDS = {
   start: [`app.js${IN_FILE}`],
   stop: ['api'],
@@ -74,7 +73,6 @@ const WORDS = {
 /** Exit statuses of commands that refuse a part of it. @type {Record<string, number>} */
 const STATUS = { set: 2, config: 2, multiset: 2, trigger: 1, import: 1, diff: 2 };
 
-/** Commands that show no foreign texts. */
 const QUIET = [
   'pid',
   'id',
@@ -162,7 +160,6 @@ const withoutColours = (text) => text.replace(/\u001b\[[\d;]*m/g, '');
 const hasJson = (name) =>
   COMMANDS.some((row) => row.name === name && row.options?.some(([flags]) => flags === '--json'));
 
-/** The command line of a row, and the same with --json. */
 const lines = Object.entries(WORDS).flatMap(([name, words]) => [
   { line: [name, ...words] },
   ...(hasJson(name) ? [{ line: [name, '--json', ...words] }] : []),

@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(cwd, { recursive: true }));
 
-/** @param {string} [o.home]  Default: one that does not exist. */
+/** @param {string} [o.home] */
 async function nclust(argv, { home = join(cwd, 'no-home'), env = {}, platform = 'linux', isTTY = false } = {}) {
   let stdout = '';
   let stderr = '';

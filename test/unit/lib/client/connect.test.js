@@ -23,7 +23,7 @@ const cleanUp = () =>
     rmSync(home, { recursive: true, force: true });
   });
 
-/** @param {string} name  Inside the home. */
+/** @param {string} name */
 async function listen(name, onSocket = () => {}) {
   const server = createServer((socket) => {
     closers.push(() => socket.destroy());
@@ -42,7 +42,7 @@ async function listen(name, onSocket = () => {}) {
   return server;
 }
 
-/** A stopped process with a socket: connections wait in its queue. */
+/** Connections wait in the queue of a stopped process. */
 async function stoppedListener() {
   const path = join(home, 'nclust.sock');
   const child = spawn(

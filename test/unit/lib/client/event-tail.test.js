@@ -27,7 +27,6 @@ function tail(text) {
   return {
     path,
     stop,
-    /** The next entries after a change of the file. */
     async next(change = () => {}) {
       change();
       wake();

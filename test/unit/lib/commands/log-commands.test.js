@@ -40,7 +40,6 @@ async function nclust(...argv) {
   return { exitStatus, stdout, stderr };
 }
 
-/** A manager that answers, and records the requests. */
 async function manager(handlers) {
   const asked = [];
   const remembering = Object.entries(handlers).map(([method, answer]) => [

@@ -217,7 +217,7 @@ test('while the reader does not read, neither does the command', async () => {
     },
   });
   let before = -1;
-  // 64 MB are on their way; the rest is in the buffers of the socket and of the command.
+  // The rest of the 64 MB is in the buffers of the socket and of the command.
   await waitFor('the pages to stop', async () => {
     const hasStopped = sent === before && bytes > 0;
     before = sent;

@@ -6,7 +6,7 @@ import { profile } from '../../../../lib/commands/profile.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { slotStatus } from '../slots.js';
 
-/** @param {(() => object)[]} o.profiles  Answers to `profile`, in turn. */
+/** @param {(() => object)[]} o.profiles  In turn. */
 function contextWith({ profiles, worker = {} }) {
   const cwd = mkdtempSync(join(tmpdir(), 'nclust-profile-'));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));

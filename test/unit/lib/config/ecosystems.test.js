@@ -30,7 +30,7 @@ afterEach(() => {
 
 const read = (file, wanted = {}) => readConfig({ file, cwd: FOLDER, shell: { PATH: bin }, node: NODE, ...wanted });
 
-/** The expected specs of each file, by the name of the app. */
+/** By the name of the app. */
 const MEANT = [
   [
     'array.config.js',

@@ -14,7 +14,6 @@ const slot = (o) => ({
   ...o,
 });
 
-/** A machine without problems. */
 const healthy = {
   version: '1.2.0',
   node: { version: 'v24.1.0', file: '/usr/bin/node' },

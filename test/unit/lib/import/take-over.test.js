@@ -21,7 +21,7 @@ beforeAll(() => {
   return () => rmSync(folder, { recursive: true, force: true });
 });
 
-/** Output of PM2, with the paths of programs that exist here. */
+/** With the paths of programs that exist here. */
 const fixture = (name) =>
   readFileSync(fixturePath(`pm2/${name}`), 'utf8')
     .replaceAll('/srv/apps', folder)

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { createSubscription } from '../../../../lib/library/follow.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 
-/** A connection with the methods that a subscription uses. */
 function fakeClient() {
   const holds = [];
   const client = {

@@ -7,7 +7,6 @@ import { entries } from './stage.js';
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => void vi.useRealTimers());
 
-/** A fake terminal and a fake manager. */
 function play(size = { columns: 80, rows: 24 }) {
   const screen = createTinyTerminal(size);
   let onInput = () => {};

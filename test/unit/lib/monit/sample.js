@@ -16,10 +16,7 @@ const HTTP = {
   },
 };
 
-/**
- * A sample as the manager sends it.
- * @param {Record<string, number | Partial<WorkerSample>[]>} apps  Workers by name, or how many.
- */
+/** @param {Record<string, number | Partial<WorkerSample>[]>} apps  Workers by name, or how many. */
 export function sampleOf(apps, atMs = 1_000_000) {
   let id = 0;
   const workers = Object.entries(apps).flatMap(([name, given]) =>

@@ -2,7 +2,6 @@ import { firstState, step } from '../../../../lib/monit/state.js';
 import { view } from '../../../../lib/monit/view.js';
 import { createKeyReader } from '../../../../lib/monit/keys.js';
 
-/** A state that takes events and keys. */
 export function stage(size, ...events) {
   let state = firstState(size, 1_000_000);
   const effects = [];

@@ -10,7 +10,6 @@ const spec = (fields = {}) =>
   checkSpec({ name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv', ...fields });
 const none = { watch: null, nextRunMs: null, memory: null, last: null };
 
-/** The rows as an object. */
 const rows = (fields, triggers = {}, slot = {}) =>
   Object.fromEntries(
     triggerRows(

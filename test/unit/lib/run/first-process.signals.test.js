@@ -2,7 +2,6 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { listenToSignals } from '../../../../lib/run/first-process.js';
 
-/** A process that records the reactions, and its clock. */
 function listener() {
   const source = new EventEmitter();
   const done = [];

@@ -2,7 +2,6 @@ import { Writable } from 'node:stream';
 import { expect, test, vi } from 'vitest';
 import { createSink } from '../../../../lib/run/sink.js';
 
-/** A stream that takes bytes when the test lets it. */
 function slowStream() {
   const taken = [];
   const waiting = [];

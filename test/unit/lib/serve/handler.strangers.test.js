@@ -37,7 +37,7 @@ async function serve({ hasListing = false, stalledMs } = {}) {
   return { path, said, port: server.address().port };
 }
 
-/** Root may read everything, so this process changes its user for the test. */
+/** Root may read everything. */
 function becomeNobody() {
   if (process.getuid?.() !== 0) return;
   process.seteuid?.(NOBODY);

@@ -74,7 +74,6 @@ function open() {
   return archive;
 }
 
-/** Does what a rotation does: the file becomes a segment with times. */
 function rotate(path, bytes = 10, mtimeS = null) {
   const content = typeof bytes === 'number' ? 'x'.repeat(bytes) : bytes;
   writeFileSync(path, content);

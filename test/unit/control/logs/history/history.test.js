@@ -31,14 +31,12 @@ afterEach(() => rig.close());
 const numbered = (from, to) => Array.from({ length: to - from }, (_, at) => `line ${from + at}`);
 const textOf = (lines) => lines.map((line) => `${line}\n`).join('');
 
-/** Returns what `nclust logs --nostream` would show. */
 async function shown(query, names = ['a']) {
   const client = rig.reader(names);
   await client.look(query, { follow: false });
   return client.entries.map(({ line }) => line);
 }
 
-/** Writes after a number of milliseconds. */
 function later(ms, name, text) {
   rig.nowMs += ms;
   rig.write(name, text);
@@ -329,7 +327,6 @@ test('a line that two instances write to one file at the same time is kept, whic
   expect(client.lines('a')).toEqual(['second ends', 'first ends']);
 });
 
-/** Bytes that this process has read so far. */
 function readBytes() {
   return Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
 }

@@ -6,11 +6,10 @@ const [A, B] = ['syslog+unix:///tmp/nobody-a', 'exec:b'];
 
 let clock;
 let shippers;
-/** Lines that were written to links, newest last. */
+/** Newest last. */
 let links;
-/** Whether targets accept at once. */
 let isQuick;
-/** The targets of apps, whether they run or not. @type {Record<string, string[]>} */
+/** @type {Record<string, string[]>} */
 let shipTargets;
 
 const place = (instanceId, ship, name = 'api') => ({ instanceId, id: 1, name, ship });

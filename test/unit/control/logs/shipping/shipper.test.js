@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { createShipper } from '../../../../../daemon/control/logs/shipping/shipper.js';
 import { createFakeClock } from '../../../../helpers/fake-clock.js';
 
-/** A shipper whose links the test controls. */
 function rig() {
   const clock = createFakeClock();
   const links = [];

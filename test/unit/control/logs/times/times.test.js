@@ -25,7 +25,6 @@ const open = () => createTimes(folder, path, { nowMs: () => nowMs });
 const read = () => readTimes(folder, path);
 const size = (bytes) => writeFileSync(path, Buffer.alloc(bytes));
 
-/** Notes a write at an offset, after some ms. */
 function note(offset, ms) {
   nowMs += ms;
   times.note(offset, nowMs);

@@ -6,7 +6,6 @@ import { createDisk } from '../../../../../daemon/control/logs/write/disk.js';
 
 let folder;
 let fd;
-/** The time that each write seems to take. */
 let tookMs;
 let disk;
 

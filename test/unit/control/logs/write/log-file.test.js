@@ -71,7 +71,6 @@ function openTimes() {
   };
 }
 
-/** Collects the text and position of each part. */
 function append(text, told = []) {
   const waits = file.append(Buffer.from(text), (part, at) => told.push([part.toString(), at && at.offset]));
   return { waits, told };
@@ -79,7 +78,6 @@ function append(text, told = []) {
 const segments = () => readSegments(path).map((segment) => readFileSync(segment.path, 'utf8'));
 const active = () => readFileSync(path, 'utf8');
 
-/** A disk whose slow writes end when the test wants. */
 function slowDisk() {
   const writes = [];
   disk = {

@@ -7,7 +7,6 @@ import { slotStatus } from '../../slots.js';
 
 const slots = [slotStatus(), slotStatus({ id: 1, slot: 1 })];
 
-/** A command that waits for a manager which answers when the test wants. */
 async function waiting(argv, { isTTY = true, env = {} } = {}) {
   const asked = [];
   const server = await openServer({

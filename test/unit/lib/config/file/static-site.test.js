@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { isServeApp, serveApp, staticSite } from '../../../../../lib/config/file/static-site.js';
 import { readServeSettings, serveScript, readVariables } from '../../../../../lib/serve/settings.js';
 
-/** The settings that the server reads from an entry. */
 const settingsOf = (entry) => readServeSettings(readVariables(staticSite(entry).env));
 
 test('staticSite turns an entry into an app whose variables are the settings of the server', () => {

@@ -51,11 +51,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(cwd, { recursive: true }));
 
-/** @param {Record<string, unknown>} [options]  From commander. */
+/** @param {Record<string, unknown>} [options] */
 const build = (target, options = {}, args = [], env = {}) =>
   buildSpec(target, args, readStartOptions(options), { cwd, env: { PATH: bin, ...env }, node: NODE });
 
-/** The variables of an instance. */
 const effective = (spec) => flatten(layersOf(spec, { id: 0, slot: 0 }, '/h'));
 
 describe('a script', () => {

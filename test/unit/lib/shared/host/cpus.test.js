@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { availableCpus, resolveInstances, resolveScale } from '../../../../../lib/shared/host/cpus.js';
 
-/** A file system with only these files. */
 function fakeRoot(files) {
   const root = mkdtempSync(join(tmpdir(), 'nclust-cpus-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
