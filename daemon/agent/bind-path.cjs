@@ -15,7 +15,7 @@ function bindPath(wanted) {
   if (typeof handle === 'number') return null;
   try {
     fs.linkSync(own, wanted); // Fails when the path exists, as bind(2) would.
-    fs.renameSync(own, spareOf(wanted));
+    fs.renameSync(own, spareNameFor(wanted));
     return handle;
   } catch {
     handle.close();
@@ -30,7 +30,7 @@ function bindPath(wanted) {
  */
 function restorePath(wanted) {
   try {
-    fs.linkSync(spareOf(wanted), wanted);
+    fs.linkSync(spareNameFor(wanted), wanted);
     return true;
   } catch (error) {
     return /** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST';
@@ -51,8 +51,8 @@ function privateNameFor(wanted) {
 }
 
 /** @param {string} wanted */
-function spareOf(wanted) {
+function spareNameFor(wanted) {
   return path.join(path.dirname(wanted), `.${path.basename(wanted)}.nclust`);
 }
 
-module.exports = { bindPath, restorePath, privateNameFor, spareOf };
+module.exports = { bindPath, restorePath, privateNameFor, spareNameFor };

@@ -80,8 +80,8 @@ function openHandle(fd) {
 }
 
 /** @param {Claim} claim */
-function keyOf({ address, port, family, flags, index }) {
+function claimKey({ address, port, family, flags, index }) {
   return [address ?? '*', port, family, flags, index].join('|');
 }
 
-module.exports = { bindAlone, bindBeside, bindOwn, openHandle, openStandIn, keyOf, IPV6_ONLY };
+module.exports = { bindAlone, bindBeside, bindOwn, openHandle, openStandIn, claimKey, IPV6_ONLY };

@@ -159,7 +159,7 @@ function createHttpCounts(servers, isolate) {
   function took({ beganMono, count }) {
     const ms = nowMono() - beganMono;
     durationMs += ms * count;
-    latency[stepOf(ms)] += count;
+    latency[findStep(ms)] += count;
   }
 
   const streamBegan = isolate((/** @type {any} */ stream) => {
@@ -228,8 +228,8 @@ function gap(mean) {
 }
 
 /** @param {number} ms */
-function stepOf(ms) {
+function findStep(ms) {
   return ms <= FIRST_STEP_MS ? 0 : Math.min(STEPS - 1, Math.ceil(Math.log2(ms / FIRST_STEP_MS) * STEPS_PER_DOUBLING));
 }
 
-module.exports = { createHttpCounts, stepOf };
+module.exports = { createHttpCounts, findStep };

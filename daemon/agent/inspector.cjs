@@ -68,7 +68,7 @@ function sampleStack({ durationMs }, answer) {
       session.disconnect();
       answer({ stack: { ...hottest(taken), resources: activeResources() } });
     } catch (error) {
-      answer({ failure: failureOf(error) });
+      answer({ failure: describeFailure(error) });
     }
   }, durationMs).unref();
 }
@@ -156,9 +156,9 @@ function post(session, method, params = {}) {
  * @param {unknown} error
  * @returns {Failure}
  */
-function failureOf(error) {
+function describeFailure(error) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
   return { code: String(code ?? 'EFAILED'), message: String(message) };
 }
 
-module.exports = { inspect, closeInspector, sampleStack, connect, post, failureOf };
+module.exports = { inspect, closeInspector, sampleStack, connect, post, describeFailure };

@@ -6,7 +6,7 @@
  * @param {any[]} args
  * @param {any} options  As net normalizes them.
  */
-function kindOf(args, options) {
+function readKind(args, options) {
   const { path, fd, _handle, handle, port } = options;
   if (fd !== undefined || 'fd' in options || _handle || handle) return null;
   if (path !== undefined) return isPath(options) && !isAlone(options) ? 'pipe' : null;
@@ -53,7 +53,7 @@ function isAnyPort(args, { port }) {
  * @param {any[]} args
  * @param {any} options
  */
-function portOf(args, options) {
+function readPort(args, options) {
   return isAnyPort(args, options) ? 0 : Number(options.port);
 }
 
@@ -62,8 +62,8 @@ function portOf(args, options) {
  * @param {any} options
  * @returns {number | undefined}
  */
-function backlogOf(args, options) {
+function readBacklog(args, options) {
   return options.backlog ?? [args[1], args[2]].find((one) => typeof one === 'number');
 }
 
-module.exports = { kindOf, isAlone, portOf, backlogOf };
+module.exports = { readKind, isAlone, readPort, readBacklog };

@@ -4,7 +4,7 @@
 const net = require('node:net');
 const path = require('node:path');
 const { setImmediate } = require('node:timers');
-const { backlogOf, kindOf, portOf } = require('./listen-args.cjs');
+const { readBacklog, readKind, readPort } = require('./listen-args.cjs');
 const { refuseOwnPort } = require('./own-port.cjs');
 const { Servers } = require('./servers.cjs');
 const { SocketClaims } = require('./socket-claims.cjs');
@@ -46,14 +46,14 @@ function patchListen(channel, settings) {
   function listen(...args) {
     if (this.listening) return original.apply(this, /** @type {any} */ (args));
     const [options, callback] = /** @type {any} */ (net)._normalizeArgs(args);
-    const kind = kindOf(args, options);
+    const kind = readKind(args, options);
     if (kind === null) return node.listen(this, ...args);
     checkPermission();
     if (callback !== null) this.once('listening', callback);
     const call = {
       options,
-      port: kind === 'tcp' ? portOf(args, options) : 0,
-      backlog: backlogOf(args, options),
+      port: kind === 'tcp' ? readPort(args, options) : 0,
+      backlog: readBacklog(args, options),
       calledAt: framesAbove(listen),
     };
     closeOnAbort(this, options.signal);

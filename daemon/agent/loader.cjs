@@ -41,18 +41,18 @@ function later(id) {
   if (known) return known.exports;
   const module = { exports: {} };
   loaded.set(id, module);
-  vm.compileFunction(textOf(id), ['module', 'require'], { filename: fileOf(id) })(module, own);
+  vm.compileFunction(readSource(id), ['module', 'require'], { filename: fileOf(id) })(module, own);
   return module.exports;
 }
 
 /** @param {string} wanted */
 function own(wanted) {
-  if (wanted === './loader.cjs') return { later, textOf };
+  if (wanted === './loader.cjs') return { later, readSource };
   return wanted.startsWith('./') ? later(wanted) : require(wanted);
 }
 
 /** @param {string} id */
-function textOf(id) {
+function readSource(id) {
   const at = LATER.indexOf(id.slice(2, -4));
   return at === -1 ? fs.readFileSync(fileOf(id), 'utf8') : room.toString('utf8', starts[at], starts[at + 1]);
 }
@@ -77,4 +77,4 @@ function readInto(file, at) {
   return bytes;
 }
 
-module.exports = { later, textOf };
+module.exports = { later, readSource };

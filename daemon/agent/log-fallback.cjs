@@ -20,7 +20,7 @@ const LOOK_EVERY_MS = 200;
  * @returns {() => void}  Ends the thread.
  */
 function startStandIn(o) {
-  const text = require('./loader.cjs').textOf('./log-fallback.cjs');
+  const text = require('./loader.cjs').readSource('./log-fallback.cjs');
   /** @type {Worker | null} */
   let worker = null;
   let isWanted = true;

@@ -2,7 +2,7 @@
 
 const fs = require('node:fs');
 const { clearTimeout, setImmediate, setTimeout } = require('node:timers');
-const { closeInspector, connect, failureOf, post, sampleStack } = require('./inspector.cjs');
+const { closeInspector, connect, describeFailure, post, sampleStack } = require('./inspector.cjs');
 const { tryTo } = require('./isolation.cjs');
 
 /** @import { Answer, Failure } from './inspector.cjs' */
@@ -40,7 +40,7 @@ function profile({ step, ...question }, answer) {
   try {
     STEPS[step](question, answer);
   } catch (error) {
-    answer({ failure: failureOf(error) });
+    answer({ failure: describeFailure(error) });
   }
 }
 
@@ -134,7 +134,7 @@ function span(mine, { domain, start, stop }, durationMs) {
         write(mine, JSON.stringify(taken));
       } catch (error) {
         close(mine);
-        conclude(mine, { failure: failureOf(error) });
+        conclude(mine, { failure: describeFailure(error) });
       }
     }),
     durationMs,
@@ -158,7 +158,7 @@ function snapshot(mine) {
       // Node.js does not close the file if the disk is full, and a removed file would keep its
       // space.
       tryTo(() => fs.ftruncateSync(fd, 0));
-      conclude(mine, { failure: failureOf(error) });
+      conclude(mine, { failure: describeFailure(error) });
     } finally {
       close(mine);
     }
@@ -173,7 +173,7 @@ function write(mine, text) {
   if (mine.fd === null) return;
   fs.writeFile(mine.fd, text, (error) => {
     close(mine);
-    conclude(mine, error ? { failure: failureOf(error) } : { bytes: Buffer.byteLength(text) });
+    conclude(mine, error ? { failure: describeFailure(error) } : { bytes: Buffer.byteLength(text) });
   });
 }
 

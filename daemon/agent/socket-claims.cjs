@@ -3,7 +3,7 @@
 
 const { errorMonitor } = require('node:events');
 const net = require('node:net');
-const { bindOwn, IPV6_ONLY, keyOf } = require('./bind.cjs');
+const { bindOwn, IPV6_ONLY, claimKey } = require('./bind.cjs');
 const { isAlone } = require('./listen-args.cjs');
 const { later } = require('./loader.cjs');
 const { SocketSource } = require('./socket-source.cjs');
@@ -67,10 +67,10 @@ class SocketClaims {
     /** @type {Claim} */
     const claim = { address, port, family, flags: options.ipv6Only ? IPV6_ONLY : 0, index };
     const use = { server, claim, call };
-    const other = this.#uses.get(keyOf(claim))?.server;
+    const other = this.#uses.get(claimKey(claim))?.server;
     if (other && other !== server && this.#isAtWork(other))
       return emitLater(use, { code: 'EADDRINUSE', message: 'by this process' });
-    this.#uses.set(keyOf(claim), use);
+    this.#uses.set(claimKey(claim), use);
     if (isAlone(options)) return this.#listenAlone(use);
     this.#source.obtain(
       use,
@@ -84,7 +84,7 @@ class SocketClaims {
    * @returns {any}  null: no server accepts on it.
    */
   findHandle(claim) {
-    const use = this.#uses.get(keyOf(claim));
+    const use = this.#uses.get(claimKey(claim));
     return this.#isClosing || this.#gate ? null : (use?.server._handle ?? null);
   }
 
@@ -146,7 +146,7 @@ class SocketClaims {
       use.ownPort = bound.port;
       return this.#listenOn(use, bound.handle);
     }
-    this.#uses.delete(keyOf(claim));
+    this.#uses.delete(claimKey(claim));
     // An error that the app does not handle still throws.
     server.once(errorMonitor, (/** @type {NodeJS.ErrnoException} */ { code }) => this.#report(use, String(code)));
     this.#node.listen(server, { ...call.options, signal: undefined }); // Fails with the error of Node.js.
@@ -210,8 +210,8 @@ class SocketClaims {
 
   /** @param {Use} use */
   #release(use) {
-    if (this.#uses.get(keyOf(use.claim)) !== use) return;
-    this.#uses.delete(keyOf(use.claim));
+    if (this.#uses.get(claimKey(use.claim)) !== use) return;
+    this.#uses.delete(claimKey(use.claim));
     if (!this.#isClosing) this.#channel.say({ act: 'closed', claim: use.claim });
   }
 
@@ -220,7 +220,7 @@ class SocketClaims {
    * @param {any} refusal
    */
   #withdraw(refusal) {
-    const use = this.#uses.get(keyOf(refusal.claim));
+    const use = this.#uses.get(claimKey(refusal.claim));
     if (!use) return;
     net.Server.prototype.close.call(use.server);
     this.#refuse(use, refusal);
@@ -231,7 +231,7 @@ class SocketClaims {
    * @param {any} handle
    */
   #moveTo(claim, handle) {
-    const use = this.#uses.get(keyOf(claim));
+    const use = this.#uses.get(claimKey(claim));
     if (!use?.server._handle || this.#isClosing) return handle?.close();
     this.#gate?.shut(handle);
     later('./parking.cjs').moveTo(use, handle);

@@ -2,7 +2,7 @@
 // gets it from the keeper.
 'use strict';
 
-const { bindAlone, bindBeside, keyOf, openHandle, openStandIn } = require('./bind.cjs');
+const { bindAlone, bindBeside, claimKey, openHandle, openStandIn } = require('./bind.cjs');
 const { later } = require('./loader.cjs');
 
 /** @import { Claim } from './bind.cjs' */
@@ -104,7 +104,7 @@ class SocketSource {
 
   /** @param {Claim} claim */
   #takeInherited(claim) {
-    const at = this.#inherited.findIndex((one) => keyOf(one) === keyOf(claim));
+    const at = this.#inherited.findIndex((one) => claimKey(one) === claimKey(claim));
     return at === -1 ? null : openHandle(this.#inherited.splice(at, 1)[0].fd);
   }
 

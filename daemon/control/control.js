@@ -2,7 +2,7 @@
 // follows from an event, or wait for anything but the disk of the state file.
 import { NclustError } from '../../lib/shared/errors.js';
 import { createAppMessageSubscription, publishAppMessage } from './app-channel/messages.js';
-import { createEventBus, tellDeleted } from './events/bus.js';
+import { createEventBus, emitDeleted } from './events/bus.js';
 import { noteChanges } from './events/process-events.js';
 import { allAppNames, EVENTS } from './handlers.js';
 import { KeeperSession } from './keeper-link/session.js';
@@ -11,7 +11,7 @@ import { keeperEventHandlers } from './loop/keeper-events.js';
 import { introduce } from './recovery/meet-keeper.js';
 import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
-import { slotHistoryOf, createRegistry, numberFromZero } from './state/registry.js';
+import { getSlotHistory, createRegistry, numberFromZero } from './state/registry.js';
 import { noteKey } from './state/slot-history.js';
 
 /** @import { ChildSnapshot, Port, Snapshot } from './keeper-link/link.js' */
@@ -147,7 +147,7 @@ export class Control {
     parts.store.save(next);
     registry.desired = next;
     noteChanges(this.#context, before, next, method);
-    tellDeleted(this.#context, before);
+    emitDeleted(this.#context, before);
     this.dispatch({ type: 'changed', names: changedNames(before, next) });
     return receipt;
   }
@@ -187,7 +187,7 @@ export class Control {
    * @param {number} id
    */
   reset(id) {
-    const history = slotHistoryOf(this.registry, id);
+    const history = getSlotHistory(this.registry, id);
     history.resetAt = history.spawns;
     tell(this.#context, 'note', { key: noteKey(id), value: history });
   }

@@ -6,8 +6,8 @@ import { reconcile } from './loop/reconcile.js';
 import { readKeeperEvent } from './loop/said-by-apps.js';
 import { step } from './loop/step.js';
 import { adopt } from './recovery/adopt.js';
-import { findApp, specOf } from './state/desired.js';
-import { findSlot, openScope, seatOfInstance, seatsOf } from './state/registry.js';
+import { findApp, getSpec } from './state/desired.js';
+import { findSlot, openScope, seatOfInstance, listSeats } from './state/registry.js';
 import { renameRunning } from './state/rename.js';
 
 /** @import { Snapshot } from './keeper-link/link.js' */
@@ -181,9 +181,9 @@ function applyLiveFields(context, name) {
   const { registry } = context;
   const app = findApp(registry.desired, name);
   if (!app) return;
-  for (const seat of seatsOf(registry, name)) {
+  for (const seat of listSeats(registry, name)) {
     if (!seat.spec) continue;
-    seat.spec = withLiveFields(seat.spec, specOf(app, seat.generation));
+    seat.spec = withLiveFields(seat.spec, getSpec(app, seat.generation));
     registry.touched.add(seat.id);
   }
   for (const instance of registry.instances.values()) {

@@ -12,7 +12,7 @@ import { systemLimits } from '../../lib/shared/host/system-limits.js';
 import { homePaths, resolveHome } from '../../lib/shared/paths.js';
 import { readVersion } from '../../lib/shared/version.js';
 import { reopenLogs } from './api/log-files.js';
-import { readAppMetadataOf } from './api/messages.js';
+import { queryAppMetadata } from './api/messages.js';
 import { createAnswer } from './api/methods.js';
 import { ApiServer } from './api/server.js';
 import { Control } from './control.js';
@@ -188,7 +188,7 @@ function createApiContext(control, parts) {
     read: createUsageReader(),
     readHost: createHostReader(paths.home),
     privateMemory: createPrivateMemory(clock.nowMs),
-    readAppMetadata: () => readAppMetadataOf({ control, parts }),
+    readAppMetadata: () => queryAppMetadata({ control, parts }),
     managerLog,
     onTick: parts.oom.refresh,
   });

@@ -181,7 +181,7 @@ function unfitField(act, message, handle) {
  * @param {string} fault
  * @returns {{ act: string, [key: string]: unknown } | null}
  */
-export function refusalOf(act, { seq }, fault) {
+export function refuseAct(act, { seq }, fault) {
   if (act === 'listen' && whole(seq)) return { act: 'refused', seq, code: 'EINVAL', message: fault };
   if (act === 'reached' && whole(seq)) return { act: 'reached', seq, isOwn: false };
   // The sender closes its copy, so the client sees the end of its connection.

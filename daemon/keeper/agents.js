@@ -1,4 +1,4 @@
-import { createEdge, refusalOf } from './agent-acts.js';
+import { createEdge, refuseAct } from './agent-acts.js';
 import { ADDRESSES_MAX } from './child.js';
 
 /** @import { Act } from './agent-acts.js' */
@@ -79,7 +79,7 @@ export class Agents {
     if (act !== null && fault === null && !isLate) return this.#perform(child, act, message, handle);
     handle?.close();
     if (act === null || isLate) return;
-    const refusal = refusalOf(act, message, fault ?? '');
+    const refusal = refuseAct(act, message, fault ?? '');
     if (refusal) child.tell(refusal);
     // Control waits for the answer.
     if (act === 'answer') child.answered({ seq: message.seq, refusal: { code: 'EBADMSG', message: fault } });

@@ -1,4 +1,4 @@
-import { ownerOf } from './host/owner.js';
+import { readOwner } from './host/owner.js';
 import { readStat } from './host/processes.js';
 import { AGENT_CMD } from './protocol.js';
 
@@ -98,7 +98,7 @@ export class Child {
     this.bootedAtMs = o.mode === 'exec' || o.process === null ? o.startedAtMs : null;
     this.outPipe = o.outPipe;
     this.errPipe = o.errPipe;
-    this.owner = ownerOf(o);
+    this.owner = readOwner(o);
     this.slot = o.slot ?? 0;
     this.scheduling = o.scheduling ?? 'os';
     this.isGated = o.isGated ?? false;

@@ -8,7 +8,7 @@ import { HeldSockets } from './sockets/held.js';
 import { describeListener, Listeners } from './sockets/listeners.js';
 import { describeError } from './host/log.js';
 import { createOrphans } from './orphans.js';
-import { ownerOf } from './host/owner.js';
+import { readOwner } from './host/owner.js';
 import { openInput } from './pipes.js';
 import { createProcessTable } from './host/processes.js';
 import { AGENT_CMD, KeeperError, PROTOCOL } from './protocol.js';
@@ -147,7 +147,7 @@ export class Keeper {
   async #spawn(params) {
     if (this.#isTerminating || this.#onEmpty) throw new KeeperError('ELEAVING', 'the keeper is exiting');
     const { instanceId, app, scope = app, mode } = params;
-    const owner = ownerOf(params);
+    const owner = readOwner(params);
     this.#sockets.want(scope, app);
     const pipes = await this.#pipes.acquire(owner);
     /** @type {Input | null} */

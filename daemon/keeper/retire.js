@@ -6,7 +6,7 @@
 // A signal before the drain would lose requests. Waiting for the main process alone would leave its
 // relatives behind.
 import { describeError } from './host/log.js';
-import { hasSignal, relativesOf, signalProcess } from './host/processes.js';
+import { hasSignal, listRelatives, signalProcess } from './host/processes.js';
 
 /** @import { Child } from './child.js' */
 /** @import { Log } from './host/log.js' */
@@ -159,7 +159,7 @@ export async function sweep(child, { processTable, log }) {
  */
 async function leftovers(child, { processTable, log }) {
   try {
-    return relativesOf(await processTable(), child, child.retirement?.relatives ?? []).map(({ pid }) => pid);
+    return listRelatives(await processTable(), child, child.retirement?.relatives ?? []).map(({ pid }) => pid);
   } catch (error) {
     log('process-table-failed', { instanceId: child.instanceId, ...describeError(error) });
     return null;
@@ -187,7 +187,7 @@ async function findRelatives(child, { processTable, log }) {
   try {
     const table = retirement?.tree ? await processTable() : [];
     if (retirement && !child.exit)
-      retirement.relatives = relativesOf(
+      retirement.relatives = listRelatives(
         table,
         child,
         table.filter(({ pid }) => pid === child.pid),

@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module';
 import { readVersion } from '../shared/version.js';
 import {
-  briefOf,
+  formatBrief,
   GENERAL_HELP,
   HELP_HEADING,
-  headingOf,
+  findHeading,
   sortForHelp,
   LAYOUT,
-  pageOf,
+  formatPage,
   SHORT_HELP,
   groupByHeading,
 } from './help.js';
@@ -93,7 +93,7 @@ async function buildProgram(meant, args, io, { print, onDone }) {
         .argument('[command]')
         .description('show every command, or all about one')
         .helpOption(false)
-        .helpGroup(headingOf('help')),
+        .helpGroup(findHeading('help')),
     )
     .usage('<command> [options]')
     .exitOverride()
@@ -119,9 +119,9 @@ async function buildProgram(meant, args, io, { print, onDone }) {
 function addCommand(program, row) {
   return program
     .command(row.words ? `${row.name} ${row.words}` : row.name)
-    .summary(briefOf(row))
-    .description(pageOf(row))
-    .helpGroup(headingOf(row.name))
+    .summary(formatBrief(row))
+    .description(formatPage(row))
+    .helpGroup(findHeading(row.name))
     .aliases(row.aliases ?? [])
     .copyInheritedSettings(program);
 }

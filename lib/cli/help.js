@@ -40,7 +40,7 @@ export function sortForHelp(rows) {
 }
 
 /** @param {string} name  Of a command. */
-export function headingOf(name) {
+export function findHeading(name) {
   return HEADINGS.find(([, names]) => names.includes(name))?.[0] ?? 'More:';
 }
 
@@ -48,7 +48,7 @@ export function headingOf(name) {
  * @param {Row} row
  * @returns {string}  Its line in the list of commands, with its aliases if there is room.
  */
-export function briefOf({ help, brief = help, aliases = [] }) {
+export function formatBrief({ help, brief = help, aliases = [] }) {
   const whole = `${brief} (${aliases.join(', ')})`;
   return aliases.length > 0 && whole.length <= BRIEF_MAX ? whole : brief;
 }
@@ -57,7 +57,7 @@ export function briefOf({ help, brief = help, aliases = [] }) {
  * @param {Row} row
  * @returns {string}  The beginning of its own page.
  */
-export function pageOf({ help, aliases = [] }) {
+export function formatPage({ help, aliases = [] }) {
   return aliases.length > 0 ? `${help}\nAlso called: ${aliases.join(', ')}` : help;
 }
 

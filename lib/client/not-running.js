@@ -20,7 +20,7 @@ export function countSavedApps(home) {
 }
 
 /** @param {Context} context */
-export function sayNotRunning(context) {
+export function printNotRunning(context) {
   context.talk(`No nclust runs in ${context.home}. ${nextStep(context.home)}`);
 }
 

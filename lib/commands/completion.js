@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { OPTIONS_OF } from '../config/options/options.js';
 import { candidates, SCRIPTS, SHELLS } from '../completion/scripts.js';
-import { install, placeOf, uninstall } from '../completion/install.js';
+import { install, findPlace, uninstall } from '../completion/install.js';
 import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { SETTINGS } from '../shared/settings/settings.js';
@@ -26,7 +26,7 @@ export async function completion(context, [what, shell], args, commands) {
   if (what !== 'install' && what !== 'uninstall') throw usage(what);
   const chosen = shell ?? basename(context.env.SHELL ?? '');
   if (!isShell(chosen)) throw usage(chosen);
-  const file = placeOf(chosen, context.env);
+  const file = findPlace(chosen, context.env);
   if (what === 'uninstall')
     return { text: uninstall(chosen, file) ? `Removed from ${file}\n` : `Nothing of nclust was in ${file}\n` };
   install(chosen, file);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { tailEvents } from '../client/event-tail.js';
-import { sayNotRunning } from '../client/not-running.js';
+import { printNotRunning } from '../client/not-running.js';
 import { MOMENT_FORMS, parseMoment } from '../config/options/log-query.js';
 import { EVENT_TYPES, eventStyle, eventWords } from '../render/event-text.js';
 import { jsonLine, toOneLine } from '../render/text.js';
@@ -31,7 +31,7 @@ export async function* events(context, targets, options) {
   const lines = readCount(options, LINES);
   const isOfType = readTypes(options);
   const client = await context.running();
-  if (!client) sayNotRunning(context);
+  if (!client) printNotRunning(context);
   if (!existsSync(context.home)) return;
   const { slots } = client && targets.length > 0 ? await client.request('list', { brief: true }) : { slots: [] };
   await context.close();

@@ -19,8 +19,8 @@ export async function list(context, _words, options) {
   if (options.sort !== undefined) checkOrder(options.sort);
   const client = await context.running();
   if (!client) {
-    const { sayNotRunning } = await import('../client/not-running.js');
-    sayNotRunning(context);
+    const { printNotRunning } = await import('../client/not-running.js');
+    printNotRunning(context);
     return { slots: [] };
   }
   // The whole status of many apps is megabytes, and the table shows little of it.
@@ -129,12 +129,12 @@ export async function findIds(context, words) {
 /** @typedef {{ slots: SlotStatus[] }} Slots */
 
 /** @param {Slots} data */
-export function pidsOf({ slots }) {
+export function listPids({ slots }) {
   return slots.filter(({ pid }) => pid !== 0).map(({ pid }) => pid);
 }
 
 /** @param {Slots} data */
-export function idsOf({ slots }) {
+export function listIds({ slots }) {
   return slots.map(({ id }) => id);
 }
 
@@ -143,7 +143,7 @@ export function idsOf({ slots }) {
  * @returns {string}  One a line.
  */
 export function renderPids(data) {
-  return pidsOf(data)
+  return listPids(data)
     .map((pid) => `${pid}\n`)
     .join('');
 }
@@ -153,5 +153,5 @@ export function renderPids(data) {
  * @returns {string}  As PM2 prints it: "[ 1, 2 ]".
  */
 export function renderIds(data) {
-  return `${inspect(idsOf(data), { maxArrayLength: null, breakLength: Infinity })}\n`;
+  return `${inspect(listIds(data), { maxArrayLength: null, breakLength: Infinity })}\n`;
 }

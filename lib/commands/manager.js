@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { carryOut } from '../cli/session/await-change.js';
 import { newToken } from '../client/client.js';
-import { notRunningError, sayNotRunning } from '../client/not-running.js';
+import { notRunningError, printNotRunning } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -32,7 +32,7 @@ export async function update(context, _words, { wait, json }) {
   const client = await context.predecessor();
   const before = client?.hello;
   if (!client || !before) {
-    if (!json) sayNotRunning(context);
+    if (!json) printNotRunning(context);
     return { before: null, after: null, replaced: [], workers: 0 };
   }
   const { file, version } = context.node;

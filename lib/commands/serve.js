@@ -11,7 +11,7 @@ import {
   VARIABLES,
   readVariables,
 } from '../serve/settings.js';
-import { userOf } from '../shared/host/as-user.js';
+import { readUser } from '../shared/host/as-user.js';
 import { checkSpec } from '../shared/spec/spec.js';
 import { NclustError } from '../shared/errors.js';
 import { outcome } from '../cli/session/outcome.js';
@@ -60,7 +60,7 @@ export async function serve(context, [path, port], options) {
   const spec = checkSpec({
     ...built,
     env: { ...built.env, ...serveVariables({ ...settings, path: folder }) },
-    version: appVersion(folder, userOf(built)),
+    version: appVersion(folder, readUser(built)),
   });
   const client = await context.manager();
   const { wait, force = false, json } = options;

@@ -36,7 +36,7 @@ export async function stack(context, words, { json }) {
   const { client, worker } = await selectWorker(context, words);
   const look = () => client.request('stack', { target: String(worker.id), durationMs: LOOK_MS });
   const { slot, stack: seen } = await look();
-  const { fileOf, isOfApp, stackOf } = await import('../profile/stack.js');
+  const { toFilePath, isOfApp, takeStack } = await import('../profile/stack.js');
   /**
    * @param {any} answer
    * @param {boolean} wasHeldUp
@@ -48,14 +48,19 @@ export async function stack(context, words, { json }) {
     wasHeldUp,
     busy,
     durationMs: LOOK_MS,
-    frames: frames.map((/** @type {any} */ { name, url, line, column }) => ({ name, file: fileOf(url), line, column })),
+    frames: frames.map((/** @type {any} */ { name, url, line, column }) => ({
+      name,
+      file: toFilePath(url),
+      line,
+      column,
+    })),
     resources,
   });
   if (seen) return turning(seen, false);
 
   const { openInspector } = await import('../profile/break-in.js');
   const { frames, failure } = await orNoReply(
-    openInspector(json ? { ...context, talk: () => {} } : context, client, worker, stackOf),
+    openInspector(json ? { ...context, talk: () => {} } : context, client, worker, takeStack),
   );
   if (!frames.some(isOfApp)) {
     // The block may have ended while the debugger waited. Or the worker never finishes a turn of

@@ -26,7 +26,7 @@ const BLOCK = new RegExp(`\\n?${BEGIN}\\n[\\s\\S]*?${END}\\n`, 'g');
  * @param {Record<string, string | undefined>} env
  * @returns {string}  Throws ERR_NCLUST_USAGE if HOME is not set.
  */
-export function placeOf(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
+export function findPlace(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
   if (HOME === '')
     throw new NclustError(
       'ERR_NCLUST_USAGE',

@@ -31,7 +31,7 @@ export function faultAt(keyPath, found, accepted) {
  * @param {string} keyPath  Used if the error has none.
  * @returns {Fault}  Throws the error again if it is a bug and not a refused value.
  */
-export function faultOf(error, keyPath) {
+export function toFault(error, keyPath) {
   if (!(error instanceof NclustError) || error.code === 'ERR_NCLUST_INTERNAL') throw error;
   const { where, keyPath: own, found = '', accepted = '' } = /** @type {Record<string, string>} */ (error.data ?? {});
   const at = where ?? own ?? keyPath;
@@ -101,7 +101,7 @@ const SHAPES = 'an app, a list of apps, or an object with a list "apps"';
  * @param {string} [keyPath]
  * @returns {Shape}
  */
-export function shapeOf(value, keyPath = '') {
+export function readShape(value, keyPath = '') {
   if (Array.isArray(value)) return shape({ apps: listed(value, keyPath) });
   if (!isRecord(value)) return shape({ faults: [faultAt(keyPath, holds(value), SHAPES)] });
   if (!TOP_LEVEL.some((key) => key in value))
@@ -109,7 +109,7 @@ export function shapeOf(value, keyPath = '') {
       ? shape({ apps: [{ keyPath, entry: value }] })
       : shape({ faults: [faultAt(keyPath, 'contains no apps', SHAPES)] });
   const inner = ['nclust', 'pm2'].find((key) => value[key] !== undefined);
-  if (inner) return shapeOf(value[inner], withKeyPath(keyPath, inner));
+  if (inner) return readShape(value[inner], withKeyPath(keyPath, inner));
   const { apps = [], static: sites = [], deploy = null, ...others } = value;
   return shape({
     apps: Array.isArray(apps)

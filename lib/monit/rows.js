@@ -33,7 +33,7 @@ export const SORT_FIELDS = /** @type {SortField[]} */ (Object.keys(ORDERS));
  * @param {Pick<State, 'sample' | 'filter' | 'sort' | 'flipped'>} state
  * @returns {Row[]}
  */
-export function rowsOf({ sample, filter, sort, flipped }) {
+export function listRows({ sample, filter, sort, flipped }) {
   if (!sample) return [];
   const workersOf = byApp(sample);
   const order = orderOf(sort);
@@ -75,7 +75,7 @@ function isOpen(workers, isFlipped) {
  * @param {State} state
  */
 export function placeSelection(state) {
-  const rows = rowsOf(state);
+  const rows = listRows(state);
   if (!state.sample) return state;
   const found = rows.findIndex(({ key }) => key === state.selected);
   const at = found !== -1 ? found : Math.max(0, Math.min(state.at, rows.length - 1));
@@ -88,7 +88,7 @@ export function placeSelection(state) {
  * @returns {Row | null}
  */
 export function selectedRow(state) {
-  return rowsOf(state).find(({ key }) => key === state.selected) ?? null;
+  return listRows(state).find(({ key }) => key === state.selected) ?? null;
 }
 
 /**
@@ -96,7 +96,7 @@ export function selectedRow(state) {
  * @param {WorkerSample[]} workers
  * @returns {ShownStatus}
  */
-export function statusOf(workers) {
+export function mergeStatus(workers) {
   return SEVERITY.find((status) => workers.some((worker) => worker.status === status)) ?? 'stopped';
 }
 

@@ -1,6 +1,6 @@
 import { formatBytes, formatUptime, needsAttention, statusStyle } from '../render/slots.js';
 import { LAST_BRANCH, renderTable } from '../render/table.js';
-import { rowsOf, statusOf } from './rows.js';
+import { listRows, mergeStatus } from './rows.js';
 import { bytes, count, delay, rate } from './view-table.js';
 
 /** @import { View } from '../render/slots.js' */
@@ -33,10 +33,10 @@ export function renderSnapshot({ sample }, { paint, columns }) {
   if (!sample) return '';
   const { host, atMs } = sample;
   const flipped = new Set(sample.apps.filter(({ workers }) => workers > 8).map(({ name }) => name));
-  const rows = rowsOf({ sample, filter: '', sort: { field: 'name', isReversed: false }, flipped }).map(
+  const rows = listRows({ sample, filter: '', sort: { field: 'name', isReversed: false }, flipped }).map(
     ({ app, worker, workers }) => {
       const of = /** @type {NonNullable<typeof app | typeof worker>} */ (app ?? worker);
-      const status = statusOf(workers);
+      const status = mergeStatus(workers);
       const online = app && app.workers > 1 ? ` ${app.online}/${app.workers}` : '';
       return [
         worker ? String(worker.id) : '',

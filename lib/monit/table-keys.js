@@ -1,6 +1,6 @@
 import { layOut } from './layout.js';
 import { showNotice } from './notice.js';
-import { rowsOf, selectedRow, SORT_FIELDS } from './rows.js';
+import { listRows, selectedRow, SORT_FIELDS } from './rows.js';
 
 /** @import { Key } from './keys.js' */
 /** @import { Row } from './rows.js' */
@@ -46,7 +46,7 @@ function pageRows(state) {
  * @returns {State}
  */
 function moveSelection(state, by) {
-  const rows = rowsOf(state);
+  const rows = listRows(state);
   const at = Math.max(0, Math.min(rows.length - 1, state.at + by));
   return { ...state, at, selected: rows[at]?.key ?? null };
 }
@@ -78,7 +78,7 @@ function expand(state, isWanted) {
   const row = selectedRow(state);
   const name = row?.app?.name ?? row?.worker?.name;
   if (!row || name === undefined) return state;
-  const app = rowsOf(state).find((one) => one.app?.name === name);
+  const app = listRows(state).find((one) => one.app?.name === name);
   if (!app || app.worker || isWanted === app.isExpanded) return state;
   const flipped = new Set(state.flipped);
   if (!flipped.delete(name)) flipped.add(name);
@@ -91,7 +91,7 @@ function expand(state, isWanted) {
  * @returns {State}
  */
 function expandAll(state) {
-  const apps = rowsOf(state).filter(({ app, worker }) => app && !worker);
+  const apps = listRows(state).filter(({ app, worker }) => app && !worker);
   const isWanted = apps.some(({ isExpanded }) => !isExpanded);
   const flipped = new Set(state.flipped);
   for (const { app, isExpanded } of apps)

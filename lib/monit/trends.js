@@ -169,7 +169,7 @@ export function chart(points, { width, height, max, marks = BLOCKS }) {
  * @param {Points} points
  * @param {number} least
  */
-export function scaleOf(points, least) {
+export function chooseScale(points, least) {
   let highest = least;
   for (const value of points) if (value !== null && value > highest) highest = value;
   const power = 10 ** Math.floor(Math.log10(highest));
@@ -182,7 +182,7 @@ export function scaleOf(points, least) {
  * @param {number} width
  * @returns {Points}  The highest point of each stretch. Null: no point of the stretch is known.
  */
-export function peaksOf(points, width) {
+export function keepPeaks(points, width) {
   const stretch = Math.ceil(points.length / Math.max(1, width));
   /** @type {Points} */
   const peaks = [];

@@ -1,12 +1,12 @@
 import { eventStyle, eventWords } from '../render/event-text.js';
-import { colourOf } from '../render/log-lines.js';
+import { pickColour } from '../render/log-lines.js';
 import { formatBytes } from '../render/slots.js';
 import { toOneLine, textWidth } from '../render/text.js';
 import { clockTime } from '../render/time.js';
 import { hasText, visibleLines } from './log-lines.js';
 import { selectedRow } from './rows.js';
 import { put, restyle } from './screen.js';
-import { chart, peaksOf, scaleOf } from './trends.js';
+import { chart, keepPeaks, chooseScale } from './trends.js';
 import { delay, drawRule, rate } from './view-table.js';
 
 /** @import { Box, Boxes } from './layout.js' */
@@ -61,7 +61,7 @@ function drawLines(screen, box, logs) {
   for (const [at, line] of lines.entries()) {
     const y = box.y + at;
     let x = box.x + 1;
-    if (isMixed) x = put(screen, { x, y, text: `${line.id} `, style: colourOf(`${line.id}`) });
+    if (isMixed) x = put(screen, { x, y, text: `${line.id} `, style: pickColour(`${line.id}`) });
     x = put(screen, { x, y, text: line.isErr ? '! ' : '  ', style: 'red' });
     drawText(screen, { x, y, width: box.x + box.width - x }, line, logs);
   }
@@ -169,14 +169,14 @@ export function drawCharts(screen, box, { trend, marks }) {
     const points =
       room > 0
         ? trend.span === 'hours'
-          ? peaksOf(trend.series[one.name], room)
+          ? keepPeaks(trend.series[one.name], room)
           : trend.series[one.name].slice(-room)
         : [];
     const x = box.x + (at % 2) * width;
     const y = box.y + Math.floor(at / 2) * height;
     const last = trend.series[one.name].at(-1) ?? null;
     const max =
-      scaleOf(
+      chooseScale(
         points.map((value) => (value === null ? null : value / one.unit)),
         one.least,
       ) * one.unit;

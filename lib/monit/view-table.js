@@ -2,7 +2,7 @@ import { formatBytes, formatUptime, needsAttention, statusStyle } from '../rende
 import { LAST_BRANCH } from '../render/table.js';
 import { toOneLine, textWidth } from '../render/text.js';
 import { firstVisible } from './layout.js';
-import { statusOf } from './rows.js';
+import { mergeStatus } from './rows.js';
 import { put } from './screen.js';
 import { sparkline } from './trends.js';
 
@@ -193,7 +193,7 @@ function cut(text, width) {
 
 /** @param {Given} given */
 function statusCell({ row }) {
-  const status = statusOf(row.workers);
+  const status = mergeStatus(row.workers);
   const sign = needsAttention(status) ? ' !' : '';
   const online = row.app && row.workers.length > 1 ? ` ${row.app.online}/${row.app.workers}` : '';
   const text = `${status === 'waiting restart' ? 'waiting' : status}${online}${sign}`;
@@ -241,7 +241,7 @@ function wordsOf({ app, worker, workers }, nowMs) {
   const name = app?.name ?? worker?.name ?? '';
   if (!worker) return `${name}: ${app?.online} of ${app?.workers} online`;
   const { pid, startedAtMs } = worker;
-  const parts = [app ? name : `${name}, instance ${worker.slot}`, `id ${worker.id}`, statusOf(workers)];
+  const parts = [app ? name : `${name}, instance ${worker.slot}`, `id ${worker.id}`, mergeStatus(workers)];
   if (pid) parts.push(`pid ${pid}`, ...(startedAtMs === null ? [] : [`up ${formatUptime(nowMs - startedAtMs)}`]));
   if (isBlocked(worker)) parts.push(`no answer for ${delay(worker.reportAgeMs)}`);
   return parts.join(' · ');

@@ -2,7 +2,7 @@ import { formatBytes, formatUptime } from '../render/slots.js';
 import { textWidth } from '../render/text.js';
 import { drawHelp } from './help.js';
 import { layOut, firstVisible } from './layout.js';
-import { attentionCount, rowsOf, selectedRow } from './rows.js';
+import { attentionCount, listRows, selectedRow } from './rows.js';
 import { createScreen, put, restyle } from './screen.js';
 import { BLOCKS } from './trends.js';
 import { drawCharts, drawLogPage, drawPanels, missedText } from './view-panels.js';
@@ -34,7 +34,7 @@ export function view(state, { marks = BLOCKS } = {}) {
  * @param {string} marks
  */
 function drawMain(screen, boxes, state, marks) {
-  const rows = rowsOf(state);
+  const rows = listRows(state);
   drawTable(screen, boxes.table, { state, rows, marks });
   // The details are beside the table, so draw a line between them.
   if (boxes.title.x > 0)

@@ -21,7 +21,7 @@ const PAUSE_MS = 5_000;
  * @returns {Promise<Frame[]>}  The innermost first, asynchronous callers last. Rejects with a
  *   SilentProcess.
  */
-export async function stackOf(inside) {
+export async function takeStack(inside) {
   /** @type {Map<string, string>} */
   const files = new Map();
   inside.on('Debugger.scriptParsed', ({ scriptId, url }) => files.set(scriptId, url));
@@ -58,7 +58,7 @@ function asyncFrames(trace) {
  * @returns {Frame}
  */
 function frame(name, url, { lineNumber, columnNumber = 0 }) {
-  return { name, file: fileOf(url), line: lineNumber + 1, column: columnNumber + 1 };
+  return { name, file: toFilePath(url), line: lineNumber + 1, column: columnNumber + 1 };
 }
 
 /**
@@ -71,7 +71,7 @@ export function isOfApp({ file }) {
 }
 
 /** @param {string} url */
-export function fileOf(url) {
+export function toFilePath(url) {
   return url.startsWith('file://') ? fileURLToPath(url) : url;
 }
 

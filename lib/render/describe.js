@@ -5,7 +5,7 @@ import { logRows, triggerRows } from './describe-rows.js';
 import { environmentLines } from './environment.js';
 import { count, isAsked } from './event-text.js';
 import { toSafeLine } from './log-lines.js';
-import { statusStyle, uptimeOf } from './slots.js';
+import { statusStyle, slotUptime } from './slots.js';
 import { renderTable } from './table.js';
 import { toOneLine } from './text.js';
 import { formatAgo, clockTime, formatCoarse } from './time.js';
@@ -81,7 +81,7 @@ function stateRows(slot, nowMs) {
     ['pid', slot.pid ? String(slot.pid) : 'N/A'],
     ['restarts', String(slot.restarts)],
     ['unstable restarts', String(slot.unstableRestarts)],
-    ['uptime', uptimeOf(slot, nowMs)],
+    ['uptime', slotUptime(slot, nowMs)],
     ['created at', new Date(slot.createdAtMs).toISOString()],
     ...(addresses.length > 0 ? [['listening on', addresses.join(', ')]] : []),
     ...(slot.listenFailure ? [['not listening', `it ${describeListenFailure(slot.listenFailure)}`]] : []),

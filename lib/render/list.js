@@ -3,7 +3,7 @@
 // Start at: renderList(), then slots.js and table.js; paint.js has the colours.
 import { describeListenFailure } from '../shared/death-text.js';
 import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, HOME } from './cursor.js';
-import { compareNames, formatBytes, needsAttention, renderSlots, statusStyle, uptimeOf } from './slots.js';
+import { compareNames, formatBytes, needsAttention, renderSlots, statusStyle, slotUptime } from './slots.js';
 import { BRANCH, LAST_BRANCH } from './table.js';
 import { toOneLine } from './text.js';
 
@@ -65,7 +65,7 @@ function renderBlock(slot, nowMs) {
     ['status', slot.status],
     ['mode', slot.mode],
     ['restarted', String(slot.restarts)],
-    ['uptime', uptimeOf(slot, nowMs)],
+    ['uptime', slotUptime(slot, nowMs)],
     ['memory usage', formatBytes(slot.memoryBytes)],
     ['error log', slot.errorFile],
     ['watching', slot.watching ? 'yes' : 'no'],
@@ -151,7 +151,7 @@ function appRow(workers, nowMs) {
       id: '',
       name: { text: `${workers[0].name} (${workers.length})`, style: 'bold' },
       pid: '',
-      uptime: uptimeOf(oldest, nowMs),
+      uptime: slotUptime(oldest, nowMs),
       status: statusCell(workers),
       mem: memory,
       memory,

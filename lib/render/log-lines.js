@@ -1,6 +1,6 @@
 import { readGrep } from '../config/options/log-query.js';
 import { prettyRecord } from './log-pretty.js';
-import { hasColours, mark, markerOf, withoutControls } from './log-text.js';
+import { hasColours, mark, buildMarker, withoutControls } from './log-text.js';
 import { formatTime, TIMESTAMP_FORMAT } from './log-time.js';
 import { createPaint } from './paint.js';
 import { jsonLine, toOneLine, padEnd, textWidth } from './text.js';
@@ -47,7 +47,10 @@ function textOf(view) {
 function labelled({ paint, isTerminal = false, options: { timestamp, highlight, grep } }) {
   const labelOf = createLabels(paint);
   const timeFormat = timestamp === undefined ? null : typeof timestamp === 'string' ? timestamp : TIMESTAMP_FORMAT;
-  const marker = markerOf(/** @type {{ highlight?: string | true, grep?: string }} */ ({ highlight, grep }), readGrep);
+  const marker = buildMarker(
+    /** @type {{ highlight?: string | true, grep?: string }} */ ({ highlight, grep }),
+    readGrep,
+  );
   return (entry) => {
     const time = timeFormat === null ? '' : `${paint('grey', formatTime(entry.atMs, timeFormat))} `;
     const label = labelOf(entry);
@@ -89,12 +92,12 @@ function createLabels(paint) {
     const label = `${id}|${toOneLine(name)}`;
     width = Math.max(width, Math.min(textWidth(label), WIDTH_MAX));
     const bar = stream === 'err' ? paint('red', ' | ') : paint('grey', ' | ');
-    return `${paint(colourOf(name), padEnd(label, width))}${bar}`;
+    return `${paint(pickColour(name), padEnd(label, width))}${bar}`;
   };
 }
 
 /** @param {string} name */
-export function colourOf(name) {
+export function pickColour(name) {
   let hash = 0;
   for (const character of name) hash = (Math.imul(hash, 31) + /** @type {number} */ (character.codePointAt(0))) >>> 0;
   return COLOURS[hash % COLOURS.length];

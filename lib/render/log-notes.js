@@ -16,7 +16,7 @@ export const FOLLOWED_TO_THE_END = 'The manager has exited.';
  * @param {number} lines
  * @param {Record<string, number>} [of]  Lines of each app, if the manager reports them.
  */
-export function sayMissed(lines, of = {}) {
+export function reportMissed(lines, of = {}) {
   const apps = Object.entries(of).sort(([, a], [, b]) => b - a);
   const whose = apps.length === 1 ? ` of ${quoted(apps[0][0])}` : '';
   const each = apps.length > 1 ? ` (${some(apps.map(([name, count]) => `${count} of ${quoted(name)}`))})` : '';

@@ -1,4 +1,4 @@
-import { levelOfRecord, recordOf } from '../shared/logs/level.js';
+import { levelOfRecord, parseRecord } from '../shared/logs/level.js';
 import { formatTime } from './log-time.js';
 
 /** @import { Level } from '../shared/logs/level.js' */
@@ -46,7 +46,7 @@ const LEVEL_STYLES = {
  * @returns {string[] | null}  Lines. Null: the line is not a log record.
  */
 export function prettyRecord({ line, name, atMs }, { paint, hasTime }) {
-  const record = recordOf(line);
+  const record = parseRecord(line);
   const level = record && levelOfRecord(record);
   if (!record || !level) return null;
   const [message, ...more] = asText(record.msg ?? record.message).split(/\r?\n/);

@@ -43,7 +43,7 @@ export function hasColours(text) {
  * @param {(text: string) => Grep} readGrep
  * @returns {RegExp | null}  Matches the text to mark: the given text, or the matches of --grep.
  */
-export function markerOf({ highlight, grep }, readGrep) {
+export function buildMarker({ highlight, grep }, readGrep) {
   if (typeof highlight === 'string' && highlight !== '')
     return new RegExp(highlight.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'g');
   if (highlight === undefined || grep === undefined) return null;

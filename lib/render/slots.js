@@ -41,7 +41,7 @@ const FULL = [
   { title: 'version', cell: ({ version }) => version },
   MODE,
   { title: 'pid', cell: ({ pid }) => (pid ? String(pid) : 'N/A') },
-  { title: 'uptime', cell: (slot, nowMs) => uptimeOf(slot, nowMs) },
+  { title: 'uptime', cell: (slot, nowMs) => slotUptime(slot, nowMs) },
   RESTARTS,
   STATUS,
   CPU,
@@ -95,7 +95,7 @@ export function compareNames(a, b) {
  * @param {Pick<BriefStatus, 'pid' | 'startedAtMs'>} slot
  * @param {number} nowMs
  */
-export function uptimeOf({ pid, startedAtMs }, nowMs) {
+export function slotUptime({ pid, startedAtMs }, nowMs) {
   return pid && startedAtMs !== null ? formatUptime(nowMs - startedAtMs) : '0';
 }
 

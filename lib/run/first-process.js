@@ -48,7 +48,7 @@ export function watchZombies(say) {
   /** @type {Set<number>} */
   let before = new Set();
   const timer = setInterval(() => {
-    const dead = zombiesOf(process.pid);
+    const dead = findZombies(process.pid);
     const stays = dead.find((pid) => before.has(pid));
     before = new Set(dead);
     if (stays === undefined) return;
@@ -66,7 +66,7 @@ export function watchZombies(say) {
  * @param {string} [proc]
  * @returns {number[]}  Empty if the system has no /proc.
  */
-export function zombiesOf(parent, proc = '/proc') {
+export function findZombies(parent, proc = '/proc') {
   return pidsIn(proc).filter((pid) => {
     const stat = statOf(`${proc}/${pid}/stat`);
     // The name, in parentheses, may contain spaces and parentheses.

@@ -156,7 +156,7 @@ function endOfCharacters(bytes, from) {
  * @param {{ json?: boolean, format?: boolean, formatted?: boolean }} options
  * @returns {Shape}
  */
-export function shapeOf({ json, format, formatted }) {
+export function chooseShape({ json, format, formatted }) {
   if (json) return byLine(jsonRecord);
   if (format) return byLine((entry) => formatRecord(entry));
   if (formatted) return byLine(({ atMs, name, line }) => `${formatTime(atMs, TIMESTAMP_FORMAT)} ${name} ${line}`);

@@ -6,7 +6,7 @@ import {
   readSpawnInputs,
   selectIds,
   findSlotIds,
-  specsOf,
+  listSpecs,
   withAffectedSlots,
 } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
@@ -53,7 +53,7 @@ export const changes = {
     const fresh = await readSpawnInputs(
       context,
       token,
-      (desired) => specs?.map((spec, at) => checkSpec(spec, `specs[${at}]`)) ?? specsOf(desired, chooseIds(desired)),
+      (desired) => specs?.map((spec, at) => checkSpec(spec, `specs[${at}]`)) ?? listSpecs(desired, chooseIds(desired)),
     );
     const receipt = context.control.mutate('start', token, (desired) => {
       const change = specs
@@ -98,7 +98,7 @@ export const changes = {
     const changeSpec = createSpecChanger(context.paths, { env, fields, specs });
     const change = (/** @type {AppSpec} */ one) => (watch ? toggleWatch(changeSpec(one)) : changeSpec(one));
     const fresh = await readSpawnInputs(context, token, (desired) =>
-      specsOf(desired, selectIds(desired, targets)).map(change),
+      listSpecs(desired, selectIds(desired, targets)).map(change),
     );
     // A repeated request was checked before.
     if (!context.control.hasSeen(token)) context.parts.checkPresent(servingSpecs(context, targets).map(change));
@@ -246,5 +246,5 @@ function scaleApp({ parts }, desired, name, instances) {
 function servingSpecs({ control: { registry } }, targets) {
   const ids = selectIds(registry.desired, targets);
   const serving = registry.desired.apps.filter((app) => isServing(registry, app));
-  return specsOf({ apps: serving }, ids);
+  return listSpecs({ apps: serving }, ids);
 }

@@ -5,7 +5,7 @@ import { COMING } from '../policy/replace.js';
 import { affectedSlots, assertCapacity, rolloutFacts, findSlotIds } from '../requests/change.js';
 import { NOTHING_FRESH } from '../spawn/environment.js';
 import { findApp } from '../state/desired.js';
-import { findSlot, isServing, seatKey, seatsOf } from '../state/registry.js';
+import { findSlot, isServing, seatKey, listSeats } from '../state/registry.js';
 import { BadParams, CHANGE_PARAMS, flag, optional, readParams, text, withDefault } from './params.js';
 import { acceptFile } from './specs.js';
 import { affectedStatuses } from './status.js';
@@ -19,7 +19,7 @@ import { affectedStatuses } from './status.js';
 /** @import { Reader } from './params.js' */
 
 /** @satisfies {Record<string, MethodBody>} */
-export const applying = {
+export const applyMethods = {
   /** @type {MethodBody} */
   async apply(context, params, client) {
     const { specs: given, ...o } = readParams(
@@ -147,7 +147,7 @@ function pendingSlots({ control: { registry } }, apps, { up }) {
   const begun = new Set(up.map(({ id }) => id));
   const coming = new Set(
     apps.flatMap((app) =>
-      seatsOf(registry, app.spec.name)
+      listSeats(registry, app.spec.name)
         .filter(({ life }) => COMING.has(life.state) && !life.hasFailed)
         .map(({ id }) => id),
     ),

@@ -1,5 +1,5 @@
-import { userOf } from '../../../lib/shared/host/as-user.js';
-import { readSegmentsOf, sizeOf } from '../logs/archive/segments.js';
+import { readUser } from '../../../lib/shared/host/as-user.js';
+import { listSegmentsByPath, readSize } from '../logs/archive/segments.js';
 import { selectIds } from '../requests/change.js';
 import { logFiles } from '../spawn/params.js';
 import { optional, readParams, texts } from './params.js';
@@ -53,7 +53,7 @@ function filesOf({ control, paths }, ids) {
     slots
       .filter(({ id }) => ids.has(id))
       .flatMap(({ id }) => Object.values(logFiles(spec, id, paths.logs)))
-      .map((path) => ({ path, user: userOf(spec) })),
+      .map((path) => ({ path, user: readUser(spec) })),
   );
   const written = [...instances.values()]
     .filter(({ label }) => ids.has(label.id))
@@ -71,10 +71,10 @@ function filesOf({ control, paths }, ids) {
  *   which have nothing to empty.
  */
 function weighed(owned) {
-  const segments = readSegmentsOf(owned);
+  const segments = listSegmentsByPath(owned);
   return owned.flatMap(({ path, user }) => {
     const sizes = (segments.get(path) ?? []).map(({ sizeBytes }) => sizeBytes);
-    const activeBytes = sizeOf(path, user);
+    const activeBytes = readSize(path, user);
     return activeBytes === null && sizes.length === 0
       ? []
       : [{ path, user, bytes: sizes.reduce((sum, bytes) => sum + bytes, activeBytes ?? 0) }];

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { userOf } from '../../../lib/shared/host/as-user.js';
+import { readUser } from '../../../lib/shared/host/as-user.js';
 import { createPartFilter, LEVELS } from '../../../lib/shared/logs/filter.js';
 import { tellHistory } from '../logs/history/history.js';
 import { hasOnlyCombined } from '../logs/stream.js';
@@ -11,7 +11,7 @@ import {
   optional,
   readParams,
   record,
-  someOf,
+  readSome,
   text,
   texts,
   wholeUpTo,
@@ -140,7 +140,7 @@ function followerFor(client, subscription, { query: { isWanted, untilMs }, wants
 function writtenFiles({ control, paths }, isMeant, streams) {
   const { desired, instances } = control.registry;
   const slots = desired.apps.flatMap(({ spec, slots: ofApp }) =>
-    ofApp.map(({ id }) => ({ id, name: spec.name, user: userOf(spec), ...logFiles(spec, id, paths.logs) })),
+    ofApp.map(({ id }) => ({ id, name: spec.name, user: readUser(spec), ...logFiles(spec, id, paths.logs) })),
   );
   const labels = [...instances.values()].map(
     ({ label: { id, name, user = null, outFile, errorFile, logFile = '' } }) => ({
@@ -248,7 +248,7 @@ function readLogQuery(params) {
     {
       targets: optional(texts),
       lines: optional(wholeUpTo(LINES_MAX)),
-      streams: withDefault(someOf(STREAMS), [...STREAMS]),
+      streams: withDefault(readSome(STREAMS), [...STREAMS]),
       follow: withDefault(flag, false),
       since: optional(anyNumber),
       until: optional(anyNumber),

@@ -119,7 +119,7 @@ function isInspectorUrl(address) {
  * @returns {Promise<Map<string, AppMetadata>>}  Empty if the keeper does not answer, because a list
  *   must always be answered.
  */
-export async function readAppMetadataOf({ control, parts }) {
+export async function queryAppMetadata({ control, parts }) {
   try {
     const { metadata } = await askAbout({ control, clock: parts.clock, verb: 'app-metadata', params: {} });
     return new Map(Object.entries(metadata).map(([instanceId, kept]) => [instanceId, readAppMetadata(kept)]));

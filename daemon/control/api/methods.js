@@ -1,18 +1,18 @@
 // Knows: the methods of the socket: parameters to one change or one question, records to an answer.
 // Must not: trust a client, change records except through mutate(), hold policy.
-import { applying } from './config-file.js';
+import { applyMethods } from './config-file.js';
 import { changes } from './apps.js';
 import { UnknownMethod } from './connection.js';
-import { importing, saving } from './saved-list.js';
+import { importMethods, savedListMethods } from './saved-list.js';
 import { tendLogFiles } from './log-files.js';
 import { followLogs } from './logs.js';
 import { messages } from './messages.js';
 import { metrics } from './metrics.js';
-import { profiling } from './profiling.js';
+import { profilingMethods } from './profiling.js';
 import { readings } from './status.js';
-import { renewing } from './restart-from-file.js';
+import { restartFromFileMethods } from './restart-from-file.js';
 import { settings, web } from './settings.js';
-import { updating } from './update.js';
+import { updateMethods } from './update.js';
 import { METHODS } from '../../../lib/shared/wire/protocol.js';
 
 /** @import { HomePaths } from '../../../lib/shared/paths.js' */
@@ -45,16 +45,16 @@ import { METHODS } from '../../../lib/shared/wire/protocol.js';
 const BODIES = {
   ...readings,
   ...changes,
-  ...renewing,
-  ...applying,
-  ...saving,
-  ...importing,
+  ...restartFromFileMethods,
+  ...applyMethods,
+  ...savedListMethods,
+  ...importMethods,
   ...followLogs,
   ...tendLogFiles,
   ...settings,
-  ...updating,
+  ...updateMethods,
   ...messages,
-  ...profiling,
+  ...profilingMethods,
   ...metrics,
   ...web,
 };

@@ -1,9 +1,9 @@
 import { SERIES, STEPS, TICK_MS } from '../../../lib/shared/metrics.js';
 import { selectIds } from '../requests/change.js';
 import { subscriptionName } from './logs.js';
-import { readAppMetadataOf } from './messages.js';
+import { queryAppMetadata } from './messages.js';
 import { allSlotIds } from './status.js';
-import { BadParams, flag, optional, readParams, record, someOf, texts, wholeUpTo, withDefault } from './params.js';
+import { BadParams, flag, optional, readParams, record, readSome, texts, wholeUpTo, withDefault } from './params.js';
 
 /** @import { MetricsSample, SeriesName } from '../../../lib/shared/metrics.js' */
 /** @import { HistoryOptions } from '../metrics/metrics.js' */
@@ -83,7 +83,7 @@ export const metrics = {
 function readHistory(given) {
   const { series, stepMs, points, of } = readParams(
     {
-      series: withDefault(someOf(NAMES), NAMES),
+      series: withDefault(readSome(NAMES), NAMES),
       stepMs: withDefault(wholeUpTo(10_000), 1_000),
       points: optional(wholeUpTo(STEPS[10000])),
       of: withDefault((value) => String(value), 'workers'),
@@ -123,7 +123,7 @@ function trimmed(sample, hasWorkers) {
  * @param {MetricsSample} sample
  */
 async function addCustom(context, sample) {
-  const metadata = await readAppMetadataOf(context);
+  const metadata = await queryAppMetadata(context);
   for (const worker of sample.workers)
     worker.custom = /** @type {any} */ (metadata.get(worker.instanceId ?? '')?.monitor ?? {});
 }

@@ -71,7 +71,7 @@ export const wholeUpTo = (max) => (value, path) => {
  * @param {readonly T[]} words
  * @returns {Reader<T[]>}
  */
-export const someOf = (words) => (value, path) => {
+export const readSome = (words) => (value, path) => {
   if (Array.isArray(value) && value.length > 0 && value.every((item) => words.includes(item))) return value;
   throw new BadParams(path, `a list of ${words.map((word) => `"${word}"`).join(' and ')}`);
 };

@@ -12,7 +12,7 @@ const LOOK_MAX_MS = 10_000;
  * Rare, so their code is loaded on the first request.
  * @satisfies {Record<string, MethodBody>}
  */
-export const profiling = {
+export const profilingMethods = {
   /** @type {MethodBody} */
   async profile(context, params, client) {
     const question = readParams(

@@ -13,7 +13,7 @@ import {
 } from '../requests/change.js';
 import { keepsScale } from '../state/changes.js';
 import { findApp, replaceApp } from '../state/desired.js';
-import { CHANGE_PARAMS, flag, list, optional, readParams, someOf, text, withDefault } from './params.js';
+import { CHANGE_PARAMS, flag, list, optional, readParams, readSome, text, withDefault } from './params.js';
 import { acceptFile } from './specs.js';
 import { affectedStatuses } from './status.js';
 
@@ -28,13 +28,13 @@ import { affectedStatuses } from './status.js';
 /** @typedef {'start' | 'restart' | 'reload'} Way */
 
 /** @type {Reader<Way>} */
-const way = (value, path) => someOf(/** @type {const} */ (['start', 'restart', 'reload']))([value], path)[0];
+const way = (value, path) => readSome(/** @type {const} */ (['start', 'restart', 'reload']))([value], path)[0];
 
 /**
  * Each app gets a whole spec. Apps that are in the list begin a new generation.
  * @satisfies {Record<string, MethodBody>}
  */
-export const renewing = {
+export const restartFromFileMethods = {
   /** @type {MethodBody} */
   async restartFromFile(context, params, client) {
     const given = readParams(

@@ -15,7 +15,7 @@ import { awaitStatuses } from './status.js';
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
 /** @satisfies {Record<string, MethodBody>} */
-export const saving = {
+export const savedListMethods = {
   /** @type {MethodBody} */
   save(context, params) {
     const { force, isEmpty } = readParams(
@@ -148,7 +148,7 @@ function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope
 }
 
 /** @satisfies {Record<string, MethodBody>} */
-export const importing = {
+export const importMethods = {
   /** @type {MethodBody} */
   async import(context, params, client) {
     const { apps, token, ...o } = readParams({ ...CHANGE_PARAMS, apps: list }, params);

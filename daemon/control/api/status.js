@@ -4,11 +4,11 @@ import { PROTOCOL } from '../../../lib/shared/wire/protocol.js';
 import { shortNotice } from '../../../lib/shared/without-secrets.js';
 import { selectIds } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
-import { isScopeOf } from '../state/registry.js';
+import { isAppScope } from '../state/registry.js';
 import { describeRollback } from '../rollout/reload-error.js';
 import { briefStatus, createOverview, slotStatus } from '../status/slot-status.js';
 import { describeRefusal } from '../update/refusals.js';
-import { readAppMetadataOf } from './messages.js';
+import { queryAppMetadata } from './messages.js';
 import { flag, optional, readParams, text, texts, withDefault } from './params.js';
 
 /** @import { BriefStatus, HeldSocket, Hello, SlotStatus } from '../../../lib/shared/wire/protocol.js' */
@@ -47,7 +47,7 @@ export const readings = {
         ? briefStatuses(context, ids)
         : statuses(context, ids, {
             isDetailed: detail,
-            metadata: detail ? await readAppMetadataOf(context) : undefined,
+            metadata: detail ? await queryAppMetadata(context) : undefined,
           });
     return {
       slots,
@@ -96,7 +96,7 @@ function heldSocket({ desired, instances }, { app, scope, address, port, users }
   const known = users.flatMap((instanceId) => instances.get(instanceId) ?? []);
   return {
     // The keeper knows the name that the app had when it bound the socket.
-    app: desired.apps.find((one) => isScopeOf(scope, one))?.spec.name ?? app,
+    app: desired.apps.find((one) => isAppScope(scope, one))?.spec.name ?? app,
     address,
     port,
     users: known.map(({ label, pid }) => ({ id: label.id, slot: label.slot, pid })),
@@ -150,7 +150,7 @@ export function affectedStatuses(context, { about }) {
 /**
  * @param {ApiContext} context
  * @param {number[]} ids
- * @param {{ isDetailed?: boolean, metadata?: Awaited<ReturnType<typeof readAppMetadataOf>> }} [o]
+ * @param {{ isDetailed?: boolean, metadata?: Awaited<ReturnType<typeof queryAppMetadata>> }} [o]
  * @returns {SlotStatus[]}
  */
 export function statuses(

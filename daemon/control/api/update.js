@@ -28,7 +28,7 @@ const UPDATE = { ...CHANGE_PARAMS, root: text, node: text, nodeVersion: text };
 const underWay = new WeakMap();
 
 /** @satisfies {Record<string, MethodBody>} */
-export const updating = {
+export const updateMethods = {
   /**
    * An outdated control never answers: it ends, and the client asks the next one. That control has
    * nothing to replace, so it waits until every app that was up is up again.

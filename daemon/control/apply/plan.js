@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { resolveInstances } from '../../../lib/shared/host/cpus.js';
 import { diffSpecs } from '../../../lib/shared/spec/diff.js';
 import { laterFields } from '../../../lib/shared/spec/spec.js';
-import { findApp, specOf } from '../state/desired.js';
+import { findApp, getSpec } from '../state/desired.js';
 
 /** @import { Needs } from '../../../lib/shared/spec/change-effects.js' */
 /** @import { SpecDiff } from '../../../lib/shared/spec/diff.js' */
@@ -112,7 +112,7 @@ function stepFor(app, spec, standing) {
   const down = awake.filter((slot) => slot.want === 'down' || hasFailed(slot.id));
   // After a halted reload, some slots may run with an older spec.
   const own = new Map(
-    app.slots.filter((slot) => slot.want === 'up').map((slot) => [slot, diffOf(specOf(app, slot.generation))]),
+    app.slots.filter((slot) => slot.want === 'up').map((slot) => [slot, diffOf(getSpec(app, slot.generation))]),
   );
   const diffs = [newest, ...own.values()];
   const stale = awake.filter((slot) => slot.want === 'down' || needsNew(own.get(slot) ?? newest));

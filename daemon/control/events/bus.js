@@ -1,5 +1,5 @@
-import { findSlot, slotHistoryOf } from '../state/registry.js';
-import { newSlotHistory, restartsOf } from '../state/slot-history.js';
+import { findSlot, getSlotHistory } from '../state/registry.js';
+import { newSlotHistory, countRestarts } from '../state/slot-history.js';
 import { SHOWN } from '../status/slot-status.js';
 
 /** @import { ProcessEvent, ProcessInEvent } from '../../../lib/shared/wire/protocol.js' */
@@ -82,7 +82,7 @@ export function createEventBus(eventLog = NO_CHRONICLE) {
  *   counters.
  * @returns {Word[]}
  */
-export function wordsOf(before, after, event, { begunBy, isOnProbation }) {
+export function listEventWords(before, after, event, { begunBy, isOnProbation }) {
   if (after.state === before.state) return [];
   if (after.state === 'up')
     return [{ event: 'online', manually: false }, ...(begunBy ? [{ event: begunBy, manually: true }] : [])];
@@ -100,7 +100,7 @@ export function wordsOf(before, after, event, { begunBy, isOnProbation }) {
  * @returns {Seat['begunBy']}
  */
 function beginningOf(registry, { id }) {
-  if (slotHistoryOf(registry, id).spawns === 0) return 'start';
+  if (getSlotHistory(registry, id).spawns === 0) return 'start';
   const rollout = findSlot(registry, id)?.app.rollout;
   if (!rollout || rollout.cause === 'orphan' || rollout.failure) return null;
   return rollout.cause;
@@ -116,7 +116,7 @@ function beginningOf(registry, { id }) {
 export function tellStep({ bus, registry, parts }, seat, before, event, isOnProbation) {
   if (event.type === 'start') seat.begunBy = beginningOf(registry, seat);
   const words = bus.isFollowed
-    ? wordsOf(before, seat.life, event, { begunBy: seat.begunBy ?? null, isOnProbation })
+    ? listEventWords(before, seat.life, event, { begunBy: seat.begunBy ?? null, isOnProbation })
     : [];
   if (seat.life.state === 'up') seat.begunBy = null;
   const { id, name, slot, generation, instanceId } = seat;
@@ -155,7 +155,7 @@ export function tellExit({ bus, registry, parts }, { instanceId, label, pid, sta
  * @param {LoopContext} core
  * @param {Desired} before
  */
-export function tellDeleted({ bus, registry, parts }, before) {
+export function emitDeleted({ bus, registry, parts }, before) {
   if (!bus.isFollowed) return;
   const seated = new Set([...registry.seats.values()].map(({ id }) => id));
   for (const app of before.apps) {
@@ -188,7 +188,7 @@ function processOf(registry, { id, name, slot, generation }, now) {
     generation,
     namespace: app?.spec.namespace ?? 'default',
     ...now,
-    restarts: restartsOf(history, 0),
+    restarts: countRestarts(history, 0),
     mode: app?.spec.mode ?? null,
     version: app?.spec.version ?? 'N/A',
     createdAtMs: app?.createdAtMs ?? null,

@@ -58,7 +58,7 @@ export function noteStep({ bus, registry, parts }, seat, before, event, o) {
  * @param {Label} label
  * @param {RecordedDeath} death
  */
-export function noteDied(
+export function recordProcessDeath(
   { bus, registry },
   label,
   { instanceId, atMs, lastLines, pid, code, signal, cause, by, uptimeMs, wasReady, listenFailure },

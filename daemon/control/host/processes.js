@@ -114,7 +114,7 @@ export function createTreeReader() {
   let seen = new Map();
   return async (pids) => {
     const rows = process.platform === 'linux' ? readProcTable() : await fromPs();
-    const trees = treesOf(rows, pids, seen);
+    const trees = findTrees(rows, pids, seen);
     seen = new Map([...trees].map(([pid, members]) => [pid, new Map(members.map((row) => [row.pid, row.start]))]));
     return new Map(
       [...trees].map(([pid, members]) => [
@@ -178,7 +178,7 @@ export function createProcTreeReader({
     const table = readTable();
     // A pid that is in use again is another process.
     const known = table.flatMap(({ pid, start }) => (families.get(pid)?.get(pid) === start ? pid : []));
-    const trees = treesOf(table, [...new Set([...known, ...roots])], families);
+    const trees = findTrees(table, [...new Set([...known, ...roots])], families);
     nextScanMono = nowMono() + (nowMono() - beganMono) / SCAN_SHARE;
     const found = /** @type {Map<number, ProcRow[]>} */ (/** @type {unknown} */ (trees));
     families = new Map(
@@ -232,7 +232,7 @@ function readingOf(root, rows) {
  * @param {number[]} pids
  * @param {Map<number, Map<number, string>>} seen
  */
-export function treesOf(rows, pids, seen) {
+export function findTrees(rows, pids, seen) {
   const byPid = new Map(rows.map((row) => [row.pid, row]));
   /** @type {Map<number, Row[]>} */
   const children = new Map();

@@ -1,6 +1,6 @@
 import { noteKey } from '../state/slot-history.js';
 import { KeeperLost } from './link.js';
-import { slotHistoryOf } from '../state/registry.js';
+import { getSlotHistory } from '../state/registry.js';
 
 /** @import { SystemLimits } from '../../../lib/shared/host/system-limits.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
@@ -92,5 +92,5 @@ export function tell(context, verb, params) {
  * @param {number} id
  */
 export function writeNote(context, id) {
-  tell(context, 'note', { key: noteKey(id), value: slotHistoryOf(context.registry, id) });
+  tell(context, 'note', { key: noteKey(id), value: getSlotHistory(context.registry, id) });
 }

@@ -1,6 +1,6 @@
-import { userOf } from '../../../lib/shared/host/as-user.js';
+import { readUser } from '../../../lib/shared/host/as-user.js';
 import { logFiles } from '../spawn/params.js';
-import { specOf } from '../state/desired.js';
+import { getSpec } from '../state/desired.js';
 import { findSlot } from '../state/registry.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
@@ -34,12 +34,12 @@ const PLAIN = {
  * @param {string} logsFolder
  * @returns {LogPlace}
  */
-export function logPlaceOf(registry, { instanceId, label, outPipe, errPipe }, logsFolder) {
+export function findLogPlace(registry, { instanceId, label, outPipe, errPipe }, logsFolder) {
   const app = findSlot(registry, label.id)?.app;
-  const spec = app?.spec.name === label.name ? specOf(app, label.generation) : null;
+  const spec = app?.spec.name === label.name ? getSpec(app, label.generation) : null;
   // A process that an earlier version started has no combined file.
   const { id, name, outFile, errorFile, logFile = '' } = label;
-  const user = spec ? userOf(spec) : (label.user ?? null);
+  const user = spec ? readUser(spec) : (label.user ?? null);
   const files = spec ? logFiles(spec, id, logsFolder) : { outFile, errorFile, logFile };
   return { ...(spec ? logFields(spec) : PLAIN), instanceId, id, name, user, outPipe, errPipe, ...files };
 }

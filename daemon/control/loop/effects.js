@@ -3,8 +3,8 @@ import { tell } from '../keeper-link/tell.js';
 import { isOnProbation } from '../rollout/readiness.js';
 import { labelFor, spawnParams, stopSettings } from '../spawn/params.js';
 import { finishSlot } from '../state/changes.js';
-import { findApp, specOf } from '../state/desired.js';
-import { findSlot, slotHistoryOf, openScope, seatOfInstance } from '../state/registry.js';
+import { findApp, getSpec } from '../state/desired.js';
+import { findSlot, getSlotHistory, openScope, seatOfInstance } from '../state/registry.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { LoopContext } from '../keeper-link/tell.js' */
@@ -24,9 +24,9 @@ function spawn(context, seat) {
   const { parts, registry } = context;
   const app = findSlot(registry, seat.id)?.app;
   if (!app) return; // The app was removed, so the next plan ends the seat.
-  const history = slotHistoryOf(registry, seat.id);
+  const history = getSlotHistory(registry, seat.id);
   history.spawns += 1;
-  const spec = parts.withPresentNode(specOf(app, seat.generation));
+  const spec = parts.withPresentNode(getSpec(app, seat.generation));
   seat.spec = spec;
   const instanceId = parts.newInstanceId();
   const isGated = spec.kind === 'node' && isOnProbation(registry, seat);
@@ -127,7 +127,7 @@ export function retireInstance(context, { instanceId, label }, drain) {
  */
 function stopOf(registry, instanceId, label) {
   const app = findApp(registry.desired, label.name);
-  const spec = seatOfInstance(registry, instanceId)?.spec ?? (app && specOf(app, label.generation));
+  const spec = seatOfInstance(registry, instanceId)?.spec ?? (app && getSpec(app, label.generation));
   return spec ? stopSettings(spec) : label.stop;
 }
 

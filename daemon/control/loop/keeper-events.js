@@ -1,15 +1,15 @@
-import { noteDied } from '../events/process-events.js';
+import { recordProcessDeath } from '../events/process-events.js';
 import { retireInstance } from './effects.js';
-import { causeOf } from '../policy/death-cause.js';
+import { findCause } from '../policy/death-cause.js';
 import { tellExit } from '../events/bus.js';
-import { logPlaceOf } from '../logs/place.js';
+import { findLogPlace } from '../logs/place.js';
 import { tell, writeNote } from '../keeper-link/tell.js';
 import { keepServed, keepSpent } from '../metrics/lifetime-totals.js';
 import { excludeSpawn, forgetAsked, hasRecorded, recordDeath } from '../state/slot-history.js';
 import { step } from './step.js';
 import { isReady, isAwaitingAdmission } from '../rollout/readiness.js';
 import { recordSample } from '../rollout/compare.js';
-import { slotHistoryOf, seatOfInstance, seatsOfSlot } from '../state/registry.js';
+import { getSlotHistory, seatOfInstance, seatsOfSlot } from '../state/registry.js';
 
 /** @import { Address, Exit } from '../keeper-link/link.js' */
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
@@ -143,10 +143,10 @@ export function onSpawnRefused(context, instance, message) {
     wasReady: false,
     lastLines: [message],
   };
-  recordDeath(slotHistoryOf(context.registry, instance.label.id), death);
-  noteDied(context, instance.label, death);
+  recordDeath(getSlotHistory(context.registry, instance.label.id), death);
+  recordProcessDeath(context, instance.label, death);
   if (isAwaitingAdmission(context.registry, instance))
-    excludeSpawn(slotHistoryOf(context.registry, instance.label.id), instance.label.spawns);
+    excludeSpawn(getSlotHistory(context.registry, instance.label.id), instance.label.spawns);
   context.registry.instances.delete(instance.instanceId);
   context.parts.managerLog('spawn-failed', { app: instance.label.name, slot: instance.label.slot, message });
   if (seat) step(context, seat, { type: 'refused' });
@@ -164,9 +164,9 @@ function exited(context, instance, { code, signal, atMs }) {
   // Read before the death is recorded, because the record includes the last lines.
   const lastLines = context.parts.logs.drain(instance.instanceId);
   const uptimeMs = Math.max(0, atMs - (instance.startedAtMs ?? atMs));
-  if (!hasRecorded(slotHistoryOf(context.registry, instance.label.id), instance.instanceId))
+  if (!hasRecorded(getSlotHistory(context.registry, instance.label.id), instance.instanceId))
     noteDeath(context, instance, seat, lastLines, uptimeMs);
-  tellExit(context, instance, slotHistoryOf(context.registry, instance.label.id).asked[instance.instanceId] ?? null);
+  tellExit(context, instance, getSlotHistory(context.registry, instance.label.id).asked[instance.instanceId] ?? null);
   if (seat) step(context, seat, { type: 'exited', code, uptimeMs });
 }
 
@@ -186,7 +186,7 @@ function noteDeath(context, instance, seat, lastLines, uptimeMs) {
   const { registry, parts } = context;
   const { instanceId, label, pid } = instance;
   const { code, signal, atMs } = /** @type {Exit} */ (instance.exit);
-  const history = slotHistoryOf(registry, label.id);
+  const history = getSlotHistory(registry, label.id);
   const { signalledBy, isOrphan } = instance;
   const circumstances = {
     code,
@@ -203,14 +203,14 @@ function noteDeath(context, instance, seat, lastLines, uptimeMs) {
     pid,
     code,
     signal,
-    ...causeOf(circumstances),
+    ...findCause(circumstances),
     uptimeMs,
     wasReady: wasServing(instance),
     lastLines,
     ...failureOf(instance),
   };
   recordDeath(history, death);
-  noteDied(context, label, death);
+  recordProcessDeath(context, label, death);
   if (isAwaitingAdmission(registry, instance)) excludeSpawn(history, label.spawns);
   // Only unplanned deaths: a stop of five hundred processes is not news. Without the last lines,
   // because people send the manager's log to strangers, and the lines may contain a password.
@@ -238,7 +238,7 @@ function gone(context, instance, { report }) {
   const { instanceId, label } = instance;
   parts.logs.detach(instanceId);
   const seat = seatOfInstance(registry, instanceId);
-  const history = slotHistoryOf(registry, label.id);
+  const history = getSlotHistory(registry, label.id);
   registry.instances.delete(instanceId);
   keepServed(history, instanceId, report);
   keepSpent(history, instance, report);
@@ -269,7 +269,7 @@ export function forgetSlot(context, id) {
  * @param {Instance} instance
  */
 export function attachLogs({ parts, registry }, instance) {
-  parts.logs.attach(logPlaceOf(registry, instance, parts.logsFolder));
+  parts.logs.attach(findLogPlace(registry, instance, parts.logsFolder));
 }
 
 /**
@@ -278,7 +278,7 @@ export function attachLogs({ parts, registry }, instance) {
  * @param {'handover' | 'finish'} drain
  */
 export function retireSurplus(context, instance, drain) {
-  const history = slotHistoryOf(context.registry, instance.label.id);
+  const history = getSlotHistory(context.registry, instance.label.id);
   history.asked = { ...history.asked, [instance.instanceId]: { cause: 'orphan', by: null } };
   writeNote(context, instance.label.id);
   retireInstance(context, instance, drain);

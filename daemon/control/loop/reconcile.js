@@ -5,8 +5,8 @@ import { newLife } from '../policy/seat.js';
 import { plan } from '../policy/plan.js';
 import { watchInstances } from '../rollout/compare.js';
 import { superviseRollout } from '../rollout/supervise.js';
-import { findApp, specOf } from '../state/desired.js';
-import { isScopeOf, slotHistoryOf, scopeOf, seatKey, seatsOf } from '../state/registry.js';
+import { findApp, getSpec } from '../state/desired.js';
+import { isAppScope, getSlotHistory, getScope, seatKey, listSeats } from '../state/registry.js';
 import { step } from './step.js';
 
 /** @import { LoopContext } from '../keeper-link/tell.js' */
@@ -32,7 +32,7 @@ export function reconcile(context, name) {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     superviseRollout(context, name); // May change the desired state.
     const app = findApp(registry.desired, name);
-    const actions = plan(goalOf(registry, app), seatsOf(registry, name).map(seatViewOf));
+    const actions = plan(goalOf(registry, app), listSeats(registry, name).map(seatViewOf));
     if (actions.length === 0) break;
     for (const action of actions) carryOut(context, app, action);
   }
@@ -110,7 +110,7 @@ function openSeat(registry, app, id, generation) {
     generation,
     slot,
     name: app?.spec.name ?? '',
-    spec: app ? specOf(app, generation) : null,
+    spec: app ? getSpec(app, generation) : null,
   });
 }
 
@@ -121,7 +121,7 @@ function openSeat(registry, app, id, generation) {
  */
 export function addSeat(registry, place) {
   const key = seatKey(place.id, place.generation);
-  const history = slotHistoryOf(registry, place.id).seat;
+  const history = getSlotHistory(registry, place.id).seat;
   const past =
     history?.generation === place.generation
       ? { streak: history.streak, unstableAtMs: history.unstableAtMs, hasFailed: history.hasFailed }
@@ -165,9 +165,9 @@ function releaseSockets(context, name) {
   const app = findApp(registry.desired, name);
   // A removed app is known only by name, and another app may use its scope by now.
   const isOwned = app
-    ? (/** @type {string} */ scope) => isScopeOf(scope, app)
+    ? (/** @type {string} */ scope) => isAppScope(scope, app)
     : (/** @type {string} */ scope, /** @type {Set<string>} */ names) =>
-        names.has(name) && !registry.desired.apps.some((one) => isScopeOf(scope, one));
+        names.has(name) && !registry.desired.apps.some((one) => isAppScope(scope, one));
   const owned = [...registry.openScopes].filter(([scope, names]) => isOwned(scope, names));
   if (owned.length === 0) return;
   const hasFailed = (/** @type {DesiredSlot} */ slot) =>
@@ -177,7 +177,7 @@ function releaseSockets(context, name) {
     : new Set(
         app?.slots
           .filter((slot) => goalSlot(registry, slot).want === 'up' && !hasFailed(slot))
-          .map((slot) => scopeOf(app.spec, slot.slot, app.scope)),
+          .map((slot) => getScope(app.spec, slot.slot, app.scope)),
       );
   for (const [scope, names] of owned) {
     if (needed.has(scope)) continue;
@@ -194,5 +194,5 @@ function isBeingCleared(registry, name) {
   const app = findApp(registry.desired, name);
   if (!app?.rollout.isClearedFirst) return false;
   const now = new Map(app.slots.map((slot) => [slot.id, slot.generation]));
-  return seatsOf(registry, name).some((seat) => now.get(seat.id) !== seat.generation);
+  return listSeats(registry, name).some((seat) => now.get(seat.id) !== seat.generation);
 }

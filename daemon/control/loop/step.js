@@ -4,8 +4,8 @@ import { EFFECTS } from './effects.js';
 import { tellStep } from '../events/bus.js';
 import { checkSpec } from '../../../lib/shared/spec/spec.js';
 import { writeNote } from '../keeper-link/tell.js';
-import { readinessOf } from '../rollout/readiness.js';
-import { isWanted, slotHistoryOf } from '../state/registry.js';
+import { readReadiness } from '../rollout/readiness.js';
+import { isWanted, getSlotHistory } from '../state/registry.js';
 
 /** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { Effect, Life, LifeEvent } from '../policy/seat.js' */
@@ -20,7 +20,7 @@ import { isWanted, slotHistoryOf } from '../state/registry.js';
 export function step(context, seat, event) {
   const { parts, registry } = context;
   const policy = seat.spec ?? leftBehindPolicy();
-  const readiness = readinessOf(registry, seat);
+  const readiness = readReadiness(registry, seat);
   const { life, effects } = next(seat.life, event, {
     policy,
     isWanted: isWanted(registry, seat),
@@ -48,7 +48,7 @@ export function step(context, seat, event) {
  * @returns {boolean}  Whether anything changed.
  */
 function remember({ parts, registry }, seat, before, effects) {
-  const history = slotHistoryOf(registry, seat.id);
+  const history = getSlotHistory(registry, seat.id);
   const { state, streak, unstableAtMs, hasFailed, asked } = seat.life;
   const timer = effects.find((effect) => effect.type === 'setTimer');
   const ended = effects.find((effect) => effect.type === 'ended');

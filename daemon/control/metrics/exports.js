@@ -48,8 +48,8 @@ export function createExports({ metrics, settings, clock, managerLog, version })
 
   /** @returns {Promise<Family[]>} */
   async function collect() {
-    const { familiesOf } = await import('./families.js');
-    return familiesOf(await metrics.exported(), version);
+    const { buildFamilies } = await import('./families.js');
+    return buildFamilies(await metrics.exported(), version);
   }
 
   /**
@@ -97,8 +97,8 @@ export function createExports({ metrics, settings, clock, managerLog, version })
     const nowMs = clock.nowMs();
     if (Math.abs(nowMs - sender.sentAtMs) < intervalMs) return;
     sender.sentAtMs = nowMs;
-    const { otlpOf } = await import('./otlp.js');
-    void sender.send(JSON.stringify(otlpOf(await collect(), { version, atMs: nowMs })));
+    const { toOtlp } = await import('./otlp.js');
+    void sender.send(JSON.stringify(toOtlp(await collect(), { version, atMs: nowMs })));
   }
 
   async function look() {

@@ -1,4 +1,4 @@
-import { endOf } from './latency.js';
+import { stepEndMs } from './latency.js';
 
 /** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
 /** @import { Exported } from './metrics.js' */
@@ -21,7 +21,7 @@ import { endOf } from './latency.js';
 
 /** Steps whose ends become bucket bounds: doublings from 0.5 ms to 16 s. */
 const BUCKET_STEPS = Array.from({ length: 16 }, (_, at) => 8 + 4 * at);
-const BOUNDS = BUCKET_STEPS.map((step) => endOf(step) / 1000);
+const BOUNDS = BUCKET_STEPS.map((step) => stepEndMs(step) / 1000);
 
 /** @typedef {(worker: WorkerSample) => number | null} Of */
 
@@ -119,7 +119,7 @@ const CLASSES = /** @type {const} */ (['1xx', '2xx', '3xx', '4xx', '5xx']);
  * @param {string} version
  * @returns {Family[]}  Without families that have no point.
  */
-export function familiesOf({ sample, latencies }, version) {
+export function buildFamilies({ sample, latencies }, version) {
   const { host, manager, apps, workers } = sample;
   const own = Object.entries(manager).map(([process, of]) => ({ labels: { process }, of }));
   const points = (/** @type {Of} */ of) =>

@@ -143,7 +143,7 @@ export function historyKey({ createdAtMs }, id) {
  * @param {HistoryOptions} o
  * @returns {MetricsHistory}
  */
-export function historyOf({ registry, slots, machine }, { ids, series, stepMs, points, of }) {
+export function readHistory({ registry, slots, machine }, { ids, series, stepMs, points, of }) {
   const meant = ids && new Set(ids);
   const span = { stepMs, points };
   const read = (/** @type {string} */ key) =>

@@ -30,7 +30,7 @@ export function addPairs(steps, pairs, sign) {
  * @param {number} step
  * @returns {number}  The longest latency of the step, in ms.
  */
-export function endOf(step) {
+export function stepEndMs(step) {
   return FIRST_STEP_MS * 2 ** (step / STEPS_PER_DOUBLING);
 }
 
@@ -52,10 +52,10 @@ function percentile(steps, rank) {
   let below = 0;
   for (const [step, count] of steps.entries()) {
     if (count > 0 && below + count >= rank) {
-      const start = step === 0 ? 0 : endOf(step - 1);
-      return Math.round((start + ((rank - below) / count) * (endOf(step) - start)) * 100) / 100;
+      const start = step === 0 ? 0 : stepEndMs(step - 1);
+      return Math.round((start + ((rank - below) / count) * (stepEndMs(step) - start)) * 100) / 100;
     }
     below += count;
   }
-  return endOf(LATENCY_STEPS - 1);
+  return stepEndMs(LATENCY_STEPS - 1);
 }

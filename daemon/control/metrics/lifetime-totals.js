@@ -1,4 +1,4 @@
-import { slotHistoryOf } from '../state/registry.js';
+import { getSlotHistory } from '../state/registry.js';
 import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
 
 /** @import { HttpTotals } from '../../../lib/shared/metrics.js' */
@@ -43,7 +43,7 @@ export function keepServed(history, instanceId, report) {
   const http = readHttp(report?.http);
   const served = history.served ?? null;
   if (!http || served?.from.includes(instanceId)) return;
-  const { requests, aborted, upgrades, responses, durationMs, latency } = sumOf(served, [http]);
+  const { requests, aborted, upgrades, responses, durationMs, latency } = addTotals(served, [http]);
   // Requests that were open at the end were never answered.
   history.served = {
     from: [...(served?.from ?? []), instanceId].slice(-FROM_KEPT),
@@ -60,7 +60,7 @@ export function keepServed(history, instanceId, report) {
  * @param {Served | null} served
  * @param {HttpReport[]} reports
  */
-export function sumOf(served, reports) {
+export function addTotals(served, reports) {
   const all = [...(served ? [served] : []), ...reports];
   const add = (/** @type {number} */ total, /** @type {number} */ more) => Math.min(COUNT_MAX, total + more);
   const sum = (/** @type {'requests' | 'aborted' | 'upgrades' | 'durationMs'} */ key) =>
@@ -78,10 +78,10 @@ export function sumOf(served, reports) {
 }
 
 /**
- * @param {ReturnType<typeof sumOf>} sum
+ * @param {ReturnType<typeof addTotals>} sum
  * @returns {HttpTotals}
  */
-export function totalsOf({ requests, aborted, upgrades, responses, durationMs }) {
+export function toTotals({ requests, aborted, upgrades, responses, durationMs }) {
   return {
     requests,
     aborted,
@@ -169,7 +169,7 @@ export function spentBySlot(registry) {
   /** @type {Map<number, number>} */
   const sums = new Map(
     registry.desired.apps.flatMap(({ slots }) =>
-      slots.map(({ id }) => /** @type {const} */ ([id, slotHistoryOf(registry, id).spent?.ms ?? 0])),
+      slots.map(({ id }) => /** @type {const} */ ([id, getSlotHistory(registry, id).spent?.ms ?? 0])),
     ),
   );
   for (const { label, pid, cpuMs } of registry.instances.values())

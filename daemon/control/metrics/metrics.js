@@ -4,11 +4,11 @@
 // names for other programs.
 import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
 import { findSlot } from '../state/registry.js';
-import { createHistory, historyKey, historyOf } from './history.js';
+import { createHistory, historyKey, readHistory } from './history.js';
 import { percentiles } from './latency.js';
-import { createReports, gaugesOf, ratesOf, recentLatencies } from './reports.js';
+import { createReports, readGauges, computeRates, recentLatencies } from './reports.js';
 import { createSampler } from './usage.js';
-import { latenciesOf, samplesOf, tracksBySlot } from './sample.js';
+import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 
 /** @import { HostSample, MetricsHistory, MetricsSample } from '../../../lib/shared/metrics.js' */
 /** @import { SeriesName, WorkerSample } from '../../../lib/shared/metrics.js' */
@@ -143,7 +143,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
   function now({ ids, detail = false } = {}) {
     const meant = ids && new Set(ids);
     const nowMs = clock.nowMs();
-    const { workers, apps } = samplesOf(control.registry, ({ slot }) => meant?.has(slot.id) ?? true, {
+    const { workers, apps } = takeSamples(control.registry, ({ slot }) => meant?.has(slot.id) ?? true, {
       usageOf: sampler.usageOf,
       trackOf: reports.of,
       nowMs,
@@ -177,7 +177,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     usageOf: sampler.usageOf,
     measureNew: sampler.measureNew,
     now,
-    history: (o) => historyOf({ registry: control.registry, slots, machine }, o),
+    history: (o) => readHistory({ registry: control.registry, slots, machine }, o),
     onTick(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -192,7 +192,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
           custom: /** @type {WorkerSample['custom']} */ (apps.get(worker.instanceId ?? '')?.monitor),
         })),
       };
-      return { sample, latencies: latenciesOf(control.registry, reports.of) };
+      return { sample, latencies: collectLatencies(control.registry, reports.of) };
     },
     close: cancel,
   };
@@ -212,12 +212,12 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
  */
 function valuesOf(usages, tracks, nowMs) {
   const sum = (/** @type {number[]} */ values) => values.reduce((total, value) => total + value, 0);
-  const rates = tracks.filter(({ last }) => last.http !== null).map((track) => ratesOf(track, nowMs));
+  const rates = tracks.filter(({ last }) => last.http !== null).map((track) => computeRates(track, nowMs));
   const serves = rates.length > 0;
   return [
     sum(usages.map(({ cpu }) => cpu)),
     sum(usages.map(({ memoryBytes }) => memoryBytes)),
-    tracks.length > 0 ? Math.max(...tracks.map((track) => gaugesOf(track, nowMs).delayP99Ms)) : null,
+    tracks.length > 0 ? Math.max(...tracks.map((track) => readGauges(track, nowMs).delayP99Ms)) : null,
     serves ? sum(rates.map(({ requestsPerS }) => requestsPerS)) : null,
     serves ? sum(rates.map(({ errorsPerS }) => errorsPerS)) : null,
     serves ? percentiles(recentLatencies(tracks, 1), [0.99])[0] : null,

@@ -12,7 +12,7 @@ const UNITS = { '': '1', ratio: '1', seconds: 's', bytes: 'By' };
  * @param {Family[]} families
  * @param {{ version: string, atMs: number }} o
  */
-export function otlpOf(families, { version, atMs }) {
+export function toOtlp(families, { version, atMs }) {
   // No start time: sums outlive this process and the keeper, and a later start would mean that they
   // begin again.
   const times = { timeUnixNano: nanoseconds(atMs) };

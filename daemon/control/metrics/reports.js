@@ -74,7 +74,7 @@ export function createReports() {
  * @param {Track} track
  * @param {number} nowMs
  */
-export function gaugesOf({ last, before, seenAtMs }, nowMs) {
+export function readGauges({ last, before, seenAtMs }, nowMs) {
   const ageMs = ageOf(last, seenAtMs, nowMs);
   // A blocked event loop reports only after it runs again.
   const heldUpMs = isLate(ageMs) ? ageMs : 0;
@@ -98,7 +98,7 @@ export function gaugesOf({ last, before, seenAtMs }, nowMs) {
  * @param {Track} track
  * @param {number} nowMs
  */
-export function ratesOf({ last, before, seenAtMs }, nowMs) {
+export function computeRates({ last, before, seenAtMs }, nowMs) {
   if (isLate(ageOf(last, seenAtMs, nowMs))) return { requestsPerS: 0, errorsPerS: 0 };
   const errors = (/** @type {Report | null} */ report) => report?.http?.responses[4] ?? 0;
   return {

@@ -1,8 +1,8 @@
-import { slotHistoryOf } from '../state/registry.js';
+import { getSlotHistory } from '../state/registry.js';
 import { briefStatus, createOverview } from '../status/slot-status.js';
 import { percentiles } from './latency.js';
-import { gaugesOf, ratesOf, recentLatencies } from './reports.js';
-import { spentBySlot, sumOf, totalsOf } from './lifetime-totals.js';
+import { readGauges, computeRates, recentLatencies } from './reports.js';
+import { spentBySlot, addTotals, toTotals } from './lifetime-totals.js';
 
 /** @import { AppSample, CommonSample, HttpSample } from '../../../lib/shared/metrics.js' */
 /** @import { WorkerSample } from '../../../lib/shared/metrics.js' */
@@ -21,7 +21,7 @@ import { spentBySlot, sumOf, totalsOf } from './lifetime-totals.js';
 
 const SHARES = [0.5, 0.95, 0.99];
 
-/** @type {ReturnType<typeof gaugesOf> | { [K in keyof ReturnType<typeof gaugesOf>]: null }} */
+/** @type {ReturnType<typeof readGauges> | { [K in keyof ReturnType<typeof readGauges>]: null }} */
 const NO_GAUGES = {
   heapUsedBytes: null,
   heapLimitBytes: null,
@@ -62,7 +62,7 @@ export function tracksBySlot(registry, trackOf) {
  * @param {Sources} sources
  * @returns {{ workers: WorkerSample[], apps: AppSample[] }}
  */
-export function samplesOf(registry, isMeant, sources) {
+export function takeSamples(registry, isMeant, sources) {
   const overview = createOverview(registry);
   const tracks = tracksBySlot(registry, sources.trackOf);
   const spent = spentBySlot(registry);
@@ -75,7 +75,7 @@ export function samplesOf(registry, isMeant, sources) {
     if (meant.length === 0) continue;
     const standings = meant.map(({ id }) => ({
       tracks: tracks.get(id) ?? [],
-      served: slotHistoryOf(registry, id).served ?? null,
+      served: getSlotHistory(registry, id).served ?? null,
     }));
     const own = meant.map((slot, at) => ({
       ...workerOf(registry, app, slot, overview, standings[at], sources),
@@ -123,7 +123,7 @@ function workerOf(registry, app, slot, overview, standing, { usageOf, trackOf, n
     fds,
     pssBytes: null,
     privateBytes: null,
-    ...(track ? gaugesOf(track, nowMs) : NO_GAUGES),
+    ...(track ? readGauges(track, nowMs) : NO_GAUGES),
     http: httpOf([standing], nowMs),
   };
 }
@@ -176,8 +176,8 @@ function httpOf(standings, nowMs) {
   const reports = tracks.flatMap(({ last }) => last.http ?? []);
   const served = standings.flatMap((standing) => standing.served ?? []);
   if (reports.length + served.length === 0) return null;
-  const rates = tracks.map((track) => ratesOf(track, nowMs));
-  const totals = sumOf(null, [...served.map(asReport), ...reports]);
+  const rates = tracks.map((track) => computeRates(track, nowMs));
+  const totals = addTotals(null, [...served.map(asReport), ...reports]);
   const [latencyP50Ms, latencyP95Ms, latencyP99Ms] = percentiles(recentLatencies(tracks), SHARES);
   const sum = (/** @type {number[]} */ values) =>
     Math.round(values.reduce((total, value) => total + value, 0) * 100) / 100;
@@ -188,7 +188,7 @@ function httpOf(standings, nowMs) {
     latencyP50Ms,
     latencyP95Ms,
     latencyP99Ms,
-    totals: totalsOf(totals),
+    totals: toTotals(totals),
   };
 }
 
@@ -206,15 +206,15 @@ function asReport(served) {
  * @param {Sources['trackOf']} trackOf
  * @returns {Map<number, { steps: number[], durationMs: number }>}
  */
-export function latenciesOf(registry, trackOf) {
+export function collectLatencies(registry, trackOf) {
   const tracks = tracksBySlot(registry, trackOf);
   return new Map(
     registry.desired.apps.flatMap(({ slots }) =>
       slots.flatMap(({ id }) => {
         const own = tracks.get(id) ?? [];
-        const served = slotHistoryOf(registry, id).served ?? null;
+        const served = getSlotHistory(registry, id).served ?? null;
         if (own.length === 0 && served === null) return [];
-        const { latency, durationMs } = sumOf(
+        const { latency, durationMs } = addTotals(
           served,
           own.flatMap(({ last }) => last.http ?? []),
         );

@@ -1,4 +1,4 @@
-import { allowanceOf, COMING, isUp, mayStop, replace } from './replace.js';
+import { computeAllowance, COMING, isUp, mayStop, replace } from './replace.js';
 
 /** @import { Moves, SeatView, View, Goal } from './plan.js' */
 
@@ -76,7 +76,7 @@ function canaryIn(views, rollout) {
   const resting = views.find((view) => view.old.every((seat) => seat.state === 'backoff' || seat.state === 'failed'));
   // One at a time, even if the rollout may later stop more at once.
   const isOneLeaving = views.some((view) => view.old.some((seat) => seat.state === 'stopping') && !view.old.some(isUp));
-  const taken = resting ?? (!isOneLeaving && allowanceOf(views, rollout) > 0 ? serving[0] : undefined);
+  const taken = resting ?? (!isOneLeaving && computeAllowance(views, rollout) > 0 ? serving[0] : undefined);
   return { starts: [], stops: taken?.old.filter(mayStop) ?? [] };
 }
 

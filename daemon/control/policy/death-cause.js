@@ -24,7 +24,7 @@ const ABORTED = 134;
  * @param {Circumstances} c
  * @returns {{ cause: DeathCause, by: string | null }}
  */
-export function causeOf(c) {
+export function findCause(c) {
   if (c.asked) return c.asked;
   if ((c.signal === 'SIGABRT' || c.code === ABORTED) && c.lastLines.some((line) => HEAP_LIMIT.test(line)))
     return { cause: 'out-of-memory', by: 'the heap limit of V8' };

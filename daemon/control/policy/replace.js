@@ -21,7 +21,7 @@ export function replace(views, rollout) {
   const surge = serving.slice(0, surgeLeft(counted, rollout));
   const taken = serving
     .slice(surge.length)
-    .slice(0, allowanceOf(counted, rollout))
+    .slice(0, computeAllowance(counted, rollout))
     .flatMap((view) => view.old.filter(mayStop));
   // "Stop first" means that the older seats are gone.
   const vacant = free.filter((view) => view.old.every((seat) => seat.state === 'backoff' || seat.state === 'failed'));
@@ -66,7 +66,7 @@ function surgeLeft(views, { maxSurge }) {
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  */
-export function allowanceOf(views, { maxSurge, maxUnavailable }) {
+export function computeAllowance(views, { maxSurge, maxUnavailable }) {
   if (views.some((view) => view.current && !isUp(view.current))) return 0;
   const unavailable = views.filter((view) => !(view.current && isUp(view.current)) && !view.old.some(isUp)).length;
   // With both numbers at 0, no seat could ever be replaced.

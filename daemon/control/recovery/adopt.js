@@ -8,8 +8,8 @@ import { isAddress } from '../loop/said-by-apps.js';
 import { step } from '../loop/step.js';
 import { BACKOFF_MAX_MS } from '../policy/restart-policy.js';
 import { isReady } from '../rollout/readiness.js';
-import { specOf } from '../state/desired.js';
-import { findSlot, isWanted, slotHistoryOf, openScope, seatKey } from '../state/registry.js';
+import { getSpec } from '../state/desired.js';
+import { findSlot, isWanted, getSlotHistory, openScope, seatKey } from '../state/registry.js';
 import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 
 /** @import { ChildSnapshot } from '../keeper-link/link.js' */
@@ -72,7 +72,7 @@ function instanceOf(context, child) {
   };
   context.registry.instances.set(child.instanceId, instance);
   openScope(context.registry, label.scope, written.name);
-  const history = slotHistoryOf(context.registry, label.id);
+  const history = getSlotHistory(context.registry, label.id);
   history.spawns = Math.max(history.spawns, label.spawns);
   attachLogs(context, instance);
   return { instance, child };
@@ -86,7 +86,7 @@ function instanceOf(context, child) {
  */
 function isLost(context, id) {
   const { registry } = context;
-  const history = slotHistoryOf(registry, id);
+  const history = getSlotHistory(registry, id);
   const wasStray = history.isStray;
   history.isStray = !findSlot(registry, id) && (wasStray || !context.isExact);
   if (history.isStray !== wasStray) writeNote(context, id);
@@ -104,7 +104,7 @@ function isLost(context, id) {
  */
 function seatInstance(context, instance, child) {
   const { registry } = context;
-  const history = slotHistoryOf(registry, instance.label.id);
+  const history = getSlotHistory(registry, instance.label.id);
   const asked = endReason(history, child);
   if (!asked) forgetAsked(history, instance.instanceId);
   // The exit was handled before: the seat has moved on.
@@ -154,7 +154,7 @@ function isOld({ registry }, { label }) {
  */
 function specFor(registry, id, generation) {
   const app = findSlot(registry, id)?.app;
-  return app ? specOf(app, generation) : null;
+  return app ? getSpec(app, generation) : null;
 }
 
 /**
@@ -214,7 +214,7 @@ function restore(context) {
   const { registry, parts } = context;
   for (const app of registry.desired.apps) {
     for (const slot of app.slots.filter((slot) => slot.want === 'up')) {
-      const { ended, seat: past } = slotHistoryOf(registry, slot.id);
+      const { ended, seat: past } = getSlotHistory(registry, slot.id);
       if (ended && isWanted(registry, { id: slot.id, generation: ended.generation })) fulfil(context, slot.id);
       else if (
         past &&
@@ -227,7 +227,7 @@ function restore(context) {
           generation: past.generation,
           slot: slot.slot,
           name: app.spec.name,
-          spec: specOf(app, past.generation),
+          spec: getSpec(app, past.generation),
         });
         seat.life = { ...seat.life, state: past.state };
         if (past.state === 'backoff') wait(context, seat, (past.untilMs ?? 0) - parts.clock.nowMs());

@@ -46,7 +46,7 @@ export function findSlotIds(desired, names) {
  * @param {number[]} ids
  * @returns {AppSpec[]}
  */
-export function specsOf({ apps }, ids) {
+export function listSpecs({ apps }, ids) {
   return apps.filter((app) => app.slots.some((slot) => ids.includes(slot.id))).map((app) => app.spec);
 }
 

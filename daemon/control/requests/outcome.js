@@ -3,7 +3,7 @@
 import { adviceOn, describeDeath } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
-import { findSlot, hasProcess, slotHistoryOf, occupiedSlots, seatsOfSlot } from '../state/registry.js';
+import { findSlot, hasProcess, getSlotHistory, occupiedSlots, seatsOfSlot } from '../state/registry.js';
 
 /** @import { NotUp, PlanItem } from '../../../lib/shared/wire/protocol.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
@@ -42,7 +42,7 @@ const GIVEN_BACK = 'was rolled back, and another command has changed it since';
  * @param {Receipt} receipt
  * @returns {Outcome}
  */
-export function outcomeOf(registry, { up, gone, method, about }) {
+export function describeOutcome(registry, { up, gone, method, about }) {
   const halted = up.map(({ id, generation }) => haltedApp(registry, id, generation)).find((app) => app !== null);
   if (halted)
     return isAtRest(registry, halted)
@@ -116,7 +116,7 @@ function servingSeat(registry, { id, generation }) {
 function slotOutcome(registry, id, generation, method) {
   const found = findSlot(registry, id);
   if (!found) return failure(registry, id, DELETED);
-  const { ended } = slotHistoryOf(registry, id);
+  const { ended } = getSlotHistory(registry, id);
   if (ended && ended.generation >= generation) {
     if (!ended.isOk) return failure(registry, id, lastDeath(registry, id));
     return { state: found.slot.generation <= ended.generation && hasProcess(registry, id) ? 'pending' : 'done' };
@@ -150,7 +150,7 @@ function isReplacing(registry, { id, former }, method) {
  * @param {number} id
  */
 function lastDeath(registry, id) {
-  const death = slotHistoryOf(registry, id).deaths.at(-1);
+  const death = getSlotHistory(registry, id).deaths.at(-1);
   return death ? describeDeath(death, findSlot(registry, id)?.app.spec ?? null) : 'did not come up';
 }
 
@@ -162,7 +162,7 @@ function lastDeath(registry, id) {
  */
 function failure(registry, id, reason) {
   const found = findSlot(registry, id);
-  const { lastLines = [], listenFailure } = slotHistoryOf(registry, id).deaths.at(-1) ?? {};
+  const { lastLines = [], listenFailure } = getSlotHistory(registry, id).deaths.at(-1) ?? {};
   const place = { id, name: found?.app.spec.name ?? '', slot: found?.slot.slot ?? 0 };
   return { state: 'failed', notUp: [{ ...place, reason, lastLines, ...(listenFailure ? { listenFailure } : {}) }] };
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { readinessOf } from '../rollout/readiness.js';
+import { readReadiness } from '../rollout/readiness.js';
 import { findSlot, occupiedSlots, seatsOfSlot } from '../state/registry.js';
-import { outcomeOf } from './outcome.js';
+import { describeOutcome } from './outcome.js';
 
 /** @import { Progress, Waiting, WaitingPhase } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Cancel } from '../host/clock.js' */
@@ -117,7 +117,7 @@ function progressOf(registry, receipt, nowMs) {
   const occupied = gone.length > 0 ? occupiedSlots(registry) : new Set();
   const pending = [
     ...up
-      .filter((one) => outcomeOf(registry, { ...receipt, up: [one], gone: [] }).state === 'pending')
+      .filter((one) => describeOutcome(registry, { ...receipt, up: [one], gone: [] }).state === 'pending')
       .map(({ id }) => id),
     ...gone.filter((id) => occupied.has(id)),
   ];
@@ -145,6 +145,6 @@ function waitOf(registry, seat, nowMs) {
     phase,
     forMs: Math.max(0, nowMs - seat.sinceMs),
     leftMs: endsAtMs === null ? null : Math.max(0, endsAtMs - nowMs),
-    detail: seat.life.state === 'starting' ? readinessOf(registry, seat).missing : null,
+    detail: seat.life.state === 'starting' ? readReadiness(registry, seat).missing : null,
   };
 }

@@ -2,7 +2,7 @@ import { reload } from '../rollout/changes.js';
 import { changeSpecs, renew } from '../state/changes.js';
 import { merge } from '../state/desired.js';
 import { renameApp } from '../state/rename.js';
-import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, specsOf, withAffectedSlots } from './change.js';
+import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, listSpecs, withAffectedSlots } from './change.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Change, Desired } from '../state/desired.js' */
@@ -22,7 +22,7 @@ import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, specsOf, withA
  */
 export async function beginReload(context, { token, by, choose, change, name }) {
   const { control, parts } = context;
-  const changedSpecs = (/** @type {Desired} */ desired) => specsOf(desired, choose(desired)).map(change);
+  const changedSpecs = (/** @type {Desired} */ desired) => listSpecs(desired, choose(desired)).map(change);
   const fresh = await readSpawnInputs(context, token, changedSpecs);
   // A repeated request has passed it before.
   if (!control.hasSeen(token)) await parts.preflight(changedSpecs(control.registry.desired).map(fresh.fill));

@@ -1,6 +1,6 @@
 import { NclustError } from '../../../lib/shared/errors.js';
 import { reloadError } from '../rollout/reload-error.js';
-import { notUpError, outcomeOf } from './outcome.js';
+import { notUpError, describeOutcome } from './outcome.js';
 
 /** @import { Registry } from '../state/registry.js' */
 /** @import { Receipt } from './outcome.js' */
@@ -32,7 +32,7 @@ export function createWaiters(registry) {
   /** @param {Waiter} waiter */
   function answerOne(waiter) {
     const { receipt, resolve, reject } = waiter;
-    const outcome = outcomeOf(registry, receipt);
+    const outcome = describeOutcome(registry, receipt);
     const isCutShort = outcome.state === 'pending' && registry.ending !== null && receipt.up.length > 0;
     if (outcome.state === 'pending' && !isCutShort) return waiter.onCheck();
     waiters.delete(waiter);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { changeApps, withoutFormer, specOf, withSlots } from '../state/desired.js';
+import { changeApps, withoutFormer, getSpec, withSlots } from '../state/desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { DesiredApp, Change, Desired, Failure, Former, Rollout } from '../state/desired.js' */
@@ -36,7 +36,7 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
       up.push({ id: slot.id, generation });
       return { ...slot, want: /** @type {const} */ ('up'), generation, former: formerOf(slot, isUp) };
     });
-    const isStrict = slots.every((slot) => !slot.former || isSameProgram(specOf(app, slot.former.generation), spec));
+    const isStrict = slots.every((slot) => !slot.former || isSameProgram(getSpec(app, slot.former.generation), spec));
     const previous = [...(app.previous ?? []), { generation: app.generation, spec: app.spec }];
     return withSlots(
       { ...app, spec, previous, generation, by, rollout: { ...numbersFor(spec, isBeside(app)), isStrict } },

@@ -1,6 +1,6 @@
 import { tell } from '../keeper-link/tell.js';
 import { findApp } from '../state/desired.js';
-import { seatsOf } from '../state/registry.js';
+import { listSeats } from '../state/registry.js';
 
 /** @import { LoopContext } from '../keeper-link/tell.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
@@ -80,7 +80,7 @@ export function watchInstances(context, name) {
   if (!isNeeded && ![...registry.samples.values()].some((sample) => sample.name === name)) return;
   const serving = new Map(
     isNeeded
-      ? seatsOf(registry, name)
+      ? listSeats(registry, name)
           .filter((seat) => seat.life.state === 'up')
           .map((seat) => [seat.instanceId ?? '', seat])
       : [],

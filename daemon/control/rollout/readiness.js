@@ -1,6 +1,6 @@
 import { describeListenFailure } from '../../../lib/shared/death-text.js';
 import { COMING } from '../policy/replace.js';
-import { findSlot, isWanted, seatOfInstance, seatsOf } from '../state/registry.js';
+import { findSlot, isWanted, seatOfInstance, listSeats } from '../state/registry.js';
 
 /** @import { Address } from '../keeper-link/link.js' */
 /** @import { Readiness } from '../policy/seat.js' */
@@ -13,7 +13,7 @@ import { findSlot, isWanted, seatOfInstance, seatsOf } from '../state/registry.j
  * @param {Seat} seat
  * @returns {Readiness}
  */
-export function readinessOf(registry, seat) {
+export function readReadiness(registry, seat) {
   const instance = registry.instances.get(seat.instanceId ?? '') ?? null;
   const isProbationary = isOnProbation(registry, seat);
   const { startedAtMs = null } = instance ?? {};
@@ -58,7 +58,7 @@ export function isAwaitingAdmission(registry, { instanceId, label, isGated }) {
 }
 
 /**
- * Whether an instance has done everything that `readinessOf` asks for.
+ * Whether an instance has done everything that `readReadiness` asks for.
  * @param {Registry} registry
  * @param {Seat} seat
  */
@@ -66,7 +66,7 @@ export function isReady(registry, seat) {
   const instance = registry.instances.get(seat.instanceId ?? '');
   if (!instance) return false;
   // If nothing else is missing, a listening socket counts as much as the age.
-  return readinessOf(registry, seat).missing === null && (seat.spec?.waitReady || instance.addresses.length > 0);
+  return readReadiness(registry, seat).missing === null && (seat.spec?.waitReady || instance.addresses.length > 0);
 }
 
 /**
@@ -89,7 +89,7 @@ function gateOf(registry, seat, isProbationary, instance) {
  * @param {Seat} seat
  */
 function isProven(registry, seat) {
-  return seatsOf(registry, seat.name).some(
+  return listSeats(registry, seat.name).some(
     (other) => other.generation === seat.generation && other.id !== seat.id && other.life.state === 'up',
   );
 }
@@ -168,7 +168,7 @@ function placeMissing(registry, seat, instance) {
  * @param {Seat} seat
  */
 function expectedOf(registry, seat) {
-  const older = seatsOf(registry, seat.name).filter(
+  const older = listSeats(registry, seat.name).filter(
     (other) =>
       other.generation < seat.generation &&
       (other.life.state === 'up' || other.life.state === 'parked') &&

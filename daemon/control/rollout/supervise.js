@@ -1,9 +1,9 @@
 // Knows: a guarded reload: its desired state, its readiness, when it is halted or taken back. Must
 // not: start or stop a process; the plan does that. Start at: reload() in changes.js, then
-// readinessOf() in readiness.js and this file.
+// readReadiness() in readiness.js and this file.
 import { describeDeath } from '../../../lib/shared/death-text.js';
-import { findApp, replaceApp, specOf } from '../state/desired.js';
-import { slotHistoryOf, seatKey, seatsOfSlot } from '../state/registry.js';
+import { findApp, replaceApp, getSpec } from '../state/desired.js';
+import { getSlotHistory, seatKey, seatsOfSlot } from '../state/registry.js';
 import { finishRollout, haltRollout, rollBack } from './changes.js';
 import { pingInstances, findComplaint } from './compare.js';
 
@@ -112,10 +112,10 @@ function hasReplaced(registry, { id, former }) {
  * @param {DesiredSlot} slot
  */
 function notUpOf(registry, app, { id, slot, generation }) {
-  const { deaths } = slotHistoryOf(registry, id);
+  const { deaths } = getSlotHistory(registry, id);
   const instanceId = registry.seats.get(seatKey(id, generation))?.instanceId;
   const death = deaths.find((one) => one.instanceId === instanceId) ?? deaths.at(-1);
-  const reason = death ? describeDeath(death, specOf(app, generation)) : 'did not come up';
+  const reason = death ? describeDeath(death, getSpec(app, generation)) : 'did not come up';
   const { lastLines = [], listenFailure } = death ?? {};
   return { id, name: app.spec.name, slot, reason, lastLines, ...(listenFailure ? { listenFailure } : {}) };
 }

@@ -1,5 +1,5 @@
 import { NclustError } from '../../../lib/shared/errors.js';
-import { seatsOf } from '../state/registry.js';
+import { listSeats } from '../state/registry.js';
 
 /** @import { SystemLimits } from '../../../lib/shared/host/system-limits.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
@@ -89,7 +89,7 @@ function faultOf(loads, limits) {
  */
 function countOf({ spec, slots, rollout }, { up }, registry) {
   const serving = new Set(
-    seatsOf(registry, spec.name)
+    listSeats(registry, spec.name)
       .filter(({ life }) => life.state === 'up')
       .map(({ id }) => id),
   );

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
-import { userOf } from '../../../lib/shared/host/as-user.js';
+import { readUser } from '../../../lib/shared/host/as-user.js';
 import { areVariables, environmentFault } from '../../../lib/shared/spec/environment.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { findApp } from '../state/desired.js';
@@ -46,7 +46,7 @@ export function createEnvironment({ clock, secrets, readFile = readWhole }) {
     async read(specs) {
       const wanted = new Map(
         specs.flatMap((spec) =>
-          pathsOf(spec).map((file) => [keyOf(spec, file), { file, name: spec.name, user: userOf(spec) }]),
+          pathsOf(spec).map((file) => [keyOf(spec, file), { file, name: spec.name, user: readUser(spec) }]),
         ),
       );
       const files = new Map(

@@ -1,4 +1,4 @@
-import { userOf } from '../../../lib/shared/host/as-user.js';
+import { readUser } from '../../../lib/shared/host/as-user.js';
 
 /** @import { GitFolder } from '../../../lib/shared/host/git-folder.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
@@ -70,7 +70,7 @@ async function readAll(wanted, clock) {
   const { readGitFolder } = await import('../../../lib/shared/host/git-folder.js');
   const look = turn.then(async () => {
     for (const [key, spec] of wanted)
-      if (!isLate) found.set(key, await readGitFolder(spec.versioning?.repo_path ?? '', userOf(spec)));
+      if (!isLate) found.set(key, await readGitFolder(spec.versioning?.repo_path ?? '', readUser(spec)));
     isOverdue = false;
   });
   turn = look;

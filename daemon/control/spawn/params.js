@@ -1,10 +1,10 @@
 // Knows: what a new process needs: environment, secrets, files, capacity, and checks beforehand.
 // Must not: start it, or change the desired state.
-import { userOf } from '../../../lib/shared/host/as-user.js';
-import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
+import { readUser } from '../../../lib/shared/host/as-user.js';
+import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
 import { logFile } from '../../../lib/shared/paths.js';
 import { extname } from 'node:path';
-import { scopeOf } from '../state/registry.js';
+import { getScope } from '../state/registry.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Label } from '../state/registry.js' */
@@ -58,7 +58,7 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
  * @returns {Record<string, string>}
  */
 export function instanceEnv(spec, place, home, secrets) {
-  return flatten(layersOf(spec, place, home, secrets));
+  return flatten(listLayers(spec, place, home, secrets));
 }
 
 /**
@@ -71,14 +71,14 @@ export function instanceEnv(spec, place, home, secrets) {
  * @returns {Label}
  */
 export function labelFor(spec, { id, slot, generation }, { spawns, logs, scope }) {
-  const user = userOf(spec);
+  const user = readUser(spec);
   return {
     name: spec.name,
     slot,
     id,
     generation,
     spawns,
-    scope: scopeOf(spec, slot, scope),
+    scope: getScope(spec, slot, scope),
     ...logFiles(spec, id, logs),
     ...(user ? { user } : {}),
     stop: stopSettings(spec),

@@ -5,7 +5,7 @@ import { allInOrder } from '../../../lib/shared/all-in-order.js';
 import { withDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
-import { flatten, layersOf } from '../../../lib/shared/spec/environment.js';
+import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 
@@ -97,7 +97,7 @@ function isPath(script) {
 /** @param {AppSpec} spec */
 function portsOf(spec) {
   const last = typeof spec.instances === 'number' ? Math.max(0, spec.instances - 1) : 0;
-  return [0, last].flatMap((slot) => flatten(layersOf(spec, { id: 0, slot }, '')).PORT ?? []);
+  return [0, last].flatMap((slot) => flatten(listLayers(spec, { id: 0, slot }, '')).PORT ?? []);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { withDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
-import { userOf } from '../../../lib/shared/host/as-user.js';
+import { readUser } from '../../../lib/shared/host/as-user.js';
 import { readDeclaredLayers, flatten } from '../../../lib/shared/spec/environment.js';
 import { readWhole } from '../host/read-bounded.js';
 
@@ -33,7 +33,7 @@ export async function readSecret(spec, name, clock) {
   const source = spec.secrets[name];
   const bytes =
     'file' in source
-      ? await ofFile(resolve(spec.cwd, source.file), userOf(spec), clock)
+      ? await ofFile(resolve(spec.cwd, source.file), readUser(spec), clock)
       : await ofCommand(source.command, spec, clock);
   if (bytes.includes(0)) throw new NoSecret('contains a NUL, which a variable cannot');
   return bytes.toString('utf8').replace(/\r?\n$/, '');

@@ -140,7 +140,7 @@ export function replaceApp(desired, app) {
  * @param {DesiredApp} app
  * @param {number} generation
  */
-export function specOf(app, generation) {
+export function getSpec(app, generation) {
   return app.previous?.find((past) => past.generation >= generation)?.spec ?? app.spec;
 }
 
@@ -154,7 +154,7 @@ export function withSlots(app, slots) {
   const used = slots.flatMap((slot) => [slot.generation, ...(slot.former ? [slot.former.generation] : [])]);
   const newest = used.length > 0 ? Math.max(...used) : Infinity;
   const previous = neededOf(app.previous ?? [], used).filter((past) => past.generation < newest);
-  return { ...app, slots, spec: { ...specOf(app, newest), instances: slots.length }, previous };
+  return { ...app, slots, spec: { ...getSpec(app, newest), instances: slots.length }, previous };
 }
 
 /**

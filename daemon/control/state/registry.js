@@ -139,7 +139,7 @@ export function numberFromZero(registry) {
  * @param {Registry} registry
  * @param {number} id
  */
-export function slotHistoryOf(registry, id) {
+export function getSlotHistory(registry, id) {
   const known = registry.histories.get(id);
   if (known) return known;
   const history = newSlotHistory();
@@ -188,7 +188,7 @@ export function isWanted(registry, seat) {
  * @param {Registry} registry
  * @param {string} name
  */
-export function seatsOf(registry, name) {
+export function listSeats(registry, name) {
   return [...registry.seats.values()].filter((seat) => seat.name === name);
 }
 
@@ -236,7 +236,7 @@ export function hasProcess(registry, id) {
  * @returns {string}  Instances with the same scope share their listening sockets. App names contain
  *   no tab, so two apps never get the same scope.
  */
-export function scopeOf(spec, slot, base = spec.name) {
+export function getScope(spec, slot, base = spec.name) {
   return spec.mode === 'cluster' ? base : `${base}\t${slot}`;
 }
 
@@ -244,7 +244,7 @@ export function scopeOf(spec, slot, base = spec.name) {
  * @param {string} scope
  * @param {DesiredApp} app
  */
-export function isScopeOf(scope, { spec, scope: base = spec.name }) {
+export function isAppScope(scope, { spec, scope: base = spec.name }) {
   return scope === base || (scope.startsWith(`${base}\t`) && /^\d+$/.test(scope.slice(base.length + 1)));
 }
 
@@ -263,7 +263,7 @@ export function openScope({ openScopes }, scope, name) {
  * @param {DesiredApp} app
  */
 export function isServing(registry, { spec }) {
-  return seatsOf(registry, spec.name).some(
+  return listSeats(registry, spec.name).some(
     ({ life }) => life.state === 'up' || (COMING.has(life.state) && !life.hasFailed),
   );
 }

@@ -93,7 +93,7 @@ export function excludeSpawn(history, spawns) {
  * @param {SlotHistory} history
  * @param {number} keptOut  Instances that run and do not serve yet, beside those they may replace.
  */
-export function restartsOf(history, keptOut) {
+export function countRestarts(history, keptOut) {
   return Math.max(0, history.spawns - Math.max(1, history.resetAt) - keptOut);
 }
 

@@ -7,7 +7,7 @@ import {
   removeAsUser,
   renameAsUser,
   statAsUser,
-  userOf,
+  readUser,
 } from '../../../lib/shared/host/as-user.js';
 import { seatsOfSlot } from '../state/registry.js';
 
@@ -39,7 +39,7 @@ const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
  * @param {number} id
  * @param {string} pids  The folder for default files.
  */
-export function pidFileOf({ name, cwd, mode, instancesGiven, pidFile }, id, pids) {
+export function pidFilePath({ name, cwd, mode, instancesGiven, pidFile }, id, pids) {
   if (pidFile === '') return join(pids, `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}.pid`);
   const path = resolve(cwd, pidFile);
   // With several instances they would overwrite one file, as with log files.
@@ -77,7 +77,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
    */
   function fileOf(spec, id) {
     // The home belongs to the manager's own user.
-    return { path: pidFileOf(spec, id, pids), user: spec.pidFile === '' ? null : userOf(spec) };
+    return { path: pidFilePath(spec, id, pids), user: spec.pidFile === '' ? null : readUser(spec) };
   }
 
   /** @param {number} id */

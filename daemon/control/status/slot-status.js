@@ -1,10 +1,10 @@
 // Knows: the rows that clients see, made of records, and the pid files. Must not: change a record.
-import { restartsOf } from '../state/slot-history.js';
+import { countRestarts } from '../state/slot-history.js';
 import { instanceEnv, logFiles } from '../spawn/params.js';
-import { isAwaitingAdmission, readinessOf } from '../rollout/readiness.js';
-import { pidFileOf } from './pid-files.js';
+import { isAwaitingAdmission, readReadiness } from '../rollout/readiness.js';
+import { pidFilePath } from './pid-files.js';
 import { isWatched } from '../../../lib/shared/spec/triggers.js';
-import { slotHistoryOf, occupiedSlots } from '../state/registry.js';
+import { getSlotHistory, occupiedSlots } from '../state/registry.js';
 
 /** @import { BriefStatus, Death, ShownStatus } from '../../../lib/shared/wire/protocol.js' */
 /** @import { SlotStatus } from '../../../lib/shared/wire/protocol.js' */
@@ -92,7 +92,7 @@ export function createOverview(registry) {
  */
 export function slotStatus(registry, app, slot, o) {
   const { spec } = app;
-  const history = slotHistoryOf(registry, slot.id);
+  const history = getSlotHistory(registry, slot.id);
   const seat = o.overview.seats.get(slot.id);
   const instance = livingInstance(registry, seat);
   return {
@@ -110,12 +110,12 @@ export function slotStatus(registry, app, slot, o) {
     interpreterArgs: spec.interpreterArgs,
     cwd: spec.cwd,
     ...logFiles(spec, slot.id, o.logsFolder),
-    pidFile: pidFileOf(spec, slot.id, o.pidsFolder),
+    pidFile: pidFilePath(spec, slot.id, o.pidsFolder),
     nodeVersion: spec.nodeVersion,
     addresses: instance?.addresses ?? [],
     waitingFor: registry.instances.get(seat?.instanceId ?? '')?.isAwaitingSecrets
       ? 'the values of its secrets'
-      : waitingFor(seat, slot, { nowMs: o.nowMs, isUnheard: seat ? readinessOf(registry, seat).isUnheard : false }),
+      : waitingFor(seat, slot, { nowMs: o.nowMs, isUnheard: seat ? readReadiness(registry, seat).isUnheard : false }),
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
     lastDeath: history.deaths.length > 0 ? deathRecord(history.deaths[history.deaths.length - 1]) : null,
@@ -151,7 +151,7 @@ export function briefStatus(registry, { spec }, slot, { overview, usageOf }) {
     mode: spec.mode,
     pid: instance?.pid ?? 0,
     status: seat ? SHOWN[seat.life.state] : withoutSeat(registry, slot, overview),
-    restarts: restartsOf(slotHistoryOf(registry, slot.id), overview.keptOut.get(slot.id) ?? 0),
+    restarts: countRestarts(getSlotHistory(registry, slot.id), overview.keptOut.get(slot.id) ?? 0),
     startedAtMs: instance?.startedAtMs ?? null,
     cpu: usage?.cpu ?? 0,
     memoryBytes: usage?.memoryBytes ?? 0,
@@ -170,7 +170,7 @@ export function briefStatus(registry, { spec }, slot, { overview, usageOf }) {
 function listenFailureOf(registry, { id, want }, seat) {
   const now = livingInstance(registry, seat)?.listenFailure;
   if (now || want === 'down' || seat?.life.state === 'up') return now ?? null;
-  return slotHistoryOf(registry, id).deaths.at(-1)?.listenFailure ?? null;
+  return getSlotHistory(registry, id).deaths.at(-1)?.listenFailure ?? null;
 }
 
 /**

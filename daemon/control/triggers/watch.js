@@ -1,5 +1,5 @@
 import { logFiles } from '../spawn/params.js';
-import { pidFileOf } from '../status/pid-files.js';
+import { pidFilePath } from '../status/pid-files.js';
 import { watchForApp } from './app-watch.js';
 import { watchScope } from './watch-scope.js';
 import { createSharedWatchers, loadGlobs } from './watcher.js';
@@ -51,7 +51,7 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
   function open({ spec, slots }) {
     const files = slots.flatMap(({ id }) => [
       ...Object.values(logFiles(spec, id, paths.logs)),
-      pidFileOf(spec, id, paths.pids),
+      pidFilePath(spec, id, paths.pids),
     ]);
     const scope = watchScope(spec, {
       globs: loadGlobs(),

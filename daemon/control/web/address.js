@@ -9,7 +9,7 @@ import {
   WEB_HOST,
   WEB_LISTEN_FORMS,
   WEB_PORT,
-  whyUnserved,
+  explainUnserved,
   writeWebAddress,
 } from '../../../lib/shared/settings/listen-address.js';
 
@@ -74,10 +74,10 @@ export function remoteAddressError(address) {
  * @param {unknown} error
  */
 export function webError(address, error) {
-  const reason = reasonOf(error);
+  const reason = describeListenError(error);
   return new NclustError(
     'ERR_NCLUST_WEB_FAILED',
-    `The dashboard cannot be served on "${writeWebAddress(address)}": ${whyUnserved(reason)}.`,
+    `The dashboard cannot be served on "${writeWebAddress(address)}": ${explainUnserved(reason)}.`,
     {
       hint: 'Choose another address: nclust web --listen 127.0.0.1:0 uses any free port.',
       data: { ...address, reason },
@@ -87,7 +87,7 @@ export function webError(address, error) {
 }
 
 /** @param {unknown} error */
-export function reasonOf(error) {
+export function describeListenError(error) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
   return code ?? message;
 }

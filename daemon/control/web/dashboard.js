@@ -10,7 +10,15 @@ import {
   WEB_PORT,
   writeWebAddress,
 } from '../../../lib/shared/settings/listen-address.js';
-import { webError, isServedAt, isTooFar, reachableHost, readListen, reasonOf, remoteAddressError } from './address.js';
+import {
+  webError,
+  isServedAt,
+  isTooFar,
+  reachableHost,
+  readListen,
+  describeListenError,
+  remoteAddressError,
+} from './address.js';
 
 /** @import { Unserved, WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { ApiContext } from '../api/methods.js' */
@@ -204,7 +212,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
       open = await serve(listen);
       problem = null;
     } catch (error) {
-      problem = reasonOf(error);
+      problem = describeListenError(error);
     }
     return undefined;
   }
@@ -225,7 +233,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
 
   /** @param {unknown} error */
   function tellFailure(error) {
-    managerLog('web-failed', { message: reasonOf(error) });
+    managerLog('web-failed', { message: describeListenError(error) });
   }
 
   const stop = onTick(() => void sync());

@@ -8,7 +8,7 @@ import { describeError, log } from './log.js';
  * @param {{ uid?: number, gid?: number }} params
  * @returns {Owner | null}  null: the process runs as the user of the keeper.
  */
-export function ownerOf({ uid, gid }) {
+export function readOwner({ uid, gid }) {
   const [ownUid, ownGid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
   if (ownUid !== 0) return null;
   const owner = { uid: uid ?? ownUid, gid: gid ?? ownGid };

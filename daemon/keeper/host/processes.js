@@ -31,7 +31,7 @@ const PS_MS = 2_000;
  *   if it runs as the keeper's user.
  * @param {ProcessEntry[]} known  A pid with another start time does not count.
  */
-export function relativesOf(table, { instanceId, pid: leader, owner }, known) {
+export function listRelatives(table, { instanceId, pid: leader, owner }, known) {
   const before = new Map(known.map(({ pid, startTicks }) => [pid, startTicks]));
   const isKnown = (/** @type {ProcessEntry} */ one) => before.has(one.pid) && before.get(one.pid) === one.startTicks;
   const uids = new Set([process.getuid?.(), owner?.uid, ...known.map((one) => one.uid)]);

@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 /** @import { Handle } from './listeners.js' */
 
 /** @param {string} path */
-export const spareOf = (path) => join(dirname(path), `.${basename(path)}.nclust`);
+export const sparePathFor = (path) => join(dirname(path), `.${basename(path)}.nclust`);
 
 /**
  * Not longer than the path, because the path may have the maximum length.
@@ -36,7 +36,7 @@ export function bindPath(path, bind, { isTakenOver }) {
   try {
     if (isTakenOver) removePath(path);
     linkSync(own, path);
-    renameSync(own, spareOf(path));
+    renameSync(own, sparePathFor(path));
     return handle;
   } catch (error) {
     handle.close(); // Removes the private name.
@@ -49,7 +49,7 @@ export function bindPath(path, bind, { isTakenOver }) {
  * @returns {boolean}  false when all names of the socket are gone, or belong to another user.
  */
 export function restorePath(path) {
-  const code = tryTo(() => linkSync(spareOf(path), path), ['EEXIST', 'ENOENT', 'EACCES', 'EPERM']);
+  const code = tryTo(() => linkSync(sparePathFor(path), path), ['EEXIST', 'ENOENT', 'EACCES', 'EPERM']);
   return code === null || code === 'EEXIST';
 }
 
@@ -58,10 +58,10 @@ export function restorePath(path) {
  * @param {string} path
  */
 export function removePath(path) {
-  const spare = statSync(spareOf(path), { throwIfNoEntry: false });
+  const spare = statSync(sparePathFor(path), { throwIfNoEntry: false });
   const now = statSync(path, { throwIfNoEntry: false });
   if (spare && now && spare.ino === now.ino) tryTo(() => unlinkSync(path), ['ENOENT']);
-  if (spare) tryTo(() => unlinkSync(spareOf(path)), ['ENOENT']);
+  if (spare) tryTo(() => unlinkSync(sparePathFor(path)), ['ENOENT']);
 }
 
 /**

@@ -172,8 +172,8 @@ export const INFORMATION = [
     options: [JSON_OPTION],
     examples: ['kill -USR2 $(nclust pid api)'],
     load: async () => {
-      const { findSlots, pidsOf, renderPids } = await import('../../commands/list.js');
-      return { run: findSlots, render: renderPids, json: pidsOf };
+      const { findSlots, listPids, renderPids } = await import('../../commands/list.js');
+      return { run: findSlots, render: renderPids, json: listPids };
     },
   },
   {
@@ -182,8 +182,8 @@ export const INFORMATION = [
     help: 'print the ids of an app as a list',
     options: [JSON_OPTION],
     load: async () => {
-      const { findIds, idsOf, renderIds } = await import('../../commands/list.js');
-      return { run: findIds, render: renderIds, json: idsOf };
+      const { findIds, listIds, renderIds } = await import('../../commands/list.js');
+      return { run: findIds, render: renderIds, json: listIds };
     },
   },
   {

@@ -5,7 +5,7 @@ import { readConfig } from '../../config/file/read.js';
 import { runForeground } from '../../run/run.js';
 import { takeHome } from '../../run/home.js';
 import { listenToSignals, watchZombies } from '../../run/first-process.js';
-import { shapeOf } from '../../run/output.js';
+import { chooseShape } from '../../run/output.js';
 import { createSink } from '../../run/sink.js';
 import { NclustError } from '../../shared/errors.js';
 
@@ -45,7 +45,7 @@ export async function run(context, words, options, args) {
         context,
         home,
         sinks: { out, err },
-        shape: shapeOf(options),
+        shape: chooseShape(options),
         showMessage,
         listen: (reactions) => listenToSignals(process, reactions),
       },

@@ -1,6 +1,6 @@
 import { basename, extname } from 'node:path';
 import { nearWords } from '../../shared/did-you-mean.js';
-import { faultAt, faultOf, FOR_EDITORS, holds, isRecord, withKeyPath } from '../faults.js';
+import { faultAt, toFault, FOR_EDITORS, holds, isRecord, withKeyPath } from '../faults.js';
 import { readEnvironment } from '../options/file-only.js';
 import { ATTRIBUTES, ENVIRONMENT_PREFIX, findAttribute, wordsFor } from '../options/schema.js';
 import { placeScript } from '../place-script.js';
@@ -41,7 +41,7 @@ export function readEntry(entry, keyPath) {
     try {
       readOne(read, word, value, said);
     } catch (error) {
-      read.faults.push(faultOf(error, withKeyPath(keyPath, word)));
+      read.faults.push(toFault(error, withKeyPath(keyPath, word)));
     }
   }
   if (read.options.script === undefined && !said.has('script'))
@@ -106,7 +106,7 @@ export function readSite(site, keyPath) {
   try {
     return readEntry(staticSite(/** @type {Record<string, any>} */ (site), keyPath), keyPath);
   } catch (error) {
-    return { keyPath, options: {}, environments: {}, faults: [faultOf(error, keyPath)], warnings: [] };
+    return { keyPath, options: {}, environments: {}, faults: [toFault(error, keyPath)], warnings: [] };
   }
 }
 
@@ -126,7 +126,7 @@ export function completeEntry(entry, choice) {
     const options = asServer({ ...said, ...env }, choice);
     return { ...entry, options: { ...options, name: nameOf(options, choice) } };
   } catch (error) {
-    return { ...entry, options: { ...said, ...env }, faults: [...entry.faults, faultOf(error, entry.keyPath)] };
+    return { ...entry, options: { ...said, ...env }, faults: [...entry.faults, toFault(error, entry.keyPath)] };
   }
 }
 

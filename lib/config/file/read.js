@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { nearWords } from '../../shared/did-you-mean.js';
 import { NclustError } from '../../shared/errors.js';
 import { toPlain } from '../evaluation/plain.js';
-import { badConfig, faultAt, shapeOf, withKeyPath } from '../faults.js';
+import { badConfig, faultAt, readShape, withKeyPath } from '../faults.js';
 import { findConfig, noConfigError } from '../find.js';
 import { TOP_LEVEL } from '../options/schema.js';
 import { specOfEntry } from '../spec/of-entry.js';
@@ -120,7 +120,7 @@ export async function describeConfig({
           stdin,
           patience: () => ({ ...evaluationLimits(shell), talk }),
         });
-  const shape = shapeOf(value);
+  const shape = readShape(value);
   const read = [
     ...shape.apps.map(({ keyPath, entry }) => readEntry(entry, keyPath)),
     ...shape.sites.map(({ keyPath, entry }) => readSite(entry, keyPath)),

@@ -10,7 +10,7 @@ import {
   TIME_FORMAT,
 } from '../../shared/spec/logs.js';
 import { BYTES_FORMS, DURATION_FORMS, parseBytes, parseDuration } from '../../shared/units.js';
-import { readFlag, readText, badOption, KINDS, wordsOf } from './readers.js';
+import { readFlag, readText, badOption, KINDS, enumKind } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 /** @import { ValueKind } from './readers.js' */
@@ -100,7 +100,7 @@ export const LOG_OPTIONS = [
     flags: '--log-type <type>',
     key: 'logType',
     field: 'logType',
-    ...wordsOf(LOG_TYPES),
+    ...enumKind(LOG_TYPES),
     default: 'raw',
     help: 'raw, or json for one record a line (default: raw)',
   },
@@ -196,7 +196,7 @@ export const LOG_OPTIONS = [
     flags: '--log-overflow <how>',
     key: 'logOverflow',
     field: 'logOverflow',
-    ...wordsOf(LOG_OVERFLOWS),
+    ...enumKind(LOG_OVERFLOWS),
     default: 'block',
     help: 'if the disk is slow, the app waits (block), or lines are dropped and counted (drop) (default: block)',
   },
@@ -332,6 +332,6 @@ function orDefault(read) {
  * @returns {ValueKind}
  */
 function wordOrDefault(words) {
-  const kind = wordsOf([...words, 'default']);
+  const kind = enumKind([...words, 'default']);
   return { ...kind, read: orDefault(kind.read) };
 }

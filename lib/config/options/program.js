@@ -1,4 +1,4 @@
-import { KINDS, wordsOf } from './readers.js';
+import { KINDS, enumKind } from './readers.js';
 
 /** @import { StartOption } from './options.js' */
 
@@ -185,7 +185,7 @@ export const PROGRAM_OPTIONS = [
     flags: '--scheduling <how>',
     key: 'scheduling',
     field: 'scheduling',
-    ...wordsOf(['least-connections', 'sticky', 'os']),
+    ...enumKind(['least-connections', 'sticky', 'os']),
     default: 'least-connections',
     help:
       'which instance gets a connection in cluster mode: least-connections, sticky (by client address) or os ' +

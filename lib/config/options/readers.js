@@ -207,7 +207,7 @@ export const KINDS = {
  * @param {string[]} words
  * @returns {ValueKind}
  */
-export function wordsOf(words) {
+export function enumKind(words) {
   return { read: oneOf(words), accepted: words.join(', '), schema: { enum: words } };
 }
 

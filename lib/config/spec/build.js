@@ -4,11 +4,11 @@
 import { closeSync, constants, fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
-import { openAsUser, userOf } from '../../shared/host/as-user.js';
+import { openAsUser, readUser } from '../../shared/host/as-user.js';
 import { checkSpec } from '../../shared/spec/spec.js';
 import { specFields } from '../options/options.js';
 import { findProgram, noScriptError } from './find-program.js';
-import { resolveProgram, wordsOf } from './interpreter.js';
+import { resolveProgram, splitNodeOptions } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
 /** @import { User } from '../../shared/host/user-path.js' */
@@ -76,7 +76,7 @@ export function buildSpec(target, args, options, surroundings) {
       uid: owner.uid,
       gid: owner.gid,
       user: options.username ?? owner.user,
-      version: appVersion(what.isCommand ? cwd : dirname(what.script), userOf(owner)),
+      version: appVersion(what.isCommand ? cwd : dirname(what.script), readUser(owner)),
     },
     surroundings.keyPath ?? target,
   );
@@ -131,7 +131,10 @@ export function locate(target, cwd, { cwd: shellCwd, env }) {
  */
 function ofScript(script, args, options, { cwd, env, node, owner }) {
   const { interpreter, sourceMapSupport, disableSourceMapSupport, interpreterArgs = options.nodeArgs ?? [] } = options;
-  const nodeArgs = [...interpreterArgs, ...wordsOf(String(options.env?.NODE_OPTIONS ?? env.NODE_OPTIONS ?? ''))];
+  const nodeArgs = [
+    ...interpreterArgs,
+    ...splitNodeOptions(String(options.env?.NODE_OPTIONS ?? env.NODE_OPTIONS ?? '')),
+  ];
   const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node, owner, nodeArgs });
   // The user may have given the subcommand of deno already.
   const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];

@@ -1,10 +1,10 @@
 import { basename, dirname, resolve } from 'node:path';
 import { NclustError } from '../../shared/errors.js';
-import { userOf } from '../../shared/host/as-user.js';
+import { readUser } from '../../shared/host/as-user.js';
 import { shellQuote } from '../../shared/shell-quote.js';
 import { OPTIONS_OF, specFields } from '../options/options.js';
 import { appVersion, checkFolder, snapshot } from './build.js';
-import { resolveProgram, typeStrippingFlags, wordsOf } from './interpreter.js';
+import { resolveProgram, typeStrippingFlags, splitNodeOptions } from './interpreter.js';
 import { resolveOwner } from './owner.js';
 
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
@@ -86,7 +86,7 @@ function countedAs({ kind, mode }) {
  * @param {string} cwd
  */
 function inFolder(spec, cwd) {
-  return { cwd, version: appVersion(isShellCommand(spec) ? cwd : dirname(spec.script), userOf(spec)) };
+  return { cwd, version: appVersion(isShellCommand(spec) ? cwd : dirname(spec.script), readUser(spec)) };
 }
 
 /**
@@ -134,7 +134,7 @@ export function interpreterChange(spec, { interpreter, interpreterArgs }, where)
     ...where,
     cwd: spec.cwd,
     owner: spec,
-    nodeArgs: [...own, ...wordsOf(spec.env.NODE_OPTIONS ?? spec.shellEnv.NODE_OPTIONS)],
+    nodeArgs: [...own, ...splitNodeOptions(spec.env.NODE_OPTIONS ?? spec.shellEnv.NODE_OPTIONS)],
   });
   if (spec.mode === 'cluster' && program.kind !== 'node')
     throw refused(`"${spec.name}" runs in cluster mode, and "${program.file}" is not Node.js`);

@@ -1,4 +1,4 @@
-import { layersOf, MASK } from '../../shared/spec/environment.js';
+import { listLayers, MASK } from '../../shared/spec/environment.js';
 
 /** @import { Layer } from '../../shared/spec/environment.js' */
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
@@ -34,7 +34,7 @@ const PASSING = new Set(['_', 'SHLVL', 'OLDPWD', 'PWD']);
  * @returns {Difference[]}  Sorted by name.
  */
 export function envDiff({ spec, effectiveEnv = {}, ...place }, shell, home) {
-  const layers = spec ? layersOf(spec, place, home) : [];
+  const layers = spec ? listLayers(spec, place, home) : [];
   const secrets = new Set(Object.keys(spec?.secrets ?? {}));
   const names = [...new Set([...Object.keys(effectiveEnv), ...Object.keys(shell)])].sort();
   return names.flatMap((name) => {

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { userOf } from '../../shared/host/as-user.js';
-import { checkoutOf, readGitFolder } from '../../shared/host/git-folder.js';
+import { readUser } from '../../shared/host/as-user.js';
+import { findCheckout, readGitFolder } from '../../shared/host/git-folder.js';
 
 /** @import { Versioning } from '../../shared/spec/versioning.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
@@ -24,7 +24,7 @@ export async function withVersioning(specs) {
   const known = new Map();
   return Promise.all(
     specs.map(async (spec) => {
-      const root = spec.vizion ? (checkoutOf(dirname(spec.script)) ?? checkoutOf(spec.cwd)) : null;
+      const root = spec.vizion ? (findCheckout(dirname(spec.script)) ?? findCheckout(spec.cwd)) : null;
       if (root === null) return { ...spec, versioning: null };
       const key = `${spec.uid} ${spec.gid} ${root}`;
       if (!known.has(key)) known.set(key, versioningOf(root, spec));
@@ -39,7 +39,7 @@ export async function withVersioning(specs) {
  * @returns {Promise<Versioning | null>}  With the keys of PM2.
  */
 async function versioningOf(root, spec) {
-  const folder = await readGitFolder(root, userOf(spec));
+  const folder = await readGitFolder(root, readUser(spec));
   if (folder === null) return null;
   const [comment, status] = await Promise.all([
     ask(root, spec, ['log', '-1', '--no-show-signature', '--format=%B']),

@@ -97,7 +97,7 @@ function byFile(script, where) {
  * @param {string | undefined} nodeOptions  NODE_OPTIONS.
  * @returns {string[]}  Split as Node.js does, except for quotes, which make no difference here.
  */
-export function wordsOf(nodeOptions = '') {
+export function splitNodeOptions(nodeOptions = '') {
   return nodeOptions.split(/\s+/).filter(Boolean);
 }
 

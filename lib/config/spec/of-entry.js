@@ -1,5 +1,5 @@
 import { NclustError } from '../../shared/errors.js';
-import { faultAt, faultOf, withKeyPath } from '../faults.js';
+import { faultAt, toFault, withKeyPath } from '../faults.js';
 import { placeScript } from '../place-script.js';
 import { buildSpec } from './build.js';
 
@@ -69,5 +69,5 @@ function faultFor(error, { keyPath, options, folders }) {
     );
   }
   const attribute = code && ATTRIBUTE_OF[code];
-  return faultOf(error, attribute ? withKeyPath(keyPath, attribute) : keyPath);
+  return toFault(error, attribute ? withKeyPath(keyPath, attribute) : keyPath);
 }

@@ -1,6 +1,6 @@
 import { count, describeEnd, isAsked, quoteLastLine } from '../event-text.js';
 import { formatAgo, clockTime, formatCoarse } from '../time.js';
-import { subjectOf, formatSpan } from './fold.js';
+import { nameSubject, formatSpan } from './fold.js';
 
 /** @import { Story } from '../../commands/why.js' */
 /** @import { LoggedEvent } from '../../shared/event-log.js' */
@@ -52,7 +52,7 @@ function onlineText(name, slots, { crashes, own, nowMs }) {
   const starts = slots.flatMap(({ id, startedAtMs }) =>
     startedAtMs !== null && crashes.some((crash) => crash.id === id) ? [startedAtMs] : [],
   );
-  const who = slots.length === 1 ? '' : `; ${subjectOf(crashes).trimEnd()}`;
+  const who = slots.length === 1 ? '' : `; ${nameSubject(crashes).trimEnd()}`;
   const after =
     crashes.length === 1
       ? 'a crash: '
@@ -89,7 +89,7 @@ function withoutSlots(name, own, { isRunning, nowMs }) {
       status: 'unknown',
       text:
         `nclust is not running, so ${name} is not supervised; this was its last known ` +
-        `state${crashNote(crashesOf(own))}`,
+        `state${crashNote(listCrashes(own))}`,
       next: 'nclust resurrect',
     };
   const deleted = own.findLast(({ type }) => type === 'deleted');
@@ -186,7 +186,7 @@ function crashNote(crashes) {
 function crashesOfSlots(slots, events) {
   const all = slots
     .flatMap((slot) => {
-      const crashes = crashesOf(events.filter((event) => isAboutSlot(slot, event)));
+      const crashes = listCrashes(events.filter((event) => isAboutSlot(slot, event)));
       // "nclust reset" logs no event, but sets the restart counter to zero.
       return slot.status === 'online' ? crashes.slice(Math.max(0, crashes.length - slot.restarts)) : crashes;
     })
@@ -216,7 +216,7 @@ const BEGINNINGS = ['added', 'stop', 'rollout:began', 'manager:ending'];
  * back: its crashes do not count, and its beginning does not separate other crashes.
  * @param {LoggedEvent[]} events
  */
-export function crashesOf(events) {
+export function listCrashes(events) {
   /** @type {LoggedEvent[]} */
   const crashes = [];
   /** @type {Set<number | undefined>} */

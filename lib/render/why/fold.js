@@ -86,7 +86,7 @@ function isSameDeath(one, other) {
  * @returns {TimeLine}
  */
 function lineOf(event) {
-  return { at: event.at, text: `${subjectOf([event])}${eventWords(event)}`, style: eventStyle(event), events: 1 };
+  return { at: event.at, text: `${nameSubject([event])}${eventWords(event)}`, style: eventStyle(event), events: 1 };
 }
 
 /**
@@ -101,12 +101,12 @@ function lineOfRun(run) {
     return {
       ...line,
       text:
-        `${subjectOf(run)}crashed ${run.length} times within ${formatSpan(first.at, last.at)}: ` +
+        `${nameSubject(run)}crashed ${run.length} times within ${formatSpan(first.at, last.at)}: ` +
         `${describeEnd(last)}${quoteLastLine(last)}`,
     };
   if (first.type === 'rollout:step')
-    return { ...line, text: `${subjectOf(run)}are up: ${last.step} of ${last.of} replaced` };
-  return { ...line, text: `${subjectOf(run)}${isOne(run) ? 'is' : 'are'} up` };
+    return { ...line, text: `${nameSubject(run)}are up: ${last.step} of ${last.of} replaced` };
+  return { ...line, text: `${nameSubject(run)}${isOne(run) ? 'is' : 'are'} up` };
 }
 
 /**
@@ -126,7 +126,7 @@ function isOne(run) {
  * @param {LoggedEvent[]} run
  * @returns {string}  "instances 0, 1 ". Empty if no slot is known.
  */
-export function subjectOf(run) {
+export function nameSubject(run) {
   const slots = [...new Set(run.flatMap(({ slot }) => slot ?? []))].sort((a, b) => a - b);
   if (slots.length === 0) return '';
   if (slots.length > 6) return `${count(slots.length, 'instance')} `;

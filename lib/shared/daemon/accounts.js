@@ -16,9 +16,9 @@ export const ACCOUNT_FILES = { passwd: () => readIfThere('/etc/passwd'), group: 
  * @returns {number[] | null}  Users in the group, including those whose first group it is; NaN for
  *   a name without a user. Null if no file contains the group.
  */
-export function membersOf(gid, { passwd, group } = ACCOUNT_FILES) {
-  const users = linesOf(passwd());
-  const line = linesOf(group()).find(([, , id]) => Number(id) === gid);
+export function listMembers(gid, { passwd, group } = ACCOUNT_FILES) {
+  const users = splitLines(passwd());
+  const line = splitLines(group()).find(([, , id]) => Number(id) === gid);
   const names = line?.[3]?.split(',').filter(Boolean) ?? [];
   const firstOf = users.filter(([, , , id]) => Number(id) === gid);
   if (!line && firstOf.length === 0) return null;
@@ -26,7 +26,7 @@ export function membersOf(gid, { passwd, group } = ACCOUNT_FILES) {
 }
 
 /** @param {string} text */
-export function linesOf(text) {
+export function splitLines(text) {
   return text.split('\n').map((line) => line.split(':'));
 }
 

@@ -3,7 +3,7 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { ACCOUNT_FILES, linesOf, membersOf, readIfThere } from './accounts.js';
+import { ACCOUNT_FILES, splitLines, listMembers, readIfThere } from './accounts.js';
 
 /** @import { Stats } from 'node:fs' */
 /** @import { AccountFiles } from './accounts.js' */
@@ -150,7 +150,7 @@ function statIfThere(path) {
 function isShared(gid, { uid, accounts, platform }) {
   if (gid === 0) return false;
   if (platform === 'darwin') return gid !== ADMIN_GID;
-  const members = membersOf(gid, accounts);
+  const members = listMembers(gid, accounts);
   return members === null ? uid === 0 : members.some((member) => member !== 0 && member !== uid);
 }
 
@@ -159,7 +159,7 @@ function isShared(gid, { uid, accounts, platform }) {
  * @param {number} id
  */
 function nameOf(text, id) {
-  const name = linesOf(text).find((line) => line.length > 2 && Number(line[2]) === id)?.[0];
+  const name = splitLines(text).find((line) => line.length > 2 && Number(line[2]) === id)?.[0];
   return name === undefined ? '' : ` (${name})`;
 }
 

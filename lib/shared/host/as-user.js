@@ -31,7 +31,7 @@ const KERNEL_TYPES = [0x9fa0, 0x62656572, 0x63677270, 0x27e0eb];
  * @param {number} [own]  The user of this process.
  * @returns {User | null}
  */
-export function userOf({ uid, gid }, own = process.geteuid?.() ?? 0) {
+export function readUser({ uid, gid }, own = process.geteuid?.() ?? 0) {
   return own !== 0 || uid === null || uid === 0 ? null : { uid, gid: gid ?? uid };
 }
 

@@ -36,7 +36,7 @@ const REF = /^refs\/(?!(?:.*\/)?\.\.)\S+$/;
  * @param {string} folder
  * @returns {string | null}
  */
-export function checkoutOf(folder) {
+export function findCheckout(folder) {
   for (let at = folder; ; at = dirname(at)) {
     if (lstatSync(join(at, '.git'), { throwIfNoEntry: false })) return at;
     if (at === dirname(at)) return null;

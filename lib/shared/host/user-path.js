@@ -7,7 +7,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
 import { constants as os } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
-import { membersOf } from '../daemon/accounts.js';
+import { listMembers } from '../daemon/accounts.js';
 
 /** @import { Stats } from 'node:fs' */
 
@@ -164,7 +164,7 @@ export function hasPermission({ uid, gid }, stat, wanted, { inDoubt = false } = 
   if (stat.uid === uid) return grants(6);
   if (stat.gid === gid) return grants(3);
   if (grants(0) || !grants(3)) return grants(0);
-  const members = membersOf(stat.gid) ?? [NaN];
+  const members = listMembers(stat.gid) ?? [NaN];
   return members.includes(uid) || (inDoubt && members.includes(NaN));
 }
 

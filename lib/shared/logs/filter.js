@@ -1,10 +1,10 @@
-import { LEVELS, levelOf, levelOfBeginning } from './level.js';
+import { LEVELS, detectLevel, detectLevelEarly } from './level.js';
 import { createMatcher } from './safe-pattern.js';
 
 /** @import { Level } from './level.js' */
 /** @import { Grep } from './safe-pattern.js' */
 
-export { LEVELS, levelOf };
+export { LEVELS, detectLevel };
 
 /**
  * @typedef {{ line: object, isFirst: boolean }} Part  `line` is the same object in all pieces of
@@ -43,8 +43,8 @@ export function createPartFilter({ grep = null, level = null }) {
   const isImportant = (found) => found === undefined || (found !== null && LEVELS.indexOf(found) >= least);
 
   return (line, part) => {
-    if (part === null) return (least === -1 || isImportant(levelOf(line))) && isFound(line);
-    if (part.isFirst) verdicts.set(part.line, (least === -1 || isImportant(levelOfBeginning(line))) && isFound(line));
+    if (part === null) return (least === -1 || isImportant(detectLevel(line))) && isFound(line);
+    if (part.isFirst) verdicts.set(part.line, (least === -1 || isImportant(detectLevelEarly(line))) && isFound(line));
     return verdicts.get(part.line) ?? isFound(line);
   };
 }

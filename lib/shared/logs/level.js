@@ -46,9 +46,9 @@ const MENTION = /"(?:level|severity|log\.level)"/;
  * @param {string} line
  * @returns {Level | null}
  */
-export function levelOf(line) {
+export function detectLevel(line) {
   if (line[0] !== '{' || !MENTION.test(line)) return null;
-  const record = recordOf(line);
+  const record = parseRecord(line);
   return record ? levelOfRecord(record) : null;
 }
 
@@ -57,7 +57,7 @@ export function levelOf(line) {
  * @returns {Level | null | undefined}  Undefined: it is a record, and the rest may contain its
  *   level.
  */
-export function levelOfBeginning(text) {
+export function detectLevelEarly(text) {
   const record = text[0] === '{' ? readBeginning(text, KEYS) : null;
   return record && (levelOfRecord(record) ?? undefined);
 }
@@ -66,7 +66,7 @@ export function levelOfBeginning(text) {
  * @param {string} line
  * @returns {Record<string, unknown> | null}
  */
-export function recordOf(line) {
+export function parseRecord(line) {
   if (line[0] !== '{') return null;
   try {
     return JSON.parse(line);

@@ -108,7 +108,7 @@ const WORDS = { EADDRINUSE: 'another program has this address', EADDRNOTAVAIL: '
  * @param {string} reason
  * @returns {string}
  */
-export function whyUnserved(reason) {
+export function explainUnserved(reason) {
   return Object.hasOwn(WORDS, reason) ? WORDS[reason] : reason;
 }
 
@@ -117,7 +117,7 @@ export function whyUnserved(reason) {
  * @param {{ what: string, where: string, reason: string, instead: string }} o
  */
 export function unservedNotice({ what, where, reason, instead }) {
-  const words = whyUnserved(reason);
+  const words = explainUnserved(reason);
   return (
     `${what} is not served on "${where}": ${words}${words === reason ? '' : ` (${reason})`}. It is ` +
     `tried again; another one: ${instead}`
@@ -130,7 +130,7 @@ export function unservedNotice({ what, where, reason, instead }) {
  */
 export function unservedSentence({ reason, retryMs }) {
   return (
-    `It is not served yet: ${whyUnserved(reason)}. It is tried again every ` +
+    `It is not served yet: ${explainUnserved(reason)}. It is tried again every ` +
     `${retryMs === 1_000 ? 'second' : `${retryMs / 1_000} seconds`}.`
   );
 }

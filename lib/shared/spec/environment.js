@@ -112,7 +112,7 @@ export const MASK = '***';
  * @param {Record<string, string>} [secrets]  Default: masked.
  * @returns {Layer[]}
  */
-export function layersOf(spec, { id, slot }, home, secrets = masked(spec)) {
+export function listLayers(spec, { id, slot }, home, secrets = masked(spec)) {
   const declared = readDeclaredLayers(spec);
   return [
     ...declared,

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-const { createHttpCounts, stepOf } = createRequire(import.meta.url)('../../../daemon/agent/http-counts.cjs');
+const { createHttpCounts, findStep } = createRequire(import.meta.url)('../../../daemon/agent/http-counts.cjs');
 const START = diagnostics.channel('http.server.request.start');
 const FINISH = diagnostics.channel('http.server.response.finish');
 
@@ -67,7 +67,7 @@ test('each pipelined request is timed from its own start', () => {
   finish(socket, 404);
   const { requests, active, responses, latency, durationMs } = counts.take();
   expect({ requests, active, responses }).toEqual({ requests: 2, active: 0, responses: [0, 1, 0, 1, 0] });
-  expect(Math.max(...latency.filter((_, at) => at % 2 === 0))).toBeLessThan(stepOf(200));
+  expect(Math.max(...latency.filter((_, at) => at % 2 === 0))).toBeLessThan(findStep(200));
   expect(durationMs).toBeLessThan(200);
 });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createEdge, refusalOf } from '../../../daemon/keeper/agent-acts.js';
+import { createEdge, refuseAct } from '../../../daemon/keeper/agent-acts.js';
 
 const CLAIM = { address: '127.0.0.1', port: 80, family: 4, flags: 0, index: 0 };
 
@@ -111,10 +111,10 @@ test('the acts that bring a socket accept it if it is of the kind that the claim
 });
 
 test('a refused message is answered if its sender waits', () => {
-  expect(refusalOf('listen', { seq: 7 }, 'why')).toEqual({ act: 'refused', seq: 7, code: 'EINVAL', message: 'why' });
-  expect(refusalOf('overflow', { seq: 7 }, 'why')).toEqual({ act: 'placed', seq: 7 });
-  for (const seq of [undefined, -1, {}, 'x']) expect(refusalOf('listen', { seq }, 'why')).toBeNull();
-  expect(refusalOf('report', { seq: 7 }, 'why')).toBeNull();
+  expect(refuseAct('listen', { seq: 7 }, 'why')).toEqual({ act: 'refused', seq: 7, code: 'EINVAL', message: 'why' });
+  expect(refuseAct('overflow', { seq: 7 }, 'why')).toEqual({ act: 'placed', seq: 7 });
+  for (const seq of [undefined, -1, {}, 'x']) expect(refuseAct('listen', { seq }, 'why')).toBeNull();
+  expect(refuseAct('report', { seq: 7 }, 'why')).toBeNull();
 });
 
 describe('limits', () => {

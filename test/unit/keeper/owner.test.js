@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ownerOf, withUid } from '../../../daemon/keeper/host/owner.js';
+import { readOwner, withUid } from '../../../daemon/keeper/host/owner.js';
 import { importsOf, sourceFiles } from '../../helpers/source-tree.js';
 
 vi.mock('../../../daemon/keeper/host/log.js', () => ({
@@ -28,7 +28,7 @@ beforeEach(() => {
 
 afterEach(() => void vi.restoreAllMocks());
 
-describe('ownerOf()', () => {
+describe('readOwner()', () => {
   test.each([
     ['an app without a user', {}, null],
     ['an app with the user of the keeper', { uid: 0, gid: 0 }, null],
@@ -36,12 +36,12 @@ describe('ownerOf()', () => {
     ['a user alone, who gets the group of the keeper', { uid: 1_000 }, { uid: 1_000, gid: 0 }],
     ['a group alone', { gid: 100 }, { uid: 0, gid: 100 }],
   ])('%s', (_what, params, owner) => {
-    expect(ownerOf(params)).toEqual(owner);
+    expect(readOwner(params)).toEqual(owner);
   });
 
   test('a keeper that is not root can start processes only as its own user', () => {
     ids.uid = 1_000;
-    expect(ownerOf(OWNER)).toBe(null);
+    expect(readOwner(OWNER)).toBe(null);
   });
 });
 

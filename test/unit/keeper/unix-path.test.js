@@ -34,7 +34,7 @@ const NAMES = [
 const RANDOM = [0, 0.5, 0.25, 0.123456789, 1 / 3, 1 - Number.EPSILON];
 
 test.each(NAMES)('agent and keeper use the same names for %s', (path) => {
-  expect(agent.spareOf(path)).toBe(keeper.spareOf(path));
+  expect(agent.spareNameFor(path)).toBe(keeper.sparePathFor(path));
   for (const random of RANDOM) {
     vi.spyOn(Math, 'random').mockReturnValue(random);
     expect(agent.privateNameFor(path)).toBe(keeper.choosePrivateName(path));
@@ -44,7 +44,7 @@ test.each(NAMES)('agent and keeper use the same names for %s', (path) => {
 test.each(NAMES)('the names for %s stay in its folder and differ from it, and the bound name is not longer', (path) => {
   for (const random of RANDOM) {
     vi.spyOn(Math, 'random').mockReturnValue(random);
-    const [spare, own] = [keeper.spareOf(path), keeper.choosePrivateName(path)];
+    const [spare, own] = [keeper.sparePathFor(path), keeper.choosePrivateName(path)];
     expect([dirname(spare), dirname(own)]).toEqual([dirname(path), dirname(path)]);
     expect(new Set([path, spare, own]).size).toBe(3);
     expect(Buffer.byteLength(own)).toBeLessThanOrEqual(Buffer.byteLength(path));

@@ -4,11 +4,11 @@
 import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
-import { timesFileOf } from '../times/format.js';
+import { timesFilePath } from '../times/format.js';
 import { compressSegment } from './compression.js';
 import { createStock, updateInventory } from './inventory.js';
 import { planRetention } from './retention.js';
-import { parseSegmentName, SUFFIX, sizeOf, UNFINISHED } from './segments.js';
+import { parseSegmentName, SUFFIX, readSize, UNFINISHED } from './segments.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Clock } from '../../host/clock.js' */
@@ -156,7 +156,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     stock.drop(path, plainPath);
     try {
       for (const suffix of ['', ...Object.values(SUFFIX)]) removeAsUser(stock.at(path).user, plainPath + suffix);
-      rmSync(timesFileOf(timesFolder, plainPath), { force: true });
+      rmSync(timesFilePath(timesFolder, plainPath), { force: true });
     } catch (error) {
       reportKept(path, plainPath, error); // The next scan finds it again.
     }
@@ -206,7 +206,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     } catch (error) {
       failed.add(plainPath);
       // A segment that a user removed by hand is not news.
-      if (!controller.signal.aborted && sizeOf(plainPath, user) !== null)
+      if (!controller.signal.aborted && readSize(plainPath, user) !== null)
         managerLog('log-compression-failed', { path: plainPath, message: /** @type {Error} */ (error).message });
     }
     compressing = null;
@@ -239,13 +239,13 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     hold(path, limits, app = path, user = null) {
       if (!stock.has(path)) lookSoon();
       stock.hold(path, limits, app, user);
-      stock.setActive(path, sizeOf(path, user) ?? 0);
+      stock.setActive(path, readSize(path, user) ?? 0);
     },
     letGo(path) {
       if (stock.has(path)) stock.at(path).limits = null;
     },
     rotated(path, segment) {
-      stock.setActive(path, sizeOf(path, stock.at(path).user) ?? 0);
+      stock.setActive(path, readSize(path, stock.at(path).user) ?? 0);
       const name = parseSegmentName(basename(segment));
       if (name && stock.at(path).isKnown) stock.refresh(path, [name]);
       else stock.refresh(path);

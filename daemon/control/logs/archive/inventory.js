@@ -1,6 +1,6 @@
 import { basename, dirname, join, sep } from 'node:path';
 import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
-import { namesIn, namesOf, parseSegmentName, readSizes, sizeOf, UNFINISHED } from './segments.js';
+import { namesIn, listSegmentNames, parseSegmentName, readSizes, readSize, UNFINISHED } from './segments.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { GivenLimits } from '../../settings.js' */
@@ -131,7 +131,7 @@ export function createStock(logsFolder) {
      * @param {SegmentName[]} [listed]  Those that existed a moment ago, if the folder has been
      *   read.
      */
-    refresh(path, listed = namesOf(path, at(path).user)) {
+    refresh(path, listed = listSegmentNames(path, at(path).user)) {
       const { user } = Object.assign(at(path), { isKnown: true });
       const folder = dirname(path);
       const remembered = [...at(path).segments.keys()].flatMap(
@@ -217,7 +217,7 @@ export async function updateInventory(stock, logsFolder, { compressing, onKept }
       if (unfinished && isOurs(unfinished.owner)) {
         if (compressing() !== join(folder, unfinished.plainName)) remove(unfinished.owner, name);
       } else if (isOurs(name)) {
-        const sizeBytes = sizeOf(join(folder, name), userOf(name));
+        const sizeBytes = readSize(join(folder, name), userOf(name));
         if (sizeBytes !== null) stock.setActive(join(folder, name), sizeBytes);
         if (sizeBytes !== null) seen.add(join(folder, name));
       }

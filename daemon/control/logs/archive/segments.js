@@ -55,7 +55,7 @@ export function segmentName(path, endedAtMs, user = null) {
   const newestMs =
     newestMsOf.get(path) ??
     Math.max(
-      ...namesOf(path, user)
+      ...listSegmentNames(path, user)
         .map((name) => name.endedAtMs)
         .filter((ms) => ms - endedAtMs < SET_BACK_MAX_MS),
       -Infinity,
@@ -72,7 +72,7 @@ export function segmentName(path, endedAtMs, user = null) {
  * @returns {Segment[]}  Oldest first, without the active file. Empty if its folder cannot be read.
  */
 export function readSegments(path, user = null) {
-  return readSegmentsOf([{ path, user }]).get(path) ?? [];
+  return listSegmentsByPath([{ path, user }]).get(path) ?? [];
 }
 
 /**
@@ -80,7 +80,7 @@ export function readSegments(path, user = null) {
  * @param {OwnedFile[]} files  The active ones.
  * @returns {Map<string, Segment[]>}  By the path of the active file.
  */
-export function readSegmentsOf(files) {
+export function listSegmentsByPath(files) {
   /** @type {Map<string, Map<string, SegmentName[]>>} */
   const folders = new Map();
   return new Map(
@@ -112,7 +112,7 @@ export function namesIn(folder, user) {
  * @param {string} path  Of an active file.
  * @param {User | null} user
  */
-export function namesOf(path, user) {
+export function listSegmentNames(path, user) {
   const start = `${basename(path, extname(path))}__`;
   const names = namesIn(dirname(path), user)
     .filter((name) => name.startsWith(start))
@@ -159,7 +159,7 @@ export function readSizes(folder, { plainName, compression, endedAtMs }, user) {
  * @param {User | null} user
  * @returns {number | null}  Null if there is no file, or we may not look.
  */
-export function sizeOf(path, user) {
+export function readSize(path, user) {
   try {
     const stat = statAsUser(user, path);
     return stat?.isFile() ? stat.size : null;

@@ -2,8 +2,8 @@
 // Must not: open or read a log file; content-reader.js does.
 // Start at: findContent(), then contentAfter(); start-positions.js goes back with newestFirst().
 import { statAsUser } from '../../../../lib/shared/host/as-user.js';
-import { readSegments, readSegmentsOf } from '../archive/segments.js';
-import { readStartedAt, timesFileOf } from '../times/format.js';
+import { readSegments, listSegmentsByPath } from '../archive/segments.js';
+import { readStartedAt, timesFilePath } from '../times/format.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { Compression, Segment } from '../archive/segments.js' */
@@ -100,7 +100,7 @@ export function fileSize(path, source) {
   const position = source.positionOf(path);
   if (position) return { ...position };
   const active = activeContent(path, source);
-  const sizeBytes = active ? (statOf(path, active.user)?.size ?? 0) : 0;
+  const sizeBytes = active ? (statFile(path, active.user)?.size ?? 0) : 0;
   if (active && (sizeBytes > 0 || active.startedAtMs !== UNKNOWN))
     return { startedAtMs: active.startedAtMs, offset: sizeBytes };
   const last = segmentContents(path, source).at(-1);
@@ -120,7 +120,7 @@ export function createSegmentList(paths, { userOf }) {
   /** @type {Map<string, Segment[]> | null} */
   let list = null;
   return (path) => {
-    list ??= readSegmentsOf(paths.map((one) => ({ path: one, user: userOf(one) })));
+    list ??= listSegmentsByPath(paths.map((one) => ({ path: one, user: userOf(one) })));
     return list.get(path) ?? [];
   };
 }
@@ -132,8 +132,8 @@ export function createSegmentList(paths, { userOf }) {
  */
 function activeContent(path, { timesFolder, positionOf, userOf }) {
   const user = userOf(path);
-  if (!statOf(path, user)?.isFile()) return null;
-  const startedAtMs = positionOf(path)?.startedAtMs ?? readStartedAt(timesFileOf(timesFolder, path)) ?? UNKNOWN;
+  if (!statFile(path, user)?.isFile()) return null;
+  const startedAtMs = positionOf(path)?.startedAtMs ?? readStartedAt(timesFilePath(timesFolder, path)) ?? UNKNOWN;
   return { file: path, user, plainPath: path, compression: null, startedAtMs, endedAtMs: null };
 }
 
@@ -147,7 +147,7 @@ function activeContent(path, { timesFolder, positionOf, userOf }) {
 function segmentContents(path, { timesFolder, userOf }, segments = readSegments(path, userOf(path))) {
   const user = userOf(path);
   return segments.map(({ path: file, plainPath, compression, endedAtMs }) => {
-    const startedAtMs = readStartedAt(timesFileOf(timesFolder, plainPath)) ?? -endedAtMs;
+    const startedAtMs = readStartedAt(timesFilePath(timesFolder, plainPath)) ?? -endedAtMs;
     return { file, user, plainPath, compression, startedAtMs, endedAtMs };
   });
 }
@@ -167,7 +167,7 @@ function firstAfter(older, startedAtMs) {
  * @param {string} path
  * @param {User | null} user
  */
-export function statOf(path, user) {
+export function statFile(path, user) {
   try {
     return statAsUser(user, path);
   } catch {

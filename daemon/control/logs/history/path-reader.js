@@ -13,7 +13,7 @@
 // reads.
 import { isSamePosition } from '../hand-over.js';
 import { isInsideLine, openContent, readLineTimes } from './content-reader.js';
-import { contentAfter, findContent, statOf, UNKNOWN } from './contents.js';
+import { contentAfter, findContent, statFile, UNKNOWN } from './contents.js';
 import { LineQueue } from './line-queue.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
@@ -237,5 +237,5 @@ export class PathReader {
 function hasNewIdentity({ content: { file, user, startedAtMs, endedAtMs }, reader }, { positionOf }) {
   if (endedAtMs !== null) return false;
   const next = positionOf(file);
-  return next !== null && next.startedAtMs !== startedAtMs && statOf(file, user)?.ino === reader.stat().ino;
+  return next !== null && next.startedAtMs !== startedAtMs && statFile(file, user)?.ino === reader.stat().ino;
 }

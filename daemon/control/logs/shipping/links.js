@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { actorAt } from '../../../../lib/shared/host/as-user.js';
-import { createSyslogMessage, printable, priorityOf } from './syslog-message.js';
+import { createSyslogMessage, printable, toPriority } from './syslog-message.js';
 import { createProcessLink, createStreamLink, createUdpLink } from './transports.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
@@ -68,7 +68,7 @@ function connectToUnix({ path, facility }, { name, user }, frame, parts) {
       ...parts.events,
       onDown(reason) {
         if (reason === DATAGRAMS_ONLY)
-          link = createProcessLink(logger, ({ line, stream }) => `<${priorityOf(facility, stream)}>${line}`, parts);
+          link = createProcessLink(logger, ({ line, stream }) => `<${toPriority(facility, stream)}>${line}`, parts);
         else parts.events.onDown(reason);
       },
     },

@@ -3,7 +3,7 @@ import { shortTarget } from '../../../../lib/shared/without-secrets.js';
 import { backoffMs } from '../../policy/restart-policy.js';
 import { createBacklog } from './backlog.js';
 import { connectorFor } from './links.js';
-import { PARTING_MS, reasonOf } from './transports.js';
+import { PARTING_MS, describeError } from './transports.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { LogStream, Shipped } from '../../../../lib/shared/wire/protocol.js' */
@@ -82,7 +82,7 @@ export function createShipper(
     try {
       link = connect({ clock, events: { onOpen, onTaken, onDown } });
     } catch (error) {
-      onDown(reasonOf(error)); // Descriptors or processes ran out; later there will be some.
+      onDown(describeError(error)); // Descriptors or processes ran out; later there will be some.
     }
   }
 

@@ -24,7 +24,7 @@ export function createSyslogMessage({ facility, hostname, name }) {
   return ({ line, stream, atMs, id }) => {
     if (atMs !== lastMs) timestamp = new Date(atMs).toISOString();
     lastMs = atMs;
-    return `<${priorityOf(facility, stream)}>1 ${timestamp} ${from} ${id} ${MSGID[stream]} - ${line}`;
+    return `<${toPriority(facility, stream)}>1 ${timestamp} ${from} ${id} ${MSGID[stream]} - ${line}`;
   };
 }
 
@@ -32,7 +32,7 @@ export function createSyslogMessage({ facility, hostname, name }) {
  * @param {number} facility
  * @param {keyof typeof SEVERITY} stream
  */
-export function priorityOf(facility, stream) {
+export function toPriority(facility, stream) {
   return facility * 8 + SEVERITY[stream];
 }
 

@@ -60,7 +60,7 @@ function onceOnly(events) {
 }
 
 /** @param {unknown} error */
-export function reasonOf(error) {
+export function describeError(error) {
   const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
   return code ?? message ?? String(error);
 }
@@ -82,7 +82,7 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
   );
   const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
   child.on('spawn', report.onOpen);
-  child.on('error', (error) => report.onDown(reasonOf(error)));
+  child.on('error', (error) => report.onDown(describeError(error)));
   child.on('exit', (code, signal) =>
     report.onDown(signal ? `the command was killed by ${signal}` : `the command exited with code ${code}`),
   );
@@ -154,7 +154,7 @@ export function createStreamLink(address, frame, { clock, events }) {
     socket.destroy();
     report.onDown('the other side closed the connection');
   });
-  socket.on('error', (error) => report.onDown(reasonOf(error)));
+  socket.on('error', (error) => report.onDown(describeError(error)));
   socket.on('close', () => report.onDown('the connection was closed'));
 
   return {
@@ -201,7 +201,7 @@ export function createUdpLink({ host, port }, message, { events }) {
 
   lookup(host, (error, address, family) => {
     if (report.isOver()) return;
-    if (error) return report.onDown(reasonOf(error));
+    if (error) return report.onDown(describeError(error));
     const opened = createSocket(family === 6 ? 'udp6' : 'udp4');
     socket = opened;
     opened.on('error', fail);
@@ -212,7 +212,7 @@ export function createUdpLink({ host, port }, message, { events }) {
   /** @param {Error} error */
   function fail(error) {
     closeSocket();
-    report.onDown(reasonOf(error));
+    report.onDown(describeError(error));
   }
 
   function closeSocket() {

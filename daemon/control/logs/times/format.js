@@ -24,7 +24,7 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK;
  * @param {string} folder
  * @param {string} path  Of the active file, or the plain path of a segment.
  */
-export function timesFileOf(folder, path) {
+export function timesFilePath(folder, path) {
   return join(folder, createHash('sha1').update(resolve(path)).digest('hex').slice(0, 16));
 }
 
@@ -33,7 +33,7 @@ export function timesFileOf(folder, path) {
  * @param {string} path  For people who find the file.
  * @returns {Buffer}
  */
-export function headerOf(startedAtMs, path) {
+export function formatHeader(startedAtMs, path) {
   return Buffer.from(`nclust-times 1 ${startedAtMs} ${JSON.stringify(path)}\n`);
 }
 

@@ -4,10 +4,10 @@
 import { closeSync, constants, ftruncateSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import {
   createMoments,
-  headerOf,
+  formatHeader,
   parseHeader,
   readTimesFile,
-  timesFileOf,
+  timesFilePath,
   VARINT_MAX_BYTES,
   writeVarint,
 } from './format.js';
@@ -58,7 +58,7 @@ const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK;
  * @returns {Times}
  */
 export function createTimes(folder, path, { nowMs }) {
-  const file = timesFileOf(folder, path);
+  const file = timesFilePath(folder, path);
   const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   let usedBytes = 0;
   const resumed = resume(file, path, nowMs());
@@ -74,7 +74,9 @@ export function createTimes(folder, path, { nowMs }) {
     flushedAtMs = nowMs();
     if (usedBytes === 0 && kept.bytes > 0) return;
     const pieces =
-      kept.bytes > 0 ? [buffer.subarray(0, usedBytes)] : [headerOf(startedAtMs, path), buffer.subarray(0, usedBytes)];
+      kept.bytes > 0
+        ? [buffer.subarray(0, usedBytes)]
+        : [formatHeader(startedAtMs, path), buffer.subarray(0, usedBytes)];
     if (put(folder, file, Buffer.concat(pieces), kept.bytes))
       kept = { last, bytes: kept.bytes + pieces.reduce((sum, piece) => sum + piece.length, 0) };
     else last = kept.last; // Moments that could not be stored are dropped; the next one counts from the stored ones.
@@ -111,7 +113,7 @@ export function createTimes(folder, path, { nowMs }) {
     flush,
     moveTo(plainPath) {
       flush();
-      attempt(() => renameSync(file, timesFileOf(folder, plainPath)));
+      attempt(() => renameSync(file, timesFilePath(folder, plainPath)));
       beginAt(later());
     },
     discard: () => beginAt(later()),
@@ -130,7 +132,7 @@ function stepAt(bytes) {
  * @returns {ReadTimes | null}  Null if nothing is known.
  */
 export function readTimes(folder, path) {
-  const bytes = readTimesFile(timesFileOf(folder, path));
+  const bytes = readTimesFile(timesFilePath(folder, path));
   const header = bytes && parseHeader(bytes);
   if (!bytes || !header) return null;
   let moments = createMoments(bytes, header);

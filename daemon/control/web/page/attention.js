@@ -1,10 +1,10 @@
 import { eventWords, isAsked } from '../../../../lib/render/event-text.js';
 import { formatAgo, clockTime } from '../../../../lib/render/time.js';
-import { explain, crashesOf } from '../../../../lib/render/why/answer.js';
+import { explain, listCrashes } from '../../../../lib/render/why/answer.js';
 import { foldEvents } from '../../../../lib/render/why/fold.js';
 import { el } from './dom.js';
 import { formatCount, delay, formatPercent } from './format.js';
-import { groupByApp, statusOf } from './rows.js';
+import { groupByApp, mergeStatus } from './rows.js';
 
 /** @import { LoggedEvent } from '../../../../lib/shared/event-log.js' */
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
@@ -70,7 +70,7 @@ export function findConcerns({ sample, slots, events, notices, nowMs }) {
  * @returns {Concern[]}
  */
 function standing(name, workers, { slots, events, nowMs }) {
-  const status = statusOf(workers);
+  const status = mergeStatus(workers);
   if (status === 'errored' || status === 'waiting restart') {
     // The list may be older than the sample.
     const known = slots.some((slot) => slot.status === status)
@@ -78,7 +78,7 @@ function standing(name, workers, { slots, events, nowMs }) {
       : `${name} is ${status}`;
     return [{ level: status === 'errored' ? 'bad' : 'warn', app: name, text: known }];
   }
-  const crashes = crashesOf(events).filter(({ at }) => nowMs - at < LATELY_MS);
+  const crashes = listCrashes(events).filter(({ at }) => nowMs - at < LATELY_MS);
   const last = crashes.at(-1);
   if (!last) return [];
   return [
@@ -163,7 +163,7 @@ export function eventsAbout(events, { name, id }) {
  * @param {number} nowMs
  * @returns {HTMLElement}
  */
-export function timelineOf(events, nowMs) {
+export function renderTimeline(events, nowMs) {
   const lines = foldEvents(events).slice(-SHOWN).reverse();
   if (lines.length === 0) return el('p', { className: 'empty' }, 'The event log contains nothing about it.');
   return el(

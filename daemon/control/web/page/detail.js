@@ -1,6 +1,6 @@
 import { explain } from '../../../../lib/render/why/answer.js';
 import { actionsFor } from './actions.js';
-import { eventsAbout, latestStamp, timelineOf } from './attention.js';
+import { eventsAbout, latestStamp, renderTimeline } from './attention.js';
 import { createCharts } from './charts.js';
 import { detailRows, lastWords } from './describe.js';
 import { el, setText } from './dom.js';
@@ -230,7 +230,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
     const now = latestStamp(about);
     if (now !== stamp) {
       stamp = now;
-      history.replaceChildren(timelineOf(about, nowMs));
+      history.replaceChildren(renderTimeline(about, nowMs));
     }
     if (slots.length === 0) return;
     setText(answer, `${explain({ name, slots, events: about }, { isRunning: true, nowMs }).text}.`);

@@ -57,7 +57,7 @@ export const workerKey = (id) => `worker ${id}`;
  * @param {Map<string, number> | null} [o.held]  By key: an order that is kept for now.
  * @returns {Row[]}
  */
-export function rowsOf({
+export function listRows({
   sample,
   filter = '',
   sort = { field: 'name', isReversed: false },
@@ -71,7 +71,7 @@ export function rowsOf({
       of: app,
       all,
       key: appKey(app.name),
-      status: statusOf(all),
+      status: mergeStatus(all),
       value: all.length === 1 ? all[0] : { ...app, startedAtMs: oldestStart(all) },
     };
   });
@@ -111,7 +111,7 @@ export function workerRows(workers, { sort, held }) {
  * @param {Pick<WorkerSample, 'status'>[]} workers
  * @returns {ShownStatus}
  */
-export function statusOf(workers) {
+export function mergeStatus(workers) {
   return SEVERITY.find((status) => workers.some((worker) => worker.status === status)) ?? 'stopped';
 }
 

@@ -1,7 +1,7 @@
 import { arrange, attribute, el, setText } from './dom.js';
 import { bytes, delay, formatPercent, rate, uptime } from './format.js';
 import { writeFragment } from './route.js';
-import { isLively, oldestStart, rowsOf, statusOf, workerRows } from './rows.js';
+import { isLively, oldestStart, listRows, mergeStatus, workerRows } from './rows.js';
 import { createSpark } from './sparkline.js';
 
 /** @import { MetricsSample } from '../../../../lib/shared/metrics.js' */
@@ -138,7 +138,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
     if (!keep) sortedAt = nowMs;
     rows = isFlat
       ? workerRows(sample.workers, { sort, held: keep })
-      : rowsOf({ sample, filter, sort, flipped, held: keep });
+      : listRows({ sample, filter, sort, flipped, held: keep });
     held = new Map(rows.map(({ key }, at) => [key, at]));
     if (!held.has(current)) current = rows[0]?.key ?? '';
     for (const row of rows) {
@@ -270,7 +270,7 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
  * @param {Pick<Row, 'workers'>} row
  */
 export function showState(node, { workers }) {
-  const status = statusOf(workers);
+  const status = mergeStatus(workers);
   const online = workers.filter((worker) => worker.status === 'online').length;
   attribute(node, 'data-status', status);
   setText(node, workers.length > 1 ? `${status} ${online}/${workers.length}` : status);

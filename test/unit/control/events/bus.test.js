@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { wordsOf } from '../../../../daemon/control/events/bus.js';
+import { listEventWords } from '../../../../daemon/control/events/bus.js';
 import { createRig } from '../control-rig.js';
 
 const asked = (cause) => ({ cause, by: cause });
@@ -61,7 +61,7 @@ test.each([
   ['a bad deploy', 'starting', null, 'failed', { type: 'exited', code: 1, uptimeMs: 1 }, { isOnProbation: true }, []],
 ])('%s has the events of PM2', (_what, from, why, to, event, more, words) => {
   expect(
-    wordsOf({ state: from, asked: why }, { state: to }, event, { begunBy: null, isOnProbation: false, ...more }),
+    listEventWords({ state: from, asked: why }, { state: to }, event, { begunBy: null, isOnProbation: false, ...more }),
   ).toEqual(words);
 });
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { createTreeReader, sharedBytes, treesOf } from '../../../../daemon/control/host/processes.js';
+import { createTreeReader, sharedBytes, findTrees } from '../../../../daemon/control/host/processes.js';
 
 const row = (pid, ppid, start = 's') => ({ pid, ppid, rssBytes: pid, start });
 const pidsOf = (trees, root) =>
@@ -12,7 +12,7 @@ const pidsOf = (trees, root) =>
 
 test('a tree is a process and all its descendants', () => {
   const rows = [row(1, 0), row(10, 1), row(11, 10), row(12, 11), row(20, 1), row(21, 20)];
-  const trees = treesOf(rows, [10, 20, 99], new Map());
+  const trees = findTrees(rows, [10, 20, 99], new Map());
   expect([pidsOf(trees, 10), pidsOf(trees, 20), trees.has(99)]).toEqual([[10, 11, 12], [20, 21], false]);
 });
 
@@ -27,7 +27,7 @@ test('a process that left its family still counts, but not a reused pid', () => 
     ],
   ]);
   const rows = [row(10, 1), row(12, 1), row(13, 1, 'new'), row(14, 12)];
-  expect(pidsOf(treesOf(rows, [10], seen), 10)).toEqual([10, 12, 14]);
+  expect(pidsOf(findTrees(rows, [10], seen), 10)).toEqual([10, 12, 14]);
 });
 
 test('a real process has its real child in its tree', async () => {

@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
 import { createRequire } from 'node:module';
-import { endOf, LATENCY_STEPS, noLatencies, percentiles } from '../../../../daemon/control/metrics/latency.js';
-import { createReports, gaugesOf, ratesOf, recentLatencies } from '../../../../daemon/control/metrics/reports.js';
-import { keepServed, sumOf } from '../../../../daemon/control/metrics/lifetime-totals.js';
+import { stepEndMs, LATENCY_STEPS, noLatencies, percentiles } from '../../../../daemon/control/metrics/latency.js';
+import {
+  createReports,
+  readGauges,
+  computeRates,
+  recentLatencies,
+} from '../../../../daemon/control/metrics/reports.js';
+import { keepServed, addTotals } from '../../../../daemon/control/metrics/lifetime-totals.js';
 import { newSlotHistory } from '../../../../daemon/control/state/slot-history.js';
 
 const http = (more = {}) => ({
@@ -52,7 +57,7 @@ test('sums are numbers, whatever a process reports', () => {
   keepServed(memory, 'one', {
     http: { requests: 'many', responses: [1, null, {}], latency: [999, 5, -1, 2, 'x'], durationMs: NaN },
   });
-  const sum = sumOf(memory.served, []);
+  const sum = addTotals(memory.served, []);
   expect(sum).toMatchObject({ requests: 0, durationMs: 0 });
   expect(sum.responses.every(Number.isFinite)).toBe(true);
   expect(Object.keys(sum.latency)).toHaveLength(LATENCY_STEPS);
@@ -69,7 +74,7 @@ test('counts are whole, not negative, and stay in the 64 bits of OTLP over any n
     });
   expect(memory.served).toMatchObject({ requests: 0, aborted: 0, upgrades: 0, durationMs: 0 });
   expect(memory.served?.responses).toEqual([0, 0, huge, huge, 0]);
-  expect(sumOf(memory.served ?? null, []).latency[4]).toBe(huge);
+  expect(addTotals(memory.served ?? null, []).latency[4]).toBe(huge);
 });
 
 test('gauges of a process that reports nonsense are finite and not negative', () => {
@@ -78,7 +83,7 @@ test('gauges of a process that reports nonsense are finite and not negative', ()
     { one: report(1, { elu: 7, heapUsedBytes: -1, handles: -3, delayMs: [-1, Infinity, 'x'], gcMs: -9 }) },
     0,
   );
-  expect(gaugesOf(reports.of('one'), 0)).toMatchObject({
+  expect(readGauges(reports.of('one'), 0)).toMatchObject({
     elu: 1,
     heapUsedBytes: 0,
     handles: 0,
@@ -94,21 +99,27 @@ test('rates are differences of sums by the clock of the process itself', () => {
   reports.take({ one: report(1) }, 1_000);
   reports.take({ one: report(2, { atMono: 3_000, http: http({ requests: 30, responses: [0, 5, 0, 1, 5] }) }) }, 3_500);
   const track = reports.of('one');
-  expect(ratesOf(track, 3_500)).toEqual({ requestsPerS: 10, errorsPerS: 2 });
-  expect(gaugesOf(track, 3_500)).toMatchObject({ elu: 0.5, delayP50Ms: 1, delayMaxMs: 3, gcMsPerS: 5, reportAgeMs: 0 });
+  expect(computeRates(track, 3_500)).toEqual({ requestsPerS: 10, errorsPerS: 2 });
+  expect(readGauges(track, 3_500)).toMatchObject({
+    elu: 0.5,
+    delayP50Ms: 1,
+    delayMaxMs: 3,
+    gcMsPerS: 5,
+    reportAgeMs: 0,
+  });
 });
 
 test('a blocked loop is noticed before it runs again', () => {
   const reports = createReports();
   reports.take({ one: report(1) }, 1_000);
   reports.take({ one: report(1) }, 6_000);
-  expect(gaugesOf(reports.of('one'), 6_000)).toMatchObject({
+  expect(readGauges(reports.of('one'), 6_000)).toMatchObject({
     delayP50Ms: 1,
     delayP99Ms: 5_000,
     delayMaxMs: 5_000,
     reportAgeMs: 5_000,
   });
-  expect(ratesOf(reports.of('one'), 6_000)).toEqual({ requestsPerS: 0, errorsPerS: 0 });
+  expect(computeRates(reports.of('one'), 6_000)).toEqual({ requestsPerS: 0, errorsPerS: 0 });
 });
 
 test('an instance that is no longer reported is forgotten', () => {
@@ -129,7 +140,7 @@ test('latencies are those of the last ten reports', () => {
 
 test('percentiles are within a fifth of the truth', () => {
   const steps = noLatencies();
-  const stepOf = (ms) => Array.from(steps.keys()).find((step) => endOf(step) >= ms);
+  const stepOf = (ms) => Array.from(steps.keys()).find((step) => stepEndMs(step) >= ms);
   for (let ms = 1; ms <= 1_000; ms += 1) steps[stepOf(ms)] += 1;
   const [p50, p95, p99] = percentiles(steps, [0.5, 0.95, 0.99]);
   expect(Math.abs(p50 / 500 - 1)).toBeLessThan(0.05);
@@ -139,6 +150,12 @@ test('percentiles are within a fifth of the truth', () => {
 });
 
 test('agent and control use the same steps for latencies', () => {
-  const { stepOf } = createRequire(import.meta.url)('../../../../daemon/agent/http-counts.cjs');
-  expect([0, 0.125, endOf(12), endOf(12) + 0.001, 1e9].map(stepOf)).toEqual([0, 0, 12, 13, LATENCY_STEPS - 1]);
+  const { findStep } = createRequire(import.meta.url)('../../../../daemon/agent/http-counts.cjs');
+  expect([0, 0.125, stepEndMs(12), stepEndMs(12) + 0.001, 1e9].map(findStep)).toEqual([
+    0,
+    0,
+    12,
+    13,
+    LATENCY_STEPS - 1,
+  ]);
 });

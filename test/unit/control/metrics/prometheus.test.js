@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { familiesOf } from '../../../../daemon/control/metrics/families.js';
-import { otlpOf } from '../../../../daemon/control/metrics/otlp.js';
+import { buildFamilies } from '../../../../daemon/control/metrics/families.js';
+import { toOtlp } from '../../../../daemon/control/metrics/otlp.js';
 import { expose } from '../../../../daemon/control/metrics/prometheus.js';
 import { readPrometheus } from '../../../helpers/prometheus.js';
 import { createMetricsRig, reportOf } from './metrics-rig.js';
@@ -17,7 +17,7 @@ beforeEach(async () => {
 const ids = () => rig.keeper.alive.map(({ instanceId }) => instanceId);
 
 async function families() {
-  return familiesOf(await rig.metrics.exported(), '1.2.3');
+  return buildFamilies(await rig.metrics.exported(), '1.2.3');
 }
 
 const read = async () => readPrometheus(expose(await families(), false));
@@ -135,7 +135,7 @@ test('metrics that apps report are exported if they are numbers', () => {
     apps: [],
     workers: [worker],
   };
-  const custom = familiesOf({ sample, latencies: new Map() }, '1').find(({ name }) => name === 'nclust_custom');
+  const custom = buildFamilies({ sample, latencies: new Map() }, '1').find(({ name }) => name === 'nclust_custom');
   expect(custom.points).toEqual([
     { labels: { app: 'api', instance: '0', namespace: 'default', name: 'queue', unit: 'jobs' }, value: 3 },
     { labels: { app: 'api', instance: '0', namespace: 'default', name: 'rate' }, value: 1.5 },
@@ -150,7 +150,7 @@ test('OTLP has the same figures, in its own format', async () => {
       resource,
       scopeMetrics: [{ metrics }],
     },
-  ] = otlpOf(await families(), { version: '1.2.3', atMs: 1_700_000_000_123 }).resourceMetrics;
+  ] = toOtlp(await families(), { version: '1.2.3', atMs: 1_700_000_000_123 }).resourceMetrics;
   const named = (name) => metrics.find((metric) => metric.name === name);
   expect(resource.attributes).toContainEqual({ key: 'service.name', value: { stringValue: 'nclust' } });
   expect(named('nclust_http_requests').sum).toMatchObject({

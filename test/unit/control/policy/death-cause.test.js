@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { watchOomKills } from '../../../../daemon/control/host/oom-kills.js';
-import { causeOf } from '../../../../daemon/control/policy/death-cause.js';
+import { findCause } from '../../../../daemon/control/policy/death-cause.js';
 
 const plain = {
   code: null,
@@ -50,7 +50,7 @@ test.each([
   ],
   ['an end that its keeper did not live to see', { isOrphan: true }, { cause: 'orphan', by: null }],
 ])('%s has its own cause of death', (_what, circumstances, cause) => {
-  expect(causeOf({ ...plain, ...circumstances })).toEqual(cause);
+  expect(findCause({ ...plain, ...circumstances })).toEqual(cause);
 });
 
 test('kills for memory are counted in the cgroup of v2, of v1, and in the machine', () => {

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { createPidFiles, pidFileOf } from '../../../../daemon/control/status/pid-files.js';
+import { createPidFiles, pidFilePath } from '../../../../daemon/control/status/pid-files.js';
 import { createRig } from '../control-rig.js';
 
 let rig;
@@ -142,6 +142,10 @@ test.each([
   [{ pidFile: '/run/api', mode: 'cluster' }, '/run/api-3'],
 ])('the spec %j has the file %s', (fields, path) => {
   expect(
-    pidFileOf({ name: 'api', cwd: '/srv', mode: 'fork', instancesGiven: false, pidFile: '', ...fields }, 3, '/h/pids'),
+    pidFilePath(
+      { name: 'api', cwd: '/srv', mode: 'fork', instancesGiven: false, pidFile: '', ...fields },
+      3,
+      '/h/pids',
+    ),
   ).toBe(path);
 });

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { install, placeOf, uninstall } from '../../../../lib/completion/install.js';
+import { install, findPlace, uninstall } from '../../../../lib/completion/install.js';
 
 let folder;
 beforeEach(() => {
@@ -43,7 +43,7 @@ test('install keeps content, mode and link of a start file, and uninstall remove
 });
 
 test('the completion for fish is a separate file, which uninstall removes', () => {
-  const file = placeOf('fish', { HOME: folder });
+  const file = findPlace('fish', { HOME: folder });
   install('fish', file);
   expect(readFileSync(file, 'utf8')).toContain('complete -c nclust');
   expect([uninstall('fish', file), uninstall('fish', file)]).toEqual([true, false]);
@@ -55,11 +55,11 @@ test.each([
   ['zsh', { ZDOTDIR: '/z' }, '/z/.zshrc'],
   ['fish', { XDG_CONFIG_HOME: '/c' }, '/c/fish/completions/nclust.fish'],
 ])('the completion for %s with %o is installed in %s', (shell, env, place) => {
-  expect(placeOf(shell, { HOME: '/home/me', ...env })).toBe(place.startsWith('/') ? place : `/home/me/${place}`);
+  expect(findPlace(shell, { HOME: '/home/me', ...env })).toBe(place.startsWith('/') ? place : `/home/me/${place}`);
 });
 
-test('placeOf refuses a shell without HOME', () => {
-  expect(() => placeOf('bash', {})).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE' }));
+test('findPlace refuses a shell without HOME', () => {
+  expect(() => findPlace('bash', {})).toThrow(expect.objectContaining({ code: 'ERR_NCLUST_USAGE' }));
 });
 
 test('install reports a file that it cannot write, and changes nothing', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { colourOf, createLogRenderer } from '../../../../lib/render/log-lines.js';
+import { pickColour, createLogRenderer } from '../../../../lib/render/log-lines.js';
 import { createPaint } from '../../../../lib/render/paint.js';
 import { pattern } from '../../../helpers/pattern.js';
 
@@ -72,10 +72,10 @@ test('stdout and stderr have different colours', () => {
 });
 
 test('all instances of an app have one colour, different apps have different ones, and none has that of errors', () => {
-  const colours = Array.from({ length: 40 }, (_, at) => colourOf(`app-${at}`));
+  const colours = Array.from({ length: 40 }, (_, at) => pickColour(`app-${at}`));
   expect(new Set(colours).size).toBe(5);
   expect(colours).not.toContain('red');
-  expect(colourOf('app-7')).toBe(colours[7]);
+  expect(pickColour('app-7')).toBe(colours[7]);
 });
 
 describe('on a terminal', () => {

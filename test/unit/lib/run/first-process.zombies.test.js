@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { zombiesOf } from '../../../../lib/run/first-process.js';
+import { findZombies } from '../../../../lib/run/first-process.js';
 
-test('zombiesOf() finds the zombies of a parent, whatever their names are', () => {
+test('findZombies() finds the zombies of a parent, whatever their names are', () => {
   const proc = mkdtempSync(join(tmpdir(), 'nclust-proc-'));
   onTestFinished(() => rmSync(proc, { recursive: true }));
   const lines = { 10: '10 (sh) S 1 10', 11: '11 (a ) Z 2 (b) Z 1 10', 12: '12 (sh) Z 10 10', 13: '13 (sh) Z 1 10' };
@@ -14,6 +14,6 @@ test('zombiesOf() finds the zombies of a parent, whatever their names are', () =
   }
   mkdirSync(join(proc, '14')); // Gone between the two looks.
   mkdirSync(join(proc, 'self'));
-  expect(zombiesOf(1, proc)).toEqual([11, 13]);
-  expect(zombiesOf(1, join(proc, 'nowhere'))).toEqual([]);
+  expect(findZombies(1, proc)).toEqual([11, 13]);
+  expect(findZombies(1, join(proc, 'nowhere'))).toEqual([]);
 });

@@ -16,7 +16,7 @@ import * as zlib from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createArchive } from '../../../../../daemon/control/logs/archive/archive.js';
 import { readSegments, segmentName } from '../../../../../daemon/control/logs/archive/segments.js';
-import { timesFileOf } from '../../../../../daemon/control/logs/times/format.js';
+import { timesFilePath } from '../../../../../daemon/control/logs/times/format.js';
 import { createFakeClock } from '../../../../helpers/fake-clock.js';
 import { waitFor } from '../../../../helpers/wait-for.js';
 
@@ -79,7 +79,7 @@ function rotate(path, bytes = 10, mtimeS = null) {
   writeFileSync(path, content);
   const segment = segmentName(path, clock.nowMs());
   renameSync(path, segment);
-  writeFileSync(timesFileOf(join(logs, '.times'), segment), 'times');
+  writeFileSync(timesFilePath(join(logs, '.times'), segment), 'times');
   if (mtimeS !== null) utimesSync(segment, mtimeS, mtimeS);
   archive.rotated(path, segment);
   return segment;
@@ -107,7 +107,7 @@ test.each([
     expect(unpack(readFileSync(segment + suffix)).equals(content)).toBe(true);
     expect(statSync(segment + suffix).mtimeMs).toBe(1_000_000_000);
     expect(statSync(segment + suffix).mode & 0o777).toBe(
-      statSync(timesFileOf(join(logs, '.times'), segment)).mode & 0o777,
+      statSync(timesFilePath(join(logs, '.times'), segment)).mode & 0o777,
     );
     expect(readdirSync(logs).sort()).toEqual(['.times', `${segment.slice(logs.length + 1)}${suffix}`]);
   },

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   parseSegmentName,
   readSegments,
-  readSegmentsOf,
+  listSegmentsByPath,
   segmentName,
 } from '../../../../../daemon/control/logs/archive/segments.js';
 
@@ -107,7 +107,7 @@ test('segments of many files are distinguished', () => {
   ])
     put(name);
   const owned = ['a.log', 'b.log', 'c.log'].map((name) => ({ path: join(folder, name), user: null }));
-  const found = readSegmentsOf(owned);
+  const found = listSegmentsByPath(owned);
   expect([...found.values()].map((segments) => segments.length)).toEqual([1, 2, 0]);
 });
 

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tellHistory } from '../../../../../daemon/control/logs/history/history.js';
-import { timesFileOf } from '../../../../../daemon/control/logs/times/format.js';
+import { timesFilePath } from '../../../../../daemon/control/logs/times/format.js';
 import { createLogRig } from '../log-rig.js';
 
 let rig;
@@ -194,14 +194,14 @@ describe('torn files and garbage', () => {
     ['torn in its first line', (bytes) => bytes.subarray(0, 20)],
   ])('a times file that is %s is ignored', async (_, spoil) => {
     later(0, 'a', 'one\n');
-    const times = timesFileOf(rig.timesFolder, file);
+    const times = timesFilePath(rig.timesFolder, file);
     writeFileSync(times, spoil(readFileSync(times)));
     expect(await shown({ lines: 15 })).toEqual(['one']);
   });
 
   test('a times file that is torn at its end is right up to there', async () => {
     for (const at of [0, 1, 2]) later(2_000, 'a', `line ${at}\n`);
-    const times = timesFileOf(rig.timesFolder, file);
+    const times = timesFilePath(rig.timesFolder, file);
     truncateSync(times, statSync(times).size - 1);
     const client = rig.reader(['a']);
     await client.look({}, { follow: false });
@@ -333,8 +333,8 @@ function readBytes() {
 
 test('times files are not part of the history', () => {
   later(0, 'a', 'one\n');
-  expect(readdirSync(rig.timesFolder)).toEqual([timesFileOf('', file)]);
-  expect(readFileSync(join(rig.timesFolder, timesFileOf('', file)), 'utf8')).toContain(JSON.stringify(file));
+  expect(readdirSync(rig.timesFolder)).toEqual([timesFilePath('', file)]);
+  expect(readFileSync(join(rig.timesFolder, timesFilePath('', file)), 'utf8')).toContain(JSON.stringify(file));
 });
 
 test('a file that another program truncated is not a gap, and no line is sent twice', async () => {

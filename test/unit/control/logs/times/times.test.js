@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTimes, readTimes } from '../../../../../daemon/control/logs/times/times.js';
-import { timesFileOf } from '../../../../../daemon/control/logs/times/format.js';
+import { timesFilePath } from '../../../../../daemon/control/logs/times/format.js';
 import { createRandom } from '../../../../helpers/random.js';
 
 const START_MS = 1_700_000_000_000;
@@ -47,7 +47,7 @@ test('the time of an offset is the last time noted before it', () => {
 test('times are noted 10 ms apart, so that a flood costs nothing', () => {
   for (let at = 0; at < 10_000; at++) note(at * 80, at % 10 === 0 ? 1 : 0);
   times.flush();
-  expect(readFileSync(timesFileOf(folder, path)).length).toBeLessThan(600);
+  expect(readFileSync(timesFilePath(folder, path)).length).toBeLessThan(600);
   expect(read().atOf(799_920) - nowMs).toBeGreaterThan(-10);
 });
 
@@ -56,11 +56,11 @@ test('times become coarser the longer a file is not rotated: 2 MB hold a month o
   let offset = 0;
   // Every 20 ms until the first limits are passed, and then every second.
   for (let at = 0; at < 3_000_000; at += 20) note((offset += 30), 20);
-  const early = readFileSync(timesFileOf(folder, path)).length;
+  const early = readFileSync(timesFilePath(folder, path)).length;
   for (let at = 3_000_000; at < month; at += 1_000) note((offset += 1_500), 1_000);
   times.flush();
   expect(early).toBeGreaterThan(256 * 1024);
-  expect(readFileSync(timesFileOf(folder, path)).length).toBeLessThan(2 * 1024 * 1024);
+  expect(readFileSync(timesFilePath(folder, path)).length).toBeLessThan(2 * 1024 * 1024);
   expect(Math.abs(read().atOf(offset) - nowMs)).toBeLessThanOrEqual(60_000);
 });
 
@@ -76,7 +76,7 @@ test('the times continue after an earlier control, torn or not', () => {
   note(100, 2_000);
   times.close();
   size(300);
-  const file = timesFileOf(folder, path);
+  const file = timesFilePath(folder, path);
   const whole = readFileSync(file);
   writeFileSync(file, Buffer.concat([whole, Buffer.from([0x85])]));
   times = open();
@@ -142,7 +142,7 @@ test.each([
   ['an endless header', Buffer.alloc(100_000, 0x61)],
 ])('a times file that contains %s is replaced', (_, bytes) => {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(timesFileOf(folder, path), bytes);
+  writeFileSync(timesFilePath(folder, path), bytes);
   expect(read()).toBeNull();
   times = open();
   note(0, 10);
@@ -155,7 +155,7 @@ test('garbage of any kind does no harm', () => {
   for (let round = 0; round < 200; round++) {
     mkdirSync(folder, { recursive: true });
     writeFileSync(
-      timesFileOf(folder, path),
+      timesFilePath(folder, path),
       Buffer.concat([
         Buffer.from(`nclust-times 1 ${START_MS} "x"\n`),
         Buffer.from(Array.from({ length: 40 }, () => Math.floor(random() * 256))),
@@ -174,10 +174,10 @@ test('garbage of any kind does no harm', () => {
 
 test('times that cannot be kept break nothing, and later ones are right again', () => {
   mkdirSync(folder, { recursive: true });
-  mkdirSync(timesFileOf(folder, path));
+  mkdirSync(timesFilePath(folder, path));
   note(0, 1_000);
   note(100, 1_000);
-  rmSync(timesFileOf(folder, path), { recursive: true });
+  rmSync(timesFilePath(folder, path), { recursive: true });
   note(200, 1_000);
   times.close();
   expect(read().atOf(200)).toBe(nowMs);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { rowsOf } from '../../../../../daemon/control/web/page/rows.js';
+import { listRows } from '../../../../../daemon/control/web/page/rows.js';
 import { sample, worker } from './samples.js';
 
-const keys = (o) => rowsOf(o).map(({ key }) => key);
+const keys = (o) => listRows(o).map(({ key }) => key);
 const of = (name, count, from = 0) =>
   Array.from({ length: count }, (_, slot) => worker({ id: from + slot, name, slot }));
 
@@ -10,7 +10,7 @@ describe('the rows of the table', () => {
   test('an app of one worker is one row; several workers are below it, and many are hidden', () => {
     const one = sample([...of('many', 9, 10), ...of('one', 1), ...of('two', 2, 1)]);
     expect(keys({ sample: one })).toEqual(['app many', 'app one', 'app two', 'worker 1', 'worker 2']);
-    expect(rowsOf({ sample: one }).map(({ isExpanded }) => isExpanded)).toEqual([false, null, true, null, null]);
+    expect(listRows({ sample: one }).map(({ isExpanded }) => isExpanded)).toEqual([false, null, true, null, null]);
   });
 
   test('the user can show many workers and hide a few', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readStartOptions } from '../../../../../lib/config/options/options.js';
 import { buildSpec, snapshot } from '../../../../../lib/config/spec/build.js';
-import { flatten, layersOf } from '../../../../../lib/shared/spec/environment.js';
+import { flatten, listLayers } from '../../../../../lib/shared/spec/environment.js';
 import { isRoot, NOBODY, userFolders } from '../../../../helpers/other-user.js';
 
 const NODE = { file: '/opt/node/bin/node', version: 'v20.11.0' };
@@ -55,7 +55,7 @@ afterAll(() => rmSync(cwd, { recursive: true }));
 const build = (target, options = {}, args = [], env = {}) =>
   buildSpec(target, args, readStartOptions(options), { cwd, env: { PATH: bin, ...env }, node: NODE });
 
-const effective = (spec) => flatten(layersOf(spec, { id: 0, slot: 0 }, '/h'));
+const effective = (spec) => flatten(listLayers(spec, { id: 0, slot: 0 }, '/h'));
 
 describe('a script', () => {
   test.each([

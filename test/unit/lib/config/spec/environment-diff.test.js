@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { diffDeclared, envDiff } from '../../../../../lib/config/spec/environment-diff.js';
 import { environmentLines, renderEnv } from '../../../../../lib/render/environment.js';
 import { createPaint } from '../../../../../lib/render/paint.js';
-import { flatten, layersOf } from '../../../../../lib/shared/spec/environment.js';
+import { flatten, listLayers } from '../../../../../lib/shared/spec/environment.js';
 import { checkSpec } from '../../../../../lib/shared/spec/spec.js';
 
 function slotOf(fields) {
@@ -14,7 +14,7 @@ function slotOf(fields) {
     cwd: '/srv',
     ...fields,
   });
-  return { id: 3, slot: 1, spec, effectiveEnv: flatten(layersOf(spec, { id: 3, slot: 1 }, '/h')) };
+  return { id: 3, slot: 1, spec, effectiveEnv: flatten(listLayers(spec, { id: 3, slot: 1 }, '/h')) };
 }
 
 const shown = (fields, shell) =>

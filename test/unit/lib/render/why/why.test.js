@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { appsMeant, renderEvents } from '../../../../../lib/commands/events.js';
 import { why } from '../../../../../lib/commands/why.js';
 import { createPaint } from '../../../../../lib/render/paint.js';
-import { explain, crashesOf } from '../../../../../lib/render/why/answer.js';
+import { explain, listCrashes } from '../../../../../lib/render/why/answer.js';
 import { foldEvents } from '../../../../../lib/render/why/fold.js';
 import { renderWhy, explainData } from '../../../../../lib/render/why/why.js';
 import { slotStatus } from '../../slots.js';
@@ -370,10 +370,10 @@ test('why reports that there was no event since a time, and how to see all', () 
 });
 
 test('a crash before a start, restart or reload is not a reason, unless that reload was undone', () => {
-  expect(crashesOf([death(3), began(2)])).toEqual([]);
-  expect(crashesOf([death(3), event(2, 'stop')])).toEqual([]);
+  expect(listCrashes([death(3), began(2)])).toEqual([]);
+  expect(listCrashes([death(3), event(2, 'stop')])).toEqual([]);
   const old = death(3);
-  expect(crashesOf([old, began(2), death(1, { generation: 2 }), halt(1)])).toEqual([old]);
+  expect(listCrashes([old, began(2), death(1, { generation: 2 }), halt(1)])).toEqual([old]);
 });
 
 test.each([{ lines: 'abc' }, { since: 'foo' }, { since: '2999-01-01' }])(

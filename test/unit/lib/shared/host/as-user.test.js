@@ -25,7 +25,7 @@ import {
   removeAsUser,
   renameAsUser,
   statAsUser,
-  userOf,
+  readUser,
 } from '../../../../../lib/shared/host/as-user.js';
 import { isRoot, NOBODY, SECRET, userFolders } from '../../../../helpers/other-user.js';
 
@@ -220,8 +220,8 @@ describe.runIf(isRoot)('a path of another user', () => {
 });
 
 test('an app has another user only if the manager is root', () => {
-  expect(userOf({ uid: 1000, gid: 100 }, 0)).toEqual({ uid: 1000, gid: 100 });
-  expect(userOf({ uid: 1000, gid: 100 }, 1000)).toBe(null);
-  expect(userOf({ uid: null, gid: null }, 0)).toBe(null);
-  expect(userOf({ uid: 0, gid: 0 }, 0)).toBe(null);
+  expect(readUser({ uid: 1000, gid: 100 }, 0)).toEqual({ uid: 1000, gid: 100 });
+  expect(readUser({ uid: 1000, gid: 100 }, 1000)).toBe(null);
+  expect(readUser({ uid: null, gid: null }, 0)).toBe(null);
+  expect(readUser({ uid: 0, gid: 0 }, 0)).toBe(null);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createLogFilter, createPartFilter, levelOf } from '../../../../../lib/shared/logs/filter.js';
-import { levelOfBeginning } from '../../../../../lib/shared/logs/level.js';
+import { createLogFilter, createPartFilter, detectLevel } from '../../../../../lib/shared/logs/filter.js';
+import { detectLevelEarly } from '../../../../../lib/shared/logs/level.js';
 
 describe('the level of a line', () => {
   test.each([
@@ -20,7 +20,7 @@ describe('the level of a line', () => {
     ['{"req":{"level":60},"level":20}', 'debug'],
     ['{"level":{"a":1},"severity":"NOTICE"}', 'info'],
   ])('%s is %s', (line, level) => {
-    expect(levelOf(line)).toBe(level);
+    expect(detectLevel(line)).toBe(level);
   });
 
   test.each([
@@ -37,7 +37,7 @@ describe('the level of a line', () => {
     ['{"req":{"level":30}}'],
     ['{"level":-30}'],
   ])('%s has no level', (line) => {
-    expect(levelOf(line)).toBe(null);
+    expect(detectLevel(line)).toBe(null);
   });
 });
 
@@ -69,7 +69,7 @@ describe('the level of a truncated line', () => {
     ['{,', null],
     ['', null],
   ])('%s is %s', (text, level) => {
-    expect(levelOfBeginning(text)).toBe(level);
+    expect(detectLevelEarly(text)).toBe(level);
   });
 
   test('is found quickly in any line', () => {
@@ -81,7 +81,7 @@ describe('the level of a truncated line', () => {
       '{' + '"a":1,'.repeat(10_000),
       '{"a":' + '[""],'.repeat(13_000),
     ])
-      levelOfBeginning(text);
+      detectLevelEarly(text);
     expect(performance.now() - startedMs).toBeLessThan(3_000);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { environmentFault, flatten, layersOf } from '../../../../../lib/shared/spec/environment.js';
+import { environmentFault, flatten, listLayers } from '../../../../../lib/shared/spec/environment.js';
 import { checkSpec, checkSpecChange, completeSpec } from '../../../../../lib/shared/spec/spec.js';
 
 const least = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' };
@@ -7,7 +7,7 @@ const OWN = { name: 'api', pm_id: '7', NODE_APP_INSTANCE: '2', NCLUST_HOME: '/h'
 
 /** In slot 2, with id 7, without nclust's own variables. */
 function given(fields, secrets) {
-  const env = flatten(layersOf(checkSpec({ ...least, ...fields }), { id: 7, slot: 2 }, '/h', secrets));
+  const env = flatten(listLayers(checkSpec({ ...least, ...fields }), { id: 7, slot: 2 }, '/h', secrets));
   return Object.fromEntries(Object.entries(env).filter(([key, value]) => OWN[key] !== value));
 }
 
@@ -122,5 +122,5 @@ test('a spec of an earlier version is completed', () => {
         !['interpreterEnv', 'fileEnv', 'filterEnv', 'secrets', 'incrementVar', 'ownerEnv', 'envFiles'].includes(key),
     ),
   );
-  expect(flatten(layersOf(completeSpec(old), { id: 7, slot: 2 }, '/h'))).toEqual(OWN);
+  expect(flatten(listLayers(completeSpec(old), { id: 7, slot: 2 }, '/h'))).toEqual(OWN);
 });
