@@ -10,27 +10,24 @@ export type {
   Variables,
 } from './config/config-types.js';
 
-/**
- * Says what a config file exports, so that an editor knows its attributes. It returns what it is
- * given.
- */
+/** Returns its argument. Use it in a config file, so that an editor knows the attributes. */
 export function defineConfig<T extends ConfigExport | ConfigFunction>(config: T): T;
 
-/** Everything nclust refuses or fails to do. docs/errors.md lists the codes. */
+/** Every error of nclust. docs/errors.md lists the codes. */
 export class NclustError extends Error {
   readonly name: 'NclustError';
   readonly code: string;
   /** What to do next. */
   readonly hint: string | null;
-  /** For programs. */
+  /** Details for programs. */
   readonly data: unknown;
   readonly exitStatus: number;
 }
 
-/** The status as PM2 words it. */
+/** With the words of PM2. */
 export type Status = 'launching' | 'online' | 'stopping' | 'stopped' | 'errored' | 'waiting restart';
 
-/** How an instance ended. */
+/** How a process exited. */
 export interface Death {
   atMs: number;
   pid: number;
@@ -40,11 +37,11 @@ export interface Death {
   by: string | null;
   uptimeMs: number;
   wasReady: boolean;
-  /** The end of its stderr. */
+  /** The last lines of its stderr. */
   lastLines: string[];
 }
 
-/** One instance of an app, or the place of one. docs/protocol.md tells what the fields mean. */
+/** One instance of an app, even if no process runs. docs/protocol.md explains the fields. */
 export interface SlotStatus {
   id: number;
   name: string;
@@ -83,11 +80,11 @@ export interface SlotStatus {
   lastDeath: Death | null;
   /** From describe(), newest last. */
   deaths?: Death[];
-  /** From describe(): what the app is started with. */
+  /** From describe(): the settings that the app starts with. */
   spec?: object;
   /** From describe(). */
   effectiveEnv?: Record<string, string>;
-  /** From describe(): what the app tells of itself. */
+  /** From describe(): actions and metrics that the app registered. */
   axm?: {
     actions: { action_name: string; action_type: string; arity: number; opts?: unknown }[];
     monitor: Record<string, unknown>;
@@ -106,7 +103,7 @@ export interface Hello {
   startedAtMs: number;
 }
 
-/** How far a change is. */
+/** The progress of a change. */
 export interface Progress {
   token: string;
   done: number;
@@ -125,33 +122,30 @@ export interface Progress {
 /** A name, an id, a namespace, the path of a script, "all", "/pattern/", or several of them. */
 export type Targets = string | number | readonly (string | number)[];
 
-/** What every call takes. */
 export interface CallOptions {
   /**
-   * When the call rejects with ERR_NCLUST_TIMEOUT at the latest; Infinity for never. Default: 15 s
-   * for questions, 10 min for changes.
+   * After this time the call rejects with ERR_NCLUST_TIMEOUT. Infinity: never. Default: 15 s for
+   * questions, 10 min for changes.
    */
   timeoutMs?: number;
-  /** Ends the waiting, and not the change: ERR_NCLUST_INTERRUPTED. */
+  /** Ends the wait, not the change. The call rejects with ERR_NCLUST_INTERRUPTED. */
   signal?: AbortSignal;
 }
 
-/** What calls take that change something. */
 export interface ChangeOptions extends CallOptions {
-  /** False: do not wait until it has come about. */
+  /** False: do not wait until the change is complete. */
   wait?: boolean;
   onProgress?: (progress: Progress) => void;
 }
 
-/** Which part of a config is meant. */
 export interface Choice {
-  /** Whose `env_<name>` counts. */
+  /** The environment whose `env_<name>` is added to `env`. */
   env?: string;
   /** Names of apps. Default: all. */
   only?: string | string[];
 }
 
-/** The words of a config file about one script. */
+/** Attributes of a config file for one script. */
 export type Words = Omit<Partial<AppConfig>, 'script' | 'exec' | 'cmd' | 'command' | 'force'> & { force?: boolean };
 
 export type PlanAction = 'start' | 'none' | 'live' | 'scale' | 'rollout' | 'replace' | 'delete';
@@ -162,7 +156,7 @@ export interface Plan {
     action: PlanAction;
     changes: { field: string; attribute: string; before?: unknown; after?: unknown }[];
   }[];
-  /** Apps that came from the config, are not in it any more, and stay. */
+  /** Apps that came from this config, are not in it any more, and stay in the list. */
   left: string[];
   slots: SlotStatus[];
 }
@@ -199,11 +193,11 @@ export interface LogEntry {
   atMs: number | null;
 }
 
-/** Something has happened to a process. */
+/** A change of a process. */
 export interface ProcessEvent {
   type: 'process:event';
   event: 'start' | 'online' | 'exit' | 'stop' | 'restart' | 'reload' | 'delete' | 'restart overlimit';
-  /** A command asked for it. */
+  /** A command caused it. */
   manually: boolean;
   process: {
     id: number;
@@ -226,24 +220,22 @@ export interface ProcessEvent {
   isFromApp?: undefined;
 }
 
-/** An app has said something with process.send(). */
+/** A message that an app sent with process.send(). */
 export interface AppEvent {
   type: string;
   data?: any;
-  /** Of `process:msg`: what was sent had no type and data. */
+  /** With `process:msg`: the message, because it had no type and data. */
   raw?: any;
-  /** Of `process:missed`. */
+  /** With `process:missed`: the number of dropped messages. */
   count?: number;
   process: { id: number; name: string; slot: number; instanceId: string };
   at: number;
   isFromApp: true;
 }
 
-/**
- * What goes on until somebody has had enough: `break` ends it, and so do return() and the signal.
- */
+/** Continues until you end it with `break`, return() or the signal. */
 export interface Subscription<T> extends AsyncIterableIterator<T> {
-  /** From here on nothing is missed. */
+  /** Resolves when the subscription is active: it misses nothing after that. */
   readonly ready: Promise<void>;
   return(): Promise<IteratorResult<T, undefined>>;
 }
@@ -251,9 +243,9 @@ export interface Subscription<T> extends AsyncIterableIterator<T> {
 export interface LogOptions {
   /** Default: all. */
   targets?: Targets;
-  /** Go on with new lines. Default: false. */
+  /** Continue with new lines. Default: false. */
   follow?: boolean;
-  /** How many at most of what is kept, of each file. Default: 15; with `since`: all. */
+  /** Maximum number of old lines of each file. Default: 15; with `since`: all. */
   lines?: number;
   streams?: ('out' | 'err')[];
   /** Milliseconds since 1970, or how long ago: "2h". */
@@ -262,62 +254,62 @@ export interface LogOptions {
   grep?: string | RegExp;
   level?: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
   signal?: AbortSignal;
-  /** So many lines were left out, because this program reads too slowly. */
+  /** Called with a number of lines that were left out, because this program reads too slowly. */
   onMissed?: (lines: number) => void;
-  /** What was written meanwhile is in no file any more. */
+  /** Called if lines are missing, because their file does not exist any more. */
   onGap?: () => void;
 }
 
 /**
- * The manager of one home. Every call settles in its time, whatever becomes of the manager;
- * docs/library.md tells how.
+ * The manager of one home. Every call settles within its time limit, even if the manager dies; see
+ * docs/library.md.
  */
 export interface Nclust {
   readonly home: string;
   hello(o?: CallOptions): Promise<Hello>;
-  /** How long the answer took, in ms. */
+  /** The time until the answer, in ms. */
   ping(o?: CallOptions): Promise<number>;
   list(targets?: Targets, o?: CallOptions): Promise<SlotStatus[]>;
-  /** The same with details. */
+  /** Like list(), with details. */
   describe(targets: Targets, o?: CallOptions): Promise<SlotStatus[]>;
-  /** The variables an instance was given. */
+  /** The variables that nclust gave to an instance. */
   env(target: string | number, o?: CallOptions): Promise<Record<string, string>>;
   /**
-   * A script or command with the words of a config file; or what is in the list, by its name, id or
-   * namespace.
+   * Starts a script or command, with attributes of a config file; or apps in the list, by name, id
+   * or namespace.
    */
   start(script: string, o?: ChangeOptions & Words): Promise<SlotStatus[]>;
   /**
-   * The apps of a config, as an object or by the path of its file: those in the list begin anew
-   * with what it says, the others start.
+   * Starts the apps of a config, which is an object or the path of a file. Apps that are in the
+   * list restart with the settings of the config.
    */
   start(config: ConfigExport | string, o?: ChangeOptions & Choice): Promise<SlotStatus[]>;
   start(targets: Targets, o?: ChangeOptions): Promise<SlotStatus[]>;
   stop(what: Targets | ConfigExport, o?: ChangeOptions & Choice): Promise<SlotStatus[]>;
   delete(what: Targets | ConfigExport, o?: ChangeOptions & Choice): Promise<SlotStatus[]>;
   restart(what: Targets | ConfigExport, o?: ChangeOptions & Choice & { updateEnv?: boolean }): Promise<SlotStatus[]>;
-  /** Replaces them without losing a request. */
+  /** Replaces the processes without losing a request. */
   reload(what: Targets | ConfigExport, o?: ChangeOptions & Choice & { updateEnv?: boolean }): Promise<SlotStatus[]>;
-  /** Makes the running state equal to a config; with `dryRun` tells what that would take. */
+  /** Makes the running state equal to a config. With `dryRun`, only returns the plan. */
   apply(
     config: ConfigExport | string,
     o?: ChangeOptions & Choice & { prune?: boolean; updateEnv?: boolean; dryRun?: boolean },
   ): Promise<Plan>;
-  /** 4, "+2", "-1", "max", "50%". */
+  /** `instances`: 4, "+2", "-1", "max" or "50%". */
   scale(target: string | number, instances: string | number, o?: ChangeOptions): Promise<SlotStatus[]>;
-  /** Restart counters are zero. */
+  /** Sets the restart counters to zero. */
   reset(targets: Targets, o?: CallOptions): Promise<SlotStatus[]>;
   signal(targets: Targets, signal: string | number, o?: CallOptions): Promise<SlotStatus[]>;
-  /** A line for the standard input of one process. */
+  /** Writes a line to the standard input of one process. */
   send(target: string | number, line: string, o?: CallOptions): Promise<Place[]>;
-  /** For process.on('message') of Node programs. */
+  /** Sends a message to process.on('message') of Node.js programs. */
   sendMessage(targets: Targets, message: unknown, o?: CallOptions): Promise<Place[]>;
   /** Calls an action that apps have registered. */
   trigger(
     targets: Targets,
     action: string,
     params?: unknown,
-    o?: CallOptions & { /** How long one may take to reply. Default: 5 s. */ replyMs?: number },
+    o?: CallOptions & { /** Time limit for the reply of a process, in ms. Default: 5 s. */ replyMs?: number },
   ): Promise<TriggerReply[]>;
   inspect(
     target: string | number,
@@ -325,34 +317,34 @@ export interface Nclust {
   ): Promise<{ slot: Place; url: string | null; was: string | null }>;
   save(o?: CallOptions & { force?: boolean }): Promise<{ file: string; apps: number }>;
   resurrect(o?: ChangeOptions): Promise<SlotStatus[]>;
-  /** Empties log files; without targets all of them. */
+  /** Empties log files. Default: all of them. */
   flush(targets?: Targets, o?: CallOptions): Promise<{ path: string; bytes: number }[]>;
   reloadLogs(o?: CallOptions): Promise<void>;
-  /** The settings of the home, or one of them. */
+  /** Without a key: all settings of the home. */
   get(key?: string, o?: CallOptions): Promise<Setting[]>;
   set(key: string, value: string | number, o?: CallOptions): Promise<Setting[]>;
   unset(key: string, o?: CallOptions): Promise<Setting[]>;
-  /** Replaces the manager by the version this library belongs to. */
+  /** Replaces the manager with the version of this library. */
   update(o?: ChangeOptions): Promise<{ slots: SlotStatus[]; manager: Hello }>;
-  /** Ends every app, then the manager. */
+  /** Stops every app, then the manager. */
   kill(o?: CallOptions): Promise<{ wasRunning: boolean }>;
-  /** What happens to processes and what apps say, from now on. It ends with the manager. */
+  /** New events of processes, and new messages of apps. Ends when the manager ends. */
   events(o: {
     types: 'process:event'[];
     signal?: AbortSignal;
     onMissed?: (count: number | null) => void;
   }): Subscription<ProcessEvent>;
   events(o?: {
-    /** With "*" at the end: all that begin so. */ types?: string[];
+    /** "app:*" means all types that begin with "app:". */ types?: string[];
     signal?: AbortSignal;
-    /** So many were left out; null: nobody knows how many, control was replaced. */ onMissed?: (
+    /** Number of lost events. Null: unknown, because control was replaced. */ onMissed?: (
       count: number | null,
     ) => void;
   }): Subscription<ProcessEvent | AppEvent>;
   logs(o?: LogOptions): Subscription<LogEntry>;
   /** Any method of docs/protocol.md. */
   request(method: string, params?: Record<string, unknown>, o?: ChangeOptions): Promise<any>;
-  /** Idempotent. What is under way rejects with ERR_NCLUST_CLOSED; iterators end. */
+  /** Idempotent. Unfinished calls reject with ERR_NCLUST_CLOSED. Iterators end. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -360,20 +352,20 @@ export interface Nclust {
 export interface ConnectOptions {
   /** Default: NCLUST_HOME, else ~/.nclust. */
   home?: string;
-  /** From where relative paths count. Default: the working directory, at each call. */
+  /** Base of relative paths. Default: the working directory at each call. */
   cwd?: string;
-  /** Whether a manager is started where none runs. Default: true. */
+  /** Start a manager if none runs. Default: true. */
   launch?: boolean;
-  /** Of every call that has none of its own. */
+  /** For calls without their own `timeoutMs`. */
   timeoutMs?: number;
-  /** Ends the connecting. */
+  /** Aborts connect(). */
   signal?: AbortSignal;
-  /** Of a config: an attribute that means nothing. Default: process.emitWarning(). */
+  /** Called for an unknown attribute of a config. Default: process.emitWarning(). */
   onWarning?: (sentence: string) => void;
 }
 
 /**
- * Connects to the manager of a home, and starts it when none runs. The connection alone does not
- * keep the program alive.
+ * Connects to the manager of a home, and starts it if none runs. The connection alone does not keep
+ * the program alive.
  */
 export function connect(o?: ConnectOptions): Promise<Nclust>;

@@ -4,7 +4,7 @@ import type { AppConfig, ConfigExport } from './config/config-types.js';
 declare namespace pm2 {
   type ProcessStatus = 'online' | 'stopping' | 'stopped' | 'launching' | 'errored' | 'waiting restart';
 
-  /** With `code` and `hint` of docs/errors.md; messages that programs compare with are PM2's. */
+  /** `code`: see docs/errors.md. A message that programs compare with is that of PM2. */
   interface Failure extends Error {
     code: string;
     hint: string | null;
@@ -15,7 +15,7 @@ declare namespace pm2 {
     cpu?: number;
   }
 
-  /** The attributes, and next to them the variables of the app. */
+  /** The attributes of the app, and its variables beside them. */
   interface Pm2Env {
     name?: string;
     namespace?: string;
@@ -77,7 +77,7 @@ declare namespace pm2 {
   type Result<T> = (error: Failure, result: T) => void;
 
   /**
-   * PM2's bus. A listener of a pattern gets what its stars stand for, then the event:
+   * PM2's bus. A listener for a pattern gets the text that matches each star, then the event:
    * `bus.on('log:*', (stream, packet) => {})`.
    */
   interface Bus {
@@ -99,15 +99,15 @@ declare namespace pm2 {
   interface Options {
     /** Default: NCLUST_HOME, else ~/.nclust. */
     pm2_home?: string;
-    /** From where relative paths count. Default: the working directory. */
+    /** Base of relative paths. Default: the working directory. */
     cwd?: string;
-    /** A home of its own, that destroy() removes. */
+    /** Use a new home, which destroy() removes. */
     independent?: boolean;
     [other: string]: unknown;
   }
 }
 
-/** PM2's programmatic API. Without a callback each call returns a promise. */
+/** PM2's programmatic API. A call without a callback returns a promise. */
 declare class Pm2 {
   constructor(o?: pm2.Options);
   readonly custom: typeof Pm2;

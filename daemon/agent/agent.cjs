@@ -1,7 +1,6 @@
-// nclust preloads the agent into every Node.js program. It must not throw into the app, use its
-// globals (so the files require node:timers), or leave a trace in argv, env or its children. It
-// lets the keeper hold the listening sockets, saves the last output of a process, and finishes
-// requests before the process exits.
+// nclust preloads the agent into every Node.js program, so that the keeper can hold its sockets and
+// its requests finish before it exits. The agent must not throw into the app, use its globals (so
+// the files require node:timers), or leave a trace in argv, env or its children.
 'use strict';
 
 const fs = require('node:fs');
@@ -84,9 +83,9 @@ function obey(channel, sockets, later, vitals) {
   let takeBack = () => {};
   channel.on('drain', ({ mode, byMessage, signal }) => {
     takeBack();
-    // Sent before the drain too, because the keeper may not wait for its end.
+    // Also sent before the drain, because the keeper may not wait until the drain has finished.
     channel.say({ act: 'draining', caught: caughtSignals(), hasWorkers: hasWorkers() });
-    // Without the channel the app would exit when it has closed everything, as without nclust.
+    // letGo: an app that has closed everything must exit, although the channel is still open.
     later('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
       // A signal without a handler ends the process before it could send its last report.
       vitals.report();
@@ -127,7 +126,7 @@ function obey(channel, sockets, later, vitals) {
 
 /**
  * Node.js writes to a pipe asynchronously and drops the queue at process.exit(): of 100,000 lines
- * 2,634 arrived. Each stream is still created at its first use, because it costs memory and time.
+ * 2,634 arrived. The stream is still created at its first use, because it costs memory and time.
  */
 function keepLastWords() {
   for (const name of ['stdout', 'stderr']) {
@@ -138,7 +137,7 @@ function keepLastWords() {
       const stream = get.call(process);
       try {
         stream?._handle?.setBlocking?.(true);
-        // The app may call this getter from its own one.
+        // The app may have replaced this getter with one that calls it.
         if (Object.getOwnPropertyDescriptor(process, name)?.get === first)
           Object.defineProperty(process, name, original);
       } catch {
@@ -177,7 +176,6 @@ function tellExceptions(channel) {
 }
 
 /**
- * For a UDP socket whose address is in use.
  * @param {Channel} channel
  * @param {NodeJS.ErrnoException & { address?: string, port?: number }} error
  */
@@ -202,10 +200,7 @@ function caughtSignals() {
   return ['SIGTERM', 'SIGINT'].filter((signal) => process.listenerCount(signal) > 0);
 }
 
-/**
- * child_process.fork() of the app would pass execArgv on. Under the permission model, also removes
- * the permission to read the agent.
- */
+/** Otherwise child_process.fork() of the app would pass these arguments on to its children. */
 function hidePreload() {
   const { execArgv } = process;
   const at = execArgv.findIndex((arg, index) => arg === '--require' && execArgv[index + 1] === __filename);

@@ -1,5 +1,4 @@
-// Passes connections above the fair share of this worker to the keeper, before they are read
-// (docs/balancing.md).
+// Passes unread connections above the fair share of this worker to the keeper (docs/balancing.md).
 'use strict';
 
 const clock = require('./isolation.cjs');
@@ -8,15 +7,14 @@ const clock = require('./isolation.cjs');
 /** @import { Channel } from './channel.cjs' */
 /** @import { SocketClaims } from './socket-claims.cjs' */
 
-/** Above its share, because passing on is not free. */
+/** A worker keeps this many connections above its share, because passing them on is not free. */
 const SLACK = 2;
-/** The same as a part of the share. The larger one counts. */
+/** The same as a part of the share. The largest slack counts. */
 const SLACK_PART = 0.2;
 const CHURN_SPAN_MS = 100;
 /**
- * For a worker that has closed many connections lately. Passing on a short connection costs more
- * than serving it: without this, 4 workers passed on every third connection of a client that opens
- * one for each request.
+ * Passing on a short connection costs more than serving it. Without this slack, 4 workers passed on
+ * every third connection of a client that opens one for each request.
  */
 const CHURN_SLACK_MAX = 32;
 
@@ -27,10 +25,10 @@ class Balance {
   #nowMono;
   /** Infinity: there are no other workers. 0 until the keeper has sent a share. */
   #share = 0;
-  /** Accepted since `sinceMono`, and those that were open then. */
+  /** `accepted` counts since `sinceMono`. `open` is the number at that time. */
   #span = { sinceMono: 0, accepted: 0, open: 0 };
   #churnSlack = 0;
-  /** keep() takes one back. @type {Map<number, { client: any, keep: () => void }>} */
+  /** @type {Map<number, { client: any, keep: () => void }>} */
   #passing = new Map();
   #lastSeq = 0;
 
@@ -54,7 +52,6 @@ class Balance {
     return this.#passing.size > 0;
   }
 
-  /** This process keeps the connections that were not placed. */
   lost() {
     for (const seq of [...this.#passing.keys()]) this.#finish(seq, false);
   }
@@ -128,7 +125,7 @@ class Balance {
   #finish(seq, isPlaced) {
     const { client, keep } = this.#passing.get(seq) ?? {};
     this.#passing.delete(seq);
-    // Node.js does not close a raw handle that it has sent, and the client waits for the last copy.
+    // Node.js keeps a sent raw handle open, and the client waits until the last copy closes.
     if (isPlaced) client?.close();
     else keep?.();
   }
@@ -142,7 +139,7 @@ class Balance {
     const listening = this.#sockets.findHandle(claim);
     this.#channel.say({ act: listening ? 'connection-accepted' : 'connection-declined', seq });
     if (!listening) return client?.close();
-    // An error of the app must end the app, as for its own connections.
+    // An error that the app throws here must end the app, as with a connection that it accepted.
     process.nextTick(() => listening.accept.call(listening, 0, client));
   }
 }

@@ -37,14 +37,10 @@ function restorePath(wanted) {
   }
 }
 
-/**
- * Not longer than the path, because the path may have the maximum length.
- * @param {string} wanted
- */
+/** @param {string} wanted */
 function privateNameFor(wanted) {
   const length = path.basename(wanted).length;
   const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
-  // A name of one letter has no room for a dot, so one of two letters is used.
   const name =
     length > 1 ? `.${letters.slice(0, length - 1)}` : (['~', '_'].find((one) => one !== path.basename(wanted)) ?? '');
   return path.join(path.dirname(wanted), name);

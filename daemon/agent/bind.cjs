@@ -3,7 +3,7 @@
 const net = require('node:net');
 const { later } = require('./loader.cjs');
 
-/** Of uv_tcp_bind. */
+/** Flags of uv_tcp_bind(). */
 const IPV6_ONLY = 1;
 const REUSE_PORT = 2;
 
@@ -17,8 +17,7 @@ const REUSE_PORT = 2;
  */
 
 /**
- * Null: the address is in use. Binds first without SO_REUSEPORT, which would hide a conflict
- * (daemon/keeper/sockets/listeners.js).
+ * Binds first without SO_REUSEPORT, which would hide a conflict. null: the address is in use.
  * @param {Claim} claim
  */
 function bindAlone(claim) {
@@ -53,7 +52,7 @@ function tryBind({ address, port, family, flags: own }, flags) {
   const handle = /** @type {any} */ (net)._createServerHandle(address, port, family, undefined, own | flags);
   if (typeof handle === 'number') return null;
   const bound = { port };
-  // Also returns an error of bind(2) that libuv has deferred.
+  // getsockname() also returns an error of bind(2) that libuv has deferred.
   if (handle.getsockname(bound) === 0) return { handle, port: bound.port };
   handle.close();
   return null;

@@ -21,8 +21,7 @@ const CMD = 'NODE_NCLUST';
  * @property {() => () => void} hold  Keeps the process alive until the returned function is called.
  * @property {() => void} letGo  The channel no longer keeps the process alive.
  * @property {(listener: () => void) => void} onLost  The keeper that started this process is gone.
- * @property {() => boolean} isOpen  Whether handles can be sent. Only the keeper that started this
- *   process can take them.
+ * @property {() => boolean} isOpen  Whether handles can be sent, as only IPC carries them.
  */
 
 /** @param {LogFiles} [logFiles] */
@@ -33,7 +32,7 @@ function createChannel(logFiles) {
   let keeper = null;
   /** @type {() => void} */
   let lost = () => {};
-  // The app may change its environment.
+  // Read now, because the app may change its environment.
   const { NCLUST_HOME: home = '', NCLUST_INSTANCE: instanceId = '' } = process.env;
   /**
    * @param {Message} message
@@ -91,8 +90,7 @@ const LOOK_EVERY_MS = 100;
 let watch = null;
 
 /**
- * A channel that closes while it awaits the answer to a handle emits no 'disconnect' (Node.js
- * 20-26).
+ * Node.js 20-26 emits no 'disconnect' if the channel closes while a sent handle awaits its answer.
  * @param {() => void} lose
  */
 function watchChannel(lose) {
@@ -108,8 +106,7 @@ function watchChannel(lose) {
 }
 
 /**
- * A cluster worker exits with its primary (the keeper), unless `exitedAfterDisconnect` is set
- * (lib/internal/cluster/child.js), and process.send() would throw.
+ * A worker would exit with its primary (lib/internal/cluster/child.js), and send() would throw.
  * @param {() => void} then
  * @returns {() => void}  Call it when the channel is closed without a 'disconnect'.
  */

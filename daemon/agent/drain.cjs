@@ -1,13 +1,12 @@
 // Finishes the requests of HTTP servers (plain, TLS, HTTP/2) before the process exits.
 //
-//   handover  other workers serve on: each further response has `Connection: close`, and the next
-//             connection of the client goes to another worker. An idle connection is closed after
-//             a pause, because its next request may be on its way and would be reset.
-//   finish    no other worker serves: idle connections are closed at once.
+//   handover  Other workers serve on. Each further response has `Connection: close`, so that the
+//             client connects to another worker. An idle connection closes after a pause, because
+//             its next request may be on its way and would be reset.
+//   finish    No other worker serves. Idle connections close at once.
 //
-// Upgraded connections are left to the app, which gets its signal when no others are left. Plain
-// TCP and TLS connections are left to the app too, unless this is a handover and the app handles no
-// signal: then half-close.cjs ends them between two messages.
+// The app itself ends upgraded connections, and those of plain TCP and TLS. But in a handover of an
+// app that handles no signal, half-close.cjs ends the plain ones between two messages.
 'use strict';
 
 const diagnostics = require('node:diagnostics_channel');
@@ -22,7 +21,7 @@ const { nowMono } = require('./isolation.cjs');
 
 /** An active keep-alive client sends its next request within this time. */
 const IDLE_PAUSE_MS = 1_000;
-/** For the first request, unless the client connects in advance. */
+/** A client sends its first request within this time, unless it connects in advance. */
 const SILENT_PAUSE_MS = 1_500;
 const LOOK_EVERY_MS = 50;
 const REQUEST = 'http.server.request.start';
@@ -41,8 +40,8 @@ const SIGNAL_WAIT_MS = 5_000;
  * @param {object} o
  * @param {'handover' | 'finish'} o.mode
  * @param {boolean} [o.byMessage]  The app gets 'shutdown' in place of its signal.
- * @param {NodeJS.Signals | null} [o.signal]  null: the spec has none.
- * @param {() => void} o.onAsked  A handler of the app gets its signal or the message.
+ * @param {NodeJS.Signals | null} [o.signal]  null: SIGTERM or SIGINT.
+ * @param {() => void} o.onAsked  Called when a handler of the app gets its signal or the message.
  * @param {() => void} onDrained
  */
 function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onDrained) {
@@ -63,7 +62,7 @@ function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onD
 }
 
 /**
- * The process can come back.
+ * Like drain(), but the process may listen again.
  * @param {SocketClaims} sockets
  * @returns {() => void}  Ends the drain.
  */
@@ -82,10 +81,9 @@ function park(sockets) {
  * @param {object} o
  * @param {number} o.idlePauseMs
  * @param {boolean} o.isForGood
- * @param {ReturnType<typeof createHalfClose>} [o.halfClose]  Default: the app ends the connections
- *   of plain servers.
+ * @param {ReturnType<typeof createHalfClose>} [o.halfClose]  Default: the app ends plain ones.
  * @param {() => void} onEmpty
- * @returns {() => void}  Ends the drain.
+ * @returns {() => void}
  */
 function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
   const servers = new Set(sockets.servers.all);
@@ -103,8 +101,7 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
   let isEnded = false;
   diagnostics.subscribe(REQUEST, onRequest);
   for (const socket of open()) if (socket._httpMessage) sayClose(socket._httpMessage);
-  // close() sends GOAWAY: open streams finish, and the session ends with the last one. Called again
-  // later, for sessions in their handshake.
+  // close() sends GOAWAY, so that open streams finish. Repeated for sessions in their handshake.
   const endSessions = () => {
     for (const session of sessions()) if (!session.closed) session.close();
   };
@@ -196,7 +193,7 @@ function handshakes(servers, wrapped) {
 }
 
 /**
- * Those that speak neither HTTP/1 nor HTTP/2. Those over TLS have finished their handshake.
+ * Sockets of servers other than HTTP. Those over TLS have finished their handshake.
  * @param {Set<any>} servers
  * @param {Set<any>} wrapped
  */
@@ -228,10 +225,9 @@ const CLOSE_FRAME = Buffer.from([0x88, 0x02, 0x03, 0xe9]);
 const PEER_WAIT_MS = 1_000;
 
 /**
- * For an app that does not handle its signal.
  * @param {Set<Socket>} webSockets
  * @param {string[]} words
- * @param {() => void} then  Called when all peers have closed, or after PEER_WAIT_MS.
+ * @param {() => void} then
  */
 function sayFarewell(webSockets, words, then) {
   if (isHandled(words) || webSockets.size === 0) return then();

@@ -10,11 +10,11 @@ const { setImmediate, setInterval, clearInterval } = require('node:timers');
 /** A delay below this part of the interval may be an inaccuracy of the timer. */
 const SURE_PART = 0.25;
 const SURE_MS = 20;
-/** At this interval the memory for asking the load each time is small. */
+/** Above this interval only a long delay reads the load, because reading allocates an object. */
 const CLOSE_MS = 20;
 
 /**
- * reset() of monitorEventLoopDelay() would lose a delay that is just ending.
+ * Not monitorEventLoopDelay(), because its reset() would lose a delay that is just ending.
  * @param {ReturnType<typeof createLoopLoad>} load
  * @param {Isolation} isolate
  * @param {(delayMs: number, nowMono: number) => void} onLook
@@ -22,7 +22,7 @@ const CLOSE_MS = 20;
 function createLoopSampler(load, isolate, onLook) {
   let everyMs = 0;
   let lookedMono = 0;
-  /** At the last sample that read it. Reading allocates an object. */
+  /** At the last sample that read it. */
   let activeMs = 0;
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
@@ -35,8 +35,7 @@ function createLoopSampler(load, isolate, onLook) {
   });
 
   /**
-   * It may have started before the timer was due, but at most one interval before, and it was not
-   * longer than the loop was active.
+   * A delay may begin up to one interval before the timer is due. It fits into the active time.
    * @param {number} lateMs
    */
   function delayOf(lateMs) {
@@ -51,7 +50,7 @@ function createLoopSampler(load, isolate, onLook) {
   return {
     end: () => clearInterval(timer),
     /**
-     * Must be called now and then.
+     * Must be called regularly, because delayOf() needs a recent active time.
      * @param {number} ms  0 ends the samples.
      */
     look(ms) {
@@ -67,8 +66,7 @@ function createLoopSampler(load, isolate, onLook) {
 }
 
 /**
- * Node.js knows the active time exactly, but the module for it takes half a megabyte. While the
- * process is nearly idle, its CPU time is almost the same.
+ * perf_hooks is exact, but takes half a megabyte. CPU time is almost the same when nearly idle.
  * @param {Isolation} isolate
  */
 function createLoopLoad(isolate) {

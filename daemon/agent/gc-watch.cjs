@@ -6,12 +6,11 @@ const { PerformanceObserver } = require('node:perf_hooks');
 /** @import { Isolation } from './isolation.cjs' */
 
 /**
- * With more collections between two reports, only some reports are watched. For the others the same
- * share of the work counts. Node.js takes 50 to 250 us to report one collection, and a busy process
- * has a hundred in a second: 3 % of its time.
+ * With more collections between two reports, only some reports are watched, because Node.js takes
+ * 50 to 250 us to report one, and a busy process has a hundred in a second.
  */
 const COLLECTIONS_MAX = 10;
-/** Watched between two reports, on average. */
+/** The mean number of watched collections between two reports. */
 const COLLECTIONS_MEAN = 3;
 /** Reports in a row. Their number at most doubles each time. */
 const UNWATCHED_MAX = 19;
@@ -21,7 +20,7 @@ function createGcWatch(isolate) {
   let totalMs = 0;
   let seen = 0;
   let seenMs = 0;
-  /** Of the active time, when it was last watched. */
+  /** GC part of the active time in the last watched report, assumed for the unwatched ones. */
   let share = 0;
   let span = 0;
   let unwatched = 0;
@@ -57,7 +56,7 @@ function createGcWatch(isolate) {
   return {
     /**
      * @param {number} activeMs  Since the last report.
-     * @returns {number}  Since the process began, in ms.
+     * @returns {number}  In ms, since this watch began.
      */
     take(activeMs) {
       if (unwatched > 0) takeUnwatched(activeMs);

@@ -1,14 +1,12 @@
-// Ends the connections of plain TCP and TLS servers, each between two messages, because a line that
-// crosses the FIN gets no answer. The agent does not know the protocol. It looks at who sends, at
-// the pauses within an answer, and at those of the client:
+// Ends plain TCP and TLS connections between two messages, because a line that crosses the FIN gets
+// no answer. The agent does not know the protocol, so it looks at who sends, and at the pauses:
 //
 //   client   line              line                   sees the end, and connects again
 //   server       part   part       part   part   FIN
 //                |<---->|<---->|          |<---->|
 //                 parts  think             a turn of the event loop; at least 2 x parts
 //
-// The client takes at least four times as long to think. So the FIN is there before it sends its
-// next line.
+// Because the client thinks at least four times as long as `parts`, the FIN arrives in time.
 'use strict';
 
 const { setImmediate, setTimeout } = require('node:timers');
@@ -16,34 +14,30 @@ const { nowMono } = require('./isolation.cjs');
 
 /** @import { Socket } from 'node:net' */
 
-/** A client that thinks for less time sends line after line: the next one is always on its way. */
+/** A faster client sends line after line, so its next line is always on its way. */
 const THINK_MIN_MS = 1;
 const THINK_PER_PARTS = 4;
 const PAUSE_PER_PARTS = 2;
 /** The FIN of a busy process may be late by this share of the thinking time. */
 const LATE_SHARE = 1 / 8;
-/**
- * For a connection without an exchange. Not a round number of seconds, because those are the
- * intervals of clients that send regularly.
- */
+/** For a connection without an exchange. Not whole seconds, because regular clients use those. */
 const QUIET_MS = 1_500;
 
 /**
  * @typedef {Socket & { _unrefTimer: () => void }} PlainSocket
  * @typedef {object} Talk  Since the drain began.
  * @property {number} bytesRead
- * @property {'client' | 'server' | null} last  Who sent last. null: nothing was sent.
+ * @property {'client' | 'server' | null} last  The last sender. null: nothing was sent.
  * @property {number} atMono
- * @property {boolean} hasTurned  The event loop has turned since then. Parts that are written in
- *   one turn have no pause between them.
- * @property {boolean} isPausing  The event loop has looked for more bytes since then.
+ * @property {boolean} hasTurned  Since `atMono`. Parts of one turn have no pause between them.
+ * @property {boolean} isPausing  Since `atMono` the event loop has looked for more bytes.
  * @property {boolean} isWhole  The agent has seen the line that the server answers.
  * @property {number} partsMs  The longest pause within this answer.
  * @property {number} partsBeforeMs  Within the answer before.
  * @property {number} thinkMs  Between the last whole answer and the next line. 0: not known.
  */
 
-/** @returns {(sockets: PlainSocket[]) => void}  Gets the open connections, again and again. */
+/** @returns {(sockets: PlainSocket[]) => void}  Call it repeatedly with the open connections. */
 function createHalfClose() {
   /** @type {WeakMap<PlainSocket, Talk>} */
   const talks = new WeakMap();
@@ -72,8 +66,7 @@ function watch(socket) {
     thinkMs: 0,
   };
   const { _unrefTimer } = socket;
-  // Node calls this method whenever bytes come or go. A 'data' listener would start to read a
-  // stream that the app has paused.
+  // Node.js calls it whenever bytes come or go. A 'data' listener may read before the app does.
   socket._unrefTimer = function () {
     note(socket, talk);
     _unrefTimer.call(this);
@@ -123,7 +116,7 @@ function endExchange(talk, pausedMs) {
  * @param {Talk} talk
  */
 function onPause(socket, talk) {
-  // Node calls _unrefTimer() again when it has written the rest.
+  // Node.js calls _unrefTimer() again when it has written the rest.
   if (socket.writableLength > 0) return;
   talk.isPausing = true;
   const { atMono, last, thinkMs } = talk;
@@ -140,8 +133,7 @@ function onPause(socket, talk) {
 /** @param {PlainSocket} socket */
 function halfClose(socket) {
   if (socket.writableEnded || socket.writableLength > 0) return;
-  // An answer to a line which crossed the FIN gets the error of a client that has gone away. The
-  // app may have no listener for it.
+  // An answer to a line that crossed the FIN fails, and the app may have no 'error' listener.
   socket.on('error', () => {}).end();
 }
 

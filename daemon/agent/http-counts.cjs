@@ -18,8 +18,8 @@ const STEPS_PER_DOUBLING = 4;
 
 /**
  * @typedef {object} HttpReport
- * @property {number} requests  Requests whose head has arrived.
- * @property {number} active  Without a response yet.
+ * @property {number} requests
+ * @property {number} active
  * @property {number} aborted  The connection ended before the response.
  * @property {number} upgrades  To WebSocket; not in `requests`.
  * @property {number[]} responses  By class of status: 1xx to 5xx.
@@ -33,14 +33,13 @@ const STEPS_PER_DOUBLING = 4;
  * @property {number} open  Requests of this era without a response.
  * @property {number} era
  * @property {number} given  Responses of this era. The nth response answers the nth request.
- * @property {{ nth: number, beganMono: number, count: number }[]} timed  The measured requests,
- *   oldest first.
+ * @property {{ nth: number, beganMono: number, count: number }[]} timed  Measured, oldest first.
  * @property {boolean} isClosed
  */
 
 const CONNECTION = Symbol('nclust');
 
-/** Measured between two reports. */
+/** Requests that are measured between two reports. */
 const TIMED_MAX = 500;
 
 /**
@@ -111,7 +110,7 @@ function createHttpCounts(servers, isolate) {
   }
 
   /**
-   * A listener on the response costs as much as counting fifty requests.
+   * Not with a listener on the response, which costs as much as counting fifty requests.
    * @param {Connection} connection
    */
   function time(connection) {
@@ -122,8 +121,7 @@ function createHttpCounts(servers, isolate) {
   const finished = isolate((/** @type {any} */ { response, socket }) => {
     /** @type {Connection | undefined} */
     const connection = socket[CONNECTION];
-    // Node.js 20 and 22 report a response that could not be delivered, too. Node.js 20 also reports
-    // one that the app has destroyed after that.
+    // Node.js 20 and 22 also report undelivered responses, and Node.js 20 destroyed ones.
     if (connection?.isClosed || socket.errored) return;
     if (connection === undefined || connection.era !== era || connection.open === 0) {
       // The request began before the counting.
@@ -152,10 +150,7 @@ function createHttpCounts(servers, isolate) {
 
   const happened = () => requests + answers + aborted + servers.upgrades;
 
-  /**
-   * @param {{ beganMono: number, count: number }} o  `count`: the number of requests that this one
-   *   stands for.
-   */
+  /** @param {{ beganMono: number, count: number }} o  count: requests that it stands for. */
   function took({ beganMono, count }) {
     const ms = nowMono() - beganMono;
     durationMs += ms * count;

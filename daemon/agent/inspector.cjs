@@ -12,8 +12,7 @@ const HOST = '127.0.0.1';
 /**
  * Only for a request of a user, because every client of its port can run code in the process.
  * @param {boolean} isOn
- * @returns {{ url?: string, was?: string, refusal?: { code: string, message: string } }}  `was`:
- *   its URL before.
+ * @returns {{ url?: string, was?: string, refusal?: { code: string, message: string } }}
  */
 function inspect(isOn) {
   try {
@@ -29,7 +28,6 @@ function inspect(isOn) {
 }
 
 /**
- * Closes an inspector that a signal has opened.
  * @param {{ anyPort: () => void }} question
  * @param {Answer} answer
  */
@@ -38,8 +36,7 @@ function closeInspector({ anyPort }, answer) {
   const close = () => {
     if (inspector.url()) inspector.close();
   };
-  // Node.js opens the inspector from the thread that handles the signal, and once more from the
-  // event loop, which may come after this request.
+  // The thread that gets the signal opens it, and the event loop may do so after this request.
   close();
   setImmediate(() =>
     setImmediate(() => {
@@ -52,7 +49,6 @@ function closeInspector({ anyPort }, answer) {
 
 const FRAMES_MAX = 100;
 const NAME_MAX_CHARS = 1_000;
-/** As V8 names them. */
 const NOT_JAVASCRIPT = new Set(['(root)', '(idle)', '(program)', '(garbage collector)']);
 
 /**
@@ -109,8 +105,7 @@ function hottest({ nodes, samples }) {
 }
 
 /**
- * With the line that was sampled most, which is known for the innermost function only. The other
- * frames have the first line of their function.
+ * The sampled line is known for the innermost frame only. Others get the line of their function.
  * @param {any} node
  * @param {number} at
  */

@@ -1,16 +1,11 @@
-// The app may have replaced anything that the agent uses, and an error in a callback of the agent
-// would end the process.
+// The app may have replaced what the agent uses, and an error in a callback would end the process.
 'use strict';
 
 /**
- * @typedef {<F extends (a?: any, b?: any) => void>(entry: F) => F} Isolation  Wraps each callback
- *   of a timer, a channel or an emitter.
+ * @typedef {<F extends (a?: any, b?: any) => void>(entry: F) => F} Isolation  Wraps each callback.
  */
 
-/**
- * @param {(error: unknown) => void} onFault  Gets the first error. After it, all wrapped callbacks
- *   do nothing.
- */
+/** @param {(error: unknown) => void} onFault  Gets the first error. No callback runs after it. */
 function createIsolation(onFault) {
   let isBroken = false;
   return /** @type {Isolation} */ (

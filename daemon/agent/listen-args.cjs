@@ -4,7 +4,7 @@
 /**
  * Handles, `exclusive` paths and bad arguments go to Node.js (null).
  * @param {any[]} args
- * @param {any} options  As net normalizes them.
+ * @param {any} options
  */
 function readKind(args, options) {
   const { path, fd, _handle, handle, port } = options;
@@ -29,7 +29,6 @@ function isAlone({ exclusive, reusePort }) {
   return Boolean(exclusive || reusePort);
 }
 
-/** Since Node.js 22.12. */
 function knowsReusePort() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   return major > 22 || (major === 22 && minor >= 12);

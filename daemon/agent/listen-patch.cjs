@@ -1,4 +1,4 @@
-// The socket of net.Server.prototype.listen comes from a claim (socket-claims.cjs).
+// Patches net.Server.prototype.listen, so that its socket comes from a claim (socket-claims.cjs).
 'use strict';
 
 const net = require('node:net');
@@ -24,8 +24,7 @@ const { SocketClaims } = require('./socket-claims.cjs');
 /**
  * @typedef {object} NodeListen  Both report the server when it listens.
  * @property {(server: any, ...args: any[]) => net.Server} listen
- * @property {(server: any, handle: any, claim: Claim, call: ListenCall) => void} listenOn  On a
- *   bound handle.
+ * @property {(server: any, handle: any, claim: Claim, call: ListenCall) => void} listenOn
  */
 
 /**
@@ -183,8 +182,7 @@ function createAnnouncer(channel, servers, replaceStandIn) {
 }
 
 /**
- * @param {any} handle  A closed handle has a negative descriptor, or undefined since Node.js 22. A
- *   handle that is not of libuv has no descriptor.
+ * @param {any} handle  Closed: fd is below 0, or undefined since Node.js 22. No fd: not of libuv.
  */
 function isClosed(handle) {
   return Boolean(handle) && 'fd' in handle && !(handle.fd >= 0);
@@ -204,8 +202,8 @@ function closeOnAbort(server, signal) {
 
 /**
  * On demand, because formatting takes 25 KB.
- * @param {Function} own  The innermost frame that is not shown.
- * @returns {() => string}  Empty if there are no frames.
+ * @param {Function} own
+ * @returns {() => string}
  */
 function framesAbove(own) {
   const here = { stack: '' };

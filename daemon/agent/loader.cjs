@@ -1,6 +1,5 @@
-// The loader of Node.js would keep 9 KB of heap for each file of the agent. Files that most
-// processes never need are read at the start, because an update may remove the folder, and compiled
-// at their first use.
+// require() would keep 9 KB of heap for each file. Files that most processes never need are read at
+// the start, because an update may remove the folder, and compiled when first used.
 'use strict';
 
 const fs = require('node:fs');
@@ -25,7 +24,7 @@ const ROOM_BYTES = 96 * 1024;
 
 /** Outside of the heap. */
 const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
-/** Of each file in `room`, and then the end of the last one. */
+/** Where each file starts in `room`, and where the last one ends. */
 const starts = [0];
 for (const name of LATER)
   starts.push(starts[starts.length - 1] + readInto(`${__dirname}/${name}.cjs`, starts[starts.length - 1]));

@@ -1,6 +1,5 @@
-// When keeper and control are both dead, no process reads the pipes of the app, and after 64 KiB
-// every write would hang. So a thread reads the pipes and appends to the log files until a control
-// answers.
+// While keeper and control are both dead, nothing reads the pipes, and after 64 KiB every write of
+// the app hangs. So a thread appends the output to the log files until a control answers.
 'use strict';
 
 const fs = require('node:fs');
@@ -27,8 +26,7 @@ function startStandIn(o) {
   const begin = () => {
     if (!isWanted) return;
     try {
-      // With tracking, Node.js would close at the end of the thread every descriptor that it has
-      // opened, even if its number now belongs to another file.
+      // Tracking would close descriptors by number, even if a number now belongs to another file.
       worker = new Worker(text, {
         eval: true,
         trackUnmanagedFds: false,
@@ -54,7 +52,6 @@ function startStandIn(o) {
   };
 }
 
-/** Runs in the thread. */
 function main() {
   const { logFiles, home } = workerData;
   const pipes = [
@@ -89,7 +86,7 @@ function main() {
 /**
  * @param {number} fd
  * @param {string | null} logFile
- * @returns {() => void}  Ends the copy.
+ * @returns {() => void}
  */
 function copy(fd, logFile) {
   const socket = openPipe(fd);
@@ -132,15 +129,12 @@ function openLog(file) {
   return fs.openSync(file, 'a', 0o600);
 }
 
-/**
- * If the disk is full or the log cannot be opened, lines are lost, but the app goes on.
- * @param {() => void} act
- */
+/** @param {() => void} act */
 function tryTo(act) {
   try {
     act();
   } catch {
-    // Tried again with the next chunk, or at the next poll.
+    // The disk is full, for example. Lines are lost, and the next chunk or poll tries again.
   }
 }
 

@@ -1,5 +1,4 @@
-// Until this process listens, the agent refuses its connections to addresses of its own app, if the
-// keeper agrees (daemon/keeper/sockets/own-ports.js).
+// Refuses connections to own ports until the app listens (daemon/keeper/sockets/own-ports.js).
 'use strict';
 
 const net = require('node:net');
@@ -37,8 +36,7 @@ function refuseOwnPort(channel) {
 }
 
 /**
- * connect() of handles is called after the lookup of names, once for each address, and other tools
- * do not patch it.
+ * Handles connect after the lookup of names, once for each address. Other tools patch elsewhere.
  * @param {(address: { address: string, port: number }, then: (isOwn: boolean) => void) => void} ask
  * @returns {() => void}  Removes the patch.
  */

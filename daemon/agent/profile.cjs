@@ -11,7 +11,7 @@ const { tryTo } = require('./isolation.cjs');
  * @typedef {object} Run
  * @property {string} kind
  * @property {string} file  An empty file of the client. It identifies the run for the next control.
- * @property {number | null} fd  null: closed.
+ * @property {number | null} fd
  * @property {{ failure?: Failure, bytes?: number } | null} outcome
  * @property {Answer[]} waiting
  * @property {() => void} giveUp  Idempotent.
@@ -155,8 +155,7 @@ function snapshot(mine) {
       require('node:v8').writeHeapSnapshot(mine.file);
       conclude(mine, { bytes: fs.fstatSync(fd).size });
     } catch (error) {
-      // Node.js does not close the file if the disk is full, and a removed file would keep its
-      // space.
+      // If the disk is full, Node.js leaves the file open, so that removing it frees no space.
       tryTo(() => fs.ftruncateSync(fd, 0));
       conclude(mine, { failure: describeFailure(error) });
     } finally {

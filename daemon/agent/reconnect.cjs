@@ -20,7 +20,7 @@ const LOOK_EVERY_MS = 200;
  * @returns {{ say: (message: object) => boolean }}
  */
 function findKeeper({ home, instanceId, logFiles, receive }) {
-  // An app that fills its pipe is blocked in write(2), and no timer would fire.
+  // Begins at once, because an app that fills its pipe hangs in write(2), and no timer fires.
   const begin = () =>
     logFiles && process.platform === 'linux' ? require('./log-fallback.cjs').startStandIn({ logFiles, home }) : null;
   /** @type {(() => void) | null} */
@@ -63,7 +63,6 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
       lookLater();
     });
   };
-  // The next keeper does not know this process.
   const lookLater = () => tryTo(() => void setTimeout(look, LOOK_EVERY_MS).unref());
   look();
   return { say: (message) => socket !== null && (socket.write(JSON.stringify(message) + '\n'), true) };

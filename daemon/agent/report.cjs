@@ -18,26 +18,21 @@ const REPORT_MS = 1_000;
 const QUIET_REPORT_MS = 5_000;
 /** Counting visits each handle. */
 const HANDLES_EVERY = 10;
-/** Above this, the loop is sampled every CLOSE_LOOK_MS. */
 const BUSY_ELU = 0.05;
 const CLOSE_LOOK_MS = 20;
 /** Ten samples in a second cost an idle process a thousandth of a core, and 3 KB. */
 const IDLE_LOOK_MS = 100;
 const REST_LOOK_MS = 500;
-/** For REST_LOOK_MS, if there are no requests. */
 const REST_ELU = 0.01;
 /** A process is not at rest if a delay took more than this share of the time. */
 const REST_DELAY = 0.1;
-/** With such delays in this number of reports in a row, the process itself causes them. */
+/** If REST_DELAY is exceeded in this many reports in a row, the process causes the delays. */
 const HELD_UP_REPORTS = 3;
 /** An idle process reports a delay above this at once. */
 const HELD_UP_MS = 50;
 const DELAYS_MAX = 256;
 
-/**
- * @typedef {{ responses: number, errors: number, delayP99Ms: number }} Vitals  Since the last
- *   vitals.
- */
+/** @typedef {{ responses: number, errors: number, delayP99Ms: number }} Vitals  Since the last. */
 
 /**
  * @typedef {object} Report
@@ -64,7 +59,7 @@ const DELAYS_MAX = 256;
  * @property {number} count
  * @property {number} worstMs
  * @property {(passedMs: number) => boolean} isDue
- * @property {(delays: Float64Array, nowMono: number, worstMs: number) => void} tell  Sorted.
+ * @property {(delays: Float64Array, nowMono: number, worstMs: number) => void} tell
  */
 
 /**

@@ -12,7 +12,7 @@ class Servers {
   webSockets = new Set();
   /** Since the process began. */
   upgrades = 0;
-  /** For HTTP/2. @type {(session: any) => void} */
+  /** @type {(session: any) => void} */
   onSession = () => {};
 
   get open() {

@@ -20,8 +20,7 @@ const { SocketSource } = require('./socket-source.cjs');
  * @typedef {{ isCluster?: boolean, isGated?: boolean, scheduling?: string, sockets?: Inherited[] }}
  *   Settings
  * @typedef {{ server: any, claim: Claim, call: ListenCall, handle?: any, ownPort?: number, isStandIn?: boolean }}
- *   Use  One server on one claim. handle: its first one. ownPort: the port of a socket that the
- *   keeper does not hold.
+ *   Use  One server on one claim. handle: its first. ownPort: of a socket the keeper does not hold.
  */
 
 class SocketClaims {
@@ -111,10 +110,7 @@ class SocketClaims {
     else whenQuiet(close);
   }
 
-  /**
-   * @param {(refusal: Refusal | null) => void} then  Called when all of them listen, and for each
-   *   refusal.
-   */
+  /** @param {(refusal: Refusal | null) => void} then */
   listenAgain(then) {
     this.#isClosing = false;
     later('./parking.cjs').listenAgain([...this.#uses.values()], this.#source, then);
@@ -153,7 +149,7 @@ class SocketClaims {
   }
 
   /**
-   * For a server with a stand-in that goes on listening.
+   * The server goes on listening, so it needs a real socket.
    * @param {any} server
    * @param {() => void} then
    * @returns {boolean}  false: it has no stand-in.
@@ -254,11 +250,10 @@ function emitLater({ server, claim, call }, refusal) {
 }
 
 /**
- * Like that of Node.js. The message names the holder of the address.
+ * Like the error of Node.js, but its message names the holder of the address.
  * @param {{ code: string, message: string }} refusal
  * @param {Claim} claim
- * @param {() => string} calledAt  Stack frames of the listen(). Empty: the app formats stacks
- *   itself.
+ * @param {() => string} calledAt  Stack frames. Empty: the app formats stacks itself.
  */
 function listenError({ code, message }, { address, port, family }, calledAt) {
   const { errno } = require('node:os').constants;

@@ -1,5 +1,4 @@
-// This process inherits the bound socket of a claim, or binds it and gives the keeper a copy, or
-// gets it from the keeper.
+// A process inherits its socket, or binds it and gives the keeper a copy, or asks the keeper.
 'use strict';
 
 const { bindAlone, bindBeside, claimKey, openHandle, openStandIn } = require('./bind.cjs');
@@ -44,8 +43,7 @@ class SocketSource {
   }
 
   /**
-   * In fork mode, calls onHandle before it returns if the address is free, because listen() of a
-   * process without nclust is synchronous. In cluster mode it is asynchronous, as for every worker.
+   * In fork mode calls back synchronously if the address is free, as listen() does without nclust.
    * @param {Use} use
    * @param {OnHandle} onHandle
    * @param {OnRefused} onRefused
@@ -127,8 +125,7 @@ class SocketSource {
 }
 
 /**
- * If the system cannot share the address (before Node.js 22.12), the server waits until the next
- * keeper replaces this process, because an error would end the app.
+ * Before Node.js 22.12 it cannot bind. The server then waits, because an error would end the app.
  * @param {Use} use
  * @param {OnHandle} onHandle
  */

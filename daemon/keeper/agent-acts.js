@@ -1,5 +1,4 @@
-// The process behind a channel may be hostile or broken, so the keeper drops each message that does
-// not fit this table of acts, fields, sizes and rates.
+// A hostile or broken process may send anything, so the keeper drops what is not in this table.
 import { isIP } from 'node:net';
 
 /** @import { Handle } from './sockets/listeners.js' */
@@ -123,8 +122,6 @@ const ACTS = {
   overflow: { fields: { seq: whole, claim: CLAIM, open: integer }, perS: BY_CONNECTION, bringsSocket: true },
   'connection-accepted': { fields: { seq: whole }, perS: BY_CONNECTION },
   'connection-declined': { fields: { seq: whole }, perS: BY_CONNECTION },
-  // May be below 0, because a server counts only the end of a connection that another process of
-  // the app sent it.
   vitals: { fields: { responses: whole, errors: whole, delayP99Ms: notNegative, connections: integer }, perS: SELDOM },
   report: { fields: { report: json(REPORT_MAX_CHARS) }, perS: SELDOM },
   fault: { fields: { part: text(WORD_MAX_CHARS), message: text(TEXT_MAX_CHARS) }, perS: SELDOM, ever: FAULTS_EVER },
@@ -139,7 +136,6 @@ const RULES = ACTS;
 /**
  * @returns
  *   {(child: object, message: any, handle?: Handle) => { act: Act | null, fault: string | null }}
- *   The act is null if there is no such act.
  */
 export function createEdge() {
   const isInTime = createRates();

@@ -124,7 +124,7 @@ export function createRotationVerbs({ findChild, onChanged }) {
 /**
  * @param {(instanceId: string) => Promise<Child>} findChild
  * @param {string} instanceId
- * @returns {Promise<Child>}  Rejects with ESRCH when the process has exited.
+ * @returns {Promise<Child>}
  */
 async function livingOf(findChild, instanceId) {
   const child = await findChild(instanceId);
@@ -136,8 +136,7 @@ async function livingOf(findChild, instanceId) {
  * @param {Child} child
  * @param {{ act: string, [key: string]: unknown }} question
  * @param {number} [timeoutMs]  Default: until the process exits.
- * @returns {Promise<Record<string, any> | undefined>}  undefined, at once, if there is no agent.
- *   Rejects with ETIMEDOUT, or with ESRCH when the process exits.
+ * @returns {Promise<Record<string, any> | undefined>}  undefined: it has no agent.
  */
 async function answered(child, question, timeoutMs) {
   const deadline = timeoutMs === undefined ? null : createDeadline(timeoutMs);

@@ -7,7 +7,7 @@ import { ADDRESSES_MAX } from './child.js';
 /** @import { HeldSockets } from './sockets/held.js' */
 /** @import { Handle } from './sockets/listeners.js' */
 
-/** Still matter when the process that sent them has exited. */
+/** After its exit a process still counts for connections it passed on and its last report. */
 const AFTER_EXIT = new Set(['overflow', 'connection-accepted', 'report']);
 
 /** @typedef {{ act?: string, [key: string]: any }} AgentMessage */
@@ -74,7 +74,6 @@ export class Agents {
   receive(child, message, handle) {
     const { act, fault } = this.#check(child, message, handle);
     if (fault !== null) this.#onDropped(child, fault);
-    // The connections that a process passed on before its exit still need a worker.
     const isLate = child.exit && (act === null || !AFTER_EXIT.has(act));
     if (act !== null && fault === null && !isLate) return this.#perform(child, act, message, handle);
     handle?.close();
@@ -115,7 +114,6 @@ export class Agents {
     this.#balancer.onRotationChanged(child.scope);
   }
 
-  /** Lets connections on their way arrive, and takes no new ones. */
   close() {
     return this.#balancer.close();
   }

@@ -1,6 +1,5 @@
-// Passes messages of process.send() to control while it subscribes to them, and keeps those that
-// describe an app. Drops and counts messages of an app that sends too many, so that neither the
-// memory of the keeper nor that of control grows.
+// Passes messages of process.send() to control while it subscribes, and keeps those that describe
+// an app. To bound the memory, drops and counts messages of an app that sends too many.
 
 /** @import { Child } from './child.js' */
 
@@ -8,7 +7,7 @@ const MESSAGES_PER_S = 1_000;
 const CHARS_PER_S = 1024 * 1024;
 const WINDOW_MS = 1_000;
 const MESSAGE_MAX_CHARS = 256 * 1024;
-/** Of one instance, on their way to control. */
+/** Characters of one instance that are on their way to control. */
 const OWN_FLIGHT_MAX_CHARS = 256 * 1024;
 const FLIGHT_MAX_CHARS = 1024 * 1024;
 const KEPT_MAX_CHARS = 32 * 1024;
@@ -26,7 +25,7 @@ const KEPT = {
 /**
  * @typedef {[type: string, name: string, text: string]} Kept  `text` is JSON.
  * @typedef {object} AppTraffic
- * @property {number} endsMono  Of the second that is counted.
+ * @property {number} endsMono  The end of the counted second.
  * @property {number} messages
  * @property {number} chars
  * @property {number} dropped  Not yet reported to control.
@@ -38,7 +37,7 @@ const KEPT = {
 /** @param {(name: string, data: object, onSent: () => void) => void} emit */
 export function createAppMessages(emit) {
   let isHeard = false;
-  /** New for each control, because nothing arrives at the control before. */
+  /** New for each control, because messages to the one before no longer arrive. */
   let flight = newFlight();
   /** @type {WeakMap<Child, AppTraffic>} */
   const talks = new WeakMap();
@@ -142,7 +141,7 @@ function isDue(traffic) {
 
 /**
  * @param {unknown} message
- * @returns {string | null}  null when it is nested too deeply.
+ * @returns {string | null}
  */
 function stringify(message) {
   try {

@@ -1,11 +1,10 @@
-// Finds a worker for a connection above the fair share of another worker. Workers accept their own
-// connections (daemon/agent/balance.cjs) and pass on only those above their share, so most
-// connections never go through the keeper:
+// Workers accept their own connections and pass on only those above their fair share
+// (daemon/agent/balance.cjs). The keeper finds other workers for these:
 //
 //   overflow ----> queue -> request the load of the other workers, and wait up to 50 ms: a blocked
 //                           worker does not answer, and gets no offer until it does
 //                        -> offer the connection to a worker with less than the mean load
-//                        -> "took": close the copy of the keeper
+//                        -> accepted: close the copy of the keeper
 //
 // The sender closes its copy when the keeper reports that the connection is on its way to a worker
 // ("placed"). If the keeper is killed before that, the sender keeps the connection.
@@ -16,10 +15,7 @@ import { leastLoaded, meanLoad, stickyTarget } from './schedules.js';
 
 const BLOCKED_MS = 50;
 const CHANNEL_POLL_MS = 5;
-/**
- * Of one app. Each connection is a descriptor, and a hostile worker may pass on connections and
- * accept none.
- */
+/** For one scope. Each is a descriptor, and a hostile worker may pass on all and accept none. */
 const WAITING_MAX = 8_192;
 const CLOSE_MS = 1_000;
 
@@ -85,7 +81,7 @@ export class Balancer {
   }
 
   /**
-   * @param {Child} child  The sender of the message.
+   * @param {Child} child
    * @param {number} seq
    */
   onAccepted(child, seq) {
@@ -132,8 +128,7 @@ export class Balancer {
   }
 
   /**
-   * Lets every worker keep the connections that it accepts. Resolves when connections on their way
-   * have arrived, or after CLOSE_MS.
+   * Workers keep what they accept. Resolves when passed-on connections arrived, or after CLOSE_MS.
    * @returns {Promise<void>}
    */
   async close() {
@@ -204,8 +199,7 @@ export class Balancer {
   }
 
   /**
-   * Offers connections to a worker that has less than the mean, or, when no answer is awaited, to
-   * the least loaded.
+   * Offers only to workers below the mean load while answers are awaited, then to the least loaded.
    * @param {Round} round
    */
   #assign({ scope, answered, awaited, timer }) {
@@ -220,8 +214,7 @@ export class Balancer {
       this.#queue.splice(this.#queue.indexOf(waiting), 1);
       this.#offer(worker, waiting);
     }
-    // A connection that no worker can take waits for a blocked worker to answer, or, without a
-    // round, for the rotation to change.
+    // A connection without a worker waits for a blocked one to answer, or for a new rotation.
     if (assigned < queue.length && (awaited.size > 0 || workers.some(({ askedMono }) => askedMono !== null))) return;
     clearTimeout(timer);
     this.#rounds.delete(scope);
@@ -241,7 +234,7 @@ export class Balancer {
   }
 
   /**
-   * @param {Child} child  Ignored unless this worker got the offer.
+   * @param {Child} child
    * @param {number} seq
    */
   #endOffer(child, seq) {
@@ -252,10 +245,7 @@ export class Balancer {
     return offer;
   }
 
-  /**
-   * @param {Child} child  Has exited. Its last messages may still be unread, and one may accept a
-   *   connection. Its channel may close without a message.
-   */
+  /** @param {Child} child  Has exited, but an unread message of it may accept a connection. */
   #takeBackOffers(child) {
     const lost = [...this.#offers].filter(([, { worker }]) => worker === child).map(([seq]) => seq);
     if (lost.length > 0 && child.isReachable)

@@ -69,8 +69,7 @@ export function filterChannel(started, scope, onDropped) {
     if (cmd !== 'NODE_HANDLE' || !handle) return deliver('internalMessage', message, handle);
     if (handle === coming) coming = null;
     if (type === 'net.Native' && msg?.cmd === AGENT_CMD) return deliver('internalMessage', message, handle);
-    // No act takes this handle, and Node.js would turn it into a server or a socket. The app sends
-    // nothing more until the keeper acknowledges it.
+    // Node.js would open this handle. The app sends nothing more until it is acknowledged.
     handle.close();
     onDropped('a socket or a server');
     started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
@@ -174,8 +173,7 @@ export function filterChannel(started, scope, onDropped) {
 const ADDRESS_TYPES = new Set([4, 6, -1, 'udp4', 'udp6']);
 
 /**
- * Checks the requests of a worker to the primary of node:cluster. Requests for TCP sockets and
- * paths come from the agent instead.
+ * Checks requests to the primary of node:cluster. The agent itself asks for TCP and paths.
  * @param {string} scope
  */
 function createClusterRule(scope) {
@@ -197,8 +195,7 @@ function createClusterRule(scope) {
       // The keeper would bind the path as its own user.
       if (addressType === -1) return 'EACCES';
       if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
-      // The keeper is the primary of all apps, and gives the same socket to all workers that
-      // request the same address and fd. A scope in place of the fd keeps apps apart.
+      // Workers with the same address and fd share a socket. The scope as fd keeps apps apart.
       message.fd = scope;
       return null;
     },
@@ -227,7 +224,7 @@ function internalOf(owner, name) {
 }
 
 /**
- * The first dropped message of an instance at once, and then their number once a minute.
+ * Logs the first dropped message of an instance at once, and then their number once a minute.
  * @param {Log} log
  * @returns {(child: Pick<Child, 'instanceId' | 'app'>, what: string) => void}
  */

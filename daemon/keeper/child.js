@@ -15,7 +15,7 @@ export const ADDRESSES_MAX = 256;
 let lastSeq = 0;
 
 export class Child {
-  /** null for an adopted process. @type {ChildProcess | null} */
+  /** @type {ChildProcess | null} */
   #process;
   /** @type {OrphanLine | null} */
   #line = null;
@@ -35,8 +35,7 @@ export class Child {
   listenFailure = null;
   hasAgent = false;
   /**
-   * When the main module had been evaluated, or when the process listened. For a process without an
-   * agent: when it was started.
+   * When the main module was evaluated or the process listened. Exec, adopted: when it was started.
    * @type {number | null}
    */
   bootedAtMs;
@@ -70,7 +69,7 @@ export class Child {
    * @param {object} o
    * @param {string} o.instanceId
    * @param {string} o.app
-   * @param {string} [o.scope]  Default: `app`.
+   * @param {string} [o.scope]
    * @param {unknown} o.label
    * @param {Mode} o.mode
    * @param {number} o.pid

@@ -94,7 +94,7 @@ export function createControlLink(log) {
      * @param {string} name
      * @param {object} data
      * @param {Handle} [handle]
-     * @param {() => void} [onSent]  The event is on its way, or cannot be sent.
+     * @param {() => void} [onSent]
      */
     event(name, data, handle, onSent) {
       send({ event: name, data }, handle, onSent);

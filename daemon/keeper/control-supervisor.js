@@ -13,18 +13,16 @@ const PARENT_POLL_MS = 100;
 const TRIES = 3;
 
 /**
- * Why the keeper went back to the installation before: control never became ready, it exited soon
- * after it was ready, or it did not answer.
+ * Why the keeper went back to the previous installation.
  * @typedef {'unready' | 'crashed' | 'silent'} Reason
  */
 
 /**
  * An installation whose control has not proven yet that it works.
  * @typedef {object} Probation
- * @property {string} before  The root of the installation before.
- * @property {boolean} isNewKeeper  This keeper belongs to the new installation, so the one before
- *   has another agent.
- * @property {Probation | null} earlier  The installation before was on probation too.
+ * @property {string} before
+ * @property {boolean} isNewKeeper  This keeper is of the new installation, with a new agent.
+ * @property {Probation | null} earlier  The previous installation was on probation too.
  * @property {number} triesLeft
  * @property {boolean} wasReady
  */
@@ -143,8 +141,8 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     start,
     /** Called in place of start() if control started this keeper. */
     followParent() {
-      // Control may have exited before there was a listener. A channel that closes while a handle
-      // is not acknowledged emits no 'disconnect' (Node.js 20 to 26).
+      // Polls, because 'disconnect' may precede a listener, or never come
+      // (daemon/agent/channel.cjs).
       const poll = setInterval(() => {
         if (process.connected) return;
         clearInterval(poll);
@@ -224,14 +222,11 @@ function mainOf(root) {
 }
 
 const LOOK_MS = 1_000;
-/**
- * A boot takes half a second, and 10 s on an overloaded machine. The ticks are counted, because on
- * a suspended machine time passes while control makes no progress.
- */
+/** A boot takes 0.5 to 10 s. Ticks are counted, because time also passes while a machine sleeps. */
 const LOOKS = 30;
 
 /**
- * @param {() => void} onLate  Called at most once.
+ * @param {() => void} onLate
  * @returns {() => void}
  */
 export function watchBoot(onLate) {
@@ -252,7 +247,7 @@ const QUESTIONS = 10;
 const UNANSWERED = 5;
 
 /**
- * A control that became ready may still hang. onProven or onSilent is called at most once.
+ * A control that became ready may still hang.
  * @param {{ ping: () => void, onProven: () => void, onSilent: () => void }} o
  * @returns {{ answered: () => void, end: () => void }}
  */

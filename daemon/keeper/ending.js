@@ -43,10 +43,7 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
     process.exit(0);
   };
 
-  /**
-   * The keeper exits last, so that a client waiting for the shutdown never finds only half of the
-   * manager running.
-   */
+  /** The keeper exits last, so that a client that waits for the end never meets half a manager. */
   const controlEnded = () => {
     setTimeout(() => {
       supervisor.giveUp();

@@ -1,5 +1,4 @@
-// Serves the clients of the keeper's lock: launchers, which wait until control is ready, and agents
-// whose keeper has died.
+// Clients of the lock are launchers that wait for control, and agents whose keeper has died.
 import { PROTOCOL } from './protocol.js';
 
 /** @import { Server, Socket } from 'node:net' */
@@ -12,8 +11,7 @@ import { PROTOCOL } from './protocol.js';
  * @typedef {object} KeeperSocketEvents
  * @property {(line: OrphanLine) => void} onOrphan
  * @property {(instanceId: string, message: Record<string, unknown>) => void} onOrphanMessage
- * @property {(instanceId: string) => void} onOrphanGone  The connection has ended, most likely with
- *   the process.
+ * @property {(instanceId: string) => void} onOrphanGone  Its process has most likely exited.
  */
 
 /**

@@ -280,10 +280,7 @@ export class Keeper {
     this.#emit('terminating', {});
   }
 
-  /**
-   * Called when there is no control to do it.
-   * @param {number} killTimeoutMs
-   */
+  /** @param {number} killTimeoutMs */
   async retireAll(killTimeoutMs) {
     const alive = [...this.#children.values()].filter((child) => !child.exit);
     for (const { instanceId } of alive)
@@ -291,7 +288,6 @@ export class Keeper {
     await Promise.all(alive.map((child) => child.wentAway));
   }
 
-  /** Includes those of adopted processes. */
   get pipesInUse() {
     return new Set([...this.#children.values()].flatMap(({ outPipe, errPipe }) => [outPipe, errPipe]));
   }

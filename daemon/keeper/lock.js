@@ -29,14 +29,12 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 
 /**
  * @param {string} run
- * @returns {Promise<Claim | { owned: false }>}  `owned: false` when a living keeper has the home.
- *   Rejects when the folder cannot be used.
+ * @returns {Promise<Claim | { owned: false }>}  Not owned: a living keeper has the home.
  */
 export async function claimHome(run) {
   mkdirSync(run, { recursive: true, mode: 0o700 });
   const server = createServer();
-  // A pid alone is not enough: in a container it is the same at each boot, and an earlier contender
-  // may have been killed before it removed its file.
+  // In a container the pid repeats at each boot, and a killed contender leaves its file behind.
   const own = join(run, `c.${process.pid}.${Date.now().toString(36).slice(-4)}`);
   await listenPrivately(server, own);
   for (;;) {
@@ -60,7 +58,7 @@ export async function claimHome(run) {
 
 /**
  * @param {string} run
- * @returns {{ name: string, number: number, isSocket: boolean }[]}  Lowest number first.
+ * @returns {{ name: string, number: number, isSocket: boolean }[]}
  */
 function entries(run) {
   return readdirSync(run)

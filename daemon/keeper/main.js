@@ -182,10 +182,7 @@ function failed(error) {
 
 const FOLDERS = ['daemon/agent', 'daemon/keeper', 'daemon/keeper/host', 'daemon/keeper/sockets', 'lib/shared/daemon'];
 
-/**
- * An update replaces the keeper and every worker only if this digest of their code has changed.
- * Called at boot, when the files are still the code that runs.
- */
+/** An update replaces keeper and workers if this changes. Taken at boot, before files change. */
 function digestCode() {
   const hash = createHash('sha256');
   for (const folder of FOLDERS) {

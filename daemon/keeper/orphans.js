@@ -1,5 +1,4 @@
-// Processes of an earlier keeper. Their agents connect to the keeper's socket. The keeper is not
-// their parent, so it has to poll for their exit.
+// Processes of an earlier keeper. This keeper is not their parent, so it polls for their exit.
 import { readStat, signalProcess } from './host/processes.js';
 
 /** @import { Agents } from './agents.js' */
@@ -56,7 +55,7 @@ export function createOrphans({ childOf, agents }) {
  * @param {number} pid
  * @param {string | null} startTicks
  * @param {() => void} onExit
- * @returns {() => void}  Checks at once.
+ * @returns {() => void}
  */
 function watch(pid, startTicks, onExit) {
   const check = () => {

@@ -1,6 +1,5 @@
-// The keeper holds both ends of the named pipes for output. So a program gets no EPIPE when control
-// dies, and the kernel keeps the output (64 KiB) for the next control. Each instance has its own
-// two pipes, so that lines of different instances do not mix.
+// The keeper holds both ends of the output pipes. So a program gets no EPIPE when control dies, and
+// the kernel keeps 64 KiB for the next one. Instances share no pipe, so their lines do not mix.
 import { spawn } from 'node:child_process';
 import { closeSync, constants, fchownSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -52,9 +51,8 @@ export function createPipePool(run, epoch) {
   return {
     fill,
     /**
-     * @param {Owner | null} owner  Of the program, which may open the pipes as /dev/stdout and
-     *   /dev/stderr.
-     * @returns {Promise<Pipes>}  `giveBack` closes them.
+     * @param {Owner | null} owner  The user of the program, who may open /dev/stdout.
+     * @returns {Promise<Pipes>}
      */
     async acquire(owner) {
       const [outPipe, errPipe] = await take(2);
@@ -104,9 +102,8 @@ export function createPipePool(run, epoch) {
 }
 
 /**
- * Opens a FIFO for both directions: open(2) does not wait for another process, and the reader never
- * sees the end of the file. It stays in blocking mode, because shells and Python do not expect
- * EAGAIN from their standard output.
+ * With both ends, open(2) does not wait, and a reader never sees the end of the file. In blocking
+ * mode, because shells and Python do not expect EAGAIN from their standard output.
  * @param {string} path
  * @param {Owner | null} owner
  */
@@ -156,13 +153,13 @@ function makeFifos(paths, home) {
       env: { PATH: process.env.PATH, NCLUST_HOME: home },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    let said = '';
+    let errorText = '';
     child.stderr.setEncoding('utf8').on('data', (text) => {
-      said += text;
+      errorText += text;
     });
     child.once('error', reject);
     child.once('close', (code) =>
-      code === 0 ? resolve(paths) : reject(new Error(`mkfifo: ${said.trim() || `exit code ${code}`}`)),
+      code === 0 ? resolve(paths) : reject(new Error(`mkfifo: ${errorText.trim() || `exit code ${code}`}`)),
     );
   });
 }
@@ -170,14 +167,12 @@ function makeFifos(paths, home) {
 /**
  * @typedef {object} Input
  * @property {number} fd
- * @property {() => Socket} given  Called when the program has its copy of `fd`. Returns the end to
- *   write to. The caller destroys it.
- * @property {() => void} close  Called if the program could not be started.
+ * @property {() => Socket} given  Call it when the program has `fd`. Returns the other end.
+ * @property {() => void} close
  */
 
 /**
- * A named pipe, because Node.js would give its child a socket. A bash whose standard input is a
- * socket takes itself for a session of ssh, and reads ~/.bashrc.
+ * A named pipe, because bash with a socket as standard input assumes ssh, and reads ~/.bashrc.
  * @param {string} path  No process has it open. Its name is removed.
  * @param {Owner | null} owner
  * @returns {Input}
@@ -191,8 +186,7 @@ export function openInput(path, owner) {
   };
   const close = () => open.splice(0).forEach((fd) => closeSync(fd));
   try {
-    // With both ends open, neither open below has to wait. The program gets a read-only end in
-    // blocking mode, because with a writable end it would never see the end of the file.
+    // `both` keeps the next opens from waiting. With a writable end the program would see no EOF.
     const both = keep(openBoth(path, owner));
     const fd = keep(openSync(path, constants.O_RDONLY));
     const end = keep(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));

@@ -2,21 +2,16 @@
 
 export const PROTOCOL = 1;
 
-/**
- * Because of the prefix Node.js emits these messages as 'internalMessage', which an app does not
- * see.
- */
+/** The prefix makes it an 'internalMessage' of Node.js, which an app does not see. */
 export const AGENT_CMD = 'NODE_NCLUST';
 
 /**
- * @typedef {'cluster' | 'fork' | 'exec'} Mode  A node:cluster worker, a Node process, or any
- *   program.
+ * @typedef {'cluster' | 'fork' | 'exec'} Mode  A node:cluster worker, Node.js, or any program.
  *
  * @typedef {object} SpawnParams
  * @property {string} instanceId  Also the value of NCLUST_INSTANCE in `env`.
  * @property {string} app
- * @property {string} [scope]  Instances with the same scope share listening sockets. Default:
- *   `app`.
+ * @property {string} [scope]  Instances of a scope share sockets. Default: `app`.
  * @property {unknown} label  Returned in the snapshot.
  * @property {Mode} mode
  * @property {string} file  A node binary unless mode is `exec`.
@@ -31,8 +26,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {Scheduling} [scheduling]  Default: `os`.
  * @property {boolean} [metrics]  Default: true.
  * @property {boolean} [isGated]  The instance accepts nothing until `admit`.
- * @property {{ out: string | null, err: string | null }} [logFiles]  The process itself writes its
- *   output here while keeper and control are both dead.
+ * @property {{ out: string | null, err: string | null }} [logFiles]  See agent/log-fallback.cjs.
  *
  * @typedef {object} RetireParams
  * @property {string} instanceId
@@ -60,8 +54,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @typedef {object} Address
  * @property {string} address
  * @property {number} port
- * @property {string} family  'IPv4', 'IPv6' or 'pipe'. For a pipe, `address` is the path and `port`
- *   0.
+ * @property {string} family  'IPv4', 'IPv6' or 'pipe': a path, with port 0.
  *
  * @typedef {object} ListenFailure
  * @property {string | null} address  null: all addresses. For a Unix socket the path.

@@ -1,10 +1,9 @@
-// Ends processes. No other file sends stop signals.
+// Ends processes. No other file sends stop signals to apps.
 //
 //   leave rotation -> drain (the agent finishes what is in flight) -> signal
 //     -> SIGKILL at the deadline -> last relative gone
 //
-// A signal before the drain would lose requests. Waiting for the main process alone would leave its
-// relatives behind.
+// A signal before the drain would lose requests, and relatives may outlive the main process.
 import { describeError } from './host/log.js';
 import { hasSignal, listRelatives, signalProcess } from './host/processes.js';
 
@@ -15,10 +14,7 @@ import { hasSignal, listRelatives, signalProcess } from './host/processes.js';
 
 /** The rest of the kill timeout is for the signal handlers of the app. */
 const DRAIN_SHARE = 0.75;
-/**
- * For an app with its own node:cluster: how long its primary may end its workers, as a share of the
- * remaining time. Then they get the signal, too.
- */
+/** Part of the remaining time in which the primary of the app may end its own workers. */
 const WORKERS_SHARE = 0.5;
 /** How long relatives get after SIGTERM when the main process has exited unexpectedly. */
 const LEFTOVER_GRACE_MS = 2_000;
@@ -31,8 +27,7 @@ export class Retirement {
   /** Signals that the app has handlers for. @type {string[]} */
   caught = [];
   /**
-   * Found before the main process exited. A relative that has emptied its environment cannot be
-   * found afterwards.
+   * Found before the exit, because one that emptied its environment cannot be found later.
    * @type {ProcessEntry[]}
    */
   relatives = [];
@@ -154,8 +149,7 @@ export async function sweep(child, { processTable, log }) {
 /**
  * @param {Child} child
  * @param {Tools} tools
- * @returns {Promise<number[] | null>}  null if the table could not be read: for example, the keeper
- *   has no more descriptors.
+ * @returns {Promise<number[] | null>}  null: the table could not be read.
  */
 async function leftovers(child, { processTable, log }) {
   try {

@@ -11,13 +11,13 @@ import { KeeperError } from './protocol.js';
 /** @import { Pipes } from './pipes.js' */
 /** @import { SpawnParams } from './protocol.js' */
 
-/** Of processes that are started from now on. */
+/** The agent of processes that start from now on. */
 let agent = fileURLToPath(new URL('../agent/agent.cjs', import.meta.url));
 const FIRST_SOCKET_FD = 4; // 3 is the IPC channel.
 
 /** @typedef {Pipes & { in: number | 'ignore' }} Ends */
 
-/** @param {string} root  Of an installation with the same agent. The old one may be removed. */
+/** @param {string} root  An installation with the same agent. The old one may be removed. */
 export function takeAgentFrom(root) {
   agent = join(root, 'daemon/agent/agent.cjs');
 }
@@ -26,8 +26,7 @@ export function takeAgentFrom(root) {
  * @param {SpawnParams} params
  * @param {Pipes} pipes
  * @param {number | null} inFd
- * @param {Listener[]} sockets  A fork-mode process inherits them, so that `listen()` succeeds
- *   synchronously, as without a process manager.
+ * @param {Listener[]} sockets  Inherited in fork mode, so that listen() can be synchronous.
  * @returns {Promise<ChildProcess>}  Rejects with the code of the system.
  */
 export async function spawnProcess(params, pipes, inFd, sockets) {
@@ -73,8 +72,7 @@ function startNode(
 }
 
 /**
- * A node:cluster worker, so that `cluster.isWorker` is true in the app, and Node.js shares its UDP
- * sockets.
+ * A node:cluster worker, so that `cluster.isWorker` is true and Node.js shares its UDP sockets.
  * @param {SpawnParams} params
  * @param {Ends} ends
  */
@@ -116,8 +114,7 @@ const RESTRICTS = /^--(experimental[-_])?permission([-_]audit)?$/;
 /**
  * @param {string[]} execArgv
  * @param {Record<string, string>} env
- * @returns {string[]}  Arguments that make Node.js load the agent. Under the permission model, the
- *   program needs the permission to read it.
+ * @returns {string[]}  Under the permission model, allows the app to read the agent.
  */
 function preload(execArgv, { NODE_OPTIONS = '' }) {
   const isRestricted = [...execArgv, ...NODE_OPTIONS.split(/[\s"]+/)].some((arg) => RESTRICTS.test(arg));

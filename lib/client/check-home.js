@@ -7,9 +7,8 @@ import { homePaths } from '../shared/paths.js';
 /** @import { Stats } from 'node:fs' */
 
 /**
- * Checks that the home exists, belongs to us, is closed to others, and cannot be exchanged by them.
- * Creates a missing one. Throws ERR_NCLUST_HOME_TOO_LONG, _NOT_DIRECTORY, _FOREIGN, _OPEN, _EXPOSED
- * and _UNWRITABLE.
+ * Creates a missing home. Throws ERR_NCLUST_HOME_TOO_LONG, _NOT_DIRECTORY, _FOREIGN, _OPEN,
+ * _EXPOSED and _UNWRITABLE.
  * @param {string} home  Absolute.
  * @param {object} [o]
  * @param {number} [o.uid]  Our user. Default: the effective one.
@@ -59,10 +58,7 @@ function checkOwn(home, stat, uid) {
   }
 }
 
-/**
- * Throws ERR_NCLUST_HOME_TOO_LONG if a socket inside the home could not be bound.
- * @param {string} home
- */
+/** @param {string} home */
 function checkLength(home) {
   const longest = join(homePaths(home).run, 'keeper.NNNNNN.sock');
   const bytes = Buffer.byteLength(longest);

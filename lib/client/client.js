@@ -18,16 +18,13 @@ import { connectionLostError, PendingRequests } from './pending-requests.js';
  */
 
 /**
- * Opens a client and greets the server.
  * @param {Reach} reach
  * @param {Reach} [reachAgain]  For a broken connection. Default: the same.
  * @param {object} [o]
- * @param {boolean} [o.isAnyVersion]  Whether to accept a server with another protocol.
- * @param {boolean} [o.isHeld]  Whether the connection alone keeps this process alive. Default:
- *   true.
+ * @param {boolean} [o.isAnyVersion]  Accepts a server with another protocol.
+ * @param {boolean} [o.isHeld]  The connection alone keeps this process alive.
  * @param {AbortSignal} [o.signal]  Aborts the opening; it rejects with its reason.
- * @returns {Promise<Client | null>}  Null if no manager runs. The caller closes it. Throws
- *   ERR_NCLUST_PROTOCOL_VERSION and errors of `reach`.
+ * @returns {Promise<Client | null>}  Null if no manager runs. The caller closes it.
  */
 export async function openClient(reach, reachAgain = reach, { isAnyVersion = false, isHeld = true, signal } = {}) {
   const socket = await reach(signal);
@@ -45,9 +42,8 @@ export async function openClient(reach, reachAgain = reach, { isAnyVersion = fal
 }
 
 /**
- * A conversation with control that may outlive control: the client reconnects after a broken
- * connection, and repeats unanswered requests. They carry the same token, so control carries each
- * out once.
+ * Reconnects after a broken connection, and repeats unanswered requests. They carry the same token,
+ * so control carries each out once.
  */
 export class Client {
   /** @type {Hello | null} */
@@ -88,11 +84,9 @@ export class Client {
    * @param {Method} method
    * @param {object} [params]  Mutations carry a `token`.
    * @param {object} [o]
-   * @param {AbortSignal} [o.signal]  Ends the waiting, but not the change; the promise rejects with
-   *   its reason.
-   * @returns {Promise<any>}  The result. Rejects with the server's NclustError,
-   *   ERR_NCLUST_CONNECTION_LOST, or ERR_NCLUST_DAEMON_UNREACHABLE if a question is not answered
-   *   within 10 s. Changes have no time limit.
+   * @param {AbortSignal} [o.signal]  Ends the wait, not the change. Rejects with its reason.
+   * @returns {Promise<any>}  Rejects with the server's NclustError, ERR_NCLUST_CONNECTION_LOST, or
+   *   ERR_NCLUST_DAEMON_UNREACHABLE after a time limit that few methods have (pending-requests.js).
    */
   request(method, params = {}, { signal } = {}) {
     if (this.#state === 'closed') return Promise.reject(connectionLostError());
@@ -114,8 +108,7 @@ export class Client {
   }
 
   /**
-   * Notifications of the server, in order, until the connection breaks or closes. One reader at a
-   * time.
+   * In order, until the connection breaks or closes. One reader at a time.
    * @returns {AsyncGenerator<RpcMessage, void, void>}
    */
   async *notifications() {
@@ -128,13 +121,12 @@ export class Client {
   }
 
   /**
-   * Sends a request whose answer comes in many pieces: notifications, the answer in its place among
-   * them, and more notifications, until the connection breaks or closes. It is not repeated then,
-   * because the caller knows what it has received. One reader at a time.
+   * Sends a request and yields notifications and its answer, in order, until the connection breaks
+   * or closes. Does not repeat the request then, because only the caller knows what it received.
+   * One reader at a time.
    * @param {Method} method
    * @param {object} [params]
-   * @returns {AsyncGenerator<RpcMessage, void, void>}  Ends at once on a broken connection. Throws
-   *   the server's NclustError.
+   * @returns {AsyncGenerator<RpcMessage, void, void>}
    */
   async *converse(method, params = {}) {
     if (this.#state !== 'open') return;
@@ -154,7 +146,7 @@ export class Client {
   /**
    * Passes notifications to a listener, instead of keeping them for notifications(). One at a time.
    * @param {(message: RpcMessage) => void} listener
-   * @returns {() => void}  Ends that.
+   * @returns {() => void}
    */
   onNotification(listener) {
     this.#listener = listener;
@@ -163,10 +155,7 @@ export class Client {
     };
   }
 
-  /**
-   * @returns {Promise<void>}  Idempotent. Unanswered requests reject with
-   *   ERR_NCLUST_CONNECTION_LOST.
-   */
+  /** @returns {Promise<void>} */
   async close() {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
@@ -282,8 +271,8 @@ function checkProtocol({ protocol, version }) {
 }
 
 /**
- * @returns {string}  Identifies a mutation, so that control carries it out once even if it is
- *   repeated.
+ * Identifies a mutation, so that control carries it out once even if the client repeats it.
+ * @returns {string}
  */
 export function newToken() {
   return globalThis.crypto.randomUUID();

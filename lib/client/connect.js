@@ -16,10 +16,7 @@ const LAUNCH_DEADLINE_MS = 20_000;
 /** Time for which a read-only command waits for a control that the keeper is restarting, in ms. */
 const RETURN_DEADLINE_MS = 5_000;
 
-/**
- * Pause between two attempts if the state is contradictory for a moment and no event will come, in
- * ms.
- */
+/** Pause if the state is contradictory for a moment and no event will come, in ms. */
 const PAUSE_MS = 20;
 
 /**
@@ -32,9 +29,8 @@ const PAUSE_MS = 20;
  *       | no
  *     spawn one: "ok" -> try again, "held" (another was quicker) -> try again, "error" -> throw
  * @param {string} home  Absolute. Created if missing.
- * @param {AbortSignal} [given]  Aborts the attempt; the promise rejects with its reason.
- * @returns {Promise<Socket>}  The caller closes it. Throws ERR_NCLUST_DAEMON_UNREACHABLE and errors
- *   of checkHome().
+ * @param {AbortSignal} [given]
+ * @returns {Promise<Socket>}  The caller closes it.
  */
 export async function connectOrLaunch(home, given) {
   const { checkHome } = await import('./check-home.js');
@@ -66,10 +62,9 @@ export async function connectOrLaunch(home, given) {
 /**
  * Connects to control if there is one; starts and creates nothing. If a keeper is about to restart
  * control, waits for that.
- * @param {string} home  Absolute.
- * @param {AbortSignal} [given]  Aborts the attempt; the promise rejects with its reason.
- * @returns {Promise<Socket | null>}  Null if no manager runs. The caller closes it. Throws
- *   ERR_NCLUST_DAEMON_UNREACHABLE and ERR_NCLUST_HOME_EXPOSED.
+ * @param {string} home
+ * @param {AbortSignal} [given]
+ * @returns {Promise<Socket | null>}  Null if no manager runs. The caller closes it.
  */
 export async function connectOnly(home, given) {
   if (!checkWayTo(home)) return null;
@@ -101,8 +96,7 @@ export async function connectOnly(home, given) {
  * A user who can exchange the home could listen at the socket in it, and would get what the command
  * sends, such as the variables of the shell. Root may connect to the manager of another user.
  * @param {string} home
- * @returns {boolean}  False: another user could exchange the home, but there is none. Throws
- *   ERR_NCLUST_HOME_EXPOSED.
+ * @returns {boolean}  False: another user could exchange the home, but there is none.
  */
 function checkWayTo(home) {
   const own = process.geteuid?.() ?? 0;
@@ -184,8 +178,7 @@ function pause() {
 }
 
 /**
- * A deadline as a signal. (In Node.js 20, `AbortSignal.any` of a timeout can be collected as
- * garbage before it fires.)
+ * Not `AbortSignal.any`, because Node.js 20 may garbage-collect a timeout in it before it fires.
  * @param {number} ms  From now on. It does not keep the process alive.
  * @param {AbortSignal} [signal]  Aborts it earlier, with its own reason.
  * @returns {{ signal: AbortSignal, release: () => void }}  The caller releases it.

@@ -9,10 +9,7 @@ import { countSavedApps } from './not-running.js';
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from './client.js' */
 
-/**
- * Time from the answer, when every app is gone, until both processes of the manager must be gone,
- * in ms.
- */
+/** From the answer (every app is gone) until both processes of the manager are gone, in ms. */
 const END_DEADLINE_MS = 10_000;
 
 /**
@@ -84,7 +81,7 @@ const MAX_TRIES = 3;
 /**
  * Ends every app, then the manager, over a connection that does not start it again.
  * @param {string} home
- * @param {AbortSignal} signal  Ends the waiting; it rejects with its reason.
+ * @param {AbortSignal} signal
  * @returns {Promise<{ wasRunning: boolean }>}  Resolves when keeper and control are gone.
  */
 export async function endManager(home, signal) {
@@ -106,7 +103,7 @@ export async function endManager(home, signal) {
 }
 
 /**
- * @param {Client} client  It is closed.
+ * @param {Client} client  Closed afterwards.
  * @param {AbortSignal} signal
  * @returns {Promise<boolean>}  False: the manager died before it was done.
  */
@@ -170,8 +167,7 @@ async function unlessLost(answer) {
 const LOOK_EVERY_MS = 10;
 
 /**
- * Waits until processes that are not our children have exited. Polls, because the system does not
- * report that.
+ * Polls, because the system does not report the exits of processes that are not our children.
  * @param {number[]} pids
  * @param {number} deadlineMs
  * @returns {Promise<boolean>}  False if one of them still ran at the deadline.

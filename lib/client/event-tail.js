@@ -14,9 +14,8 @@ const READ_BYTES = 64 * 1024;
  * and each event comes once.
  * @param {string} path
  * @param {object} o
- * @param {AbortSignal} o.signal  Ends it.
- * @param {(folder: string, name: string, onChange: () => void) => () => void} [o.notice]  Calls
- *   when the file may have changed; returns a function that ends this.
+ * @param {AbortSignal} o.signal
+ * @param {(folder: string, name: string, onChange: () => void) => () => void} [o.notice]
  * @returns {AsyncGenerator<{ entries: LoggedEvent[], isHistory: boolean, isGap: boolean }, void, void>}
  *   First the existing entries. `isGap`: entries in between are not kept any more.
  */

@@ -11,7 +11,7 @@ const KEEPER_LINE_MAX_BYTES = 64 * 1024;
 /**
  * Finds the keeper of a home: the listener at the socket with the highest number. Lower numbers are
  * dead by the rule of the lock.
- * @param {string} run  The folder of the keeper sockets.
+ * @param {string} run
  * @param {AbortSignal} signal
  */
 export async function findKeeper(run, signal) {
@@ -22,9 +22,8 @@ export async function findKeeper(run, signal) {
 /**
  * Waits at a keeper socket until control can be reached. Closes the socket.
  * @param {Socket} socket
- * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
- * @param {(reason: string) => void} onFailure  Called for each failed boot of control; the keeper
- *   keeps trying.
+ * @param {AbortSignal} signal
+ * @param {(reason: string) => void} onFailure  A boot of control failed; the keeper tries again.
  * @returns {Promise<'ready' | 'gone'>}  gone: the keeper left first.
  */
 export function waitForControl(socket, signal, onFailure) {
@@ -59,7 +58,7 @@ export function waitForControl(socket, signal, onFailure) {
 /**
  * Waits until the keeper of a home has left. It exits last, which closes its socket.
  * @param {string} run
- * @param {AbortSignal} signal  Ends the wait; the promise rejects with its reason.
+ * @param {AbortSignal} signal
  */
 export async function waitUntilLeft(run, signal) {
   const socket = await findKeeper(run, signal);

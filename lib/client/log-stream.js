@@ -17,7 +17,7 @@ import { FOLLOWED_TO_THE_END, sayGap, reportMissed, WAITING } from '../render/lo
  * @property {string[]} [gapOf]
  */
 
-/** A control that is killed is back within this time, in ms. Then no notice is needed. */
+/** A killed control is back within this time, in ms, and needs no notice. */
 const PATIENCE_MS = 1_000;
 
 /** A request that meets this many dying controls in a row probably causes their deaths. */
@@ -34,16 +34,12 @@ const SUBSCRIPTION = 'logs';
  * @param {object} o
  * @param {(sentence: string) => void} o.talk
  * @param {AbortSignal} o.signal  Ends it, once the client is closed as well.
- * @param {(lines: number) => void} [o.onCaughtUp]  Called after the existing lines, with their
- *   number.
- * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  Called with the number
- *   of dropped lines, and their apps. Default: prints it.
- * @param {(names: string[]) => void} [o.onGap]  Called if lines written in between do not exist any
- *   more. Default: prints it.
+ * @param {(lines: number) => void} [o.onCaughtUp]  After the existing lines.
+ * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  Default: prints it.
+ * @param {(names: string[]) => void} [o.onGap]  Lines in between are gone. Default: prints it.
  * @param {number} [o.patienceMs]
  * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Ends with the existing lines, or
- *   with `follow` when the manager ends. Throws the server's NclustError,
- *   ERR_NCLUST_CONNECTION_LOST and ERR_NCLUST_DAEMON_UNREACHABLE.
+ *   with `follow` when the manager ends.
  */
 export async function* streamLogs(
   client,

@@ -5,10 +5,8 @@ import { homePaths } from '../shared/paths.js';
 /** @import { Context } from '../cli/session/context.js' */
 
 /**
- * Counts the apps of the desired state, for a home without a running manager.
  * @param {string} home
- * @returns {number}  0 if there is no state, or none that can be read; then the manager reports it
- *   at its start.
+ * @returns {number}  0 if the state is missing or unreadable. The manager reports that at start.
  */
 export function countSavedApps(home) {
   try {

@@ -1,9 +1,6 @@
 /** @import { RpcMessage } from '../shared/wire/rpc.js' */
 
-/**
- * Limits for a slow reader. Above one of them, the client stops reading from the server, which then
- * drops lines.
- */
+/** Above one of these limits, the client stops reading. The server then drops lines. */
 const MAX_MESSAGES = 256;
 const MAX_CHARS = 1024 * 1024;
 

@@ -23,7 +23,7 @@ const ANSWER_DEADLINE_MS = 10_000;
 /**
  * @typedef {object} Pending
  * @property {string} line  Kept, to be sent again unchanged.
- * @property {number} sent  Number of attempts.
+ * @property {number} sent
  * @property {number} maxSends
  * @property {(result: any) => void} resolve
  * @property {(error: unknown) => void} reject
@@ -56,8 +56,8 @@ export class PendingRequests {
    * @param {Method} method
    * @param {object} o
    * @param {string} o.line
-   * @param {AbortSignal} [o.signal]  Ends the waiting.
-   * @returns {Promise<any>}  The result. Rejects like Client.request().
+   * @param {AbortSignal} [o.signal]
+   * @returns {Promise<any>}
    */
   add(id, method, { line, signal }) {
     /** @type {Promise<any>} */
@@ -137,7 +137,6 @@ export class PendingRequests {
   }
 
   /**
-   * Rejects a request and does not send it again.
    * @param {number} id
    * @param {unknown} error
    */
@@ -155,7 +154,7 @@ export class PendingRequests {
   }
 }
 
-/** @returns {NclustError}  For a request whose connection broke and cannot be restored. */
+/** @returns {NclustError} */
 export function connectionLostError() {
   return new NclustError('ERR_NCLUST_CONNECTION_LOST', 'The manager closed the connection before it answered.', {
     hint: 'Run the command again.',

@@ -8,10 +8,7 @@ import { createLineReader } from '../shared/wire/rpc.js';
 /** @import { Socket } from 'node:net' */
 /** @import { HomePaths } from '../shared/paths.js' */
 
-/**
- * The keeper empties its environment at boot; apps get theirs from their spec. These variables are
- * for the daemon itself.
- */
+/** For the daemon itself, because apps get their variables from their spec. */
 const INHERITED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 
 const REPORT_MAX_BYTES = 64 * 1024;
@@ -21,9 +18,8 @@ const TAIL_LINES = 10;
 /**
  * Starts a keeper that outlives this process and waits for its report.
  * @param {HomePaths} paths
- * @param {AbortSignal} signal  Ends the wait, not the keeper; the promise rejects with its reason.
+ * @param {AbortSignal} signal
  * @returns {Promise<'ok' | 'held'>}  ok: control is ready. held: another keeper owns the home.
- *   Throws the error that the keeper reports.
  */
 export async function spawnKeeper(paths, signal) {
   mkdirSync(paths.run, { recursive: true, mode: 0o700 });
@@ -48,9 +44,8 @@ export async function spawnKeeper(paths, signal) {
 }
 
 /**
- * Reads the last lines of a file.
  * @param {string} file
- * @returns {string[]}  At most 10; none if it cannot be read.
+ * @returns {string[]}
  */
 export function readTail(file) {
   try {

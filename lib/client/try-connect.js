@@ -9,7 +9,7 @@ const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
 /**
  * Connects to a Unix socket. For a refused or missing one the result is null, not an error.
  * @param {string} path
- * @param {AbortSignal} signal  Aborts the attempt; the promise rejects with its reason.
+ * @param {AbortSignal} signal
  * @returns {Promise<Socket | 'busy' | null>}  busy: there is a listener, and its queue is full. The
  *   caller destroys the socket.
  */

@@ -6,7 +6,7 @@ import { findAttribute, TOP_LEVEL } from './options/schema.js';
  * @property {string} keyPath  "apps[1].max_memory_restart". Empty: the file as a whole.
  * @property {string} found
  * @property {string} accepted
- * @property {string} message  A sentence.
+ * @property {string} message
  * @property {string | null} [hint]
  */
 
@@ -26,7 +26,6 @@ export function faultAt(keyPath, found, accepted) {
 }
 
 /**
- * Turns an error that a reader has thrown into a fault.
  * @param {unknown} error
  * @param {string} keyPath  Used if the error has none.
  * @returns {Fault}  Throws the error again if it is a bug and not a refused value.
@@ -40,7 +39,6 @@ export function toFault(error, keyPath) {
 }
 
 /**
- * One error for all faults of a file.
  * @param {string} file
  * @param {Fault[]} faults
  * @param {string[]} warnings  Shown too, because a misspelt key may be the reason of a missing one.
@@ -61,7 +59,6 @@ export function badConfig(file, faults, warnings) {
 }
 
 /**
- * The error for a file that cannot be read, parsed or run.
  * @param {string} file
  * @param {string} why  A clause.
  * @param {object} [o]
@@ -81,12 +78,11 @@ export function unreadableError(file, why, { line = null, column = null, hint = 
 }
 
 /**
- * The parts of a config file.
  * @typedef {object} Shape
  * @property {{ keyPath: string, entry: unknown }[]} apps
  * @property {{ keyPath: string, entry: unknown }[]} sites  Entries of `static`.
  * @property {Record<string, unknown> | null} deploy
- * @property {string[]} unknown  Other keys beside these.
+ * @property {string[]} unknown  Key paths.
  * @property {Fault[]} faults
  */
 
@@ -96,7 +92,6 @@ export const FOR_EDITORS = '$schema';
 const SHAPES = 'an app, a list of apps, or an object with a list "apps"';
 
 /**
- * Finds the parts of a config file in each of the forms that it may have.
  * @param {unknown} value  The content of the file, or its export.
  * @param {string} [keyPath]
  * @returns {Shape}

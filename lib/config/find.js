@@ -18,7 +18,7 @@ export const CONFIG_NAMES = [
 export const PACKAGE_KEYS = ['nclust', 'pm2'];
 
 /**
- * Whether a path is a config file, by the end of its name: "app.json.js" is a script.
+ * Only the end of the name counts: "app.json.js" is a script.
  * @param {string} path
  */
 export function isConfigName(path) {
@@ -27,7 +27,7 @@ export function isConfigName(path) {
 
 /**
  * @param {string} folder
- * @returns {string | null}  Absolute.
+ * @returns {string | null}
  */
 export function findConfig(folder) {
   const name = CONFIG_NAMES.find((one) => isFile(join(folder, one)));

@@ -4,8 +4,8 @@ import { isFile } from './find.js';
 
 /**
  * @typedef {object} Place
- * @property {string} cwd  The folder the app runs in, absolute. It may not exist.
- * @property {string | null} file  The script, absolute. Null: not a file.
+ * @property {string} cwd  Absolute. It may not exist.
+ * @property {string | null} file  Absolute. Null: not a file.
  */
 
 /**

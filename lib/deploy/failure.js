@@ -1,7 +1,7 @@
 import { NclustError } from '../shared/errors.js';
 
 /**
- * The state of a host, as its script has reported it. isBegun: a script was started there.
+ * isBegun: a script was started on the host.
  * @typedef {{ host: string, reports: Record<string, string>, isBegun: boolean }} Account
  */
 
@@ -11,8 +11,8 @@ const NOT_FOUND = 127;
 
 /**
  * @param {object} o
- * @param {string} o.name  Of the environment.
- * @param {string} o.doing  "Deploying".
+ * @param {string} o.name
+ * @param {string} o.doing  Such as "Deploying".
  * @param {{ host: string, code: number }[]} o.failed  Not empty.
  * @param {Account[]} o.accounts  Of all hosts, in their order.
  * @param {boolean} o.isPlain  The command does not change releases.

@@ -4,8 +4,8 @@ import { NEEDS_SETUP, prelude } from './script-parts.js';
 /** @import { Deployment } from './settings.js' */
 
 /**
- * The owner of the releases of a host. The lock is .lock in the folder of the deployment. It is a
- * symbolic link whose target is text, because ln creates it in one call and fails if it exists.
+ * The lock of a host is .lock in the folder of the deployment. It is a symbolic link whose target
+ * is text, because ln creates a link in one call and fails if it exists.
  *
  *     .lock -> <token> <who> since <time>
  *                        held over several connections; the deploying command removes it

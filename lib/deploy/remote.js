@@ -6,15 +6,12 @@ import { createInterface } from 'node:readline';
 /** @typedef {{ stream: 'out' | 'err', text: string }} Line */
 
 /**
- * The result of a script.
  * @typedef {object} Ended
- * @property {number} code  255 from ssh itself: it could not connect, or lost the connection. 128 +
- *   n for a signal.
+ * @property {number} code  255: ssh could not connect, or lost the connection. 128 + n: signal n.
  * @property {Record<string, string>} reports  The last value that the script reported for each key.
  */
 
 /**
- * Runs a script on a host, with the ssh of this system.
  * @param {Deployment} deployment
  * @param {string} host
  * @param {string} script
@@ -42,7 +39,6 @@ export function runRemote(deployment, host, script, { env, signal, onLine }) {
 const READ_SCRIPT = `sh -c 'eval "$(cat)"'`;
 
 /**
- * Runs a hook on this machine.
  * @param {string} command
  * @param {object} o
  * @param {string} o.cwd
@@ -101,7 +97,7 @@ function run(file, args, { cwd, env, mark, input, signal, onLine }) {
     });
     createInterface({ input: child.stderr }).on('line', (text) => onLine({ stream: 'err', text }));
     child.once('error', reject);
-    // Processes that the child has started may keep these open for long.
+    // Processes that the child has started may keep these streams open for a long time.
     child.once('exit', () => {
       if (signal.aborted) for (const stream of [child.stdout, child.stderr]) stream.destroy();
     });

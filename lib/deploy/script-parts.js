@@ -5,8 +5,8 @@ import { shellQuote } from '../shared/shell-quote.js';
 const NEW_TO_OLD = '"$nclust_root/.$2.new" "$nclust_root/$2"';
 
 /**
- * The first lines of every script. Its variables begin with "nclust_", which settings.js refuses in
- * `env`, so that scripts and user cannot overwrite each other's variables.
+ * Its variables begin with "nclust_", which settings.js refuses in `env`, so that scripts and user
+ * cannot overwrite each other's variables.
  * @param {Deployment} deployment
  */
 export function prelude({ path, repo, env }) {
@@ -39,7 +39,7 @@ git -C "$nclust_root/repo.git" config remote.origin.url "$nclust_repo"
 git -C "$nclust_root/repo.git" fetch --quiet --prune --force origin ${BRANCHES_AND_TAGS}`;
 
 /**
- * The switch to another release. It completes, or is undone, even if the connection breaks.
+ * The switch completes, or is undone, even if the connection breaks.
  * @param {Deployment} deployment
  * @param {HookName} hookName
  */
@@ -67,7 +67,7 @@ fi`;
 export function findCurrent() {
   return `nclust_at=$(grep -nxF -- "$(currentRelease)" "$nclust_root/.history" 2>/dev/null | tail -n 1 | cut -d: -f1)
 if [ -z "$nclust_at" ]; then
-  echo "$nclust_root/current does not lead to a release that was deployed." >&2
+  echo "$nclust_root/current does not point to a deployed release." >&2
   exit 1
 fi`;
 }
@@ -96,8 +96,7 @@ ln -s "$nclust_root/shared/"${name} "$nclust_release/"${name}`;
 }
 
 /**
- * Quotes a path on a host as one word of a shell. A path that is relative or begins with "~/" is
- * resolved from $HOME, which only the shell on the host knows.
+ * A path that is relative or begins with "~/" starts at $HOME, which only the host knows.
  * @param {string} path
  */
 export function quotePath(path) {

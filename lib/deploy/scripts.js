@@ -31,7 +31,7 @@ ${FETCH}
 }
 
 /**
- * Finds the commit of a ref. A branch, as just fetched, comes before a tag.
+ * A branch, as just fetched, comes before a tag.
  * @param {Deployment} deployment
  * @param {string} ref
  */
@@ -84,8 +84,7 @@ ${hasHook ? hook(deployment, 'pre-deploy', '$nclust_release') : ''}
 }
 
 /**
- * Makes a release current and runs a hook in it. If the hook fails, the release before becomes
- * current again.
+ * If the hook fails, the release before becomes current again.
  * @param {Deployment} deployment
  * @param {object} o
  * @param {string} o.release

@@ -12,7 +12,7 @@ import { NclustError } from '../shared/errors.js';
  * @property {string} ref
  * @property {string} repo
  * @property {string} path  On the hosts.
- * @property {Record<string, string>} env  For the hooks.
+ * @property {Record<string, string>} env
  * @property {string[]} shared  Paths of path/shared that are linked into each release.
  * @property {number} releases  How many to keep.
  * @property {Record<HookName, string>} hooks  "" for none.
@@ -58,7 +58,7 @@ const RULES = {
   },
   env: {
     accepts: isEnv,
-    accepted: 'an object of texts and numbers, by names of variables that do not begin with "nclust_"',
+    accepted: 'an object of variables (texts or numbers), whose names do not begin with "nclust_"',
   },
   shared: {
     accepts: (value) => Array.isArray(value) && value.every(isInside),
@@ -80,13 +80,12 @@ const RULES = {
 };
 
 /**
- * @param {Record<string, unknown> | null} deploy  Of the config file.
- * @param {string} name  Of the environment.
+ * @param {Record<string, unknown> | null} deploy
+ * @param {string} name
  * @param {object} o
- * @param {string} o.file  For messages.
+ * @param {string} o.file
  * @param {string} o.postDeploy  The default of the hook.
- * @returns {{ deployment: Deployment, warnings: string[] }}  Throws one
- *   ERR_NCLUST_DEPLOY_BAD_CONFIG with all faults.
+ * @returns {{ deployment: Deployment, warnings: string[] }}
  */
 export function readDeployment(deploy, name, { file, postDeploy }) {
   const given = deploy && Object.hasOwn(deploy, name) ? deploy[name] : undefined;
@@ -124,7 +123,7 @@ export function readDeployment(deploy, name, { file, postDeploy }) {
 
 /**
  * @param {string} ref
- * @returns {string}  Throws ERR_NCLUST_USAGE.
+ * @returns {string}
  */
 export function checkRef(ref) {
   if (isRef(ref)) return ref;
@@ -183,8 +182,7 @@ function meansNothing(keyPath, key) {
 }
 
 /**
- * Warns about a risky habit: until this hook finishes, the new release is already current but
- * incomplete.
+ * Warns, because until this hook finishes the new release is already current but incomplete.
  * @param {string | undefined} hook
  */
 function installsLate(hook = '') {
@@ -204,7 +202,7 @@ function isFilled(value) {
 }
 
 /**
- * A text that begins with "-" is refused, because a program would read it as an option.
+ * Refuses a text that begins with "-", because a program would read it as an option.
  * @param {unknown} value
  * @returns {value is string}
  */
@@ -241,7 +239,7 @@ function isObject(value) {
 
 /**
  * Shows only the names of the refused variables, because a value may be a password.
- * @param {unknown} value  Not a valid env.
+ * @param {unknown} value
  */
 function shownEnv(value) {
   if (!isObject(value)) return `a ${Array.isArray(value) ? 'list' : typeof value}`;

@@ -36,7 +36,7 @@ import { NclustError } from '../shared/errors.js';
  */
 
 /**
- * Prepares hosts, with a first release as the current one. Skips hosts that have a release.
+ * Skips hosts that have a release.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  */
@@ -56,7 +56,7 @@ export async function setUp(deployment, around) {
 }
 
 /**
- * Deploys a new release. First every host gets it, then one host after the other switches to it.
+ * Every host gets the new release before the first host switches to it.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {string} ref
@@ -71,7 +71,6 @@ export async function update(deployment, around, ref) {
 }
 
 /**
- * Runs the hook of this machine, before nclust connects to a host.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  */
@@ -110,7 +109,11 @@ export async function revert(deployment, around, back) {
  * @param {number} back  0: the current release.
  */
 export async function show(deployment, around, back) {
-  await onHosts(deployment, around, { doing: 'Looking at', script: () => showScript(deployment, back), isPlain: true });
+  await onHosts(deployment, around, {
+    doing: 'Showing a release of',
+    script: () => showScript(deployment, back),
+    isPlain: true,
+  });
 }
 
 /**
@@ -118,7 +121,11 @@ export async function show(deployment, around, back) {
  * @param {Surroundings} around
  */
 export async function list(deployment, around) {
-  await onHosts(deployment, around, { doing: 'Looking at', script: () => listScript(deployment), isPlain: true });
+  await onHosts(deployment, around, {
+    doing: 'Listing the releases of',
+    script: () => listScript(deployment),
+    isPlain: true,
+  });
 }
 
 /**
@@ -154,9 +161,8 @@ export async function unlock(deployment, around) {
 }
 
 /**
- * Locks hosts while a deployment works on them. Two deployments to one host at the same time would
- * fetch into one repository, remove each other's releases, and leave different releases on the
- * hosts.
+ * Two deployments to one host at the same time would fetch into one repository, remove each other's
+ * releases, and leave different releases on the hosts.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {{ hosts: string[], doing: string, isFirst: boolean }} o
@@ -183,7 +189,7 @@ async function whileLocked(deployment, around, { hosts, doing, isFirst }, work) 
 }
 
 /**
- * Removes locks after a failure or Ctrl-C. Ignores the signal, because it may have fired already.
+ * Ignores the signal, because it may have fired already (Ctrl-C).
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {{ hosts: string[], lock: Lock }} o
@@ -205,7 +211,6 @@ function newLock({ who, nowMs }) {
 }
 
 /**
- * Creates a release on every host, then switches one host after the other to it.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {object} o
@@ -235,20 +240,19 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
 }
 
 /**
- * Runs a script on hosts, one after the other or all at once. Stops at the first that fails.
+ * Without isParallel, stops at the first host that fails.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {object} o
  * @param {string} o.doing
  * @param {string[]} [o.hosts]
  * @param {(host: string) => string} o.script
- * @param {Map<string, Record<string, string>>} [o.known]  What each host reported before.
+ * @param {Map<string, Record<string, string>>} [o.known]  Earlier reports, by host.
  * @param {(host: string, reports: Record<string, string>) => void} [o.onReports]  Called for each
  *   host, also after a failure.
  * @param {boolean} [o.isPlain]  The script does not change releases. An error then does not list
  *   them, and its exit status is that of the command.
- * @returns {Promise<Account[]>}  Rejects with ERR_NCLUST_DEPLOY_FAILED, which names the failed
- *   hosts and the state of all.
+ * @returns {Promise<Account[]>}
  */
 async function onHosts(
   deployment,

@@ -42,7 +42,6 @@ const AS_SAID = [
 const JAVASCRIPT = /\.[cm]?js$/;
 
 /**
- * Turns the processes of one app into an entry of a config file.
  * @param {Pm2Record[]} records  Not empty. All of them run the same program.
  * @param {{ name: string, env: Record<string, string>, pm2Home: string }} o
  * @returns {Record<string, unknown>}
@@ -117,8 +116,8 @@ function isSaid(value) {
 const OF_PM2 = /^(PM2_(?!SERVE_)|pm_|axm_)|^(unique_id|km_link|NODE_APP_INSTANCE)$/;
 
 /**
- * Splits the variables of an app. `shell` has those that this shell has too, because the shell that
- * started the app most likely had them. --update-env replaces these. `own` has the others.
+ * `shell` gets the variables that this shell has too, because the shell that started the app most
+ * likely had them. --update-env replaces these. `own` gets the others.
  * @param {Record<string, unknown>} env  `pm2_env.env`.
  * @param {object} o
  * @param {string} o.name  Of the app. PM2 keeps module settings in a variable of this name.

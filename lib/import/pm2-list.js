@@ -29,7 +29,7 @@ function pm2HomeOf({ cwd, env }) {
  * Reads the file of `pm2 save`, or its backup.
  * @param {string | undefined} file  Default: the one in the home of PM2.
  * @param {Shell} shell
- * @returns {Pm2List}  Throws ERR_NCLUST_IMPORT.
+ * @returns {Pm2List}
  */
 export function readSavedList(file, shell) {
   const source = file === undefined ? join(pm2HomeOf(shell), 'dump.pm2') : resolve(shell.cwd, file);
@@ -46,9 +46,9 @@ export function readSavedList(file, shell) {
 }
 
 /**
- * Reads the list of a running PM2. Checks first that PM2 runs, because its command would start it.
+ * Checks first that PM2 runs, because its command would start it.
  * @param {Shell} shell
- * @returns {Promise<Pm2List>}  Rejects with ERR_NCLUST_IMPORT.
+ * @returns {Promise<Pm2List>}
  */
 export async function readLiveList(shell) {
   const pm2Home = pm2HomeOf(shell);
@@ -114,8 +114,7 @@ function tryRead(file) {
 }
 
 /**
- * Finds the list in the output. PM2's first command after its installation prints a greeting
- * before.
+ * PM2's first command after its installation prints a greeting before the list.
  * @param {string} text
  * @returns {unknown[] | null}
  */

@@ -13,11 +13,11 @@ import { pm2Entry, splitEnvironment } from './pm2-entry.js';
  * @property {string[]} warnings
  */
 
-/** States in which PM2 does not run a process and is not going to. */
+/** States in which PM2 does not run a process, and will not restart it. */
 const RESTING = new Set(['stopped', 'stopping', 'errored']);
 
 /**
- * Turns the records of PM2 into specs. Pure, except that it looks for the programs.
+ * Pure, except that it looks for the programs.
  * @param {Pm2Record[]} records
  * @param {object} o
  * @param {string} o.pm2Home

@@ -36,8 +36,7 @@ const KEY_COLUMNS = 17;
 
 /**
  * @param {number} width
- * @returns {{ keys: string, does: string }[]}  A heading is in `keys` and has no `does`. The second
- *   line of a text has no `keys`.
+ * @returns {{ keys: string, does: string }[]}  The second line of a text has no `keys`.
  */
 export function helpLines(width) {
   return HELP.flatMap(([keys, does]) =>

@@ -9,7 +9,6 @@ import { onTableKey } from './table-keys.js';
 /** @import { State, Step } from './state.js' */
 
 /**
- * Handles a key: it goes to the question, to the text that is being typed, or to the page.
  * @param {State} state
  * @param {Key} key
  * @returns {Step}
@@ -28,7 +27,6 @@ export function onKey(state, key) {
 }
 
 /**
- * Any key except "y" cancels.
  * @param {State} state
  * @param {NonNullable<State['question']>} question
  * @param {Key} key
@@ -58,8 +56,7 @@ const HELP_MOVES = { down: 1, j: 1, up: -1, k: -1, pagedown: 10, ' ': 10, pageup
 const INPUT_MAX_CHARS = 200;
 
 /**
- * Handles a key for the text that is being typed. The filter of the table applies at once, the
- * other texts when the user has finished them.
+ * The filter applies while the user types, the other texts after Enter.
  * @param {State} state
  * @param {NonNullable<State['input']>} input
  * @param {Key} key

@@ -1,9 +1,6 @@
 /** @typedef {{ name: string, text?: string }} Key  `text`: the typed or pasted text. */
 
-/**
- * Keys by the sequence that a terminal sends after "ESC [" or "ESC O".
- * @type {Record<string, string>}
- */
+/** By the characters after "ESC [" or "ESC O". @type {Record<string, string>} */
 const SEQUENCES = {
   A: 'up',
   B: 'down',
@@ -44,7 +41,7 @@ const PASTE_END = '\u001b[201~';
 const PASTE_MAX_CHARS = 64 * 1024;
 
 /**
- * Reads keys from the input of a terminal. A sequence may arrive in parts, for example over ssh.
+ * A sequence may arrive in parts, for example over ssh.
  * @returns {{ push: (text: string) => Key[], flush: () => Key[], isWaiting: () => boolean }}
  *   `isWaiting`: the rest of a sequence is missing. flush() stops waiting for it.
  */

@@ -6,20 +6,19 @@
  * @typedef {object} Boxes
  * @property {Box} header
  * @property {Box} footer
- * @property {Box} page  For full-screen logs and the help, between header and footer.
- * @property {Box} table  With its headings.
- * @property {Box} title  Of the selected row.
+ * @property {Box} page  Full-screen logs or the help.
+ * @property {Box} table
+ * @property {Box} title
  * @property {Box} numbers
  * @property {Box} charts
- * @property {Box} panel  With its heading.
- * @property {Box} second  With its heading.
+ * @property {Box} panel  Table, panel and second include their headings.
+ * @property {Box} second
  */
 
 /** From this width on, the details of the selected row are beside the table, else below. */
 const WIDE_COLUMNS = 140;
 
 /**
- * A very small terminal shows only some parts.
  * @param {Size} size
  * @returns {Boxes}
  */
@@ -60,7 +59,6 @@ function detail({ x, y, width, height }) {
   };
   const title = take(1);
   const numbers = take(height >= 30 ? 2 : height >= 11 ? 1 : 0);
-  // Four charts in two rows.
   const charts = take(height >= 30 ? 14 : height >= 20 ? 8 : 2);
   const rest = y + height - top;
   const second = rest >= 9 ? Math.floor(rest / 3) : 0;

@@ -23,11 +23,11 @@ import { NclustError } from '../shared/errors.js';
  * @property {string} query  Key of the request: see neededData() in source.js.
  * @property {LogLine[]} lines  Oldest first, at most LINES_MAX.
  * @property {number} nextSeq
- * @property {number} missed  Lines that came too fast to be shown.
+ * @property {number} missed
  * @property {number | null} bottomSeq  The last visible line. Null: follow the newest line.
  * @property {number} left  Columns that are scrolled away.
- * @property {string} search  Marked text.
- * @property {string} grep  Filter of the manager.
+ * @property {string} search
+ * @property {string} grep  The manager filters; `search` only marks.
  */
 
 export const LINES_MAX = 2_000;
@@ -109,18 +109,14 @@ export function hasText(text, wanted) {
   return wanted === wanted.toLowerCase() ? text.toLowerCase().includes(wanted) : text.includes(wanted);
 }
 
-/**
- * Read in BREATH_MS: 20,000 lines a second. The manager leaves out the other lines, and counts
- * them.
- */
+/** Per BREATH_MS. The manager leaves out the lines above this limit, and counts them. */
 const LINES_AT_ONCE = 2_000;
 const BREATH_MS = 100;
 
-/** Delay before the request is sent again. */
 const AGAIN_MS = 1_000;
 
 /**
- * Follows the logs of a row. Continues when the manager is back.
+ * Continues when the manager is back.
  * @param {NonNullable<NeededData['logs']>} query
  * @param {object} o
  * @param {() => Promise<Client | null>} o.open

@@ -15,7 +15,7 @@ import { view } from './view.js';
 /** @import { Terminal } from './terminal.js' */
 
 /**
- * Supplies data and sends requests to the manager. Reports everything through `dispatch`.
+ * Reports everything through `dispatch`.
  * @typedef {object} Source
  * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Until close().
  * @property {(needed: NeededData) => void} follow
@@ -23,32 +23,28 @@ import { view } from './view.js';
  * @property {() => Promise<void>} close  Idempotent.
  */
 
-/** Time between two frames, because a slow line cannot carry more. */
+/** Shortest time between two frames, because a slow line cannot carry more. */
 const FRAME_MS = 80;
 
-/**
- * Delay before logs and history are requested, because a key that is held down passes many rows.
- */
+/** Delay before a request for logs or history, because a held key passes many rows. */
 const REST_MS = 120;
 
-/**
- * The rest of an escape sequence arrives within this time, even over a slow line. Else it was Esc.
- */
+/** The rest of an escape sequence arrives within this time. Else the key was Esc. */
 const ESCAPE_MS = 60;
 
 const SECOND_MS = 1_000;
 
 /**
- * Runs until the user quits. Only this function changes the state and the screen.
+ * Only this function changes the state and the screen.
  * @param {object} o
  * @param {Terminal} o.terminal
  * @param {Source} o.source
  * @param {ColourLevel} o.colourLevel
- * @param {string} [o.marks]  Of the charts.
+ * @param {string} [o.marks]
  * @param {(listener: () => void) => () => void} o.onStop  Calls the listener to end the loop.
  * @param {() => void} o.suspend  Stops this process until SIGCONT.
  * @param {() => number} [o.now]
- * @returns {Promise<void>}  The terminal is restored. Rejects with the error of the source.
+ * @returns {Promise<void>}  Rejects with the error of the source.
  */
 export async function runLoop({ terminal, source, colourLevel, marks, onStop, suspend, now = Date.now }) {
   const paint = createPalette(colourLevel);
@@ -136,7 +132,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
   }
 }
 
-/** @param {() => void} listener  Called when the process continues after Ctrl-Z or SIGSTOP. */
+/** @param {() => void} listener */
 function onContinue(listener) {
   process.on('SIGCONT', listener);
   return () => void process.off('SIGCONT', listener);

@@ -6,7 +6,7 @@ import { appKey, workerKey } from './trends.js';
 /** @import { SortField, State } from './state.js' */
 
 /**
- * A row of the table. An app with one worker has one row, with `app` and `worker`.
+ * An app with one worker has one row, with `app` and `worker`.
  * @typedef {object} Row
  * @property {string} key
  * @property {AppSample | null} app  Null: the row of a worker below its app.
@@ -71,7 +71,7 @@ function isOpen(workers, isFlipped) {
 }
 
 /**
- * Keeps the selected row. If it is gone, selects the row at its position.
+ * If the selected row is gone, selects the row at its position.
  * @param {State} state
  */
 export function placeSelection(state) {
@@ -92,7 +92,6 @@ export function selectedRow(state) {
 }
 
 /**
- * The worst status.
  * @param {WorkerSample[]} workers
  * @returns {ShownStatus}
  */

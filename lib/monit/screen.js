@@ -5,7 +5,7 @@ import { isPlain, toOneLine, textWidth } from '../render/text.js';
 /** @import { ColourLevel, Style } from '../render/paint.js' */
 
 /**
- * The cells of a terminal. The second cell of a wide character is empty.
+ * The second cell of a wide character is empty.
  * @typedef {object} Screen
  * @property {number} columns
  * @property {number} rows
@@ -24,10 +24,9 @@ export function createScreen({ columns, rows }) {
 }
 
 /**
- * Writes a text into one row, and cuts it if it does not fit. Control characters become "?".
+ * Cuts a text that does not fit. Control characters become "?".
  * @param {Screen} screen
- * @param {{ x: number, y: number, text: string, style?: string, width?: number }} o  `width`:
- *   maximum.
+ * @param {{ x: number, y: number, text: string, style?: string, width?: number }} o
  * @returns {number}  The column after the text.
  */
 export function put(screen, { x, y, text, style = '', width = Infinity }) {
@@ -67,14 +66,11 @@ export function restyle(screen, { x, y, width, style }) {
     screen.styles[at] = style;
 }
 
-/**
- * Up to this number of unchanged cells are written again, because this is shorter than a cursor
- * move.
- */
+/** Writing this many unchanged cells again is shorter than a cursor move. */
 const JUMP_CELLS = 5;
 
 /**
- * Returns the terminal codes that turn one screen into another, for the cells that differ.
+ * Returns the terminal codes for the cells that differ.
  * @param {Screen | null} before  Null: not known. A screen of another size counts as not known.
  * @param {Screen} after
  * @param {(style: string, text: string) => string} paint
@@ -83,13 +79,12 @@ const JUMP_CELLS = 5;
 export function difference(before, after, paint) {
   const isKnown = before !== null && before.columns === after.columns && before.rows === after.rows;
   const pieces = isKnown ? [] : [paint('reset', CLEAR_SCREEN)];
-  /** `run`: cells of one style, which are painted together. */
   let [style, run] = ['', ''];
   const endRun = () => {
     pieces.push(paint(style, run));
     run = '';
   };
-  /** The index of the cell at the cursor. -1: not known. */
+  /** -1: not known. */
   let cursor = -1;
   const write = (/** @type {number} */ at) => {
     if (after.styles[at] !== style) endRun();
@@ -137,12 +132,11 @@ function canFill(after, cursor, at, style) {
   return true;
 }
 
-/** Styles that are used if the terminal has no colours. */
 const WITHOUT_COLOURS = ['bold', 'inverse', 'reset'];
 
 /**
  * @param {ColourLevel} level
- * @returns {(style: string, text: string) => string}  For styles of a Screen.
+ * @returns {(style: string, text: string) => string}
  */
 export function createPalette(level) {
   const paint = createPaint(level === 0 ? 1 : level);

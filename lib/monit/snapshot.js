@@ -25,7 +25,7 @@ const HEAD = [
 ];
 
 /**
- * Renders one sample for files and pipes, with all workers below their apps.
+ * For files and pipes.
  * @param {{ sample: MetricsSample | null }} data  Null: the screen was shown instead.
  * @param {View} view
  */

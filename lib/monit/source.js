@@ -178,12 +178,12 @@ const LINES_OF_GREP = 1_000;
  */
 
 /**
- * The data that the screen needs. The loop compares it with the data that it follows.
+ * The loop compares this with the data that it follows.
  * @typedef {object} NeededData
  * @property {LogsNeeded | null} logs
  * @property
  *   {{ key: string, targets: string[], stepMs: number, points: number, turn: number } | null} trend
- *   The history for the charts. A new `turn` requests it again.
+ *   A new `turn` requests it again.
  */
 
 /**

@@ -28,7 +28,6 @@ import { addSample, beginTrend, withHistory } from './trends.js';
 /** @typedef {{ state: State, effects: Effect[] }} Step */
 
 /**
- * Everything that the screen depends on.
  * @typedef {object} State
  * @property {Size} size
  * @property {number} nowMs
@@ -37,9 +36,9 @@ import { addSample, beginTrend, withHistory } from './trends.js';
  * @property {MetricsSample | null} sample
  * @property {{ isThere: boolean, sinceMs: number, words: string }} manager
  * @property {Map<string, (number | null)[]>} sparks  The CPU of each row.
- * @property {Trend | null} trend  Of the selected row.
- * @property {Span} span  Of the charts.
- * @property {string | null} selected  The key of a row.
+ * @property {Trend | null} trend
+ * @property {Span} span
+ * @property {string | null} selected
  * @property {number} at  Index of the selected row, to keep the position if the row disappears.
  * @property {Set<string>} flipped  Apps that the user has expanded or collapsed.
  * @property {string} filter
@@ -102,7 +101,7 @@ export function firstState(size, nowMs) {
 }
 
 /**
- * Applies an event to a state. Pure: the caller performs the effects.
+ * Pure: the caller performs the effects.
  * @param {State} state
  * @param {MonitEvent} event
  * @returns {Step}

@@ -119,7 +119,7 @@ const WORDS = {
 
 /**
  * @param {State} state
- * @param {string} name  Of the key.
+ * @param {string} name
  * @returns {Asked | null}  Null: the key has no request, or no row is selected.
  */
 function askFor(state, name) {

@@ -7,19 +7,15 @@ import { createPaint } from '../render/paint.js';
 /**
  * @typedef {object} Terminal
  * @property {() => Size} size
- * @property {() => void} open  Switches to the alternate screen and raw mode, and hides the cursor.
- * @property {() => void} close  Restores the terminal. Idempotent and synchronous, so the process
- *   may exit after it.
- * @property {(text: string) => boolean} write  False: dropped, because the last text is not taken
- *   yet.
+ * @property {() => void} open
+ * @property {() => void} close  Idempotent and synchronous, so the process may exit after it.
+ * @property {(text: string) => boolean} write  False: dropped, because an earlier text waits.
  * @property {(listener: (text: string) => void) => () => void} onInput
  * @property {(listener: () => void) => () => void} onResize
- * @property {(listener: () => void) => () => void} onGone  The input was closed.
+ * @property {(listener: () => void) => () => void} onGone
  */
 
-/**
- * Alternate screen; no cursor; no line wrap, so that the last cell can be written; bracketed paste.
- */
+/** Alternate screen, no cursor, no line wrap (to write the last cell), bracketed paste. */
 const OPEN = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?2004h';
 /** Resets colours too, because the last frame may have been written only in part. */
 const CLOSE = createPaint(1)('reset', '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[?1049l');
@@ -35,16 +31,13 @@ export function createTerminal({ input, output }) {
   let left = null;
   let isWriting = false;
 
-  /**
-   * Writes in a thread, because a paused terminal (Ctrl-S) or slow line must not block the program.
-   */
+  /** In a thread, because a paused (Ctrl-S) or slow terminal must not block the program. */
   function flush() {
     if (!left || isWriting) return;
     isWriting = true;
     write(fd, left, (error, written) => {
       isWriting = false;
-      // EAGAIN: the next frame tries again. After another error the terminal is gone, and SIGHUP
-      // follows.
+      // EAGAIN: the next frame tries again. Other errors: the terminal is gone, and SIGHUP follows.
       left = error && error.code !== 'EAGAIN' ? null : left && left.subarray(error ? 0 : written);
       if (left?.length === 0) left = null;
       else if (!error) flush();

@@ -41,10 +41,7 @@ export function addSample(state, { sample, history }) {
   return { ...state, sample, sparks, trend: state.trend && addPoint(state.trend, sample) };
 }
 
-/**
- * Starts new charts if the selected row or the span has changed.
- * @param {State} state
- */
+/** @param {State} state */
 export function beginTrend(state) {
   const { selected, span, sample } = state;
   if ((selected === (state.trend?.key ?? null) && (selected === null || span === state.trend?.span)) || !sample)
@@ -103,7 +100,7 @@ function keyed({ apps, workers }) {
 /**
  * @param {Trend} trend
  * @param {MetricsSample} sample
- * @returns {Trend}  Unchanged for hours, because the source requests it again.
+ * @returns {Trend}  Unchanged for "hours": the source requests those again.
  */
 function addPoint(trend, sample) {
   if (trend.span === 'hours') return trend;
@@ -133,7 +130,6 @@ function mapShown(make) {
   };
 }
 
-/** From empty to full. */
 export const BLOCKS = ' ▁▂▃▄▅▆▇█';
 /** For terminals that cannot show blocks. */
 export const PLAIN = ' .:-=+*#@';
@@ -165,7 +161,7 @@ export function chart(points, { width, height, max, marks = BLOCKS }) {
 }
 
 /**
- * The top of a scale: 1, 2 or 5 with zeros, so that the scale changes seldom.
+ * 1, 2 or 5 with zeros, so that the scale changes seldom.
  * @param {Points} points
  * @param {number} least
  */
@@ -177,7 +173,6 @@ export function chooseScale(points, least) {
 }
 
 /**
- * Reduces points to a width, and keeps the peaks.
  * @param {Points} points
  * @param {number} width
  * @returns {Points}  The highest point of each stretch. Null: no point of the stretch is known.

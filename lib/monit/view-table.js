@@ -20,8 +20,8 @@ import { sparkline } from './trends.js';
  * @property {string} title
  * @property {number} width
  * @property {number} rank  Columns with a high rank are left out first. 0: never.
- * @property {boolean} [isLeft]  Aligned to the left.
- * @property {string} [field]  Its sort field.
+ * @property {boolean} [isLeft]
+ * @property {string} [field]
  * @property {(given: Given) => string | { text: string, style: string }} cell
  */
 
@@ -247,10 +247,7 @@ function wordsOf({ app, worker, workers }, nowMs) {
   return parts.join(' · ');
 }
 
-/**
- * Whether the event loop does not run.
- * @param {WorkerSample} worker
- */
+/** @param {WorkerSample} worker */
 function isBlocked({ status, reportAgeMs }) {
   return status === 'online' && reportAgeMs !== null && reportAgeMs > 3_000;
 }

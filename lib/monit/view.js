@@ -14,7 +14,7 @@ import { drawNumbers, drawTable, drawTitle } from './view-table.js';
 
 /**
  * @param {State} state
- * @param {{ marks?: string }} [o]  `marks`: of the charts.
+ * @param {{ marks?: string }} [o]
  */
 export function view(state, { marks = BLOCKS } = {}) {
   const screen = createScreen(state.size);

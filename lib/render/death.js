@@ -19,7 +19,7 @@ const WORDS = {
 };
 
 /**
- * Describes a death in one line: "exited with code 1 after 0.4s: it ended on its own".
+ * Like "exited with code 1 after 0.4s: it exited on its own".
  * @param {Death} death
  */
 export function describeDeath(death) {

@@ -82,7 +82,7 @@ function limit(title, value, format) {
 }
 
 /**
- * A stand-in for an earlier version of the manager, which does not report the shipping.
+ * An earlier version of the manager does not report the shipping.
  * @param {string} target
  * @returns {Shipped}
  */
@@ -109,7 +109,6 @@ function row(title, text) {
 }
 
 /**
- * Rows about automatic restarts: watch, cron and the memory limit.
  * @param {SlotStatus} slot  With detail.
  * @param {number} nowMs
  */

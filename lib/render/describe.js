@@ -19,7 +19,7 @@ import { formatAgo, clockTime, formatCoarse } from './time.js';
 /**
  * @param {object} data
  * @param {SlotStatus[]} data.slots  With detail.
- * @param {Record<number, Difference[]>} [data.differences]  Of the environment, by slot id.
+ * @param {Record<number, Difference[]>} [data.differences]  By slot id.
  * @param {Record<number, LogEntry[]>} [data.errors]  The last lines of stderr, by slot id.
  * @param {View} view
  */
@@ -247,7 +247,7 @@ function recentExitsNote({ deaths = [] }, nowMs) {
 }
 
 /**
- * Shows the last lines of stderr since the last death. Earlier lines are shown with the death.
+ * Leaves out lines from before the last death, because the death shows them.
  * @param {LogEntry[]} entries  Oldest first.
  * @param {Death | null} death
  * @param {Pick<View, 'nowMs' | 'paint'>} view

@@ -7,7 +7,7 @@ import { formatDuration } from '../shared/units.js';
 const MINUTES_OF_CRASHES = '10m';
 
 /**
- * The words of each event type, to put after the name of the process or app.
+ * The words follow the name of the process or app.
  * @type {Record<string, (event: LoggedEvent) => string>}
  */
 const WORDS = {
@@ -59,7 +59,7 @@ const WORDS = {
   lost: ({ count: number, reason }) => `${count(number, 'event')} could not be written (${reason})`,
 };
 
-/** All types in the event log. A test compares them with the table of docs/events.md. */
+/** A test compares them with the table of docs/events.md. */
 export const EVENT_TYPES = Object.keys(WORDS);
 
 /** @type {Record<string, Style>} */
@@ -78,7 +78,7 @@ const STYLES = {
 };
 
 /**
- * Describes an event, without its time and without the name of its app.
+ * Without the time and the name of the app.
  * @param {LoggedEvent} event
  */
 export function eventWords(event) {
@@ -102,7 +102,7 @@ export function isAsked({ cause }) {
 }
 
 /**
- * Describes how a process exited: "exit code 1", "signal SIGKILL", "out of memory (the kernel)".
+ * Like "exit code 1", "signal SIGKILL", "out of memory (the kernel)".
  * @param {LoggedEvent} event
  */
 export function describeEnd({ cause, by, code, signal, listenFailure }) {

@@ -36,8 +36,7 @@ export function renderJlist({ slots }) {
 }
 
 /**
- * Mixes the attributes with the variables of the app, as PM2 does. If both have a name, the
- * attribute wins.
+ * Mixes attributes and variables of the app, as PM2 does. On the same name, the attribute wins.
  * @param {SlotStatus} slot
  */
 function pm2Env(slot) {
@@ -160,7 +159,7 @@ function settings({ spec: given, watching, autorestart }) {
   };
 }
 
-/** Attributes that PM2 lists for each process, and that have no effect in nclust. */
+/** PM2 lists these attributes. They have no effect in nclust. */
 const MEANINGLESS = { pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100 };
 
 /** @param {AppSpec} spec  Its watch is ["."] if the user gave true. */
@@ -170,7 +169,7 @@ function watchSetting({ watch, watchOff }) {
 }
 
 /**
- * Prints the data of jlist for a reader. As in PM2, the text is not JSON.
+ * As in PM2, the text is not JSON.
  * @param {{ slots: SlotStatus[] }} data
  */
 export function renderPrettylist({ slots }) {

@@ -12,16 +12,15 @@ import { toOneLine } from './text.js';
 
 /**
  * @typedef {import('./slots.js').View & { options: Record<string, unknown>, isTerminal?: boolean }}
- *   View  `options`: of the command.
+ *   View
  */
 
 /**
- * @param {{ slots: SlotStatus[], nowMs?: number }} data  `nowMs`: default: that of the view.
+ * @param {{ slots: SlotStatus[], nowMs?: number }} data
  * @param {View} view
  */
 export function renderList({ slots, nowMs }, view) {
   const text = renderOnce(slots, nowMs === undefined ? view : { ...view, nowMs });
-  // Overwrites the previous list, and clears the rest of each line and of the screen.
   return view.options.watch && view.isTerminal
     ? `${HOME}${text.replaceAll('\n', `${CLEAR_TO_END_OF_LINE}\n`)}${CLEAR_BELOW}`
     : text;
@@ -40,7 +39,7 @@ function renderOnce(slots, view) {
 }
 
 /**
- * Lines below the table, about slots that do not listen. The table shows only their status.
+ * Lines below the table, because the table shows only the status of these slots.
  * @param {BriefStatus[]} slots
  * @param {Pick<View, 'paint'>} view
  */
@@ -74,10 +73,7 @@ function renderBlock(slot, nowMs) {
   return `+--- ${toOneLine(slot.name)}\n${rows.map(([key, value]) => `${key} : ${toOneLine(value)}\n`).join('')}`;
 }
 
-/**
- * Keys by which --sort orders a list.
- * @type {Record<string, (slot: SlotStatus, nowMs: number) => string | number>}
- */
+/** @type {Record<string, (slot: SlotStatus, nowMs: number) => string | number>} */
 export const SORT_FIELDS = {
   name: (slot) => slot.name,
   namespace: (slot) => slot.namespace,
@@ -116,7 +112,7 @@ function compare(a, b) {
 const WORST_FIRST = ['errored', 'waiting restart', 'stopping', 'launching', 'stopped', 'online'];
 
 /**
- * Makes a row for each app, and below it one for each worker. An app with one worker has one row.
+ * An app with one worker has one row.
  * @param {BriefStatus[]} slots  An app takes the position of its first worker.
  * @param {number} nowMs
  * @returns {Row[]}

@@ -10,8 +10,7 @@ import { jsonLine, toOneLine, padEnd, textWidth } from './text.js';
 /** @import { Paint } from './paint.js' */
 
 /**
- * Renders lines as "0|api      | text", and on a terminal log records in a readable form. With the
- * option `raw` the bare lines, with `json` or `format` the records of PM2.
+ * On a terminal, log records get a readable form. `json` and `format` print records of PM2.
  * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Keeps the width of its labels.
  */
 export function createLogRenderer() {
@@ -65,7 +64,7 @@ function labelled({ paint, isTerminal = false, options: { timestamp, highlight, 
 const paintAlways = createPaint(1);
 
 /**
- * Makes a line of an app safe for a terminal. It keeps its colours, and they end with the line.
+ * A line of an app keeps its colours, and they end with the line.
  * @param {string} line
  */
 export function toSafeLine(line) {
@@ -82,7 +81,7 @@ const WIDTH_MAX = 30;
 const COLOURS = /** @type {const} */ (['cyan', 'green', 'yellow', 'magenta', 'blue']);
 
 /**
- * Makes aligned labels: "0|api      | ". An app always has the same colour.
+ * Labels like "0|api      | ". An app always has the same colour.
  * @param {Paint} paint
  * @returns {(entry: LogEntry) => string}
  */
@@ -118,9 +117,9 @@ export function jsonRecord({ id, name, stream, line, atMs }) {
 }
 
 /**
- * Returns a line of PM2's --format: keys and values. The message is last and not quoted.
+ * As PM2's --format: the message is last and not quoted.
  * @param {LogEntry} entry
- * @param {string} [format]  Of the time.
+ * @param {string} [format]
  */
 export function formatRecord({ id, name, stream, line, atMs }, format = FORMAT_TIMESTAMP) {
   return (

@@ -26,7 +26,7 @@ export function reportMissed(lines, of = {}) {
   );
 }
 
-/** @param {string[]} [names]  Of apps, if the manager reports them. */
+/** @param {string[]} [names]  Apps, if the manager reports them. */
 export function sayGap(names = []) {
   const whose = names.length === 0 ? '' : ` of ${some(names.map(quoted))}`;
   return `Some lines${whose} cannot be shown, because their log file was deleted before the manager was back.`;
@@ -45,7 +45,6 @@ function some(items) {
 }
 
 /**
- * Returns the notice before the first line.
  * @param {Named[]} slots
  * @param {{ follow: boolean, isChosen: boolean }} o  isChosen: the user named the slots.
  */

@@ -39,11 +39,10 @@ const LEVEL_STYLES = {
 };
 
 /**
- * Renders a record of pino, bunyan, winston or a similar logger: time, level, message and the other
- * fields, which are cut. The stack of an error follows.
+ * Renders a record of pino, bunyan, winston or a similar logger. Long fields are cut.
  * @param {LogEntry} entry
  * @param {{ paint: Paint, hasTime: boolean }} o  hasTime: the caller prints a time before the line.
- * @returns {string[] | null}  Lines. Null: the line is not a log record.
+ * @returns {string[] | null}  Null: the line is not a log record.
  */
 export function prettyRecord({ line, name, atMs }, { paint, hasTime }) {
   const record = parseRecord(line);

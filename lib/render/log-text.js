@@ -5,10 +5,7 @@ const COLOURS = /(\u001b\[[\d;:]*m)/;
 const SEQUENCES = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?/;
 const CHARACTERS = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
-/**
- * The first group matches colours. The rest matches everything else that controls a terminal: other
- * escape sequences, control characters except tabs, and characters that change the text direction.
- */
+/** The first group matches colours. The others match all else that controls a terminal. */
 const CONTROLS = new RegExp(`${COLOURS.source}|${SEQUENCES.source}|${CHARACTERS.source}`, 'g');
 
 const EVERY_COLOUR = new RegExp(COLOURS, 'g');
@@ -17,7 +14,7 @@ const EVERY_COLOUR = new RegExp(COLOURS, 'g');
 const MARKED_MAX_CHARS = 1_000;
 
 /**
- * Removes all control characters and escape sequences except colours from a line of an app.
+ * Keeps colours, removes other escape sequences, and replaces other control characters by "?".
  * @param {string} line
  */
 export function withoutControls(line) {
@@ -25,10 +22,7 @@ export function withoutControls(line) {
   return text.replace(CONTROLS, (control, colour) => colour ?? (control[0] === '\u001b' ? '' : '?'));
 }
 
-/**
- * The same as withoutControls(), and removes colours too.
- * @param {string} line
- */
+/** @param {string} line */
 export function plainText(line) {
   return withoutControls(line).replace(EVERY_COLOUR, '');
 }
@@ -41,7 +35,7 @@ export function hasColours(text) {
 /**
  * @param {{ highlight?: string | true, grep?: string }} options
  * @param {(text: string) => Grep} readGrep
- * @returns {RegExp | null}  Matches the text to mark: the given text, or the matches of --grep.
+ * @returns {RegExp | null}  Matches the given text, or the matches of --grep.
  */
 export function buildMarker({ highlight, grep }, readGrep) {
   if (typeof highlight === 'string' && highlight !== '')

@@ -14,7 +14,7 @@ import { Chalk, supportsColor, supportsColorStderr } from 'chalk';
 /** @typedef {{ stdout: ColourLevel, stderr: ColourLevel }} ColourLevels */
 
 /**
- * The levels that chalk has detected from the terminals, TERM, COLORTERM, FORCE_COLOR and --color.
+ * chalk looks at the terminals, TERM, COLORTERM, FORCE_COLOR and --color.
  * @returns {ColourLevels}
  */
 export function detectLevels() {

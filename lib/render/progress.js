@@ -18,7 +18,7 @@ const STYLES = { starting: 'cyan', soaking: 'cyan', draining: 'yellow', parked: 
  * @param {Progress | null} shown.progress  Null: the manager has not reported yet.
  * @param {number} shown.ageMs  Of the progress.
  * @param {{ columns: number, rows: number, paint: Paint }} view
- * @returns {string[]}  Lines that are narrower than the terminal.
+ * @returns {string[]}
  */
 export function renderProgress({ doing, forMs, progress, ageMs }, { columns, rows, paint }) {
   const { done = 0, total = 0, waiting = [] } = progress ?? {};

@@ -12,7 +12,7 @@ import { renderTable, tableWidth } from './table.js';
 
 /**
  * @typedef {object} View
- * @property {number | null} columns  Width of the terminal. Null: the output is not a terminal.
+ * @property {number | null} columns  Null: the output is not a terminal.
  * @property {Paint} paint
  * @property {number} nowMs
  */

@@ -20,7 +20,6 @@ const TEXTS_IN_ONE = 4;
 /** Columns keep this width, because shorter beginnings of names look alike. */
 const WIDTH_MIN = 5;
 
-/** Both spaces beside a cell. */
 const PADDING = 2;
 
 /** @type {Record<string, string>} */
@@ -49,8 +48,7 @@ const NO_LINES = Object.fromEntries(
  * @param {string[]} [o.head]
  * @param {Cell[][]} o.rows
  * @param {Paint} o.paint
- * @param {number | null} [o.columns]  Limit of the width: the widest columns are cut, and end in
- *   "…".
+ * @param {number | null} [o.columns]  The widest columns are cut, and end in "…".
  * @param {boolean} [o.isWrapped]  Instead, the last column is wrapped between words. A word is
  *   never cut. If a word is wider than the terminal, the table has no frame.
  * @returns {string}  Ends with a newline.
@@ -113,13 +111,13 @@ function finished(lines, middle, paint) {
 }
 
 /**
- * Renders columns without a frame, with two spaces between them.
+ * Without a frame.
  * @param {Cell[][]} rows
  * @param {object} o
  * @param {Paint} o.paint
  * @param {number[]} [o.widths]  Of the first columns. A wider text ends in "…".
- * @param {number | null} [o.columns]  Limit of the width: the last column is wrapped between words.
- * @returns {string[]}  Lines.
+ * @param {number | null} [o.columns]  The last column is wrapped to fit.
+ * @returns {string[]}
  */
 export function renderColumns(rows, { paint, widths: given = [], columns = null }) {
   if (rows.length === 0) return [];
@@ -184,8 +182,8 @@ function widthsOf(rows) {
 }
 
 /**
- * Columns of the terminal that a table takes, including its frame.
- * @param {Cell[][]} rows  Including the head.
+ * Including the frame.
+ * @param {Cell[][]} rows
  */
 export function tableWidth(rows) {
   return sum(widthsOf(rows));

@@ -6,14 +6,10 @@ const LETTERS = '\\u0020-\\u007e\\u00a1-\\u00ac\\u00ae-\\u02ff';
 const SIGNS =
   '\\u2190-\\u2319\\u231c-\\u2328\\u232b-\\u23e8\\u23ed-\\u23ef\\u23f1\\u23f2\\u23f4-\\u23ff\\u2500-\\u259f';
 
-/**
- * Printable characters of one column: nearly every text. string-width is about 100 times slower.
- */
+/** Printable, one column each: nearly every text. string-width is about 100 times slower. */
 const PLAIN = new RegExp(`^[${LETTERS}${SIGNS}]*$`);
 
-/**
- * Control characters, and characters that change the text direction, break a line or are invisible.
- */
+/** Characters that control a terminal, change the text direction, break a line or are invisible. */
 const HOSTILE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** @param {string} text */
@@ -22,7 +18,7 @@ export function isPlain(text) {
 }
 
 /**
- * Makes a text safe for a terminal, because the name of an app may contain escape codes.
+ * The name of an app may contain escape codes.
  * @param {string} text
  */
 export function toOneLine(text) {
@@ -30,7 +26,7 @@ export function toOneLine(text) {
 }
 
 /**
- * The same as toOneLine() for a text of several lines: keeps line ends and tabs.
+ * Like toOneLine(), but keeps line ends and tabs.
  * @param {string} text
  */
 export function escapeControls(text) {
@@ -38,8 +34,7 @@ export function escapeControls(text) {
 }
 
 /**
- * Returns JSON on one line that is safe for a terminal, with \uXXXX for each hostile character.
- * JSON.stringify() itself escapes only the characters below a space.
+ * Safe for a terminal: JSON.stringify() itself escapes only characters below a space.
  * @param {unknown} value
  */
 export function jsonLine(value) {
@@ -52,7 +47,6 @@ export function jsonLine(value) {
 /** @param {string} text */
 export function textWidth(text) {
   if (isPlain(text)) return text.length;
-  // Loaded at the first text that is not plain.
   return /** @type {typeof import('string-width')} */ (require('string-width'))(text);
 }
 

@@ -16,14 +16,14 @@ export function clockTime(atMs, nowMs) {
 /**
  * @param {number} atMs
  * @param {number} nowMs
- * @returns {string}  "3m ago".
+ * @returns {string}
  */
 export function formatAgo(atMs, nowMs) {
   return `${formatCoarse(Math.max(0, nowMs - atMs))} ago`;
 }
 
 /**
- * Formats a span in its largest unit only: "40s", "12m", "3h", "2d".
+ * The largest unit only: "40s", "12m", "3h", "2d".
  * @param {number} ms
  */
 export function formatCoarse(ms) {

@@ -17,10 +17,10 @@ const BY_SIGTERM = 143;
  */
 
 /**
- * Replaces this process by a shell with the same pid, which starts `nclust run` again. The first
- * process of a container must reap every orphan, and Node.js reaps only its own children. Without a
- * shell or execve(), exits at stop signals until `run` listens to them, because the kernel drops
- * signals for which pid 1 has no listener. Call this before other modules are loaded.
+ * Replaces this process with a shell of the same pid, which starts `nclust run` again, because the
+ * first process of a container must reap every orphan and Node.js reaps only its own children.
+ * Without a shell or execve(), exits at stop signals until `run` listens to them, because the
+ * kernel drops signals for which pid 1 has no listener. Call this before other modules are loaded.
  * @param {string[]} argv  Without node and the script.
  */
 export function becomeInit(argv) {
@@ -111,7 +111,7 @@ const STOPPING = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGQUIT']);
  */
 
 /**
- * @param {Pick<NodeJS.Process, 'on' | 'removeAllListeners'>} source  Loses those of becomeInit().
+ * @param {Pick<NodeJS.Process, 'on' | 'removeAllListeners'>} source  Loses its earlier listeners.
  * @param {Reactions} reactions
  * @param {() => number} [nowMono]
  */

@@ -97,7 +97,7 @@ export async function runForeground(
     const isWhole = await output.close();
     await Promise.all([client?.close(), context.close()]);
     const isShown = isWhole && !(await Promise.all([sinks.out.flush(), sinks.err.flush()])).includes(false);
-    if (!isShown) showMessage('the last lines are lost, because their reader did not take them in time.');
+    if (!isShown) showMessage('the last lines of output are lost, because their reader did not read them in time.');
   }
 }
 
@@ -115,7 +115,7 @@ function openManager(home) {
 /**
  * @param {unknown} error
  * @param {string} home
- * @returns {number}  The exit status. Throws other errors.
+ * @returns {number}
  */
 function unlessKilled(error, home) {
   if (error instanceof NclustError && error.code === 'ERR_NCLUST_CONNECTION_LOST' && countSavedApps(home) === 0)
@@ -135,7 +135,7 @@ function runFolder(home) {
  * @param {(sentence: string) => void} o.say
  * @param {AbortSignal} o.signal
  * @param {(wake: () => void) => void} o.onNudge
- * @returns {Promise<number | null>}  The exit status. Null: aborted by the signal.
+ * @returns {Promise<number | null>}  Null: aborted by the signal.
  */
 async function waitUntilOver(client, { isAutoExit, say, signal, onNudge }) {
   /** @type {Set<number>} */
@@ -164,7 +164,7 @@ async function stopAll(client) {
 
 /**
  * @param {number} ms
- * @param {AbortSignal} signal  Ends the pause.
+ * @param {AbortSignal} signal
  * @param {(wake: () => void) => void} [onBegun]  `wake` ends the pause.
  * @returns {Promise<void>}
  */

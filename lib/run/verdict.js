@@ -10,7 +10,7 @@ const BY_SIGNAL = 128;
  * @typedef {object} Verdict
  * @property {boolean} isOver  Nothing runs, and nothing will be restarted.
  * @property {boolean} isByCommand  A user has stopped an instance, and may start it again.
- * @property {number} exitStatus  Of the first instance that has failed. 0: none has failed.
+ * @property {number} exitStatus  That of the first instance that failed. 0: no instance failed.
  */
 
 /**

@@ -16,9 +16,8 @@ const NOT_FOUND_PAGE = '404.html';
 const STALLED_MS = 60_000;
 
 /**
- * Creates a server that does not listen yet.
  * @param {ServeSettings & { path: string }} settings  With an absolute path.
- * @param {(sentence: string) => void} talk  Reports errors of the system.
+ * @param {(sentence: string) => void} talk
  * @param {number} [stalledMs]
  * @returns {Server}
  */

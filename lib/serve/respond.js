@@ -83,7 +83,6 @@ export function sendPage(response, status, html) {
 }
 
 /**
- * Removes the headers that send() has set for the file.
  * @param {Response} response
  * @param {number} status
  */

@@ -23,7 +23,7 @@ export const VARIABLES = {
 
 /**
  * @param {Record<string, string | undefined>} env
- * @returns {ServeOptions}  Without empty variables.
+ * @returns {ServeOptions}
  */
 export function readVariables(env) {
   return Object.fromEntries(
@@ -34,10 +34,8 @@ export function readVariables(env) {
 }
 
 /**
- * Throws ERR_NCLUST_USAGE if a setting is invalid.
  * @param {ServeOptions} options
- * @param {(key: keyof ServeOptions) => string} [nameOf]  The name in messages. Default: the
- *   variable.
+ * @param {(key: keyof ServeOptions) => string} [nameOf]  For messages.
  * @returns {ServeSettings}
  */
 export function readServeSettings(options, nameOf = (key) => VARIABLES[key]) {
@@ -106,7 +104,8 @@ function asCredentials({ basicAuth, username, password }, nameOf) {
       : asSwitch(basicAuth, nameOf('basicAuth'));
   if (!isWanted) return null;
   const user = asFilled(username ?? '', nameOf('username'));
-  if (user.includes(':')) throw badOption(nameOf('username'), user, 'a name without ":", which ends it in a request');
+  if (user.includes(':'))
+    throw badOption(nameOf('username'), user, 'a name without ":", because ":" ends the name in a request');
   if (typeof password === 'string' && password !== '') return { username: user, password };
   throw badOption(nameOf('password'), '', 'a text that is not empty');
 }
@@ -137,7 +136,7 @@ function asOrigin(value, name) {
  * @typedef {object} ServeSettings
  * @property {string} path  The folder, absolute or relative to the working directory of the server.
  * @property {number} port
- * @property {string} host  The address to listen on.
+ * @property {string} host
  * @property {boolean} isSpa  A page without a file gets the home page.
  * @property {boolean} hasListing  List a folder without a home page.
  * @property {string} homepage  The file to send for a folder.
@@ -156,8 +155,8 @@ export const serveScript = () => fileURLToPath(new URL('./main.js', import.meta.
 export const defaultServeName = (port) => `static-page-server-${port}`;
 
 /**
- * Returns the variables for main.js. They have PM2's names, so that a config file may set them
- * itself. Always returns all variables, because a missing one would be taken from the shell.
+ * They have PM2's names, so that a config file may set them itself. None is missing, because
+ * main.js would take a missing one from the shell.
  * @param {ServeSettings} settings
  * @returns {Record<string, string>}
  */

@@ -1,5 +1,5 @@
-// A cluster as written by hand. SIGUSR2 reloads it in the usual way: for each worker disconnect,
-// wait for the exit, fork, wait until it listens. It prints a line when all listen.
+// A hand-written cluster that prints a line when all workers listen. SIGUSR2 reloads in the usual
+// way: disconnect a worker, wait for its exit, fork, wait until the new one listens, next worker.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 

@@ -26,5 +26,5 @@ export function processesWith(variable, value) {
     });
 }
 
-/** @returns {number}  In ticks. */
+/** @returns {number} */
 export const cpuTicks = (pids) => pids.reduce((sum, pid) => sum + (readStat(pid)?.cpuTicks ?? 0), 0);

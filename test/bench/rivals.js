@@ -15,7 +15,7 @@ import { runProgram } from '../helpers/run-program.js';
  *   Throws if the command fails.
  * @property {() => Promise<{ name: string, pid: number }[]>} list
  * @property {() => number[]} managerPids  Without the apps.
- * @property {() => Promise<void>} clear  Deletes every app.
+ * @property {() => Promise<void>} clear
  * @property {() => Promise<void>} close
  */
 

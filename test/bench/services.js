@@ -23,8 +23,8 @@ import { openRival } from './rivals.js';
 export const PLAIN_APP = fileURLToPath(new URL('../fixtures/serves-all.js', import.meta.url));
 
 /**
- * @param {string} [o.script]  Default: PLAIN_APP.
- * @param {'http' | 'https' | 'h2'} [o.protocol]  Default: http.
+ * @param {string} [o.script]
+ * @param {'http' | 'https' | 'h2'} [o.protocol]
  * @param {Record<string, string>} [o.env]  PORT is set.
  * @param {string[]} [o.flags]  Of `start`, for nclust.
  * @returns {Promise<Service>}  Resolves when it answers. The caller closes it.
@@ -81,7 +81,7 @@ async function openBare({ script, workers, env }) {
       primary.kill('SIGUSR2');
       await waitFor('the bare cluster to have reloaded', () => reloads() > before, { deadlineMs: 120_000 });
     },
-    // Their primary has the app's environment as well.
+    // The primary has the app's environment as well.
     pids: () => processesWith('PORT', env.PORT).map(({ pid }) => pid),
     async close() {
       primary.kill('SIGKILL');

@@ -6,7 +6,6 @@ import { CHROMIUM_ARGS, findChromium } from './chromium.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** Time limit for anything on a page, in ms. */
 const PATIENCE_MS = 10_000;
 
 /** One browser for a test file. Its pages must not report errors. */

@@ -77,7 +77,7 @@ test('an open page connects to the next manager and shows its apps', async () =>
   const page = await browser.page();
   await page.goto(`${url.href}&app=runs-code`);
   await see(page, '.title .state', 'online 2/2');
-  // A reload of the page would show the same.
+  // A reload of the page would remove this.
   await page.evaluate(() => {
     document.body.dataset.own = 'yes';
   });
@@ -153,8 +153,7 @@ test('a screen reader gets the apps, figures, charts and the outcome of an actio
   await page.getByRole('button', { name: 'Restart', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Restart “listens-late”?' });
   await dialog.getByRole('button', { name: 'Restart' }).click();
-  // A screen reader does not read what is behind a dialog: the outcome is in the dialog while it is
-  // open, else below the page.
+  // An open dialog has the outcome itself, because a screen reader does not read behind it.
   await page.getByRole('button', { name: 'Hide' }).click();
   await page.getByRole('status').filter({ hasText: 'Restarted “listens-late”.' }).waitFor();
   expect((await app.pids()).filter((pid) => before.includes(pid))).toEqual([]);
@@ -205,7 +204,6 @@ test('a wrong token, another origin and another host name are refused', async ()
   await page.goto(`${url.origin}/#token=${'x'.repeat(43)}`);
   await see(page, '#gate h1', 'This address is no longer valid');
 
-  // A page of another origin, in the same browser.
   const evil = createServer((_, response) =>
     response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>evil</title>'),
   );

@@ -13,7 +13,7 @@ export const TOKEN = 'a'.repeat(43);
 const FILES = readPageFiles();
 
 /**
- * dashboard.test.js tests the page with the real one.
+ * dashboard.test.js tests the page with a real manager.
  * @param {Record<string, (params: any, client: any) => any>} [o.methods]  Replace its own methods.
  */
 export async function fakeManager({ mayAct = false, workers = [worker({})], methods = {} } = {}) {

@@ -1,5 +1,3 @@
-// Renders the screen of a terminal as a page.
-
 const NAMES = ['#484f58', '#ff7b72', '#56d364', '#e3b341', '#79c0ff', '#d2a8ff', '#56d4dd', '#c9d1d9'];
 
 /**

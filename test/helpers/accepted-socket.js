@@ -3,8 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 /** @import { Socket } from 'node:net' */
 
 /**
- * Returns the server's end of the next connection to an HTTP server of this process, because a
- * client that does not read cannot notice that its connection is gone.
+ * The server's end, because a client that does not read does not notice a closed connection.
  * @param {number} port
  * @returns {Promise<Socket>}
  */

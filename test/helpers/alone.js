@@ -7,7 +7,7 @@ import { waitFor } from './wait-for.js';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * Runs a program without nclust, and returns the time from SIGTERM to its exit in ms.
+ * Without nclust. Returns the time from SIGTERM to the exit.
  * @param {Sandbox} home
  * @param {string[]} args
  * @param {Record<string, string>} env
@@ -28,7 +28,7 @@ export async function endsAlone(home, args, env) {
 }
 
 /**
- * It may take one second longer than its program takes alone.
+ * The stop may take one second longer than the program needs alone.
  * @param {Sandbox} home
  * @param {string} app
  * @param {number} aloneMs

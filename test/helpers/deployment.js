@@ -23,13 +23,12 @@ const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
  * A git repository, folders that act as hosts, and a config file that deploys to them.
  * @typedef {object} Site
  * @property {string} path  On each host, from its home.
- * @property {(host?: string) => string} root  Its real path.
+ * @property {(host?: string) => string} root
  * @property {(files: Record<string, string>) => string} commit
  * @property {(...args: string[]) => string} git
  * @property {(settings?: Record<string, unknown>) => void} configure
- * @property {(...words: (string | RunOptions)[]) => Promise<Result>} deploy  `nclust deploy
- *   production ...`.
- * @property {(...words: (string | RunOptions)[]) => Running} follow  The same, while it runs.
+ * @property {(...words: (string | RunOptions)[]) => Promise<Result>} deploy
+ * @property {(...words: (string | RunOptions)[]) => Running} follow
  * @property {(host?: string) => string | null} current
  * @property {(host?: string) => string[]} releases
  * @property {(file: string, host?: string) => string} read

@@ -4,13 +4,12 @@ import { EventEmitter } from 'node:events';
 /** @import { ChildSnapshot, Port } from '../../daemon/control/keeper-link/link.js' */
 
 /**
- * Times in ms after its start; a missing one does not happen.
+ * Times in ms after the start. An event without a time does not happen.
  * @typedef {object} Behaviour
  * @property {string} [refuses]  The error code of the spawn.
- * @property {number} [spawnsAfterMs]  Until then the keeper does not know the instance. Default: at
- *   once.
- * @property {number} [bootsAfterMs]  Its event loop is blocked until then. Infinity: never, and it
- *   is not blocked. Default: at once.
+ * @property {number} [spawnsAfterMs]  The keeper knows the instance from then on. Default: at once.
+ * @property {number} [bootsAfterMs]  Its event loop is blocked until then. Infinity: no report, not
+ *   blocked. Default: at once.
  * @property {number} [listensAfterMs]
  * @property {number} [readyAfterMs]
  * @property {number} [exitsAfterMs]
@@ -42,10 +41,7 @@ import { EventEmitter } from 'node:events';
  * @property {any} stack
  */
 
-/**
- * Speaks the keeper's protocol over ports with the interface of an IPC channel. Messages arrive a
- * microtask after they were sent, in order.
- */
+/** Messages arrive a microtask after they were sent, in order. */
 export class FakeKeeper {
   /** @type {Map<string, FakeChild>} */
   children = new Map();
@@ -58,9 +54,9 @@ export class FakeKeeper {
   /** @type {Map<string, number>} Interval of each one's samples, in ms. */
   watched = new Map();
   isHeard = false;
-  /** By instance. @type {Map<string, [type: string, name: string, text: string][]>} */
+  /** @type {Map<string, [type: string, name: string, text: string][]>} */
   metadata = new Map();
-  /** By instance. @type {Map<string, object>} */
+  /** @type {Map<string, object>} */
   reports = new Map();
   /** @type {{ instanceId: string, message?: unknown, text?: string, token?: string }[]} */
   sent = [];
@@ -68,11 +64,11 @@ export class FakeKeeper {
   takes = () => {};
   /** @type {(instanceId: string, question: any) => ProfileAnswer} */
   profiles = () => ({ failure: null, bytes: 7, stack: null });
-  /** Call one to finish its profile. @type {(() => void)[]} */
+  /** Each ends a profile. @type {(() => void)[]} */
   profileEnds = [];
   /** Verbs that this version does not know. @type {Set<string>} */
   lacks = new Set();
-  /** Whether it reports boots: an earlier version does not. */
+  /** An earlier version does not report boots. */
   knowsBoots = true;
   isTerminating = false;
   hasLeft = false;
@@ -224,7 +220,7 @@ export class FakeKeeper {
 
   /**
    * @param {string} instanceId
-   * @param {number} count  Messages that were dropped.
+   * @param {number} count
    */
   miss(instanceId, count) {
     if (this.isHeard) this.#emit('app-messages-dropped', { instanceId, count });

@@ -13,10 +13,10 @@ export function fixturePath(fixture) {
 }
 
 /**
- * Away from the project, so that no package.json of ours has a say in how it runs.
+ * Away from the project, because our package.json would change how the fixture runs.
  * @param {string} fixture
  * @param {string} folder
- * @param {string} [as]  Default: the fixture's name.
+ * @param {string} [as]
  * @returns {string}
  */
 export function placeFixture(fixture, folder, as) {

@@ -25,10 +25,7 @@ const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
  * @property {string} [instances]  Default: two.
  */
 
-/**
- * @typedef {{ pids: Set<number>, transports: Set<string>, troubles: string[] }} Conversation  The
- *   pids that a client of Socket.IO reached, by which transport, and its errors.
- */
+/** @typedef {{ pids: Set<number>, transports: Set<string>, troubles: string[] }} Conversation */
 
 const WEB = { 'one-shot': 1, 'keep-alive': 1, slow: 1 };
 
@@ -57,10 +54,9 @@ export function frameworkApps() {
 }
 
 /**
- * On two workers each.
  * @param {Sandbox} home
  * @param {{ apps: FrameworkApp[], times: number }} o
- * @returns {Promise<Record<string, number>>}  Lost requests of each.
+ * @returns {Promise<Record<string, number>>}  Lost requests by app.
  */
 export async function reloadFrameworks(home, { apps, times }) {
   const started = await startFrameworks(home, apps);
@@ -96,8 +92,7 @@ export async function startFrameworks(home, apps) {
 }
 
 /**
- * Clients of Socket.IO repair a session that another worker does not know without losing a message;
- * but while no worker is replaced, nothing needs repair.
+ * Expects no repaired session, because no worker is replaced yet.
  * @param {Sandbox} home
  * @param {number} clients
  * @param {Ledger} ledger
@@ -111,7 +106,7 @@ async function untilUpgraded(home, clients, ledger) {
 }
 
 /**
- * As one client of Socket.IO, each message after the previous answer, until an error.
+ * Sends each message after the previous answer, until an error.
  * @param {string} url
  * @param {{ messages: number, transports?: ('polling' | 'websocket')[] }} o
  */

@@ -21,11 +21,10 @@ const METHODS = [
 ];
 
 /**
- * Sends garbage, truncated and huge lines, wrong versions and types, but no valid mutation.
+ * No frame is a valid mutation.
  * @param {string} sock
  * @param {{ frames: number, seed: number }} o
- * @returns {Promise<void>}  Resolves when the server has processed all: it answers a hello on a
- *   fresh connection.
+ * @returns {Promise<void>}  Resolves when the server has processed all frames.
  */
 export async function fuzzFrames(sock, { frames, seed }) {
   const random = createRandom(seed);

@@ -5,7 +5,7 @@ import { pause, waitFor } from './wait-for.js';
 const FRAMEWORKS = new URL('../frameworks/', import.meta.url);
 const INSPECTOR = 'http://127.0.0.1:9229/json/list';
 
-/** One collection leaves objects with finalizers, and messages on their way. */
+/** One collection leaves objects with finalizers, and unsent messages. */
 const LOOKS = 4;
 const LOOK_EVERY_MS = 60;
 
@@ -16,8 +16,7 @@ const COMPILED = ['code', 'hidden'];
  * Measured through the inspector, which is closed again.
  * @typedef {object} InUse
  * @property {number} heapBytes  After a full garbage collection, without compiled code.
- * @property {number} privateBytes  Private memory after the same collection, including V8's
- *   reserve.
+ * @property {number} privateBytes  After the same collection, including V8's reserve.
  * @property {Record<string, number>} handles  Active resources and timers by kind: the least of
  *   several measurements, so that short-lived ones do not count.
  */

@@ -7,7 +7,7 @@ import { pause, within } from './wait-for.js';
 
 const LOOKED_AT = 1024 * 1024;
 
-/** Longer than any server here lets a connection wait, in ms. */
+/** Longer than any server here lets a connection wait. */
 const HUNG_MS = 30_000;
 
 /**
@@ -18,10 +18,7 @@ const HUNG_MS = 30_000;
  * @property {string | null} token  Null: it has no WebSocket.
  */
 
-/**
- * @typedef {{ kind: string, statuses: string[], text: string }} Outcome  The status of each answer,
- *   and all of the text.
- */
+/** @typedef {{ kind: string, statuses: string[], text: string }} Outcome */
 
 /**
  * @typedef {object} Attack
@@ -44,10 +41,7 @@ const KINDS = {
 
 const KIND_NAMES = ['path', 'path', 'path', 'headers', 'body', 'pipelined', 'garbage', 'upgrade', 'upgrade'];
 
-/**
- * How the bytes are sent. A `half` client closes its side at once; `reset` and `deaf` ones leave
- * before the answer.
- */
+/** `half` closes its side at once. `reset` and `deaf` leave before the answer. */
 const WAYS = ['whole', 'whole', 'whole', 'whole', 'split', 'half', 'cut', 'reset', 'deaf'];
 
 /**
@@ -94,7 +88,7 @@ const CONTINUE = '100 Continue\r\n\r\n';
 /**
  * @param {Socket} socket
  * @param {Buffer[]} frames
- * @returns {Promise<string>}  All that came until the connection was closed.
+ * @returns {Promise<string>}
  */
 function listen(socket, frames) {
   let text = '';
@@ -115,8 +109,7 @@ function listen(socket, frames) {
 /**
  * @param {Socket} socket
  * @param {Buffer} bytes
- * @returns {Promise<void>}  Resolves when the system has the bytes, or when the connection is
- *   closed.
+ * @returns {Promise<void>}  When the system has the bytes, or the connection is closed.
  */
 function written(socket, bytes) {
   return new Promise((resolve) => {
@@ -126,7 +119,6 @@ function written(socket, bytes) {
 }
 
 /**
- * Sends a beginning, and then byte after byte.
  * @param {number} port
  * @param {string} beginning
  * @param {number} everyMs

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { pickOne } from './random.js';
 
-/** In every file that must never be sent. */
 export const CANARY = 'canary-6b1f-nobody-may-read-this';
 export const PAGE = '<h1>home</h1>';
 

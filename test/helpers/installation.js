@@ -13,16 +13,14 @@ const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
  * @typedef {object} Installation
  * @property {string} root
  * @property {(...args: (string | { env: Record<string, string> })[]) => Promise<Result>} nclust
- *   The last argument may be more environment.
  * @property {(...args: (string | { env: Record<string, string> })[]) => Running} follow
- * @property {(version: string, edits?: Record<string, string>) => void} overwrite  Makes it another
- *   version, in place.
+ * @property {(version: string, edits?: Record<string, string>) => void} overwrite  In place.
  */
 
 /**
- * @param {Sandbox} home  Removed together with it.
+ * @param {Sandbox} home  Removed together with the installation.
  * @param {string} version
- * @param {Record<string, string>} [edits]  By file, relative to the package: a text to append.
+ * @param {Record<string, string>} [edits]  Texts to append, by path in the package.
  * @returns {Installation}
  */
 export function install(home, version, edits = {}) {

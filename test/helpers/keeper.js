@@ -24,7 +24,7 @@ import { waitFor } from './wait-for.js';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * The test is its parent and control, and speaks its protocol.
+ * The test is the parent and the control of this keeper.
  * @typedef {Awaited<ReturnType<typeof realKeeper>>} RealKeeper
  */
 
@@ -33,9 +33,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  * @param {string} [o.home]  Default: a new one, removed after the test.
  * @param {object[]} [o.adopt]  Orphans, from `snapshot`.
  * @param {number} [o.uid]
- * @param {boolean} [o.isOpen]  Copies its code and fixtures to a folder that other users can read.
+ * @param {boolean} [o.isOpen]  Other users can read its code and fixtures.
  * @param {boolean} [o.isHostile]
- * @param {boolean} [o.expectHeld]  Another keeper owns the home: resolves when this one reports it.
+ * @param {boolean} [o.expectHeld]  Resolves when this keeper reports another owner of the home.
  */
 export async function realKeeper({
   home = temporaryHome(),

@@ -4,10 +4,7 @@ import { BUCKETS, percentileMs } from './ledger.js';
 
 const SHOWN_FAILURES = 12;
 
-/**
- * Kind x bucket, then the failures.
- * @param {Ledger} ledger
- */
+/** @param {Ledger} ledger */
 export function ledgerTable(ledger) {
   const kinds = [...ledger.kinds, ...(ledger.kinds.size > 1 ? [/** @type {const} */ (['all', ledger])] : [])];
   const rows = [

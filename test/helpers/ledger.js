@@ -45,7 +45,6 @@ export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 
 
 /** @typedef {Counts & Details} Ledger */
 
-/** For toMatchObject(). */
 export const NOTHING_LOST = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 
 /** @returns {Ledger} */
@@ -65,7 +64,7 @@ export function openLedger() {
  * @param {Ledger} ledger
  * @param {string} kind
  * @param {Outcome} outcome
- * @param {number} sentMono  performance.now().
+ * @param {number} sentMono
  */
 export function enter(ledger, kind, { bucket, detail, pid, note }, sentMono) {
   const counts = ledger.kinds.get(kind) ?? emptyCounts(sentMono);
@@ -86,7 +85,7 @@ export function enter(ledger, kind, { bucket, detail, pid, note }, sentMono) {
 
 /**
  * @param {Counts} counts
- * @returns {number}  Requests without a good answer.
+ * @returns {number}
  */
 export const lost = (counts) => counts.requests - counts.ok;
 

@@ -11,15 +11,14 @@ import { pause } from './wait-for.js';
 export { ledgerLine } from './ledger-table.js';
 
 /**
- * With `ratePerSecond`, requests leave at their time, even if earlier ones have no answer yet;
- * without, each connection sends the next one after its answer.
+ * With `ratePerSecond`, requests do not wait for answers. Else each connection sends one at a time.
  * @param {string} url
  * @param {object} o
- * @param {number} [o.connections]  Default 4.
+ * @param {number} [o.connections]
  * @param {number} [o.ratePerSecond]
- * @param {boolean} [o.keepAlive]  Default false: a new connection for each request.
- * @param {number} [o.timeoutMs]  Then a request counts as hung. Default 5 000.
- * @param {number} [o.pauseMs]  After an answer. Default 0.
+ * @param {boolean} [o.keepAlive]  False: a new connection for each request.
+ * @param {number} [o.timeoutMs]  Then a request counts as hung.
+ * @param {number} [o.pauseMs]
  * @returns {Load}
  */
 export function startLoad(url, { connections = 4, ratePerSecond, keepAlive = false, timeoutMs = 5_000, pauseMs = 0 }) {

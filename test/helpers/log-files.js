@@ -5,10 +5,7 @@ import { readSegments } from '../../daemon/control/logs/archive/segments.js';
 
 /** @import { Segment } from '../../daemon/control/logs/archive/segments.js' */
 
-/**
- * Including its segments.
- * @param {string} path
- */
+/** @param {string} path */
 export function wholeLog(path) {
   // The active file first, so that a rotation in between makes lines appear twice, not go missing.
   const active = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
@@ -21,7 +18,7 @@ export function wholeLog(path) {
  */
 function contentOf({ path, compression }) {
   if (compression === 'gzip') return gunzipSync(readFileSync(path));
-  // It may have been compressed since it was listed.
+  // The manager may have compressed the file since it was listed.
   return existsSync(path) ? readFileSync(path) : gunzipSync(readFileSync(`${path}.gz`));
 }
 
@@ -31,7 +28,7 @@ export function wholeLogLines(path) {
 }
 
 /**
- * It may be rotated first.
+ * The log may be rotated first.
  * @param {string} path
  * @returns {Promise<void>}
  */

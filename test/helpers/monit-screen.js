@@ -25,7 +25,7 @@ export async function startCode(home, name, code, ...flags) {
 }
 
 /**
- * The terminal has its modes back, and only the shell's own output is on it.
+ * The modes are restored, and the screen shows only the output of the shell.
  * @param {ReturnType<typeof import('./tmux.js').openMonit>} screen
  * @param {number} status
  */

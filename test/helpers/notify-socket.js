@@ -29,7 +29,7 @@ export async function notifySocket(folder) {
   return {
     path,
     received,
-    /** From the kernel. */
+    /** Reported by the kernel. */
     senders: () => running.stderr().trimEnd().split('\n').map(Number),
     count: (/** @type {string} */ field) =>
       received()

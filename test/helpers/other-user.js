@@ -11,14 +11,14 @@ export const isRoot = process.getuid?.() === 0;
 export const SECRET = 'SECRET=only-for-root';
 
 /**
- * For an app that runs as nobody, which cannot change a folder above them.
+ * For an app of the user "nobody", which cannot change a folder above them.
  * @typedef {object} UserFolders
- * @property {string} own  Of nobody.
- * @property {string} closed  Nobody cannot enter it. It contains "secret" (SECRET), "number" (a
- *   pid), both of mode 0600, and the folder "empty".
+ * @property {string} own  Owned by "nobody".
+ * @property {string} closed  Only for root. Contains the files "secret" (SECRET) and "number" (a
+ *   pid), and the folder "empty".
  * @property {string} open  Only root may change it.
- * @property {(name: string, make: (path: string) => void) => string} plant  Gives it to nobody;
- *   returns its path in `own`.
+ * @property {(name: string, make: (path: string) => void) => string} plant  Gives it to "nobody".
+ *   Returns its path.
  * @property {() => string[]} closedNames
  */
 

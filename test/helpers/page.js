@@ -10,10 +10,10 @@ import { within } from './wait-for.js';
  * @property {(method: string, params?: object) => Promise<any>} request  Rejects with the `code`
  *   and `data` of the answer.
  * @property {(text: string | Buffer) => void} send
- * @property {() => Promise<any>} nextNotification  The next notification.
+ * @property {() => Promise<any>} nextNotification
  * @property {() => void} stopReading
  * @property {() => void} readOn
- * @property {Promise<number>} closed  With the code.
+ * @property {Promise<number>} closed
  * @property {() => void} close
  */
 
@@ -100,7 +100,7 @@ export async function openPage(
 }
 
 /**
- * @param {string} url  As `nclust web` prints it.
+ * @param {string} url
  * @param {string} path
  * @param {{ method?: string, headers?: Record<string, string> }} [o]
  * @returns {Promise<{ status: number, headers: IncomingHttpHeaders, text: string }>}

@@ -1,13 +1,13 @@
 import { createServer } from 'node:net';
 
-// The kernel takes higher ports for outgoing connections, and a load test uses thousands of those.
+// The kernel uses higher ports for outgoing connections, of which a load test has thousands.
 const LOWEST = 12_000;
 const HIGHEST = 32_000;
 
 /** @type {Set<number>} */
 const taken = new Set();
 
-/** @returns {Promise<number>}  Not given before. */
+/** @returns {Promise<number>}  Each port only once. */
 export async function takePort() {
   for (;;) {
     const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));

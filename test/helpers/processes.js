@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
  * @typedef {object} HomeProcess
  * @property {number} pid
  * @property {number} ppid
- * @property {string} startTicks  With the pid, the identity of a process.
+ * @property {string} startTicks  Together with the pid, identifies a process.
  * @property {string} command
  * @property {string | null} instanceId
  * @property {'keeper' | 'control' | 'app' | 'other'} role  `app`: any process that carries an
@@ -50,7 +50,7 @@ export function killIfThere(pid) {
 
 /**
  * @param {number} pid
- * @returns {boolean}  False for a zombie.
+ * @returns {boolean}
  */
 export function isRunning(pid) {
   const stat = readStat(pid);
@@ -59,8 +59,7 @@ export function isRunning(pid) {
 
 /**
  * @param {number} pid
- * @returns {{ state: string, ppid: number, cpuTicks: number, startTicks: string } | null}  null if
- *   there is no such process.
+ * @returns {{ state: string, ppid: number, cpuTicks: number, startTicks: string } | null}
  */
 export function readStat(pid) {
   const text = readProc(pid, 'stat');
@@ -77,7 +76,7 @@ export function readStat(pid) {
 
 /**
  * @param {number} pid
- * @returns {number}  In bytes, 0 if it has exited.
+ * @returns {number}
  */
 export function privateBytes(pid) {
   const text = readProc(pid, 'smaps_rollup') ?? '';
@@ -89,7 +88,7 @@ export function privateBytes(pid) {
 
 /**
  * @param {number} pid
- * @returns {number}  In bytes, 0 if it has exited.
+ * @returns {number}
  */
 export function residentBytes(pid) {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readProc(pid, 'status') ?? '')?.[1] ?? 0) * 1024;

@@ -13,8 +13,8 @@ import { fetchOnce } from './sandbox-app.js';
 const APPS = 10;
 
 /**
- * Edits ten apps at random and applies each edit. Checks after each that no step is left, that
- * running apps match the file, and that apps without an edit have lost no request.
+ * After each edit, checks that no step is left, that running apps match the file, and that apps
+ * without an edit have lost no request.
  * @param {Sandbox} home
  * @param {{ edits: number, seed: number, tell?: (line: string) => void }} o
  * @returns {Promise<Record<string, number>>}
@@ -92,7 +92,7 @@ function nextEdit(apps, random, entryOf) {
 }
 
 /**
- * Each returns what was changed.
+ * Each returns the change.
  * @type {Record<string, (entry: Entry, random: () => number) => object>}
  */
 const EDITS = {
@@ -193,7 +193,7 @@ async function agree(home, config, where) {
   if (JSON.stringify(found.sort()) !== JSON.stringify(expected.sort()))
     throw new Error(`After ${where} there is ${JSON.stringify({ found, expected })}`);
   for (const { name, env, args = [] } of config.apps) {
-    // An app that has just been started may be up because of its age.
+    // An app that does not listen yet may be up because of its age.
     const answer = await home.waitFor(`${name} to answer`, () => fetchOnce(`http://127.0.0.1:${env.PORT}/?env=1`));
     const is = { COLOUR: answer.env.COLOUR, SIZE: answer.env.SIZE, args: answer.argv };
     const should = { COLOUR: env.COLOUR, SIZE: env.SIZE, args };

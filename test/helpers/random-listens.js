@@ -12,11 +12,10 @@ const OPERATIONS = 5;
 const VERBS = /** @type {const} */ (['start', 'stop', 'restart', 'reload', 'crash', 'delete', 'stop', 'delete']);
 
 /**
- * Starts, stops, reloads, deletes and kills apps, mostly before or while they begin to listen.
+ * Acts on apps mostly before or while they begin to listen.
  * @param {Sandbox} home
  * @param {{ seed: number, sequences: number, atOnce: number }} o
- * @returns {Promise<string[]>}  Each address that is held without an app, with the operations
- *   before it.
+ * @returns {Promise<string[]>}  Addresses that are held without an app, with the operations before.
  */
 export async function leakedAddresses(home, { seed, sequences, atOnce }) {
   const random = createRandom(seed);
@@ -151,7 +150,7 @@ const TABLES = ['tcp', 'tcp6', 'udp', 'udp6', 'unix', 'netlink'];
 
 /**
  * @param {number} pid
- * @returns {string[]}  Bound but in no table of the kernel, because they do not listen.
+ * @returns {string[]}  In no table of the kernel, because they do not listen.
  */
 function boundOnly(pid) {
   const listed = TABLES.map((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8')).join('\n');

@@ -12,7 +12,7 @@ import { pause } from './wait-for.js';
  * @param {number} o.operations
  * @param {number} o.seed
  * @param {(line: string) => void} [o.tell]
- * @returns {Promise<Record<string, number>>}  Number of operations by kind.
+ * @returns {Promise<Record<string, number>>}
  */
 export async function doRandomOperations(home, { operations, seed, tell = () => {} }) {
   const random = createRandom(seed);

@@ -1,5 +1,5 @@
 /**
- * The same numbers for the same seed (mulberry32).
+ * The same numbers for the same seed: mulberry32.
  * @param {number} seed
  * @returns {() => number}  From 0 up to, not including, 1.
  */

@@ -14,12 +14,10 @@ import { startTraffic } from './traffic/traffic.js';
 /** @import { Target } from './traffic/target.js' */
 /** @import { Traffic } from './traffic/traffic.js' */
 
-/** Clients that reuse connections, that do not, and slow ones. */
 export const EVERY_REQUEST = { 'one-shot': 3, 'keep-alive': 3, pipelined: 1, slow: 2, upload: 2, download: 2 };
 
 /**
- * On a busy machine an app may need more than min_uptime to boot, and counts as one that does not
- * listen until it does.
+ * On a busy machine an app may need more than min_uptime to boot, and is up before it listens.
  * @param {Sandbox} home
  * @param {string} fixture
  * @param {AppOptions} [o]
@@ -33,11 +31,11 @@ export async function serve(home, fixture, o) {
 }
 
 /**
- * Every process of the app must be replaced.
+ * Expects a new process for every old one.
  * @param {Sandbox} home
  * @param {App} app
  * @param {...string} words
- * @returns {Promise<number>}  In ms.
+ * @returns {Promise<number>}
  */
 export async function reload(home, app, ...words) {
   const before = await app.pids();
@@ -93,10 +91,7 @@ export function untilNothingIsLeftOver(home) {
 export const majorUnderTest = () =>
   Number.parseInt(execFileSync(nodeUnderTest(), ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10);
 
-/**
- * @returns {{ major: number, path: string } | undefined}  undefined if there is no other major
- *   version.
- */
+/** @returns {{ major: number, path: string } | undefined} */
 export function differentNode() {
   const major = majorUnderTest();
   return [24, 26, 22]

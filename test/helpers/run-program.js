@@ -12,7 +12,7 @@ import { slowdown } from './wait-for.js';
  * @property {string} stdout
  * @property {string} stderr
  * @property {number} durationMs
- * @property {() => any} json  stdout, parsed; throws with both streams if it is not JSON.
+ * @property {() => any} json  stdout. Throws with both streams if it is not JSON.
  */
 
 /**
@@ -20,19 +20,18 @@ import { slowdown } from './wait-for.js';
  * @property {ChildProcess} child
  * @property {() => string} stdout
  * @property {() => string} stderr
- * @property {Promise<Result>} done  Rejects only if the program cannot be started or its time is
- *   over (then it is killed).
+ * @property {Promise<Result>} done  Rejects at the time limit, or if the start fails.
  */
 
 /**
- * It does not get the test's own environment.
+ * The program does not get the test's environment.
  * @param {string} file
  * @param {readonly string[]} args
  * @param {object} o
  * @param {Record<string, string | undefined>} o.env
  * @param {string} [o.cwd]
  * @param {string} [o.input]  For stdin, which is closed otherwise.
- * @param {number} [o.timeoutMs]  Default 45 000; scales with NCLUST_TEST_SLOWDOWN.
+ * @param {number} [o.timeoutMs]  Scales with NCLUST_TEST_SLOWDOWN.
  * @param {number} [o.uid]
  * @param {number} [o.gid]
  * @returns {Running}

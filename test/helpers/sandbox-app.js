@@ -12,8 +12,7 @@ import { fixturePath } from './fixtures.js';
  * @property {number} port
  * @property {string} url
  * @property {() => Promise<SlotStatus[]>} instances
- * @property {() => Promise<number[]>} pids  In the order of the slots, 0 for a slot without
- *   process.
+ * @property {() => Promise<number[]>} pids  In the order of the slots. 0: no process.
  * @property {(path?: string) => Promise<any>} get  Parsed if it is JSON.
  * @property {(fixture: string) => void} replaceWith
  */

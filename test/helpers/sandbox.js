@@ -39,7 +39,7 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  * @property {string[]} [flags]  Of `nclust start`.
  * @property {string[]} [args]  Of the app, after --.
  * @property {Record<string, string>} [env]  Of the app; PORT is set.
- * @property {boolean} [inPlace]  Run the fixture in its folder, because it needs the files there.
+ * @property {boolean} [inPlace]  Not copied, because the fixture needs the files beside it.
  */
 
 /** @typedef {{ deadlineMs?: number }} Patience */
@@ -49,10 +49,8 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  * @property {string} home  NCLUST_HOME.
  * @property {string} work  Where commands run.
  * @property {Record<string, string | undefined>} env
- * @property {(...args: (string | RunOptions)[]) => Promise<Result>} nclust  The last argument may
- *   be RunOptions.
- * @property {(...args: (string | RunOptions)[]) => Running} follow  For a command that does not
- *   exit on its own.
+ * @property {(...args: (string | RunOptions)[]) => Promise<Result>} nclust
+ * @property {(...args: (string | RunOptions)[]) => Running} follow  For commands that do not exit.
  * @property {(fixture: string, o?: AppOptions) => Promise<App>} app
  * @property {(fixture: string, as?: string) => string} place
  * @property {() => Promise<Wire>} wire  Closed after the test.
@@ -64,12 +62,11 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  *   {<T>(what: string, predicate: () => T | Promise<T>, o?: Patience) => Promise<NonNullable<T>>}
  *   waitFor
  * @property {() => string} logTail
- * @property {() => Promise<void>} close  Kills the daemon and throws if anything is left of it.
- *   Idempotent.
+ * @property {() => Promise<void>} close  Kills the daemon. Throws if anything is left. Idempotent.
  */
 
 /**
- * It is closed after the test, which fails if a process or file is left.
+ * Closed after the test, which fails if a process or file is left.
  * @param {SandboxOptions} [o]
  */
 export async function sandbox(o) {
@@ -189,7 +186,7 @@ export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {}, isH
 }
 
 /**
- * Returns the processes that should not have existed any more.
+ * Returns the problems: processes and files that are left.
  * @param {Pick<Sandbox, 'home' | 'nclust'>} o
  */
 async function leave({ home, nclust }) {

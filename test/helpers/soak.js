@@ -1,9 +1,9 @@
 export const soakScale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
 
 /**
- * From the clock, or NCLUST_SOAK_SEED. Prints the command that repeats it.
+ * From the clock, or NCLUST_SOAK_SEED. Prints the command that repeats the run.
  * @param {string} file  From the root of the project.
- * @param {string} [script]  The script of package.json that runs it.
+ * @param {string} [script]
  */
 export function soakSeed(file, script = 'test:soak') {
   const seed = Number(process.env.NCLUST_SOAK_SEED ?? Date.now() % 1_000_000);

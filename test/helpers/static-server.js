@@ -19,12 +19,12 @@ import { waitFor, within } from './wait-for.js';
 /** @typedef {{ method?: string, headers?: Record<string, string> }} AskOptions */
 
 /**
- * latin1: a character is a byte.
+ * In latin1 a character is a byte.
  * @typedef {{ status: number, headers: Record<string, string>, body: string, raw: string }} Answer
  */
 
 /**
- * It runs without a manager, until the test ends.
+ * Without a manager, until the test ends.
  * @param {string} path
  * @param {Partial<ServeSettings>} [settings]
  * @returns {Promise<StaticServer>}
@@ -89,7 +89,7 @@ export async function askRaw(port, target, { method = 'GET', headers = {} } = {}
 /**
  * @param {number} port
  * @param {string} bytes  latin1.
- * @returns {Promise<string>}  latin1. A connection that is reset counts as closed.
+ * @returns {Promise<string>}  A connection that is reset counts as closed.
  */
 export function exchangeRaw(port, bytes) {
   const socket = connect(port, '127.0.0.1');

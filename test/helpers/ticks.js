@@ -12,7 +12,7 @@ import { nextWrite, wholeLog, wholeLogLines } from './log-files.js';
 export const numbered = (word, count) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}`);
 
 /**
- * Shows only the first difference, because there are a hundred thousand lines.
+ * Shows only the first difference, because there are 100,000 lines.
  * @param {string[]} found
  * @param {string[]} expected
  */
@@ -36,7 +36,7 @@ export async function startTicks(home, flags = []) {
 }
 
 /**
- * Kills control each time right after it has written, and updates nclust.
+ * Kills control right after each write, and updates nclust.
  * @param {Sandbox} home
  * @param {{ kills: number, rotations: number }} o
  * @returns {Promise<{ found: string[], expected: string[] }>}

@@ -1,7 +1,7 @@
 import { textWidth } from '../../lib/render/text.js';
 
 /**
- * It throws at anything that monit does not write.
+ * Throws at codes that monit does not write.
  * @param {{ columns: number, rows: number }} size
  */
 export function createTinyTerminal({ columns, rows }) {

@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
-/** Returns a reason, or null if tests on a real terminal are possible. */
+/** Null: tests on a real terminal are possible. */
 export function noTmux() {
   return spawnSync('tmux', ['-V']).status === 0 ? null : 'tmux is not installed';
 }
@@ -17,7 +17,6 @@ let started = 0;
 
 /**
  * @typedef {{ words: string[], columns: number, rows: number, env?: Record<string, string> }} Shown
- *   A command of nclust, and its terminal.
  */
 
 /**
@@ -32,7 +31,7 @@ export function openTmux(home, o) {
 }
 
 /**
- * With searches on it. Closed after the test.
+ * Closed after the test.
  * @param {Sandbox} home
  * @param {{ columns: number, rows: number }} size
  * @param {Record<string, string>} [env]
@@ -69,9 +68,9 @@ export function openMonit(home, size, env) {
  * @param {Shown} o
  */
 export function startTmux(home, { words, columns, rows, env = {} }) {
-  // A server that ends keeps its socket for a moment.
+  // A new name, because a server that ends keeps its socket for a moment.
   const socket = join(home.work, `tmux-${(started += 1)}.sock`);
-  // The server keeps this environment; without NCLUST_HOME it is not a process of the home.
+  // Without NCLUST_HOME, because the server must not count as a process of the home.
   const own = { PATH: home.env.PATH, HOME: home.env.HOME, LANG: 'C.UTF-8', TERM: 'xterm-256color' };
   const tmux = (/** @type {string[]} */ ...args) =>
     execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env: own, encoding: 'utf8' });
@@ -83,7 +82,7 @@ export function startTmux(home, { words, columns, rows, env = {} }) {
     'echo before',
     `env ${command}`,
     'echo "ended with $?"',
-    // The modes that the command left.
+    // Prints the modes that the command left.
     'stty -a | tr ";" "\\n" | grep -o -e "-\\?icanon" -e "-\\?echo\\b"',
     'exec sleep 1000',
   ];
@@ -100,7 +99,7 @@ export function startTmux(home, { words, columns, rows, env = {} }) {
     /** "1 0" is the alternate screen, without cursor. */
     modes: () => tmux('display-message', '-p', '#{alternate_on} #{cursor_flag} #{wrap_flag}').trim(),
     /**
-     * Only what is written from now on.
+     * Only later output.
      * @param {string} file
      */
     record: (file) => void tmux('pipe-pane', `cat >> ${quoted(file)}`),

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * From the manager's log.
  * @param {Sandbox} home
  * @returns {string[]}
  */

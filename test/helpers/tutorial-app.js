@@ -2,7 +2,6 @@ import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The quickest attempt counts. */
 const ATTEMPTS = 12;
 const FRAMEWORKS = fileURLToPath(new URL('../frameworks', import.meta.url));
 
@@ -18,8 +17,7 @@ export function placeTutorialApp(folder, file) {
 }
 
 /**
- * Work of the slow route that keeps one core 1.5 times as busy as it can be: on any machine, one
- * process falls behind and two do not.
+ * Work for 1.5 cores: on any machine, one process falls behind and two do not.
  * @param {number} ratePerSecond
  */
 export function workForOneCoreAndABit(ratePerSecond) {

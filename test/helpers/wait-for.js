@@ -3,16 +3,16 @@ import { inspect } from 'node:util';
 
 const LOOK_EVERY_MS = 15;
 
-/** Every deadline of the tests is multiplied by it. */
+/** Multiplies every deadline of the tests. */
 export const slowdown = () => Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
 
 /**
- * By the monotonic clock. If the predicate throws, it is not true yet, and its error is shown.
+ * A predicate that throws is not true yet, and its error is shown.
  * @template T
  * @param {string} what  Completes the sentence "waited for ...".
  * @param {() => T | Promise<T>} predicate
  * @param {object} [o]
- * @param {number} [o.deadlineMs]  Default 10 000; scales with NCLUST_TEST_SLOWDOWN.
+ * @param {number} [o.deadlineMs]  Scales with NCLUST_TEST_SLOWDOWN.
  * @param {() => string} [o.context]
  * @returns {Promise<NonNullable<T>>}
  */
@@ -36,7 +36,7 @@ export async function waitFor(what, predicate, { deadlineMs = 10_000, context } 
 }
 
 /**
- * For load drivers and random operations only: a test that waits for something uses waitFor().
+ * For load drivers and random operations. A test that waits for something uses waitFor().
  * @param {number} ms
  * @returns {Promise<void>}
  */

@@ -6,11 +6,11 @@ import { within } from './wait-for.js';
 /**
  * A client of nclust.sock that shares no code with the product.
  * @typedef {object} Wire
- * @property {(method: string, params?: object) => Promise<any>} request  Rejects with an Error
- *   whose `code` and `data` are those of the answer.
+ * @property {(method: string, params?: object) => Promise<any>} request  Rejects with the `code`
+ *   and `data` of the answer.
  * @property {(bytes: string | Uint8Array) => void} write
- * @property {() => Promise<string | null>} nextLine  The next line that is not an answer to
- *   request(). null if the server closed.
+ * @property {() => Promise<string | null>} nextLine  Without answers to request(). Null: the server
+ *   closed.
  * @property {() => void} stopReading  The kernel's buffers fill up.
  * @property {Promise<void>} closed  By either side.
  * @property {() => void} close

@@ -24,7 +24,7 @@ import { createFileTable } from './write/file-table.js';
 /** @import { LogStream } from './stream.js' */
 /** @import { Position } from './write/open-file.js' */
 
-/** Pause before a pipe that could not be opened (too many open files) is tried again, in ms. */
+/** Opening a pipe fails if too many files are open. Control retries after this pause, in ms. */
 const REOPEN_MS = 500;
 
 const STREAMS = /** @type {const} */ (['out', 'err']);
@@ -32,7 +32,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
 /**
  * @typedef {object} LogPlace
  * @property {string} instanceId
- * @property {number} id  Of the slot.
+ * @property {number} id  The id of the slot.
  * @property {string} name
  * @property {User | null} user  The owner of its files.
  * @property {string | null} outPipe
@@ -56,23 +56,18 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  */
 
 /**
- * Reads the output of instances and writes it to their files.
  * @typedef {object} AppLogs
- * @property {(place: LogPlace) => void} attach  Idempotent. If the instance is attached already,
- *   later output goes to the new place.
- * @property {(instanceId: string) => string[]} drain  Reads what is in the pipes now; returns the
- *   last lines of stderr.
+ * @property {(place: LogPlace) => void} attach  Idempotent. A later place replaces the first.
+ * @property {(instanceId: string) => string[]} drain  Reads the pipes. Returns last stderr lines.
  * @property {(instanceId: string) => void} detach  Reads the rest and closes.
  * @property {Followers['add']} follow
  * @property {(path: string) => Position | null} positionOf  Position of the next byte of a file.
  *   Null if control does not write to it.
  * @property {(files: OwnedFile[]) => Promise<void>} flush  Empties files and removes their
  *   segments. Rejects with the error of a file that cannot be emptied, after the others are done.
- * @property {() => void} close  Stops reading, and writes all it has before it returns, including
- *   half lines. Idempotent.
+ * @property {() => void} close  Writes all it has, also half lines, before it returns. Idempotent.
  * @property {() => void} reopen  Opens all files by their names again.
- * @property {(instanceId: string, name: string) => LogState} describe  The losses of an instance in
- *   the last hour, and the shipping of its app.
+ * @property {(instanceId: string, name: string) => LogState} describe  Losses of the last hour.
  * @property {() => string[]} notices
  */
 
@@ -87,8 +82,8 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @param {string} o.timesFolder
  * @param {ShipperPool} o.shippers
  * @param {Foreground} [o.foreground]
- * @param {(name: string, reason: string, id?: number) => void} [o.onLost]  Called when lines of an
- *   app begin to be lost. The id: only one of its slots is affected.
+ * @param {(name: string, reason: string, id?: number) => void} [o.onLost]
+ *   Called when an app begins to lose lines. `id`: only this slot does.
  * @returns {AppLogs}
  */
 export function createAppLogs({
@@ -247,8 +242,7 @@ export function createAppLogs({
 }
 
 /**
- * Returns the fields that need another stream when they change; the others concern files and
- * targets.
+ * A change of these fields needs a new stream. The others concern files and targets.
  * @param {LogPlace} place
  */
 function shapeOf({ limits: _, ship: __, ...shape }) {

@@ -27,24 +27,20 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * Sends lines to followers while apps write them.
  * @typedef {object} Followers
- * @property {(follower: Follower, unfinished?: UnfinishedLine[]) => () => void} add  Returns a
- *   function that removes it. `unfinished`: lines that the follower gets when they end.
- * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push  `at`: null if the
- *   chunk is not in a file.
- * @property {(source: Source) => void} end  The source will not write any more: its unfinished line
- *   is sent.
+ * @property {(follower: Follower, unfinished?: UnfinishedLine[]) => () => void} add
+ *   Returns a function that removes the follower.
+ * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push
+ *   `at`: null if the chunk is not in a file.
+ * @property {(source: Source) => void} end  No more output: sends its unfinished line.
  */
 
 /**
  * @typedef {object} Source  One stream of one instance.
  * @property {{ id: number, name: string }} slot
  * @property {LogStream} stream
- * @property {LineSplitter | null} splitter  Holds the unfinished line. Null: the source is at the
- *   beginning of a line.
- * @property {Mark | null} [lineFrom]  Where the unfinished line begins. Null: there is none, or it
- *   is not in a file.
+ * @property {LineSplitter | null} splitter  Null: the source is at the beginning of a line.
+ * @property {Mark | null} [lineFrom]  Beginning of the unfinished line. Null: none, or no file.
  * @property {Mark | null} [writtenTo]  Where the last chunk ended.
  */
 
@@ -119,9 +115,8 @@ export function createFollowers(nowMs) {
 }
 
 /**
- * Notes the position of a source after a chunk.
  * @param {Source} source
- * @param {number} heldBytes  Held bytes of its unfinished line.
+ * @param {number} heldBytes
  * @param {number} chunkBytes
  * @param {Place | null} at
  */

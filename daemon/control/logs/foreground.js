@@ -21,24 +21,20 @@ const PAUSE_MAX_MS = 20;
 /** Time limit at the end for a reader that does not read, in ms. */
 const PATIENCE_MS = 2_000;
 
-/** The same limit when this process exits at once. */
+/** Time limit of finish(), which blocks this process, in ms. */
 const LAST_MOMENT_MS = 1_000;
 
 /**
- * The foreground run (`nclust run`) that started this manager, if there is one. In contrast to
- * shipping it gets every line: an app that writes faster than it reads has to wait. When it exits,
- * the manager ends.
+ * The `nclust run` that started this manager. It gets every line: an app that writes faster has to
+ * wait, unless its overflow is "drop". When the run exits, the manager ends.
  * @typedef {object} Foreground
  * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void> | null} write
- *   Null: the kernel has it. A promise: resolves when the kernel has it; until then the caller
- *   should not send more. Never throws, never rejects.
+ *   Null: the kernel has it. A promise: wait before you send more. Never throws or rejects.
  * @property {(place: Sender, stream: LogStream) => void} end  No more output will come.
  * @property {(name: string) => Losses | null} lossesOf
  * @property {() => string[]} notices
- * @property {() => void} finish  Writes what waits, at once, because this process exits. Never
- *   throws.
- * @property {() => Promise<void>} close  Writes what waits, as long as the reader reads.
- *   Idempotent; never rejects.
+ * @property {() => void} finish  Writes what waits before it returns. Never throws.
+ * @property {() => Promise<void>} close  Writes what waits while the reader reads. Idempotent.
  */
 
 /** Used when the manager does not run in the foreground. @type {Foreground} */
@@ -72,8 +68,7 @@ export async function findForeground(run, { clock, onGone }) {
  * @returns {Foreground}
  */
 function createForeground(socket, { clock, onGone }) {
-  // Writes to the descriptor directly, because with the queue of a stream it is unknown how much
-  // was written when the process has to exit.
+  // Writes to the descriptor: a stream's queue would hide how much was written at an exit.
   const { fd } = /** @type {any} */ (socket)._handle;
   /** @type {Buffer[]} */
   const pending = [];
@@ -215,8 +210,7 @@ function headOf({ instanceId, id, name }, stream, clock) {
 /**
  * @param {number} fd
  * @param {Buffer} bytes
- * @returns {number}  0: the kernel accepts nothing now, or never again; a socket event reports the
- *   latter.
+ * @returns {number}  0: the kernel accepts nothing now. If never again, the socket emits an event.
  */
 function tryWrite(fd, bytes) {
   try {

@@ -6,16 +6,14 @@ import { createWholeLines } from './lines.js';
 /** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Piece } from './lines.js' */
 
-/**
- * Bytes of a chunk that are formatted at once; fewer if the result is much longer. V8 is slow to
- * free strings and buffers above 128 KiB: 38 MB of them in a flood of empty lines.
- */
+/** Sizes of a slice that is formatted at once: V8 is slow to free strings above 128 KiB. */
 const SLICE_MAX_BYTES = 8 * 1024;
 const SLICE_FIRST_BYTES = 1024;
 const SLICE_MIN_BYTES = 256;
+/** Slices become smaller if their text is longer than this. */
 const TEXT_BYTES = 64 * 1024;
 
-/** Size of the output piece that all formats share. */
+/** Size of the output buffer that all formats share. */
 const PIECE_BYTES = 256 * 1024;
 
 /** @type {Buffer | null} */
@@ -25,13 +23,11 @@ let piece = null;
 const NO_UTF8 = '\u00ff';
 
 /**
- * Formats the lines of one stream of one instance.
  * @typedef {object} LineFormat
- * @property {(chunk: Buffer, atMs: number) => Buffer} push  Returns whole lines, with the time at
- *   which they were complete. Empty if there is none yet.
- * @property {(chunk: Buffer, atMs: number, take: (lines: Buffer) => void) => void} each  The same,
- *   in pieces of bounded size that are valid until `take` returns, because a chunk of empty lines
- *   can grow a hundredfold.
+ * @property {(chunk: Buffer, atMs: number) => Buffer} push
+ *   Returns whole lines, with the time of their end. Empty: none yet.
+ * @property {(chunk: Buffer, atMs: number, take: (lines: Buffer) => void) => void} each
+ *   In small pieces, valid until `take` returns, because empty lines can grow a hundredfold.
  * @property {() => Buffer} end  Returns the unfinished line with a line end.
  */
 
@@ -115,8 +111,8 @@ function createPiece(take) {
 
   return {
     /**
-     * @param {string} text  With one character per byte.
-     * @returns {number}  The number of bytes.
+     * @param {string} text  One character per byte.
+     * @returns {number}
      */
     add(text) {
       if (used + text.length > buffer.length) finish();
@@ -128,8 +124,8 @@ function createPiece(take) {
   };
 }
 
-// Bytes are treated as characters of Latin-1, and the bytes of what is put between them too. So a
-// line is never decoded: one replacement in a string costs a third of copying lines.
+// Each byte of a line, and of what is put between lines, is one Latin-1 character. So no line is
+// decoded, because one replacement in a string costs a third of copying lines.
 
 /**
  * @param {(atMs: number) => string} dateOf
@@ -178,8 +174,7 @@ function join(buffers) {
 const require = createRequire(import.meta.url);
 
 /**
- * Formats points in time in the format of dayjs and in local time. Formats each second once, or
- * each millisecond if the format contains them.
+ * Formats with dayjs, in local time. Formats each second once, or each ms if the format shows it.
  * @param {string} format  Such as "YYYY-MM-DDTHH:mm:ss".
  * @returns {(atMs: number) => string}
  */

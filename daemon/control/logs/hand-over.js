@@ -16,7 +16,7 @@
 //                            |
 //                    the unfinished line
 //
-//   Who has "thr"                               How it comes to the follower
+//   Holder of "thr"                             How it comes to the follower
 //
 //   1. no source: an earlier control read it,   The line waits here. A source that writes where it
 //      or its instance has exited               ends claims it and continues it.
@@ -33,17 +33,15 @@ import { createLineSplitter, endOfCharacters } from './lines.js';
 /** @import { Position } from './write/open-file.js' */
 
 /**
- * A line at the end of a file that was unfinished when a follower was added. The follower has all
- * lines before it.
+ * The unfinished line at the end of a file. The follower has all lines before it.
  * @typedef {object} UnfinishedLine
  * @property {string} path
  * @property {Position} from
  * @property {Position} end
- * @property {Position} continuesAt  Where its next byte will be: in the next file, if this one was
- *   rotated.
+ * @property {Position} continuesAt  Its next byte; after a rotation in the next file.
  * @property {Buffer} bytes
  * @property {Part | null} part  Which part of the line the bytes are. Null: all of it so far.
- * @property {Omit<LogEntry, 'line'>} entry  The entry without its text.
+ * @property {Omit<LogEntry, 'line'>} entry
  */
 
 /** @typedef {Source & { lineFrom: Mark }} SourceMidLine */
@@ -52,10 +50,7 @@ import { createLineSplitter, endOfCharacters } from './lines.js';
 export function createHandOver() {
   /** Sources in the middle of a line of a file. @type {Set<Source>} */
   const midLine = new Set();
-  /**
-   * By path: lines that wait for the source that continues them.
-   * @type {Map<string, UnfinishedLine>}
-   */
+  /** Lines that wait for their source, by path. @type {Map<string, UnfinishedLine>} */
   const unclaimed = new Map();
 
   return {
@@ -63,8 +58,7 @@ export function createHandOver() {
      * Adds a follower in the middle of a line.
      * @param {Follower} follower
      * @param {UnfinishedLine} line
-     * @param {boolean} isOnlyFollower  The source may begin the line again, as the file has it,
-     *   because no other follower has received its beginning.
+     * @param {boolean} isOnlyFollower  If so, the source may begin the line as the file has it.
      */
     begin(follower, line, isOnlyFollower) {
       const source = firstMidLine(midLine, line.path);
@@ -88,7 +82,7 @@ export function createHandOver() {
       if (!source.splitter?.heldBytes() && isSamePosition(at, line.continuesAt)) continueLine(source, line);
     },
 
-    /** @param {Source} source  After each of its chunks. */
+    /** @param {Source} source  To be called after each of its chunks. */
     noteMidLine(source) {
       if (source.lineFrom) midLine.add(source);
       else midLine.delete(source);
@@ -100,7 +94,6 @@ export function createHandOver() {
 }
 
 /**
- * Whether two positions are the same byte of the same content.
  * @param {Position | null | undefined} a
  * @param {Position} b
  */
@@ -121,7 +114,7 @@ function continueLine(source, line) {
 /**
  * @param {Set<Source>} sources
  * @param {string} path
- * @returns {SourceMidLine | null}  The one whose line began first.
+ * @returns {SourceMidLine | null}
  */
 function firstMidLine(sources, path) {
   const there = /** @type {SourceMidLine[]} */ ([...sources].filter(({ lineFrom }) => lineFrom?.path === path));

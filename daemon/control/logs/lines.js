@@ -7,25 +7,23 @@ const CARRIAGE_RETURN = 0x0d;
 export const LINE_MAX_BYTES = 64 * 1024;
 
 /**
- * Cuts chunks into lines, across chunks and without splitting characters. A long line is always cut
- * at the same places, however its chunks arrive.
+ * Never splits characters. Cuts a long line always at the same places, however its chunks arrive.
  * @typedef {object} LineSplitter
  * @property {(chunk: Buffer) => string[]} push  Copies what it keeps.
- * @property {(chunk: Buffer, take: TakeLine) => void} cut  The same, line by line.
- * @property {(chunk: Buffer) => void} skip  The same for lines that no follower wants; cheap.
+ * @property {(chunk: Buffer, take: TakeLine) => void} cut  push(), line by line.
+ * @property {(chunk: Buffer) => void} skip  push() for lines that no follower wants; cheap.
  * @property {() => string[]} end  Ends the unfinished line and returns it.
  * @property {() => number} heldBytes  Size of the held part of the unfinished line.
  * @property {() => Buffer} held
- * @property {() => Part | null} heldPart  Which part of its line the held bytes are. Null: all of
- *   it, because no part was passed on yet.
- * @property {(bytes: Buffer, part?: Part | null) => void} precede  Puts bytes before the held
- *   bytes. `part`: which part of their line they are.
+ * @property {() => Part | null} heldPart
+ *   Which part of its line the held bytes are. Null: no part was passed on yet.
+ * @property {(bytes: Buffer, part?: Part | null) => void} precede
+ *   Puts bytes before the held ones. `part`: which part of their line they are.
  */
 
 /**
  * @typedef {(bytes: Buffer, to: number, part: Part | null) => void} TakeLine  `bytes` are valid
- *   until it returns. `to`: where the next line begins, counted from the beginning of the chunk.
- *   `part`: of a long line; null for a whole one.
+ *   until it returns. `to`: the next line in the chunk. `part`: null for a whole line.
  */
 
 /** @returns {LineSplitter} */
@@ -117,8 +115,7 @@ export function createLineSplitter() {
 
 /**
  * @param {Buffer} bytes
- * @returns {number}  Where the last whole character of UTF-8 ends; the length if the bytes are not
- *   UTF-8.
+ * @returns {number}  Where the last whole UTF-8 character ends; the length if it is not UTF-8.
  */
 export function endOfCharacters(bytes) {
   const { length } = bytes;
@@ -140,11 +137,9 @@ const NOTHING = Buffer.alloc(0);
  */
 
 /**
- * Holds back incomplete lines. A long line is always cut at the same places, however its chunks
- * arrive.
+ * Holds back incomplete lines. Cuts a long line always at the same places.
  * @typedef {object} WholeLines
- * @property {(chunk: Buffer) => Piece[]} push  Valid until the chunk is overwritten. Copies what it
- *   holds back.
+ * @property {(chunk: Buffer) => Piece[]} push  Valid until the chunk is overwritten.
  * @property {() => Piece[]} end  Returns the unfinished line with a line end.
  */
 
@@ -219,8 +214,7 @@ function cut(bytes) {
 
 /**
  * @param {Buffer} bytes
- * @returns {[number, number][]}  Begin and end of each, without the line end. The last one may not
- *   be complete.
+ * @returns {[number, number][]}  Begin and end, without the line end. The last may be incomplete.
  */
 function longLines(bytes) {
   /** @type {[number, number][]} */

@@ -4,8 +4,8 @@ import { segmentName } from './archive/segments.js';
 /** @import { LogLimits } from '../settings.js' */
 
 /**
- * @typedef {(event: string, fields?: object) => void} ManagerLog  Writes to the manager's own log:
- *   one JSON line for each event, with a stable name.
+ * @typedef {(event: string, fields?: object) => void} ManagerLog  Writes one JSON line for each
+ *   event, with a stable name.
  */
 
 /**
@@ -25,8 +25,7 @@ export function createManagerLog(log, nowMs) {
 }
 
 /**
- * Limits of nclust.log. They do not depend on the settings, because users do not look after this
- * file.
+ * Not settings, because users do not look after nclust.log.
  * @type {LogLimits}
  */
 export const OWN_LOG_LIMITS = {
@@ -43,9 +42,8 @@ export const OWN_LOG_LIMITS = {
  * The manager's own log. The keeper appends to it too, and control rotates it for both.
  * @typedef {object} OwnLog
  * @property {(line: string) => void} write  Throws errors of the system.
- * @property {() => number} fd  Of the current file, open for appending.
- * @property {() => void} reopen  Called when another program has rotated the file. Throws errors of
- *   the system; then the old file stays in use.
+ * @property {() => number} fd  The current file, open for appending.
+ * @property {() => void} reopen  Throws errors of the system; then the old file stays in use.
  */
 
 /**
@@ -66,7 +64,7 @@ export function openOwnLog(path, { nowMs, onRotated, maxSizeBytes = OWN_LOG_LIMI
     closeSync(before);
   }
 
-  /** The name may lead to another file now, or to none. */
+  /** Another program may have moved or removed the file. */
   function isOpen() {
     const [ours, named] = [fstatSync(fd), statSync(path, { throwIfNoEntry: false })];
     return ours.ino === named?.ino && ours.dev === named.dev;

@@ -10,20 +10,15 @@ const BUFFER_BYTES = 64 * 1024;
 /** Reads in a row before other pipes get their turn. */
 const TURNS_MAX = 16;
 
-/**
- * Limit at the end: a child that survives its parent may write forever, but the parent's output is
- * already in the pipe.
- */
+/** Limit of drain(): a surviving child may write forever. Its parent's output comes first. */
 const DRAIN_MAX_BYTES = 1024 * 1024;
 
 /**
- * @typedef {(chunk: Buffer) => Promise<void> | null} Take  Handles a chunk before the next one is
- *   read. The reader waits for its promise: with a slow disk the writer waits, and our memory does
- *   not grow.
+ * @typedef {(chunk: Buffer) => Promise<void> | null} Take  The reader waits for the promise, so
+ *   that with a slow disk the app waits and our memory does not grow.
  */
 
 /**
- * Reads one named pipe.
  * @typedef {object} PipeReader
  * @property {() => void} drain  Passes on what is in the pipe now, before it returns.
  * @property {() => void} close  Idempotent. Unread bytes stay in the pipe.
@@ -31,7 +26,7 @@ const DRAIN_MAX_BYTES = 1024 * 1024;
  */
 
 /**
- * Opens pipes for reading. They all share one buffer, so `take` must copy what it keeps.
+ * All pipes share one buffer, so `take` must copy what it keeps.
  * @param {Clock} clock
  * @returns {(path: string, take: Take) => PipeReader}  Throws errors of open(2).
  */
@@ -74,8 +69,7 @@ export function createPipeOpener(clock) {
         onread: { buffer, callback: hand },
       }),
     );
-    // False already before 'close', because the descriptor is free by then and may belong to the
-    // next client, whose request would be read here.
+    // False before 'close', because by then the descriptor may belong to a client's connection.
     const isOpen = () => !socket.destroyed;
     // Keeper and app are gone, so there is nothing more to read.
     socket.on('error', () => socket.destroy());
@@ -111,9 +105,7 @@ function readNow(fd, buffer) {
   }
 }
 
-/**
- * A chunk of at least this size, half of the kernel's buffer, shows that the writer is ahead of us.
- */
+/** A chunk of at least half the kernel's buffer shows that the writer is ahead of us. */
 const LARGE_BYTES = 32 * 1024;
 
 /** Above this rate it is a flood, in bytes per ms. */
@@ -122,25 +114,18 @@ const FLOOD_RATE = 1024;
 /** After this long without output, in ms, a line is shown at once. */
 const SILENCE_MS = 100;
 
-/**
- * Pause in a flood, in ms. With a longer one the writer fills the pipe and waits, and 300,000 lines
- * take two to three times as long.
- */
+/** Pause in a flood, in ms: with a longer one 300,000 lines take two to three times as long. */
 const PAUSE_MIN_MS = 1;
 
-/**
- * Longest time that a line waits in the pipe, in ms; the first line of a trickle waits half as
- * long.
- */
+/** Longest wait of a line in the pipe, in ms. The first line of a trickle waits half as long. */
 const PAUSE_MAX_MS = 20;
 
 /**
- * Decides on pauses, so that the next read finds many lines and not one. Read line by line, a flood
- * of 300,000 lines costs 25 ms of CPU per MB; with pauses it costs 4, and the app finishes sooner.
- * Pauses also reduce the time in which bytes are read but not yet written, which a SIGKILL of this
- * process would lose.
- * @returns {(sizeBytes: number, nowMs: number) => number}  To be called after each read. Returns
- *   the pause in ms, 0 for none.
+ * Decides on pauses, so that a read finds many lines: line by line, a flood costs 25 ms of CPU per
+ * MB; with pauses, 4. Pauses also shorten the time in which read bytes are not written yet, which a
+ * SIGKILL of this process would lose.
+ * @returns {(sizeBytes: number, nowMs: number) => number}
+ *   To be called after each read. Returns the pause in ms, 0 for none.
  */
 export function createPace() {
   let lastMs = -Infinity;

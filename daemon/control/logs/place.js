@@ -27,8 +27,7 @@ const PLAIN = {
 };
 
 /**
- * Returns where the output of an instance goes, as its app is configured now. If the app is not in
- * the list any more, its files are those it was started with.
+ * Uses the present settings; for a removed app, the files that the process was started with.
  * @param {Registry} registry
  * @param {Instance} instance
  * @param {string} logsFolder

@@ -14,13 +14,13 @@ import { createLosses } from './write/log-file.js';
  * @typedef {object} LogStream
  * @property {string | null} pipe
  * @property {string[]} files
- * @property {(chunk: Buffer) => Promise<void> | null} write  The caller waits for the promise
- *   before the next chunk.
- * @property {() => string[]} lastLines  Of stderr; empty for stdout.
- * @property {() => Losses | null} refused  Lines above the rate limit.
+ * @property {(chunk: Buffer) => Promise<void> | null} write
+ *   The caller waits for the promise before the next chunk.
+ * @property {() => string[]} lastLines  Lines of stderr; empty for stdout.
+ * @property {() => Losses | null} refused  Losses of lines above the rate limit.
  * @property {LastLines | null} tail
- * @property {() => void} leave  Another stream continues. An unfinished line that was held back
- *   gets a line end.
+ * @property {() => void} leave
+ *   Another stream continues. A held unfinished line gets a line end.
  * @property {() => void} end  No more output will come: an unfinished line gets a line end.
  */
 
@@ -57,8 +57,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
   }
 
   /**
-   * Writes lines to the file, and sends them to followers together with their position, so that a
-   * follower can continue there.
+   * Followers get the lines with their position, so that they can continue there.
    * @param {Buffer} lines
    */
   function write(lines) {
@@ -107,8 +106,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
 
 /**
  * @param {Pick<LogPlace, 'outFile' | 'errorFile' | 'logFile'>} place
- * @returns {boolean}  Whether both streams are written only to one common file, so that lines are
- *   read from there.
+ * @returns {boolean}  If so, lines are read from the combined file.
  */
 export function hasOnlyCombined({ outFile, errorFile, logFile }) {
   return outFile === '' && errorFile === '' && logFile !== '';
@@ -140,8 +138,7 @@ export function createRateLimit(bytesPerSecond, nowMono) {
   let leftBytes = bytesPerSecond;
   let filledMono = nowMono();
   /**
-   * The fate of the unfinished line of the last chunk. cut: its beginning has passed, and then
-   * only its end will pass.
+   * State of the last chunk's unfinished line. cut: of its rest, only the line end passes.
    * @type {'passed' | 'refused' | 'cut' | null}
    */
   let unfinished = null;
@@ -155,8 +152,7 @@ export function createRateLimit(bytesPerSecond, nowMono) {
   return {
     admit(chunk) {
       fill();
-      // A line whose beginning has passed is passed on to its end, even at the cost of later lines,
-      // up to a limit.
+      // A line whose beginning has passed goes on at the cost of later lines, up to a limit.
       if (unfinished === 'passed' && leftBytes < -bytesPerSecond) unfinished = 'cut';
       const begin = unfinished ? endOfLine(chunk) : 0;
       const was = unfinished;

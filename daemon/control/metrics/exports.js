@@ -14,11 +14,11 @@ import { shortNotice } from '../../../lib/shared/without-secrets.js';
 const RETRY_TICKS = 5;
 
 /**
- * Metrics for other programs, if the settings ask for them. Otherwise none of this code is loaded.
+ * Metrics for other programs. Their code is loaded only if the settings ask for them.
  * @typedef {object} Exports
- * @property {() => Promise<Unserved | null>} applyNow  Serves /metrics as the settings say, without
- *   waiting for the next tick. Null: it is served, or the settings switch it off. Never rejects.
- * @property {() => string[]} notices  Faults, for people.
+ * @property {() => Promise<Unserved | null>} applyNow
+ *   Serves /metrics now. Null: it is served, or switched off. Never rejects.
+ * @property {() => string[]} notices
  * @property {() => Promise<void>} close
  */
 
@@ -53,8 +53,7 @@ export function createExports({ metrics, settings, clock, managerLog, version })
   }
 
   /**
-   * Runs one change after the other, because a client that has just changed the setting must not
-   * get the answer to the previous one.
+   * One after the other: a client that changed a setting must not get the answer to an older one.
    * @param {() => Promise<void>} work
    */
   function inTurn(work) {

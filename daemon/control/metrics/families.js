@@ -4,7 +4,6 @@ import { stepEndMs } from './latency.js';
 /** @import { Exported } from './metrics.js' */
 
 /**
- * A metric, independent of the output format.
  * @typedef {object} Family
  * @property {string} name  Without the ending `_total`.
  * @property {'gauge' | 'counter' | 'histogram'} type

@@ -6,8 +6,7 @@ import { SERIES, STEPS } from '../../../lib/shared/metrics.js';
 /** @import { HistoryOptions } from './metrics.js' */
 
 /**
- * The last 10 minutes by the second and the last 6 hours by ten seconds, in two rings of 11 KB
- * together for each series. A series that never had a value has no rings.
+ * 10 minutes by the second and 6 hours by ten seconds: 11 KB for each series that had a value.
  * @typedef {{ fine: Float32Array, coarse: Float32Array }} Rings
  */
 
@@ -19,8 +18,7 @@ const FINE_PER_COARSE = 10;
  * @template {string} K  The key: a slot, or the machine.
  * @typedef {object} History
  * @property {(nowMs: number) => void} advance  A tick. Missing ticks become gaps.
- * @property {(key: K, values: (number | null)[]) => void} put  The values of this tick, in the
- *   order of the series.
+ * @property {(key: K, values: (number | null)[]) => void} put  In the order of the series.
  * @property {(isKept: (key: K) => boolean) => void} forget  Drops all other keys.
  * @property {(key: K, series: number, o: { stepMs: 1000 | 10000, points: number }) => (number | null)[]} read
  *   Oldest first.
@@ -29,8 +27,7 @@ const FINE_PER_COARSE = 10;
 
 /**
  * @template {string} K
- * @param {boolean[]} worst  For each series: whether ten values are folded to their maximum, not to
- *   their mean.
+ * @param {boolean[]} worst  By series: fold ten values to their maximum, not to their mean.
  */
 export function createHistory(worst) {
   /** @type {Map<K, (Rings | undefined)[]>} */
@@ -128,14 +125,13 @@ const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 /**
  * Ids begin at 0 again in an empty list, and a new app must not inherit the history of an old one.
  * @param {DesiredApp} app
- * @param {number} id  Of one of its slots.
+ * @param {number} id
  */
 export function historyKey({ createdAtMs }, id) {
   return `${createdAtMs}:${id}`;
 }
 
 /**
- * Returns the history for clients.
  * @param {object} kept
  * @param {Registry} kept.registry
  * @param {ReturnType<typeof createHistory<string>>} kept.slots  By historyKey().

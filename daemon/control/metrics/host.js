@@ -7,9 +7,8 @@ import { cpus, freemem, loadavg, totalmem, uptime } from 'node:os';
 const DISK_EVERY = 10;
 
 /**
- * Reads values of the machine.
  * @param {string} home  Its file system counts.
- * @returns {() => HostSample}  Measures. CPU is counted since the last call.
+ * @returns {() => HostSample}  CPU is counted since the last call.
  */
 export function createHostReader(home) {
   const cores = cpus().length;

@@ -4,9 +4,7 @@
 export const LATENCY_STEPS = 80;
 const FIRST_STEP_MS = 0.125;
 const STEPS_PER_DOUBLING = 4;
-/**
- * The limit of sums: above it they are not exact, and a sum of them exceeds the 64 bits of OTLP.
- */
+/** Limit of sums: above it they are not exact, and sums of them exceed the 64 bits of OTLP. */
 export const COUNT_MAX = Number.MAX_SAFE_INTEGER;
 
 /** @typedef {number[]} Steps  Number of responses by step. */

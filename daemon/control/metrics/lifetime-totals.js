@@ -17,8 +17,7 @@ import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
  */
 
 /**
- * Responses of the gone instances of a slot, stored in the note about the slot, so that sums
- * outlive instances and control.
+ * Sums of the gone instances of a slot. They are stored with the slot, so they outlive control.
  * @typedef {object} Served
  * @property {string[]} from  Instances that are included and that the keeper may report again.
  * @property {number} requests
@@ -33,8 +32,7 @@ import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
 const FROM_KEPT = 8;
 
 /**
- * Adds the counts of an instance that is gone. Counts each instance once, even if it is reported
- * again.
+ * Counts each gone instance once, even if the keeper reports it again.
  * @param {SlotHistory} history
  * @param {string} instanceId
  * @param {any} report  The last one of its agent; null if there was none.
@@ -144,12 +142,11 @@ function pairsOf(steps) {
  */
 
 /**
- * Adds the CPU of an instance that is gone. Counts each instance once, even if it is reported
- * again.
+ * Counts each gone instance once, even if the keeper reports it again.
  * @param {SlotHistory} history
  * @param {Pick<Instance, 'instanceId' | 'cpuMs'>} instance
- * @param {any} report  The last one of its agent, which knows more than the last outside
- *   measurement; null if there was none.
+ * @param {any} report
+ *   The last one of its agent; knows more than the last measurement. Null: none.
  */
 export function keepSpent(history, { instanceId, cpuMs = 0 }, report) {
   const spent = history.spent ?? { from: [], ms: 0 };
@@ -162,8 +159,8 @@ export function keepSpent(history, { instanceId, cpuMs = 0 }, report) {
 
 /**
  * @param {Registry} registry
- * @returns {Map<number, number>}  By slot, in ms: running, ending and gone instances. Without slots
- *   that have an instance which was not measured yet, because a sum must not fall.
+ * @returns {Map<number, number>}
+ *   In ms. Slots with an unmeasured instance are missing, because a sum must not fall.
  */
 export function spentBySlot(registry) {
   /** @type {Map<number, number>} */

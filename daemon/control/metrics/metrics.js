@@ -40,15 +40,13 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
  */
 
 /**
- * Measures processes, requests and the machine, and keeps the history.
  * @typedef {object} Metrics
  * @property {(pid: number) => Usage} usageOf  At the last tick.
- * @property {() => Promise<void>} measureNew  Measures processes that no tick has measured yet.
- *   Never rejects.
+ * @property {() => Promise<void>} measureNew
+ *   Measures processes that no tick has measured yet. Never rejects.
  * @property {(o?: NowOptions) => MetricsSample} now
  * @property {(o: HistoryOptions) => MetricsHistory} history
- * @property {(listener: () => void) => () => void} onTick  Returns a function that ends it. The
- *   listener must not throw.
+ * @property {(listener: () => void) => () => void} onTick  The listener must not throw.
  * @property {() => Promise<Exported>} exported  For other programs.
  * @property {() => void} close
  */

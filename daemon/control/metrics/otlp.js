@@ -13,8 +13,7 @@ const UNITS = { '': '1', ratio: '1', seconds: 's', bytes: 'By' };
  * @param {{ version: string, atMs: number }} o
  */
 export function toOtlp(families, { version, atMs }) {
-  // No start time: sums outlive this process and the keeper, and a later start would mean that they
-  // begin again.
+  // No start time: sums outlive this process, and a later start would mean that they begin again.
   const times = { timeUnixNano: nanoseconds(atMs) };
   return {
     resourceMetrics: [
@@ -72,23 +71,17 @@ function nanoseconds(ms) {
   return `${Math.round(ms)}000000`;
 }
 
-/**
- * Requests that wait for a collector that does not answer. Sums are cumulative, so a dropped
- * request only costs resolution.
- */
+/** Limit of waiting requests. Sums are cumulative, so a dropped request costs only resolution. */
 const QUEUE_MAX = 12;
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
 const TIMEOUT_MS = 5_000;
 
-/**
- * The collector wants the same request again: https://opentelemetry.io/docs/specs/otlp/#failures-1
- */
+/** Statuses to retry: https://opentelemetry.io/docs/specs/otlp/#failures-1 */
 const AGAIN = new Set([429, 502, 503, 504]);
 
 /**
  * @typedef {object} OtlpSender
- * @property {(body: string) => Promise<void>} send  Sends it after the waiting requests, oldest
- *   first. Never rejects.
+ * @property {(body: string) => Promise<void>} send  After the waiting requests. Never rejects.
  * @property {() => string | null} problem  Why the last one did not arrive.
  * @property {() => number} lost  Dropped requests.
  * @property {() => void} close

@@ -3,24 +3,17 @@ import pidusage from 'pidusage';
 /** @import { Status } from 'pidusage' */
 /** @import { Reading } from './usage.js' */
 
-/**
- * pidusage forgets a pid that was not asked for in this time, in ms, and closes its descriptor of
- * the process.
- */
+/** After this time without a request, in ms, pidusage forgets a pid and closes its descriptor. */
 export const KEPT_MS = 5_000;
 
 /** Longer than pidusage keeps a pid: it checks twice in KEPT_MS. */
 const AVOIDED_MS = 2 * KEPT_MS;
 
-/**
- * Error codes of open and read after a process has exited. For several pids, pidusage reports no
- * error: a missing one counts as exited.
- */
+/** Errors of open and read after a process has exited. For several pids, pidusage reports none. */
 const GONE = ['ENOENT', 'ESRCH'];
 
 /**
- * Reads single processes, all in one call. A process that has exited is missing. Calls must not
- * overlap, because pidusage would open a new process twice and close it once.
+ * Calls must not overlap, because pidusage would open a new process twice and close it once.
  * @param {object} [o]
  * @param {(pids: number[]) => Promise<Record<string, Status | undefined>>} [o.stat]
  * @param {() => number} [o.nowMono]

@@ -7,10 +7,7 @@ import { answerInTurn } from '../../../lib/shared/answer-in-turn.js';
 /** @import { ListenTarget } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Family, Point } from './families.js' */
 
-/**
- * The two formats that Prometheus reads:
- * https://prometheus.io/docs/instrumenting/exposition_formats/
- */
+/** The two formats of Prometheus: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 
@@ -86,13 +83,11 @@ const REQUEST_MS = 5_000;
 const STALLED_MS = 30_000;
 
 /**
- * Serves /metrics.
  * @param {Exclude<ListenTarget, { kind: 'none' }>} target
  * @param {() => Promise<Family[]>} collect
  * @param {(error: unknown) => void} onFault  Called if the metrics could not be collected.
  * @param {{ stalledMs?: number, requestMs?: number }} [o]
- * @returns {Promise<() => Promise<void>>}  Resolves to a function that ends it. Rejects with errors
- *   of the system.
+ * @returns {Promise<() => Promise<void>>}  Rejects with errors of the system.
  */
 export async function serveMetrics(target, collect, onFault, { stalledMs = STALLED_MS, requestMs = REQUEST_MS } = {}) {
   /** Clients that ask at the same time get the same values. @type {Promise<Family[]> | null} */
@@ -157,8 +152,7 @@ async function answer(request, response, collect) {
 }
 
 /**
- * Refuses requests for other host names, because a web page could point its own name at this
- * address ("DNS rebinding").
+ * Refuses other host names: a web page could point its own name here ("DNS rebinding").
  * @param {string | undefined} host
  */
 function isMeantForUs(host) {

@@ -31,23 +31,19 @@ import { number, readHttp } from './lifetime-totals.js';
 /** Number of reports that latencies are computed from. */
 const RECENT = 10;
 
-/**
- * A report that is later than this means that the event loop is blocked, in ms. It waits for a
- * tick, and on a busy machine for CPU.
- */
+/** If a report is this late, in ms, the event loop is blocked. Less can be a busy machine. */
 const LATE_MS = 2_000;
 
 /** Interval of the reports while there is activity, in ms. */
 const REPORT_MS = 1_000;
 
-/** Keeps the last reports of all agents. */
 export function createReports() {
   /** @type {Map<string, Track>} */
   const tracks = new Map();
 
   return {
     /**
-     * @param {Record<string, unknown>} reports  All reports, by instance.
+     * @param {Record<string, unknown>} reports  By instance. The other instances are forgotten.
      * @param {number} nowMs
      */
     take(reports, nowMs) {
@@ -70,7 +66,6 @@ export function createReports() {
 }
 
 /**
- * Computes the present values of a process from its last two reports.
  * @param {Track} track
  * @param {number} nowMs
  */
@@ -121,8 +116,7 @@ export function recentLatencies(tracks, reports = RECENT) {
 }
 
 /**
- * The age of a report, without the time until the next one was due, because an idle agent reports
- * less often.
+ * Without the time until the next report was due, because an idle agent reports less often.
  * @param {Report} last
  * @param {number} seenAtMs
  * @param {number} nowMs
@@ -143,7 +137,7 @@ function isLate(ageMs) {
  * @param {Report | null} before
  */
 function rate(now, then, last, before) {
-  // The first report comes about a second after the process's own clock started.
+  // The process's clock starts about a second before its first report.
   const ms = last.atMono - (before?.atMono ?? 0);
   return ms > 0 ? Math.max(0, Math.round(((now - then) * 100_000) / ms) / 100) : 0;
 }

@@ -201,7 +201,7 @@ function asReport(served) {
 }
 
 /**
- * Of every slot that has answered a request.
+ * Skips slots without a report and without stored sums.
  * @param {Registry} registry
  * @param {Sources['trackOf']} trackOf
  * @returns {Map<number, { steps: number[], durationMs: number }>}

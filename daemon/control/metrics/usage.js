@@ -42,12 +42,11 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 const FDS_EVERY = 10;
 
 /**
- * Measures single processes with pidusage, and trees, including exited children, with /proc. Calls
- * must not overlap.
+ * Trees, with exited children, come from /proc; the rest from pidusage. Calls must not overlap.
  * @param {object} [o]
  * @param {ReturnType<typeof createPidusageReader>} [o.readPids]
- * @param {ReturnType<typeof createProcTreeReader> | null} [o.readTrees]  Null: only the root of a
- *   tree counts.
+ * @param {ReturnType<typeof createProcTreeReader> | null} [o.readTrees]
+ *   Null: only the root of a tree counts.
  * @param {() => number} [o.nowMono]
  * @returns {ReadUsage}
  */
@@ -99,11 +98,10 @@ function percent(cpuMs, ms) {
 }
 
 /**
- * Keeps the usage of each process.
  * @typedef {object} Sampler
  * @property {(pid: number) => Usage} usageOf  At the last tick.
- * @property {() => Promise<void>} measureNew  Measures processes that no tick has measured yet.
- *   Never rejects.
+ * @property {() => Promise<void>} measureNew
+ *   Measures processes that no tick has measured yet. Never rejects.
  * @property {() => Promise<void>} measure  To be called once a tick. Never rejects.
  */
 
@@ -123,8 +121,8 @@ export function createSampler({ read, wanted }) {
   let turn = Promise.resolve();
 
   /**
-   * @param {() => Promise<void>} one  Runs when the earlier ones are done. If it fails because a
-   *   process exits, the next tick follows soon.
+   * @param {() => Promise<void>} one
+   *   Runs after the earlier ones. Errors are dropped, because the next tick follows soon.
    */
   function inTurn(one) {
     turn = turn.then(one).catch(() => {});

@@ -9,8 +9,7 @@ let lostLines = 0;
 let path = null;
 
 /**
- * Opens the log by its name, because control rotates it. If stderr leads elsewhere, as for a keeper
- * started by hand, lines still go to stderr.
+ * Opens the log by name, because control rotates it. If stderr leads elsewhere, lines go there.
  * @param {string} file
  */
 export function logTo(file) {

@@ -12,23 +12,20 @@ const PS_MS = 2_000;
  * @property {number} pid
  * @property {number} ppid
  * @property {number} pgid
- * @property {string | null} startTicks  Tells a later process with the same pid apart. null without
- *   /proc.
+ * @property {string | null} startTicks  Distinguishes reused pids. null without /proc.
  * @property {string | null} instanceId  From the marker in its environment, which children inherit.
  * @property {number | null} uid  The real user. null without a marker.
  */
 
 /**
- * Finds processes with the marker of the instance in their environment, which survives setsid and a
- * double fork, and the descendants of known processes. It does not find a program that has left the
- * tree and emptied its environment.
+ * Finds processes by the marker in their environment, which survives setsid and a double fork, and
+ * the descendants of known ones. It misses a program that left the tree with an empty environment.
  *
- * Any user can give a process the marker. So the marker counts only for processes of the keeper's
- * user, of the user of the instance, of users that known processes have changed to, and in the
- * process group of the instance, which a stranger cannot enter. A cluster worker has no own group.
+ * Any user can set the marker. So it counts only for users of the keeper, the instance and known
+ * processes, and in the process group of the instance, which a stranger cannot enter. A cluster
+ * worker has no own group.
  * @param {ProcessEntry[]} table
- * @param {{ instanceId: string, pid: number, owner: { uid: number } | null }} instance  owner: null
- *   if it runs as the keeper's user.
+ * @param {{ instanceId: string, pid: number, owner: { uid: number } | null }} instance
  * @param {ProcessEntry[]} known  A pid with another start time does not count.
  */
 export function listRelatives(table, { instanceId, pid: leader, owner }, known) {
@@ -75,8 +72,7 @@ function fromProc() {
 
 /**
  * @param {number} pid
- * @returns {{ state: string, ppid: number, pgid: number, startTicks: string } | null}  null without
- *   such a process, or without /proc.
+ * @returns {{ state: string, ppid: number, pgid: number, startTicks: string } | null}
  */
 export function readStat(pid) {
   const text = readProc(pid, 'stat');
@@ -88,7 +84,7 @@ export function readStat(pid) {
 
 /**
  * @param {number} pid
- * @param {'SigCgt' | 'SigIgn'} kind  Whether it has a handler for the signal, or ignores it.
+ * @param {'SigCgt' | 'SigIgn'} kind  SigCgt: it has a handler. SigIgn: it ignores the signal.
  * @param {'SIGTERM' | 'SIGINT'} signal
  * @returns {boolean}  false without /proc.
  */

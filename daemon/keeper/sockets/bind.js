@@ -6,7 +6,7 @@ import { bindPath } from './unix-path.js';
 /** @import { Claim, Handle } from './listeners.js' */
 /** @import { Owner } from '../host/owner.js' */
 
-/** UV_TCP_REUSEPORT, which libuv has since Node 22.12. Older ones ignore the bit. */
+/** UV_TCP_REUSEPORT, which libuv has since Node.js 22.12. Older ones ignore the bit. */
 export const REUSE_PORT = 2;
 
 /**
@@ -19,9 +19,7 @@ export const REUSE_PORT = 2;
  * ) => Handle | number} CreateHandle
  */
 
-// node:cluster creates the sockets of its workers with this call
-// (lib/internal/cluster/shared_handle.js). With public API the keeper would have to listen, and
-// would accept connections.
+// As lib/internal/cluster/shared_handle.js does. The public API would listen and accept.
 const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))
   ._createServerHandle;
 
@@ -83,8 +81,7 @@ export class BindError extends Error {
   /**
    * @param {string} code
    * @param {string} message
-   * @param {boolean} [isForeign]  The address belongs to an orphan, or to a program outside of
-   *   nclust.
+   * @param {boolean} [isForeign]  An orphan or a program outside of nclust has it.
    */
   constructor(code, message, isForeign = false) {
     super(message);

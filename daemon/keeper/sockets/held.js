@@ -1,7 +1,6 @@
-// While an app restarts, its socket has no user, and clients wait in its queue. So the keeper
-// closes a socket only in three cases: control releases its scope, the last user stops listening,
-// or the app listens elsewhere. Control may release a scope before its processes have exited. So
-// the keeper holds no new socket for a released scope, or for a process that is ending.
+// While an app restarts, clients wait in the queue of its socket. So the keeper closes a socket
+// only if control releases its scope, its last user stops listening, or the app listens elsewhere.
+// It holds no new socket for a process that is ending, or that outlives its released scope.
 import { claimKey, describeListener } from './listeners.js';
 import { createOrphanQueue } from './orphan-queue.js';
 import { createOwnPorts } from './own-ports.js';
@@ -81,7 +80,7 @@ export class HeldSockets {
     this.#wanted.set(scope, app);
   }
 
-  /** @param {{ app: string, scope?: string }} what  It should no longer listen. */
+  /** @param {{ app: string, scope?: string }} what */
   unwant({ app, scope }) {
     for (const [one, its] of this.#wanted) {
       if (scope === undefined ? its !== app : one !== scope) continue;
@@ -135,8 +134,7 @@ export class HeldSockets {
   }
 
   /**
-   * A program that only checks whether a port is free gets a stand-in, so that the check succeeds
-   * as it would without nclust.
+   * A program that only checks a port gets a stand-in, because without nclust the check succeeds.
    * @param {Child} child
    * @param {AgentMessage} message
    * @param {Listener[]} others
@@ -279,8 +277,7 @@ export class HeldSockets {
   }
 
   /**
-   * A process that is ending accepts no connections (agent/socket-claims.cjs), but it cannot exit
-   * before its listen() has an answer. The keeper keeps no copy.
+   * A process that is ending accepts nothing, but cannot exit before its listen() has an answer.
    * @param {Child} child
    * @param {AgentMessage} message
    */
@@ -290,8 +287,7 @@ export class HeldSockets {
   }
 
   /**
-   * Announces a socket only now, because a program that searches for a free port binds many sockets
-   * before, and closes each at once.
+   * Announced only now, because a search for a free port binds many sockets and closes them.
    * @param {Child} child
    * @param {number} port
    */
@@ -316,7 +312,6 @@ export class HeldSockets {
   }
 
   /**
-   * The socket is closed with its last user.
    * @param {Child} child
    * @param {Claim} claim
    */

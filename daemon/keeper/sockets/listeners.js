@@ -1,6 +1,5 @@
-// The table of the sockets that apps listen on. The keeper creates each socket once and gives
-// copies to the workers, which accept from one queue in the kernel. Because the keeper never closes
-// its own copy while the app is wanted, queued connections survive every worker.
+// The keeper creates each socket once and gives copies to the workers, which accept from one queue.
+// It keeps its copy while the app is wanted, so that queued connections survive every worker.
 import { bindAgain, BindError, bindOnce, bindToPath, REUSE_PORT } from './bind.js';
 import { withUid } from '../host/owner.js';
 import { removePath, restorePath } from './unix-path.js';
@@ -36,8 +35,7 @@ const IPV6_ONLY = 1;
  * @property {string} key
  * @property {string} app
  * @property {string} scope
- * @property {Owner | null} owner  The user of the last claimant. The keeper works on the path of a
- *   Unix socket with the rights of this user.
+ * @property {Owner | null} owner  The last claimant's, for the path of a Unix socket.
  * @property {Claim} claim
  * @property {Address} bound
  * @property {Handle} handle
@@ -80,8 +78,7 @@ export class Listeners {
    * Brings back the path of a Unix socket before an instance listens on it.
    * @param {Listener} listener
    * @param {Owner | null} owner
-   * @returns {boolean}  Whether the listener has a new handle, because all names of the old socket
-   *   were removed.
+   * @returns {boolean}  true: it has a new handle, because its names were gone.
    */
   refresh(listener, owner) {
     const { claim } = listener;
@@ -134,11 +131,9 @@ export class Listeners {
   }
 
   /**
-   * Creates a socket without keeping it.
    * @param {Claimant} claimant
    * @param {Claim} claim
-   * @returns {{ handle: Handle, giveBack: () => void }}  giveBack closes the handle. Throws
-   *   BindError.
+   * @returns {{ handle: Handle, giveBack: () => void }}  Throws BindError.
    */
   lend(claimant, claim) {
     const lent = { owner: claimant.owner, claim, handle: this.#open(claimant, claim, false) };
@@ -169,7 +164,7 @@ export class Listeners {
   /**
    * @param {Claimant} claimant
    * @param {Claim} claim
-   * @param {Handle} handle  Bound by the app, or by the keeper before.
+   * @param {Handle} handle
    * @returns {Listener}
    */
   keep({ app, scope, owner }, claim, handle) {
@@ -196,7 +191,7 @@ export class Listeners {
 
   /**
    * @param {(listener: Listener) => boolean} isMeant
-   * @returns {Listener[]}  The closed listeners.
+   * @returns {Listener[]}
    */
   release(isMeant) {
     const meant = this.all().filter(isMeant);

@@ -1,6 +1,5 @@
-// Some programs connect to their own port to check whether it is free. Without nclust such a
-// connection is refused, but here the keeper or other instances of the app may accept it. So the
-// agent (daemon/agent/own-port.cjs) asks whether to refuse it.
+// Some programs connect to their own port to check whether it is free. Here the keeper or another
+// instance may accept that, so the agent asks whether to refuse it (daemon/agent/own-port.cjs).
 /** @import { Child } from '../child.js' */
 /** @import { Listeners } from './listeners.js' */
 

@@ -1,7 +1,6 @@
-// Unix sockets that outlive the process that bound them. When a handle is closed, libuv removes the
-// name that it has bound. So the keeper binds a private name, links the path to the same socket,
-// and renames the private name to a spare. With the spare it can bring the path back when an app
-// has removed it as a "stale" socket before it listens.
+// When a handle is closed, libuv removes the name that it bound. So the keeper binds a private
+// name, links the path to it, and renames the private name to a spare. With the spare it can bring
+// back a path that an app removes as "stale" before it listens.
 import { linkSync, renameSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 

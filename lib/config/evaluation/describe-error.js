@@ -3,14 +3,13 @@ import { inspect } from 'node:util';
 
 /**
  * @typedef {object} EvaluationError
- * @property {string} message  A clause.
+ * @property {string} message
  * @property {number | null} line
  * @property {number | null} column
  * @property {string | null} hint
  */
 
 /**
- * Describes an error that a config file threw, with its place in the file.
  * @param {unknown} error
  * @param {string} file
  * @returns {EvaluationError}

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
  * Imports a config file. If its package.json declares the wrong module format for it, imports it
  * again in the right one. Its lines up to the first `require` or `module` then run twice.
  * @param {string} file
- * @returns {Promise<Record<string, unknown>>}  Its exports. Rejects with the error that it throws.
+ * @returns {Promise<Record<string, unknown>>}
  */
 export async function importConfig(file) {
   const { href } = pathToFileURL(file);

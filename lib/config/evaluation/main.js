@@ -40,8 +40,8 @@ function fail(error) {
 }
 
 /**
- * Sends an answer and keeps this process alive until the parent kills it. If this process exited,
- * the answer could be lost. The parent reads only the first answer.
+ * Keeps this process alive until the parent kills it, because an exit could lose the answer. The
+ * parent reads only the first answer.
  * @param {Answer} message
  */
 function answer(message) {
@@ -63,7 +63,6 @@ async function exportOf(namespace) {
 /** @typedef {[name: string, value: string | null]} Variable  Null: removed. */
 
 /**
- * Remembers the variables of an environment.
  * @param {Record<string, string | undefined>} env
  * @returns {() => Variable[]}  The variables that have changed since.
  */

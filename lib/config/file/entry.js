@@ -10,18 +10,15 @@ import { isServeApp, serveApp, staticSite } from './static-site.js';
 /** @import { Fault } from '../faults.js' */
 
 /**
- * An app, as its config file describes it.
  * @typedef {object} Entry
  * @property {string} keyPath
- * @property {Record<string, any>} options  By the `key` of the attribute. Attributes that the file
- *   does not have are absent.
- * @property {Record<string, ReturnType<typeof readEnvironment>>} environments  The variables of
- *   each `env_<name>`.
+ * @property {Record<string, any>} options  By the `key` of the attribute.
+ * @property {Record<string, ReturnType<typeof readEnvironment>>} environments  Each `env_<name>`.
  * @property {Fault[]} faults
  * @property {string[]} warnings
  */
 
-/** Suggest only for a key of `from` characters, and a name that is `longerBy` longer or shorter. */
+/** The key has at least `from` characters. The lengths differ by at most `longerBy`. */
 const SUGGESTION = { longerBy: 3, from: 4 };
 
 /**
@@ -88,7 +85,6 @@ function unknownKey(where, word) {
 }
 
 /**
- * Settings of the command that apply to every app of the file.
  * @typedef {object} Choice
  * @property {Record<string, any>} options  By key: options of the command line.
  * @property {string | null} env  The environment whose `env_<name>` is added to `env`.
@@ -98,7 +94,7 @@ function unknownKey(where, word) {
  */
 
 /**
- * @param {unknown} site  An entry of `static`.
+ * @param {unknown} site
  * @param {string} keyPath
  * @returns {Entry}
  */
@@ -111,8 +107,7 @@ export function readSite(site, keyPath) {
 }
 
 /**
- * Adds the name of the app and the variables of the chosen environment. An option of the command
- * line overrides the file.
+ * Adds the name of the app and the variables of the chosen environment.
  * @param {Entry} entry
  * @param {Choice} choice
  * @returns {Entry}

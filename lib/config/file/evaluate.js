@@ -14,14 +14,14 @@ import { typeStrippingFlags } from '../spec/interpreter.js';
 const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
 
 /**
- * Runs a config file that is code and returns its export, as plain values. Variables that the file
- * sets are set in this process too, because many files begin with `require('dotenv').config()`.
- * @param {string} file  Absolute.
+ * Runs a config file that is code. Variables that it sets are set in this process too, because many
+ * files begin with `require('dotenv').config()`.
+ * @param {string} file
  * @param {object} o
  * @param {string | null} o.env  The chosen environment, for an export that is a function.
  * @param {string} o.version  Of the Node.js that runs this command.
  * @param {Patience & { talk: (sentence: string) => void }} o.patience
- * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG.
+ * @returns {Promise<Loaded>}
  */
 export async function evaluate(file, { env, version, patience }) {
   const flags = /\.[cm]?ts$/.test(file) ? typeStrippingFlags(version) : [];
@@ -103,14 +103,11 @@ const FIRST_WORD_MS = 5_000;
 /** How often it is printed after that. */
 const NEXT_WORD_MS = 15_000;
 
-/**
- * Limits for a config file that is code.
- * @typedef {{ limitMs: number, firstWordMs: number }} Patience  `limitMs` 0: no limit.
- */
+/** @typedef {{ limitMs: number, firstWordMs: number }} Patience  `limitMs` 0: no limit. */
 
 /**
  * @param {Record<string, string | undefined>} shell
- * @returns {Patience}  Throws ERR_NCLUST_USAGE.
+ * @returns {Patience}
  */
 export function evaluationLimits(shell) {
   const text = shell[LIMIT_VARIABLE];
@@ -124,13 +121,12 @@ export function evaluationLimits(shell) {
 }
 
 /**
- * Prints notices while an evaluation runs, and rejects at the time limit.
+ * Prints notices while an evaluation runs. Rejects at the time limit, but does not stop it.
  * @template T
  * @param {string} file
  * @param {Promise<T>} evaluation
  * @param {Patience & { talk: (sentence: string) => void }} o
- * @returns {Promise<T>}  Rejects with ERR_NCLUST_BAD_CONFIG at the limit, but does not stop the
- *   evaluation.
+ * @returns {Promise<T>}
  */
 async function withPatience(file, evaluation, { limitMs, firstWordMs, talk }) {
   /** @type {NodeJS.Timeout[]} */
@@ -179,7 +175,7 @@ const CHECK_MS = 5_000;
  * Finds the place of a syntax error in an ES module. Only `node --check` prints it; the error of
  * import() does not contain it.
  * @param {string} file
- * @param {string[]} flags  Flags that this Node.js needs for the file.
+ * @param {string[]} flags
  * @returns {Promise<{ line?: number, column?: number | null }>}  Empty: unknown.
  */
 function syntaxPlace(file, flags) {

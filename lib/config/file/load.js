@@ -17,14 +17,12 @@ import { evaluate } from './evaluate.js';
 export const STDIN = '-';
 
 /**
- * Loads the content of a config file, unchecked.
  * @param {string} file  Absolute, or "-".
  * @param {object} o
  * @param {string | null} o.env
- * @param {string} o.version  Of the Node.js that runs this command.
+ * @param {string} o.version
  * @param {() => Promise<string>} o.stdin
- * @param {() => Patience & { talk: (sentence: string) => void }} o.patience  Called if the file is
- *   code. Throws ERR_NCLUST_USAGE.
+ * @param {() => Patience & { talk: (sentence: string) => void }} o.patience  Only for code.
  * @returns {Promise<Loaded>}  Rejects with ERR_NCLUST_BAD_CONFIG or ERR_NCLUST_CONFIG_NOT_FOUND.
  */
 export async function loadConfig(file, { env, version, stdin, patience }) {
@@ -65,8 +63,8 @@ async function textOf(file) {
 
 /**
  * @param {string} text
- * @param {string} file  For messages.
- * @returns {Promise<unknown>}  Rejects with ERR_NCLUST_BAD_CONFIG.
+ * @param {string} file
+ * @returns {Promise<unknown>}
  */
 async function parseJson(text, file) {
   const content = withoutMark(text);
@@ -92,7 +90,7 @@ async function parseJson(text, file) {
 /**
  * @param {string} text
  * @param {string} file
- * @returns {Promise<unknown>}  Rejects with ERR_NCLUST_BAD_CONFIG.
+ * @returns {Promise<unknown>}
  */
 async function parseYaml(text, file) {
   const { parseDocument } = await import('yaml');
@@ -122,7 +120,7 @@ async function parseEither(text, file) {
 }
 
 /**
- * @param {unknown} content  Of a package.json.
+ * @param {unknown} content
  * @param {string} file
  * @returns {unknown}
  */
@@ -140,7 +138,7 @@ function ofPackage(content, file) {
 /**
  * Parses strict JSON, because JSON5 takes seconds longer for a file of megabytes.
  * @param {string} text
- * @returns {unknown}  undefined: not strict JSON.
+ * @returns {unknown}
  */
 function strictJson(text) {
   try {

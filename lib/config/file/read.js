@@ -23,15 +23,13 @@ import { loadConfig, STDIN } from './load.js';
  * @property {string | null} [file]  A path, or "-" for stdin. Default: the config file in `cwd`.
  * @property {unknown} [value]  The content itself, in place of a file.
  * @property {string | null} [env]  The environment whose `env_<name>` is added to `env`.
- * @property {string | null} [only]  Names of apps, with commas or spaces between them. Default:
- *   all.
- * @property {string} cwd  Of the shell.
+ * @property {string | null} [only]  Names of apps, separated by commas or spaces. Default: all.
+ * @property {string} cwd
  * @property {Record<string, string | undefined>} shell  Variables of the shell. Pass `process.env`
  *   itself, because a config file that is code may add to it.
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
- * @property {() => Promise<string>} [stdin]  Default: that of this process.
- * @property {(sentence: string) => void} [talk]  Called with a notice when a config file takes
- *   long.
+ * @property {() => Promise<string>} [stdin]
+ * @property {(sentence: string) => void} [talk]
  * @property {Record<string, any>} [options]  By key: options of the command line, for every app.
  */
 
@@ -39,15 +37,13 @@ import { loadConfig, STDIN } from './load.js';
  * @typedef {object} Config
  * @property {string | null} file  Null: stdin, or an object.
  * @property {AppSpec[]} specs
- * @property {string[]} warnings  Sentences.
+ * @property {string[]} warnings
  * @property {Record<string, unknown> | null} deploy
  */
 
 /**
- * Reads a config file and builds the specs of its apps.
  * @param {Wanted} wanted
- * @returns {Promise<Config>}  Rejects with one ERR_NCLUST_BAD_CONFIG for all faults (data.faults),
- *   with ERR_NCLUST_CONFIG_NOT_FOUND, or for an invalid `only` or `env`.
+ * @returns {Promise<Config>}  Rejects with one ERR_NCLUST_BAD_CONFIG for all faults (data.faults).
  */
 export async function readConfig(wanted) {
   const { file, shown, folder, entries, faults, warnings, deploy } = await describeConfig(wanted);
@@ -64,10 +60,10 @@ export async function readConfig(wanted) {
 }
 
 /**
- * Reads only the names of the apps, for commands that stop apps: their scripts may be gone.
+ * Reads only the names of the apps. Ignores faults that matter only when an app starts, because a
+ * command that stops apps must work even if their scripts are gone.
  * @param {Wanted} wanted
- * @returns {Promise<{ file: string | null, names: string[], warnings: string[] }>}  Rejects like
- *   readConfig(), except for faults that matter only when an app starts.
+ * @returns {Promise<{ file: string | null, names: string[], warnings: string[] }>}
  */
 export async function readNames(wanted) {
   const { file, shown, entries, faults, warnings } = await describeConfig(wanted);

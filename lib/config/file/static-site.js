@@ -8,12 +8,10 @@ import {
 } from '../../serve/settings.js';
 
 /**
- * Turns an entry of `static` into the attributes of an app that serves a folder. Its other keys
- * (instances, namespace, env ...) mean the same as in an entry of `apps`.
+ * Turns an entry of `static` into the attributes of an app that serves a folder.
  * @param {Record<string, any>} entry
  * @param {string} [where]  Named in the error, such as "static[0]".
- * @returns {Record<string, any>}  By attribute name. A relative path stays relative in
- *   `env.PM2_SERVE_PATH`. Throws ERR_NCLUST_USAGE.
+ * @returns {Record<string, any>}  By attribute name. A relative `path` stays relative.
  */
 export function staticSite(entry, where = 'static') {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
@@ -58,8 +56,7 @@ export function staticSite(entry, where = 'static') {
 }
 
 /**
- * Whether an entry of `apps` looks like PM2's static server: `script: "serve"`, with PM2_SERVE_*
- * variables. The caller checks whether a script of that name exists.
+ * Whether an app may be PM2's static server. The caller checks for a program called "serve".
  * @param {Record<string, any>} app
  */
 export function isServeApp({ script, interpreter }) {
@@ -67,7 +64,7 @@ export function isServeApp({ script, interpreter }) {
 }
 
 /**
- * Sets the script of such an app to the static server, which reports when it listens.
+ * Sets `waitReady`, because the static server reports when it listens.
  * @param {Record<string, any>} app  By the keys of options.js.
  * @returns {Record<string, any>}
  */

@@ -135,9 +135,9 @@ export const FILE_OPTIONS = [
 ];
 
 /**
- * An attribute of PM2 that nclust does not need. It accepts and ignores any value.
+ * An attribute of PM2 that nclust accepts and ignores.
  * @param {string} name
- * @param {string} note  Why.
+ * @param {string} note
  * @param {string[]} [aliases]
  * @returns {StartOption}
  */

@@ -10,7 +10,7 @@ import { parseDuration } from '../../shared/units.js';
 const LINES_MAX = 100_000;
 
 /**
- * The options of `logs` as parameters of the manager's method. Missing: not given.
+ * Parameters of the method `logs`.
  * @typedef {object} LogQuery
  * @property {boolean} follow
  * @property {number} [lines]
@@ -24,7 +24,7 @@ const LINES_MAX = 100_000;
 /**
  * @param {Record<string, any>} options  From commander.
  * @param {number} nowMs
- * @returns {LogQuery}  Throws ERR_NCLUST_USAGE.
+ * @returns {LogQuery}
  */
 export function readLogOptions(options, nowMs) {
   const { out, err, lines, since, until, grep, level } = options;
@@ -46,7 +46,7 @@ export function readLogOptions(options, nowMs) {
 /**
  * Reads a pattern, or one with flags between slashes: `timeout`, `/time.?out/i`.
  * @param {string} text
- * @returns {Grep}  Throws ERR_NCLUST_USAGE.
+ * @returns {Grep}
  */
 export function readGrep(text) {
   if (text === '') throw usage('--grep is "".', 'Give a text or a regular expression to look for.');
@@ -109,19 +109,16 @@ export const MOMENT_FORMS =
   'how long ago ("2h", "30m", 5000 for milliseconds), a time of day ("14:30"), a date ("2026-11-21", ' +
   '"2026-11-21T14:30:05Z") or milliseconds since 1970';
 
-/**
- * A bare number of this size is a point in time (1973 or later). A smaller one is a duration (at
- * most three years).
- */
+/** A bare number from here on is a point in time (1973 or later), a smaller one a duration. */
 const EPOCH_FROM = 1e11;
 
 const DAY_MS = 86_400_000;
 
 /**
- * Parses a point in time. Without an offset it is local time.
+ * A text without an offset is local time.
  * @param {string} text
  * @param {number} nowMs
- * @returns {number | null}  Milliseconds since 1970. Null: not a point in time.
+ * @returns {number | null}  Milliseconds since 1970. Null: invalid.
  */
 export function parseMoment(text, nowMs) {
   const trimmed = text.trim();

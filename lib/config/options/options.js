@@ -12,19 +12,17 @@ import { ADDING_OPTIONS, RESTART_TRIGGER_OPTIONS, TRIGGER_OPTIONS } from './trig
  * @property {string} [flags]  In the syntax of commander. Missing: only an attribute.
  * @property {string} key  The key of the value in the options of commander.
  * @property {boolean} [isRepeatable]  The value is a list.
- * @property {string} [name]  The attribute, as in PM2; camelCase is accepted too. Missing: only an
- *   option.
- * @property {string[]} [aliases]  Other names in a file.
+ * @property {string} [name]  As in PM2; camelCase is accepted too. Missing: only an option.
+ * @property {string[]} [aliases]
  * @property {string} help
  * @property {string} [meaning]  Describes the attribute, if `help` fits only the option.
  * @property {string} [default]  In words.
  * @property {string} [unit]  Of a bare number.
- * @property {string} [accepted]  In words.
- * @property {Record<string, unknown>} [schema]  What an editor accepts, a piece of JSON Schema.
+ * @property {string} [accepted]
+ * @property {Record<string, unknown>} [schema]  JSON Schema, for editors.
  * @property {string} [note]  Why it is accepted and does nothing.
  * @property {keyof AppSpec} [field]  Of the spec. Missing: build.js reads it together with others.
- * @property {(value: any, where: string) => unknown} read  Reads a typed value, or one of a file.
- *   Throws ERR_NCLUST_USAGE with the option or key path, the found and the accepted values.
+ * @property {(value: any, where: string) => unknown} read  See readers.js.
  */
 
 /** @type {StartOption[]} */
@@ -54,7 +52,7 @@ const CHANGEABLE = [
   'gid',
 ];
 
-/** Keys of the rules about restart, stop and readiness. They can change a listed app too. */
+/** Keys of the rules about restart, stop and readiness. They can change too. */
 const RULES = [
   'namespace',
   'autorestart',
@@ -122,8 +120,8 @@ export function readRestartOptions(given) {
 }
 
 /**
- * @param {Record<string, any>} options  By key.
- * @returns {Partial<AppSpec>}  The options that are fields of the spec.
+ * @param {Record<string, any>} options
+ * @returns {Partial<AppSpec>}
  */
 export function specFields(options) {
   const given = START_OPTIONS.filter(({ key, field }) => field && options[key] !== undefined);

@@ -178,7 +178,7 @@ function asSignal(value, where) {
  * @typedef {object} ValueKind
  * @property {(value: any, where: string) => any} read
  * @property {string} accepted
- * @property {Record<string, unknown>} schema  A piece of JSON Schema.
+ * @property {Record<string, unknown>} schema
  */
 
 /** @satisfies {Record<string, ValueKind>} */
@@ -214,8 +214,8 @@ export function enumKind(words) {
 /**
  * Splits a line into words as a shell does, with quotes and backslashes, but without expansion.
  * @param {string} line
- * @param {string} keyPath  For the error.
- * @returns {string[]}  Throws ERR_NCLUST_USAGE for a quote that is not closed.
+ * @param {string} keyPath
+ * @returns {string[]}
  */
 export function splitWords(line, keyPath) {
   /** @type {string[]} */

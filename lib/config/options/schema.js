@@ -13,7 +13,7 @@ import { START_OPTIONS } from './options.js';
 /** In the order of the documentation. */
 export const ATTRIBUTES = /** @type {Attribute[]} */ (START_OPTIONS.filter(({ name }) => name !== undefined));
 
-/** Of `env_<name>`, the variables of the environment that `--env <name>` chooses. */
+/** `env_<name>` contains the variables of the environment that `--env <name>` chooses. */
 export const ENVIRONMENT_PREFIX = 'env_';
 
 /** Keys of a file that is not itself an app or a list of apps. */

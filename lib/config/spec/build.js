@@ -20,14 +20,11 @@ import { resolveOwner } from './owner.js';
  * @typedef {object} Surroundings  The shell of the command.
  * @property {string} cwd
  * @property {Record<string, string | undefined>} env
- * @property {{ file: string, version: string }} node  The Node.js that runs this command.
+ * @property {{ file: string, version: string }} node
  * @property {string} [keyPath]  Names the app in messages. Default: the target.
  */
 
-/**
- * Variables that the app must not inherit. This command may itself run in an app of nclust, or in a
- * child with an IPC channel.
- */
+/** This command may itself run in an app of nclust, or in a child process with an IPC channel. */
 const NOT_INHERITED = [
   'NCLUST_INSTANCE',
   'NCLUST_KEEPER_INHERIT',
@@ -42,12 +39,11 @@ const NOT_INHERITED = [
 const NAME_MAX = 100;
 
 /**
- * Builds the spec of one app.
  * @param {string} target  Script, program in PATH, or shell command.
- * @param {string[]} args  For the app.
+ * @param {string[]} args
  * @param {Record<string, any>} options  From readStartOptions.
  * @param {Surroundings} surroundings
- * @returns {AppSpec}  Checked. Throws ERR_NCLUST_SCRIPT_NOT_FOUND, _CWD_NOT_FOUND, _INTERPRETER_*,
+ * @returns {AppSpec}  Throws ERR_NCLUST_SCRIPT_NOT_FOUND, _CWD_NOT_FOUND, _INTERPRETER_*,
  *   _NOT_PERMITTED, _BAD_SPEC, _USAGE.
  */
 export function buildSpec(target, args, options, surroundings) {
@@ -106,8 +102,7 @@ export function snapshot(env) {
 }
 
 /**
- * Resolves a target. Tries a file first, even if its name has a space. Then a text with a space is
- * a shell command, and another text is a program in PATH.
+ * A file comes first, even if its name has a space.
  * @param {string} target
  * @param {string} cwd
  * @param {Surroundings} surroundings
@@ -209,8 +204,8 @@ function isFile(file) {
 }
 
 /**
- * @param {string} folder  Absolute.
- * @returns {string}  `folder` itself. Throws ERR_NCLUST_CWD_NOT_FOUND.
+ * @param {string} folder
+ * @returns {string}
  */
 export function checkFolder(folder) {
   try {
@@ -227,9 +222,9 @@ export function checkFolder(folder) {
 
 /**
  * The version of the nearest package.json that has one.
- * @param {string} folder  Absolute. The search begins here and goes up.
- * @param {User | null} user  Of the app.
- * @returns {string}  "N/A" if there is none.
+ * @param {string} folder
+ * @param {User | null} user
+ * @returns {string}
  */
 export function appVersion(folder, user) {
   for (let at = folder; ; at = dirname(at)) {
@@ -258,7 +253,7 @@ function versionIn(file, user) {
 /**
  * @param {string} file
  * @param {User | null} user
- * @returns {string}  Empty if it is not a regular file, or too large.
+ * @returns {string}
  */
 function textOf(file, user) {
   // Without O_NONBLOCK, open(2) waits for a writer of a named pipe.

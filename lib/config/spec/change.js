@@ -13,14 +13,12 @@ import { resolveOwner } from './owner.js';
 /** @import { Where } from './interpreter.js' */
 
 /**
- * Returns the changes of a listed app's spec for the options whose effect depends on the script:
- * folder, user, interpreter, and the arguments.
+ * Handles only options whose effect depends on the script: folder, user, interpreter, arguments.
  * @param {AppSpec} spec
  * @param {Record<string, any>} options  From readRestartOptions or readReloadOptions.
  * @param {string[]} args  For the app. Empty: keeps those it has.
  * @param {Surroundings} surroundings
- * @returns {Partial<AppSpec>}  Throws ERR_NCLUST_USAGE, _CWD_NOT_FOUND, _INTERPRETER_*,
- *   _NOT_PERMITTED, _BAD_SPEC.
+ * @returns {Partial<AppSpec>}  Throws like buildSpec().
  */
 export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
   const { interpreter, interpreterArgs = options.nodeArgs, cwd, uid, gid } = options;
@@ -35,18 +33,17 @@ export function specChange(spec, options, args, { cwd: shellCwd, env, node }) {
   return { ...moved, ...newArgs, ...run, ...owned };
 }
 
-/** The options of `start` that can change a listed app: those of `restart`, and `instances`. */
+/** Options of `start` that can change a listed app. */
 const STARTABLE = new Set([...OPTIONS_OF.restart.map(({ key }) => key), 'instances']);
 
 /**
- * Returns the specs of listed apps, changed by the options of a `start` command.
  * @param {SlotStatus[]} slots  With detail.
  * @param {object} o
  * @param {Record<string, any>} o.read  From readStartOptions.
  * @param {string[]} o.args  For the apps. Empty: keeps those they have.
- * @param {boolean} o.isShellNew  Replaces their shell variables by those of this shell.
+ * @param {boolean} o.isShellNew  Replaces their shell variables with those of this shell.
  * @param {Surroundings} surroundings
- * @returns {AppSpec[]}  Throws ERR_NCLUST_USAGE and errors of specChange().
+ * @returns {AppSpec[]}
  */
 export function changeSpecs(slots, { read, args, isShellNew }, surroundings) {
   const specs = new Map(slots.map((slot) => [slot.name, /** @type {AppSpec} */ (slot.spec)]));
@@ -119,13 +116,12 @@ function ownedBy(spec, { uid, gid }) {
 const OURS = new Set(['run', ...['v22.6.0', 'v22.18.0'].flatMap((version) => typeStrippingFlags(version) ?? [])]);
 
 /**
- * Returns the changes of a listed app's spec for another interpreter, or other arguments for it.
  * @param {AppSpec} spec
  * @param {object} o
  * @param {string} [o.interpreter]  Default: the current one.
  * @param {string[]} [o.interpreterArgs]  Default: the current ones.
  * @param {Pick<Where, 'path' | 'node'>} where
- * @returns {Partial<AppSpec>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_INTERPRETER_*.
+ * @returns {Partial<AppSpec>}
  */
 export function interpreterChange(spec, { interpreter, interpreterArgs }, where) {
   if (isShellCommand(spec)) throw refused(`"${spec.name}" is a shell command, which has no interpreter`);

@@ -4,7 +4,6 @@ import { listLayers, MASK } from '../../shared/spec/environment.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * A variable that differs between an instance and the shell.
  * @typedef {object} Difference
  * @property {string} name
  * @property {'added' | 'removed' | 'changed'} change  `added`: only the instance has it.
@@ -13,7 +12,7 @@ import { listLayers, MASK } from '../../shared/spec/environment.js';
  * @property {string} origin  Where the instance got it, or why the instance does not have it.
  */
 
-/** Names of origins, except files: those are shown by their paths. */
+/** A file is shown by its path. */
 const ORIGINS = {
   interpreter: 'interpreter',
   shell: 'shell at start',
@@ -31,7 +30,7 @@ const PASSING = new Set(['_', 'SHLVL', 'OLDPWD', 'PWD']);
  * @param {SlotStatus} slot  With detail.
  * @param {Record<string, string>} shell
  * @param {string} home
- * @returns {Difference[]}  Sorted by name.
+ * @returns {Difference[]}
  */
 export function envDiff({ spec, effectiveEnv = {}, ...place }, shell, home) {
   const layers = spec ? listLayers(spec, place, home) : [];
@@ -50,9 +49,7 @@ export function envDiff({ spec, effectiveEnv = {}, ...place }, shell, home) {
 }
 
 /**
- * Like envDiff(), without variables that the app does not have, and without those that nclust sets
- * for every app.
- * @param {SlotStatus} slot  With detail.
+ * @param {SlotStatus} slot
  * @param {Record<string, string>} shell
  * @param {string} home
  */

@@ -25,7 +25,7 @@ export function findProgram(name, { path, cwd }) {
 
 /**
  * @param {string} file
- * @returns {boolean}  Whether it is an executable file.
+ * @returns {boolean}
  */
 export function isProgram(file) {
   try {
@@ -37,10 +37,9 @@ export function isProgram(file) {
 }
 
 /**
- * The error for a target that is neither a listed app, nor a file, nor a program.
  * @param {string} target
- * @param {string} file  The path of the target, absolute.
- * @returns {NclustError}  ERR_NCLUST_SCRIPT_NOT_FOUND, with a suggestion.
+ * @param {string} file  Absolute.
+ * @returns {NclustError}
  */
 export function noScriptError(target, file) {
   if (isDirectory(file)) return isFolder(target, file);

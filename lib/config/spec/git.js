@@ -7,15 +7,14 @@ import { findCheckout, readGitFolder } from '../../shared/host/git-folder.js';
 /** @import { Versioning } from '../../shared/spec/versioning.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 
-/** Time limit for each git command. Fields that it would have filled are then null. */
+/** Time limit for each git command. After it, the fields of this command are null. */
 const GIT_MS = 1_000;
 const COMMENT_MAX = 1_000;
 
 const run = promisify(execFile);
 
 /**
- * Adds the state of the git checkout of its script to each spec, for `nclust jlist`. Asks git once
- * for each checkout when an app starts, and never when a list is shown.
+ * For `nclust jlist`. Asks git once for each checkout when an app starts, and never for a list.
  * @param {AppSpec[]} specs
  * @returns {Promise<AppSpec[]>}  Never rejects.
  */

@@ -7,11 +7,10 @@ import { findProgram, isProgram } from './find-program.js';
 /** @import { Owner } from './owner.js' */
 
 /**
- * How a script is run.
  * @typedef {object} Program
  * @property {'node' | 'exec'} kind
- * @property {string} file  Absolute path of the executable.
- * @property {string} interpreter  Absolute path, or "none".
+ * @property {string} file  Absolute.
+ * @property {string} interpreter  Absolute, or "none".
  * @property {string[]} flags  For the interpreter, before those of the user.
  * @property {Record<string, string>} env  Variables that are set if the user does not set them.
  * @property {string | null} nodeVersion
@@ -21,7 +20,7 @@ import { findProgram, isProgram } from './find-program.js';
  * @typedef {object} Where
  * @property {string | undefined} path  PATH.
  * @property {string} cwd
- * @property {{ file: string, version: string }} node  The Node.js that runs this command.
+ * @property {{ file: string, version: string }} node
  * @property {Pick<Owner, 'uid' | 'gid'>} owner  Of the app. `--version` of an interpreter runs as
  *   this user, because this user may be able to replace the interpreter.
  * @property {string[]} nodeArgs  The user's options for Node.js, with those in NODE_OPTIONS.
@@ -50,15 +49,14 @@ const TYPESCRIPT = new Set(['.ts', '.mts', '.cts']);
 
 /** Options of Node.js that load a module before the script. */
 const PRELOADS = /^(-r|--require|--import|--loader|--experimental-loader)(=|$)/;
-/** Packages that make Node.js run other languages than JavaScript. */
+/** Packages with which Node.js runs languages other than JavaScript. */
 const LOADER = /\b(tsx|ts-node|ts-node-dev|swc-node|swc|esbuild|esbuild-register|sucrase|babel|jiti|tsimp)\b/;
 
 /**
- * @param {string} script  Absolute path of an existing file.
+ * @param {string} script
  * @param {string | undefined} interpreter  The user's choice. "none" executes the script itself.
  * @param {Where} where
- * @returns {Program}  Throws ERR_NCLUST_INTERPRETER_NOT_FOUND and
- *   ERR_NCLUST_INTERPRETER_UNSUPPORTED.
+ * @returns {Program}  Throws ERR_NCLUST_INTERPRETER_NOT_FOUND and _UNSUPPORTED.
  */
 export function resolveProgram(script, interpreter, where) {
   if (interpreter === undefined) return byFile(script, where);
@@ -79,7 +77,6 @@ export function resolveProgram(script, interpreter, where) {
 }
 
 /**
- * Chooses by the extension, or by the first bytes of the file if the extension is unknown.
  * @param {string} script
  * @param {Where} where
  * @returns {Program}
@@ -94,7 +91,7 @@ function byFile(script, where) {
 }
 
 /**
- * @param {string | undefined} nodeOptions  NODE_OPTIONS.
+ * @param {string | undefined} nodeOptions
  * @returns {string[]}  Split as Node.js does, except for quotes, which make no difference here.
  */
 export function splitNodeOptions(nodeOptions = '') {
@@ -103,7 +100,7 @@ export function splitNodeOptions(nodeOptions = '') {
 
 /**
  * @param {string[]} nodeArgs
- * @returns {boolean}  Whether they contain a package that runs TypeScript.
+ * @returns {boolean}
  */
 function hasLoader(nodeArgs) {
   return nodeArgs.some((arg) => PRELOADS.test(arg)) && nodeArgs.some((arg) => LOADER.test(arg));
@@ -247,8 +244,7 @@ const MAGIC = ['7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafe
 
 /**
  * @param {string} file
- * @returns {Head}  For a shebang, the base name of the program, without `env` and its options.
- *   Throws if the file cannot be read.
+ * @returns {Head}
  */
 function readHead(file) {
   const fd = openSync(file, 'r');

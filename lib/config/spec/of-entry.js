@@ -24,8 +24,7 @@ const ATTRIBUTE_OF = {
 /**
  * @param {Entry} entry
  * @param {Surroundings} surroundings
- * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}  Faults of the entry,
- *   and of its folder, program and user.
+ * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}
  */
 export function specOfEntry({ keyPath, options, faults: own }, { cwd: shellCwd, env, node, folder, envName }) {
   if (options.script === undefined) return { spec: null, faults: own, warnings: [] };

@@ -14,8 +14,8 @@ import { NclustError } from '../../shared/errors.js';
  * @param {object} o
  * @param {string} [o.uid]  Name or number.
  * @param {string} [o.gid]  Name or number. Default: the primary group of that user.
- * @param {number} [o.self]  The effective user id. Only root may choose another user.
- * @returns {Owner}  Throws ERR_NCLUST_NOT_PERMITTED and ERR_NCLUST_BAD_SPEC.
+ * @param {number} [o.self]  The effective user id.
+ * @returns {Owner}
  */
 export function resolveOwner({ uid, gid, self = process.geteuid?.() ?? 0 }) {
   if (uid === undefined && gid === undefined) return { uid: null, gid: null, user: nameOf(self), home: null };

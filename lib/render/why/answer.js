@@ -118,7 +118,7 @@ function firstStart(slots) {
 }
 
 /**
- * Names the rollout that started the running instances. Empty if it was the first start of the app.
+ * Empty if the instances run since the first start of the app.
  * @param {SlotStatus[]} slots
  * @param {LoggedEvent[]} own
  */
@@ -178,8 +178,7 @@ function crashNote(crashes) {
 }
 
 /**
- * The crashes that explain the state of slots, oldest first. They belong to the present generation
- * since its last start, and no two are more than APART_MS apart.
+ * Oldest first, of the present generation since its last start, with gaps of at most APART_MS.
  * @param {SlotStatus[]} slots
  * @param {LoggedEvent[]} events
  */
@@ -196,8 +195,7 @@ function crashesOfSlots(slots, events) {
 }
 
 /**
- * Whether an event is about the current instance of a slot. Events of another generation are about
- * new instances on probation, or the time before a reload.
+ * Events of another generation are about instances on probation, or the time before a reload.
  * @param {SlotStatus} slot
  * @param {LoggedEvent} event
  */

@@ -6,12 +6,10 @@ import { count, describeEnd, eventStyle, eventWords, isAsked, quoteLastLine } fr
 
 /** @typedef {{ at: number, text: string, style: Style | null, events: number }} TimeLine */
 
-/** Events between a crash and the next crash. */
 const BETWEEN_CRASHES = new Set(['started', 'ready', 'backoff']);
 
 /**
- * Folds the events of an app into lines, oldest first. Leaves out an event that another one
- * implies, and makes one line of a run of events of one kind.
+ * Oldest first. Leaves out an event that another one implies. A run of one kind becomes one line.
  * @param {LoggedEvent[]} events
  */
 export function foldEvents(events) {

@@ -72,7 +72,7 @@ export async function spread(url, { count, how }) {
   if (how === 'burst') await Promise.all(agents.map(ask));
   else for (const agent of agents) await ask(agent);
   for (const agent of agents) agent.destroy();
-  // The servers have to notice that these are gone before the next run.
+  // Before the next run, the servers must notice that these connections are closed.
   await pause(200);
   if (ledger.ok !== count) throw new Error(`${ledger.ok} of ${count} connections were answered`);
   return (Math.max(...ledger.byPid.values()) * WORKERS) / count;

@@ -12,7 +12,7 @@ import { openRival, timed } from '../rivals.js';
 
 const KILLS = 10;
 
-/** The time from SIGKILL to the first answer, beside the boot of the same app without a manager. */
+/** Beside the boot of the same app without a manager. */
 export async function measureKillToServing({ runs }) {
   const bare = [];
   for (let run = 0; run < runs * 4; run += 1) bare.push(await bareBoot());
@@ -75,7 +75,7 @@ async function bareBoot() {
   return tookMs;
 }
 
-/** Each try is a new connection: under PM2, one that was on its way to the dead worker hangs. */
+/** Each try is a new connection: under PM2, a connection to the dead worker hangs. */
 function firstAnswer(port) {
   return new Promise((resolve) => {
     const asking = setInterval(() => {

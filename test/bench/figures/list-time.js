@@ -17,7 +17,7 @@ export async function measureListTime({ runs }) {
   });
 }
 
-/** With so many instances that drawing takes most of the time. */
+/** Drawing takes most of the time. */
 export async function measureLongList({ runs }) {
   return compare({ runs, what: `\`ls\` with ${MANY} processes`, share: 0.9 }, async (rival) => {
     await rival.run(['start', 'sleep', '--name', 'many', '-i', String(MANY), '--', '100000']);

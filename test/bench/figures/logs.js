@@ -144,7 +144,7 @@ async function write(name, env, flags = []) {
   }
 }
 
-/** A manager that buffers is not done when the app is. */
+/** A manager that buffers still writes after the app has finished. */
 async function waitForQuiet(pids) {
   let before = -1;
   await waitFor(

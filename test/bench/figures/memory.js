@@ -67,7 +67,7 @@ async function managed(name) {
 }
 
 /**
- * It starts as many bare processes as workers, because pages that several processes map are not
+ * Starts as many bare processes as workers, because pages that several processes map are not
  * private.
  * @returns {Promise<number>}
  */

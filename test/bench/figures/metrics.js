@@ -10,9 +10,7 @@ import { openRival } from '../rivals.js';
 import { openService } from '../services.js';
 import { HAMMER } from './throughput.js';
 
-/**
- * On one core, programs have the same busy moments: pairs differ by a hundredth, not by a third.
- */
+/** On one core, both programs have the same busy moments: pairs differ by 1 %, not by 33 %. */
 const CORE = '0';
 const PAIRS_A_RUN = 5;
 const WARM_SECONDS = 4;

@@ -11,7 +11,7 @@ import { openRival, timed } from '../rivals.js';
 const COUNT = 100;
 const SLEEP_SECONDS = '123456';
 
-/** A start takes until all run and the command has returned. */
+/** A start ends when all apps run and the command has returned. */
 export async function measureStartTime({ runs }) {
   const servers = { nclust: [], PM2: [], bare: [] };
   const sleeps = { nclust: [], PM2: [], bare: [] };
@@ -83,10 +83,7 @@ async function startServers(rival) {
   return tookMs;
 }
 
-/**
- * nclust waits until a program that does not listen has lived for min_uptime. PM2 does not wait at
- * all, so here neither does.
- */
+/** --no-wait, because PM2 does not wait for min_uptime of a program that does not listen. */
 async function startSleeps(rival) {
   const noWait = rival.name === 'nclust' ? ['--no-wait'] : [];
   const allRun = () => waitFor('all sleeps to run', () => countSleeps() === COUNT, { deadlineMs: 60_000 });
@@ -127,7 +124,6 @@ function commandOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replace(/^.*\//, '');
   } catch {
-    // It has exited.
     return '';
   }
 }

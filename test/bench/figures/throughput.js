@@ -9,12 +9,12 @@ export const HAMMER = fileURLToPath(new URL('../hammer.js', import.meta.url));
 const SECONDS = 1;
 /** Two processes of one program differ by up to a tenth, so several fresh ones are measured. */
 const SETS_A_RUN = 2;
-/** Short ones in turns: a busy moment of the machine lasts longer than one of them. */
+/** Short rounds in turns: a busy moment of the machine lasts longer than a round. */
 const ROUNDS_A_SET = 4;
 /** Each worker compiles its hot code first. */
 const WARM_UP_ROUNDS = 3;
 const CONNECTIONS = 32;
-/** If the clients are slower than the service, they are what is measured. */
+/** Too few clients would be slower than the service, and their speed would be measured. */
 const CLIENTS = Math.max(1, Math.min(CONNECTIONS, Math.floor(availableParallelism() / 2)));
 const NAMES = ['nclust', 'PM2', 'cluster'];
 
@@ -47,7 +47,7 @@ export async function measureThroughput({ runs }) {
   return rows;
 }
 
-/** @param {ServiceName} peer  The one it is compared with. */
+/** @param {ServiceName} peer */
 function row(what, sets, key, peer) {
   const of = (name) => median(sets.map((set) => set[name][key]));
   return {
@@ -73,7 +73,7 @@ async function hammerSet(mode, workers) {
   try {
     for (const name of NAMES) services.push(await openService(name, { workers }));
     for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS_A_SET; round += 1) {
-      // Each is sometimes the first.
+      // Each service is sometimes the first.
       services.push(...services.splice(0, 1));
       for (const service of services) found[service.name].push(await hammer(service, mode));
     }

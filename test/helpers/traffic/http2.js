@@ -9,8 +9,8 @@ import { openSocket, trusted, unanswered } from './target.js';
 const ATTEMPTS = 5;
 
 /**
- * Three streams at once, one of them slow. A stream that came after GOAWAY is sent again on the
- * next session, as every HTTP/2 client does, and that is noted.
+ * Three streams at once, one of them slow. As every HTTP/2 client, sends a stream after GOAWAY
+ * again on the next session, and notes that.
  * @type {OpenClient}
  */
 export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
@@ -18,7 +18,7 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   let session;
   /** @type {Error | undefined} */
   let sessionError;
-  /** The last processed one, according to GOAWAY. */
+  /** The last that the server processes, according to GOAWAY. */
   let lastStreamId = Infinity;
 
   /**
@@ -53,7 +53,7 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   return {
     async one() {
       const outcomes = await Promise.all([send(address.path), send(address.path), send(`/slow?ms=${slowMs}`)]);
-      // Only now, because ending the session would reset a stream that still waits.
+      // Only now, because the end of a session resets a stream that still waits.
       if (outcomes.some(({ bucket }) => bucket === 'hung')) session?.destroy();
       return outcomes;
     },
@@ -94,10 +94,10 @@ function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
     /** @type {Error | undefined} */
     let failure;
     stream.on('error', (error) => (failure = error));
-    // The session's own error has more detail, and comes after that of the stream.
+    // The error of the session has more detail, and comes after that of the stream.
     stream.on('close', () =>
       setImmediate(() => {
-        // RFC 9113, 6.8: a stream above the one that GOAWAY names may be sent again.
+        // RFC 9113, 6.8: a stream above the number in GOAWAY may be sent again.
         if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM || (!status && isUntouched(stream.id))) finish(null);
         else if (isWhole && status && stream.rstCode === constants.NGHTTP2_NO_ERROR)
           finish(judgeStatus(status, Buffer.concat(chunks), judgeJson));

@@ -9,14 +9,14 @@ import { openWebSocket } from './websocket.js';
 /** @import { Address } from './target.js' */
 
 /**
- * `one` sends the next request, or the few that it sends together. It never rejects.
+ * `one` sends the next request, or several at once. It never rejects.
  * @typedef {{ one: () => Promise<Outcome | Outcome[]>, close: () => void }} Client
  */
 
 /**
  * @typedef {object} ClientOptions
  * @property {number} timeoutMs  Time for an answer beyond the requested delay.
- * @property {[number, number]} slowMs  From, to.
+ * @property {[number, number]} slowMs
  * @property {number} transferMs
  * @property {number} sessionMs
  * @property {AbortSignal} stopping

@@ -7,8 +7,7 @@ import { openSocket, unanswered } from './target.js';
 /** @import { OpenClient } from './kinds.js' */
 
 /**
- * Without HTTP. If the server has ended the connection between two lines, the client opens another
- * one. It sends no line twice: a line without an answer is lost.
+ * Reconnects after an end between lines. Sends no line twice: a line without an answer is lost.
  * @type {OpenClient}
  */
 export function openLines(address, { timeoutMs }) {
@@ -16,7 +15,7 @@ export function openLines(address, { timeoutMs }) {
   let socket;
 
   async function one() {
-    // This process may have slept since the answer, and must first see an end of the connection.
+    // After a sleep, this process must first see an end of the connection.
     await setImmediate();
     const isFresh = !socket || socket.destroyed || socket.readableEnded;
     const current = isFresh ? openSocket(address).on('error', () => {}) : /** @type {Socket} */ (socket);

@@ -59,8 +59,8 @@ function isUsable(socket) {
  * @param {Socket} socket
  * @param {number} count
  * @param {{ address: Address, timeoutMs: number }} o
- * @returns {Promise<{ answers: Outcome[], failure: Outcome | null }>}  Fewer answers than `count`
- *   without a failure: the close was announced.
+ * @returns {Promise<{ answers: Outcome[], failure: Outcome | null }>}  Fewer answers without a
+ *   failure: the close was announced.
  */
 function batch(socket, count, { address, timeoutMs }) {
   return new Promise((resolve) => {
@@ -108,8 +108,7 @@ function batch(socket, count, { address, timeoutMs }) {
 
 /**
  * @param {Buffer} buffer
- * @returns {{ bytes: number, outcome: Outcome, isLast: boolean } | null}  null if it is not
- *   complete.
+ * @returns {{ bytes: number, outcome: Outcome, isLast: boolean } | null}
  */
 function readAnswer(buffer) {
   const headEnd = buffer.indexOf('\r\n\r\n');

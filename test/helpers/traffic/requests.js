@@ -23,8 +23,7 @@ export const openOneShot = (address, { timeoutMs }) => ({
 });
 
 /**
- * As with node:http's own agent, a request that fails because the server has closed an idle
- * connection is not sent again.
+ * Like the agent of node:http, does not send a request again that failed on an idle connection.
  * @type {OpenClient}
  */
 export const openKeepAlive = (address, { timeoutMs }) =>

@@ -12,8 +12,7 @@ let opened = 0;
 export const UPGRADED = 'upgraded to websocket';
 
 /**
- * Polling first, then the upgrade. The client reconnects on its own, and with `retries` it repeats
- * messages without acknowledgement. Each client has its own address, for sticky balancing.
+ * With `retries`, socket.io repeats messages. A client has its own address for sticky balancing.
  * @type {OpenClient}
  */
 export function openSocketIo(address, { timeoutMs }) {
@@ -43,8 +42,8 @@ export function openSocketIo(address, { timeoutMs }) {
 /**
  * @param {{ host: string, port: number }} address
  * @param {object} o
- * @param {number} o.timeoutMs  Of a message, with all its retries.
- * @param {('polling' | 'websocket')[]} [o.transports]  Default: polling first, then the upgrade.
+ * @param {number} o.timeoutMs  For a message with all its retries.
+ * @param {('polling' | 'websocket')[]} [o.transports]
  * @param {(trouble: string) => void} o.onTrouble  The client tries again.
  * @returns {Session}
  */

@@ -17,7 +17,7 @@ import { connect as connectTls } from 'node:tls';
  * @property {boolean} isTls
  * @property {string} host
  * @property {number} port
- * @property {string} path  Of fast requests.
+ * @property {string} path
  * @property {string | undefined} socketPath
  */
 

@@ -9,7 +9,6 @@ import { addressOf } from './target.js';
 /** @import { Kind } from './kinds.js' */
 /** @import { Target } from './target.js' */
 
-/** Which client gets which pause depends on timing. */
 const random = createRandom(2);
 
 /**
@@ -23,12 +22,12 @@ const random = createRandom(2);
  * @param {Target} target
  * @param {Partial<Record<Kind, number>>} clients
  * @param {object} [o]
- * @param {number} [o.timeoutMs]  Beyond the requested delay; then a request is hung. Default 5 000.
- * @param {[number, number]} [o.slowMs]  Default 300 to 600. Real traffic has 2 000 to 4 000.
- * @param {number} [o.transferMs]  Default 300.
+ * @param {number} [o.timeoutMs]  Beyond the requested delay. Then a request is hung.
+ * @param {[number, number]} [o.slowMs]  Real traffic has 2 000 to 4 000.
+ * @param {number} [o.transferMs]
  * @param {number} [o.sessionMs]  Default: until the server closes them or the traffic is stopped.
- * @param {number} [o.pauseMs]  At random up to twice that. Default 2.
- * @param {number} [o.leastPauseMs]  Added to each pause. Default 0.
+ * @param {number} [o.pauseMs]  Mean of random pauses.
+ * @param {number} [o.leastPauseMs]
  * @returns {Traffic}
  */
 export function startTraffic(

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-// The part of RFC 6455 that a client with short messages needs.
+// A client with short messages needs only this part of RFC 6455.
 
 export const TEXT = 1;
 export const CLOSE = 8;
@@ -21,8 +21,7 @@ export function encodeFrame(opcode, payload) {
 
 /**
  * @param {Buffer} buffer  Frames of a server are not masked.
- * @returns {{ opcode: number, payload: Buffer, bytes: number } | null}  null if the frame is not
- *   complete.
+ * @returns {{ opcode: number, payload: Buffer, bytes: number } | null}
  */
 export function decodeFrame(buffer) {
   if (buffer.length < 2) return null;

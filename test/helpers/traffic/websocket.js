@@ -14,8 +14,8 @@ const NORMAL = 1000;
 const GOING_AWAY = 1001;
 
 /**
- * One session, from the handshake to a clean close (1000 or 1001) by either side, is one request of
- * the ledger. Every message is echoed. The client closes after `sessionMs`.
+ * A session, from the handshake to a clean close (1000 or 1001) by either side, is one request.
+ * Every message is echoed.
  * @type {OpenClient}
  */
 export function openWebSocket(address, { timeoutMs, sessionMs, stopping }) {
@@ -108,7 +108,7 @@ function converse({ socket, head, pid }, { timeoutMs, sessionMs, stopping }) {
       if (opcode === CLOSE) verdict ??= judgeClose(payload, hasSaidBye);
       if (opcode === CLOSE && !hasSaidBye && socket.writable) socket.end(encodeFrame(CLOSE, payload));
       if (opcode !== TEXT) return;
-      // ws greets with its pid, because the handshake of a framework has no room for it.
+      // ws sends its pid first, because the handshake of a framework has no room for a pid.
       const text = payload.toString();
       if (text.startsWith('{')) pid ??= JSON.parse(text).pid;
       else if (Number(text) !== (heard += 1)) finish({ bucket: 'wrong', detail: `echo ${heard} is "${text}"` });

@@ -17,44 +17,30 @@ import { parseSegmentName, SUFFIX, readSize, UNFINISHED } from './segments.js';
 /** @import { LogFiles } from './inventory.js' */
 /** @import { OwnedFile, Segment } from './segments.js' */
 
-/**
- * Interval of scans for old segments and for changes by other programs, in ms, and the delay of a
- * scan after a file was added.
- */
+/** Interval of scans for old segments and for changes by other programs, in ms. */
 const LOOK_EVERY_MS = 600_000;
+/** Delay of the scan after a file was added, in ms. */
 const LOOK_SOON_MS = 1_000;
 
-/**
- * Pause between two chunks of a compression, in ms: ten megabytes at once would take 0.2 s of a
- * core.
- */
+/** Pause between two chunks, in ms, because 10 MB at once would take 0.2 s of a core. */
 const PAUSE_MS = 1;
 
-/**
- * If the home is full, this part of its limit is freed at once, so that the next chunk does not
- * find it full again.
- */
+/** A full home frees this part of its limit at once, so that the next chunk finds space. */
 const HOME_SLACK = 1 / 64;
 
 /**
- * Compresses rotated segments, and removes segments that are too many, too old, or too large
- * together.
  * @typedef {object} Archive
- * @property {(path: string, limits: GivenLimits, app?: string, user?: User | null) => void} hold  A
- *   process writes to the file now. Files of the same `app` share its limit on the total. `user`:
- *   the owner of the file and its segments. A second call changes the limits.
- * @property {(path: string) => void} letGo  No process writes to the file any more. Its segments
- *   stay.
- * @property {(path: string, segment: string) => void} rotated  The file has become a segment. When
- *   this returns, no more segments exist than allowed.
+ * @property {(path: string, limits: GivenLimits, app?: string, user?: User | null) => void} hold
+ *   Files of one `app` share its limit on the total. A second call changes the limits.
+ * @property {(path: string) => void} letGo  Its segments stay.
+ * @property {(path: string, segment: string) => void} rotated  Removes surplus segments at once.
  * @property {(path: string, bytes: number) => void} grew  Cheap.
- * @property {(files: OwnedFile[]) => void} flush  Removes all segments of these files. The caller
- *   empties the files themselves.
- * @property {() => Promise<void>} scan  Checks everything on the disk now. Also runs every ten
- *   minutes.
+ * @property {(files: OwnedFile[]) => void} flush
+ *   Removes all segments. The caller empties the files.
+ * @property {() => Promise<void>} scan  Reads the disk now. Also runs every ten minutes.
  * @property {() => Promise<void>} idle  Resolves when no compression runs or waits.
- * @property {() => Promise<void>} close  Idempotent. A segment that is being compressed stays as it
- *   was.
+ * @property {() => Promise<void>} close
+ *   Idempotent. A segment that is being compressed stays as it was.
  */
 
 /**
@@ -62,7 +48,7 @@ const HOME_SLACK = 1 / 64;
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog
  * @param {(given: GivenLimits | null) => LogLimits} o.limitsOf
- * @param {string} o.logsFolder  Of the home: files in it that no app writes to are also managed.
+ * @param {string} o.logsFolder  Files in it that no app writes to are also managed.
  * @param {string} o.timesFolder  Times are removed together with their segment.
  * @returns {Archive}
  */
@@ -70,16 +56,9 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   const stock = createStock(logsFolder);
   /** Segments whose compression failed. Tried again after the next scan. @type {Set<string>} */
   const failed = new Set();
-  /**
-   * The number of segments when none could be removed, by what was full: an app, or the home's
-   * folder.
-   * @type {Map<string, number>}
-   */
+  /** Segment count when none could be removed, by app or folder. @type {Map<string, number>} */
   const inVain = new Map();
-  /**
-   * Log files with something that could not be removed, since the last scan.
-   * @type {Set<string>}
-   */
+  /** Log files that were reported since the last scan. @type {Set<string>} */
   const reported = new Set();
   /** @type {{ path: string, plainPath: string, controller: AbortController } | null} */
   let compressing = null;
@@ -163,9 +142,8 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   }
 
   /**
-   * Reports once for a log file, because its user can prevent the removal of any number of
-   * segments.
-   * @param {string} path  Of the active file.
+   * Reports once for a log file, because its user can prevent any number of removals.
+   * @param {string} path
    * @param {string} kept
    * @param {unknown} error
    */
@@ -205,7 +183,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
       stock.put(path, { ...segment, ...done, compression: kind });
     } catch (error) {
       failed.add(plainPath);
-      // A segment that a user removed by hand is not news.
+      // Do not report a segment that a user has removed.
       if (!controller.signal.aborted && readSize(plainPath, user) !== null)
         managerLog('log-compression-failed', { path: plainPath, message: /** @type {Error} */ (error).message });
     }
@@ -213,7 +191,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     compressNext();
   }
 
-  /** Immediately, because this process may exit in this very turn. */
+  /** Synchronous, because this process may exit in this turn. */
   function abort() {
     if (!compressing) return;
     const { path, plainPath, controller } = compressing;
@@ -258,8 +236,8 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
       const { maxTotalBytes, homeMaxTotalBytes } = limitsOf(file.limits);
       const isHomeFull = stock.homeBytes() > homeMaxTotalBytes;
       const segmentCount = stock.segmentCount();
-      // If the active files alone are too large, there is nothing to remove. So nothing is planned
-      // at each chunk until there are other segments.
+      // If the active files alone are too large, planning at each chunk removes nothing. So
+      // the next plan waits until the number of segments has changed.
       const full = isHomeFull ? logsFolder : stock.appBytes(file.app) > maxTotalBytes ? file.app : null;
       if (full === null || segmentCount === 0 || inVain.get(full) === segmentCount) return;
       enforce(filesOf(file.app));

@@ -60,15 +60,15 @@ export function checkCompression(kind) {
 }
 
 /**
- * Replaces a segment by its compressed form. A whole one exists at every instant.
+ * A whole segment exists at every moment, plain or compressed.
  * @param {string} plainPath
  * @param {Compression} kind
  * @param {object} o
- * @param {User | null} o.user  Of the app.
+ * @param {User | null} o.user
  * @param {AbortSignal} o.signal
  * @param {() => Promise<void>} o.pause  Between two chunks, because other work comes first.
- * @returns {Promise<{ path: string, sizeBytes: number }>}  Rejects with errors of the file system,
- *   or when it is aborted; then the plain segment is unchanged.
+ * @returns {Promise<{ path: string, sizeBytes: number }>}
+ *   Rejects with errors of the file system or an abort. Then the plain segment stays.
  */
 export async function compressSegment(plainPath, kind, { user, signal, pause }) {
   const path = plainPath + SUFFIX[kind];
@@ -112,8 +112,7 @@ function pacedBy(pause) {
 }
 
 /**
- * Not a stream over the file, because that closes the file at its end, and there is more to do with
- * it.
+ * Not a write stream, because that would close the file at its end.
  * @param {number} fd
  */
 function into(fd) {

@@ -7,11 +7,10 @@ import { namesIn, listSegmentNames, parseSegmentName, readSizes, readSize, UNFIN
 /** @import { Compression, Segment, SegmentName } from './segments.js' */
 
 /**
- * A log file and its segments, as last seen.
  * @typedef {object} LogFiles
- * @property {string} path  Of the active file.
+ * @property {string} path  The active file.
  * @property {string} app  The app whose limit on the total counts.
- * @property {User | null} user  Of the app.
+ * @property {User | null} user
  * @property {GivenLimits | null} limits  Null: no process writes to it now.
  * @property {boolean} isInHome
  * @property {boolean} isKnown  Whether its segments were read.
@@ -20,8 +19,8 @@ import { namesIn, listSegmentNames, parseSegmentName, readSizes, readSize, UNFIN
  */
 
 /**
- * @typedef {ReturnType<typeof createStock>} Inventory  What is on the disk, in memory: a home can
- *   hold thousands of files, and a flood rotates ten times a second.
+ * @typedef {ReturnType<typeof createStock>} Inventory  The disk, as last seen. In memory, because a
+ *   home can hold thousands of files, and a flood rotates ten times a second.
  */
 
 /**
@@ -31,7 +30,7 @@ import { namesIn, listSegmentNames, parseSegmentName, readSizes, readSize, UNFIN
  */
 const FORMS = [null, 'gzip', 'zstd'];
 
-/** @param {string} logsFolder  Of the home. */
+/** @param {string} logsFolder */
 export function createStock(logsFolder) {
   /** @type {Map<string, LogFiles>} */
   const files = new Map();
@@ -126,10 +125,9 @@ export function createStock(logsFolder) {
     },
 
     /**
-     * Reads the segments of a file again, in one turn of the loop.
+     * Reads the segments again, synchronously.
      * @param {string} path
-     * @param {SegmentName[]} [listed]  Those that existed a moment ago, if the folder has been
-     *   read.
+     * @param {SegmentName[]} [listed]  Default: reads the folder.
      */
     refresh(path, listed = listSegmentNames(path, at(path).user)) {
       const { user } = Object.assign(at(path), { isKnown: true });
@@ -178,15 +176,14 @@ const NAMES_AT_ONCE = 500;
 const FILES_AT_ONCE = 4;
 
 /**
- * Reads all log files and segments, a few in each turn, into the inventory. Removes unfinished
- * files that a crash left.
+ * Reads the disk, a few files in each turn. Removes unfinished files that a crash left.
  * @param {Inventory} stock
- * @param {string} logsFolder  All files in it count; elsewhere, only segments of known files.
+ * @param {string} logsFolder  All files in it count; elsewhere, known files and their segments.
  * @param {object} o
- * @param {() => string | null} o.compressing  The plain path of the segment that is being
- *   compressed.
- * @param {(path: string, unfinished: string, error: unknown) => void} o.onKept  Called if an
- *   unfinished file cannot be removed.
+ * @param {() => string | null} o.compressing
+ *   The plain path of the segment that is being compressed.
+ * @param {(path: string, unfinished: string, error: unknown) => void} o.onKept
+ *   Called if an unfinished file cannot be removed.
  */
 export async function updateInventory(stock, logsFolder, { compressing, onKept }) {
   const takeTurns = createTurns(FILES_AT_ONCE);
@@ -234,8 +231,7 @@ function unfinishedOf(name) {
 
 /**
  * @param {string[]} names
- * @returns {Promise<{ owners: Map<string, SegmentName[]>, others: string[] }>}  Segments by the
- *   name of their active file, and other names.
+ * @returns {Promise<{ owners: Map<string, SegmentName[]>, others: string[] }>}  By active file.
  */
 async function sorted(names) {
   const takeTurns = createTurns(NAMES_AT_ONCE);

@@ -4,18 +4,17 @@ import { compareAge } from './segments.js';
 /** @import { Segment } from './segments.js' */
 
 /**
- * A log file with its segments, as retention needs it.
  * @typedef {object} RetainedFile
- * @property {string} app  The app whose limit on the total counts.
+ * @property {string} app
  * @property {number} activeBytes
- * @property {boolean} isInHome  Whether it counts for the limit of the home.
+ * @property {boolean} isInHome  Counts for the limit of the home.
  * @property {Limits | null} limits  Null: its app does not run, so only the home's limit applies.
  * @property {Segment[]} segments
  */
 
 /**
- * @typedef {Pick<LogLimits, 'maxFiles' | 'maxAgeMs' | 'maxTotalBytes'>} Limits  `Infinity` is no
- *   limit.
+ * `Infinity`: no limit.
+ * @typedef {Pick<LogLimits, 'maxFiles' | 'maxAgeMs' | 'maxTotalBytes'>} Limits
  */
 
 /**
@@ -51,8 +50,7 @@ function surplus(segments, { maxFiles, maxAgeMs }, nowMs) {
 
 /**
  * @param {RetainedFile[]} files
- * @returns {[number, RetainedFile[]][]}  The files of each app with its limit. If they differ, the
- *   strictest.
+ * @returns {[number, RetainedFile[]][]}  The strictest limit of each app, and its files.
  */
 function byApp(files) {
   /** @type {Map<string, RetainedFile[]>} */

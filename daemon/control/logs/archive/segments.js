@@ -6,17 +6,16 @@ import { listAsUser, statAsUser } from '../../../../lib/shared/host/as-user.js';
 /** @typedef {'gzip' | 'zstd'} Compression */
 
 /**
- * The content of a log file when it was rotated. Its name contains the name of that file and the
- * time.
+ * A rotated log file. Its name contains the name of the active file and the time.
  * @typedef {object} Segment
- * @property {string} path  Its present path.
- * @property {string} plainPath  The same without .gz or .zst: its identity, as long as it exists.
+ * @property {string} path
+ * @property {string} plainPath  The path without .gz or .zst: its identity.
  * @property {Compression | null} compression  Null: not compressed (yet).
  * @property {number} endedAtMs  When the file was rotated, wall clock.
  * @property {number} sizeBytes  On the disk.
  */
 
-/** @typedef {{ path: string, user: User | null }} OwnedFile  A log file and its owner. */
+/** @typedef {{ path: string, user: User | null }} OwnedFile */
 
 /**
  * @typedef {object} SegmentName  `owner`: the name of the active file.
@@ -38,18 +37,16 @@ const DATED = /^(.*)__(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(.*)$/s;
 const SET_BACK_MAX_MS = 24 * 3_600_000;
 
 /**
- * The last name given to a segment of each file, so that a folder with thousands of segments is not
- * read at every rotation.
+ * The newest time by path, so that a rotation does not read a folder of thousands of segments.
  * @type {Map<string, number>}
  */
 const newestMsOf = new Map();
 
 /**
- * @param {string} path  Of the active file.
+ * @param {string} path
  * @param {number} endedAtMs
  * @param {User | null} [user]
- * @returns {string}  The absolute path of a segment that does not exist yet, and comes after those
- *   that do.
+ * @returns {string}  An unused path that comes after those of the existing segments.
  */
 export function segmentName(path, endedAtMs, user = null) {
   const newestMs =
@@ -67,7 +64,7 @@ export function segmentName(path, endedAtMs, user = null) {
 }
 
 /**
- * @param {string} path  Of the active file.
+ * @param {string} path
  * @param {User | null} [user]
  * @returns {Segment[]}  Oldest first, without the active file. Empty if its folder cannot be read.
  */
@@ -76,8 +73,8 @@ export function readSegments(path, user = null) {
 }
 
 /**
- * Reads the segments of many files. A folder that they share is read once.
- * @param {OwnedFile[]} files  The active ones.
+ * Reads a shared folder only once.
+ * @param {OwnedFile[]} files
  * @returns {Map<string, Segment[]>}  By the path of the active file.
  */
 export function listSegmentsByPath(files) {
@@ -109,7 +106,7 @@ export function namesIn(folder, user) {
 }
 
 /**
- * @param {string} path  Of an active file.
+ * @param {string} path
  * @param {User | null} user
  */
 export function listSegmentNames(path, user) {
@@ -121,7 +118,7 @@ export function listSegmentNames(path, user) {
 }
 
 /**
- * @param {string} name  Of a file, without its folder.
+ * @param {string} name
  * @returns {SegmentName | null}  Null if it is not a segment.
  */
 export function parseSegmentName(name) {
@@ -169,7 +166,7 @@ export function readSize(path, user) {
 }
 
 /**
- * Skips links: a user can make links with names of segments, but control does not make any.
+ * Skips a user's links: a user can give them names of segments, and control makes no links.
  * @param {string} path
  * @param {User | null} user
  * @returns {number | null}  Null if there is no segment, or we may not look.
@@ -184,8 +181,7 @@ function segmentSize(path, user) {
 }
 
 /**
- * Sorts segments by owner. A crash during a compression can leave a segment in both forms. Then the
- * plain one counts, which is certainly whole, and it is compressed again.
+ * If a crash left a segment in both forms, the plain one counts: it is certainly whole.
  * @param {string[]} names
  * @returns {Map<string, SegmentName[]>}  By the name of the active file.
  */

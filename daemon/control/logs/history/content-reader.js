@@ -17,10 +17,7 @@ const NEWLINE = 0x0a;
 /** Small, because many segments may be decompressed at the same time. */
 const STREAM_BYTES = 16 * 1024;
 
-/**
- * Not blocking: if a user has put a pipe there, open(2) would wait for a writer, and all of control
- * with it.
- */
+/** Not blocking, because open(2) of a pipe that a user put there would block all of control. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /** @type {Record<string, (() => Transform) | undefined>} */
@@ -30,16 +27,15 @@ const DECOMPRESSORS = {
 };
 
 /**
- * Reads a content forward, in blocks of at most 64 KiB. A block is valid until the next read. Null
- * instead of a block: there are no more bytes now; in a segment, there never will be.
+ * Reads forward. A block is valid until the next read. Null: no bytes now; in a segment, never.
  * @typedef {object} ContentReader
  * @property {(maxBytes: number) => Promise<Buffer | null>} read
- * @property {((maxBytes: number) => Buffer | null) | null} readNow  The same in this turn. Null for
- *   a compressed content.
+ * @property {((maxBytes: number) => Buffer | null) | null} readNow
+ *   read() in this turn. Null for a compressed content.
  * @property {() => boolean} isTorn  The content ended before it should.
  * @property {() => Stats} stat  Reads the state of the open file, also if its name has changed.
- * @property {(into: Buffer, at: number) => Buffer} readAt  Fills the buffer as far as a plain file
- *   has bytes, in this turn. From a compressed content it returns an empty buffer.
+ * @property {(into: Buffer, at: number) => Buffer} readAt
+ *   Fills the buffer as far as there are bytes, in this turn. Empty if compressed.
  * @property {() => void} close  Idempotent.
  */
 
@@ -51,8 +47,7 @@ const DECOMPRESSORS = {
 /**
  * @param {Content} content
  * @param {number} offset  In the bytes that the app wrote, compressed or not.
- * @returns {ContentReader | null}  Null if the content does not exist any more, or we may not read
- *   it.
+ * @returns {ContentReader | null}  Null: it is gone, or we cannot read it.
  */
 export function openContent({ file, user, compression }, offset) {
   const create = compression === null ? null : DECOMPRESSORS[compression];
@@ -84,7 +79,7 @@ export function readLineTimes({ plainPath, startedAtMs, endedAtMs }, reader, tim
 /**
  * @param {ContentReader} reader
  * @param {number} offset
- * @returns {boolean}  Whether a line goes on there. False for a compressed content: we cannot know.
+ * @returns {boolean}  False for a compressed content, because we cannot know.
  */
 export function isInsideLine(reader, offset) {
   const before = offset === 0 ? null : reader.readAt(Buffer.allocUnsafe(1), offset - 1);
@@ -92,7 +87,7 @@ export function isInsideLine(reader, offset) {
 }
 
 /**
- * Reads in this turn: bytes that were written a moment ago come from memory.
+ * Synchronous, because bytes that were written a moment ago come from memory.
  * @param {number} fd  The reader closes it.
  * @param {number} offset
  * @returns {ContentReader}
@@ -128,7 +123,7 @@ function openPlain(fd, offset) {
 }
 
 /**
- * Decompresses while it reads. A torn or garbled file ends at its first wrong byte.
+ * A torn or garbled file ends at its first wrong byte.
  * @param {number} fd  The reader closes it.
  * @param {() => Transform} create
  * @param {number} offset

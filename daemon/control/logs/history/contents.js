@@ -12,8 +12,8 @@ import { readStartedAt, timesFilePath } from '../times/format.js';
 /**
  * The bytes of one file: the active file, or a segment. A path has a sequence of contents.
  * @typedef {object} Content
- * @property {string} file  Its present path.
- * @property {User | null} user  Its owner.
+ * @property {string} file
+ * @property {User | null} user
  * @property {string} plainPath  The name under which its times are stored.
  * @property {Compression | null} compression
  * @property {number} startedAtMs  Its identity.
@@ -21,19 +21,15 @@ import { readStartedAt, timesFilePath } from '../times/format.js';
  */
 
 /**
- * The questions that history asks about files.
  * @typedef {object} HistorySource
  * @property {string} timesFolder
- * @property {(path: string) => Position | null} positionOf  Position of the next byte of a file.
- *   Null if control does not write to it.
- * @property {(path: string) => User | null} userOf  The owner of a file.
+ * @property {(path: string) => Position | null} positionOf  Null: control does not write there.
+ * @property {(path: string) => User | null} userOf
  */
 
 /** @typedef {{ path: string } & Position} Mark  Where a line of a log file begins or ends. */
 
-/**
- * @typedef {Record<string, Position>} Cursor  The position up to which a client has read, by path.
- */
+/** @typedef {Record<string, Position>} Cursor  How far a client has read, by path. */
 
 /** Under this key a cursor has the time when it was made, for files that did not exist yet. */
 export const MADE_AT = '';
@@ -42,12 +38,11 @@ export const MADE_AT = '';
 export const UNKNOWN = 0;
 
 /**
- * The content that a position is in.
  * @param {string} path
  * @param {Position} position
  * @param {HistorySource} source
- * @returns {{ content: Content | null, isGap: boolean }}  If that content is gone: a gap, and the
- *   content after it. Null: there is none.
+ * @returns {{ content: Content | null, isGap: boolean }}
+ *   `isGap`: that content is gone, and this is the next one.
  */
 export function findContent(path, { startedAtMs, offset }, source) {
   const active = activeContent(path, source);
@@ -77,11 +72,10 @@ export function contentAfter(path, startedAtMs, source) {
 }
 
 /**
- * All contents of a path, newest first.
  * @param {string} path
  * @param {HistorySource} source
- * @param {(path: string) => Segment[]} segmentsOf  Called only when the active file is not enough:
- *   most clients want the last lines.
+ * @param {(path: string) => Segment[]} segmentsOf
+ *   Called only if the active file is not enough, because most clients want the last lines.
  * @returns {Generator<Content, void, void>}
  */
 export function* newestFirst(path, source, segmentsOf) {
@@ -91,7 +85,7 @@ export function* newestFirst(path, source, segmentsOf) {
 }
 
 /**
- * The size of a path's active file.
+ * Where a path ends now.
  * @param {string} path
  * @param {HistorySource} source
  * @returns {Position}
@@ -110,8 +104,7 @@ export function fileSize(path, source) {
 }
 
 /**
- * Lists segments at the first call, and those of all paths together: a folder with a thousand files
- * is slow to read.
+ * Lists the segments of all paths at the first call, because a large folder is slow to read.
  * @param {string[]} paths
  * @param {HistorySource} source
  * @returns {(path: string) => Segment[]}
@@ -138,7 +131,7 @@ function activeContent(path, { timesFolder, positionOf, userOf }) {
 }
 
 /**
- * The segments of a path. The identity of a segment without times is its end, as a negative number.
+ * The identity of a segment without times is its end, as a negative number.
  * @param {string} path
  * @param {HistorySource} source
  * @param {Segment[]} [segments]  If the caller has listed them.

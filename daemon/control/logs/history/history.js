@@ -12,20 +12,15 @@ import { createReaderTable } from './start-positions.js';
 /** @import { ReadLine } from './line-queue.js' */
 /** @import { KeptFile, PathReader } from './path-reader.js' */
 
-/** If no more than this is left, it is read in one turn, in which no line can be written. */
+/** If at most this is left, one turn reads it all, so that no line is written in between. */
 const LAST_BYTES = 256 * 1024;
 
-/**
- * A client that reads more slowly than apps write never comes to the end. After this many bytes of
- * new lines, later lines are only counted.
- */
+/** After this many new bytes, later lines are only counted: a slow client never catches up. */
 const NEW_MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * The client's choice of lines.
  * @typedef {object} Query
- * @property {number | null} lines  Of each file, or with `isWanted` of all files together. Null:
- *   all.
+ * @property {number | null} lines  For each file; with `isWanted`, for all together. Null: all.
  * @property {number} sinceMs
  * @property {number} untilMs
  * @property {Wanted['isWanted']} isWanted  Null: every line.
@@ -37,23 +32,22 @@ const NEW_MAX_BYTES = 16 * 1024 * 1024;
  * @property {() => KeptFile[]} files  The files at this moment: apps come and go.
  * @property {Query} query
  * @property {HistorySource} source
- * @property {() => Set<string>} heldPaths  Files that an instance writes to now: the rest of a line
- *   may come.
+ * @property {() => Set<string>} heldPaths
+ *   Files that an instance writes to now, so the rest of a line may follow.
  * @property {number} nowMs
- * @property {(page: Page) => Promise<void>} send  Resolves when the page is on its way, or the
- *   client has left. History is never dropped.
+ * @property {(page: Page) => Promise<void>} send
+ *   Resolves when the page is on its way, or the client has left. History is never dropped.
  * @property {(page: Page) => void} sendNow  Without waiting.
- * @property {((unfinished: UnfinishedLine[]) => void) | null} attach  Null: the client does not
- *   follow. Called in the turn in which everything has been read.
+ * @property {((unfinished: UnfinishedLine[]) => void) | null} attach
+ *   Null: the client does not follow. Called in the turn that finds nothing left.
  * @property {AbortSignal} signal
  */
 
 /**
- * Sends existing lines in the order of time, including lines that apps write during the read. When
- * nothing is left, live lines take over in the same turn (hand-over.js), so that no line comes
- * twice and none is missing.
+ * Sends existing lines in the order of time, also those written during the read. Live lines take
+ * over in the turn that finds nothing left (hand-over.js): no line comes twice or is missing.
  * @param {HistoryParts} parts
- * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}  The position up to which lines were sent.
+ * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}
  */
 export async function tellHistory(parts) {
   const { files, query, signal, send, sendNow, attach } = parts;
@@ -98,7 +92,7 @@ export async function tellHistory(parts) {
 /** About this much is sent in one notification. */
 const PAGE_BYTES = 256 * 1024;
 
-/** The fields around a line. */
+/** Estimated size of the fields around a line. */
 const ENTRY_BYTES = 120;
 
 /**
@@ -113,12 +107,10 @@ const ENTRY_BYTES = 120;
  */
 
 /**
- * Gathers lines that have been read into pages.
  * @param {object} o
  * @param {Pick<Query, 'sinceMs' | 'untilMs' | 'isWanted'>} o.query
  * @param {() => PathReader[]} o.readers
- * @param {Cursor} o.cursor  Where reading begins: the first page contains it, so that a client
- *   knows every path.
+ * @param {Cursor} o.cursor  The first page contains it, so that a client knows every path.
  */
 function createPages({ query, readers, cursor }) {
   /** @type {LogEntry[]} */
@@ -162,7 +154,6 @@ function createPages({ query, readers, cursor }) {
       return bytes >= PAGE_BYTES;
     },
     isEmpty: () => entries.length === 0 && missedOf.size === 0 && !readers().some((reader) => reader.isGap),
-    /** Whether any page had a gap. */
     hasGap: () => hasGap,
     /**
      * Returns the page and begins the next one.

@@ -17,13 +17,12 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * The lines that a client wants.
  * @typedef {object} Wanted
  * @property {number} count
  * @property {number} sinceMs
  * @property {number} untilMs
- * @property {((line: string, part: Part | null) => boolean) | null} isWanted  Null: every line, and
- *   every part of a long one.
+ * @property {((line: string, part: Part | null) => boolean) | null} isWanted
+ *   Null: every line, and every part of a long one.
  */
 
 /**
@@ -32,7 +31,7 @@ const NEWLINE = 0x0a;
  */
 
 /**
- * The last wanted lines of one content. A plain file is read from its end, as far as needed.
+ * Reads a plain file from its end, as far as needed.
  * @param {Content} content
  * @param {Wanted} wanted
  * @param {object} o
@@ -99,7 +98,7 @@ async function fromEnd(reader, content, { wanted, writtenAt, judge, signal, endB
 }
 
 /**
- * @param {ContentReader} reader  Of a plain file.
+ * @param {ContentReader} reader  It reads a plain file.
  * @param {number} offset
  */
 function firstPart(reader, offset) {
@@ -160,8 +159,8 @@ function linesOf(bytes, from, begin, writtenAt) {
 
 /**
  * @param {Buffer} bytes  They may begin inside a line or a character.
- * @returns {{ from: number, isInside: boolean }}  Where the first whole line begins; in an endless
- *   line, where a character begins.
+ * @returns {{ from: number, isInside: boolean }}
+ *   Where the first whole line begins; in an endless line, where a character begins.
  */
 function startOfLine(bytes) {
   // A newline at the very end is not followed by a line.

@@ -17,7 +17,6 @@ import { UNKNOWN } from './contents.js';
 
 const NOTHING = Buffer.alloc(0);
 
-/** Cuts bytes of one path into lines with positions. */
 export class LineQueue {
   #splitter = createLineSplitter();
   /** @type {ReadLine[]} */
@@ -31,7 +30,7 @@ export class LineQueue {
   #heldFrom;
   /** When the unfinished line was started. @type {WrittenAt} */
   #heldWrittenAt = { atMs: null, sortMs: 0 };
-  /** Where the bytes end that were appended last. @type {Position} */
+  /** The end of the bytes that were appended last. @type {Position} */
   #appendedTo;
 
   /** @param {Position} from */
@@ -64,7 +63,6 @@ export class LineQueue {
   }
 
   /**
-   * Cuts the next bytes into lines, after those that were not taken yet.
    * @param {Buffer} bytes
    * @param {(offset: number) => WrittenAt} writtenAt
    */
@@ -114,8 +112,7 @@ export class LineQueue {
   }
 
   /**
-   * Goes to the beginning of another content. An unfinished line continues there, because a file
-   * may be rotated in the middle of a line.
+   * An unfinished line continues there, because a file may be rotated in the middle of a line.
    * @param {number} startedAtMs
    */
   moveTo(startedAtMs) {

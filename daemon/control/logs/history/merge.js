@@ -17,8 +17,8 @@ export function breathe() {
 /**
  * Reads many paths in the order of time, each until its limit.
  * @param {PathReader[]} readers
- * @param {(reader: PathReader, line: ReadLine) => Promise<unknown> | null} take  Reading waits for
- *   the promise that it returns.
+ * @param {(reader: PathReader, line: ReadLine) => Promise<unknown> | null} take
+ *   Reading waits for its promise.
  * @param {AbortSignal} signal
  */
 export async function mergeLines(readers, take, signal) {
@@ -44,7 +44,7 @@ export async function mergeLines(readers, take, signal) {
 }
 
 /**
- * The same for lines that can be read in this turn.
+ * mergeLines() for lines that can be read in this turn.
  * @param {PathReader[]} readers
  * @param {(reader: PathReader, line: ReadLine) => void} take
  */
@@ -58,7 +58,7 @@ export function mergeLinesNow(readers, take) {
   }
 }
 
-/** Closes the file of the reader that was not used for the longest time, when too many are open. */
+/** Closes the file of the least recently used reader when too many are open. */
 function createOpenReaders() {
   /** @type {Set<PathReader>} */
   const open = new Set();
@@ -75,10 +75,7 @@ function createOpenReaders() {
   };
 }
 
-/**
- * Readers that have a line, the earliest line first; lines of the same moment in the order in which
- * their readers came.
- */
+/** Readers by the time of their next line, those with equal times in the order of push(). */
 function createHeap() {
   /** @type {{ reader: PathReader, order: number }[]} */
   const heap = [];
@@ -113,12 +110,12 @@ function createHeap() {
         at = parent;
       }
     },
-    /** Removes the first; the caller calls restoreOrder() next. */
+    /** Removes the first. Call restoreOrder() next. */
     pop() {
       const last = heap.pop();
       if (last && heap.length > 0) heap[0] = last;
     },
-    /** Restores the order, because the first reader has another line now. */
+    /** To be called when the first reader has another line. */
     restoreOrder() {
       for (let at = 0; ;) {
         const left = 2 * at + 1;

@@ -28,7 +28,7 @@ import { LineQueue } from './line-queue.js';
  * A log file and the slot it belongs to; if several slots share it, the first.
  * @typedef {object} KeptFile
  * @property {string} path
- * @property {User | null} user  Its owner.
+ * @property {User | null} user
  * @property {number} id
  * @property {string} name
  * @property {LogStream} stream
@@ -44,10 +44,7 @@ import { LineQueue } from './line-queue.js';
 /** Every content of the path. @type {Position} */
 const TO_THE_END = { startedAtMs: UNKNOWN, offset: Infinity };
 
-/**
- * Reads the lines of one path forward, through its segments, from a position that stays right if
- * the file is rotated, compressed or removed while it is read.
- */
+/** Its position stays right if the file is rotated, compressed or removed while it is read. */
 export class PathReader {
   #source;
   #blockBytes;
@@ -78,7 +75,6 @@ export class PathReader {
   }
 
   /**
-   * Sets the position up to which lines are read.
    * @param {Position} limit
    * @param {boolean} isFinal  No more will be written: an unfinished line counts as a line.
    */
@@ -110,7 +106,7 @@ export class PathReader {
     return this.#state !== 'reading';
   }
 
-  /** Bytes that are left to read. Infinity: not known. */
+  /** Infinity: not known. */
   get leftBytes() {
     if (this.isExhausted) return 0;
     const { startedAtMs, offset } = this.#lines.position;
@@ -127,7 +123,7 @@ export class PathReader {
     return this.nextLine !== undefined;
   }
 
-  /** The same in this turn, up to a compressed segment. */
+  /** fill() in this turn, up to a compressed segment. */
   fillNow() {
     while (!this.nextLine && !this.isExhausted) {
       const open = this.#openForReading();
@@ -149,13 +145,12 @@ export class PathReader {
     return this.#lines.shift();
   }
 
-  /** Where a client continues: after the last line taken, or where the next content begins. */
   get readTo() {
     return this.#lines.readTo;
   }
 
   /**
-   * Returns the unfinished line at the end, after all lines have been taken.
+   * To be called when all lines have been taken.
    * @returns {UnfinishedLine | null}
    */
   unfinishedLine() {
@@ -168,7 +163,7 @@ export class PathReader {
 
   /**
    * @param {Buffer | null} block  Null: there are no more bytes in this content.
-   * @param {OpenContent | null} open  What it was read from.
+   * @param {OpenContent | null} open
    */
   #accept(block, open) {
     if (block && open) this.#lines.append(block, open.writtenAt);
@@ -229,8 +224,7 @@ export class PathReader {
 }
 
 /**
- * Whether the active file was cut to nothing since it was opened, or has got its times: it is
- * another content now, under the same name.
+ * Whether the active file was truncated, or has got its times: now it is another content.
  * @param {OpenContent} open
  * @param {HistorySource} source
  */

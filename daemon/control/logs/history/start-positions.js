@@ -15,14 +15,13 @@ import { PathReader } from './path-reader.js';
 /** @typedef {(path: string) => Segment[]} SegmentsOf */
 
 /**
- * Finds where each path has to be read to get its last lines: `count` lines of each path, or with
- * `isWanted`, `count` lines of all paths together.
+ * Finds the last `count` lines of each path; with `isWanted`, of all paths together.
  * @param {string[]} paths
  * @param {Wanted} wanted
  * @param {HistorySource} source
  * @param {AbortSignal} signal
- * @param {Map<string, Position>} [ends]  The end of each path when the client asked: later lines do
- *   not count.
+ * @param {Map<string, Position>} [ends]
+ *   The end of each path when the client asked: later lines do not count.
  */
 async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
   /** @type {Map<string, Position>} */
@@ -50,7 +49,6 @@ async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
 }
 
 /**
- * Finds where each path has to be read to get all lines since a moment.
  * @param {string[]} paths
  * @param {number} sinceMs
  * @param {HistorySource} source
@@ -143,16 +141,12 @@ const BLOCK_MIN_BYTES = 4 * 1024;
 const BLOCK_MAX_BYTES = 64 * 1024;
 
 /**
- * Creates the readers of one history, one for each path.
  * @param {Pick<HistoryParts, 'query' | 'source' | 'heldPaths' | 'attach' | 'nowMs' | 'signal'>} o
  */
 export function createReaderTable({ query, source, heldPaths, attach, nowMs, signal }) {
   /** @type {Map<string, PathReader>} */
   const readers = new Map();
-  /**
-   * The end of each path when a client that does not follow asked.
-   * @type {Map<string, Position>}
-   */
+  /** Where each path ended for a client that does not follow. @type {Map<string, Position>} */
   const ends = new Map();
 
   /**
@@ -202,7 +196,7 @@ export function createReaderTable({ query, source, heldPaths, attach, nowMs, sig
       add(files, (path) => /** @type {Position} */ (starts.get(path)));
     },
     /**
-     * Files of apps that were started since.
+     * Adds files of apps that were started since.
      * @param {KeptFile[]} files
      */
     async addNew(files) {
@@ -217,7 +211,7 @@ export function createReaderTable({ query, source, heldPaths, attach, nowMs, sig
     },
     /**
      * Sets the limit of each reader to the present end of its path.
-     * @returns {number}  The number of bytes to read. Infinity: not known.
+     * @returns {number}  Bytes left to read. Infinity: not known.
      */
     setLimits() {
       const held = heldPaths();

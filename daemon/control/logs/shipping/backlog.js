@@ -1,31 +1,23 @@
 /** @import { LogStream } from '../../../../lib/shared/wire/protocol.js' */
 
-/**
- * @typedef {{ line: string, stream: LogStream, atMs: number, id: number }} ShippedLine  A line on
- *   its way. `id`: of the slot.
- */
+/** @typedef {{ line: string, stream: LogStream, atMs: number, id: number }} ShippedLine */
 
-/**
- * Memory that a line needs besides its characters, because a million empty lines also fill the
- * memory.
- */
+/** Memory of a line besides its characters, because a million empty lines also fill memory. */
 const LINE_BYTES = 64;
 
 /**
- * Lines that wait for their target. When it is full, the oldest are dropped.
+ * When it is full, it drops the oldest lines.
  * @typedef {object} Backlog
- * @property {(stream: LogStream, lines: string[], atMs: number, id: number) => number} add  Returns
- *   the number of lines it dropped.
- * @property {(maxBytes: number) => ShippedLine[]} shift  The oldest lines; at least one, if there
- *   is one.
+ * @property {(stream: LogStream, lines: string[], atMs: number, id: number) => number} add
+ *   Returns the number of lines it dropped.
+ * @property {(maxBytes: number) => ShippedLine[]} shift  The oldest; at least one if any waits.
  * @property {(lines: ShippedLine[]) => void} putBack  The lines that were taken last.
  * @property {() => number} clear  Returns the number of lines it had.
  * @property {() => boolean} isEmpty
  */
 
 /**
- * @param {number} maxBytes  Limit for all waiting lines, approximately: a character counts as one
- *   byte.
+ * @param {number} maxBytes  Approximate: a character counts as one byte.
  * @returns {Backlog}
  */
 export function createBacklog(maxBytes) {

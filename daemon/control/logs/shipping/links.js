@@ -8,16 +8,14 @@ import { createProcessLink, createStreamLink, createUdpLink } from './transports
 /** @import { ShippedLine } from './backlog.js' */
 /** @import { Link, LinkParts } from './transports.js' */
 
-/**
- * The error of connect(2) for a Unix socket that accepts only datagrams, as /dev/log often does.
- */
+/** Error of connect(2) for a Unix socket that accepts only datagrams, as /dev/log often does. */
 const DATAGRAMS_ONLY = 'EPROTOTYPE';
 
-/** @typedef {(parts: LinkParts) => Link} Connect  Connects to a target. */
+/** @typedef {(parts: LinkParts) => Link} Connect */
 
 /**
  * @param {ShipTarget} target
- * @param {string} name  Of the app.
+ * @param {string} name  The app's name.
  * @param {() => User | null} userNow  The user of the app, at each connect.
  * @returns {Connect}
  */
@@ -46,8 +44,7 @@ function octetCounted(message) {
 }
 
 /**
- * Sends through logger(1), because Node.js has no datagrams over Unix sockets. logger is part of
- * every Linux and knows the form that local daemons expect.
+ * Falls back to logger(1), part of every Linux, because Node.js has no Unix datagram sockets.
  * @param {{ path: string, facility: number }} target
  * @param {{ name: string, user: User | null }} app
  * @param {(line: ShippedLine) => string} frame

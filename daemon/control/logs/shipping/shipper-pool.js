@@ -14,10 +14,7 @@ import { PARTING_MS } from './transports.js';
 /** @import { Connect } from './links.js' */
 /** @import { Shipper, Tally } from './shipper.js' */
 
-/**
- * Time for waiting lines after the last instance that wrote them is gone, and time for a command to
- * read its input, in ms.
- */
+/** Time for waiting lines, and a command that reads them, once no instance is left, in ms. */
 const DRAIN_MS = 30_000;
 
 /**
@@ -30,13 +27,13 @@ const DRAIN_MS = 30_000;
  */
 
 /**
- * All shippers: one for each app and target, for any number of instances.
+ * One shipper for each app and target, for any number of instances.
  * @typedef {object} ShipperPool
  * @property {(place: LogPlace, stream: LogStream, chunk: Buffer) => void} send
  * @property {(place: LogPlace) => void} retarget  The settings of an instance have changed.
- * @property {(instanceId: string) => void} letGo  The instance will not write any more. Waiting
- *   lines are sent in the background, unless another instance takes over.
- * @property {(name: string) => Shipped[]} countersOf  Of an app.
+ * @property {(instanceId: string) => void} letGo
+ *   Sends waiting lines in the background, unless another instance takes over.
+ * @property {(name: string) => Shipped[]} countersOf
  * @property {() => string[]} notices
  * @property {() => Promise<void>} close  Sends what it has, within a second.
  */
@@ -45,8 +42,7 @@ const DRAIN_MS = 30_000;
  * @param {object} o
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog
- * @param {(name: string) => string[]} [o.targetsOf]  The present targets of an app, whether it runs
- *   or not.
+ * @param {(name: string) => string[]} [o.targetsOf]  Also if the app does not run.
  * @param {(target: string, name: string) => Connect} [o.connectorTo]
  * @returns {ShipperPool}
  */
@@ -55,10 +51,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
   const berths = new Map();
   /** @type {Map<string, { place: LogPlace, splitters: Map<LogStream, LineSplitter> }>} */
   const senders = new Map();
-  /**
-   * Includes shippers that have ended.
-   * @type {Map<string, { tally: Tally, name: string, target: string }>}
-   */
+  /** Also ended shippers. @type {Map<string, { tally: Tally, name: string, target: string }>} */
   const tallies = new Map();
   /** Shippers that have sent all their lines and are closing. @type {Set<Shipper>} */
   const parting = new Set();
@@ -151,10 +144,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
     forget();
   }
 
-  /**
-   * Drops the counters of an app that is gone or has other targets now. Losses are reported for an
-   * hour.
-   */
+  /** Drops counters of gone apps and former targets, unless their losses are still reported. */
   function forget() {
     for (const [key, { tally, name, target }] of tallies) {
       if (!berths.has(key) && tally.notice() === null && !targetsOf(name).includes(target)) tallies.delete(key);
@@ -200,7 +190,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
 }
 
 /**
- * @param {string} name  Of the app.
+ * @param {string} name
  * @param {string} target
  */
 function keyOf(name, target) {

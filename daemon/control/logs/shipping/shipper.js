@@ -26,25 +26,24 @@ const RETRY_MS = 500;
 const GOOD_MS = 10_000;
 
 /**
- * Sends the lines of an app to one target without making anyone wait. Lines that the target does
- * not accept are dropped, oldest first, and counted.
+ * No app waits for it. It drops and counts lines that the target does not accept, oldest first.
  * @typedef {object} Shipper
- * @property {(stream: LogStream, lines: string[], atMs: number, id?: number) => void} send  Lines
- *   without their ends. `id`: of the slot, if it is not the shipper's.
+ * @property {(stream: LogStream, lines: string[], atMs: number, id?: number) => void} send
+ *   Without line ends. `id`: of the slot, by default the shipper's.
  * @property {Tally['counters']} counters
  * @property {Tally['notice']} notice
- * @property {(listener: () => void) => void} onceIdle  Calls the listener once no line waits,
- *   perhaps at once. A second listener replaces the first.
- * @property {(graceMs?: number) => Promise<void>} close  Sends what it has, within a second. What
- *   was sent has `graceMs` to arrive, by default a second. Idempotent; never rejects.
+ * @property {(listener: () => void) => void} onceIdle
+ *   Calls once no line waits, perhaps at once. A second listener replaces the first.
+ * @property {(graceMs?: number) => Promise<void>} close  Sends for up to a second. Then sent lines
+ *   have `graceMs` to arrive, by default a second. Idempotent; never rejects.
  * @property {() => Promise<void>} hurry  Shortens a grace period that has started to one second.
  */
 
 /**
  * @param {string} target
  * @param {object} o
- * @param {string} o.name  Of the app.
- * @param {number} o.id  Of its first slot.
+ * @param {string} o.name
+ * @param {number} o.id  The id of the app's first slot.
  * @param {() => User | null} [o.userNow]  The user of the app, for the next connection.
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog
@@ -184,8 +183,7 @@ function connectorTo(target, name, userNow) {
 const LOSS_REPORTED_MS = 3_600_000;
 
 /**
- * Counts the lines of an app on their way to one target. It outlives connections, processes and
- * instances.
+ * Counts lines. Outlives connections, processes and instances.
  * @typedef {object} Tally
  * @property {(count: number) => void} sent
  * @property {(count: number) => void} lost
@@ -196,7 +194,7 @@ const LOSS_REPORTED_MS = 3_600_000;
 
 /**
  * @param {string} target
- * @param {string} name  Of the app.
+ * @param {string} name
  * @param {() => number} nowMs
  * @returns {Tally}
  */

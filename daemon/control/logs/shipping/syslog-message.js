@@ -8,9 +8,7 @@ const MSGID = { out: 'stdout', err: 'stderr' };
 const HOSTNAME_MAX = 255;
 const APP_NAME_MAX = 48;
 
-/**
- * @typedef {(line: ShippedLine) => string} SyslogMessage  Turns a line into a message of RFC 5424.
- */
+/** @typedef {(line: ShippedLine) => string} SyslogMessage  Formats by RFC 5424. */
 
 /**
  * APP-NAME is the app, PROCID the id of the slot. The stream determines severity and MSGID.

@@ -13,19 +13,18 @@ import { connectAsUser } from '../../../../lib/shared/host/as-user.js';
 /**
  * One connection to a target, or one process. It ends once; the shipper makes the next one.
  * @typedef {object} Link
- * @property {(lines: ShippedLine[]) => void} write  Only if the link is open and everything written
- *   before is accepted.
- * @property {(graceMs: number) => Promise<void>} close  Waits `graceMs` at most until what was
- *   written has arrived. Emits no more events. The last call sets the time.
+ * @property {(lines: ShippedLine[]) => void} write
+ *   To be called when the link is open and all earlier lines are taken.
+ * @property {(graceMs: number) => Promise<void>} close  Waits up to `graceMs` until lines have
+ *   arrived. Emits no more events. A later call replaces the time.
  */
 
 /**
- * The events of a link.
  * @typedef {object} LinkEvents
  * @property {() => void} onOpen  Once.
  * @property {(count: number) => void} onTaken  The system has accepted this many more lines.
- * @property {(reason: string) => void} onDown  Once, at the end. Lines that were not accepted have
- *   not arrived, or only in part.
+ * @property {(reason: string) => void} onDown
+ *   Once, at the end. Lines that were not taken have not arrived, or only in part.
  */
 
 /** @typedef {{ clock: Clock, events: LinkEvents }} LinkParts */
@@ -118,8 +117,8 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
 }
 
 /**
- * Ends the shell and what it started.
- * @param {number} pid  Of the leader of the group.
+ * Ends the shell and its children.
+ * @param {number} pid
  */
 function endGroup(pid) {
   try {
@@ -133,9 +132,8 @@ function endGroup(pid) {
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * Sends over TCP or a Unix socket.
- * @param {{ host: string, port: number } | { path: string, user: User | null }} address  `user`:
- *   the user whose rights are used for the path; null: those of this process.
+ * @param {{ host: string, port: number } | { path: string, user: User | null }} address
+ *   Connects with the rights of `user`; null: of this process.
  * @param {(line: ShippedLine) => string} frame
  * @param {LinkParts} parts
  * @returns {Link}  Throws errors of the system about the path.
@@ -180,15 +178,11 @@ export function createStreamLink(address, frame, { clock, events }) {
   };
 }
 
-/**
- * Limit of a message in characters, each of which may take four bytes: common receivers cut at 8
- * KiB. A longer line is sent in parts.
- */
+/** Limit of a message: common receivers cut at 8 KiB, and a character takes up to four bytes. */
 const TEXT_MAX = 2_000;
 
 /**
- * Sends over UDP, one datagram for each line. Nothing reports whether it arrives. If no program
- * listens on a host that can be reached, the second datagram fails.
+ * Nothing reports whether a datagram arrives. If no program listens there, the second one fails.
  * @param {{ host: string, port: number }} address
  * @param {(line: ShippedLine) => string} message
  * @param {LinkParts} parts

@@ -22,7 +22,7 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * @param {string} folder
- * @param {string} path  Of the active file, or the plain path of a segment.
+ * @param {string} path  An active file, or the plain path of a segment.
  */
 export function timesFilePath(folder, path) {
   return join(folder, createHash('sha1').update(resolve(path)).digest('hex').slice(0, 16));
@@ -61,8 +61,7 @@ export function readTimesFile(file) {
 
 /**
  * @param {string} file
- * @returns {number | null}  The identity of its content. Null if there is no such file, or it is
- *   not a times file.
+ * @returns {number | null}  Null if it is not a times file.
  */
 export function readStartedAt(file) {
   let fd;
@@ -84,7 +83,7 @@ export function readStartedAt(file) {
 }
 
 /**
- * Walks over the moments of a times file. Skips an incomplete end.
+ * Skips an incomplete end.
  * @param {Buffer} bytes
  * @param {{ startedAtMs: number, headerBytes: number }} header
  */
@@ -109,8 +108,7 @@ export function createMoments(bytes, { startedAtMs, headerBytes }) {
   };
 }
 
-// Whole numbers in as few bytes as they need: seven bits in each byte; the last byte has no eighth
-// bit.
+// Whole numbers in seven bits of each byte; the last byte has no eighth bit.
 
 const SEVEN_BITS = 0x80;
 
@@ -135,7 +133,6 @@ export function writeVarint(into, at, value) {
 }
 
 /**
- * Reads numbers one after the other.
  * @param {Buffer} bytes
  * @param {number} [from]
  */

@@ -35,23 +35,20 @@ const BUFFER_BYTES = 4 * 1024;
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK;
 
 /**
- * Stores when the lines of a log file were written, because raw files do not contain it. Never
- * throws: if times cannot be stored, lines are shown all the same.
+ * Stores when lines were written, because raw files do not contain it. Never throws.
  * @typedef {object} Times
- * @property {number} startedAtMs  Identifies this content of the path; larger than that of any
- *   earlier content.
- * @property {(offset: number, atMs: number) => void} note  Notes that the bytes from here on are
- *   written now. Hot.
+ * @property {number} startedAtMs  Identifies the content; larger than that of any earlier one.
+ * @property {(offset: number, atMs: number) => void} note
+ *   Notes that the bytes from here on are written now. Hot.
  * @property {() => void} flush
- * @property {(plainPath: string) => void} moveTo  The content has become a segment; the path begins
- *   a new content.
+ * @property {(plainPath: string) => void} moveTo
+ *   The content is a segment now; the path begins a new one.
  * @property {() => void} discard  The content is gone; the path begins a new content.
  * @property {() => void} close  Idempotent.
  */
 
 /**
- * Opens the times of a path that is written to. Continues existing times if their content still
- * exists.
+ * Continues existing times if their content still exists.
  * @param {string} folder
  * @param {string} path
  * @param {{ nowMs: () => number }} o
@@ -63,10 +60,7 @@ export function createTimes(folder, path, { nowMs }) {
   let usedBytes = 0;
   const resumed = resume(file, path, nowMs());
   let { startedAtMs, last } = resumed;
-  /**
-   * The part that is certainly in the file: the last moment, and the number of bytes. 0 bytes: not
-   * even the header.
-   */
+  /** The part that is certainly in the file. 0 bytes: not even the header. */
   let kept = { last, bytes: resumed.bytes };
   let flushedAtMs = -Infinity;
 
@@ -79,7 +73,7 @@ export function createTimes(folder, path, { nowMs }) {
         : [formatHeader(startedAtMs, path), buffer.subarray(0, usedBytes)];
     if (put(folder, file, Buffer.concat(pieces), kept.bytes))
       kept = { last, bytes: kept.bytes + pieces.reduce((sum, piece) => sum + piece.length, 0) };
-    else last = kept.last; // Moments that could not be stored are dropped; the next one counts from the stored ones.
+    else last = kept.last; // Drops moments that could not be stored.
     usedBytes = 0;
   }
 
@@ -128,7 +122,7 @@ function stepAt(bytes) {
 
 /**
  * @param {string} folder
- * @param {string} path  Of the active file, or the plain path of a segment.
+ * @param {string} path  An active file, or the plain path of a segment.
  * @returns {ReadTimes | null}  Null if nothing is known.
  */
 export function readTimes(folder, path) {
@@ -169,10 +163,10 @@ export function readTimes(folder, path) {
  * Cheap from one line to the next.
  * @typedef {object} ReadTimes
  * @property {number} startedAtMs
- * @property {(offset: number) => number | null} atOf  When the byte at the offset was written.
- *   Null: before the first known moment.
- * @property {(atMs: number) => number | null} offsetOf  The first offset that was written at that
- *   moment or later; it may be inside a line. Null: there is none.
+ * @property {(offset: number) => number | null} atOf
+ *   When the byte was written. Null: before the first known moment.
+ * @property {(atMs: number) => number | null} offsetOf
+ *   The first offset at that time or later; may be inside a line. Null: there is none.
  */
 
 /**

@@ -11,15 +11,13 @@ const QUICK_MS = 10;
 const AT_ONCE_MAX = 2;
 
 /**
- * The disk that log files are on. While it is fast, control writes synchronously, because bytes
- * that were read from a pipe exist nowhere else. When a write had to wait, other threads make the
- * next ones, so that a disk that hangs holds up only logs.
+ * While the disk is fast, control writes synchronously, because bytes from a pipe exist nowhere
+ * else. After a slow write, other threads write, so that a disk that hangs holds up only logs.
  * @typedef {object} Disk
  * @property {() => boolean} isSlow
- * @property {(fd: number, bytes: Buffer) => number} writeNow  Returns the number of bytes. Throws
- *   errors of write(2).
- * @property {(fd: number, bytes: Buffer) => Promise<number>} writeLater  The bytes must not change
- *   until it resolves.
+ * @property {(fd: number, bytes: Buffer) => number} writeNow  Throws errors of write(2).
+ * @property {(fd: number, bytes: Buffer) => Promise<number>} writeLater
+ *   The bytes must not change until it resolves.
  */
 
 /**

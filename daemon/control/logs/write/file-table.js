@@ -8,10 +8,9 @@ import { createLogFile } from './log-file.js';
 /** @import { LogFile, OnWritten } from './log-file.js' */
 
 /**
- * The options of one holder for its file.
  * @typedef {object} FileOptions
- * @property {string} name  Of the app.
- * @property {User | null} user  Of the app.
+ * @property {string} name  The app's name.
+ * @property {User | null} user
  * @property {GivenLimits} limits
  * @property {'block' | 'drop'} overflow
  */
@@ -19,8 +18,7 @@ import { createLogFile } from './log-file.js';
 /** @typedef {ReturnType<typeof createFileTable>} FileTable */
 
 /**
- * The files that control writes to, each open once, also if instances share it. The options of the
- * last holder count.
+ * Opens each file once, also if instances share it. The options of the last holder count.
  * @param {object} o
  * @param {() => number} o.nowMs
  * @param {(path: string) => Times} o.openTimes
@@ -58,9 +56,8 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
   }
 
   /**
-   * Whether a file without a holder can be closed: after it has written what waits for the disk,
-   * because two writers of a path must not exist, and one hour after its last loss, which is
-   * reported until then.
+   * A file without a holder stays while bytes wait for the disk, because a path must not have two
+   * writers, and while its losses are reported.
    * @param {Entry} entry
    */
   function isOver({ file, holders }) {

@@ -13,23 +13,18 @@ const NEWLINE = 0x0a;
 const LINE_END = Buffer.from('\n');
 
 /**
- * A log file. Bytes that cannot be written are lost, counted and reported, because the app must not
- * wait for them.
+ * Bytes that cannot be written are lost and counted, because the app must not wait for them.
  * @typedef {object} LogFile
- * @property {() => void} prepare  Opens the file if it exists, so that output from the pipe does
- *   not wait for that. Never throws.
- * @property {(chunk: Buffer, onWritten: OnWritten) => Promise<void> | null} append  Null: it is
- *   written. A promise: resolves when it is written; until then the caller should not send more.
- *   Never throws, never rejects.
- * @property {() => Position | null} position  Of the next byte. Null before the first one, and if
- *   the file is not a regular one.
+ * @property {() => void} prepare  Opens an existing file before output comes. Never throws.
+ * @property {(chunk: Buffer, onWritten: OnWritten) => Promise<void> | null} append
+ *   Null: written. The caller waits for a promise before it sends more. Never throws or rejects.
+ * @property {() => Position | null} position  The next byte's. Null: not open, or not regular.
  * @property {() => Promise<void>} truncate  Rejects with errors of the system.
  * @property {() => void} reopen  The next write opens the path again.
  * @property {() => boolean} isIdle  No bytes wait for the disk.
  * @property {() => string | null} notice  The present problem, for people.
  * @property {Losses} losses
- * @property {() => void} finish  Writes what waits for a slow disk at once, because this process
- *   exits. Never throws.
+ * @property {() => void} finish  Writes what waits before it returns. Never throws.
  * @property {() => void} close  Idempotent; a later append opens the file again.
  */
 
@@ -43,10 +38,8 @@ const LINE_END = Buffer.from('\n');
 /**
  * @param {object} o
  * @param {Disk} o.disk
- * @param {() => boolean} o.isDropping  Whether to lose lines instead of letting the app wait for
- *   the disk.
- * @param {(reason: string) => void} [o.onLost]  Called at the first loss, and again after an hour
- *   without one.
+ * @param {() => boolean} o.isDropping  Lose lines, rather than let the app wait.
+ * @param {(reason: string) => void} [o.onLost]  Called at the first loss after a quiet hour.
  * @param {Parameters<typeof createOpenFile>[0]} o.place
  * @returns {LogFile}
  */
@@ -84,7 +77,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
   }
 
   /**
-   * The same for a slow disk.
+   * writeNow() for a slow disk.
    * @param {Buffer} chunk
    * @param {OnWritten} onWritten
    */
@@ -241,7 +234,6 @@ function rest(chunk, from, cut) {
 const REPORTED_MS = 3_600_000;
 
 /**
- * Counts the bytes that could not be written, and why.
  * @typedef {object} Losses
  * @property {(bytes: Buffer, reason: string) => void} add
  * @property {() => void} recovered  Writing works again.

@@ -26,21 +26,18 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  */
 
 /**
- * The path of a log file, open for appending, and its rotation. Methods throw errors of the system,
- * unless they say otherwise.
+ * Methods throw errors of the system, unless they say otherwise.
  * @typedef {object} OpenFile
  * @property {() => void} prepare  Opens a file that exists. Never throws.
- * @property {() => number} ready  Opens the path if it is not open, and checks it now and then.
- *   Returns the descriptor, for one write.
+ * @property {() => number} ready  Opens or checks the path. Returns the descriptor, for one write.
  * @property {() => void} rotateWhenDue  Rotates by time, but not in the middle of a line.
- * @property {(bytes: number) => Position | null} noteWritten  Returns the position of the bytes.
- *   Null if the file is not a regular one.
- * @property {(chunk: Buffer) => number} cutOf  Returns the offset in a chunk at which this file
- *   should end and the next begin. 0: not in this chunk.
- * @property {() => number} catchUp  Returns the number of bytes in the file that were not noted
- *   yet.
+ * @property {(bytes: number) => Position | null} noteWritten
+ *   Returns the position of the bytes. Null: not a regular file.
+ * @property {(chunk: Buffer) => number} cutOf
+ *   Returns the offset at which the next file should begin. 0: not in this chunk.
+ * @property {() => number} catchUp  Returns the number of bytes that were not noted yet.
  * @property {() => void} rotate  Never throws, because a file that grows is better than lost lines.
- * @property {() => Position | null} position  Of the next byte.
+ * @property {() => Position | null} position  The position of the next byte.
  * @property {() => void} truncate
  * @property {() => string | null} problem  Why it is not rotated.
  * @property {() => void} close  Idempotent; the file is opened again on demand.
@@ -49,7 +46,7 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
 /**
  * @param {object} o
  * @param {string} o.path
- * @param {() => User | null} o.user  The owner of the file.
+ * @param {() => User | null} o.user
  * @param {() => number} o.nowMs
  * @param {() => { maxSizeBytes: number, interval: LogInterval }} o.limits
  * @param {() => Times} o.openTimes
@@ -102,10 +99,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     file = null;
   }
 
-  /**
-   * Checks the path: after a removal the space has to be freed, after a truncation the size has
-   * changed.
-   */
+  /** A removed file has to free its space, and a truncated one has another size. */
   function look() {
     const { fd } = opened();
     const stat = fstatSync(fd);
@@ -240,8 +234,7 @@ function openOrMake(user, path, nowMs) {
 /** @typedef {'hourly' | 'daily' | 'weekly' | 'never'} LogInterval */
 
 /**
- * Returns when a log file is to be rotated: at the next full hour, midnight, or midnight before
- * Monday, in local time.
+ * The next full hour, midnight, or midnight before Monday, in local time.
  * @param {LogInterval} interval
  * @param {number} startedAtMs
  * @returns {number}  In ms; Infinity for never.

@@ -52,7 +52,7 @@ test('an unchanged screen writes nothing, and one changed cell a few bytes', () 
   expect(difference(before, after, paint)).toBe('\u001b[31;121H7');
 });
 
-test('a screen after null or after another size is drawn in full', () => {
+test('a screen is drawn in full if the one before is unknown or has another size', () => {
   const after = createScreen({ columns: 5, rows: 2 });
   put(after, { x: 1, y: 1, text: 'a' });
   const whole = '\u001b[0m\u001b[2J\u001b[0m\u001b[2;2Ha';

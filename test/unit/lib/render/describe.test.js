@@ -195,7 +195,7 @@ test('the description begins with the state, the last death, and what the app wa
   expect(summary({ lastDeath: death({ cause: 'reload', by: 'reload' }) })).toContain('It last exited at');
 });
 
-test('describe shows the errors since the last death, and those of the death once', () => {
+test('describe shows the errors since the last death, and the errors of the death only once', () => {
   const entry = (atMs, line) => ({
     id: 0,
     name: 'api',

@@ -28,7 +28,7 @@ test('an empty list is an empty table', () => {
   expect(render([]).split('\n')).toHaveLength(4);
 });
 
-describe('on a terminal', () => {
+describe('a list on a terminal', () => {
   test.each([
     [200, 'watching'],
     [120, 'watching'],

@@ -71,14 +71,14 @@ test('stdout and stderr have different colours', () => {
   );
 });
 
-test('all instances of an app have one colour, different apps have different ones, and none has that of errors', () => {
+test('the instances of an app share a colour, apps differ, and no app has the colour of errors', () => {
   const colours = Array.from({ length: 40 }, (_, at) => pickColour(`app-${at}`));
   expect(new Set(colours).size).toBe(5);
   expect(colours).not.toContain('red');
   expect(pickColour('app-7')).toBe(colours[7]);
 });
 
-describe('on a terminal', () => {
+describe('logs on a terminal', () => {
   test('a line keeps its colours, resets them at its end, and has no other effect on the terminal', () => {
     const line = 'a\u001b[31mred\u001b[2J\u001b]0;title\u0007 \rb\tc\u0000\u202Ed\r';
     expect(render({}, false, true, [{ ...entries[0], line }])).toBe(

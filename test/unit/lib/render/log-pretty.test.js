@@ -46,7 +46,7 @@ test.each([
   expect(pretty(record)).toEqual([line]);
 });
 
-test('a record without a time has that of the line, or none', () => {
+test('a record without a time shows the time of its line, or none', () => {
   expect(pretty({ level: 30, msg: 'x' }, { atMs: AT })).toEqual([`${TIME} INFO  x`]);
   expect(pretty({ level: 30, msg: 'x', time: 'soon' })).toEqual(['INFO  x']);
   expect(pretty({ level: 30, msg: 'x', time: 1e300 })).toEqual(['INFO  x']);

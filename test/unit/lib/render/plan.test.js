@@ -48,7 +48,7 @@ test('a whole plan shows the old and the new value of each attribute, as a file 
 `);
 });
 
-test('a plan without actions says that there is nothing to do', () => {
+test('a plan without actions reports that there is nothing to do', () => {
   expect(renderPlan(asked([item('api', 'none'), item('b', 'none')]), { paint, isWhole: false })).toBe(
     'Nothing to do: 2 apps match the file.\n',
   );

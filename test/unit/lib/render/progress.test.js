@@ -35,7 +35,7 @@ test('progress shows the action before the first report of the manager', () => {
   expect(renderProgress({ ...shown, progress: null }, view)).toEqual(['Reloading api, 12s']);
 });
 
-test('progress counts on between two reports', () => {
+test('progress keeps counting between two reports', () => {
   const list = [waiting({ phase: 'parked', forMs: 4_200, leftMs: 20_000 })];
   expect(renderProgress({ ...shown, ageMs: 5_000, progress: progress(list) }, view)[1]).toBe(
     '  api 0  parked          9s  15s left',
