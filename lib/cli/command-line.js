@@ -28,14 +28,13 @@ const { Command, CommanderError, Option } = /** @type {typeof import('commander'
 const SHOWN = COMMANDS.filter(({ isHidden }) => !isHidden);
 
 /**
- * Parses a command line and runs its command.
  * @param {string[]} argv
  * @param {Io} io
  * @returns {Promise<number>}  The exit status. Rejects with the NclustError of the command.
  */
 export async function parseCommandLine(argv, io) {
   const end = argv.indexOf('--');
-  // Cut off here, because commander would count the words after "--" among those before it.
+  // commander would mix the words after "--" with the words before it.
   const args = end === -1 ? [] : argv.slice(end + 1);
   const ours = end === -1 ? argv : argv.slice(0, end);
   /** @type {string[]} */
@@ -48,7 +47,7 @@ export async function parseCommandLine(argv, io) {
   const plain = ours.filter((one) => !one.startsWith('-'));
   const isAbout = plain[0] === 'help';
   const word = plain[isAbout ? 1 : 0];
-  // In front of a command, --help is about all of them.
+  // In front of a command, --help explains all commands.
   const isAboutAll =
     word !== undefined && !isAbout && ours.slice(0, ours.indexOf(word)).some((one) => ['-h', '--help'].includes(one));
   const meant = word === undefined || isAboutAll ? undefined : findCommand(word);
@@ -73,8 +72,8 @@ export async function parseCommandLine(argv, io) {
 }
 
 /**
- * Builds only the command that is meant, because building all of them takes as long as a request
- * for the list. Without a command, all are built by name only, for the help and for suggestions.
+ * Builds only the command that will run, because building all of them takes as long as a request
+ * for the list. Without a command, builds all by name only, for the help and for suggestions.
  * @param {Row | undefined} meant
  * @param {string[]} args
  * @param {Io} io
@@ -86,12 +85,12 @@ async function buildProgram(meant, args, io, { print, onDone }) {
     .version(readVersion(), '-v, --version', 'print the version')
     .option('--color', 'use colours, even if the terminal does not support them')
     .option('--no-color', 'no colours')
-    .option('-s, --silent', 'print only errors and data: no sentence and no list after a change')
+    .option('-s, --silent', 'print only errors and data: no messages, and no list after a change')
     .helpOption('-h, --help', 'show help')
     .addHelpCommand(
       new Command('help')
         .argument('[command]')
-        .description('show every command, or all about one')
+        .description('list all commands, or explain one')
         .helpOption(false)
         .helpGroup(findHeading('help')),
     )
@@ -157,7 +156,7 @@ async function addAction(program, command, row, args, io, onDone) {
 }
 
 /**
- * Reports options of PM2 that change nothing. They must not fail a script.
+ * Reports options of PM2 that have no effect. They must not make a script fail.
  * @param {[flags: string, why: string][]} unneeded
  * @param {Command} command
  * @param {Io} io
@@ -176,8 +175,8 @@ function sayNotNeeded(unneeded, command, io) {
  */
 function asOption(flags, { help, isRepeatable }) {
   const option = new Option(flags, help);
-  // Not a variadic option, which would also take the script after it. If an option may stand alone,
-  // its value is `true` then.
+  // Not variadic, because a variadic option would also take the script after it. Without a value,
+  // the option is `true`.
   return isRepeatable
     ? option.argParser((value, /** @type {string[] | true | undefined} */ before) =>
         before === true ? true : [...(before ?? []), value],
@@ -186,8 +185,7 @@ function asOption(flags, { help, isRepeatable }) {
 }
 
 /**
- * commander calls an action with one value per argument (a list for a variadic one), then the
- * options, then the command.
+ * commander passes one value per argument (a list for a variadic one), the options, the command.
  * @param {any[]} given
  * @returns {{ words: string[], options: Record<string, any> }}
  */

@@ -3,12 +3,12 @@ import module from 'node:module';
 import { isAbsolute, join } from 'node:path';
 
 /**
- * Makes Node.js 22.8 and later store the compiled code of this program for the next command.
+ * Since Node.js 22.8, the compiled code is stored for the next command.
  * @param {Record<string, string | undefined>} env
  */
 export function keepCompiled(env) {
   const folder = cacheFolder(env, process);
-  // It does not throw: a folder that is not writable is not used.
+  // If the folder is not writable, Node.js does not use it and does not throw.
   if (folder)
     /** @type {{ enableCompileCache: (folder: string) => void }} */ (
       /** @type {unknown} */ (module)
@@ -33,6 +33,6 @@ function ownerOf(folder) {
   try {
     return statSync(folder).uid;
   } catch {
-    return null; // It does not exist, or this user may not read it.
+    return null; // Missing, or not readable by this user.
   }
 }

@@ -9,7 +9,7 @@ const TERM_MAX = 26;
 /** Width of an explanation in the list of commands on a terminal of 80 columns. */
 const BRIEF_MAX = 62;
 
-/** The layout of a help page, for `configureHelp` of commander. @type {HelpConfiguration} */
+/** @type {HelpConfiguration} */
 export const LAYOUT = {
   subcommandTerm: (command) => command.name(),
   padWidth(command, helper) {
@@ -31,7 +31,7 @@ export const LAYOUT = {
 
 /**
  * @param {Row[]} rows
- * @returns {Row[]}  In the order of the help. Hidden and unlisted commands come last.
+ * @returns {Row[]}  Hidden and unlisted commands come last.
  */
 export function sortForHelp(rows) {
   const order = HEADINGS.flatMap(([, names]) => names);
@@ -39,34 +39,26 @@ export function sortForHelp(rows) {
   return [...rows].sort((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** @param {string} name  Of a command. */
+/** @param {string} name */
 export function findHeading(name) {
   return HEADINGS.find(([, names]) => names.includes(name))?.[0] ?? 'More:';
 }
 
-/**
- * @param {Row} row
- * @returns {string}  Its line in the list of commands, with its aliases if there is room.
- */
+/** @param {Row} row */
 export function formatBrief({ help, brief = help, aliases = [] }) {
   const whole = `${brief} (${aliases.join(', ')})`;
   return aliases.length > 0 && whole.length <= BRIEF_MAX ? whole : brief;
 }
 
-/**
- * @param {Row} row
- * @returns {string}  The beginning of its own page.
- */
+/** @param {Row} row */
 export function formatPage({ help, aliases = [] }) {
   return aliases.length > 0 ? `${help}\nAlso called: ${aliases.join(', ')}` : help;
 }
 
-/** The heading of --help where options have one. */
 export const HELP_HEADING = 'This command:';
 
 /**
- * Puts options under their headings, in the order of these; options of the command itself come
- * first.
+ * Options without a heading come first.
  * @param {Option[]} options
  */
 export function groupByHeading(options) {
@@ -99,7 +91,6 @@ Exit status: 0 done, 1 refused or failed, 2 usage, 3 the manager cannot be
 reached, 130 Ctrl-C.
 `;
 
-/** Shown for "nclust" without arguments. */
 export const SHORT_HELP = `Usage: nclust <command> [options]
 
   nclust start app.js -i max      start one process per CPU

@@ -1,16 +1,14 @@
-// Knows: the command line: words and options to one call, errors to text and an exit status.
-// Must not: do the work of a command, or load the modules of another one.
+// Knows: the command line: it turns words and options into one call, and errors into text and an
+// exit status. Must not: do the work of a command, or load the modules of another one.
 // Start at: runProgram(), then command-line.js and run-command.js.
 import { parseCommandLine } from './command-line.js';
 
 /** @import { Io } from './run-command.js' */
 
 /**
- * Runs a command line.
  * @param {string[]} argv  Without node and the script.
  * @param {Io} io
- * @returns {Promise<number>}  The exit status: 0 done, 1 refused or failed, 2 usage, 3 daemon
- *   unreachable. Never rejects.
+ * @returns {Promise<number>}  The exit status. Never rejects.
  */
 export async function runProgram(argv, io) {
   try {

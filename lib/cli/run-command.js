@@ -14,19 +14,17 @@ import { resolveHome } from '../shared/paths.js';
 /** @import { Command } from './table/row.js' */
 
 /**
- * Input and output of the shell.
  * @typedef {object} Io
  * @property {(text: string) => Promise<void>} print  Writes to stdout; resolves when more may be
  *   printed.
  * @property {(text: string) => void} talk  Writes to stderr.
  * @property {boolean} isTTY  Whether stdout is a terminal.
  * @property {boolean} isTalkTTY  Whether stderr is a terminal.
- * @property {number | null} columns  Width of stdout's terminal.
- * @property {() => Promise<ColourLevels>} colourLevels  The colours that both support, before
- *   options of a command.
+ * @property {number | null} columns  Null if stdout is not a terminal.
+ * @property {() => Promise<ColourLevels>} colourLevels  Before options of a command.
  * @property {() => { columns: number, rows: number }} talkSize  Of stderr's terminal.
- * @property {(listener: () => void) => () => void} onInterrupt  Called at Ctrl-C; returns a
- *   function that ends this.
+ * @property {(listener: () => void) => () => void} onInterrupt  Calls it at Ctrl-C; returns a
+ *   function that removes it.
  * @property {string} cwd
  * @property {Record<string, string | undefined>} env
  * @property {string} platform
@@ -34,14 +32,12 @@ import { resolveHome } from '../shared/paths.js';
  */
 
 /**
- * Runs one command: data, then text. Always closes its connections.
  * @param {Command} command
  * @param {string[]} words
  * @param {Record<string, any>} options
  * @param {string[]} args  The words after "--".
  * @param {Io} io
- * @returns {Promise<number>}  The exit status: 0, or `exitStatus` of its data. Rejects with a
- *   NclustError.
+ * @returns {Promise<number>}  The exit status. Rejects with a NclustError.
  */
 export async function perform(command, words, options, args, io) {
   const levels = await io.colourLevels();
@@ -84,7 +80,7 @@ export async function perform(command, words, options, args, io) {
 }
 
 /**
- * Shows lines of the affected apps until Ctrl-C, for --attach.
+ * For --attach.
  * @param {Context} context
  * @param {SlotStatus[]} slots
  * @param {View} view
@@ -98,10 +94,7 @@ async function followLogs(context, slots, view, io) {
     await io.print(render(data, { ...view, options: {} }));
 }
 
-/**
- * The current folder of a shell may not exist any more.
- * @param {Io} io
- */
+/** @param {Io} io */
 function folderOf(io) {
   try {
     return currentFolder(io.cwd, io.env.PWD);
@@ -129,10 +122,9 @@ function screenOf(options, io, detected) {
 }
 
 /**
- * Returns the current folder by the name the user knows. The system knows it without links: an app
- * started in /srv/app/current would be tied to the release that the link leads to today, and no
- * reload would ever run the next one. Shells keep the name in PWD, which counts if it leads here
- * (POSIX, `pwd -L`).
+ * Returns the current folder with its links. The system reports it without links: an app that was
+ * started in /srv/app/current would keep today's release, and no reload would run the next one.
+ * Shells keep the name in PWD, which counts if it leads here (POSIX, `pwd -L`).
  * @param {string} cwd  From the system.
  * @param {string | undefined} pwd
  */

@@ -29,8 +29,8 @@ const OF_PM2 = {
 };
 
 /**
- * Commands that may be proposed for an unknown word. They end and overwrite nothing, because a
- * tired person runs a proposal unread.
+ * Suggested for an unknown command. They stop and overwrite nothing, because a tired user runs a
+ * suggestion without reading it.
  */
 const PROPOSED = [
   ...['start', 'list', 'jlist', 'describe', 'monit', 'web', 'logs', 'why', 'events', 'stack', 'profile', 'doctor'],
@@ -39,10 +39,8 @@ const PROPOSED = [
 ];
 
 /**
- * Translates an error of commander, with what to do.
  * @param {CommanderError} error
  * @param {string[]} argv
- * @returns {NclustError}  ERR_NCLUST_USAGE.
  */
 export function usageError({ code, message }, argv) {
   const [sentence, meant = ''] = message.replace(/^error: /, '').split('\n');
@@ -57,29 +55,21 @@ export function usageError({ code, message }, argv) {
   return new NclustError('ERR_NCLUST_USAGE', `${sentence}.`, { hint });
 }
 
-/**
- * For `nclust help <word>` with an unknown command.
- * @param {string} word
- * @returns {NclustError}  ERR_NCLUST_USAGE.
- */
+/** @param {string} word */
 export function unknownCommandError(word) {
   return new NclustError('ERR_NCLUST_USAGE', `unknown command '${word}'.`, {
     hint: [proposalFor(word), 'See: nclust help'].filter((part) => part !== '').join(' '),
   });
 }
 
-/**
- * @param {string} word
- * @returns {string}  Empty if there is no similar and harmless one.
- */
+/** @param {string} word */
 function proposalFor(word) {
   const [near] = nearWords(word, PROPOSED);
   return near ? `Did you mean ${near}?` : '';
 }
 
 /**
- * PM2 accepts every option with every command. nclust refuses an option that would have no effect,
- * and names the command that has it.
+ * PM2 accepts every option with every command. nclust refuses an option that would have no effect.
  * @param {string} flag  As typed.
  * @param {string | undefined} command
  */
@@ -89,11 +79,11 @@ function takenBy(flag, command) {
     !['restart', 'reload', 'startOrRestart', 'startOrReload', 'startOrGracefulReload', 'stop'].includes(command ?? '')
   )
     return null;
-  if (['-i', '--instances'].includes(flag)) return 'The number of instances is changed by: nclust scale <app> <number>';
-  if (RELOAD_OPTIONS.some(is)) return `It can be given to: nclust reload <app> ${flag} ...`;
+  if (['-i', '--instances'].includes(flag)) return 'To change the number of instances: nclust scale <app> <number>';
+  if (RELOAD_OPTIONS.some(is)) return `It is an option of reload: nclust reload <app> ${flag} ...`;
   if (!START_OPTIONS.some(is)) return null;
   return (
     `${flag} is an option of start. For an app in the list, change its config file and: nclust apply. ` +
-    `Or delete the app and start it anew.`
+    `Or delete the app and start it again.`
   );
 }

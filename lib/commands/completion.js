@@ -12,13 +12,11 @@ import { SETTINGS } from '../shared/settings/settings.js';
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
 /**
- * Completion of command lines: `bash`, `zsh` or `fish` prints the script for a shell, `install` and
- * `uninstall` add it to the shell's folders or remove it, `words` answers the shell on every TAB.
+ * The scripts call `nclust completion words` on every TAB.
  * @param {Context} context
  * @param {string[]} words
  * @param {string[]} args  The command line, for `words`.
  * @param {Command[]} commands
- * @returns {Promise<{ text: string }>}  Throws ERR_NCLUST_USAGE.
  */
 export async function completion(context, [what, shell], args, commands) {
   if (what === 'words') return { text: lines(await candidates(args, vocabularyOf(context, commands))) };
@@ -28,9 +26,9 @@ export async function completion(context, [what, shell], args, commands) {
   if (!isShell(chosen)) throw usage(chosen);
   const file = findPlace(chosen, context.env);
   if (what === 'uninstall')
-    return { text: uninstall(chosen, file) ? `Removed from ${file}\n` : `Nothing of nclust was in ${file}\n` };
+    return { text: uninstall(chosen, file) ? `Removed from ${file}\n` : `${file} contained nothing of nclust\n` };
   install(chosen, file);
-  return { text: `Written to ${file}; it works in every new ${chosen}.\n` };
+  return { text: `Written to ${file}; completion works in every new ${chosen}.\n` };
 }
 
 /**
@@ -78,7 +76,7 @@ function isShell(word) {
 function usage(word) {
   return new NclustError(
     'ERR_NCLUST_USAGE',
-    `${word ? `"${word}" is nothing completion knows` : 'completion needs to know for which shell'}; ` +
+    `${word ? `completion does not know "${word}"` : 'completion needs the name of a shell'}; ` +
       `accepted: install, uninstall, ${SHELLS.join(', ')}.`,
     { hint: 'For example: nclust completion install' },
   );

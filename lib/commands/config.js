@@ -9,11 +9,9 @@ import { readFileApps } from './apps/from-file.js';
 /** @import { Context } from '../cli/session/context.js' */
 
 /**
- * Writes a first config file.
  * @param {Context} context
- * @param {string[]} words  "simple" for a short one.
- * @returns {Promise<{ file: string }>}  Throws ERR_NCLUST_CONFIG_EXISTS,
- *   ERR_NCLUST_FILE_UNWRITABLE.
+ * @param {string[]} words  "simple", or nothing.
+ * @returns {Promise<{ file: string }>}
  */
 export async function init(context, [kind]) {
   if (kind !== undefined && kind !== 'simple')
@@ -23,7 +21,7 @@ export async function init(context, [kind]) {
   if (there)
     throw new NclustError(
       'ERR_NCLUST_CONFIG_EXISTS',
-      `There is a config file "${join(cwd, there)}" already, and it stays as it is.`,
+      `There is a config file "${join(cwd, there)}" already; it was not changed.`,
       { hint: `Look at it with: nclust validate ${there}` },
     );
   const file = join(cwd, `ecosystem.config.${isModule(cwd) ? 'cjs' : 'js'}`);
@@ -33,7 +31,7 @@ export async function init(context, [kind]) {
 }
 
 /**
- * Whether a .js file in this folder is an ES module, which has no `module.exports`.
+ * An ES module has no `module.exports`.
  * @param {string} folder
  */
 function isModule(folder) {
@@ -53,12 +51,11 @@ function typeIn(file) {
   try {
     return String(JSON.parse(readFileSync(file, 'utf8')).type ?? 'commonjs');
   } catch {
-    return 'commonjs'; // Running it will report the fault; here it only affects a name.
+    return 'commonjs'; // Node.js will report the error; here it only affects a name.
   }
 }
 
 /**
- * The contents of a valid config file.
  * @typedef {object} Validated
  * @property {string | null} file  Null: stdin.
  * @property
@@ -70,9 +67,9 @@ function typeIn(file) {
 
 /**
  * @param {Context} context
- * @param {string[]} words  The file. Default: the one in this folder.
+ * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<Validated>}  Throws ERR_NCLUST_BAD_CONFIG with all faults.
+ * @returns {Promise<Validated>}  Throws ERR_NCLUST_BAD_CONFIG with all errors.
  */
 export async function validate(context, [file], options) {
   const { readConfig } = await import('../config/file/read.js');
@@ -87,8 +84,8 @@ export function renderValidated({ file, apps, environments, warnings }) {
   const count = `${apps.length} ${apps.length === 1 ? 'app' : 'apps'}`;
   const verdict =
     warnings.length === 0
-      ? 'nothing is wrong'
-      : `nothing is wrong, ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}`;
+      ? 'no errors'
+      : `no errors, ${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}`;
   const rows = apps.map(
     ({ name, script, mode, instances }) =>
       `  ${toOneLine(name)}: ${toOneLine(script)} ` +
@@ -102,7 +99,6 @@ export function renderValidated({ file, apps, environments, warnings }) {
   ].join('\n');
 }
 
-/** The config file of `nclust init simple`. */
 const SIMPLE = `module.exports = {
   apps: [{ name: 'app', script: './index.js' }],
 };
@@ -112,11 +108,11 @@ const PRODUCTION =
   "{ user: 'node', host: 'example.com', ref: 'origin/main', repo: 'git@example.com:app.git', path: '/srv/app', " +
   "'post-deploy': 'npm ci && nclust startOrReload ecosystem.config.js --env production' }";
 
-/** That of `nclust init`: every line of it is right as it stands. */
+/** Every line can be used without a change. */
 const FULL = `\
-// What "nclust start" runs in this folder. PM2 reads it as well.
-// Every attribute: docs/config.md of nclust.
-// With "import { defineConfig } from 'nclust'" in an .mjs file, an editor knows them, too.
+// "nclust start" in this folder runs these apps. PM2 reads this file, too.
+// All attributes: docs/config.md of nclust.
+// For completion in an editor: "import { defineConfig } from 'nclust'" in an .mjs file.
 module.exports = {
   apps: [
     {
@@ -129,16 +125,16 @@ module.exports = {
       // args: '--port 3000',
       // node_args: '--max-old-space-size=400',
 
-      // Variables. With "--env production" those of env_production count as well.
+      // Variables. With "--env production" those of env_production are used as well.
       env: { NODE_ENV: 'development' },
       env_production: { NODE_ENV: 'production' },
 
-      // Reloaded, without losing a request, when files change, when it grows, or by the clock.
+      // Reload it, without losing a request: when files change, at a memory limit, at set times.
       // watch: ['src'],
       // max_memory_restart: '300M',
       // cron_restart: '0 3 * * *',
 
-      // How long it may take from the request to stop until it is killed.
+      // Time to stop before it is killed.
       // kill_timeout: '10s',
     },
   ],

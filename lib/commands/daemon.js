@@ -7,14 +7,13 @@ import { connectOnly } from '../client/connect.js';
 /** @import { Notifier } from '../boot/systemd.js' */
 /** @import { Context } from '../cli/session/context.js' */
 
-/** Time to end beyond the longest kill_timeout, in ms. */
+/** Added to the longest kill_timeout, in ms. */
 const SLACK_MS = 30_000;
 
 /**
- * Runs the manager in the foreground: under systemd, launchd or another supervisor. SIGTERM and
- * SIGINT end it and its apps, which stay wanted; SIGHUP reloads them.
+ * SIGTERM and SIGINT stop the manager and its apps; its next start restores the apps.
  * @param {Context} context
- * @returns {Promise<{ home: string }>}  Resolves when the manager has ended.
+ * @returns {Promise<{ home: string }>}  Resolves when the manager has exited.
  */
 export async function daemon({ home, env, talk }) {
   process.title = `nclust daemon (${home})`;
@@ -53,7 +52,6 @@ async function reloadAll(home, notifier) {
 }
 
 /**
- * Sends a signal to the manager, which ends the apps.
  * @param {number} pid
  * @param {'SIGTERM' | 'SIGKILL'} signal
  */
@@ -61,6 +59,6 @@ function sendSignal(pid, signal) {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has just exited.
+    // The manager has just exited.
   }
 }

@@ -16,14 +16,11 @@ import { shellQuote } from '../shared/shell-quote.js';
 /** @import { View } from '../render/list.js' */
 
 /**
- * Deploys a commit of a git repository to hosts, and runs other commands about releases there.
  * @param {Context} context
  * @param {string[]} words  [file] environment [command [words...]]
  * @param {Record<string, any>} options
- * @param {string[]} args  The words after "--": more words of a command.
- * @returns {AsyncGenerator<HostLine, void, void>}  Lines that hosts and hooks write to stdout.
- *   Throws ERR_NCLUST_USAGE, ERR_NCLUST_DEPLOY_BAD_CONFIG, ERR_NCLUST_DEPLOY_FAILED and errors of
- *   reading a config file.
+ * @param {string[]} args  More words of a command.
+ * @returns {AsyncGenerator<HostLine, void, void>}
  */
 export async function* deploy(context, words, { parallel: isParallel = false }, args) {
   const [first = '', ...rest] = words;
@@ -68,7 +65,7 @@ export async function* deploy(context, words, { parallel: isParallel = false }, 
     leaveSignals();
     lines.end();
   });
-  // It is awaited after its lines have been shown.
+  // Awaited below, after the lines have been shown.
   work.catch(() => {});
   yield* lines;
   await work;
@@ -86,8 +83,8 @@ async function perform(deployment, around, command, words) {
   if (words.length > 0)
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      `deploy does not know what to do with ${words.map((word) => JSON.stringify(word)).join(' ')} behind ` +
-        `"${command}".`,
+      `deploy "${command}" takes no more words, but was given ` +
+        `${words.map((word) => JSON.stringify(word)).join(' ')}.`,
       { hint: 'See: nclust help deploy' },
     );
   switch (command) {
@@ -127,26 +124,21 @@ function asCount([word = '1', ...more]) {
   if (/^[1-9]\d{0,3}$/.test(word) && more.length === 0) return Number(word);
   throw new NclustError(
     'ERR_NCLUST_USAGE',
-    `deploy revert was given ${[word, ...more].map((one) => JSON.stringify(one)).join(' ')}; accepted: how ` +
-      `many releases to go back, from 1.`,
+    `deploy revert was given ${[word, ...more].map((one) => JSON.stringify(one)).join(' ')}; accepted: the ` +
+      `number of releases to go back, 1 or more.`,
   );
 }
 
-/**
- * The path of the file in the repository, relative to the folder of the command.
- * @param {string} file
- */
+/** @param {string} file */
 function onHost(file) {
   return isAbsolute(file) || file.startsWith('..') ? basename(file) : file;
 }
 
 /**
- * @typedef {{ host: string, isLabelled: boolean, text: string }} HostLine  A line that a host or a
- *   local hook wrote to stdout.
+ * @typedef {{ host: string, isLabelled: boolean, text: string }} HostLine  Also of a local hook.
  */
 
 /**
- * A line of a host, with its name if there are several.
  * @param {HostLine} line
  * @param {View} view
  */

@@ -18,15 +18,14 @@ const WITH_ERRORS_MAX = 20;
 /**
  * @typedef {object} Described
  * @property {SlotStatus[]} slots
- * @property {Record<number, Difference[]>} differences
- * @property {Record<number, LogEntry[]>} errors
+ * @property {Record<number, Difference[]>} differences  By id.
+ * @property {Record<number, LogEntry[]>} errors  By id: the last lines of stderr.
  */
 
 /**
  * @param {Context} context
  * @param {string[]} targets
- * @returns {Promise<Described>}  With details; by id, how the environment differs from this
- *   shell's, and the last lines of stderr. Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<Described>}
  */
 export async function describe(context, targets) {
   const client = await context.running();
@@ -60,13 +59,11 @@ async function lastErrors(client, slots) {
 }
 
 /**
- * The environment of an instance; with `--diff`, its differences from this shell, and their origin.
- * Secrets are masked.
  * @param {Context} context
- * @param {string[]} words  One target; with several instances, the first one counts.
+ * @param {string[]} words  One target; the first of several instances counts.
  * @param {{ diff?: boolean }} [options]
- * @returns {Promise<{ env: Record<string, string>, differences?: Difference[] }>}  Throws
- *   ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ env: Record<string, string>, differences?: Difference[] }>}  Secrets are
+ *   masked.
  */
 export async function env(context, [target], { diff = false } = {}) {
   const client = await context.running();

@@ -8,10 +8,8 @@ import { homePaths } from '../shared/paths.js';
 /** @import { Finding } from '../doctor/findings.js' */
 
 /**
- * Checks this machine and this home for known problems. Changes nothing.
  * @param {Context} context
- * @returns {Promise<{ facts: Facts, findings: Finding[], exitStatus: number }>}  exitStatus is 1 if
- *   there is a serious problem.
+ * @returns {Promise<{ facts: Facts, findings: Finding[], exitStatus: number }>}
  */
 export async function doctor(context) {
   const facts = await gatherFacts(context);
@@ -22,8 +20,7 @@ export async function doctor(context) {
 const LOG_BYTES = 8 * 1024;
 
 /**
- * Facts for a bug report: the machine, the home, the list, the end of the manager's log. Without
- * variables, arguments and lines of apps.
+ * Contains no variables, arguments and output of apps, because users publish it.
  * @param {Context} context
  * @returns {Promise<Awaited<ReturnType<typeof doctor>> & { log: string[] }>}  `log`: the last lines
  *   of nclust.log.

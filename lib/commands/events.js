@@ -15,16 +15,14 @@ import { homePaths } from '../shared/paths.js';
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
-/** Default number of past events. */
 const LINES = 20;
 
 /**
- * Yields past events, and then new ones until Ctrl-C. Needs no manager.
+ * Does not need a manager.
  * @param {Context} context
  * @param {string[]} targets  None: everything.
  * @param {Record<string, any>} options
- * @returns {AsyncGenerator<{ events: LoggedEvent[] }, void, void>}  Throws ERR_NCLUST_USAGE and
- *   ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {AsyncGenerator<{ events: LoggedEvent[] }, void, void>}
  */
 export async function* events(context, targets, options) {
   const sinceMs = readSince(options, Date.now());
@@ -44,15 +42,15 @@ export async function* events(context, targets, options) {
       signal: stop.signal,
     })) {
       if (isHistory && targets.length > 0) isMeant = isAbout(appsMeant(targets, { slots, events: entries }));
-      if (isGap) context.talk('Some events that were written meanwhile are not kept any more.');
+      if (isGap) context.talk('Some new events are missing, because the log was rotated before they could be read.');
       const wanted = entries.filter((event) => event.at >= sinceMs && isOfType(event.type) && isMeant(event));
       const shown = isHistory ? lastOf(wanted, lines) : wanted;
       if (shown.length > 0) yield { events: shown };
       if (isHistory && shown.length === 0 && lines > 0)
         context.talk(
           options.nostream
-            ? 'No event is kept that was asked for.'
-            : 'No event is kept that was asked for; what happens now will be shown. Ctrl-C ends this.',
+            ? 'The event log contains no such event.'
+            : 'The event log contains no such event; new ones will be shown here. Press Ctrl-C to quit.',
         );
       if (options.nostream) return;
     }
@@ -77,8 +75,8 @@ const THEY_ARE = 'The types are in docs/events.md.';
 /**
  * @param {Record<string, any>} options
  * @param {number} nowMs
- * @param {string} [command]  Whose help the hint names.
- * @returns {number}  0: no limit. Throws ERR_NCLUST_USAGE.
+ * @param {string} [command]  The hint names its help.
+ * @returns {number}  0: no limit.
  */
 export function readSince({ since }, nowMs, command = 'events') {
   if (since === undefined) return 0;
@@ -91,8 +89,7 @@ export function readSince({ since }, nowMs, command = 'events') {
 /**
  * @param {Record<string, any>} options
  * @param {number} otherwise
- * @param {string} [command]  Whose help the hint names.
- * @returns {number}  Throws ERR_NCLUST_USAGE.
+ * @param {string} [command]  The hint names its help.
  */
 export function readCount({ lines, since }, otherwise, command = 'events') {
   if (lines === undefined) return since === undefined ? otherwise : Infinity;
@@ -102,7 +99,7 @@ export function readCount({ lines, since }, otherwise, command = 'events') {
 
 /**
  * @param {Record<string, any>} options
- * @returns {(type: string) => boolean}  Throws ERR_NCLUST_USAGE.
+ * @returns {(type: string) => boolean}
  */
 function readTypes({ type }) {
   if (type === undefined) return () => true;
@@ -111,7 +108,7 @@ function readTypes({ type }) {
     .map((one) => one.trim());
   if (wanted.some((one) => !/^[a-z-]+(:[a-z*-]+)?\*?$/.test(one)))
     throw usage(
-      `--type is "${type}"; accepted: types such as "died,gave-up", or "rollout:*" for all that begin so.`,
+      `--type is "${type}"; accepted: types such as "died,gave-up", or "rollout:*" for all that begin like this.`,
       THEY_ARE,
     );
   const unknown = wanted.find((one) => !one.endsWith('*') && !EVENT_TYPES.includes(one));
@@ -120,11 +117,7 @@ function readTypes({ type }) {
   return (given) => wanted.some((one) => (one.endsWith('*') ? given.startsWith(one.slice(0, -1)) : one === given));
 }
 
-/**
- * Suggests a similar type.
- * @param {string} type
- * @returns {string[]}  A question, or nothing.
- */
+/** @param {string} type */
 function meantBy(type) {
   const near = EVENT_TYPES.some((one) => one.startsWith(`${type}:`))
     ? [`${type}:*`]
@@ -147,13 +140,10 @@ function usage(message, hint) {
 
 /** @typedef {Pick<SlotStatus, 'id' | 'name' | 'namespace'>} Named */
 
-/**
- * An app in the targets, with its slots.
- * @typedef {{ name: string, ids: number[] | null }} Meant  `ids`: null for all.
- */
+/** @typedef {{ name: string, ids: number[] | null }} Meant  `ids`: null for all. */
 
 /**
- * Finds the apps that targets name: listed ones, and those that only the log still contains.
+ * Also finds apps that only the log still contains.
  * @param {string[]} targets
  * @param {{ slots: Named[], events: LoggedEvent[] }} o
  * @returns {Meant[]}  Each app once. Throws ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_BAD_SELECTOR.
@@ -193,7 +183,7 @@ function knownSlots(slots, events) {
 }
 
 /**
- * As everywhere: a name, else a namespace, else an id, else a pattern.
+ * A name, else a namespace, else an id, else a pattern, as in all commands.
  * @param {string} target
  * @param {Named[]} known
  * @returns {Meant[]}
@@ -220,8 +210,8 @@ function notFound(target, known) {
   const near = nearWords(target, [...new Set(known.map(({ name }) => name))]);
   const message =
     target === 'all'
-      ? 'There is no app in the list, and none in the log of events.'
-      : `There is no app, namespace or id "${target}" in the list, nor in the log of events.`;
+      ? 'There is no app in the list, and none in the event log.'
+      : `There is no app, namespace or id "${target}" in the list or in the event log.`;
   return new NclustError('ERR_NCLUST_APP_NOT_FOUND', message, {
     hint:
       near.length > 0
@@ -245,7 +235,6 @@ export function isAbout(meant) {
 }
 
 /**
- * A line for each event; with --json as in the log.
  * @param {{ events: LoggedEvent[] }} data
  * @param {View} view
  */
@@ -255,7 +244,7 @@ export function renderEvents({ events }, { options, paint }) {
     .map((event) => {
       const style = eventStyle(event);
       const words = toOneLine(eventWords(event));
-      // Always with the date, because a user may follow for days.
+      // With the date, because a user may follow for days.
       return (
         `${paint('dim', clockTime(event.at, 0))} ${paint('cyan', whose(event))} ` +
         `${style ? paint(style, words) : words}\n`
@@ -264,10 +253,7 @@ export function renderEvents({ events }, { options, paint }) {
     .join('');
 }
 
-/**
- * As in front of log lines: "3|api".
- * @param {LoggedEvent} event
- */
+/** @param {LoggedEvent} event */
 function whose({ app, id }) {
   if (app === undefined) return 'nclust';
   return toOneLine(id === undefined ? app : `${id}|${app}`);

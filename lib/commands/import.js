@@ -21,16 +21,15 @@ import { NclustError } from '../shared/errors.js';
  * @property {number} stopped
  * @property {string} script
  * @property {string[]} args
- * @property {string[]} variables
+ * @property {string[]} variables  Only names, because values may be secrets.
  */
 
 /**
- * Apps that were taken over, or would be.
  * @typedef {object} Imported
  * @property {string} source
  * @property {boolean} isDryRun
- * @property {ImportedApp[]} apps  Only names of variables, because values may be secrets.
- * @property {string[]} present  Apps that were in the list already, and were not changed.
+ * @property {ImportedApp[]} apps
+ * @property {string[]} present  Apps that were in the list already.
  * @property {{ name: string, why: string }[]} refused
  * @property {string[]} warnings
  * @property {SlotStatus[]} slots
@@ -39,12 +38,11 @@ import { NclustError } from '../shared/errors.js';
  */
 
 /**
- * Takes over the apps of another manager, which stays as it is.
+ * Changes nothing in PM2.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<Imported>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_IMPORT, and errors of the
- *   start.
+ * @returns {Promise<Imported>}
  */
 export async function importList(context, [from, file], { live = false, dryRun = false, wait, json }) {
   if (from !== 'pm2')
@@ -73,7 +71,7 @@ export async function importList(context, [from, file], { live = false, dryRun =
   if (dryRun || fresh.length === 0) return found;
   const pid = readRunningPm2(list.pm2Home);
   if (pid !== null && !json)
-    context.talk(`PM2 still runs (pid ${pid}). What listens on a port it holds starts when PM2 has gone: pm2 kill`);
+    context.talk(`PM2 still runs (pid ${pid}). Apps that need a port of PM2 can start only after: pm2 kill`);
   const client = await context.manager();
   const { slots } = await carryOut(
     context,
@@ -107,7 +105,7 @@ function shown({ spec, resting }) {
  */
 function tell(context, { source, apps, present, refused, warnings }) {
   for (const warning of warnings) context.talk(warning);
-  for (const name of present) context.talk(`"${name}" is in the list already, and is left alone.`);
+  for (const name of present) context.talk(`"${name}" is in the list already, and was not changed.`);
   for (const { name, why } of refused) context.talk(`"${name}" cannot be taken over: ${why}`);
   if (apps.length === 0) context.talk(`There is nothing to take over from ${source}.`);
 }
@@ -119,7 +117,7 @@ function tell(context, { source, apps, present, refused, warnings }) {
 function explained(error, pid) {
   if (pid === null || !(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NOT_UP') return error;
   return new NclustError(error.code, error.message, {
-    hint: 'Where PM2 holds its port: pm2 kill, then nclust restart all',
+    hint: 'If PM2 holds its port: pm2 kill, then nclust restart all',
     data: error.data,
     cause: error,
   });

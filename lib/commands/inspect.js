@@ -6,17 +6,15 @@ import { reachListed } from './apps/targets.js';
 /**
  * @typedef {object} Inspected
  * @property {{ id: number, name: string, slot: number, pid: number }} slot
- * @property {string | null} url  Where the inspector listens now.
- * @property {string | null} was  Where it listened before.
+ * @property {string | null} url  Null: off.
+ * @property {string | null} was  The URL before. Null: it was off.
  */
 
 /**
- * Turns the inspector of a process on or off.
  * @param {Context} context
- * @param {string[]} words  The target.
+ * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<Inspected>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
- *   ERR_NCLUST_NOT_REACHABLE and ERR_NCLUST_NO_REPLY.
+ * @returns {Promise<Inspected>}
  */
 export async function inspect(context, words, { stop }) {
   const { client, targets } = await reachListed(context, words);
@@ -24,10 +22,7 @@ export async function inspect(context, words, { stop }) {
   return { slot, url, was };
 }
 
-/**
- * Explains how to connect a debugger.
- * @param {Inspected} data
- */
+/** @param {Inspected} data */
 export function renderInspected({ slot: { id, name, pid }, url, was }) {
   const who = `"${toOneLine(name)}" (id ${id}, pid ${pid})`;
   if (url === null) return was === null ? `The inspector of ${who} was not on.\n` : `The inspector of ${who} is off.\n`;
@@ -36,7 +31,7 @@ export function renderInspected({ slot: { id, name, pid }, url, was }) {
     `  ${toOneLine(url)}`,
     `Connect with: node inspect ${new URL(url).host}`,
     `or in Chrome: chrome://inspect, with ${new URL(url).host} under "Configure"`,
-    `Whoever can connect to it can run code in the process. End it with: nclust inspect --stop ${id}`,
+    `Anyone who can connect to it can run code in the process. Stop it with: nclust inspect --stop ${id}`,
     '',
   ].join('\n');
 }

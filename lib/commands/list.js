@@ -1,6 +1,6 @@
-// Knows: each command: its data, and its text if no other command shows the same. Must not: parse
-// the command line, or print its data: cli/run-command.js does. Start at: this file, then
-// apps/start.js for a command that changes something.
+// Knows: the commands: their data, and their text if no other command shows the same.
+// Must not: parse the command line, or print data: cli/run-command.js does.
+// Start at: this file, then apps/start.js for a command that changes something.
 import { inspect } from 'node:util';
 import { SORT_FIELDS } from '../render/list.js';
 import { NclustError } from '../shared/errors.js';
@@ -12,8 +12,7 @@ import { NclustError } from '../shared/errors.js';
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<{ slots: SlotStatus[] }>}  Empty if no manager runs; then a message explains
- *   how to start one. Throws ERR_NCLUST_USAGE for a bad --sort.
+ * @returns {Promise<{ slots: SlotStatus[] }>}  Empty if no manager runs.
  */
 export async function list(context, _words, options) {
   if (options.sort !== undefined) checkOrder(options.sort);
@@ -33,8 +32,6 @@ export async function list(context, _words, options) {
 const WATCH_MS = 900;
 
 /**
- * The list once, or with `watch` repeatedly until Ctrl-C or until the manager ends. Throws
- * ERR_NCLUST_USAGE for `watch` together with `json`.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
@@ -45,8 +42,7 @@ export function listOrWatch(context, words, options) {
   if (options.watch && options.json)
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      '--watch draws on a terminal, and --json is for programs: take one of them. "nclust events --json" ' +
-        'follows what happens.',
+      '--watch and --json were given; accepted: one of the two. To follow events as JSON: nclust events --json',
     );
   return options.watch ? watchList(context, words, options) : list(context, words, options);
 }
@@ -77,7 +73,7 @@ async function* watchList(context, words, options) {
 }
 
 /**
- * For jlist and prettylist. Prints no messages, because programs read it.
+ * Prints no messages, because programs read the output.
  * @param {Context} context
  * @returns {Promise<{ slots: SlotStatus[] }>}
  */
@@ -99,8 +95,7 @@ function checkOrder(order) {
 }
 
 /**
- * The processes of an app, or all. Empty for an unknown name, as in PM2, because scripts loop over
- * the output.
+ * Empty for an unknown name, as in PM2, because scripts loop over the output.
  * @param {Context} context
  * @param {string[]} words  The name, or nothing.
  * @returns {Promise<{ slots: SlotStatus[] }>}
@@ -113,10 +108,8 @@ export async function findSlots(context, [name]) {
 }
 
 /**
- * The same for a name that must exist.
  * @param {Context} context
- * @param {string[]} words  The name.
- * @returns {Promise<{ slots: SlotStatus[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @param {string[]} words  A name that must exist.
  */
 export async function findIds(context, words) {
   const found = await findSlots(context, words);
@@ -138,20 +131,14 @@ export function listIds({ slots }) {
   return slots.map(({ id }) => id);
 }
 
-/**
- * @param {Slots} data
- * @returns {string}  One a line.
- */
+/** @param {Slots} data */
 export function renderPids(data) {
   return listPids(data)
     .map((pid) => `${pid}\n`)
     .join('');
 }
 
-/**
- * @param {Slots} data
- * @returns {string}  As PM2 prints it: "[ 1, 2 ]".
- */
+/** @param {Slots} data  Printed as in PM2: "[ 1, 2 ]". */
 export function renderIds(data) {
   return `${inspect(listIds(data), { maxArrayLength: null, breakLength: Infinity })}\n`;
 }

@@ -6,11 +6,9 @@ import { reachListed } from './apps/targets.js';
 /** @import { Context } from '../cli/session/context.js' */
 
 /**
- * Empties log files and removes rotated ones.
  * @param {Context} context
- * @param {string[]} words  The targets. None: all apps, and the manager's own log.
- * @returns {Promise<{ files: { path: string, bytes: number }[] }>}  `bytes`: freed. Throws
- *   ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND.
+ * @param {string[]} words  None: all apps, and the manager's own log.
+ * @returns {Promise<{ files: { path: string, bytes: number }[] }>}  `bytes`: freed.
  */
 export async function flush(context, words) {
   if (words.length > 0) {
@@ -23,17 +21,16 @@ export async function flush(context, words) {
 }
 
 /**
- * Makes the manager open every log file again.
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<{}>}  Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
+ * @returns {Promise<{}>}
  */
 export async function reloadLogs(context, _words, { json }) {
   const client = await context.present();
   if (!client) throw notRunningError(context);
   const done = await client.request('reloadLogs');
-  if (!json) context.talk('Every log file is open anew.');
+  if (!json) context.talk('All log files were reopened.');
   return done;
 }
 

@@ -10,12 +10,10 @@ import { absoluteScripts } from './apps/targets.js';
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
 
 /**
- * Yields the last lines of apps, and then new ones until the manager or the reader ends.
  * @param {Context} context
  * @param {string[]} targets  None: all.
  * @param {Record<string, any>} options
- * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Throws ERR_NCLUST_USAGE,
- *   ERR_NCLUST_DAEMON_NOT_RUNNING, ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_INTERRUPTED.
+ * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}
  */
 export async function* logs(context, targets, options) {
   const query = readLogOptions(options, Date.now());
@@ -34,7 +32,7 @@ export async function* logs(context, targets, options) {
     if (lines === 0 && query.lines !== 0 && slots.length > 0)
       context.talk(noticeWithoutLines(slots, { follow: query.follow, isFiltered: isFiltered(query) }));
   };
-  // If there is only one app, its name is not needed.
+  // The name is left out if there is only one app.
   const isOther = (/** @type {string} */ name) =>
     slots.length === 0 || slots.some((/** @type {{ name: string }} */ slot) => slot.name !== name);
   const onMissed = (/** @type {number} */ lines, /** @type {Record<string, number>} */ of) =>
@@ -54,13 +52,13 @@ export async function* logs(context, targets, options) {
   } finally {
     release();
   }
-  // A client that followed has seen all existing lines; one that did not has seen a part.
+  // The user interrupted the existing lines, not new ones.
   if (stop.signal.aborted && !isCaughtUp) throw new NclustError('ERR_NCLUST_INTERRUPTED', 'There were more lines.');
 }
 
 /**
- * On a terminal, Ctrl-C lets the present line end, with its colours. Elsewhere it ends the command
- * at once, because a reader that does not read would block it.
+ * On a terminal, the command finishes the current line, with its colours. Elsewhere Ctrl-C ends the
+ * command at once, because a reader that does not read would block it.
  * @param {Context} context
  * @param {() => void} listener
  */

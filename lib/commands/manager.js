@@ -9,24 +9,21 @@ import { NclustError } from '../shared/errors.js';
 /** @import { Hello, NotUp } from '../shared/wire/protocol.js' */
 
 /**
- * The replaced parts. Null for a manager that does not run.
  * @typedef {object} Update
- * @property {Hello | null} before
+ * @property {Hello | null} before  Null: no manager runs.
  * @property {Hello | null} after
  * @property {('control' | 'keeper')[]} replaced
- * @property {number} workers  Processes that were replaced: those that were up, if the keeper was
- *   replaced.
+ * @property {number} workers  Processes that were replaced.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 /**
- * Replaces the running manager by the version of this command.
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<Update>}  Resolves when the new one answers, and every app that was up is up
- *   again.
+ * @returns {Promise<Update>}  Resolves when the new manager answers, and every app that was up is
+ *   up again.
  */
 export async function update(context, _words, { wait, json }) {
   const client = await context.predecessor();
@@ -63,12 +60,11 @@ export async function update(context, _words, { wait, json }) {
  */
 function describe({ before, after, replaced, workers }, isWaitedFor) {
   const to = after?.version;
-  // If the files were overwritten, a control that died during the update has come back as the new
-  // version.
+  // If the files were overwritten, a control that dies during the update restarts as the new one.
   const from = before?.version === to && replaced.length > 1 ? before?.keeperVersion : before?.version;
   if (replaced.length === 0) return `nclust ${to} runs already; nothing was replaced.`;
   const what = from === to ? `nclust ${to} was replaced by the one in ${ROOT}` : `nclust ${from} was replaced by ${to}`;
-  if (replaced.length === 1) return `${what}: control only, no worker noticed.`;
+  if (replaced.length === 1) return `${what}: only control; the workers keep running.`;
   const many = `${workers} workers ${isWaitedFor ? 'were' : 'are being'} replaced one by one`;
   const those = ['there were no workers', `one worker ${isWaitedFor ? 'was' : 'is being'} replaced`][workers] ?? many;
   return `${what}: keeper and control; ${those}.`;
@@ -84,7 +80,7 @@ function explain(error) {
   if (error.code !== 'ERR_NCLUST_PROTOCOL') throw error;
   throw new NclustError(
     'ERR_NCLUST_UPDATE_FAILED',
-    'The manager that runs is too old to be updated; nothing was replaced.',
+    'The running manager is too old to be updated; nothing was replaced.',
     {
       hint: 'Replace it with its own "nclust kill", then start the apps again with: nclust resurrect',
       cause: error,
@@ -93,7 +89,7 @@ function explain(error) {
 }
 
 /**
- * The new manager runs. An app whose program has become unusable is not a failure of the update.
+ * The new manager runs, so an app that does not start is not a failure of the update.
  * @param {NclustError} error
  */
 function notAllReplaced(error) {
@@ -101,9 +97,9 @@ function notAllReplaced(error) {
   const names = [...new Set(slots.map(({ name }) => name))];
   return new NclustError(
     'ERR_NCLUST_NOT_UP',
-    'The manager was replaced, but not every worker by a new one. The old ones that listen serve on.',
+    'The manager was replaced, but not every worker. Old workers that listen keep serving.',
     {
-      hint: `Mend the app, then: nclust reload ${names.join(' ') || 'all'}`,
+      hint: `Fix the app, then: nclust reload ${names.join(' ') || 'all'}`,
       data: error.data,
       cause: error,
     },
@@ -112,15 +108,13 @@ function notAllReplaced(error) {
 
 const PAUSE_MS = 5_000;
 
-/** Each request has 10 s, and in that time a control that hangs may be ended and replaced. */
+/** Each request has 10 s. In that time, the keeper may replace a control that hangs. */
 const UNANSWERED = 3;
 
 /**
- * Pings the manager during a wait without a time limit.
  * @param {Pick<Client, 'request'>} client
  * @param {AbortSignal} over  Ends the pings.
- * @returns {Promise<never>}  Rejects with ERR_NCLUST_DAEMON_UNREACHABLE after half a minute without
- *   an answer. Never resolves.
+ * @returns {Promise<never>}  Rejects after half a minute without an answer. Never resolves.
  */
 export function waitForAnswer(client, over) {
   return new Promise((_, reject) => {
@@ -138,7 +132,6 @@ export function waitForAnswer(client, over) {
         },
         (error) => {
           unanswered += 1;
-          // A connection that cannot be restored also ends the wait.
           if (unanswered < UNANSWERED) later();
           else reject(error);
         },
@@ -149,10 +142,7 @@ export function waitForAnswer(client, over) {
   });
 }
 
-/**
- * @param {Context} context
- * @returns {Promise<{ hello: Hello }>}  Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
- */
+/** @param {Context} context */
 export async function ping(context) {
   const client = await context.running();
   if (!client?.hello) throw notRunningError(context);

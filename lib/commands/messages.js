@@ -14,13 +14,10 @@ import { absoluteScripts, reachListed } from './apps/targets.js';
 /** @import { LogEntry, TriggerReply } from '../shared/wire/protocol.js' */
 
 /**
- * Sends a line to the standard input of an app.
  * @param {Context} context
  * @param {string[]} words  The target, then the line.
  * @param {Record<string, any>} options
- * @returns {Promise<Outcome>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
- *   ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NOT_READING and ERR_NCLUST_BAD_SELECTOR for several
- *   processes.
+ * @returns {Promise<Outcome>}
  */
 export async function send(context, [word, ...line], options) {
   const { client, targets } = await reachListed(context, [word]);
@@ -33,23 +30,20 @@ export async function send(context, [word, ...line], options) {
 }
 
 /**
- * Sends typed lines to an app and shows its output, until one side ends. The app goes on.
  * @param {Context} context
  * @param {string[]} words  The target, and the line end for the app.
- * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Throws ERR_NCLUST_APP_NOT_FOUND,
- *   ERR_NCLUST_NO_PROCESS, ERR_NCLUST_NOT_REACHABLE and ERR_NCLUST_BAD_SELECTOR for several
- *   processes.
+ * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}
  */
 export async function* attach(context, [word, separator = '\n']) {
   const client = await context.running();
   if (!client) throw noManagerNotice(context, [word]);
   const [named] = await absoluteScripts(context, client, [word]);
-  // An empty text, to check whether a line would arrive.
+  // An empty text checks whether the app accepts input.
   const {
     slots: [{ id, name }],
   } = await client.request('sendInput', { target: named, input: '' });
   const target = String(id);
-  context.talk(`What you type goes to "${name}" (id ${id}). Ctrl-D or Ctrl-C ends that; the app goes on.`);
+  context.talk(`Your input goes to "${name}" (id ${id}). Ctrl-D or Ctrl-C detaches; the app keeps running.`);
 
   const stop = new AbortController();
   const lines = createInterface({ input: process.stdin, terminal: false });
@@ -89,12 +83,10 @@ function sayRefusal({ talk }, error) {
 }
 
 /**
- * Calls a custom action of apps.
  * @param {Context} context
  * @param {string[]} words  The target, the action, its parameters.
- * @returns {Promise<{ replies: TriggerReply[], exitStatus: number }>}  Of the processes that have
- *   the action; 1 if one of them did not reply. Throws ERR_NCLUST_APP_NOT_FOUND,
- *   ERR_NCLUST_NO_PROCESS and ERR_NCLUST_NO_ACTION.
+ * @returns {Promise<{ replies: TriggerReply[], exitStatus: number }>}  Only processes that have the
+ *   action.
  */
 export async function trigger(context, [word, action, params]) {
   const { client, targets } = await reachListed(context, [word]);
@@ -117,7 +109,7 @@ function nobodyHas(word, action, replies) {
   const actions = [...new Set(replies.flatMap((reply) => reply.actions ?? []))];
   const hint =
     actions.length > 0
-      ? `There ${actions.length === 1 ? 'is' : 'are'}: ${actions.join(', ')}`
+      ? `Registered: ${actions.join(', ')}`
       : 'An app registers one with process.send({type: "axm:action", data: {action_name}}), or the package ' +
         'tx2. See docs/messages.md.';
   return new NclustError('ERR_NCLUST_NO_ACTION', `No process of "${word}" has registered the action "${action}".`, {
@@ -127,7 +119,7 @@ function nobodyHas(word, action, replies) {
 }
 
 /**
- * Output of the app; on a terminal only its colours are kept.
+ * On a terminal, only the colours are kept.
  * @param {{ entries: LogEntry[] }} data
  * @param {Pick<View, 'isTerminal'>} view
  */
@@ -135,10 +127,7 @@ export function renderAttached({ entries }, { isTerminal }) {
   return entries.map(({ line }) => `${isTerminal ? toSafeLine(line) : line}\n`).join('');
 }
 
-/**
- * A line for each process: the returned value, or why there is none.
- * @param {{ replies: TriggerReply[] }} data
- */
+/** @param {{ replies: TriggerReply[] }} data */
 export function renderReplies({ replies }) {
   return replies.map((reply) => `[${toOneLine(reply.name)}:${reply.id}] ${textOf(reply)}\n`).join('');
 }
@@ -147,5 +136,5 @@ export function renderReplies({ replies }) {
 function textOf({ outcome, reply, reason }) {
   if (outcome === 'replied') return typeof reply === 'string' ? escapeControls(reply) : jsonLine(reply);
   if (outcome === 'silent') return `did not reply in time${reason ? `: ${toOneLine(reason)}` : ''}`;
-  return outcome === 'exited' ? 'ended before it replied' : toOneLine(reason ?? outcome);
+  return outcome === 'exited' ? 'exited before it replied' : toOneLine(reason ?? outcome);
 }

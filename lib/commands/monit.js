@@ -7,12 +7,10 @@ import { NclustError } from '../shared/errors.js';
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /**
- * A live view on the whole terminal, until the user quits; without a terminal, the present values.
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<{ sample: MetricsSample | null }>}  Null: it was shown. Throws
- *   ERR_NCLUST_DAEMON_NOT_RUNNING, and ERR_NCLUST_PROTOCOL if the manager is too old.
+ * @returns {Promise<{ sample: MetricsSample | null }>}  Null after the full-screen view.
  */
 export async function monit(context, _words, options) {
   const client = await context.running();
@@ -36,7 +34,7 @@ async function watch(context) {
     import('../monit/trends.js'),
   ]);
   const terminal = createTerminal({ input: stdin, output: stdout });
-  // In every case: before an error is printed, and before the process exits.
+  // Before an error is printed, and before the process exits.
   const restore = () => terminal.close();
   process.on('exit', restore);
   process.on('uncaughtExceptionMonitor', restore);
@@ -73,7 +71,7 @@ function isUnknown(error) {
 function tooOld() {
   return new NclustError(
     'ERR_NCLUST_PROTOCOL',
-    'The manager that runs is older than this command, and does not tell figures.',
+    'The running manager is older than this command, and does not report figures.',
     { hint: 'nclust update replaces it; no app is stopped.' },
   );
 }
@@ -87,7 +85,7 @@ function onSignals(listener) {
 }
 
 /**
- * A terminal with a locale of another encoding cannot show blocks.
+ * A terminal with another encoding cannot show blocks.
  * @param {Record<string, string | undefined>} env
  */
 function hasBlocks({ LC_ALL, LC_CTYPE, LANG }) {

@@ -13,11 +13,10 @@ import { reachListed } from './apps/targets.js';
  * @typedef {object} Profiled
  * @property {{ id: number, name: string, slot: number, pid: number }} slot
  * @property {Kind['word']} kind
- * @property {number | null} durationMs  Null: of one moment.
+ * @property {number | null} durationMs  Null: a heap snapshot.
  * @property {string} file
  * @property {number} bytes
- * @property {'itself' | 'debugger'} by  A process whose event loop is blocked cannot profile
- *   itself.
+ * @property {'itself' | 'debugger'} by  A blocked process cannot profile itself.
  */
 
 const DEFAULT_MS = 10_000;
@@ -25,13 +24,10 @@ const MIN_MS = 100;
 const MAX_MS = 3_600_000;
 
 /**
- * Writes a profile of a worker's time or memory into a file.
  * @param {Context} context
- * @param {string[]} words  The target.
+ * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<Profiled>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
- *   ERR_NCLUST_BAD_SELECTOR, ERR_NCLUST_USAGE, ERR_NCLUST_FILE_UNWRITABLE, ERR_NCLUST_PROFILE_BUSY,
- *   ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NO_REPLY and ERR_NCLUST_INTERRUPTED.
+ * @returns {Promise<Profiled>}
  */
 export async function profile(context, words, options) {
   const talk = options.json ? () => {} : context.talk;
@@ -40,7 +36,7 @@ export async function profile(context, words, options) {
   const file = resolve(context.cwd, options.output ?? defaultName(worker, kind, new Date()));
   const output = createOutput(file, worker.pid);
   try {
-    // A program other than Node.js is about to be refused.
+    // The manager refuses a program other than Node.js.
     if (worker.nodeVersion !== null) talk(announcement(worker, kind, durationMs));
     const by = await take({ ...context, talk }, client, worker, { kind, durationMs, output });
     const bytes = output.keep();
@@ -104,10 +100,10 @@ function defaultName({ name, id }, { ending }, now) {
 function announcement({ id, name, pid }, { word }, durationMs) {
   const who = `"${name}" (id ${id}, pid ${pid})`;
   if (word !== 'heap')
-    return `Taking a ${word} profile of ${who} for ${formatDuration(durationMs)}. Ctrl-C gives it up.`;
+    return `Taking a ${word} profile of ${who} for ${formatDuration(durationMs)}. Ctrl-C cancels it.`;
   return (
-    `Taking a snapshot of the heap of ${who}. It stands still until that is written, and needs about 1 ` +
-    `KB more for each object in it, which it keeps: 1 GB for a million.`
+    `Taking a snapshot of the heap of ${who}. The worker is paused until the snapshot is written. It needs ` +
+    `about 1 KB of extra memory for each object, and keeps it: 1 GB for a million objects.`
   );
 }
 
@@ -132,7 +128,9 @@ async function take(context, client, worker, what) {
   } catch (error) {
     if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NO_REPLY') throw error;
     // The block may have ended.
-    context.talk('No debugger got in. The worker is asked once more, and takes the profile itself if it answers.');
+    context.talk(
+      'No debugger could attach. nclust asks the worker once more, and it takes the profile itself if it answers.',
+    );
     if (await takesItself(context, client, worker, what)) return 'itself';
     throw error;
   }
@@ -143,7 +141,7 @@ async function take(context, client, worker, what) {
  * @param {Client} client
  * @param {SlotStatus} worker
  * @param {{ kind: Kind, durationMs: number, output: Output }} what
- * @returns {Promise<boolean>}  False: its event loop is blocked, and no profile was started.
+ * @returns {Promise<boolean>}  False: its event loop is blocked.
  */
 async function takesItself(context, client, { id, name }, { kind, durationMs, output }) {
   const interrupt = new AbortController();
@@ -151,7 +149,7 @@ async function takesItself(context, client, { id, name }, { kind, durationMs, ou
     interrupt.abort(
       new NclustError(
         'ERR_NCLUST_INTERRUPTED',
-        `The profile of "${name}" (id ${id}) was given up, and nothing of it was kept.`,
+        `The profile of "${name}" (id ${id}) was cancelled, and nothing of it was kept.`,
       ),
     ),
   );
@@ -168,11 +166,10 @@ async function takesItself(context, client, { id, name }, { kind, durationMs, ou
 }
 
 /**
- * Finds the only process that a command is about.
  * @param {Context} context
  * @param {string[]} words
- * @returns {Promise<{ client: Client, worker: SlotStatus }>}  Throws ERR_NCLUST_APP_NOT_FOUND,
- *   ERR_NCLUST_NO_PROCESS, and ERR_NCLUST_BAD_SELECTOR for several processes.
+ * @returns {Promise<{ client: Client, worker: SlotStatus }>}  Throws ERR_NCLUST_NO_PROCESS, and
+ *   ERR_NCLUST_BAD_SELECTOR for several processes.
  */
 export async function selectWorker(context, words) {
   const { client, targets } = await reachListed(context, words);

@@ -22,13 +22,11 @@ import { newToken } from '../client/client.js';
 /** @import { ServeOptions } from '../serve/settings.js' */
 
 /**
- * Starts an app that serves a folder. Missing options are read from the PM2_SERVE_* variables of
- * the shell.
+ * The PM2_SERVE_* variables of the shell replace missing options.
  * @param {Context} context
  * @param {string[]} words  The folder and the port.
- * @param {Record<string, any>} options  Its own, and those of start.
- * @returns {Promise<Outcome>}  Throws ERR_NCLUST_USAGE, ERR_NCLUST_FOLDER_NOT_FOUND and errors of
- *   the start.
+ * @param {Record<string, any>} options
+ * @returns {Promise<Outcome>}
  */
 export async function serve(context, [path, port], options) {
   const { host, spa, ftp, homepage, cache, cors } = options;
@@ -47,8 +45,7 @@ export async function serve(context, [path, port], options) {
     key in given ? OPTIONS[key] : VARIABLES[key],
   );
   const folder = checkFolder(resolve(context.cwd, settings.path));
-  if (options.monitor !== undefined)
-    context.talk('--monitor was given and does nothing: there is no monitoring service behind nclust.');
+  if (options.monitor !== undefined) context.talk('--monitor has no effect: nclust has no monitoring service.');
 
   const read = readStartOptions(options);
   const built = buildSpec(
@@ -95,7 +92,7 @@ const OPTIONS = {
 };
 
 /**
- * With a user name, a password is required, independent of the shell.
+ * A user name or a password turns authentication on.
  * @param {Record<string, any>} options
  */
 function credentialsOf({ basicAuthUsername: username, basicAuthPassword: password }) {
@@ -115,7 +112,7 @@ function checkFolder(folder) {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
   throw new NclustError(
     'ERR_NCLUST_FOLDER_NOT_FOUND',
-    `"${folder}" cannot be served: it does not exist, or is no folder.`,
+    `"${folder}" cannot be served: it does not exist, or is not a folder.`,
     { hint: 'Give the folder with the files, for example: nclust serve ./dist 8080' },
   );
 }

@@ -11,11 +11,10 @@ import { checkKey, checkSetting, describeSettings, readSettingsFile, withKey } f
 /** @import { ShownSetting } from '../shared/settings/settings.js' */
 
 /**
- * Shows a setting of the home, or all of them. Needs no manager.
+ * Does not need a manager.
  * @param {Context} context
  * @param {string[]} words  The key, or nothing.
- * @returns {Promise<{ settings: ShownSetting[], key: string | null }>}  Throws
- *   ERR_NCLUST_BAD_SETTING.
+ * @returns {Promise<{ settings: ShownSetting[], key: string | null }>}
  */
 export async function get(context, [key]) {
   if (key !== undefined) checkKey(key);
@@ -28,17 +27,15 @@ export async function get(context, [key]) {
 }
 
 /**
- * Changes a setting of the home.
  * @param {Context} context
  * @param {string[]} words  Key and value.
  * @param {Record<string, any>} options
- * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_BAD_SETTING,
- *   ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{ settings: ShownSetting[] }>}
  */
 export async function set(context, [key, value], { json }) {
-  checkSetting(key, value); // Before a manager is started for it.
+  checkSetting(key, value); // An invalid value does not start a manager.
   const client = await context.manager();
-  // A manager of an earlier version does not report it.
+  // An older manager does not report `unserved`.
   const { settings, unserved = null } = await client.request('set', { key, value });
   if (!json) context.talk(`"${key}" is ${value} now.`);
   if (!json && unserved) context.talk(unservedSentence(unserved));
@@ -46,12 +43,10 @@ export async function set(context, [key, value], { json }) {
 }
 
 /**
- * Resets a setting to its default.
  * @param {Context} context
- * @param {string[]} words  The key.
+ * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_BAD_SETTING,
- *   ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{ settings: ShownSetting[] }>}
  */
 export async function unset(context, [key], { json }) {
   const client = await context.manager();
@@ -65,12 +60,11 @@ export async function unset(context, [key], { json }) {
 }
 
 /**
- * Changes several settings. Checks all before it changes the first.
+ * Checks all settings before it changes the first.
  * @param {Context} context
  * @param {string[]} words  One text of keys and values.
  * @param {Record<string, any>} options
- * @returns {Promise<{ settings: ShownSetting[] }>}  Throws ERR_NCLUST_USAGE,
- *   ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<{ settings: ShownSetting[] }>}
  */
 export async function multiset(context, [text], options) {
   const words = text.trim().split(/\s+/);
@@ -87,11 +81,10 @@ export async function multiset(context, [text], options) {
 }
 
 /**
- * PM2's command for both: prints settings, or changes one.
  * @param {Context} context
- * @param {string[]} words  The key and the value, the key, or nothing.
+ * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<Awaited<ReturnType<typeof get>>>}  Throws like get() and set().
+ * @returns {Promise<Awaited<ReturnType<typeof get>>>}
  */
 export async function conf(context, words, options) {
   if (words.length < 2) return get(context, words);
@@ -101,7 +94,7 @@ export async function conf(context, words, options) {
 /**
  * @param {{ settings: ShownSetting[], key: string | null }} data
  * @param {View} view
- * @returns {string}  For one key only the value, for scripts.
+ * @returns {string}  For one key, only the value.
  */
 export function renderSettings({ settings, key }, { paint }) {
   if (key !== null) return settings.map(({ value }) => `${toOneLine(value)}\n`).join('');

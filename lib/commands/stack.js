@@ -9,28 +9,23 @@ import { selectWorker } from './profile.js';
 /**
  * @typedef {object} Stack
  * @property {{ id: number, name: string, slot: number, pid: number }} slot
- * @property {boolean} isHeldUp  Its event loop is blocked: the frames are those of one moment, else
- *   the most frequent ones.
- * @property {boolean} wasHeldUp  It did not answer at first, and does now: the other values are
- *   from after that.
- * @property {number | null} busy  0 to 1: share of time in which it was active. Null if its loop is
- *   blocked.
- * @property {number} durationMs  Length of the observation. 0: a moment.
- * @property {Frame[]} frames  The innermost first. Empty: it ran no JavaScript.
- * @property {Record<string, number>} resources  Resources that keep it alive: number by Node's
- *   name. Empty if its loop is blocked.
+ * @property {boolean} isHeldUp  Its event loop is blocked.
+ * @property {boolean} wasHeldUp  It did not answer at first. The other values are from later.
+ * @property {number | null} busy  0 to 1. Null if its loop is blocked.
+ * @property {number} durationMs  0: one moment.
+ * @property {Frame[]} frames  The innermost first. If the loop is blocked: of one moment; else the
+ *   most frequent ones.
+ * @property {Record<string, number>} resources  How many keep it alive, by Node's name. Empty if
+ *   its loop is blocked.
  */
 
 const LOOK_MS = 200;
 
 /**
- * Shows what a worker runs now.
  * @param {Context} context
- * @param {string[]} words  The target.
+ * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<Stack>}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
- *   ERR_NCLUST_BAD_SELECTOR, ERR_NCLUST_NOT_REACHABLE, ERR_NCLUST_NO_REPLY and
- *   ERR_NCLUST_INTERRUPTED.
+ * @returns {Promise<Stack>}
  */
 export async function stack(context, words, { json }) {
   const { client, worker } = await selectWorker(context, words);
@@ -63,8 +58,8 @@ export async function stack(context, words, { json }) {
     openInspector(json ? { ...context, talk: () => {} } : context, client, worker, takeStack),
   );
   if (!frames.some(isOfApp)) {
-    // The block may have ended while the debugger waited. Or the worker never finishes a turn of
-    // its loop, for example because of process.nextTick(); only the worker can report that.
+    // The block may have ended while the debugger waited. Or a turn of the loop never ends, for
+    // example because of process.nextTick(); only the worker can report that.
     const { stack: now } = await look();
     if (now) return turning(now, true);
     if (failure) throw failure;
@@ -85,27 +80,23 @@ async function orNoReply(look) {
   }
 }
 
-/** A worker that is busy less than this is idle. */
 const BUSY_MIN = 0.02;
 
-/**
- * A sentence, and the frames in V8's format.
- * @param {Stack} data
- */
+/** @param {Stack} data */
 export function renderStack({ slot: { id, name, pid }, isHeldUp, wasHeldUp, busy, durationMs, frames, resources }) {
   const who = `"${toOneLine(name)}" (id ${id}, pid ${pid})`;
   const lines = frames.map(frameLine);
-  if (isHeldUp) return text([`${who} does not come back to its event loop:`, ...lines]);
+  if (isHeldUp) return text([`${who} does not return to its event loop:`, ...lines]);
   if (wasHeldUp)
     return text([
-      `${who} was held up until now, and goes on: it was inside of a system call, of native code, or of ` +
-        `JavaScript that has just ended.`,
+      `${who} was blocked until now, and runs again: it was in a system call, in native code, or in ` +
+        `JavaScript that has just finished.`,
     ]);
   const share = `${Math.round((busy ?? 0) * 100)}% of the last ${formatDuration(durationMs)}`;
   if ((busy ?? 0) < BUSY_MIN)
     return text([`${who} runs no JavaScript now: it is idle, and waits for events.`, ...waitsFor(resources)]);
   if (lines.length === 0) return text([`${who} was busy for ${share}, in native code.`, ...waitsFor(resources)]);
-  return text([`${who} was busy for ${share}, most often here (its event loop turns):`, ...lines]);
+  return text([`${who} was busy for ${share}, most often here (its event loop is not blocked):`, ...lines]);
 }
 
 /** @param {Stack['frames'][number]} frame */
@@ -115,7 +106,7 @@ function frameLine({ name, file, line, column }) {
 }
 
 /**
- * Further meanings of a name: a listening socket from the manager has the name of a connection.
+ * A listening socket from the manager has the same name as a connection.
  * @type {Map<string, string>}
  */
 const NOTES = new Map([['TCPSocketWrap', ' (connections, or sockets that listen)']]);
@@ -126,7 +117,7 @@ function waitsFor(resources) {
     ([one, count]) => `${count > 1 ? `${count} ` : ''}${toOneLine(one)}${NOTES.get(one) ?? ''}`,
   );
   if (named.length === 0) return [];
-  return [`What keeps it alive, by Node's names: ${named.join(', ')}`];
+  return [`Resources that keep it alive, by Node's names: ${named.join(', ')}`];
 }
 
 /** @param {string[]} lines */

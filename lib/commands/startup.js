@@ -5,7 +5,6 @@ import { intend, needsRoot, sudoLine } from '../boot/service.js';
 /** @import { Context } from '../cli/session/context.js' */
 
 /**
- * The result of startup and unstartup, or their plan.
  * @typedef {object} Startup
  * @property {string} platform
  * @property {string} service
@@ -17,11 +16,10 @@ import { intend, needsRoot, sudoLine } from '../boot/service.js';
  */
 
 /**
- * Makes the machine start the manager with its apps at boot.
  * @param {Context} context
  * @param {string[]} words  The platform.
  * @param {Record<string, any>} options
- * @returns {Promise<Startup>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
+ * @returns {Promise<Startup>}
  */
 export async function startup(context, [word], options) {
   const intent = intend(word, options, context);
@@ -48,8 +46,8 @@ export async function startup(context, [word], options) {
   runCommands(plan.enable, { env: context.env });
   if (!options.json) {
     context.talk(
-      `"${name}" starts the manager of "${whose.user}" (${whose.home}) at boot, with the apps that should ` +
-        `run then; nothing has to be saved.`,
+      `"${name}" starts the manager of "${whose.user}" (${whose.home}) at boot, with the apps that ` +
+        `should run then; you do not need to save the list.`,
     );
     const { SUDO_USER } = context.env;
     if (SUDO_USER && SUDO_USER !== whose.user && options.user === undefined)
@@ -62,11 +60,11 @@ export async function startup(context, [word], options) {
 }
 
 /**
- * Removes the service. The manager and its apps go on, but do not start at boot any more.
+ * The manager and its apps keep running.
  * @param {Context} context
  * @param {string[]} words  The platform.
  * @param {Record<string, any>} options
- * @returns {Promise<Startup>}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
+ * @returns {Promise<Startup>}
  */
 export async function unstartup(context, [word], options) {
   const intent = intend(word, options, context);
@@ -84,7 +82,8 @@ export async function unstartup(context, [word], options) {
   runCommands(plan.disable, { env: context.env, mayFail: true });
   removeFiles([plan.file, launcher], whose);
   runCommands(plan.forget, { env: context.env });
-  if (!options.json) context.talk(`"${name}" is removed. What runs goes on, and is not started at boot any more.`);
+  if (!options.json)
+    context.talk(`"${name}" was removed. The manager and its apps keep running, but do not start at boot any more.`);
   return { ...shown, done: 'removed' };
 }
 

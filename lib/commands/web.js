@@ -26,12 +26,10 @@ import { readSettingsFile, readSettingsText } from '../shared/settings/settings.
 /** @typedef {WebShown | WebEnded} WebAnswer */
 
 /**
- * Starts or stops the dashboard.
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options
- * @returns {Promise<WebAnswer>}  Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED,
- *   ERR_NCLUST_SETTINGS_FILE.
+ * @returns {Promise<WebAnswer>}
  */
 export async function web(context, _words, { listen, allowActions, allowRemote, newToken, off, open, json }) {
   if (off) return end(context, json);
@@ -46,7 +44,7 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
 }
 
 /**
- * Starts no manager for this, because that might restore unwanted apps.
+ * Does not start a manager, because it would restore its apps.
  * @param {Context} context
  * @param {boolean | undefined} isQuiet
  */
@@ -60,15 +58,12 @@ async function end(context, isQuiet) {
       client
         ? `The dashboard ${answer.wasOn ? 'is not served any more' : 'was not served'}.`
         : `No nclust runs in "${context.home}", so no dashboard is ` +
-            `served.${answer.wasOn ? ' The next one will serve none either.' : ''}`,
+            `served.${answer.wasOn ? ' The next manager will not serve one either.' : ''}`,
     );
   return answer;
 }
 
-/**
- * The file that leads a browser to the dashboard.
- * @param {string} home
- */
+/** @param {string} home */
 function openerIn(home) {
   return join(home, 'web-open.html');
 }
@@ -76,31 +71,30 @@ function openerIn(home) {
 /** @param {WebShown} answer */
 function sentencesOf({ port, takenPorts, mayAct, isRemote, host }) {
   return [
-    ...(takenPorts.length > 0 ? [`Port ${takenPorts[0]} is taken by another program; the dashboard has ${port}.`] : []),
+    ...(takenPorts.length > 0
+      ? [`Port ${takenPorts[0]} is taken by another program; the dashboard uses ${port}.`]
+      : []),
     mayAct
-      ? 'The dashboard: whoever has this address may look, start, stop, restart, reload and scale.'
-      : 'The dashboard: whoever has this address may look, and change nothing (to allow that: nclust web ' +
+      ? 'Anyone who has this address can view the dashboard, and start, stop, restart, reload and scale ' + 'apps.'
+      : 'Anyone who has this address can view the dashboard, but change nothing (to allow changes: nclust web ' +
         '--allow-actions).',
     ...(isRemote
       ? [
-          `Others can reach ${writeWebAddress({ host, port })}, and nothing is encrypted: who listens on ` +
-            `the way has the token. Better: 127.0.0.1 and a tunnel (ssh -L ${port}:127.0.0.1:${port} host), ` +
-            `or a proxy ` +
-            `with TLS that sets Host and Origin (see docs/web.md).`,
+          `Others can reach ${writeWebAddress({ host, port })}, and nothing is encrypted: anyone who listens ` +
+            `on the network can read the token. Better: 127.0.0.1 and a tunnel ` +
+            `(ssh -L ${port}:127.0.0.1:${port} host), or a proxy with TLS that sets Host and Origin (see docs/web.md).`,
         ]
       : []),
-    'It stays until: nclust web --off',
+    'To stop it: nclust web --off',
   ];
 }
 
 const KEYS = ['web.listen', 'web.actions', 'web.allow_remote'];
 
 /**
- * Switches off the dashboard of a home without a running manager: the next one will not serve it,
- * and the old token is invalid.
+ * Makes the next manager start without the dashboard, and the old token invalid.
  * @param {string} home
- * @returns {{ isOn: false, wasOn: boolean }}  Whether the next one would have served it. Throws
- *   ERR_NCLUST_SETTINGS_FILE, and errors of checkHome().
+ * @returns {{ isOn: false, wasOn: boolean }}
  */
 function forgetDashboard(home) {
   const { settings, webToken } = homePaths(home);
@@ -110,7 +104,7 @@ function forgetDashboard(home) {
       hint: 'Fix the file or move it away; nothing was changed.',
     });
   const isSet = KEYS.some((key) => Object.hasOwn(given, key));
-  // The owner of the home could not read a file that root leaves here.
+  // A file that root writes here would be unreadable for the owner of the home.
   if (isSet || existsSync(webToken)) checkHome(home);
   if (isSet) writeWithout(settings);
   rmSync(webToken, { force: true });
@@ -127,19 +121,18 @@ function writeWithout(file) {
     throw new NclustError(
       'ERR_NCLUST_SETTINGS_FILE',
       `The settings could not be written to "${file}" (${code ?? message}); nothing was changed.`,
-      { hint: 'Make room on the disk or mend the permissions of the home, then repeat the command.', cause: error },
+      { hint: 'Make room on the disk or fix the permissions of the home, then repeat the command.', cause: error },
     );
   }
 }
 
 /**
- * Opens an address in the desktop's browser. The token must not be in a command line, which every
- * user of the machine can read. So the browser gets a file, for this user alone, that redirects to
- * it.
+ * Other users can read command lines, and the address contains the token. So the browser opens a
+ * private file that redirects to the address.
  * @param {string} url
  * @param {object} o
- * @param {string} o.opener  The file. Replaced.
- * @param {(sentence: string) => void} o.talk  Called if there is no browser.
+ * @param {string} o.opener  This file is replaced.
+ * @param {(sentence: string) => void} o.talk
  * @returns {Promise<void>}  Never rejects.
  */
 async function openBrowser(url, { opener, talk }) {
@@ -163,10 +156,7 @@ async function openBrowser(url, { opener, talk }) {
   }
 }
 
-/**
- * Prints only the address, for scripts.
- * @param {WebAnswer} answer
- */
+/** @param {WebAnswer} answer */
 export function renderWeb(answer) {
   return answer.isOn ? `${toOneLine(answer.url)}\n` : '';
 }

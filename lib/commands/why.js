@@ -6,25 +6,20 @@ import { appsMeant, isAbout, readCount, readSince } from './events.js';
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
-/** Lines of a timeline. */
 const LINES = 30;
 
 /**
- * Facts about one app.
  * @typedef {object} Story
  * @property {string} name
- * @property {SlotStatus[]} slots  The present ones; none if it is not in the list, or no manager
- *   answers.
- * @property {LoggedEvent[]} events  Of the app, and of the manager since the first of them.
+ * @property {SlotStatus[]} slots  Empty if the app is not in the list, or no manager runs.
+ * @property {LoggedEvent[]} events  Events of the app, and later events of the manager.
  */
 
 /**
- * Explains the state of apps.
  * @param {Context} context
  * @param {string[]} targets
  * @param {Record<string, any>} options
  * @returns {Promise<{ stories: Story[], isRunning: boolean, sinceMs: number, lines: number }>}
- *   Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_NOT_FOUND.
  */
 export async function why(context, targets, options) {
   const sinceMs = readSince(options, Date.now(), 'why');

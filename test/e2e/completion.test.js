@@ -53,9 +53,7 @@ test('completion install refuses an unknown shell and names those it knows', asy
   expect(await home.nclust('completion', 'install', { env: { SHELL: '/bin/tcsh' } })).toMatchObject({
     exitStatus: 2,
     stdout: '',
-    stderr: expect.stringContaining(
-      '"tcsh" is nothing completion knows; accepted: install, uninstall, bash, zsh, fish',
-    ),
+    stderr: expect.stringContaining('completion does not know "tcsh"; accepted: install, uninstall, bash, zsh, fish'),
   });
 });
 

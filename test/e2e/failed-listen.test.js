@@ -61,7 +61,10 @@ test('a cluster worker that fails to listen after its minimum uptime is not onli
   const started = await home.nclust('start', home.place('swallows-listen-errors'), '-i', '1', '--min-uptime', '200', {
     env,
   });
-  expect(started).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('has not begun to listen') });
+  expect(started).toMatchObject({
+    exitStatus: 0,
+    stderr: expect.stringContaining('does not listen on a port or socket yet'),
+  });
   await home.waitFor('the worker to be replaced', async () => (await home.list())[0].restarts > 0);
   const [{ lastDeath }] = await home.list();
   expect(lastDeath).toMatchObject({ cause: 'boot-timeout', listenFailure: { port, code: 'EADDRINUSE' } });

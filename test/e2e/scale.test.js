@@ -100,12 +100,12 @@ test('a reload of the config keeps a manual scale until the file has a new numbe
   expect(await home.nclust('startOrReload', 'ecosystem.config.js')).toMatchObject({
     exitStatus: 0,
     stderr:
-      '"api" keeps the 3 instances it was scaled to; the file says 2, as before. For those: nclust scale ' +
-      'api 2\nReloaded "api" (3 instances).\n',
+      '"api" keeps the 3 instances it was scaled to, because the number in the file did not change. To use ' +
+      'that one: nclust scale api 2\nReloaded "api" (3 instances).\n',
   });
   file(1);
   expect(await home.nclust('reload', 'ecosystem.config.js')).toMatchObject({
     exitStatus: 0,
-    stderr: '"api": 3 -> 1 instances, as the file says.\nReloaded "api".\n',
+    stderr: '"api": 3 -> 1 instances, from the file.\nReloaded "api".\n',
   });
 });

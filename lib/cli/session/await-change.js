@@ -8,13 +8,13 @@ import { NclustError } from '../../shared/errors.js';
 /** @import { Context } from './context.js' */
 
 /**
- * Sends a change to the manager and waits for it, unless `params.wait` is false. Shows progress on
- * a terminal. Ctrl-C ends the waiting, but not the change.
+ * Sends a change to the manager, and waits for it unless `params.wait` is false. Shows progress on
+ * a terminal. Ctrl-C ends the wait, but not the change.
  * @param {Context} context
  * @param {Client} client
  * @param {Method} method
  * @param {Record<string, unknown> & { token: string }} params
- * @param {string} doing  "Reloading api": for the progress, and for the message after Ctrl-C.
+ * @param {string} doing  "Reloading api".
  * @returns {Promise<any>}  The result. Rejects with the server's NclustError or
  *   ERR_NCLUST_INTERRUPTED.
  */
@@ -49,23 +49,22 @@ function goesOn(doing) {
   );
 }
 
-/** Interval at which the elapsed time is updated, in ms; the manager reports only changes. */
+/** Redraws the elapsed time, in ms; the manager reports only changes. */
 const TICK_MS = 250;
 
 /**
- * @typedef {object} Screen  The terminal for messages.
+ * @typedef {object} Screen
  * @property {() => { columns: number, rows: number }} size
  * @property {(text: string) => void} write
  * @property {Paint} paint
  */
 
 /**
- * Lines that are rewritten in place while a command waits. The cursor stays visible and behind the
- * last line, so that nothing has to be restored if the command is killed.
+ * Rewrites its lines in place. The cursor stays visible and after the last line, so that the
+ * terminal needs no repair if the command is killed.
  * @param {Screen} screen
  * @param {string} doing  "Reloading api".
  * @returns {{ show: (progress: Progress) => void, close: () => void }}  close() removes the lines.
- *   Idempotent.
  */
 function createBoard(screen, doing) {
   const startedMono = performance.now();
@@ -80,7 +79,7 @@ function createBoard(screen, doing) {
       { doing, forMs: nowMono - startedMono, progress: latest, ageMs: nowMono - latestMono },
       { ...screen.size(), paint: screen.paint },
     );
-    // In one write over the old lines, so that nothing flickers.
+    // One write over the old lines does not flicker.
     screen.write(`${up(height)}${lines.map((line) => `${line}${CLEAR_TO_END_OF_LINE}\n`).join('')}${CLEAR_BELOW}`);
     height = lines.length;
   }

@@ -1,4 +1,4 @@
-// Knows: the surroundings of one command: its connections, its terminal, how it shows a change.
+// Knows: what one command uses: its connections, its terminal, how it shows a change.
 // Must not: parse the command line, or know any command.
 // Start at: createContext(), then carryOut() in await-change.js.
 import { openClient } from '../../client/client.js';
@@ -10,28 +10,26 @@ import { warnOfForeignHome } from './foreign-home.js';
 /** @import { Screen } from './await-change.js' */
 
 /**
- * The surroundings that a command gets besides its arguments.
  * @typedef {object} Context
  * @property {string} home
  * @property {string} cwd
  * @property {Record<string, string | undefined>} env
  * @property {{ file: string, version: string }} node  The Node.js that runs the command.
- * @property {(sentence: string) => void} talk  Shows a sentence to the user; never data. It may
- *   quote anything.
+ * @property {(sentence: string) => void} talk  Shows a message, never data. Escapes control
+ *   characters.
  * @property {(text: string) => void} show  The same for rendered text with colours.
- * @property {Screen | null} screen  For progress; null without a terminal.
+ * @property {Screen | null} screen  Null without a terminal.
  * @property {boolean} isTerminal  Whether data goes to a terminal.
- * @property {ColourLevel} colourLevel  Of that terminal.
- * @property {(listener: () => void) => () => void} onInterrupt  Called at Ctrl-C instead of ending
- *   the command; returns a function that undoes this.
+ * @property {ColourLevel} colourLevel
+ * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C calls the listener and does
+ *   not end the command. Returns a function that removes it.
  * @property {() => Promise<Client>} manager  Starts the manager if none runs.
- * @property {() => Promise<Client | null>} running  Null if none runs. Never starts one. Returns
- *   the same connection each time.
- * @property {() => Promise<Client | null>} present  Null if none runs; but if the manager dies
- *   during a request, it is started again to finish it.
- * @property {() => Promise<Client | null>} predecessor  Like present, for a manager of any version,
- *   which is about to be replaced.
- * @property {() => Promise<void>} close  Closes all connections. Idempotent.
+ * @property {() => Promise<Client | null>} running  Null if none runs. Returns the same connection
+ *   each time.
+ * @property {() => Promise<Client | null>} present  Null if none runs. If the manager dies during a
+ *   request, the client starts it again.
+ * @property {() => Promise<Client | null>} predecessor  Like present, for a manager of any version.
+ * @property {() => Promise<void>} close
  */
 
 /**

@@ -3,10 +3,8 @@ import { userInfo } from 'node:os';
 import { resolveHome } from '../../shared/paths.js';
 
 /**
- * Warns if HOME belongs to another user: with `sudo -E`, a sudo that keeps HOME (macOS), and `su
- * -p`. Then nclust's home is that user's, too, which is probably not intended.
+ * HOME belongs to another user after `sudo -E`, `su -p`, or a sudo that keeps HOME (macOS).
  * @param {Record<string, string | undefined>} env
- * @returns {string | null}  One sentence or more; null if there is no problem.
  */
 export function warnOfForeignHome(env) {
   const { HOME, NCLUST_HOME } = env;
@@ -18,8 +16,8 @@ export function warnOfForeignHome(env) {
   const who = own.uid === 0 ? 'root' : `user ${own.uid}`;
   return (
     `HOME is "${HOME}", which belongs to user ${owner}, and this is ${who}. So nclust uses the home ` +
-    `"${resolveHome(env)}" and not "${resolveHome({ HOME: own.homedir })}". For your own use "sudo -H" or "su -"; ` +
-    `for the other one run nclust as its user, or set NCLUST_HOME.`
+    `"${resolveHome(env)}" and not "${resolveHome({ HOME: own.homedir })}". To use your own: "sudo -H" or "su -". ` +
+    `To use the other one: run nclust as user ${owner}, or set NCLUST_HOME.`
   );
 }
 
@@ -28,7 +26,7 @@ function ownerOf(folder) {
   try {
     return statSync(folder).uid;
   } catch {
-    return null; // It is missing or cannot be reached: using it will fail with a message.
+    return null; // Using it will fail with a message.
   }
 }
 
@@ -36,6 +34,6 @@ function account() {
   try {
     return userInfo();
   } catch {
-    return null; // In a container the user may have no account, and the image sets HOME.
+    return null; // In a container the user may have no account.
   }
 }

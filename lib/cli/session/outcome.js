@@ -5,14 +5,12 @@ import { readVersion } from '../../shared/version.js';
 /** @import { Context } from './context.js' */
 
 /**
- * The result of a command that changed something.
  * @typedef {object} Outcome
  * @property {SlotStatus[]} slots  The affected ones.
- * @property {SlotStatus[]} all  The whole list afterwards, for the table; empty with --json.
+ * @property {SlotStatus[]} all  The whole list; empty with --json.
  */
 
 /**
- * Reports the change and, for people, reads the whole list again.
  * @param {Context} context
  * @param {Client} client
  * @param {SlotStatus[]} slots
@@ -35,10 +33,7 @@ export async function outcome(context, client, slots, { done, json }) {
   return { slots, all };
 }
 
-/**
- * "api" (4 instances), "worker".
- * @param {SlotStatus[]} slots
- */
+/** @param {SlotStatus[]} slots */
 export function summarise(slots) {
   /** @type {Map<string, number>} */
   const counts = new Map();

@@ -1,11 +1,9 @@
 import { NclustError } from '../../shared/errors.js';
 
 /**
- * Writes a file of the user.
  * @template T
  * @param {string} file
  * @param {() => T} write
- * @returns {T}  Throws ERR_NCLUST_FILE_UNWRITABLE instead of the system's error.
  */
 export function withUnwritableError(file, write) {
   try {

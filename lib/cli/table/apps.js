@@ -2,19 +2,19 @@ import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, TARGETS, TARGETS_OR_FILE, change
 
 /** @import { Command } from './row.js' */
 
-/** Commands that change apps. @type {Command[]} */
+/** @type {Command[]} */
 export const APPS = [
   {
     name: 'start',
     words: '[script|command|config|name|id|namespace...]',
-    brief: 'start a script, a command, a config file, or what is listed',
-    help: 'start a script, a program, a shell command or the apps of a config file; or again what is in the list',
+    brief: 'start a script, a command, a config file or a listed app',
+    help: 'start a script, a program, a shell command or the apps of a config file, or start a listed app again',
     takesOptionsOf: 'start',
     options: [
-      ['-f, --force', 'start it once more although it is in the list'],
-      ['-a, --update-env', 'give what is in the list already the variables of this shell'],
-      ['--no-wait', 'return at once instead of when it is up'],
-      ['--no-daemon', 'stay in the foreground until it ends, as "nclust run" does'],
+      ['-f, --force', 'start it once more even if it is in the list'],
+      ['-a, --update-env', 'give apps that are in the list the variables of this shell'],
+      ['--no-wait', 'return at once, without waiting until it is up'],
+      ['--no-daemon', 'stay in the foreground until it exits, as "nclust run" does'],
       ...OF_FILE,
       ATTACH,
       JSON_OPTION,
@@ -31,7 +31,7 @@ export const APPS = [
       'nclust start                                 the config file in this folder',
       'nclust start ecosystem.config.js --env production --only api',
       'nclust start api                             again, with all its settings',
-      'nclust start api -i 8                        again, with another one',
+      'nclust start api -i 8                        again, with a changed setting',
     ],
     load: load(() => import('../../commands/apps/start.js'), 'start', changeSummary),
   },
@@ -40,7 +40,7 @@ export const APPS = [
     words: TARGETS_OR_FILE,
     help: 'stop apps, keep them in the list',
     options: [
-      ['--watch', 'stop watching their files, too: they are not watched after the next start either'],
+      ['--watch', 'also stop watching their files, and do not watch them after the next start'],
       NO_WAIT,
       ...OF_FILE,
       JSON_OPTION,
@@ -51,12 +51,12 @@ export const APPS = [
   {
     name: 'restart',
     words: TARGETS_OR_FILE,
-    brief: 'end apps and start them again',
-    help: 'end apps and start them again; what is set here stays set',
+    brief: 'stop apps and start them again',
+    help: 'stop apps and start them again; options given here stay in effect',
     takesOptionsOf: 'restart',
     options: [
-      ['-a, --update-env', 'give them the variables of this shell in place of those they were started with'],
-      ['--watch', 'begin to watch their files, or stop watching them'],
+      ['-a, --update-env', 'give them the variables of this shell not those they were started with'],
+      ['--watch', 'start or stop watching their files'],
       NO_WAIT,
       ...OF_FILE,
       ATTACH,
@@ -74,10 +74,10 @@ export const APPS = [
     name: 'reload',
     words: TARGETS_OR_FILE,
     brief: 'replace apps by new instances, without losing a request',
-    help: 'replace apps by new instances, without losing a request; what is set here stays set',
+    help: 'replace apps by new instances, without losing a request; options given here stay in effect',
     takesOptionsOf: 'reload',
     options: [
-      ['-a, --update-env', 'give them the variables of this shell in place of those they were started with'],
+      ['-a, --update-env', 'give them the variables of this shell not those they were started with'],
       NO_WAIT,
       ...OF_FILE,
       ATTACH,
@@ -95,7 +95,7 @@ export const APPS = [
     name: 'delete',
     aliases: ['del'],
     words: TARGETS_OR_FILE,
-    help: 'stop apps and take them out of the list',
+    help: 'stop apps and remove them from the list',
     options: [NO_WAIT, ...OF_FILE, JSON_OPTION],
     examples: ['nclust delete api', 'nclust delete all'],
     load: load(() => import('../../commands/apps/simple-changes.js'), 'deleteApps', changeSummary),
@@ -125,7 +125,7 @@ export const APPS = [
   },
 ];
 
-/** Commands that send messages to apps. @type {Command[]} */
+/** @type {Command[]} */
 export const MESSAGES = [
   {
     name: 'send',
@@ -138,10 +138,10 @@ export const MESSAGES = [
   {
     name: 'attach',
     words: '<id|name> [separator]',
-    brief: 'type to an app and see what it writes, until Ctrl-C',
+    brief: 'type into an app and see its output, until Ctrl-C',
     help:
-      'type to an app and see what it writes, until Ctrl-C; the separator is sent after each line in ' +
-      'place of its end',
+      'type into an app and see its output, until Ctrl-C; the separator is sent after each line instead of ' +
+      'a newline',
     examples: ['nclust attach 0'],
     load: load(
       () => import('../../commands/messages.js'),
@@ -164,9 +164,9 @@ export const MESSAGES = [
   {
     name: 'inspect',
     words: '<id|name>',
-    brief: 'let a debugger into a Node process that runs',
-    help: 'let a debugger into a Node process that runs; of several instances, the first',
-    options: [['--stop', 'shut it out again'], JSON_OPTION],
+    brief: 'open a running Node.js process to a debugger',
+    help: 'open a running Node.js process to a debugger; of several instances, the first',
+    options: [['--stop', 'close it to debuggers again'], JSON_OPTION],
     examples: ['nclust inspect api', 'nclust inspect 3 --stop'],
     load: load(
       () => import('../../commands/inspect.js'),

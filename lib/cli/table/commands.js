@@ -1,6 +1,6 @@
 // Knows: the rows of all commands: names, options, examples, and what to load.
 // Must not: import a command before it is run.
-// Start at: findCommand(), then apps.js; headings.js has the order of the help.
+// Start at: findCommand(), then apps.js; headings.js has the groups of the help.
 import { APPS, MESSAGES } from './apps.js';
 import { APPLY, CONFIG } from './config-files.js';
 import { DIAGNOSIS, INFORMATION } from './information.js';
@@ -10,11 +10,11 @@ import { PUBLISH, RUN } from './run.js';
 
 /** @import { Command } from './row.js' */
 
-/** Commands about the command line itself. @type {Command[]} */
+/** @type {Command[]} */
 const HELP = [
   {
     name: 'examples',
-    help: 'print command lines for every day',
+    help: 'print examples of everyday commands',
     load: async () => {
       const { renderExamples } = await import('../../commands/examples.js');
       return { run: async () => ({}), render: renderExamples };
@@ -36,7 +36,7 @@ const HELP = [
   },
 ];
 
-/** Every command, in the order of the help. @type {Command[]} */
+/** @type {Command[]} */
 export const COMMANDS = [
   ...APPS,
   ...CONFIG,
@@ -53,10 +53,7 @@ export const COMMANDS = [
   ...PM2_ONLY,
 ];
 
-/**
- * @param {string} word
- * @returns {Command | undefined}  By name or alias.
- */
+/** @param {string} word  A name or an alias. */
 export function findCommand(word) {
   return COMMANDS.find(({ name, aliases = [] }) => name === word || aliases.includes(word));
 }

@@ -5,15 +5,18 @@ import { ATTACH, JSON_OPTION, NO_WAIT, OF_FILE, changeSummary, fileArgument, loa
 
 const [ONLY, ENV] = OF_FILE;
 /** @type {[string, string]} */
-const UPDATE_ENV = ['-a, --update-env', 'accepted: the apps of a file get the variables of this shell anyway'];
+const UPDATE_ENV = [
+  '-a, --update-env',
+  'accepted, no effect: the apps of a file always get the variables of this shell',
+];
 
-/** Commands that work with config files. @type {Command[]} */
+/** @type {Command[]} */
 export const CONFIG = [
   {
     name: 'startOrRestart',
     words: '[config]',
     brief: 'start the apps of a config file, restart those that run',
-    help: 'start the apps of a config file; those that run are restarted',
+    help: 'start the apps of a config file, and restart those that run',
     takesOptionsOf: 'restart',
     options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH, JSON_OPTION],
     load: load(() => import('../../commands/apps/start.js'), 'startOrRestart', changeSummary),
@@ -23,7 +26,7 @@ export const CONFIG = [
     aliases: ['startOrGracefulReload'],
     words: '[config]',
     brief: 'start the apps of a config file, reload those that run',
-    help: 'start the apps of a config file; those that run are reloaded, without losing a request',
+    help: 'start the apps of a config file, and reload those that run, without losing a request',
     takesOptionsOf: 'reload',
     options: [NO_WAIT, ONLY, ENV, UPDATE_ENV, ATTACH, JSON_OPTION],
     examples: ['nclust startOrReload ecosystem.config.js --env production'],
@@ -32,7 +35,7 @@ export const CONFIG = [
   {
     name: 'validate',
     words: '[config]',
-    help: 'look at a config file, and start nothing',
+    help: 'check a config file, and start nothing',
     options: [ONLY, ENV, JSON_OPTION],
     load: load(
       () => import('../../commands/config.js'),
@@ -44,8 +47,8 @@ export const CONFIG = [
     name: 'init',
     aliases: ['ecosystem'],
     words: '[simple]',
-    brief: 'write a config file to begin with',
-    help: 'write a config file to begin with; "simple": one of three lines',
+    brief: 'write a first config file',
+    help: 'write a first config file; with "simple", a short one',
     options: [JSON_OPTION],
     load: load(() => import('../../commands/config.js'), 'init', fileArgument),
   },
@@ -53,27 +56,24 @@ export const CONFIG = [
 
 /** @type {[string, string][]} */
 const FROM_FILE = [
-  ['--only <names>', 'these apps of the file, with commas between them'],
-  ['--env <name>', 'the environment whose env_<name> counts'],
-  ['--prune', 'delete apps that were applied from this file before and are not in it any more'],
-  [
-    '-a, --update-env',
-    'give apps the variables and the interpreter of this shell in place of those they were started with',
-  ],
+  ['--only <names>', 'only these apps of the file: "api,worker"'],
+  ['--env <name>', 'also use the variables of "env_<name>"'],
+  ['--prune', 'delete apps that were applied from this file and are no longer in it'],
+  ['-a, --update-env', 'give apps the variables and the interpreter of this shell, not those they were started with'],
 ];
 
-/** Commands that make the running state equal to a file. @type {Command[]} */
+/** @type {Command[]} */
 export const APPLY = [
   {
     name: 'apply',
     words: '[file]',
-    brief: 'make what runs equal to a config file, by what is needed',
+    brief: 'make the running apps match a config file',
     help:
-      'make what runs equal to a config file, by as little as is needed: nothing, a live change, a ' +
-      'scaling, a reload',
+      'make the running apps match a config file with the smallest change: none, a live change, scaling ' +
+      'or a reload',
     options: [
       ...FROM_FILE,
-      ['--dry-run', 'print the plan and change nothing; exit status 2: there is something to do, 0: there is not'],
+      ['--dry-run', 'print the plan and change nothing; exit status 2: changes are needed, 0: none'],
       NO_WAIT,
       JSON_OPTION,
     ],
@@ -101,7 +101,7 @@ export const APPLY = [
     name: 'diff',
     words: '[file]',
     brief: 'show what apply would change',
-    help: 'show what apply would change, attribute by attribute; exit status 2: there is something, 0: there is not',
+    help: 'show what apply would change, attribute by attribute; exit status 2: there are changes, 0: none',
     options: [...FROM_FILE, JSON_OPTION],
     examples: ['nclust diff', 'nclust diff nclust.config.js --env production'],
     load: async () => {

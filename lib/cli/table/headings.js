@@ -1,11 +1,11 @@
 /**
- * The groups of `nclust help`, with the most frequent first.
+ * The most frequent ones come first.
  * @type {[heading: string, commands: string[]][]}
  */
 export const HEADINGS = [
   ['Apps:', ['start', 'stop', 'restart', 'reload', 'delete', 'scale']],
   [
-    'What runs, and why not:',
+    'Status and diagnosis:',
     ['list', 'monit', 'web', 'describe', 'why', 'events', 'logs', 'stack', 'profile', 'env', 'doctor', 'report'],
   ],
   ['Config files:', ['init', 'validate', 'diff', 'apply', 'startOrReload', 'startOrRestart']],
@@ -19,7 +19,7 @@ export const HEADINGS = [
 ];
 
 /**
- * The groups of options that describe an app, with the most frequent of PM2's users first.
+ * The options that users of PM2 use most come first.
  * @type {[heading: string, options: string[]][]}
  */
 export const OPTION_HEADINGS = [
@@ -62,15 +62,15 @@ export const OPTION_HEADINGS = [
   ],
   ['Variables:', ['--env-file', '--env-files', '--filter-env', '--increment-var', '--instance-var']],
   [
-    'When it ends:',
+    'When it exits:',
     ['--max-restarts', '--restart-delay', '--exp-backoff-restart-delay', '--min-uptime', '--stop-exit-codes'],
   ],
   [
-    'Getting up and stopping:',
+    'Starting and stopping:',
     ['--wait-ready', '--listen-timeout', '--kill-timeout', '--stop-signal', '--no-treekill', '--shutdown-with-message'],
   ],
-  ['Reload, and who gets a connection:', ['--max-surge', '--max-unavailable', '--rollback-window', '--scheduling']],
-  ['Files that change, and the clock:', ['--no-watch', '--ignore-watch', '--ext', '--watch-delay', '--cron-restart']],
+  ['Reload and balancing:', ['--max-surge', '--max-unavailable', '--rollback-window', '--scheduling']],
+  ['Watching files, and cron:', ['--no-watch', '--ignore-watch', '--ext', '--watch-delay', '--cron-restart']],
   [
     'Logs:',
     [

@@ -2,17 +2,17 @@ import { JSON_OPTION, fileArgument, load } from './row.js';
 
 /** @import { Command } from './row.js' */
 
-/** Commands that show apps. @type {Command[]} */
+/** @type {Command[]} */
 export const INFORMATION = [
   {
     name: 'list',
     aliases: ['ls', 'l', 'ps', 'status'],
-    help: 'show what runs',
+    help: 'list all apps with their status',
     options: [
-      ['--sort <field>', 'name, namespace, pid, id, cpu, memory, uptime or status, with :asc or :desc'],
+      ['--sort <field>', 'sort by name, namespace, pid, id, cpu, memory, uptime or status, with :asc or :desc'],
       ['-m, --mini-list', 'a few lines per process instead of a table'],
-      ['--group', 'the workers of each app under it'],
-      ['--watch', 'again every 0.9 seconds, until Ctrl-C'],
+      ['--group', 'group the workers under their app'],
+      ['--watch', 'repeat every 0.9 seconds, until Ctrl-C'],
       JSON_OPTION,
     ],
     examples: ['nclust list --sort memory:desc', 'nclust ls --group', 'nclust ls --json'],
@@ -24,8 +24,8 @@ export const INFORMATION = [
   },
   {
     name: 'jlist',
-    brief: 'the list as JSON in the shape of PM2',
-    help: 'the list as JSON in the shape of PM2, on one line',
+    brief: 'print the list as JSON in the format of PM2',
+    help: 'print the list as JSON in the format of PM2, on one line',
     load: load(
       () => import('../../commands/list.js'),
       'listDetailed',
@@ -34,7 +34,7 @@ export const INFORMATION = [
   },
   {
     name: 'prettylist',
-    help: 'the same for the eye; not JSON',
+    help: 'print the same for people to read; not JSON',
     load: load(
       () => import('../../commands/list.js'),
       'listDetailed',
@@ -60,16 +60,16 @@ export const INFORMATION = [
     name: 'web',
     brief: 'serve a dashboard for the browser',
     help:
-      'serve a dashboard for the browser, on this machine alone, and print its address; it looks and ' +
-      'does not touch unless that is allowed',
+      'serve a dashboard for the browser, on this machine only, and print its address; it changes nothing ' +
+      'unless you allow that',
     options: [
-      ['--listen <address>', 'port, or address and port (default: 127.0.0.1:9616, or the next port that is free)'],
+      ['--listen <address>', 'port, or address and port (default: 127.0.0.1:9616, or the next free port)'],
       ['--allow-actions', 'let it start, stop, restart, reload and scale apps'],
-      ['--no-allow-actions', 'let it only look again'],
-      ['--allow-remote', 'also on an address that others can reach; nothing is encrypted'],
-      ['--new-token', 'another address: the old one opens nothing any more'],
+      ['--no-allow-actions', 'take that permission back'],
+      ['--allow-remote', 'allow an address that others can reach; nothing is encrypted'],
+      ['--new-token', 'create a new address; the old one stops working'],
       ['--open', 'open it in the browser of this desktop'],
-      ['--off', 'end it'],
+      ['--off', 'stop it'],
       JSON_OPTION,
     ],
     examples: ['nclust web', 'nclust web --allow-actions --open', 'nclust web --listen 8080', 'nclust web --off'],
@@ -85,8 +85,8 @@ export const INFORMATION = [
     name: 'describe',
     aliases: ['desc', 'info', 'show'],
     words: '<id|name|namespace|script|/pattern/...>',
-    brief: 'all about an app, and why it last died',
-    help: 'tell everything about an app, and why it last died',
+    brief: 'show all about an app, and why it last died',
+    help: 'show everything about an app, and why it last died',
     options: [JSON_OPTION],
     examples: ['nclust describe api', 'nclust describe 0 --json'],
     load: load(
@@ -98,11 +98,11 @@ export const INFORMATION = [
   {
     name: 'why',
     words: '<id|name|namespace|/pattern/|all...>',
-    brief: 'why an app is as it is, and what led to it',
-    help: 'say why an app is as it is, and what has led to it; no manager has to run',
+    brief: 'explain the state of an app, and what led to it',
+    help: 'explain the state of an app, and what led to it; works without a manager',
     options: [
-      ['--since <time>', 'from then on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'],
-      ['--lines <number>', 'lines of the timeline (default: 30; with --since all)'],
+      ['--since <time>', 'from this time on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'],
+      ['--lines <number>', 'lines of the timeline (default: 30, or all with --since)'],
       JSON_OPTION,
     ],
     examples: ['nclust why api', 'nclust why all --since 2h'],
@@ -117,14 +117,14 @@ export const INFORMATION = [
   {
     name: 'events',
     words: '[id|name|namespace|/pattern/...]',
-    brief: 'what has happened, and what happens',
-    help: 'show what has happened, and then what happens, until Ctrl-C',
+    brief: 'show past events, and follow new ones',
+    help: 'show past events, and follow new ones until Ctrl-C',
     options: [
-      ['--lines <number>', 'events to begin with (default: 20; with --since all)'],
+      ['--lines <number>', 'number of past events (default: 20, or all with --since)'],
       ['--nostream', 'do not follow'],
-      ['--since <time>', 'from then on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'],
-      ['--type <types>', 'only these, with commas between: died, gave-up, "rollout:*"'],
-      ['--json', 'one JSON record a line'],
+      ['--since <time>', 'from this time on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'],
+      ['--type <types>', 'only these types, for example "died,gave-up,rollout:*"'],
+      ['--json', 'print one JSON record per line'],
     ],
     examples: [
       'nclust events',
@@ -140,8 +140,8 @@ export const INFORMATION = [
   {
     name: 'stack',
     words: '<id|name>',
-    brief: 'where a worker is, even when its loop is blocked',
-    help: 'print the JavaScript stack of a worker, even when its event loop is blocked',
+    brief: 'show what a worker runs, even if its loop is blocked',
+    help: 'print the JavaScript stack of a worker, even if its event loop is blocked',
     options: [JSON_OPTION],
     examples: ['nclust stack api', 'nclust stack 3 --json'],
     load: load(
@@ -153,13 +153,16 @@ export const INFORMATION = [
   {
     name: 'profile',
     words: '<id|name>',
-    brief: 'what takes the time or memory of a worker, for Chrome',
-    help: 'write what takes the time or the memory of a worker into a file that Chrome opens',
+    brief: 'profile the CPU or memory of a worker, for Chrome',
+    help: 'write a CPU or memory profile of a worker to a file that Chrome opens',
     options: [
-      ['--cpu [duration]', 'where its time goes: 10s (default), 500ms, 5m'],
-      ['--heap', 'what is in its memory; it stands still meanwhile'],
-      ['--heap-sampling [duration]', 'what it allocates in that time (default: 10s)'],
-      ['-o, --output <file>', 'default: <app>-<id>-<date>.cpuprofile, .heapsnapshot or .heapprofile, here'],
+      ['--cpu [duration]', 'CPU profile of this time: 10s (default), 500ms, 5m'],
+      ['--heap', 'heap snapshot; the worker is paused until it is written'],
+      ['--heap-sampling [duration]', 'allocations during this time (default: 10s)'],
+      [
+        '-o, --output <file>',
+        'file to write (default, in this folder: <app>-<id>-<date>.cpuprofile, .heapsnapshot or .heapprofile)',
+      ],
       JSON_OPTION,
     ],
     examples: ['nclust profile api --cpu 30s', 'nclust profile 3 --heap --output api.heapsnapshot'],
@@ -168,7 +171,7 @@ export const INFORMATION = [
   {
     name: 'pid',
     words: '[name]',
-    help: 'print process ids, one a line',
+    help: 'print process ids, one per line',
     options: [JSON_OPTION],
     examples: ['kill -USR2 $(nclust pid api)'],
     load: async () => {
@@ -189,8 +192,8 @@ export const INFORMATION = [
   {
     name: 'env',
     words: '<id|name>',
-    help: 'print the variables an instance was given',
-    options: [['--diff', 'only those that are not as in this shell, and where they come from'], JSON_OPTION],
+    help: 'print the environment variables of an instance',
+    options: [['--diff', 'only those that differ from this shell, and where they come from'], JSON_OPTION],
     examples: ['nclust env api --diff'],
     load: async () => {
       const [{ env }, { renderEnv }] = await Promise.all([
@@ -202,12 +205,12 @@ export const INFORMATION = [
   },
 ];
 
-/** Commands about problems and about this machine. @type {Command[]} */
+/** @type {Command[]} */
 export const DIAGNOSIS = [
   {
     name: 'doctor',
-    brief: 'look for what makes trouble here, and tell what to do',
-    help: 'look for what is known to make trouble here, and tell what to do',
+    brief: 'find known problems here, and print how to fix them',
+    help: 'find known problems of this machine and this home, and print how to fix them',
     options: [JSON_OPTION],
     load: load(
       () => import('../../commands/doctor.js'),
@@ -217,7 +220,7 @@ export const DIAGNOSIS = [
   },
   {
     name: 'report',
-    help: 'print what somebody who is asked for help wants to know',
+    help: 'print the facts that a bug report needs',
     options: [JSON_OPTION],
     load: load(
       () => import('../../commands/doctor.js'),
@@ -228,8 +231,8 @@ export const DIAGNOSIS = [
   {
     name: 'slist',
     aliases: ['sysinfos'],
-    help: 'print what is known of this machine',
-    options: [['-t, --tree', 'for the eye, as a tree'], JSON_OPTION],
+    help: 'print facts about this machine',
+    options: [['-t, --tree', 'print a tree'], JSON_OPTION],
     load: async () => {
       const [{ doctor }, { renderMachine }] = await Promise.all([
         import('../../commands/doctor.js'),

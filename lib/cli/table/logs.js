@@ -2,31 +2,31 @@ import { JSON_OPTION, load } from './row.js';
 
 /** @import { Command } from './row.js' */
 
-/** Commands about output of apps. @type {Command[]} */
+/** @type {Command[]} */
 export const LOGS = [
   {
     name: 'logs',
     aliases: ['log'],
     words: '[id|name|namespace|/pattern/...]',
-    help: 'show the last lines of apps and follow them until Ctrl-C',
+    help: 'show log lines of apps, and follow new ones until Ctrl-C',
     options: [
       [
         '--lines <number>',
-        'lines of each file to begin with; with --grep or --level, of all together (default: 15; with --since all)',
+        'past lines of each file; with --grep or --level, of all files together (default: 15, or all with --since)',
       ],
-      ['--follow', 'then the new ones, until Ctrl-C (default)'],
+      ['--follow', 'then show new lines, until Ctrl-C (default)'],
       ['--nostream', 'do not follow'],
       ['--out', 'only standard output'],
       ['--err', 'only standard error'],
       ['--grep <pattern>', 'only lines that match, as "text" or "/pattern/i"'],
       ['--level <level>', 'only JSON lines of this level or above: trace, debug, info, warn, error or fatal'],
-      ['--since <time>', 'from then on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'],
-      ['--until <time>', 'up to then, and do not follow'],
-      ['--timestamp [format]', 'when it was written, before each line (default: YYYY-MM-DD-HH:mm:ss)'],
-      ['--highlight [text]', 'mark a text; without one, what --grep has found'],
-      ['--raw', 'the bare lines'],
-      ['--json', 'one JSON record a line'],
-      ['--format', 'timestamp=... app=... id=... type=... message=... a line'],
+      ['--since <time>', 'from this time on: 2h, 30m, 14:30, 2026-11-21, 2026-11-21T14:30:05Z or milliseconds'],
+      ['--until <time>', 'up to this time, and do not follow'],
+      ['--timestamp [format]', 'print the time before each line (default: YYYY-MM-DD-HH:mm:ss)'],
+      ['--highlight [text]', 'mark a text (default: the matches of --grep)'],
+      ['--raw', 'print the lines unchanged, with nothing before them'],
+      ['--json', 'print one JSON record per line'],
+      ['--format', 'print timestamp=... app=... id=... type=... message=... for each line'],
     ],
     examples: [
       'nclust logs api --lines 200',
@@ -47,7 +47,7 @@ export const LOGS = [
     name: 'flush',
     words: '[id|name|namespace|script|/pattern/|all...]',
     brief: 'empty log files and remove rotated ones',
-    help: 'empty log files and remove rotated ones; without a target those of all apps and of the manager',
+    help: 'empty log files and remove rotated ones; without a target, those of all apps and of the manager',
     options: [JSON_OPTION],
     examples: ['nclust flush api', 'nclust flush'],
     load: async () => {
@@ -60,8 +60,8 @@ export const LOGS = [
   },
   {
     name: 'reloadLogs',
-    brief: 'open log files anew, after another program rotated them',
-    help: 'open every log file anew, after another program has rotated them',
+    brief: 'reopen log files, after another program rotated them',
+    help: 'reopen all log files, after another program rotated them',
     options: [JSON_OPTION],
     load: load(
       () => import('../../commands/log-files.js'),

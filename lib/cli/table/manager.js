@@ -2,12 +2,12 @@ import { JSON_OPTION, NO_WAIT, changeSummary, fileArgument, load, loadSetting } 
 
 /** @import { Command } from './row.js' */
 
-/** Commands about the home: its settings, its list, its manager. @type {Command[]} */
+/** @type {Command[]} */
 export const HOME = [
   {
     name: 'set',
     words: '<key> <value>',
-    help: 'change a setting of the whole home',
+    help: 'change a setting that applies to the whole home',
     options: [JSON_OPTION],
     examples: ['nclust set logs.max_size 50M', 'nclust set logs.max_total 10G'],
     load: loadSetting(
@@ -30,7 +30,7 @@ export const HOME = [
   {
     name: 'unset',
     words: '<key>',
-    help: 'go back to the default of a setting',
+    help: 'reset a setting to its default',
     options: [JSON_OPTION],
     load: loadSetting(
       () => import('../../commands/settings.js'),
@@ -41,7 +41,7 @@ export const HOME = [
   {
     name: 'conf',
     words: '[key] [value]',
-    help: 'the same as get, or with a value as set',
+    help: 'the same as get; with a value, the same as set',
     options: [JSON_OPTION],
     load: loadSetting(
       () => import('../../commands/settings.js'),
@@ -83,13 +83,13 @@ export const HOME = [
   },
   {
     name: 'resurrect',
-    help: 'start what was saved and is not in the list',
+    help: 'start saved apps that are not in the list',
     options: [NO_WAIT, JSON_OPTION],
     load: load(() => import('../../commands/apps/saved-list.js'), 'resurrect', changeSummary),
   },
   {
     name: 'ping',
-    help: 'ask whether the manager answers',
+    help: 'check whether the manager answers',
     options: [JSON_OPTION],
     load: async () => {
       const { ping, renderPing } = await import('../../commands/manager.js');
@@ -123,11 +123,11 @@ export const HOME = [
 
 /** @type {[string, string][]} */
 const PLACE = [
-  ['-u, --user <user>', 'whose manager (default: this user)'],
+  ['-u, --user <user>', 'user of the manager (default: this user)'],
   ['--hp <folder>', 'home directory of that user; the home of nclust is .nclust in it'],
-  ['--home <folder>', 'the home of nclust itself, where it is another one'],
+  ['--home <folder>', 'home of nclust, if it is another folder'],
   ['--service-name <name>', 'name of the service (default: nclust-<user>)'],
-  ['--user-unit', "a service of the user's own, which needs no root"],
+  ['--user-unit', 'a service of this user, which does not need root'],
 ];
 
 /** @type {[string, string][]} */
@@ -137,14 +137,14 @@ const SHOW = [
   JSON_OPTION,
 ];
 
-/** Commands about boot, and about a migration from PM2. @type {Command[]} */
+/** @type {Command[]} */
 export const BOOT = [
   {
     name: 'startup',
     words: '[platform]',
     brief: 'start the manager and the apps when the machine boots',
-    help: 'start the manager and what should run when the machine boots',
-    options: [...PLACE, ['--wait-ip', 'not before the network has an address'], ...SHOW],
+    help: 'start the manager and its apps when the machine boots',
+    options: [...PLACE, ['--wait-ip', 'wait until the network has an address'], ...SHOW],
     examples: [
       'nclust startup',
       'nclust startup systemd --user-unit',
@@ -160,7 +160,7 @@ export const BOOT = [
   {
     name: 'unstartup',
     words: '[platform]',
-    help: 'take that back; what runs goes on',
+    help: 'undo startup; the manager and its apps keep running',
     options: [...PLACE, ...SHOW],
     load: load(
       () => import('../../commands/startup.js'),
@@ -171,7 +171,7 @@ export const BOOT = [
   {
     name: 'daemon',
     brief: 'run the manager in the foreground, for supervisors',
-    help: 'run the manager in the foreground, for supervisors; Ctrl-C ends it and its apps, SIGHUP reloads them',
+    help: 'run the manager in the foreground, for supervisors; Ctrl-C stops it and its apps, SIGHUP reloads the apps',
     options: [JSON_OPTION],
     load: load(
       () => import('../../commands/daemon.js'),
@@ -181,18 +181,18 @@ export const BOOT = [
   },
   {
     name: 'cleardump',
-    help: 'save an empty list: resurrect brings nothing back',
+    help: 'save an empty list, so that resurrect starts nothing',
     options: [JSON_OPTION],
     load: load(() => import('../../commands/apps/saved-list.js'), 'cleardump', fileArgument),
   },
   {
     name: 'import',
     words: '<pm2> [file]',
-    brief: 'take over the apps of PM2, which is left alone',
-    help: 'take over what PM2 has saved, or with --live what it runs; PM2 is left alone',
+    brief: 'take over the apps of PM2, without changing PM2',
+    help: 'take over the apps that PM2 saved, or with --live those it runs; PM2 is not changed',
     options: [
-      ['--live', 'what "pm2 jlist" lists, in place of the saved list'],
-      ['--dry-run', 'show what would be started, and do nothing'],
+      ['--live', 'take the apps that "pm2 jlist" prints, not the saved ones'],
+      ['--dry-run', 'show which apps would start, and do nothing'],
       NO_WAIT,
       JSON_OPTION,
     ],
@@ -212,19 +212,19 @@ export const BOOT = [
 /** Commands of PM2 that nclust does not have, with their replacements. */
 export const ELSEWHERE = /** @type {const} */ ({
   logrotate:
-    'Log files rotate by themselves: "nclust get" shows the limits, "nclust set logs.max_size 50M" changes ' +
-    'them. For logrotate itself, see docs/logs.md.',
+    'nclust rotates log files itself: "nclust get" shows the limits, "nclust set logs.max_size 50M" changes ' +
+    'them. To use logrotate, see docs/logs.md.',
   install:
-    'There are no modules. Log rotation and metrics are built in; a program that watches others is an app ' +
-    'like any other: nclust start',
-  uninstall: 'There are no modules; an app is removed with: nclust delete <app>',
-  package: 'There are no modules to make a package of.',
-  publish: 'There are no modules to publish.',
+    'nclust has no modules. Log rotation and metrics are built in. Start a program that watches others as an ' +
+    'app: nclust start',
+  uninstall: 'nclust has no modules. To remove an app: nclust delete <app>',
+  package: 'nclust has no modules to package.',
+  publish: 'nclust has no modules to publish.',
   deepUpdate: 'npm install -g nclust@latest && nclust update',
   pull: 'Use "nclust deploy", or: git pull && nclust reload <app>',
   forward: 'Use "nclust deploy", or: git checkout <commit> && nclust reload <app>',
   backward: 'Use "nclust deploy <environment> revert 1", or: git checkout <commit> && nclust reload <app>',
-  create: 'nclust init writes a configuration file to begin with.',
+  create: 'nclust init writes a first configuration file.',
   autoinstall: 'nclust startup starts the apps at boot.',
   imonit: 'nclust monit shows what runs, with its logs.',
   link: 'There is no vendor behind nclust: nothing leaves this machine.',
@@ -237,20 +237,17 @@ export const ELSEWHERE = /** @type {const} */ ({
   login: 'There is no vendor behind nclust: nothing leaves this machine.',
   logout: 'There is no vendor behind nclust: nothing leaves this machine.',
   'install-otel': 'Preload your OpenTelemetry set-up: --node-args="--require ./tracing.js"',
-  'uninstall-otel': 'Leave the preloaded OpenTelemetry set-up out of --node-args.',
-  'module:install': 'There are no modules. Log rotation and metrics are built in.',
-  'module:update': 'There are no modules. Log rotation and metrics are built in.',
-  'module:uninstall': 'There are no modules. Log rotation and metrics are built in.',
-  'module:generate': 'There are no modules. Log rotation and metrics are built in.',
-  'module:publish': 'There are no modules. Log rotation and metrics are built in.',
+  'uninstall-otel': 'Remove your OpenTelemetry set-up from --node-args.',
+  'module:install': 'nclust has no modules. Log rotation and metrics are built in.',
+  'module:update': 'nclust has no modules. Log rotation and metrics are built in.',
+  'module:uninstall': 'nclust has no modules. Log rotation and metrics are built in.',
+  'module:generate': 'nclust has no modules. Log rotation and metrics are built in.',
+  'module:publish': 'nclust has no modules. Log rotation and metrics are built in.',
   'profile:cpu': 'nclust profile <app> --cpu 10s profiles a process of an app.',
-  'profile:mem': 'nclust profile <app> --heap takes the heap of a process of an app.',
+  'profile:mem': 'nclust profile <app> --heap writes a heap snapshot of a process of an app.',
 });
 
-/**
- * A row for each command of ELSEWHERE. It names the replacement. The help does not list these.
- * @type {Command[]}
- */
+/** @type {Command[]} */
 export const PM2_ONLY = Object.entries(ELSEWHERE).map(([name, hint]) => ({
   name,
   words: '[words...]',

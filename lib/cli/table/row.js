@@ -3,7 +3,6 @@
 /** @import { Context } from '../session/context.js' */
 
 /**
- * A command, and how its data become text.
  * @typedef {object} Loaded
  * @property {(
  *   context: Context,
@@ -13,34 +12,32 @@
  * ) => Promise<any> | AsyncIterable<any>} run
  * @property {(data: any, view: View) => string} render
  * @property {boolean} [isAside]  The output is secondary: --silent leaves it out.
- * @property {(data: any) => unknown} [json]  The output of --json. Default: the slots of the data,
- *   or the data itself.
+ * @property {(data: any) => unknown} [json]  Default: the slots of the data, or the data itself.
  */
 
 /**
  * @typedef {object} Command
  * @property {string} name
  * @property {string[]} [aliases]
- * @property {string} [words]  Its arguments, as commander writes them.
+ * @property {string} [words]  Arguments in commander's syntax.
  * @property {string} help
  * @property {string} [brief]  `help` on one line, for the list of all commands. Default: `help`.
  * @property {[flags: string, help: string][]} [options]
- * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Takes options of
- *   config/options/options.js: all of them and arguments for the app after "--", or those that can
- *   change later.
+ * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Of config/options/options.js. It
+ *   also takes arguments for the app after "--".
  * @property {string[]} [examples]
  * @property {boolean} [isHidden]  Left out of the help.
- * @property {() => Promise<Loaded>} load  Imports only what this command needs.
+ * @property {() => Promise<Loaded>} load
  */
 
 /** @type {[string, string]} */
 export const JSON_OPTION = ['--json', 'print the data as JSON'];
 /** @type {[string, string]} */
-export const NO_WAIT = ['--no-wait', 'return at once instead of when it is done'];
-/** Options that select a part of a config file. @type {[string, string][]} */
+export const NO_WAIT = ['--no-wait', 'return at once, without waiting until it is done'];
+/** @type {[string, string][]} */
 export const OF_FILE = [
-  ['--only <names>', 'of a config file, only these apps: "api,worker"'],
-  ['--env <name>', 'of a config file, with the variables of "env_<name>"'],
+  ['--only <names>', 'with a config file: only these apps, "api,worker"'],
+  ['--env <name>', 'with a config file: also use the variables of "env_<name>"'],
 ];
 /** @type {[string, string]} */
 export const ATTACH = ['--attach', 'then follow the logs, until Ctrl-C'];
@@ -48,27 +45,27 @@ export const TARGETS = '<id|name|namespace|script|/pattern/|all...>';
 export const TARGETS_OR_FILE = '<id|name|namespace|script|config|/pattern/|all...>';
 
 /**
- * Options of PM2 that nclust does not need: flags as commander reads them, and why.
+ * Options of PM2 that nclust does not need, with the reason.
  * @type {[flags: string, why: string][]}
  */
 const NOT_NEEDED = [
-  ['--parallel <number>', 'everything starts at once, as far as the machine allows'],
+  ['--parallel <number>', 'nclust starts as many processes at once as the machine allows'],
   ['-f, --force', 'it is done anyway'],
   ['-w, --write', 'the list is on disk after every change; "nclust init" writes a configuration file'],
-  ['--no-vizion', 'nothing is started'],
-  ['--no-pmx', 'nothing is loaded into the app that could be left out'],
-  ['--no-automation', 'nothing is loaded into the app that could be left out'],
+  ['--no-vizion', 'this command starts nothing'],
+  ['--no-pmx', 'nclust loads nothing optional into the app'],
+  ['--no-automation', 'nclust loads nothing optional into the app'],
   ['--trace', 'preload your own tracing: --node-args="--require ./tracing.js"'],
   ['--disable-trace', 'nothing is traced'],
-  ['--v8', 'it is measured anyway'],
-  ['--event-loop-inspector', 'it is measured anyway'],
-  ['--deep-monitoring', 'it is measured anyway'],
+  ['--v8', 'nclust always measures this'],
+  ['--event-loop-inspector', 'nclust always measures this'],
+  ['--deep-monitoring', 'nclust always measures this'],
 ];
 
 /**
  * The options of NOT_NEEDED that a command accepts. In PM2 every command has them.
  * @param {Command} row
- * @param {Pick<StartOption, 'flags'>[]} described  Its options that describe an app.
+ * @param {Pick<StartOption, 'flags'>[]} described
  */
 export function pm2OnlyOptions({ takesOptionsOf, words, options = [] }, described) {
   if (!takesOptionsOf && ![TARGETS, TARGETS_OR_FILE].includes(words ?? '')) return [];
@@ -90,12 +87,12 @@ export function load(module, name, renderer) {
   };
 }
 
-/** As JSON, every command about settings prints those it affects. @type {typeof load} */
+/** @type {typeof load} */
 export function loadSetting(module, name, renderer) {
   return async () => ({ ...(await load(module, name, renderer)()), json: ({ settings }) => settings });
 }
 
-/** The output of a command, for another program. */
+/** Prints only a path, for another program. */
 export async function fileArgument() {
   const { toOneLine } = await import('../../render/text.js');
   return (/** @type {{ file: string }} */ { file }) => `${toOneLine(file)}\n`;

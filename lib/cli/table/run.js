@@ -2,25 +2,25 @@ import { JSON_OPTION, NO_WAIT, changeSummary, load } from './row.js';
 
 /** @import { Command } from './row.js' */
 
-/** Apps without a manager in the background. @type {Command[]} */
+/** @type {Command[]} */
 export const RUN = [
   {
     name: 'run',
     words: '[script|command|config...]',
-    brief: 'run apps in the foreground until they end, as containers do',
-    help: 'run apps in the foreground until they end, as a container does: output, signals and exit status are theirs',
+    brief: 'run apps in the foreground until they exit, for containers',
+    help: 'run apps in the foreground until they exit, for containers: passes on output, signals and exit status',
     takesOptionsOf: 'start',
     options: [
-      ['--only <names>', 'of a config file, only these apps'],
-      ['--env <name>', 'of a config file, use env_<name>'],
-      ['--raw', 'show the lines of the apps as they are (default)'],
-      ['--json', 'as JSON, one record a line'],
-      ['--format', 'as key=value'],
-      ['--formatted', 'with the time and the name in front'],
-      ['--no-auto-exit', 'stay when no app runs any more'],
+      ['--only <names>', 'with a config file: only these apps, "api,worker"'],
+      ['--env <name>', 'with a config file: also use the variables of "env_<name>"'],
+      ['--raw', 'print the lines of the apps unchanged (default)'],
+      ['--json', 'print one JSON record per line'],
+      ['--format', 'print lines as key=value'],
+      ['--formatted', 'print the time and the name before each line'],
+      ['--no-auto-exit', 'do not exit when no app runs any more'],
       ['--delay <seconds>', 'wait before the start'],
-      ['--web [port]', 'accepted and left out: there is no web interface'],
-      ['--no-daemon', 'accepted: nothing is left in the background anyway'],
+      ['--web [port]', 'accepted, no effect: run has no web interface'],
+      ['--no-daemon', 'accepted, no effect: run always stays in the foreground'],
     ],
     examples: [
       'nclust run ecosystem.config.js --env production',
@@ -36,7 +36,7 @@ export const RUN = [
   },
 ];
 
-/** Commands that publish. @type {Command[]} */
+/** @type {Command[]} */
 export const PUBLISH = [
   {
     name: 'serve',
@@ -48,23 +48,23 @@ export const PUBLISH = [
     options: [
       ['--port <port>', 'port to listen on (default: 8080)'],
       ['--host <address>', 'address to listen on (default: 0.0.0.0, which is every IPv4 address)'],
-      ['--spa', 'answer pages that have no file with the home page'],
-      ['--ftp', 'list folders that have no home page'],
-      ['--homepage <file>', 'the file a folder is represented by (default: index.html)'],
-      ['--basic-auth-username <name>', 'ask for this name'],
+      ['--spa', 'serve the home page for paths that have no file'],
+      ['--ftp', 'list the files of a folder that has no home page'],
+      ['--homepage <file>', 'the file to serve for a folder (default: index.html)'],
+      ['--basic-auth-username <name>', 'require this user name'],
       [
         '--basic-auth-password <password>',
-        'and this password; others see it here while the command runs, PM2_SERVE_BASIC_AUTH_PASSWORD in the ' +
-          'environment they do not',
+        'and this password; other users see it while the command runs, but not if it is in the variable ' +
+          'PM2_SERVE_BASIC_AUTH_PASSWORD',
       ],
       [
         '--cache <time>',
-        'how long browsers keep a file that is neither a page nor has a hash in its name, or "none" to keep ' +
+        'how long browsers keep a file that is not a page and has no hash in its name; "none": they keep ' +
           'nothing (default: they ask each time)',
       ],
-      ['--cors [origin]', 'let pages of other sites read the files: of this one, or of all'],
-      ['--monitor [key]', 'not needed: there is no monitoring service behind nclust'],
-      ['-f, --force', 'start it once more although it is in the list'],
+      ['--cors [origin]', 'let pages of this site read the files (default: of all sites)'],
+      ['--monitor [key]', 'accepted, no effect: nclust has no monitoring service'],
+      ['-f, --force', 'start it once more even if it is in the list'],
       NO_WAIT,
       JSON_OPTION,
     ],
@@ -79,13 +79,13 @@ export const PUBLISH = [
   {
     name: 'deploy',
     words: '<file|environment> [command...]',
-    brief: 'bring a commit onto hosts over ssh, or go back',
+    brief: 'deploy a commit to hosts over ssh, or go back',
     help:
-      'bring a commit onto hosts over ssh: setup, update, revert [n], curr, prev, exec <command>, run ' +
+      'deploy a commit to hosts over ssh: setup, update, revert [n], curr, prev, exec <command>, run ' +
       '<command>, list, unlock, or a ref (default: update)',
     options: [
-      ['--parallel', 'all hosts at once'],
-      ['-f, --force', 'accepted and not needed: what is not pushed is not looked at'],
+      ['--parallel', 'work on all hosts at once'],
+      ['-f, --force', 'accepted, no effect: nclust does not check for commits that are not pushed'],
       ['--json', 'print each line of a host as JSON'],
     ],
     examples: [

@@ -13,12 +13,10 @@ import { NclustError } from '../../shared/errors.js';
 /** @import { PlanItem, SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * Makes the running state equal to a config file.
  * @param {Context} context
  * @param {string[]} words  The file, or nothing.
  * @param {Record<string, any>} options
- * @returns {Promise<AskedPlan & { all: SlotStatus[] }>}  Rejects with ERR_NCLUST_APPLY_FAILED, and
- *   with errors of readConfig().
+ * @returns {Promise<AskedPlan & { all: SlotStatus[] }>}  Rejects with ERR_NCLUST_APPLY_FAILED.
  */
 export async function apply(context, [word], options) {
   const { request, shown } = await readFile(context, word, options);
@@ -60,11 +58,10 @@ function tell(context, asked) {
 }
 
 /**
- * Shows what `apply` would change. Changes nothing.
  * @param {Context} context
  * @param {string[]} words  The file, or nothing.
  * @param {Record<string, any>} options
- * @returns {Promise<AskedPlan>}  Rejects with errors of readConfig().
+ * @returns {Promise<AskedPlan>}
  */
 export async function diff(context, [word], options) {
   const { request, shown } = await readFile(context, word, options);
@@ -75,18 +72,17 @@ export async function diff(context, [word], options) {
 /**
  * @typedef {object} AskedPlan
  * @property {PlanItem[]} plan
- * @property {string[]} left  Apps that came from the file, are not in it any more, and stay.
+ * @property {string[]} left  Apps that came from this file and are no longer in it, but stay.
  * @property {SlotStatus[]} slots
- * @property {string} shown  The file, for people.
+ * @property {string} shown
  * @property {number} exitStatus
  */
 
 /**
  * @param {Context} context
- * @param {string | undefined} word  The file. Default: the config file of the folder.
+ * @param {string | undefined} word  Default: the config file of the folder.
  * @param {Record<string, any>} options
- * @returns {Promise<{ request: Record<string, unknown>, shown: string }>}  The request to the
- *   manager.
+ * @returns {Promise<{ request: Record<string, unknown>, shown: string }>}
  */
 async function readFile(context, word, { only, env, prune = false, updateEnv = false }) {
   refuseHalf({ only, prune });
@@ -102,7 +98,7 @@ async function readFile(context, word, { only, env, prune = false, updateEnv = f
   for (const warning of warnings) context.talk(warning);
   return {
     request: { specs, ...(file === null ? {} : { file }), isWhole: only === undefined, prune, updateEnv },
-    shown: file ?? 'what came from stdin',
+    shown: file ?? 'stdin',
   };
 }
 
@@ -111,13 +107,12 @@ function refuseHalf({ only, prune }) {
   if (only === undefined || !prune) return;
   throw new NclustError(
     'ERR_NCLUST_USAGE',
-    '--only and --prune were given; accepted: one of the two, because what is not in the file can be seen ' +
-      'only from all of it.',
+    '--only and --prune were given; accepted: one of the two, because --prune needs all apps of the file.',
   );
 }
 
 /**
- * Starts no manager for this.
+ * Starts a manager only if there are saved apps.
  * @param {Context} context
  * @param {Record<string, unknown>} request
  * @param {string} shown

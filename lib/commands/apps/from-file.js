@@ -18,9 +18,9 @@ const DOING = { start: 'Starting', restart: 'Restarting', reload: 'Reloading' };
 const DONE = { start: 'Started', restart: 'Restarted', reload: 'Reloaded' };
 
 /**
- * Finds the config file among the words of a command, or "-" for stdin.
  * @param {string[]} words
- * @returns {string | null}  Throws ERR_NCLUST_USAGE if there are other words.
+ * @returns {string | null}  The config file, or "-" for stdin. Throws ERR_NCLUST_USAGE if there are
+ *   other words.
  */
 export function splitFile(words) {
   const file = words.find((word) => word === '-' || isConfigName(word)) ?? null;
@@ -28,9 +28,9 @@ export function splitFile(words) {
   const others = words.filter((word) => word !== file);
   throw new NclustError(
     'ERR_NCLUST_USAGE',
-    `"${file}" is a config file, and ${quoteAll(others) || 'it'} stands beside it; accepted: one config file, ` +
-      'or targets.',
-    { hint: 'Give a part of its apps with --only, and run the command once for each file.' },
+    `"${file}" is a config file, but was given together with ${quoteAll(others) || 'itself'}; accepted: one ` +
+      'config file, or targets.',
+    { hint: 'Select apps of the file with --only, and run the command once for each file.' },
   );
 }
 
@@ -40,14 +40,14 @@ function quoteAll(words) {
 }
 
 /**
- * Starts, restarts or reloads the apps of a file. Listed apps get the present settings of the file
- * and the variables of this shell; the others are started.
+ * Starts the apps of a file. Apps that are listed get the settings of the file and the variables of
+ * this shell.
  * @param {Context} context
  * @param {'start' | 'restart' | 'reload'} how
  * @param {string | null} file  Null: the one in this folder.
- * @param {Record<string, any>} options  `env`, `only`, `wait`, `json`.
- * @param {Record<string, any>} read  By key: options of the command line for every app.
- * @returns {Promise<Outcome>}  Throws ERR_NCLUST_BAD_CONFIG and errors of the start.
+ * @param {Record<string, any>} options
+ * @param {Record<string, any>} read  Options of the command line for every app.
+ * @returns {Promise<Outcome>}
  */
 export async function renewFromFile(context, how, file, options, read) {
   const { wait, json } = options;
@@ -72,8 +72,7 @@ export async function renewFromFile(context, how, file, options, read) {
 /**
  * @param {Context} context
  * @param {Wanted} wanted
- * @returns {Promise<{ specs: AppSpec[], file: string | null }>}  At least one spec. Throws
- *   ERR_NCLUST_APP_NOT_FOUND and errors of readConfig().
+ * @returns {Promise<{ specs: AppSpec[], file: string | null }>}  At least one spec.
  */
 async function readSpecs(context, wanted) {
   const { readConfig } = await import('../../config/file/read.js');
@@ -86,29 +85,26 @@ async function readSpecs(context, wanted) {
 }
 
 /**
- * Explains a change of the number of instances, because the user did not type it: a file contains
- * it.
+ * Explains the number of instances, because the user did not type it.
  * @param {PlanItem} item
  */
 function explainInstances({ name, changes, kept }) {
   if (kept)
     return [
-      `"${name}" keeps the ${kept.instances} instances it was scaled to; the file says ${kept.file}, as ` +
-        `before. For those: nclust scale ${shellQuote(name)} ${kept.file}`,
+      `"${name}" keeps the ${kept.instances} instances it was scaled to, because the number in the file did not ` +
+        `change. To use that one: nclust scale ${shellQuote(name)} ${kept.file}`,
     ];
   return changes
     .filter(({ field }) => field === 'instances')
-    .map(({ before, after }) => `"${name}": ${before} -> ${after} instances, as the file says.`);
+    .map(({ before, after }) => `"${name}": ${before} -> ${after} instances, from the file.`);
 }
 
 /**
- * Returns the manager and the targets of a command that ends apps: listed apps of the file, or the
- * words themselves.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @returns {Promise<{ client: Client, targets: string[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND,
- *   ERR_NCLUST_BAD_CONFIG.
+ * @returns {Promise<{ client: Client, targets: string[] }>}  Targets: the listed apps of the file,
+ *   or the words.
  */
 export async function reachTargets(context, words, options) {
   const file = splitFile(words);
@@ -132,7 +128,6 @@ export async function reachTargets(context, words, options) {
 }
 
 /**
- * Selects the apps of a file, and their options.
  * @param {Context} context
  * @param {string | null} file
  * @param {Record<string, any>} options
@@ -150,7 +145,6 @@ export function readFileApps({ cwd, env: shell, node, talk }, file, { env = null
 }
 
 /**
- * Adds the words after "--": arguments for every app of a file.
  * @param {Record<string, any>} read
  * @param {string[]} args
  */
@@ -159,20 +153,17 @@ export function withArgs(read, args) {
 }
 
 /**
- * Reports that `--env` and `--only` have no effect without a file.
  * @param {Context} context
  * @param {Record<string, any>} options
  */
 export function sayOnlyForFiles({ talk }, { env, only }) {
-  if (env !== undefined)
-    talk(`--env is "${env}" and changes nothing here: it chooses among the environments of a config file.`);
-  if (only !== undefined)
-    talk(`--only is "${only}" and changes nothing here: it chooses among the apps of a config file.`);
+  if (env !== undefined) talk(`--env is "${env}" and has no effect here: it selects an environment of a config file.`);
+  if (only !== undefined) talk(`--only is "${only}" and has no effect here: it selects apps of a config file.`);
 }
 
 /** @param {string | null} file */
 function noApps(file) {
-  return new NclustError('ERR_NCLUST_APP_NOT_FOUND', `"${file ?? 'stdin'}" holds no apps.`, {
-    hint: 'Put some into its list "apps"; docs/config.md has an example.',
+  return new NclustError('ERR_NCLUST_APP_NOT_FOUND', `"${file ?? 'stdin'}" contains no apps.`, {
+    hint: 'Add apps to its list "apps"; docs/config.md has an example.',
   });
 }

@@ -13,12 +13,11 @@ import { reachListed } from './targets.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * Stops apps and starts them again; with `updateEnv`, the shell's variables are merged over theirs.
  * An option of the command becomes a setting of the app.
  * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
- * @param {string[]} [args]  The words after "--": the app's arguments from then on.
+ * @param {string[]} [args]  After "--": the app's new arguments.
  * @returns {Promise<Outcome>}
  */
 export async function restart(context, words, options, args = []) {
@@ -44,12 +43,11 @@ export async function restart(context, words, options, args = []) {
 }
 
 /**
- * Replaces apps by new instances, one by one and without losing a request. An option of the command
- * becomes a setting of the app.
+ * An option of the command becomes a setting of the app.
  * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
- * @param {string[]} [args]  The words after "--": the app's arguments from then on.
+ * @param {string[]} [args]  After "--": the app's new arguments.
  * @returns {Promise<Outcome>}
  */
 export async function reload(context, words, options, args = []) {
@@ -72,13 +70,11 @@ export async function reload(context, words, options, args = []) {
 const OF_ONE = ['cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'uid', 'gid'];
 
 /**
- * Changes that differ between the apps.
  * @param {Context} context
  * @param {Client} client
  * @param {string[]} targets
  * @param {{ read: Record<string, any>, args: string[] }} o
- * @returns {Promise<{ specs?: Record<string, Partial<AppSpec>> }>}  By name; empty if there are
- *   none. Rejects like specChange().
+ * @returns {Promise<{ specs?: Record<string, Partial<AppSpec>> }>}  By name.
  */
 async function ownChanges(context, client, targets, { read, args }) {
   if (args.length === 0 && OF_ONE.every((key) => read[key] === undefined)) return {};
@@ -90,7 +86,6 @@ async function ownChanges(context, client, targets, { read, args }) {
 }
 
 /**
- * Changes that are the same for all apps.
  * @param {Partial<AppSpec>} spec
  * @returns {{ spec?: Partial<AppSpec> }}
  */

@@ -15,25 +15,22 @@ import { NclustError } from '../../shared/errors.js';
 const NO_FILE = '/dev/null';
 
 /**
- * Runs apps in the foreground, as the main program of a container. Ends this process with the exit
- * status of the app.
+ * Exits with the exit status of the app.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options
- * @param {string[]} args  The words after "--": for the app.
+ * @param {string[]} args
  * @returns {Promise<never>}  Rejects if nothing could be started.
  */
 export async function run(context, words, options, args) {
   const err = createSink(process.stderr, () => {});
-  const out = createSink(process.stdout, () =>
-    err.say('nobody reads standard output any more; the apps run on without it.'),
-  );
+  const out = createSink(process.stdout, () => err.say('standard output is closed; the apps keep running without it.'));
   const { say: showMessage } = err;
   watchZombies(showMessage);
   const delayMs = readDelay(options.delay);
   if (options.web !== undefined)
     showMessage(
-      '--web does nothing: there is no web interface. Inside of the container "nclust list --json" tells the same.',
+      '--web has no effect: run has no web interface. Inside the container, "nclust list --json" shows the same.',
     );
   const specs = (await specsOf(context, words, options, args, showMessage)).map(withoutFiles);
   const { home, leave } = await takeHome(context.env, showMessage);
@@ -74,8 +71,8 @@ async function specsOf(context, words, options, args, say) {
   if (targets.length > 1)
     throw new NclustError(
       'ERR_NCLUST_USAGE',
-      `run takes one script, command or config file, and ${targets.length} were given.`,
-      { hint: 'Several apps go into a config file: nclust run ecosystem.config.js' },
+      `run takes one script, command or config file, but ${targets.length} were given.`,
+      { hint: 'To run several apps, list them in a config file: nclust run ecosystem.config.js' },
     );
   const [target = null] = targets;
   if (target !== null && target !== '-' && !isConfigName(target)) return [buildSpec(target, args, read, context)];
@@ -95,8 +92,7 @@ async function specsOf(context, words, options, args, say) {
 }
 
 /**
- * Writes no log files, because the output of a container is on stdout, unless the user names a
- * file.
+ * Without a file of the user there is no log file, because a container logs to stdout.
  * @param {AppSpec} spec
  * @returns {AppSpec}
  */

@@ -9,7 +9,6 @@ import { NclustError } from '../../shared/errors.js';
 /** @import { Client } from '../../client/client.js' */
 
 /**
- * Writes the list to dump.json.
  * @param {Context} context
  * @param {string[]} _targets
  * @param {Record<string, any>} options
@@ -23,19 +22,18 @@ export async function save(context, _targets, { force = false, json }) {
 }
 
 /**
- * Starts apps of dump.json that are not in the list. If no manager runs, its start restores what
- * ran under the last one, saved or not.
+ * If no manager runs, its start restores the apps of the last manager, saved or not.
  * @param {Context} context
  * @param {string[]} _targets
  * @param {Record<string, any>} options
- * @returns {Promise<Outcome>}  Throws ERR_NCLUST_DUMP_MISSING if there is neither.
+ * @returns {Promise<Outcome>}  Throws ERR_NCLUST_DUMP_MISSING if there is nothing to restore.
  */
 export async function resurrect(context, _targets, options) {
   const isListKept = !(await context.running()) && countSavedApps(context.home) > 0;
   const client = await context.manager();
   const saved = await startSaved(context, client, options.wait, isListKept);
   const slots = isListKept ? (await client.request('list')).slots : saved;
-  return outcome(context, client, slots, { done: 'Brought back', json: options.json });
+  return outcome(context, client, slots, { done: 'Restored', json: options.json });
 }
 
 /**
@@ -46,7 +44,7 @@ export async function resurrect(context, _targets, options) {
  */
 async function startSaved(context, client, wait, mayBeMissing) {
   try {
-    return (await carryOut(context, client, 'resurrect', { wait, token: newToken() }, 'Bringing back the saved apps'))
+    return (await carryOut(context, client, 'resurrect', { wait, token: newToken() }, 'Restoring the saved apps'))
       .slots;
   } catch (error) {
     if (mayBeMissing && error instanceof NclustError && error.code === 'ERR_NCLUST_DUMP_MISSING') return [];
@@ -55,7 +53,6 @@ async function startSaved(context, client, wait, mayBeMissing) {
 }
 
 /**
- * Saves an empty list. Apps go on; the previous list is kept beside it, as with every save.
  * @param {Context} context
  * @param {string[]} _words
  * @param {Record<string, any>} options

@@ -11,7 +11,6 @@ import { reachListed } from './targets.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * Stops apps and keeps them in the list.
  * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
@@ -30,7 +29,6 @@ export async function stop(context, words, options) {
 }
 
 /**
- * Stops apps and removes them from the list.
  * @param {Context} context
  * @param {string[]} words  The targets, or a config file.
  * @param {Record<string, any>} options
@@ -49,7 +47,6 @@ export async function deleteApps(context, words, options) {
 }
 
 /**
- * Changes the number of instances of one app.
  * @param {Context} context
  * @param {string[]} words  The app and the number: "4", "+2", "-1", "max", "50%".
  * @param {Record<string, any>} options
@@ -71,9 +68,8 @@ export async function scale(context, [word, instances], options) {
 }
 
 /**
- * Sets the restart counters to zero.
  * @param {Context} context
- * @param {string[]} words  The targets.
+ * @param {string[]} words
  * @param {Record<string, any>} options
  * @returns {Promise<Outcome>}
  */
@@ -84,17 +80,15 @@ export async function reset(context, words, options) {
 }
 
 /**
- * Sends a signal to the processes of apps.
  * @param {Context} context
  * @param {string[]} given  The signal, then the targets.
  * @param {Record<string, any>} options
- * @returns {Promise<Outcome>}  The processes that got it. Throws ERR_NCLUST_BAD_SIGNAL and
- *   ERR_NCLUST_NO_PROCESS.
+ * @returns {Promise<Outcome>}  The processes that got it.
  */
 export async function sendSignal(context, [word, ...words], options) {
   const signal = signalName(word);
   if (!signal) {
-    throw new NclustError('ERR_NCLUST_BAD_SIGNAL', `"${word}" is no signal of this system.`, {
+    throw new NclustError('ERR_NCLUST_BAD_SIGNAL', `"${word}" is not a signal of this system.`, {
       hint: 'Give a name such as SIGUSR2 or its number; "kill -l" lists them.',
     });
   }
@@ -102,9 +96,13 @@ export async function sendSignal(context, [word, ...words], options) {
   const { slots } = await client.request('signal', { targets, signal, token: newToken() });
   const signalled = slots.filter((/** @type {SlotStatus} */ { pid }) => pid !== 0);
   if (signalled.length === 0) {
-    throw new NclustError('ERR_NCLUST_NO_PROCESS', `No process of ${summarise(slots)} runs, so none got ${signal}.`, {
-      hint: 'See: nclust list',
-    });
+    throw new NclustError(
+      'ERR_NCLUST_NO_PROCESS',
+      `No process of ${summarise(slots)} runs, so ${signal} was not sent.`,
+      {
+        hint: 'See: nclust list',
+      },
+    );
   }
   return outcome(context, client, signalled, { done: `Sent ${signal} to`, json: options.json });
 }

@@ -1,6 +1,6 @@
-// Knows: the commands that change apps: their requests to the manager, and their output. Must not:
-// decide what happens to an app; the manager does. Start at: start(), then restart.js; from-file.js
-// is for config files.
+// Knows: the commands that change apps: their requests to the manager, and their output.
+// Must not: decide what happens to an app; the manager does.
+// Start at: start(), then restart.js; from-file.js is for config files.
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
@@ -28,12 +28,10 @@ import { splitFile, renewFromFile, sayOnlyForFiles, withArgs } from './from-file
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * Starts new apps, listed apps by name, id or namespace, or the apps of a config file; without a
- * word, the apps of the config file in this folder.
  * @param {Context} context
- * @param {string[]} targets
+ * @param {string[]} targets  None: the config file in this folder.
  * @param {Record<string, any>} options
- * @param {string[]} args  The words after "--": for the app.
+ * @param {string[]} args
  * @returns {Promise<Outcome>}
  */
 export async function start(context, targets, options, args) {
@@ -96,7 +94,7 @@ export async function start(context, targets, options, args) {
   const slots = [...started, ...again, ...renewed];
   const isOnlyAdded = read.autostart === false && again.length + renewed.length === 0;
   const shown = await outcome(context, client, slots, {
-    done: isOnlyAdded ? 'Added, and did not start,' : wait ? 'Started' : 'Starting',
+    done: isOnlyAdded ? 'Added without a start:' : wait ? 'Started' : 'Starting',
     json: options.json,
   });
   if (wait && !options.json) sayWhatIsSilent(context, shown.slots);
@@ -104,8 +102,7 @@ export async function start(context, targets, options, args) {
 }
 
 /**
- * Connects to a manager that runs, or starts one if its state is needed to understand the targets.
- * A mistyped script alone does not start a daemon.
+ * A mistyped script alone does not start a manager.
  * @param {Context} context
  */
 async function reach(context) {
@@ -113,14 +110,14 @@ async function reach(context) {
 }
 
 /**
- * Sorts targets by their meaning. As in PM2, a word in the list goes before a file of the same
- * name. A script means the apps that were started from it, so that they keep all their settings.
+ * As in PM2, an app in the list comes before a file of the same name. A script means the apps that
+ * were started from it, so that they keep their settings.
  * @param {string[]} targets
  * @param {SlotStatus[]} known
  * @param {Context} context
  * @param {{ read: Record<string, any>, args: string[], isForced: boolean }} o
  * @returns {{ listed: string[], changed: string[], fresh: string[] }}  `changed`: listed apps that
- *   start with other settings. Throws ERR_NCLUST_APP_EXISTS for a script that runs.
+ *   start with other settings.
  */
 function sort(targets, known, context, { read: { name, ...settings }, args, isForced }) {
   /** @type {string[]} */
@@ -134,7 +131,7 @@ function sort(targets, known, context, { read: { name, ...settings }, args, isFo
     if (apps.length === 0) fresh.push(target);
     const resting = known.filter((slot) => apps.includes(slot.name) && isResting(slot));
     if (apps.length > 0 && resting.length === 0) throw runsAlready(target, apps[0]);
-    // Running instances stay as they are.
+    // Running instances are left out.
     return resting.map(({ id }) => String(id));
   });
   const isDescribed = Object.keys(settings).length > 0 || args.length > 0;
@@ -146,7 +143,7 @@ function sort(targets, known, context, { read: { name, ...settings }, args, isFo
  * @param {SlotStatus[]} known
  * @param {Context} context
  * @param {Record<string, any>} settings
- * @returns {string[]}  Names of the apps that were started from this script, program or command.
+ * @returns {string[]}  Names.
  */
 function appsOf(target, known, context, settings) {
   if (known.length === 0) return [];
@@ -155,9 +152,8 @@ function appsOf(target, known, context, settings) {
 }
 
 /**
- * Refuses a script whose default name is that of another app, because it would replace that app
- * without its settings.
- * @param {AppSpec[]} specs  Of scripts that were typed without a name.
+ * A script must not replace another app that has its default name.
+ * @param {AppSpec[]} specs  The user gave no names for these.
  * @param {SlotStatus[]} known
  */
 function assertNamesFree(specs, known) {
@@ -178,7 +174,6 @@ function isResting({ status }) {
 }
 
 /**
- * Starts listed apps with settings of the command. Other settings stay.
  * @param {Context} context
  * @param {Client} client
  * @param {string[]} targets
@@ -213,7 +208,7 @@ function isListed(target, known) {
 }
 
 /**
- * Reports apps that do not listen yet, because the list shows them as online too.
+ * The list also shows apps as online that do not listen yet.
  * @param {Context} context
  * @param {SlotStatus[]} slots
  */
@@ -223,17 +218,19 @@ function sayWhatIsSilent(context, slots) {
   );
   for (const name of new Set(silent.map((slot) => slot.name))) {
     const failure = silent.find((slot) => slot.name === name && slot.listenFailure)?.listenFailure;
-    context.talk(
-      `"${name}" ${failure ? describeListenFailure(failure) : 'has not begun to listen on a port or socket'}.`,
-    );
+    context.talk(`"${name}" ${failure ? describeListenFailure(failure) : 'does not listen on a port or socket yet'}.`);
   }
 }
 
 /** @param {Context} context */
 function nothingToStart({ cwd }) {
-  return new NclustError('ERR_NCLUST_USAGE', `start needs something to start: there is no config file in "${cwd}".`, {
-    hint: 'For example: nclust start app.js -i max; "nclust init" writes a config file',
-  });
+  return new NclustError(
+    'ERR_NCLUST_USAGE',
+    `start needs something to start, because there is no config file in "${cwd}".`,
+    {
+      hint: 'For example: nclust start app.js -i max; "nclust init" writes a config file',
+    },
+  );
 }
 
 /**
@@ -243,7 +240,7 @@ function nothingToStart({ cwd }) {
 function notRenamed(target, name) {
   return new NclustError(
     'ERR_NCLUST_USAGE',
-    `--name is "${name}" and gives a new app its name; "${target}" is in the list already.`,
+    `--name is "${name}" and names only a new app, but "${target}" is in the list already.`,
     { hint: `To rename it: nclust restart ${shellQuote(target)} --name ${shellQuote(name)}` },
   );
 }
@@ -255,8 +252,8 @@ function notRenamed(target, name) {
 function runsAlready(target, name) {
   return new NclustError('ERR_NCLUST_APP_EXISTS', `"${target}" runs already, as "${name}".`, {
     hint:
-      `"nclust reload ${shellQuote(name)}" replaces it, "nclust restart" also with other settings; --force or ` +
-      `another --name starts it once more.`,
+      `To replace it, with other settings if you like: nclust reload ${shellQuote(name)}, or nclust restart ` +
+      `${shellQuote(name)}. To start it once more: --force or another --name.`,
   });
 }
 
@@ -266,9 +263,8 @@ function isFile(file) {
 }
 
 /**
- * Starts the apps of a file, and restarts those that run.
  * @param {Context} context
- * @param {string[]} words  The file. Default: the one in this folder.
+ * @param {string[]} words
  * @param {Record<string, any>} options
  * @param {string[]} [args]  For every app of the file.
  */
@@ -277,7 +273,6 @@ export async function startOrRestart(context, [file], options, args = []) {
 }
 
 /**
- * Starts the apps of a file, and replaces those that run without losing a request.
  * @param {Context} context
  * @param {string[]} words
  * @param {Record<string, any>} options

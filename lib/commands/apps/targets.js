@@ -7,12 +7,11 @@ import { countSavedApps, noManagerNotice } from '../../client/not-running.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * Returns the manager, for a command about listed apps. Starts one only if an earlier one has left
- * a list.
+ * Starts a manager only if an earlier one left a list.
  * @param {Context} context
  * @param {string[]} targets
- * @returns {Promise<{ client: Client, targets: string[] }>}  Targets as the manager understands
- *   them. Throws ERR_NCLUST_APP_NOT_FOUND.
+ * @returns {Promise<{ client: Client, targets: string[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND if
+ *   there is no manager.
  */
 export async function reachListed(context, targets) {
   const client = (await context.present()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
@@ -21,8 +20,7 @@ export async function reachListed(context, targets) {
 }
 
 /**
- * Makes script paths absolute, because only this side knows the folder. A name, namespace or id of
- * the same word goes first.
+ * Only the command knows its folder. A name, namespace or id comes before a script.
  * @param {Pick<Context, 'cwd'>} context
  * @param {Pick<Client, 'request'>} client
  * @param {string[]} targets

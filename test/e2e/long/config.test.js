@@ -283,7 +283,7 @@ describe('validate', () => {
       exitStatus: 0,
       stderr: '',
       stdout:
-        `${join(home.work, 'apps.config.js')}: 1 app, nothing is wrong\n  API: ` +
+        `${join(home.work, 'apps.config.js')}: 1 app, no errors\n  API: ` +
         `${join(home.work, 'server.js')} (cluster, instances: 1)\n  deploy: production\n`,
     });
     expect(existsSync(home.home)).toBe(false);
@@ -313,7 +313,7 @@ describe('init', () => {
       expect(await home.nclust('validate')).toMatchObject({ exitStatus: 0, stderr: '' });
       expect(await home.nclust('ecosystem', ...words)).toMatchObject({
         exitStatus: 1,
-        stderr: expect.stringContaining('stays as it is'),
+        stderr: expect.stringContaining('it was not changed'),
       });
       expect(readFileSync(file, 'utf8')).toBe(text);
       expect(await home.nclust('start')).toMatchObject({ exitStatus: 0 });

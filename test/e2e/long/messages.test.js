@@ -84,7 +84,7 @@ test('attach sends typed lines to the app and shows its output, and Ctrl-C leave
   const app = await home.app('has-actions', { name: 'api' });
   const [pid] = await app.pids();
   const session = attach(home, 'api');
-  await home.waitFor('attach to be connected', () => session.said().includes('What you type goes to "api" (id 0)'));
+  await home.waitFor('attach to be connected', () => session.said().includes('Your input goes to "api" (id 0)'));
   session.type('first\nsecond\n');
   await home.waitFor('the answers of the app', () => session.shown().includes('second'));
   expect(session.shown()).toMatch(/^has-actions read "first\\n(second\\n)?"/);
@@ -146,7 +146,7 @@ test('trigger calls an action in every process of the target and prints the resu
   expect(await home.nclust('trigger', 'api', 'nope')).toMatchObject({
     exitStatus: 1,
     stdout: '',
-    stderr: expect.stringMatching('has registered the action "nope"[^]*There are: greet, sulk'),
+    stderr: expect.stringMatching('has registered the action "nope"[^]*Registered: greet, sulk'),
   });
   expect(await home.nclust('trigger', 'other', 'greet')).toMatchObject({
     exitStatus: 1,

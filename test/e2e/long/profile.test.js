@@ -133,7 +133,7 @@ test('stack and profile work on a blocked worker, which then runs on with its in
   await app.get('/spin');
   const { stdout, exitStatus } = await home.nclust('stack', 'api');
   const frames = stdout.split('\n');
-  expect([exitStatus, frames[0]]).toEqual([0, `"api" (id 0, pid ${pid}) does not come back to its event loop:`]);
+  expect([exitStatus, frames[0]]).toEqual([0, `"api" (id 0, pid ${pid}) does not return to its event loop:`]);
   expect(stdout).toMatch(
     new RegExp(`^    at spinUntilThere \\(${app.script}:${lineOf(app.script, 'while (!fs.existsSync')}:\\d+\\)$`, 'm'),
   );
@@ -162,7 +162,7 @@ test('a worker that returns from a system call during stack is shown as held up,
   const { stdout, exitStatus } = await command.done;
   expect([exitStatus, stdout]).toEqual([
     0,
-    expect.stringContaining(`"api" (id 0, pid ${pid}) was held up until now, and goes on:`),
+    expect.stringContaining(`"api" (id 0, pid ${pid}) was blocked until now, and runs again:`),
   ]);
   expect(await app.get()).toEqual({ pid });
 });
@@ -174,7 +174,7 @@ test('a worker that never leaves its ticks is shown as held up, even if all fram
   const { stdout, exitStatus } = await home.nclust('stack', 'api');
   expect([exitStatus, stdout.split('\n')[0]]).toEqual([
     0,
-    `"api" (id 0, pid ${pid}) does not come back to its event loop:`,
+    `"api" (id 0, pid ${pid}) does not return to its event loop:`,
   ]);
   free();
   expect(await app.get()).toEqual({ pid });

@@ -61,7 +61,7 @@ describe('the output of nclust run', () => {
       (await home.list()).find(({ status }) => status === 'online'),
     );
     run.child.stdout?.destroy();
-    await home.waitFor('the notice', () => run.stderr().includes('nobody reads standard output any more'));
+    await home.waitFor('the notice', () => run.stderr().includes('standard output is closed'));
     expect(isRunning(pid)).toBe(true);
     run.child.kill('SIGTERM');
     expect((await run.done).exitStatus).toBe(0);

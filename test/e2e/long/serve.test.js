@@ -62,7 +62,7 @@ test('expose works like serve, takes options of start, and passes --port, --host
       '2',
       '--monitor',
     ),
-  ).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('--monitor was given and does nothing') });
+  ).toMatchObject({ exitStatus: 0, stderr: expect.stringContaining('--monitor has no effect') });
   expect(await home.list()).toMatchObject([
     { name: 'site', mode: 'cluster', addresses: [{ address: '127.0.0.1', port }] },
     { name: 'site', mode: 'cluster' },
@@ -93,7 +93,7 @@ test('serve without arguments serves the current folder, with the PM2_SERVE_* se
 });
 
 test.each([
-  [['nope', '8080'], 1, /"\/.*\/nope" cannot be served: it does not exist, or is no folder/],
+  [['nope', '8080'], 1, /"\/.*\/nope" cannot be served: it does not exist, or is not a folder/],
   [['app.js'], 1, /cannot be served/],
   [['dist', '80000'], 2, /port is "80000"; accepted: a port from 1 to 65535/],
   [['dist', '--basic-auth-username', 'ann'], 2, /PM2_SERVE_BASIC_AUTH_PASSWORD is ""/],

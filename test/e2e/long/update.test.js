@@ -33,7 +33,7 @@ describe('update with an unchanged keeper replaces only control', () => {
     const result = await install(home, '1.2.3').nclust('update');
 
     expect(result).toMatchObject({ exitStatus: 0, stdout: '' });
-    expect(result.stderr).toMatch(/^nclust \S+ was replaced by 1\.2\.3: control only, no worker noticed\.\n$/);
+    expect(result.stderr).toMatch(/^nclust \S+ was replaced by 1\.2\.3: only control; the workers keep running\.\n$/);
     expect(await load.stop()).toMatchObject(LOST_NOTHING);
     expect(await home.daemon()).toMatchObject({ version: '1.2.3', keeperPid: old.keeperPid });
     expect((await home.daemon()).controlPid).not.toBe(old.controlPid);
@@ -160,7 +160,7 @@ describe.each([
 });
 
 describe.each([
-  ['control only', {}, 'control only, no worker noticed'],
+  ['control only', {}, 'only control; the workers keep running'],
   ['keeper and control', NEW_KEEPER, 'keeper and control; '],
 ])('update of %s with every kind of request', (_, edits, said) => {
   test.each([
@@ -206,7 +206,7 @@ test('update after files were overwritten in place runs the new code from the sa
 
   nclust.overwrite('1.0.1');
   expect((await nclust.nclust('update')).stderr).toBe(
-    'nclust 1.0.0 was replaced by 1.0.1: control only, no worker noticed.\n',
+    'nclust 1.0.0 was replaced by 1.0.1: only control; the workers keep running.\n',
   );
   expect(await home.daemon()).toMatchObject({ version: '1.0.1', keeperPid: before.keeperPid });
   nclust.overwrite('1.1.0', NEW_KEEPER);
@@ -284,9 +284,9 @@ test('update to a new keeper reports an app that no longer starts, and its old w
   expect(result.exitStatus).toBe(1);
   expect(result.stderr).toMatch(
     pattern(
-      /^nclust: The manager was replaced, but not every worker by a new one\. [^]*/,
+      /^nclust: The manager was replaced, but not every worker\. [^]*/,
       /\| Error: crashes-at-boot[^]*/,
-      /next: Mend the app, then: nclust reload http-echo\n$/,
+      /next: Fix the app, then: nclust reload http-echo\n$/,
     ),
   );
   expect(await home.daemon()).toMatchObject({ version: '2.0.0', keeperVersion: '2.0.0' });

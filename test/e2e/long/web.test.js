@@ -21,7 +21,7 @@ async function turnOn(home, ...options) {
 test('the page is served with everything it needs, and stdout has its address only', async () => {
   const home = await sandbox();
   const { stdout, stderr } = await home.nclust('web', '--listen', '127.0.0.1:0');
-  expect(stderr).toContain('may look, and change nothing');
+  expect(stderr).toContain('can view the dashboard, but change nothing');
   const url = stdout.trim();
   const { status, headers, text } = await fetchRaw(url, '/');
   expect(status).toBe(200);
@@ -176,7 +176,8 @@ test('web --off without a manager starts none, and the next manager serves no da
   expect(await home.nclust('web', '--off')).toMatchObject({
     exitStatus: 0,
     stdout: '',
-    stderr: `No nclust runs in "${home.home}", so no dashboard is served. The next one will serve none either.\n`,
+    stderr:
+      `No nclust runs in "${home.home}", so no dashboard is served. The next ` + `manager will not serve one either.\n`,
   });
   expect(home.processes()).toEqual([]);
   const settings = join(home.home, 'settings.json');
@@ -239,7 +240,7 @@ test('web without an address takes port 9616 or one of the next, and names it', 
   const port = Number(new URL(stdout).port);
   expect(port).toBeGreaterThan(9616);
   expect(port).toBeLessThan(9636);
-  expect(stderr).toContain(`Port 9616 is taken by another program; the dashboard has ${port}.`);
+  expect(stderr).toContain(`Port 9616 is taken by another program; the dashboard uses ${port}.`);
   mine.close();
 });
 

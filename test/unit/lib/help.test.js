@@ -142,7 +142,7 @@ describe('a command line that is wrong', () => {
     [
       'is told what takes an option that restart does not',
       ['restart', 'api', '--no-watch'],
-      /next: It can be given to: nclust reload <app> --no-watch \.\.\.\n$/,
+      /next: It is an option of reload: nclust reload <app> --no-watch \.\.\.\n$/,
     ],
     ...['--container', '--dist', '--image-name=x', '--node-version=18', '--dockerdaemon', '--fresh', '--daemon'].map(
       (flag) => [

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 export const QUICK = ['--min-uptime', '100'];
 
 /** Notices about apps of these tests that do not listen. */
-const NO_PORT = /^.* (has|have) not begun to listen on a port or socket\.\n/gm;
+const NO_PORT = /^.* (does|do) not listen on a port or socket yet\.\n/gm;
 
 /** The list, one sentence, 0. */
 export const changed = (sentence) => ({

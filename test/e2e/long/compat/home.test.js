@@ -23,12 +23,12 @@ test('save and dump write the list, resurrect restores it, and kill ends everyth
   await home.nclust('delete', 'all');
   expect(await home.nclust('save')).toMatchObject(refused(1, 'There is nothing to save: the list is empty.'));
   expect(textOf(dump)).toBe(before);
-  expect(await home.nclust('resurrect')).toMatchObject(changed('Brought back "runs", "rests".'));
+  expect(await home.nclust('resurrect')).toMatchObject(changed('Restored "runs", "rests".'));
   expect(await home.list()).toMatchObject([
     { name: 'runs', status: 'online' },
     { name: 'rests', status: 'stopped' },
   ]);
-  expect(await home.nclust('resurrect')).toMatchObject(changed('Brought back nothing.'));
+  expect(await home.nclust('resurrect')).toMatchObject(changed('Restored nothing.'));
 
   await home.nclust('delete', 'all');
   expect(await home.nclust('save', '--force')).toMatchObject({
@@ -85,7 +85,7 @@ test('init and ecosystem write a config file, simple or full', async () => {
   });
   expect(await home.nclust('init', 'simple')).toMatchObject(written(file));
   expect(textOf(file).split('\n').length).toBeLessThan(12);
-  expect(await home.nclust('ecosystem')).toMatchObject(refused(1, 'stays as it is'));
+  expect(await home.nclust('ecosystem')).toMatchObject(refused(1, 'it was not changed'));
   mkdirSync(join(home.work, 'sub'));
   expect(await home.nclust('ecosystem', { cwd: join(home.work, 'sub') })).toMatchObject(
     written(join(home.work, 'sub/ecosystem.config.js')),
@@ -98,7 +98,7 @@ test('completion install adds completion to the shell, and uninstall removes it'
   const file = join(String(home.env.HOME), '.bashrc');
   writeFileSync(file, 'alias ll="ls -l"\n');
   expect(await home.nclust('completion', 'install', 'bash')).toMatchObject(
-    printed(`Written to ${file}; it works in every new bash.\n`),
+    printed(`Written to ${file}; completion works in every new bash.\n`),
   );
   expect(textOf(file)).toMatch(/^alias ll="ls -l"\n[^]*nclust/);
   expect(await home.nclust('completion', 'uninstall', 'bash')).toMatchObject(printed(`Removed from ${file}\n`));
@@ -160,7 +160,7 @@ test('serve and expose take --port, --spa, --ftp, --monitor and the two --basic-
   expect(result).toMatchObject({
     exitStatus: 0,
     stdout: expect.stringContaining('site'),
-    stderr: expect.stringMatching(/--monitor was given and does nothing.*Started "site"\.\n$/s),
+    stderr: expect.stringMatching(/--monitor has no effect.*Started "site"\.\n$/s),
   });
   expect(await askRaw(two, '/')).toMatchObject({ status: 401 });
   expect(

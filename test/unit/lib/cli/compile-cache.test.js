@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-test('what is compiled is kept in the cache folder of the user', () => {
+test('compiled code is kept in the cache folder of the user', () => {
   expect(cacheFolder({ HOME: home }, own)).toBe(join(home, '.cache/nclust'));
   expect(cacheFolder({ HOME: home }, { ...own, platform: 'darwin' })).toBe(join(home, 'Library/Caches/nclust'));
   mkdirSync(join(home, 'cache'));
@@ -23,19 +23,19 @@ test('what is compiled is kept in the cache folder of the user', () => {
 
 test.each([
   ['without a home', () => ({}), own],
-  ['in a home that is not there', () => ({ HOME: join(home, 'gone') }), own],
+  ['in a home that does not exist', () => ({ HOME: join(home, 'gone') }), own],
   [
     'in a home of another user, as with sudo',
     () => ({ HOME: home }),
     { platform: 'linux', geteuid: () => Number(process.geteuid?.()) + 1 },
   ],
   ['in a home below a file', () => ({ HOME: join(home, 'file', 'home') }), own],
-  ['in a cache folder that is not there', () => ({ HOME: home, XDG_CACHE_HOME: join(home, 'gone') }), own],
-])('nothing is kept %s', (_where, env, who) => {
+  ['in a cache folder that does not exist', () => ({ HOME: home, XDG_CACHE_HOME: join(home, 'gone') }), own],
+])('compiled code is not kept %s', (_where, env, who) => {
   expect(cacheFolder(env(), who)).toBeNull();
 });
 
-test('before a command is chosen, nothing of any command is read', () => {
+test('the modules of the commands are not loaded before a command is chosen', () => {
   const files = sourceFiles('bin', 'lib');
   const read = new Set(['bin/nclust.js', 'lib/cli/program.js', 'lib/cli/command-line.js']);
   for (const path of read) {

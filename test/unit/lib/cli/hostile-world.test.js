@@ -12,7 +12,7 @@ import { NclustError } from '../../../../lib/shared/errors.js';
 import { openServer } from '../rpc-server.js';
 import { ANSWERS, EVENTS, evil, HOSTILE, IN_FILE, NAME } from './hostile-answers.js';
 
-// Apps, hosts and files can put control characters into texts. A terminal must not get them.
+// Texts of apps, hosts and files can contain control characters. They must not reach a terminal.
 
 const FORBIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 
@@ -70,7 +70,7 @@ const WORDS = {
   unstartup: ['systemd', '--print'],
 };
 
-/** Exit statuses of commands that refuse a part of it. @type {Record<string, number>} */
+/** Exit statuses of commands that refuse something. @type {Record<string, number>} */
 const STATUS = { set: 2, config: 2, multiset: 2, trigger: 1, import: 1, diff: 2 };
 
 const QUIET = [
@@ -93,14 +93,14 @@ const QUIET = [
 
 /** Why a command is not run here. @type {Record<string, string>} */
 const ELSEWHERE = {
-  init: 'prints what it has written itself',
+  init: 'prints only its own words',
   attach: 'waits for the input of this process; its renderer is tested below',
-  run: 'is the terminal of the apps it runs: their output is shown as it is',
+  run: 'shows the output of its apps unchanged',
   serve: 'shows what start shows',
   deploy: 'needs hosts; its renderer is tested below',
   update: 'replaces a manager; it shows what list shows',
-  kill: 'waits for the end of a manager, and has no words of others',
-  daemon: 'is for a service, and has a log for its output',
+  kill: 'waits for the exit of a manager, and shows no other texts',
+  daemon: 'writes its output to the log of a service',
 };
 
 let cwd;
@@ -165,7 +165,7 @@ const lines = Object.entries(WORDS).flatMap(([name, words]) => [
   ...(hasJson(name) ? [{ line: [name, '--json', ...words] }] : []),
 ]);
 
-test('every command is run here, or has a reason', () => {
+test('every command is tested here, or has a reason not to be', () => {
   const names = COMMANDS.filter(({ words }) => words !== '[words...]').map(({ name }) => name);
   expect(names.filter((name) => !(name in WORDS) && !(name in ELSEWHERE))).toEqual([]);
 });
@@ -173,18 +173,18 @@ test('every command is run here, or has a reason', () => {
 describe.each(lines)('$line', ({ line }) => {
   const [name] = line;
 
-  test('does nothing to the terminal with the words of others', async () => {
+  test('keeps control characters of other texts away from the terminal', async () => {
     const { home } = await manager();
     const { exitStatus, shown } = await nclust(line, { home });
     expect({ shown, exitStatus }, shown).toMatchObject({ exitStatus: STATUS[name] ?? 0 });
     if (!QUIET.includes(name)) expect(shown).toMatch(/\?|\\u009b|\\x9B/);
-    // In a log line the colours of the app stay.
+    // A log line keeps the colours of the app.
     expectHarmless(name === 'logs' ? withoutColours(shown) : shown);
     const { shown: coloured } = await nclust(line, { home, colours: 1 });
     expectHarmless(withoutColours(coloured));
   });
 
-  test('does nothing to the terminal with an error of the manager', async () => {
+  test('keeps control characters of an error away from the terminal', async () => {
     const fail = () => {
       throw new NclustError('ERR_NCLUST_NOT_UP', evil('Start failed:\nno'), {
         hint: evil('Look.'),
@@ -211,12 +211,12 @@ test.each([
   ['stop', evil('nobody')],
   [evil('word')],
   ['list', `--${HOSTILE}`],
-])('%s %s is harmless, too', async (...line) => {
+])('%s %s keeps control characters away from the terminal', async (...line) => {
   const { home } = await manager();
   expectHarmless(withoutColours((await nclust(line, { home })).shown));
 });
 
-test('lines of hosts and of an app that is attached to can colour a terminal, and no more', () => {
+test('lines of hosts and of an attached app can only colour a terminal', () => {
   const view = { columns: 80, isTerminal: true, paint: createPaint(0), nowMs: 0, options: {} };
   const entry = { id: 0, name: NAME, stream: 'out', line: evil('hi'), atMs: 1 };
   const shown =
@@ -226,7 +226,7 @@ test('lines of hosts and of an app that is attached to can colour a terminal, an
   expectHarmless(withoutColours(shown));
 });
 
-test('the progress of a command is harmless', () => {
+test('the progress of a command keeps control characters away from the terminal', () => {
   const waiting = [{ id: 0, name: NAME, slot: 0, phase: 'soaking', forMs: 1, leftMs: 1, detail: evil('x') }];
   const shown = { doing: evil('Reloading'), forMs: 1, ageMs: 1, progress: { token: 't', done: 0, total: 1, waiting } };
   expectHarmless(renderProgress(shown, { columns: 200, rows: 24, paint: createPaint(0) }).join(''));

@@ -92,12 +92,12 @@ describe('without a manager', () => {
     expect(result).toMatchObject({ exitStatus, stdout: expect.stringMatching(stdout) });
   });
 
-  test('list says on stderr how to start one', async () => {
+  test('list prints on stderr how to start one', async () => {
     expect((await nclust(['list'])).stderr).toMatch(/No nclust runs in .*nclust start app\.js/);
     expect((await nclust(['jlist'])).stderr).toBe('');
   });
 
-  test('a script that is not there starts none', async () => {
+  test('start with a missing script starts no manager', async () => {
     expect(await nclust(['start', 'nope.js'])).toMatchObject({
       exitStatus: 1,
       stdout: '',
@@ -107,7 +107,7 @@ describe('without a manager', () => {
 });
 
 describe('usage', () => {
-  test('no arguments print it and exit 1, as in PM2', async () => {
+  test('no arguments print the usage and exit 1, as in PM2', async () => {
     expect(await nclust([])).toMatchObject({
       exitStatus: 1,
       stdout: '',
@@ -152,7 +152,7 @@ describe('usage', () => {
     expect(result).toMatchObject({ stdout: '', stderr: expect.stringMatching(said) });
   });
 
-  test('Windows is told in one sentence', async () => {
+  test('Windows is refused', async () => {
     expect(await nclust(['list'], { platform: 'win32' })).toMatchObject({
       exitStatus: 1,
       stdout: '',
@@ -160,15 +160,15 @@ describe('usage', () => {
     });
   });
 
-  test('every command that prints has --json, and jlist is JSON anyway', () => {
+  test('every command that prints data has --json, except jlist, which always prints JSON', () => {
     const without = COMMANDS.filter(
       ({ options = [], isHidden }) => !isHidden && !options.some(([flags]) => flags === '--json'),
     ).map(({ name }) => name);
-    // Texts for people and for a shell, and a conversation.
+    // Their output is text for people or a shell.
     expect(without).toEqual(['jlist', 'prettylist', 'attach', 'examples', 'completion']);
   });
 
-  test('no name or alias stands for two commands', () => {
+  test('a name or alias means only one command', () => {
     const words = COMMANDS.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
     expect(words).toEqual([...new Set(words)]);
   });
@@ -181,7 +181,7 @@ describe('list', () => {
     [['ls', '--group'], true],
     [['ls', '--json'], false],
     [['ls', '-m'], false],
-  ])('%j asks for no more than it shows', async (argv, brief) => {
+  ])('%j requests only the data that it shows', async (argv, brief) => {
     const server = await manager();
     expect(await nclust(argv, { home: server.home })).toMatchObject({
       exitStatus: 0,
@@ -199,7 +199,7 @@ describe('list', () => {
     expect((await nclust(['ls', '--no-color'], { home, isTTY: true })).stdout).not.toContain('\u001b');
   });
 
-  test('passes on what the manager has to say', async () => {
+  test('prints the notices of the manager', async () => {
     const { home } = await manager({
       list: () => ({ slots: [], notices: ['The log disk is full: 12 lines were dropped.'] }),
     });
@@ -207,7 +207,7 @@ describe('list', () => {
       expect((await nclust(argv, { home })).stderr).toContain('12 lines were dropped');
   });
 
-  test('of a manager that cannot be understood says why', async () => {
+  test('fails with the version of a manager that speaks another protocol', async () => {
     const { home } = await manager({ hello: () => ({ protocol: 9, version: '3.0.0' }) });
     expect(await nclust(['ls'], { home })).toMatchObject({
       exitStatus: 1,
@@ -218,7 +218,7 @@ describe('list', () => {
 });
 
 describe('start', () => {
-  test('sends a spec for what is new, and prints the list', async () => {
+  test('sends a spec for a new app, and prints the list', async () => {
     const server = await manager();
     const result = await nclust(['start', './app.js', '-i', 'max', '--name', 'shop', '--', '--port', '3000', '-i'], {
       home: server.home,
@@ -227,7 +227,7 @@ describe('start', () => {
     expect(result).toMatchObject({
       exitStatus: 0,
       stdout: expect.stringContaining('worker'),
-      stderr: 'Started "api" (2 instances).\n"api" has not begun to listen on a port or socket.\n',
+      stderr: 'Started "api" (2 instances).\n"api" does not listen on a port or socket yet.\n',
     });
     expect(server.callsTo('start').map(({ params }) => params)).toEqual([
       {
@@ -248,7 +248,7 @@ describe('start', () => {
   });
 
   test.each([[['api']], [['1']], [['jobs']], [['all']], [['/^a/']], [['api', 'worker']]])(
-    '%j starts again what is in the list',
+    '%j starts listed apps again',
     async (targets) => {
       const server = await manager();
       await nclust(['start', ...targets], { home: server.home });
@@ -258,7 +258,7 @@ describe('start', () => {
     },
   );
 
-  test('of several things starts the new ones and the old ones', async () => {
+  test('with several targets starts the new and the listed apps', async () => {
     const server = await manager();
     await nclust(['start', 'app.js', 'worker', '--no-wait', '--force'], { home: server.home });
     expect(
@@ -274,7 +274,7 @@ describe('start', () => {
     ]);
   });
 
-  test('with options takes the file of that name before the app', async () => {
+  test('with options prefers a file to a listed app of the same name', async () => {
     const server = await manager();
     await nclust(['start', 'api', '--name', 'other'], { home: server.home });
     expect(server.callsTo('start')[0].params.specs).toMatchObject([{ name: 'other', script: join(cwd, 'api') }]);
@@ -304,7 +304,7 @@ describe('start', () => {
     ]);
   });
 
-  test('that fails shows the last lines of the app and exits 1', async () => {
+  test('shows the last lines of an app that fails, and exits 1', async () => {
     const data = {
       slots: [{ id: 3, name: 'app', slot: 0, reason: 'exited with code 1', lastLines: ['Error: no database'] }],
     };
@@ -401,7 +401,7 @@ describe('commands that change something', () => {
     [['reset', 'api'], 'reset', { targets: ['api'], token }],
     [['sendSignal', 'usr2', 'api', 'worker'], 'signal', { targets: ['api', 'worker'], signal: 'SIGUSR2', token }],
     [['resurrect'], 'resurrect', { wait: true, token }],
-  ])('%j asks for %s', async (argv, method, params) => {
+  ])('%j sends the request %s', async (argv, method, params) => {
     const server = await manager();
     expect(await nclust(argv, { home: server.home, env: { B: '2' } })).toMatchObject({
       exitStatus: 0,
@@ -411,7 +411,7 @@ describe('commands that change something', () => {
     expect(server.callsTo(method).map((call) => call.params)).toEqual([params]);
   });
 
-  test('reload with another interpreter is one request, in which it means something else for each app', async () => {
+  test('reload with another interpreter sends one request with its own changes for each app', async () => {
     const detailed = (fields, spec) =>
       slotStatus({
         ...fields,
@@ -452,7 +452,7 @@ describe('commands that change something', () => {
     expect(server.callsTo('list').map(({ params }) => params)).toContainEqual({ targets: ['all'], detail: true });
   });
 
-  test('a signal that reached nobody is a failure', async () => {
+  test('sendSignal fails if no process runs', async () => {
     const { home } = await manager({ signal: () => ({ slots: [slotStatus({ pid: 0 })] }) });
     expect(await nclust(['sendSignal', 'SIGUSR2', 'api'], { home })).toMatchObject({
       exitStatus: 1,
@@ -461,7 +461,7 @@ describe('commands that change something', () => {
     });
   });
 
-  test('with --json print what they were about and say nothing', async () => {
+  test('with --json print the affected apps and no messages', async () => {
     const { home } = await manager();
     const result = await nclust(['stop', 'api', '--json'], { home });
     expect(result).toMatchObject({ exitStatus: 0, stderr: '' });
@@ -473,13 +473,13 @@ describe('commands that change something', () => {
     ['worker.js', (folder) => join(folder, 'worker.js')],
     ['api', () => 'api'],
     ['nowhere.js', () => 'nowhere.js'],
-  ])('take the target %j for a script only when it is one and no name', async (target, expected) => {
+  ])('treat the target %j as a script only if the file exists and no app has this name', async (target, expected) => {
     const server = await manager();
     await nclust(['stop', target], { home: server.home });
     expect(server.callsTo('stop')[0].params.targets).toEqual([expected(cwd)]);
   });
 
-  test('hand on what the manager refuses', async () => {
+  test('print the error of the manager', async () => {
     const { home } = await manager({
       stop: () => {
         throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "wroker".', { hint: 'Did you mean "worker"?' });
@@ -493,7 +493,7 @@ describe('commands that change something', () => {
   });
 });
 
-describe('questions', () => {
+describe('commands that only read', () => {
   test.each([
     [['pid'], '4711\n4712\n'],
     [['pid', 'api'], '4711\n4712\n'],
@@ -505,7 +505,7 @@ describe('questions', () => {
     [['ping'], 'pong: nclust 0.1.0, keeper pid 1073741826, control pid 1073741825\n'],
     [['env', '0'], 'PORT: 80\nA: b?c\n'],
     [['env', '0', '--json'], '{"PORT":"80","A":"b\\nc"}\n'],
-  ])('%j is answered', async (argv, stdout) => {
+  ])('%j prints the answer of the manager', async (argv, stdout) => {
     const slots = [
       slotStatus({ effectiveEnv: { PORT: '80', A: 'b\nc' } }),
       slotStatus({ id: 1, pid: 4712 }),
@@ -515,7 +515,7 @@ describe('questions', () => {
     expect(await nclust(argv, { home })).toEqual({ exitStatus: 0, stdout, stderr: '' });
   });
 
-  test('jlist and describe ask for details', async () => {
+  test('jlist and describe request details', async () => {
     const server = await manager();
     await nclust(['jlist'], { home: server.home });
     await nclust(['describe', 'worker'], { home: server.home });
@@ -525,7 +525,7 @@ describe('questions', () => {
     ]);
   });
 
-  test('save says where', async () => {
+  test('save prints the file', async () => {
     const server = await manager({ save: () => ({ file: '/h/dump.json', apps: 2 }) });
     expect(await nclust(['dump', '--force'], { home: server.home })).toEqual({
       exitStatus: 0,
@@ -537,7 +537,7 @@ describe('questions', () => {
 });
 
 describe('kill', () => {
-  test('ends when the manager says so', async () => {
+  test('exits when the manager answers', async () => {
     const { home } = await manager({ kill: () => ({}) });
     expect(await nclust(['kill'], { home })).toMatchObject({
       exitStatus: 0,
@@ -546,7 +546,7 @@ describe('kill', () => {
     });
   });
 
-  test('takes a manager that is gone for one that has ended', async () => {
+  test('succeeds if the connection ends, because the manager has exited', async () => {
     const server = await manager({
       kill: (_params, socket) => {
         void server.close();
@@ -576,7 +576,7 @@ describe('logs', () => {
       ['--nostream', '--grep', '/a.b/i', '--level', 'WARN', '--since', '2h'],
       { follow: false, grep: { source: 'a.b', flags: 'i' }, level: 'warn', since: expect.any(Number) },
     ],
-  ])('%j asks for what is meant', async (words, params) => {
+  ])('%j sends the matching request', async (words, params) => {
     const server = await manager({
       logs: (_params, socket) => {
         socket.write(notificationLine('log', { subscription, entries: [entry('one')], cursor: {} }));
@@ -591,7 +591,7 @@ describe('logs', () => {
     expect(server.callsTo('logs').map((call) => call.params)).toEqual([{ ...params, subscription }]);
   });
 
-  test('follow over the death of control where they were, and end with the manager', async () => {
+  test('continue at the same place after control restarts, and end with the manager', async () => {
     let round = 0;
     const server = await manager({
       logs: (_params, socket) => {

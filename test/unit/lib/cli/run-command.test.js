@@ -12,7 +12,7 @@ function releases() {
   return root;
 }
 
-test('a link that leads to the folder is what its user calls it', () => {
+test('currentFolder() keeps the link in PWD', () => {
   const root = releases();
   expect(currentFolder(join(root, 'one'), join(root, 'current'))).toBe(join(root, 'current'));
 });
@@ -20,11 +20,11 @@ test('a link that leads to the folder is what its user calls it', () => {
 test.each([
   ['nothing', () => undefined],
   ['the folder itself', (root) => join(root, 'one')],
-  ['another folder, as it is for a program that changed its own', (root) => join(root, 'two')],
-  ['what is not there', (root) => join(root, 'three')],
+  ['another folder, as after a chdir()', (root) => join(root, 'two')],
+  ['a missing folder', (root) => join(root, 'three')],
   ['a relative path', () => 'current'],
-  ['a path with steps up in it', (root) => `${root}/two/../current`],
-])('PWD is %s: the folder is what the system says', (_what, pwdOf) => {
+  ['a path with ".." in it', (root) => `${root}/two/../current`],
+])('currentFolder() is the folder of the system if PWD is %s', (_what, pwdOf) => {
   const root = releases();
   expect(currentFolder(join(root, 'one'), pwdOf(root))).toBe(join(root, 'one'));
 });

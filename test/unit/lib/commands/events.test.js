@@ -45,7 +45,7 @@ async function events(...argv) {
   return { exitStatus, stdout, stderr };
 }
 
-test('the types are those of docs/events.md', () => {
+test('docs/events.md lists all types', () => {
   const text = readFileSync(new URL('../../../../docs/events.md', import.meta.url), 'utf8');
   const table = text.slice(text.indexOf('| type | when'), text.indexOf('A later version may add'));
   const documented = table
@@ -60,7 +60,7 @@ test.each([
   ['diedd', /"diedd"[^]*Did you mean "died"\?/],
   ['rollout', /"rollout"[^]*Did you mean "rollout:\*"\?/],
   ['added,gaveup', /"gaveup"[^]*Did you mean "gave-up"\?/],
-])('--type %s is an error that says what there is', async (type, said) => {
+])('--type %s is refused with a suggestion', async (type, said) => {
   expect(await events('--type', type)).toMatchObject({
     exitStatus: 2,
     stdout: '',
@@ -73,7 +73,7 @@ test.each([
   ['add*', 'added'],
   ['nosuch*', null],
   ['gave-up', null],
-])('--type %s is looked for', async (type, found) => {
+])('--type %s selects events', async (type, found) => {
   const { exitStatus, stdout } = await events('--json', '--type', type);
   expect(exitStatus).toBe(0);
   expect(stdout === '' ? null : JSON.parse(stdout).type).toBe(found);

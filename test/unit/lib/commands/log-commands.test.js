@@ -65,7 +65,7 @@ describe('get', () => {
     expect(readdirSync(home)).toEqual(['settings.json']);
   });
 
-  test('tells what cannot be used', async () => {
+  test('reports invalid settings', async () => {
     writeFileSync(join(home, 'settings.json'), '{"logs.max_files":"many","logs.interval":"daily"}');
     expect(await nclust('get', 'logs.interval')).toMatchObject({
       exitStatus: 0,
@@ -89,7 +89,7 @@ describe('get', () => {
   });
 });
 
-describe('a setting that is none', () => {
+describe('an unknown setting or value', () => {
   test.each([
     [['get', 'logs.maxsize'], /no setting "logs.maxsize".*\n.*Did you mean "logs.max_size"/],
     [['set', 'max_age', '3d'], /Did you mean "logs.max_age"/],
@@ -101,13 +101,13 @@ describe('a setting that is none', () => {
     ],
     [['set', 'logs.max_age'], /missing required argument/],
     [['unset'], /missing required argument/],
-  ])('%j exits 2 with what was meant, and starts no manager', async (argv, said) => {
+  ])('%j exits 2 with a hint, and starts no manager', async (argv, said) => {
     expect(await nclust(...argv)).toMatchObject({ exitStatus: 2, stdout: '', stderr: expect.stringMatching(said) });
     expect(readdirSync(home)).toEqual([]);
   });
 });
 
-test('set and unset ask the manager, and say what counts now', async () => {
+test('set and unset send a request, and print the new value', async () => {
   const asked = await manager({
     set: { settings: describeSettings({ 'logs.max_size': '50M' }) },
     unset: { settings: describeSettings({}), wasSet: true },
@@ -128,7 +128,7 @@ test('set and unset ask the manager, and say what counts now', async () => {
   expect(asked[0]).toEqual(['set', { key: 'logs.max_size', value: '50M' }]);
 });
 
-test('flush says what it has emptied', async () => {
+test('flush prints the files that it emptied', async () => {
   const asked = await manager({
     flush: {
       files: [
@@ -146,16 +146,16 @@ test('flush says what it has emptied', async () => {
   expect(asked.map(([, params]) => params?.targets)).toEqual([['api'], undefined]);
 });
 
-test('reloadLogs says that it is done', async () => {
+test('reloadLogs reports success', async () => {
   await manager({ reloadLogs: {} });
-  expect(await nclust('reloadLogs')).toEqual({ exitStatus: 0, stdout: '', stderr: 'Every log file is open anew.\n' });
+  expect(await nclust('reloadLogs')).toEqual({ exitStatus: 0, stdout: '', stderr: 'All log files were reopened.\n' });
 });
 
 test.each([
   [['flush'], 3],
   [['reloadLogs'], 3],
   [['flush', 'api'], 1],
-])('without a manager %j exits %d and starts none', async (argv, exitStatus) => {
+])('%j without a manager exits %d and starts none', async (argv, exitStatus) => {
   expect(await nclust(...argv)).toMatchObject({
     exitStatus,
     stdout: '',

@@ -67,20 +67,20 @@ const apps = (count) => Array.from({ length: count }, (_, id) => slotStatus({ id
 
 const tell = (socket, entries, more = {}) => socket.write(notificationLine('log', { subscription, entries, ...more }));
 
-describe('says what is the case', () => {
+describe('logs explains an empty output', () => {
   test.each([
     ['no app', 0, ['--nostream'], 'There is no app in the list.\n'],
-    ['an app that is silent', 1, ['--nostream'], 'There is no line of "app-0".\n'],
-    ['apps that are silent', 3, ['--nostream'], 'There is no line of the 3 apps.\n'],
+    ['an app without output', 1, ['--nostream'], 'There is no line of "app-0".\n'],
+    ['apps without output', 3, ['--nostream'], 'There is no line of the 3 apps.\n'],
     ['nothing that matches', 3, ['--nostream', '--grep', 'x'], 'No line of the 3 apps matches.\n'],
-    ['nothing that was asked for', 1, ['--nostream', '--lines', '0'], ''],
+    ['--lines 0', 1, ['--nostream', '--lines', '0'], ''],
     [
-      '500 apps that are silent',
+      '500 apps without output',
       500,
       ['--nostream'],
       'These are the lines of all 500 apps; for one app: nclust logs <name>\nThere is no line of the 500 apps.\n',
     ],
-    ['500 apps that were named', 500, ['all', '--nostream', '--lines', '0'], ''],
+    ['500 apps that the user named', 500, ['all', '--nostream', '--lines', '0'], ''],
   ])('%s', async (_what, count, words, stderr) => {
     const { home } = await manager(apps(count));
     const run = logs(home, words);
@@ -88,7 +88,7 @@ describe('says what is the case', () => {
     expect(run.said).toEqual({ stdout: '', stderr });
   });
 
-  test('an unknown app, before anything is read', async () => {
+  test('an unknown app, before it requests lines', async () => {
     const server = await openServer({
       list: () => {
         throw new NclustError('ERR_NCLUST_APP_NOT_FOUND', 'There is no "wroker".', { hint: 'Did you mean "worker"?' });
@@ -123,18 +123,18 @@ describe('says what is the case', () => {
 
 test.each([
   [
-    'of several apps, with their names',
+    'with names for several apps',
     2,
     '3 lines of "app-0" were left out: this terminal reads too slowly.\nSome lines of "app-0" cannot be ' +
       'shown, because their log file was deleted before the manager was back.\n',
   ],
   [
-    'of the only one, without',
+    'without a name for the only app',
     1,
     '3 lines were left out: this terminal reads too slowly.\nSome lines cannot be shown, because their log ' +
       'file was deleted before the manager was back.\n',
   ],
-])('lines that are missing are told %s', async (_what, count, stderr) => {
+])('missing lines are reported %s', async (_what, count, stderr) => {
   const { home } = await manager(apps(count), (_params, socket) => {
     tell(socket, [entry('x')], { missed: 3, missedOf: { 'app-0': 3 }, gap: true, gapOf: ['app-0'] });
     return { subscription };
@@ -143,7 +143,7 @@ test.each([
   expect([await run.exitStatus, run.said.stderr]).toEqual([0, stderr]);
 });
 
-test('a wrong option is told before the manager is asked for anything', async () => {
+test('an invalid option is refused before the first request', async () => {
   const server = await openServer();
   const run = logs(server.home, ['--nostream', '--lines', 'x']);
   expect(await run.exitStatus).toBe(2);
@@ -152,7 +152,7 @@ test('a wrong option is told before the manager is asked for anything', async ()
 });
 
 describe('Ctrl-C on a terminal', () => {
-  test('ends what follows, and takes its listener away', async () => {
+  test('ends the command, and removes its listener', async () => {
     const { home } = await manager(apps(1), (_params, socket) => {
       tell(socket, [entry('old')]);
       socket.write(resultLine(socket.lastId, { subscription }));
@@ -166,7 +166,7 @@ describe('Ctrl-C on a terminal', () => {
     expect(run.said.stdout).toMatch(/old\n$/);
   });
 
-  test('cuts a history short: exit 130', async () => {
+  test('before the end of the past lines exits 130', async () => {
     const { home } = await manager(apps(1), (_params, socket) => void tell(socket, [entry('1')]));
     const run = logs(home, ['--nostream'], { isTTY: true });
     await waitFor('the line', () => run.said.stdout.includes('1'));
@@ -175,7 +175,7 @@ describe('Ctrl-C on a terminal', () => {
     expect(run.said.stderr).toContain('There were more lines.');
   });
 
-  test('is left to the system where nobody has a terminal', async () => {
+  test('has no listener without a terminal', async () => {
     const { home } = await manager(apps(1), (_params, socket) => void tell(socket, [entry('1')]));
     const run = logs(home, []);
     await waitFor('the line', () => run.said.stdout.includes('1'));
@@ -183,7 +183,7 @@ describe('Ctrl-C on a terminal', () => {
   });
 });
 
-test('a history that takes long is waited for; what the manager says then is its failure', async () => {
+test('logs waits for slow past lines, and fails with the error of the manager', async () => {
   const { home } = await manager(apps(1), (_params, socket) => {
     tell(socket, [entry('1')]);
     throw new NclustError('ERR_NCLUST_BAD_SELECTOR', 'It went wrong.');
@@ -193,7 +193,7 @@ test('a history that takes long is waited for; what the manager says then is its
   expect(run.said).toEqual({ stdout: '1\n', stderr: 'nclust: It went wrong.\n' });
 });
 
-test('while the reader does not read, neither does the command', async () => {
+test('logs stops reading while its reader does not read', async () => {
   const page = Array.from({ length: 64 }, () => entry('x'.repeat(1_000)));
   const PAGES = 1_000;
   let sent = 0;
@@ -217,7 +217,7 @@ test('while the reader does not read, neither does the command', async () => {
     },
   });
   let before = -1;
-  // The rest of the 64 MB is in the buffers of the socket and of the command.
+  // The buffers of the socket and the command contain what was sent.
   await waitFor('the pages to stop', async () => {
     const hasStopped = sent === before && bytes > 0;
     before = sent;

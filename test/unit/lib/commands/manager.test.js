@@ -7,8 +7,7 @@ afterEach(() => void vi.useRealTimers());
 const REFUSAL = new Error('did not answer within 10s');
 
 /**
- * @param {(nth: number) => boolean} doesAnswer  Whether the ping with this number, from 1, gets an
- *   answer.
+ * @param {(nth: number) => boolean} doesAnswer  `nth` counts from 1.
  */
 function asking(doesAnswer) {
   const seen = { asked: 0, error: null };
@@ -23,13 +22,13 @@ function asking(doesAnswer) {
   return { seen, over };
 }
 
-test('a manager that answers is waited for as long as it takes', async () => {
+test('waitForAnswer() waits without a limit for a manager that answers', async () => {
   const { seen } = asking((nth) => nth % 3 === 0);
   await vi.advanceTimersByTimeAsync(3_600_000);
   expect(seen).toEqual({ asked: 720, error: null });
 });
 
-test('one that leaves three questions in a row unanswered hangs', async () => {
+test('waitForAnswer() rejects after three unanswered pings in a row', async () => {
   const { seen } = asking((nth) => nth <= 2);
   await vi.advanceTimersByTimeAsync(20_000);
   expect(seen).toEqual({ asked: 4, error: null });
@@ -38,7 +37,7 @@ test('one that leaves three questions in a row unanswered hangs', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('when it is over nothing is asked any more', async () => {
+test('waitForAnswer() sends no ping after an abort', async () => {
   const { seen, over } = asking(() => false);
   over.abort();
   await vi.advanceTimersByTimeAsync(60_000);

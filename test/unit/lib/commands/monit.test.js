@@ -7,7 +7,7 @@ import { sampleOf } from '../monit/sample.js';
 
 const contextWith = (request) => ({ home: '/nowhere', env: {}, isTerminal: false, running: async () => ({ request }) });
 
-test('without a terminal it returns the figures, and all workers are in the table', async () => {
+test('monit without a terminal returns the figures of all workers', async () => {
   const sample = sampleOf({ api: 2, big: 20 });
   const data = await monit(
     contextWith(async () => sample),
@@ -20,7 +20,7 @@ test('without a terminal it returns the figures, and all workers are in the tabl
   expect(text).toMatch(/│ 21 │ └ 19 +│ 4021/);
 });
 
-test('a manager that does not know figures is to be updated', async () => {
+test('monit suggests an update if the manager is too old', async () => {
   const old = contextWith(async () => {
     throw new NclustError('ERR_NCLUST_PROTOCOL', 'Unknown method "metrics".');
   });
@@ -31,7 +31,7 @@ test('a manager that does not know figures is to be updated', async () => {
   });
 });
 
-test('no manager: it says how one is started', async () => {
+test('monit fails without a manager', async () => {
   await expect(monit({ ...contextWith(async () => null), running: async () => null }, [], {})).rejects.toMatchObject({
     code: 'ERR_NCLUST_DAEMON_NOT_RUNNING',
   });

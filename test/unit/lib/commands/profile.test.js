@@ -35,22 +35,22 @@ function refuse() {
 
 const heldUp = () => ({ bytes: null });
 
-test('a worker that answers after a debugger could not get in takes its profile itself', async () => {
+test('a worker takes its profile itself if it answers after the debugger failed', async () => {
   const { context, said } = contextWith({ profiles: [heldUp, () => ({ bytes: 7 })] });
   expect(await profile(context, ['api'], { cpu: '300ms' })).toMatchObject({ kind: 'cpu', by: 'itself' });
   expect(said.join('\n')).toMatch(
-    /for 300ms[^]*nclust attaches a debugger[^]*No debugger got in[^]*asked once more[^]*Open it in Chrome/,
+    /for 300ms[^]*nclust attaches a debugger[^]*No debugger could[^]*once more[^]*Open it in Chrome/,
   );
 });
 
-test('one that still does not answer is an error, after one question more, and leaves nothing', async () => {
+test('profile fails after one more request to a blocked worker, and leaves no file', async () => {
   const profiles = [heldUp, heldUp, () => ({ bytes: 7 })];
   const { context, cwd } = contextWith({ profiles });
   await expect(profile(context, ['api'], { cpu: '300ms' })).rejects.toMatchObject({ code: 'ERR_NCLUST_NO_REPLY' });
   expect([profiles.length, readdirSync(cwd)]).toEqual([1, []]);
 });
 
-test('of what is no Node program only the refusal is told', async () => {
+test('profile prints only the refusal for a program other than Node.js', async () => {
   const { context, said } = contextWith({ profiles: [refuse], worker: { nodeVersion: null } });
   await expect(profile(context, ['api'], {})).rejects.toMatchObject({ code: 'ERR_NCLUST_NOT_REACHABLE' });
   expect(said).toEqual([]);

@@ -32,7 +32,7 @@ function blocked({ looks, slots = [slotStatus({ pid: slot.pid })] }) {
   return { context, said, asked };
 }
 
-test('a worker that answers after a debugger could not get in was held up, and is not an error', async () => {
+test('stack reports that a worker was blocked if it answers after the debugger failed', async () => {
   const { context, said, asked } = blocked({ looks: [null, idle] });
   expect(await stack(context, ['api'], {})).toEqual({
     slot,
@@ -47,13 +47,13 @@ test('a worker that answers after a debugger could not get in was held up, and i
   expect(asked).toEqual(['list', 'stack', 'openInspector', 'stack']);
 });
 
-test('one that still does not answer is asked no third time', async () => {
+test('stack sends no third request to a blocked worker', async () => {
   const { context, asked } = blocked({ looks: [null, null] });
   await expect(stack(context, ['api'], {})).rejects.toMatchObject({ code: 'ERR_NCLUST_NO_REPLY' });
   expect(asked.filter((method) => method === 'stack')).toHaveLength(2);
 });
 
-test('with --json nothing is said aside', async () => {
+test('stack with --json prints no messages', async () => {
   const { context, said } = blocked({ looks: [null, idle] });
   await stack(context, ['api'], { json: true });
   expect(said).toEqual([]);
@@ -79,7 +79,7 @@ test.each([
     'they are stopped and errored.',
     'See: nclust list',
   ],
-])('where no process of "%s" runs, it says what they are', async (word, slots, what, hint) => {
+])('stack names the status if no process of "%s" runs', async (word, slots, what, hint) => {
   const { context } = blocked({ looks: [], slots });
   await expect(stack(context, [word], {})).rejects.toMatchObject({
     code: 'ERR_NCLUST_NO_PROCESS',

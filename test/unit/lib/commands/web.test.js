@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runProgram } from '../../../../lib/cli/program.js';
 import { openServer } from '../rpc-server.js';
 
-test('who serves it to others is told what is safer, and what a proxy has to do', async () => {
+test('web --allow-remote prints safer ways and the duties of a proxy', async () => {
   const { home } = await openServer({
     web: () => ({
       isOn: true,

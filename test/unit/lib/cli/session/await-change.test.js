@@ -53,7 +53,7 @@ async function waiting(argv, { isTTY = true, env = {} } = {}) {
   };
 }
 
-test('on a terminal the progress is one block, and one line says what became of it', async () => {
+test('progress is one block on a terminal, and one line replaces it at the end', async () => {
   const one = await waiting(['reload', 'api']);
   expect(one.asked[0]).toMatchObject({ progress: true });
   one.tell({});
@@ -70,7 +70,7 @@ test('on a terminal the progress is one block, and one line says what became of 
   expect(one.listeners.size).toBe(0);
 });
 
-test('of another request nothing is shown', async () => {
+test('the progress of another request is not shown', async () => {
   const one = await waiting(['reload', 'api']);
   one.tell({ token: 'another', waiting: [] });
   one.tell({});
@@ -80,7 +80,7 @@ test('of another request nothing is shown', async () => {
   await one.done;
 });
 
-test('a failure takes the place of the block', async () => {
+test('a failure replaces the block', async () => {
   const one = await waiting(['reload', 'api']);
   one.tell({});
   await waitFor('the block', () => one.stderr().includes('soaking'));
@@ -104,9 +104,9 @@ test('a failure takes the place of the block', async () => {
 
 test.each([
   ['no terminal', { isTTY: false }, []],
-  ['a dumb one', { env: { TERM: 'dumb' } }, []],
+  ['a dumb terminal', { env: { TERM: 'dumb' } }, []],
   ['--json', {}, ['--json']],
-])('%s: no block', async (_, o, more) => {
+])('progress is not shown with %s', async (_, o, more) => {
   const one = await waiting(['reload', 'api', ...more], o);
   expect(one.asked[0].progress).toBeUndefined();
   one.answer({ result: { slots } });
@@ -118,7 +118,7 @@ test.each([
   [['reload', 'api'], true, /^nclust: Reloading api goes on in the manager; "nclust list" shows its progress\.\n$/],
   [['stop', 'api'], false, /^nclust: Stopping api goes on/],
   [['reload', 'api', '--json'], false, /^\{"error":\{"code":"ERR_NCLUST_INTERRUPTED".*"exitStatus":130\}\}\n$/],
-])('Ctrl-C ends %j and says that the change goes on', async (argv, isTTY, said) => {
+])('Ctrl-C ends %j and prints that the change continues', async (argv, isTTY, said) => {
   const one = await waiting(argv, { isTTY });
   one.interrupt();
   expect(await one.done).toBe(130);
