@@ -38,7 +38,9 @@ export function importsOf({ path, code }) {
     .map((name) => (name.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(path), name)) : name));
 }
 
-const COMMENT = /^\s*\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
+const COMMENT = /^\s*\/\*[\s\S]*?\*\/|^(?:[ \t]*\/\/.*\n?)+/gm;
+const STRING = /(['`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
+const TITLE = /\b(?:test|it|describe)(?:\.\w+(?:\([^()]*\))?)*\(\s*(['`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
 
 /**
  * Types are imported in comments, and a type is not a dependency.
@@ -54,4 +56,25 @@ export function withoutComments(text) {
  */
 export function commentsOf(text) {
   return text.match(COMMENT) ?? [];
+}
+
+/**
+ * @param {string} code  Without comments.
+ * @returns {string[]}  Strings of one line that have a space, with X for inserted values.
+ */
+export function textsOf(code) {
+  return [...code.matchAll(STRING)].map(([, , text]) => plain(text)).filter((text) => text.includes(' '));
+}
+
+/**
+ * @param {string} code  Of a test file, without comments.
+ * @returns {string[]}
+ */
+export function titlesOf(code) {
+  return [...code.matchAll(TITLE)].map(([, , text]) => plain(text));
+}
+
+/** @param {string} text */
+function plain(text) {
+  return text.replace(/\$\{(?:[^{}]|\{[^{}]*\})*\}/g, 'X').replace(/\\(.)/g, '$1');
 }

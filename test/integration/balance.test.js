@@ -10,7 +10,7 @@ import { waitFor } from '../helpers/wait-for.js';
 
 const IDS = ['a', 'b', 'c', 'd'];
 
-/** @param {string} code  Of the request handler; `answer` answers. */
+/** @param {string} code  The body of the request handler; it calls `answer` to respond. */
 async function cluster(code, params = {}) {
   const keeper = await realKeeper();
   const port = await takePort();

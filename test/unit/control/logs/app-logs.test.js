@@ -107,7 +107,7 @@ test('output from before control started is read too', () => {
   expect(outText()).toBe('early\n');
 });
 
-test('lines reach followers by themselves, cut at line ends and never inside a character', async () => {
+test('followers receive each line without a request, cut at line ends and never inside a character', async () => {
   appLogs.attach(place);
   const entries = [];
   const arrived = new Promise((resolve) => {

@@ -11,7 +11,7 @@ import { makeSpec } from '../make-spec.js';
 
 let folders;
 
-/** As the env file and as the secret of an app of nobody. */
+/** Each way gives a file to an app of the user "nobody". */
 const WAYS = {
   'an env file': (file) => ({ envFiles: [file] }),
   'the file of a secret': (file) => ({ secrets: { SECRET: { file } } }),
