@@ -19,7 +19,7 @@ import { canCompress, checkCompression } from './logs/archive/compression.js';
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * `Infinity` is no limit.
+ * `Infinity`: unlimited.
  * @typedef {object} LogLimits
  * @property {number} maxSizeBytes
  * @property {LogInterval} interval

@@ -28,8 +28,8 @@ const VERSION_FOLDERS = [
  * @param {string} o.userHome
  * @param {string} o.node  The Node.js that runs nclust now.
  * @param {string} o.main  bin/nclust.js.
- * @param {Record<string, string | undefined>} o.env  Of the shell: it shows where version managers
- *   keep their versions.
+ * @param {Record<string, string | undefined>} o.env  The variables of the shell. They show
+ *   where version managers keep their versions.
  */
 export function launcherScript({ home, userHome, node, main, env }) {
   const folders = VERSION_FOLDERS.map(([variable, byDefault, below]) => {

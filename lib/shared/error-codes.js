@@ -346,7 +346,7 @@ export const ERRORS = /** @satisfies {Record<string, ErrorRow>} */ ({
     exitStatus: 1,
     when: 'The dashboard cannot be served: another program has the address, say.',
     remedy:
-      'The message names the address and says why; `nclust web --listen 127.0.0.1:0` takes any port that is free.',
+      'The message names the address and the reason; `nclust web --listen 127.0.0.1:0` takes any port that is free.',
   },
   ERR_NCLUST_WEB_REFUSED: {
     exitStatus: 1,

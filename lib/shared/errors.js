@@ -15,9 +15,9 @@ const SERVER_ERROR = -32000;
 export class NclustError extends Error {
   /**
    * @param {ErrorCode} code
-   * @param {string} message  What happened, to what, why.
+   * @param {string} message  The event, its subject and the reason.
    * @param {object} [options]
-   * @param {string | null} [options.hint]  What to do next, one sentence or command.
+   * @param {string | null} [options.hint]  The next step: one sentence or command.
    * @param {unknown} [options.data]
    * @param {unknown} [options.cause]
    * @param {number} [options.exitStatus]

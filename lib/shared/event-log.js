@@ -130,7 +130,7 @@ export function readEvents(path) {
 
 /**
  * @param {string} path
- * @param {number} maxBytes  Of the newest segments, whole entries only.
+ * @param {number} maxBytes  Reads this much of the newest segments, whole entries only.
  * @returns {LoggedEvent[]}  In the order of writing. Throws errors of the system.
  */
 export function readLastEvents(path, maxBytes) {

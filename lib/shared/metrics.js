@@ -55,8 +55,8 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number | null} fds
  * @property {number | null} heapUsedBytes
  * @property {number | null} elu  0 to 1. Of an app: the mean.
- * @property {number | null} delayP50Ms  Of the event loop, in the last second. Of an app: the
- *   worst. The same for the next two.
+ * @property {number | null} delayP50Ms  Event loop delay in the last second. For an app: the
+ *   worst worker. The same for the next two.
  * @property {number | null} delayP99Ms
  * @property {number | null} delayMaxMs
  * @property {number | null} gcMsPerS

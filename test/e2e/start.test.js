@@ -227,7 +227,7 @@ test('a missing path is not taken for a pattern, even with apps in the list', as
   await home.app('keeps-alive');
   for (const path of ['/usr/bin/nope', '/tmp/']) {
     const result = await home.nclust('start', path);
-    expect(result).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('there is no file') });
+    expect(result).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('there is not a file') });
   }
 });
 
@@ -302,7 +302,7 @@ describe('--env-file', () => {
     execFileSync('mkfifo', [join(home.work, 'pipe')]);
     expect(await run('nclust.js', 'start', home.place('keeps-alive'), '--env-file', 'pipe')).toMatchObject({
       exitStatus: 1,
-      stderr: expect.stringContaining('is no file'),
+      stderr: expect.stringContaining('is not a file'),
     });
   });
 });

@@ -15,7 +15,7 @@ import { readAppMetadata } from './messages.js';
  * @param {string[]} o.targets
  * @param {string} o.action
  * @param {unknown} o.params
- * @param {string} [o.token]  Of the request, which may be a repeated one.
+ * @param {string} [o.token]  The same token again: a repeated request.
  * @param {number} o.timeoutMs  For each process.
  * @param {AbortSignal} o.signal
  * @returns {Promise<TriggerReply[]>}  Rejects with errors that concern all processes.

@@ -16,8 +16,8 @@ const RECALLED_BYTES = 256 * 1024;
  * @property {(event: Omit<LoggedEvent, 'at'> & { at?: number }) => void} note  Never throws: a full
  *   disk costs events, and their number is logged.
  * @property {number} sinceMs  Events before this time are not added later.
- * @property {(app: string) => number | null} generationOf  Of the last rollout in the log, if it is
- *   still remembered.
+ * @property {(app: string) => number | null} generationOf  The generation of the last rollout in
+ *   the log, if the log still has one.
  * @property {(take: (event: LoggedEvent) => void) => () => void} follow  Returns a function that
  *   ends it. `take` must not throw.
  * @property {() => void} close

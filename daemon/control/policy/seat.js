@@ -100,7 +100,8 @@ export const EVENTS = /** @type {const} */ ([
  * @property {boolean} isOnProbation  The first failure is final.
  * @property {'open' | 'gated' | 'canary'} gate  canary: admitted after it has lived for a while and
  *   answered. gated: admitted when it is ready.
- * @property {string | null} missing  What it has to do besides living. Null: nothing.
+ * @property {string | null} missing  The next thing it must do besides staying alive. Null:
+ *   nothing.
  * @property {boolean} isLoading  Only the end of its main module is missing. That may never come,
  *   with a loop at the top level of an ES module.
  * @property {boolean} isUnheard  A cluster worker whose listen() failed.

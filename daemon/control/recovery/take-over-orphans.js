@@ -20,7 +20,7 @@ const SOUGHT = 'orphans-sought';
  * @param {object} o
  * @param {Record<string, unknown>} o.notes
  * @param {ChildSnapshot[]} o.children  The keeper's own.
- * @param {Map<string, Instance>} o.known  What this control knew before its keeper died.
+ * @param {Map<string, Instance>} o.known  The instances before the keeper died.
  * @returns {Promise<ChildSnapshot[]>}
  */
 export async function takeOverOrphans(context, { notes, children, known }) {

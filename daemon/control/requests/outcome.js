@@ -18,7 +18,7 @@ import { findSlot, hasProcess, getSlotHistory, occupiedSlots, seatsOfSlot } from
  * @property {{ id: number, generation: number }[]} up
  * @property {number[]} gone
  * @property {{ id: number, name: string, slot: number }[]} about  To show in the answer.
- * @property {string} [root]  Of an update: the new installation.
+ * @property {string} [root]  Only for an update: the new installation.
  * @property {PlanItem[]} [plan]  Of an apply.
  */
 

@@ -20,8 +20,8 @@ import { seatsOfSlot } from '../state/registry.js';
  * Returns why a reload failed, and what runs instead.
  * @param {Registry} registry
  * @param {DesiredApp} app  With its failure.
- * @param {Receipt['up']} asked  What the request wanted. The generation that failed may be a later
- *   one.
+ * @param {Receipt['up']} asked  The generation of the request. The one that failed may be
+ *   later.
  */
 export function reloadError(registry, app, asked) {
   const { name } = app.spec;

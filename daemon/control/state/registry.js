@@ -251,7 +251,7 @@ export function isAppScope(scope, { spec, scope: base = spec.name }) {
 /**
  * @param {Registry} registry
  * @param {string} scope
- * @param {string} name  Of the app, as the keeper knows it.
+ * @param {string} name  The name that the keeper has for the app.
  */
 export function openScope({ openScopes }, scope, name) {
   openScopes.set(scope, new Set([...(openScopes.get(scope) ?? []), name]));

@@ -9,7 +9,7 @@ import { join } from 'node:path';
  * @property {string[]} roots  Existing paths.
  * @property {(string | null)[]} identities
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
- * @property {Record<string, unknown>} options  Of chokidar, as the user gave them.
+ * @property {Record<string, unknown>} options  The options for chokidar that the user gave.
  * @property {(path: string) => void} onChange
  * @property {() => void} onStir  A watched path has stirred; chokidar still checks whether it is a
  *   change.

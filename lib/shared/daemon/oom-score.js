@@ -1,7 +1,7 @@
 // oom_score_adj: see proc(5).
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Of the keeper, and of control, which inherits it. */
+/** The score of the keeper; control inherits it. */
 const LOW = '-900';
 
 const OWN = '/proc/self/oom_score_adj';

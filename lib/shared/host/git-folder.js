@@ -45,7 +45,7 @@ export function findCheckout(folder) {
 
 /**
  * @param {string} root
- * @param {User | null} user  Whose rights to use; null: those of this process.
+ * @param {User | null} user  Reads with the rights of this user; null: of this process.
  * @returns {Promise<GitFolder | null>}  Null if it is not a checkout, or cannot be read.
  */
 export async function readGitFolder(root, user) {

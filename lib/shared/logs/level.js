@@ -42,7 +42,7 @@ const KEYS = /** @type {const} */ (['level', 'severity', 'log.level']);
 const MENTION = /"(?:level|severity|log\.level)"/;
 
 /**
- * Of a JSON record of pino, bunyan, winston or similar loggers.
+ * Reads the level of a JSON record of pino, bunyan, winston or similar loggers.
  * @param {string} line
  * @returns {Level | null}
  */

@@ -12,7 +12,7 @@ import { flag, isText, isWhole, nullable, texts, whole } from './rules.js';
  * @property {number} watchDelayMs  Quiet time before the reload. 0: 100 ms.
  * @property {Record<string, unknown>} watchOptions  For chokidar.
  * @property {string | null} cronRestart  For croner.
- * @property {number} maxMemoryBytes  Of an instance and its descendants together. 0: no limit.
+ * @property {number} maxMemoryBytes  Limit for an instance with its descendants. 0: no limit.
  * @property {boolean} autostart  False: it is added to the list as stopped.
  * @property {string} pidFile  Empty: <home>/pids/<name>-<id>.pid. A relative path counts from
  *   `cwd`.

@@ -105,7 +105,7 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
- * Of all instances of an app together, for one of its targets.
+ * Sums for all instances of an app and one of its targets.
  * @typedef {object} Shipped
  * @property {string} target
  * @property {number} sent  Lines that the system has accepted.
@@ -124,8 +124,8 @@ export const METHODS = /** @type {const} */ ([
  * @typedef {object} SlotTriggers
  * @property {WatchShown | null} watch  Null: nothing is watched now.
  * @property {number | null} nextRunMs  Of its cron, wall clock.
- * @property {{ bytes: number, misses: number } | null} memory  Of the whole tree, at the last
- *   check; and the number of instances in a row that were above the limit at their first check.
+ * @property {{ bytes: number, misses: number } | null} memory  The memory of the whole tree at
+ *   the last check, and how many instances in a row were above the limit at their first check.
  * @property {{ atMs: number, by: string, problem: string | null } | null} last  Known to the
  *   control that did it.
  */

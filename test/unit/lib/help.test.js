@@ -176,7 +176,7 @@ describe('a command line that is wrong', () => {
     }
   });
 
-  test('is told as JSON where JSON was asked for', async () => {
+  test('is printed as JSON if --json was given', async () => {
     const { stderr } = await nclust(['scale', 'api', '--json']);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'ERR_NCLUST_USAGE', exitStatus: 2 } });
   });

@@ -13,7 +13,7 @@ import { groupByApp } from './rows.js';
  * @property {ActionName} name
  * @property {string} verb  Of the button.
  * @property {string} question
- * @property {string} effect  What will happen.
+ * @property {string} effect  A sentence for the user: the result of the action.
  * @property {string} doing
  * @property {string} done
  * @property {boolean} isHarsh  It stops or removes something.
