@@ -22,7 +22,6 @@ import { noteKey } from './state/slot-history.js';
 /** @import { Loaded } from './state/store.js' */
 /** @import { Installation } from './update/installation.js' */
 
-/** Takes events one at a time, updates the records, plans, and carries out the effects. */
 export class Control {
   /** @type {LoopContext} */
   #context;
@@ -99,10 +98,7 @@ export class Control {
     this.#drain();
   }
 
-  /**
-   * @param {() => void} look  Called at the end of every turn that may have changed something,
-   *   before waiting requests are answered.
-   */
+  /** @param {() => void} look  Called after every turn, before waiting requests are answered. */
   follow(look) {
     this.#follow = look;
   }
@@ -116,8 +112,7 @@ export class Control {
    * @param {string} method
    * @param {string} token
    * @param {(desired: Desired) => Change & Pick<Receipt, 'about' | 'root' | 'plan'>} change
-   * @returns {Receipt}  Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE, and errors of
-   *   `change`; then nothing has changed.
+   * @returns {Receipt}  Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE; or like `change`.
    */
   mutate(method, token, change) {
     const { parts, registry } = this.#context;
@@ -160,9 +155,8 @@ export class Control {
   /**
    * @param {Receipt} receipt
    * @param {AbortSignal} [signal]  Aborted: the promise resolves.
-   * @param {() => void} [onCheck]  Called whenever something may have changed.
-   * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that definitely
-   *   failed.
+   * @param {() => void} [onCheck]
+   * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that failed.
    */
   waitFor(receipt, signal, onCheck) {
     const outcome = this.#waiters.add(receipt, signal, onCheck);
@@ -217,20 +211,15 @@ export class Control {
     return this.#session.request(verb, params);
   }
 
-  /**
-   * @returns {Promise<void>}  Rejects if no keeper can be started from control's own installation;
-   *   control keeps trying.
-   */
+  /** @returns {Promise<void>}  Rejects if its own keeper does not start; control keeps trying. */
   meetsNext() {
     return this.#session.waitForNext();
   }
 
   /**
-   * The next keeper takes over as after a death: no connection is refused, and every process is
-   * replaced.
+   * As after the death of a keeper: no connection is refused, and every process is replaced.
    * @param {Installation} successor  If its keeper does not come up, control starts one of its own.
-   * @returns {Promise<void>}  Rejects with a KeeperRefusal if this keeper does not make way, with a
-   *   KeeperLost if there is none at the moment.
+   * @returns {Promise<void>}  Rejects with a KeeperRefusal or a KeeperLost.
    */
   exchangeKeeper(successor) {
     return this.#session.exchange(successor);

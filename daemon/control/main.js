@@ -122,8 +122,7 @@ async function boot() {
     Promise.all([context.exports, context.web, api, shippers, foreground].map((part) => part.close()));
   // Users of PM2 send SIGUSR2 after they have rotated log files.
   process.on('SIGUSR2', () => reopenLogs(parts));
-  // Control takes the client socket only after it met a keeper: if ours has died, another keeper
-  // may own the home by now, and its control owns the socket. Then this control exits.
+  // Before listen(): if our keeper has died, another control may own the socket, and we exit.
   await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process)));
   await api.listen(paths);
   control.announceReady();
@@ -171,8 +170,7 @@ function handleProcessEvents(logs) {
   process.on('unhandledRejection', (error) => fail('control-crashed', error));
   // The kernel closes the sockets; clients connect again and repeat their requests.
   process.on('SIGTERM', () => process.exit(0));
-  // Output that control has read is not in the pipe any more, so it is written now. A compression
-  // that is cut off leaves no file.
+  // Writes the output that control has read, because it is not in the pipe any more.
   process.on('exit', () => {
     logs.close();
     void archive.close();

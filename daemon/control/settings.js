@@ -19,20 +19,20 @@ import { canCompress, checkCompression } from './logs/archive/compression.js';
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * `Infinity`: unlimited.
+ * `Infinity` means no limit.
  * @typedef {object} LogLimits
  * @property {number} maxSizeBytes
  * @property {LogInterval} interval
  * @property {number} maxFiles  Segments of each file. 0: none is kept.
  * @property {number} maxAgeMs
- * @property {number} maxTotalBytes  Of one app.
+ * @property {number} maxTotalBytes  For one app.
  * @property {'gzip' | 'zstd' | 'none'} compress
  * @property {number} homeMaxTotalBytes
  */
 
 /**
- * @typedef {{ [K in keyof LogLimits]?: LogLimits[K] | null }} GivenLimits  Missing or null: the
- *   home's. 0: no limit.
+ * Missing or null: the home's limit. 0: no limit.
+ * @typedef {{ [K in keyof LogLimits]?: LogLimits[K] | null }} GivenLimits
  */
 
 /**
@@ -46,14 +46,13 @@ const LOOK_EVERY_MS = 1_000;
 /** @typedef {{ listen: WebTarget, mayAct: boolean, allowRemote: boolean }} WebSettings */
 
 /**
- * The settings of the home: settings.json, which users may edit.
+ * From settings.json, which users may edit.
  * @typedef {object} Settings
  * @property {() => Record<string, string>} entries
- * @property {(key: string, text: string) => void} set  On disk when it returns. Throws
- *   ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
+ * @property {(key: string, text: string) => void} set
+ *   Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
  * @property {(key: string) => boolean} unset  Whether it was set. Throws the same errors.
- * @property {(given: GivenLimits | null) => LogLimits} limitsOf  Cheap enough to call for each
- *   chunk.
+ * @property {(given: GivenLimits | null) => LogLimits} limitsOf  Cheap enough for each chunk.
  * @property {() => MetricsSettings} metrics
  * @property {() => WebSettings} web
  * @property {() => string[]} notices
@@ -216,7 +215,7 @@ function limit(given) {
 }
 
 /**
- * Returns false for an app that was started when the manager ran on a later Node.js.
+ * When the app was started, the manager may have run on a later Node.js.
  * @param {'gzip' | 'zstd' | 'none'} compress
  */
 function possible(compress) {

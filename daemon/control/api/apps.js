@@ -100,7 +100,6 @@ export const changes = {
     const fresh = await readSpawnInputs(context, token, (desired) =>
       listSpecs(desired, selectIds(desired, targets)).map(change),
     );
-    // A repeated request was checked before.
     if (!context.control.hasSeen(token)) context.parts.checkPresent(servingSpecs(context, targets).map(change));
     const receipt = context.control.mutate('restart', token, (desired) => {
       const ids = selectIds(desired, targets);

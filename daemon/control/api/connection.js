@@ -18,7 +18,6 @@ import { BadParams } from './params.js';
 /** @import { Cursor } from '../logs/history/contents.js' */
 /** @import { Page } from '../logs/history/history.js' */
 
-/** Limit for data that waits for a slow client. */
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
 
 /** Above this, history waits for its reader. */
@@ -35,13 +34,11 @@ const FAREWELL_MS = 1_000;
  * @property {AbortSignal} signal  Aborted when the client is gone.
  * @property {(method: string, params: object) => void} notify  Dropped if the client reads too
  *   slowly, so only for data that the next notification replaces.
- * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog  Drops
- *   lines if the client reads too slowly, and reports their number.
- * @property {(subscription: string, event: object) => void} notifyEvent  The same.
- * @property {(subscription: string, page: Page) => Promise<void>} tellLog  Waits until the client
- *   has read enough, or leaves.
- * @property {(subscription: string, page: Page) => void} sendLog  Does not wait, so only for a
- *   little.
+ * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog
+ *   Drops lines if the client reads too slowly, and reports their number.
+ * @property {(subscription: string, event: object) => void} notifyEvent  Like notifyLog().
+ * @property {(subscription: string, page: Page) => Promise<void>} tellLog  Waits for a slow client.
+ * @property {(subscription: string, page: Page) => void} sendLog  Never waits. For short pages.
  * @property {Map<string, () => void>} subscriptions
  */
 
@@ -64,7 +61,7 @@ export class UnknownMethod extends Error {
  * A client can harm only itself: its lines and its queue are limited, and no input is trusted.
  * @param {Duplex} socket
  * @param {{ answer: Answer, clock: Clock }} o
- * @returns {{ close: () => Promise<void> }}  close() waits for answers in progress.
+ * @returns {{ close: () => Promise<void> }}
  */
 export function serveConnection(socket, { answer, clock }) {
   const gone = new AbortController();

@@ -67,8 +67,7 @@ function filesOf({ control, paths }, ids) {
 
 /**
  * @param {OwnedFile[]} owned
- * @returns {(OwnedFile & { bytes: number })[]}  With their segments; without devices and pipes,
- *   which have nothing to empty.
+ * @returns {(OwnedFile & { bytes: number })[]}  Without devices and pipes.
  */
 function weighed(owned) {
   const segments = listSegmentsByPath(owned);

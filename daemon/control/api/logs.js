@@ -163,8 +163,7 @@ function writtenFiles({ control, paths }, isMeant, streams) {
  * @param {{ outFile: string, errorFile: string, logFile: string }} place
  * @param {LogStream} stream
  * @param {LogStream[]} streams
- * @returns {string}  Empty if only one stream is wanted and the combined file is the only one,
- *   because its lines do not show their stream.
+ * @returns {string}  Empty for one stream of a combined file, because its lines do not name it.
  */
 function pathOf(place, stream, streams) {
   if (hasOnlyCombined(place)) return streams.length === STREAMS_ALL ? place.logFile : '';

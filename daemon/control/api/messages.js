@@ -12,9 +12,7 @@ import { BadParams, flag, optional, readParams, text, texts, wholeUpTo, withDefa
 /** @import { BusEvent } from '../events/bus.js' */
 /** @import { ApiContext, MethodBody } from './methods.js' */
 
-/** Limit for data that waits for the standard input of an app. */
 const INPUT_MAX_BYTES = 64 * 1024;
-/** In characters of its JSON. */
 const MESSAGE_MAX_CHARS = 1024 * 1024;
 const REPLY_MS = 5_000;
 const REPLY_MAX_MS = 600_000;
@@ -116,8 +114,7 @@ function isInspectorUrl(address) {
 
 /**
  * @param {Pick<ApiContext, 'control' | 'parts'>} context
- * @returns {Promise<Map<string, AppMetadata>>}  Empty if the keeper does not answer, because a list
- *   must always be answered.
+ * @returns {Promise<Map<string, AppMetadata>>}  Empty if the keeper fails: a list must not fail.
  */
 export async function queryAppMetadata({ control, parts }) {
   try {
@@ -147,7 +144,7 @@ async function isDeaf(isHeard) {
     await isHeard;
     return false;
   } catch (error) {
-    // The subscription is repeated with the next keeper.
+    // After a KeeperLost, control subscribes again at the next keeper.
     return error instanceof KeeperRefusal;
   }
 }

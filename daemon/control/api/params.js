@@ -95,7 +95,6 @@ export const withDefault = (reader, fallback) => (value, path) =>
   value === undefined || value === null ? fallback : reader(value, path);
 
 /**
- * Ignores fields that are not in the table.
  * @template {Record<string, Reader<any>>} S
  * @param {S} shape
  * @param {Record<string, unknown>} given

@@ -67,8 +67,7 @@ export const restartFromFileMethods = {
  * @param {ApiContext} context
  * @param {Desired} desired
  * @param {AppSpec[]} specs
- * @param {{ how: Way, file: string | null, isCounted: boolean }} o  `isCounted`: the user typed the
- *   number of instances.
+ * @param {{ how: Way, file: string | null, isCounted: boolean }} o  isCounted: typed by the user.
  * @returns {Change & Pick<Receipt, 'about' | 'plan'>}
  */
 function restartApps(context, desired, specs, { how, file, isCounted }) {

@@ -110,7 +110,6 @@ function readDump({ paths }) {
 }
 
 /**
- * Stopped apps come back stopped.
  * @param {ApiContext} context
  * @param {Desired} desired
  * @param {DesiredApp[]} saved
@@ -162,10 +161,7 @@ export const importMethods = {
   },
 };
 
-/**
- * @typedef {{ spec: AppSpec, resting: number[] }} Given  `resting`: slots that are added as
- *   stopped.
- */
+/** @typedef {{ spec: AppSpec, resting: number[] }} Given  `resting`: slots that stay stopped. */
 
 /**
  * @param {ApiContext} context

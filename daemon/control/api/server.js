@@ -31,13 +31,12 @@ export class ApiServer {
   }
 
   /**
-   * Binds the socket under a temporary name, with no rights for other users from the start, and
-   * renames it over the socket of an earlier control. libuv removes the name it bound, so a control
-   * that closes late cannot remove the socket of its successor.
+   * Binds a temporary name and renames it. libuv removes the name that it bound, so a control that
+   * closes late cannot remove the socket of its successor.
    * @param {object} o
    * @param {string} o.sock
    * @param {string} o.run  A folder on the same file system.
-   * @returns {Promise<void>}  Rejects with errors of bind(2) or rename(2).
+   * @returns {Promise<void>}
    */
   async listen({ sock, run }) {
     const own = join(run, `c-${process.pid}.sock`);

@@ -13,8 +13,7 @@ import { BadParams } from './params.js';
  * @param {unknown} given
  * @param {HomePaths} paths
  * @param {string} [keyPath]
- * @returns {AppSpec}  Throws ERR_NCLUST_BAD_SETTING if this manager does not support it,
- *   ERR_NCLUST_BAD_SPEC.
+ * @returns {AppSpec}  Throws ERR_NCLUST_BAD_SPEC, or ERR_NCLUST_BAD_SETTING if not supported.
  */
 export function acceptSpec(given, paths, keyPath) {
   const spec = checkSpec(given, keyPath);
@@ -40,8 +39,7 @@ export function acceptFile(given, paths) {
  * @param {object} o
  * @param {Record<string, string>} [o.env]  The shell that the apps belong to from now on.
  * @param {Partial<AppSpec>} o.fields  For all apps.
- * @param {Record<string, unknown>} [o.specs]  By name, because an interpreter means another program
- *   for each script.
+ * @param {Record<string, unknown>} [o.specs]  By app name: each script has its interpreter.
  * @returns {(spec: AppSpec) => AppSpec}  Throws like acceptSpec().
  */
 export function createSpecChanger(paths, { env, fields, specs = {} }) {
@@ -69,8 +67,7 @@ function checkOwnFields(given, keyPath) {
 }
 
 /**
- * A variable of the shell overrides a declared one, because the user typed it in front of the
- * command.
+ * The shell overrides declared variables: the user typed them in front of the command.
  * @param {AppSpec} spec
  * @param {Record<string, string>} shellEnv
  * @returns {Pick<AppSpec, 'env' | 'shellEnv'>}

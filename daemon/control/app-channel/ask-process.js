@@ -45,8 +45,7 @@ export function reach(registry, targets) {
 /**
  * @param {Registry} registry
  * @param {string[]} targets
- * @returns {(TargetProcess & { instance: Instance })[]}  At least one. Throws
- *   ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS.
+ * @returns {(TargetProcess & { instance: Instance })[]}  Never empty. Throws ERR_NCLUST_NO_PROCESS.
  */
 export function reachLiving(registry, targets) {
   const living = reach(registry, targets).filter((one) => one.instance !== null);

@@ -2,8 +2,7 @@
 /** @import { Label } from '../state/registry.js' */
 
 /**
- * A message of process.send(). `{type, data}` keeps its type; any other message becomes a
- * "process:msg" with `raw`.
+ * A message of process.send(), with `type` and `data`, or else a "process:msg" with `raw`.
  * @typedef {object} AppMessage
  * @property {string} type
  * @property {true} isFromApp
@@ -31,9 +30,9 @@
 const DEPTH_MAX = 50;
 
 /**
- * @param {string} text  JSON of one message.
- * @returns {{ type: string, data: unknown } | { type: 'process:msg', raw: unknown } | null}  Null:
- *   not for clients.
+ * Null: not for clients.
+ * @param {string} text
+ * @returns {{ type: string, data: unknown } | { type: 'process:msg', raw: unknown } | null}
  */
 function readAppMessage(text) {
   const message = parse(text);
@@ -45,8 +44,7 @@ function readAppMessage(text) {
 
 /**
  * @param {LoopContext} core
- * @param {{ instanceId: string, text?: string, count?: number }} data  Without a text: the number
- *   of dropped messages.
+ * @param {{ instanceId: string, text?: string, count?: number }} data  `count`: dropped messages.
  */
 export function publishAppMessage({ bus, registry, parts }, { instanceId, text, count = 1 }) {
   const label = registry.instances.get(instanceId)?.label;
@@ -96,12 +94,12 @@ function isDeeper(value, levels) {
   return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1));
 }
 
-/**
- * @typedef {ReturnType<typeof createAppMessageSubscription>} AppMessageSubscription  Makes the
- *   keeper pass messages of apps on while a client wants them.
- */
+/** @typedef {ReturnType<typeof createAppMessageSubscription>} AppMessageSubscription */
 
-/** @param {(isOn: boolean) => Promise<unknown>} ask */
+/**
+ * The keeper passes messages of apps on only while a client wants them.
+ * @param {(isOn: boolean) => Promise<unknown>} ask
+ */
 export function createAppMessageSubscription(ask) {
   let listeners = 0;
   /** @type {Promise<unknown>} */
@@ -115,8 +113,8 @@ export function createAppMessageSubscription(ask) {
 
   return {
     /**
-     * @returns {{ isHeard: Promise<unknown>, end: () => void }}  `isHeard` rejects with a
-     *   KeeperRefusal or a KeeperLost.
+     * `isHeard` rejects with a KeeperRefusal or a KeeperLost.
+     * @returns {{ isHeard: Promise<unknown>, end: () => void }}
      */
     begin() {
       listeners += 1;

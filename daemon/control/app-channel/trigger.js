@@ -8,14 +8,13 @@ import { readAppMetadata } from './messages.js';
 /** @import { TargetProcess } from './ask-process.js' */
 
 /**
- * Calls a custom action in all target processes, and waits for their replies.
  * @param {object} o
  * @param {Control} o.control
  * @param {Clock} o.clock
  * @param {string[]} o.targets
  * @param {string} o.action
  * @param {unknown} o.params
- * @param {string} [o.token]  The same token again: a repeated request.
+ * @param {string} [o.token]  A repeated request has the same one.
  * @param {number} o.timeoutMs  For each process.
  * @param {AbortSignal} o.signal
  * @returns {Promise<TriggerReply[]>}  Rejects with errors that concern all processes.

@@ -11,9 +11,8 @@ import { withProgress } from '../requests/progress.js';
  * @param {ChangeContext} context
  * @param {Receipt} receipt
  * @param {WaitingClient} client
- * @param {{ progress: boolean, isFromFile?: boolean }} o  isFromFile: default true.
- * @returns {Promise<void>}  Rejects with ERR_NCLUST_APPLY_FAILED when all apps have an outcome and
- *   some have failed.
+ * @param {{ progress: boolean, isFromFile?: boolean }} o
+ * @returns {Promise<void>}  Rejects with ERR_NCLUST_APPLY_FAILED if an app failed.
  */
 export async function waitForApps(context, receipt, client, { progress, isFromFile = true }) {
   const names = [...new Set(receipt.about.map(({ name }) => name))];

@@ -31,10 +31,8 @@ import { findApp, getSpec } from '../state/desired.js';
  * @property {AppSpec[]} specs
  * @property {string | null} file  Null: the input has no name, and owns no apps.
  * @property {boolean} isWhole  The specs are all apps of the file.
- * @property {boolean} isPruning  Apps that came from the file and are not in it any more are
- *   removed.
- * @property {boolean} isShellNew  Apps get the variables and the interpreter of this command's
- *   shell.
+ * @property {boolean} isPruning  Apps that are no longer in the file are removed.
+ * @property {boolean} isShellNew  Apps get the variables and the interpreter of this shell.
  */
 
 /**
@@ -42,8 +40,7 @@ import { findApp, getSpec } from '../state/desired.js';
  * @param {Desired} desired
  * @param {ApplyRequest} applied
  * @param {{ standingOf: (app: DesiredApp) => Standing, cpus: number }} o
- * @returns {{ steps: ApplyStep[], left: string[] }}  `left`: apps that came from the file, are not
- *   in it any more, and stay.
+ * @returns {{ steps: ApplyStep[], left: string[] }}  `left`: no longer in the file, but kept.
  */
 export function planApply(desired, applied, { standingOf, cpus }) {
   const { specs, isPruning } = applied;
@@ -200,9 +197,8 @@ function together(diffs) {
 const OF_VERSION = /^--experimental-(strip|transform)-types$/;
 
 /**
- * Adds what the shell of an earlier command decided and no file contains: the variables, and the
- * program behind the name of an interpreter. So the same file leads to the same spec from any
- * shell.
+ * Keeps the variables and the program of the interpreter, which the shell of an earlier command
+ * decided. So the same file leads to the same spec from any shell.
  * @template {AppSpec} Spec
  * @param {AppSpec} spec  The running one.
  * @param {Spec} wanted

@@ -90,7 +90,7 @@ function renewedBy(how, desired, ids, spec, { isUp, isBeside }) {
 }
 
 /**
- * In all generations, because a failed rollout may go back to an earlier one.
+ * Changes all generations, because a failed rollout may go back to an earlier one.
  * @param {DesiredApp} app
  * @param {AppSpec} spec
  * @param {{ origin?: string, isChanged: boolean }} o
@@ -111,8 +111,7 @@ function touch(app, spec, { isChanged, ...origin }) {
 /**
  * @param {Desired} desired
  * @param {AppSpec} spec
- * @param {(one: number, other: number) => number} which  Picks between the present number and the
- *   wanted one.
+ * @param {(one: number, other: number) => number} which  Picks the present or the wanted number.
  * @returns {Change}
  */
 function resized(desired, spec, which) {

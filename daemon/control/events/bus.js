@@ -43,7 +43,7 @@ export function createEventBus(eventLog = NO_CHRONICLE) {
     },
     /**
      * @param {Follower} follower
-     * @returns {() => void}  Ends it.
+     * @returns {() => void}
      */
     follow(follower) {
       followers.add(follower);
@@ -78,8 +78,7 @@ export function createEventBus(eventLog = NO_CHRONICLE) {
  * @param {LifeEvent} event
  * @param {object} o
  * @param {Seat['begunBy']} o.begunBy
- * @param {boolean} o.isOnProbation  A failure in a guarded rollout is final, for any values of the
- *   counters.
+ * @param {boolean} o.isOnProbation  Then a failure is final, whatever the counters are.
  * @returns {Word[]}
  */
 export function listEventWords(before, after, event, { begunBy, isOnProbation }) {
@@ -94,7 +93,7 @@ export function listEventWords(before, after, event, { begunBy, isOnProbation })
 }
 
 /**
- * Null: no command did.
+ * Null: no command started it.
  * @param {Registry} registry
  * @param {Pick<Seat, 'id'>} seat  Not started yet.
  * @returns {Seat['begunBy']}
@@ -151,7 +150,7 @@ export function tellExit({ bus, registry, parts }, { instanceId, label, pid, sta
 }
 
 /**
- * Only slots that have no process whose end would report it.
+ * Skips slots that have a seat, because the end of the seat reports the same.
  * @param {LoopContext} core
  * @param {Desired} before
  */

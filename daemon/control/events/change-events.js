@@ -5,7 +5,6 @@ import { diffSpecs } from '../../../lib/shared/spec/diff.js';
 
 /** @typedef {Omit<LoggedEvent, 'at'>} Untimed */
 
-/** Named in one event. */
 const ATTRIBUTES_MAX = 40;
 
 /**

@@ -7,11 +7,9 @@ const NEWLINE = 0x0a;
 const EVENT_LIMITS = { segmentBytes: 2 * 1024 * 1024, segments: 5 };
 
 /**
- * Rotates before it grows beyond a segment: events.log, events.log.1 and so on. The oldest segment
- * is dropped.
+ * Rotates to events.log.1 and so on before it grows beyond a segment, and drops the oldest one.
  * @typedef {object} EventFile
- * @property {(line: string) => void} append  Without its newline. Throws errors of the system; then
- *   at most the beginning of the line is in the file, which readers skip.
+ * @property {(line: string) => void} append  Throws system errors. Readers skip torn lines.
  * @property {() => void} close
  */
 

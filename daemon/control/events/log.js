@@ -10,16 +10,13 @@ import { openEventFile } from './log-file.js';
 const RECALLED_BYTES = 256 * 1024;
 
 /**
- * Events are written before the next control could report them again, and an event that is in the
- * log is not written again. So each event is there once, however often control dies.
+ * Contains each event once, even if control dies, because it skips events that are in the log.
  * @typedef {object} EventLog
- * @property {(event: Omit<LoggedEvent, 'at'> & { at?: number }) => void} note  Never throws: a full
- *   disk costs events, and their number is logged.
+ * @property {(event: Omit<LoggedEvent, 'at'> & { at?: number }) => void} note
+ *   Never throws: a full disk costs events, and their number is logged.
  * @property {number} sinceMs  Events before this time are not added later.
- * @property {(app: string) => number | null} generationOf  The generation of the last rollout in
- *   the log, if the log still has one.
- * @property {(take: (event: LoggedEvent) => void) => () => void} follow  Returns a function that
- *   ends it. `take` must not throw.
+ * @property {(app: string) => number | null} generationOf  The last remembered rollout.
+ * @property {(take: (event: LoggedEvent) => void) => () => void} follow  `take` must not throw.
  * @property {() => void} close
  */
 

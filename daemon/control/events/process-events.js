@@ -10,12 +10,11 @@ import { noteRolloutBegun, changeEvents } from './change-events.js';
 /** @import { Untimed } from './change-events.js' */
 
 /**
- * Returns the log entries of one step of a seat. Pure.
  * @param {Life} before
  * @param {Life} after
  * @param {LifeEvent} event
  * @param {{ effects: Effect[], isOnProbation: boolean }} o
- * @returns {Untimed[]}  Without their place.
+ * @returns {Untimed[]}
  */
 function stepEvents(before, after, event, { effects, isOnProbation }) {
   if (event.type === 'spawned') return [{ type: 'started' }];
@@ -32,8 +31,7 @@ function stepEvents(before, after, event, { effects, isOnProbation }) {
 }
 
 /**
- * Must be called before the note for the next control is written: an event that is reported twice
- * is written once, but one that is never reported is lost.
+ * Call it before writeNote(): the log skips a repeated event, but a missing one is lost.
  * @param {LoopContext} core
  * @param {Seat} seat
  * @param {Life} before
@@ -90,8 +88,7 @@ export function noteChanges({ bus }, before, after, method) {
 }
 
 /**
- * Publishes what the previous control did or saw but could not publish. Events in the log are not
- * repeated.
+ * Logs what the previous control did or saw but could not log.
  * @param {LoopContext} core
  */
 export function catchUp({ bus, registry, parts }) {
@@ -154,10 +151,7 @@ const LINES_KEPT = 6;
 const CHARS_KEPT = 1_000;
 const WORDS_MAX_CHARS = 300;
 
-/**
- * Lines that name the reason: "TypeError: x is not a function", "Error [ERR_X]: ...", "panic: ...",
- * "FATAL ERROR: ...", "ConnectionError: ...".
- */
+/** Lines that name the reason: "TypeError: ...", "Error [ERR_X]: ...", "panic: ...". */
 const TELLING =
   /^\s*(?:Uncaught\s+)?(?:[\w$.]*(?:Error|Exception)\b(?: \[[^\]]+\])?|panic|fatal(?: error)?|Traceback.*)\s*:\s*\S/i;
 

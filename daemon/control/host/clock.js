@@ -5,7 +5,7 @@
  * Policy code never calls setTimeout(): tests pass in a clock that they turn by hand.
  * @typedef {object} Clock
  * @property {() => number} nowMs  Wall clock.
- * @property {(ms: number, onTime: () => void) => Cancel} after  Once.
+ * @property {(ms: number, onTime: () => void) => Cancel} after
  * @property {(ms: number, onTime: () => void) => Cancel} every  Does not keep the process alive.
  */
 

@@ -2,7 +2,6 @@ import { setFlagsFromString } from 'node:v8';
 
 /** @import { Clock } from './clock.js' */
 
-/** Collect after this long without a turn. */
 const REST_MS = 2_000;
 
 /**
@@ -30,10 +29,7 @@ export function createIdleGc(clock, collect = collectNow) {
   };
 }
 
-/**
- * Takes 10 ms. Compacts the heap too, but not on every collection, because reading logs would then
- * use 10 % more CPU.
- */
+/** Takes 10 ms. Compacts only here, because reading logs would otherwise use 10 % more CPU. */
 function collectNow() {
   // A keeper of an earlier version starts control without --expose-gc.
   if (!globalThis.gc) return;

@@ -27,8 +27,7 @@ export function watchOomKills({ read = readText } = {}) {
 }
 
 /**
- * Counters of our own memory cgroup, v2 and v1: in a container the host's /proc/vmstat may be
- * hidden or zero.
+ * Our own memory cgroup (v2, v1), because /proc/vmstat may be hidden or zero in a container.
  * @param {(file: string) => string} read
  */
 function cgroupFiles(read) {

@@ -93,8 +93,8 @@ function pageBytes() {
 }
 
 /**
- * @typedef {{ pid: number, ppid: number, rssBytes: number, start: string }} Row  `start` and pid
- *   identify the process; empty if the system does not report it.
+ * `start` is empty if the system does not report it.
+ * @typedef {{ pid: number, ppid: number, rssBytes: number, start: string }} Row
  */
 
 /** @typedef {{ bytes: number, pids: number[] }} Tree */
@@ -105,8 +105,7 @@ function pageBytes() {
  */
 
 /**
- * Reads the whole process table once for all trees. A process that left its tree by a double fork
- * still counts if an earlier call saw it there.
+ * A process that left its tree by a double fork still counts if an earlier call saw it there.
  * @returns {ReadTrees}
  */
 export function createTreeReader() {
@@ -153,7 +152,6 @@ async function fromPs() {
 const SCAN_SHARE = 0.01;
 
 /**
- * A process that has exited is missing.
  * @param {object} [o]
  * @param {(pid: number) => ProcRow | null} [o.readRow]
  * @param {() => ProcRow[]} [o.readTable]

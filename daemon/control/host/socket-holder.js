@@ -54,7 +54,7 @@ function findHolder(port, { tables, state }) {
  * @param {number} port
  * @param {string} table
  * @param {string} wanted
- * @returns {string[]}  "socket:[12345]".
+ * @returns {string[]}
  */
 function holdersOf(port, table, wanted) {
   const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;

@@ -9,7 +9,7 @@ import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../../../lib/shared/host/daem
 
 const REPORT_FD = 3;
 
-/** Limit until it listens, and again until it answers. Each takes 0.2 s on a fast disk. */
+/** Limit until the keeper listens, and again until it answers. Each takes 0.2 s on a fast disk. */
 const HANGS_MS = 10_000;
 
 /**
@@ -18,10 +18,8 @@ const HANGS_MS = 10_000;
  * @param {Record<string, string>} o.env  The whole environment.
  * @param {number} o.logFd
  * @param {() => void} o.onHeld  Another keeper owns the home.
- * @param {(error: unknown) => void} o.onFailed  The new keeper could not take the home. Its channel
- *   closes too.
- * @returns {Promise<Port>}  Resolves when the keeper owns the home and reads its channel. Rejects
- *   if the process could not be created, exited, or hung and was killed.
+ * @param {(error: unknown) => void} o.onFailed  The new keeper could not take the home.
+ * @returns {Promise<Port>}  Resolves when the keeper owns the home and reads its channel.
  */
 export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
   const child = spawn(from.node, [...DAEMON_NODE_ARGS, join(from.root, 'daemon/keeper/main.js')], {
@@ -49,9 +47,8 @@ export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => reject(new Error(`the keeper exited at once (${signal ?? code})`)));
-    // Resolves only after the keeper's first message. Node.js reads a channel while modules still
-    // load: a socket sent that early would stay open in the keeper if we were killed, and its
-    // address could not be bound again.
+    // Not earlier, because Node.js reads a channel while modules still load. If we were killed
+    // then, a sent socket would stay open in the keeper, and nothing could bind its address again.
     child.once('message', () => resolve(/** @type {Port} */ (/** @type {unknown} */ (child))));
   });
 }

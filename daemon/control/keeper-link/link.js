@@ -62,8 +62,8 @@
 
 /**
  * @typedef {object} KeeperLink
- * @property {(verb: string, params: object, handle?: unknown) => Promise<any>} request  Rejects
- *   with a KeeperRefusal, or with a KeeperLost if the keeper is gone.
+ * @property {(verb: string, params: object, handle?: unknown) => Promise<any>} request
+ *   Rejects with a KeeperRefusal, or with a KeeperLost if the keeper is gone.
  * @property {(
  *   verb: string,
  *   params: object,
@@ -94,7 +94,6 @@ export class KeeperLost extends Error {
 const VERSION = 1;
 
 /**
- * Works in either direction.
  * @param {Port} port
  * @param {object} o
  * @param {(event: string, data: any, handle: unknown) => void} o.onEvent

@@ -5,8 +5,7 @@
  * @typedef {object} ListenerCopies
  * @property {(data: { key: string }, handle: any) => void} keep  Closes an earlier copy.
  * @property {(key: string) => void} drop
- * @property {(port: Port) => Promise<void>} handOver  Resolves when the new keeper has them or is
- *   gone.
+ * @property {(port: Port) => Promise<void>} handOver  Resolves when the keeper has them or is gone.
  */
 
 /** @returns {ListenerCopies} */

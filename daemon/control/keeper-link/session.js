@@ -6,17 +6,16 @@ import { tell } from './tell.js';
 /** @import { ChildSnapshot, Port, Snapshot } from './link.js' */
 /** @import { LoopContext } from './tell.js' */
 
-/** Before a failed launch of a keeper is retried. */
 const RELAUNCH_MS = 1_000;
 
 /**
  * @typedef {object} Loop
- * @property {() => Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>} introduce  Exchanges
- *   state with a keeper over the link of the context. Rejects with KeeperLost.
+ * @property {() => Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>} introduce
+ *   Exchanges state with the keeper of the link. Rejects with KeeperLost.
  * @property {(snapshot: Snapshot, orphans: ChildSnapshot[]) => void} onMet
  * @property {() => void} onLost  Drops events of the old keeper, and holds.
  * @property {(event: string, data: any) => void} onEvent  Not called for events about listeners.
- * @property {() => void} hold  Lets events wait.
+ * @property {() => void} hold
  * @property {() => void} resume
  */
 
@@ -59,8 +58,7 @@ export class KeeperSession {
 
   /**
    * @param {Port} port
-   * @returns {Promise<void>}  Resolves when control has met this keeper or, if it dies, a later
-   *   one.
+   * @returns {Promise<void>}  Resolves when control has met this keeper or a later one.
    */
   async meet(port) {
     try {
@@ -92,10 +90,7 @@ export class KeeperSession {
     return this.#context.link.request(verb, params);
   }
 
-  /**
-   * @returns {Promise<void>}  Resolves when control has met the next keeper. Rejects if none can be
-   *   started; the session keeps trying.
-   */
+  /** @returns {Promise<void>}  Rejects if no keeper can be started; the session keeps trying. */
   waitForNext() {
     return new Promise((resolve, reject) => {
       this.#waitingForNext.push({ resolve, reject });
@@ -104,8 +99,7 @@ export class KeeperSession {
 
   /**
    * @param {Installation} successor
-   * @returns {Promise<void>}  Like waitForNext(). Rejects with a KeeperRefusal, or with a
-   *   KeeperLost if there is no keeper at the moment.
+   * @returns {Promise<void>}  Like waitForNext(). Rejects also with KeeperRefusal or KeeperLost.
    */
   exchange(successor) {
     this.#exchange ??= this.#abdicate(successor).finally(() => {
@@ -127,8 +121,7 @@ export class KeeperSession {
 
   /**
    * @param {Port} port
-   * @returns {Promise<void>}  Rejects with KeeperLost if the keeper dies during the introduction;
-   *   #meetNext() is running then.
+   * @returns {Promise<void>}  Rejects with KeeperLost if the keeper dies; then #meetNext() runs.
    */
   async #meet(port) {
     this.#context.link = createKeeperLink(port, {

@@ -37,15 +37,13 @@ import { getSlotHistory } from '../state/registry.js';
  * @property {() => string} newInstanceId
  * @property {() => number} cpus
  * @property {(uidsOf: UidsOf) => Orphan[]} findOrphans
- * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: from our own
- *   installation. Rejects if the process could not be created.
+ * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: our installation.
  * @property {(spec: AppSpec) => AppSpec} withPresentNode
  * @property {(specs: AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
  * @property {(specs: AppSpec[]) => void} checkPresent  Throws ERR_NCLUST_PREFLIGHT.
  * @property {(keeperPid: number) => SystemLimits} systemLimits
  * @property {(exitStatus: number) => void} leave
- * @property {() => void} makeWay  Exits at once. Clients repeat unanswered requests to the next
- *   control.
+ * @property {() => void} makeWay  Exits at once; clients repeat their requests to the next control.
  * @property {Own} own
  * @property {typeof import('../update/installation.js').probe} probe
  */
@@ -54,8 +52,7 @@ import { getSlotHistory } from '../state/registry.js';
  * @typedef {object} LoopContext
  * @property {Parts} parts
  * @property {Registry} registry
- * @property {boolean} isExact  False: the list may have lost its last changes, so processes that
- *   are not in it are left alone.
+ * @property {boolean} isExact  False: the list may be outdated, so leave unlisted processes alone.
  * @property {KeeperLink | null} link  Null: there is no keeper at the moment.
  * @property {(event: ControlEvent) => void} dispatch
  * @property {EventBus} bus

@@ -44,8 +44,7 @@ function spawn(context, seat) {
 }
 
 /**
- * The answer is handled in order with the events, because a process may exit at once: its output
- * must be read before its exit is handled. If the keeper is gone, control asks the next one again.
+ * Handles the answer in order, because a process that exits at once has output to read first.
  * @param {LoopContext} context
  * @param {string} instanceId
  * @param {ReturnType<typeof spawnParams>} params

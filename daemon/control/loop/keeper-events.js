@@ -72,7 +72,7 @@ function listening(context, instance, { address, port, family }) {
 
 /**
  * @param {ListenFailure | null} failure
- * @param {Address} where  The instance listens there now.
+ * @param {Address} where
  */
 function isPlaceOf(failure, { address, port }) {
   return failure?.port === port && (port > 0 || failure.address === address);
@@ -212,8 +212,7 @@ function noteDeath(context, instance, seat, lastLines, uptimeMs) {
   recordDeath(history, death);
   recordProcessDeath(context, label, death);
   if (isAwaitingAdmission(registry, instance)) excludeSpawn(history, label.spawns);
-  // Only unplanned deaths: a stop of five hundred processes is not news. Without the last lines,
-  // because people send the manager's log to strangers, and the lines may contain a password.
+  // Without the last lines: people send this log to strangers, and the lines may hold a password.
   if (!circumstances.asked) {
     const { lastLines: _, ...others } = death;
     parts.managerLog('died', { app: label.name, slot: label.slot, ...others });

@@ -15,10 +15,7 @@ import { step } from './step.js';
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { Seat, Registry } from '../state/registry.js' */
 
-/**
- * An action may allow the next one: a seat that rests is down at once. A plan that needs more
- * rounds contradicts itself.
- */
+/** One action may allow the next. A plan that needs more rounds contradicts itself. */
 const MAX_ROUNDS = 10;
 
 /**
@@ -156,7 +153,7 @@ function stopReason(registry, app, seat) {
 }
 
 /**
- * While they are open, clients of a stopped app wait in the backlog instead of being refused.
+ * Without this, clients of a stopped app wait in the backlog instead of being refused.
  * @param {LoopContext} context
  * @param {string} name
  */

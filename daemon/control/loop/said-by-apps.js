@@ -1,5 +1,4 @@
-// Events whose data came from a process. The keeper checks them, but a keeper of an earlier version
-// does not, and control meets one during an update.
+// Checks data that came from a process, because an earlier keeper, met in an update, does not.
 
 /** @import { Address } from '../keeper-link/link.js' */
 

@@ -45,7 +45,7 @@ export function step(context, seat, event) {
  * @param {Seat} seat
  * @param {Life} before
  * @param {Effect[]} effects
- * @returns {boolean}  Whether anything changed.
+ * @returns {boolean}  Whether the note has to be written.
  */
 function remember({ parts, registry }, seat, before, effects) {
   const history = getSlotHistory(registry, seat.id);

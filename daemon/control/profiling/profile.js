@@ -12,19 +12,19 @@ import { ask, describeSlot, explainSilence, findWorker, isBlocked } from './work
 /** Limit for the begin of a profile: V8 walks through all functions. */
 const BEGIN_MS = 15_000;
 
-/** Limit for its end, beyond its span: the snapshot of a heap with many gigabytes takes minutes. */
+/** Beyond the span of a profile. */
 const END_MS = 60_000;
+
+/** The snapshot of a heap with many gigabytes takes minutes. */
 const SNAPSHOT_MS = 1_800_000;
 
 /**
  * Makes a worker profile itself into a file that exists and is empty.
  * @param {ApiContext} context
- * @param {{ target: string, kind: string, durationMs: number, file: string }} question  The same
- *   question with the same file waits for the same profile.
- * @param {Pick<Client, 'signal'>} client  If it leaves, the profile is dropped and the file
- *   removed.
- * @returns {Promise<object>}  `bytes` is null if the event loop is blocked: then only a debugger
- *   can take the profile.
+ * @param {{ target: string, kind: string, durationMs: number, file: string }} question
+ *   Asked again with the same file, it waits for the same profile.
+ * @param {Pick<Client, 'signal'>} client  If it leaves, profile and file are dropped.
+ * @returns {Promise<object>}  `bytes` is null if the event loop is blocked: use a debugger.
  */
 export async function takeProfile(context, { target, kind, durationMs, file }, { signal }) {
   const worker = findWorker(context, target);
@@ -74,8 +74,7 @@ const EXTRA_MS = 10_000;
 /**
  * @param {ApiContext} context
  * @param {{ target: string, durationMs: number }} question
- * @returns {Promise<object>}  `stack` is null if the event loop is blocked: then only a debugger
- *   sees the stack.
+ * @returns {Promise<object>}  `stack` is null if the event loop is blocked: use a debugger.
  */
 export async function sampleStack(context, { target, durationMs }) {
   const worker = findWorker(context, target);
@@ -87,12 +86,11 @@ export async function sampleStack(context, { target, durationMs }) {
 }
 
 /**
- * Opens the inspector of a worker whose event loop is blocked: Node.js handles SIGUSR1 in a thread
- * of its own, and listens on a free port of 127.0.0.1. The worker closes the inspector when its
- * loop runs again, after the client has sent `isOver` or has left.
+ * Works with a blocked event loop, because Node.js handles SIGUSR1 in a thread of its own. The
+ * worker closes the inspector when its loop runs again, after the client sent `isOver` or left.
  * @param {ApiContext} context
- * @param {{ target: string, isOver: boolean, isLeftOpen: boolean }} question  `isLeftOpen`: the
- *   inspector was open before, and stays so.
+ * @param {{ target: string, isOver: boolean, isLeftOpen: boolean }} question
+ *   `isLeftOpen`: the inspector was open before, and stays open.
  * @param {Pick<Client, 'subscriptions' | 'signal'>} client
  * @returns {Promise<object>}
  */
@@ -190,8 +188,7 @@ function assertNoSnapshot(worker) {
  * @param {Pick<Worker, 'id' | 'name'>} about
  * @param {T} answer
  * @param {string} [file]
- * @returns {T}  Throws ERR_NCLUST_PROFILE_BUSY, ERR_NCLUST_FILE_UNWRITABLE or
- *   ERR_NCLUST_NOT_REACHABLE if the agent failed.
+ * @returns {T}  Throws an NclustError if the agent failed.
  */
 function unwrap({ id, name }, answer, file) {
   if (!answer.failure) return answer;

@@ -11,8 +11,7 @@ const PING_MS = 2_000;
 /**
  * @param {Pick<ApiContext, 'control'>} context
  * @param {string} target
- * @returns {Worker}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_NO_PROCESS,
- *   ERR_NCLUST_BAD_SELECTOR (several processes), ERR_NCLUST_NOT_REACHABLE (not Node.js).
+ * @returns {Worker}  Throws like reachLiving(), and if the target is not one Node.js process.
  */
 export function findWorker({ control }, target) {
   const meant = reachLiving(control.registry, [target]);

@@ -35,7 +35,7 @@ export function selectIds(desired, targets) {
 /**
  * @param {Desired} desired
  * @param {string[]} names
- * @returns {number[]}  Skips names that are not in the list.
+ * @returns {number[]}
  */
 export function findSlotIds(desired, names) {
   return names.flatMap((name) => findApp(desired, name)?.slots.map(({ id }) => id) ?? []);

@@ -10,23 +10,22 @@ import { findSlot, hasProcess, getSlotHistory, occupiedSlots, seatsOfSlot } from
 /** @import { Registry } from '../state/registry.js' */
 
 /**
- * The state file holds it together with the change. So if the same request comes again, to this
- * control or the next one, control waits for it and does not do it twice.
+ * Saved together with the change, so that a repeated request waits and does not act twice.
  * @typedef {object} Receipt
  * @property {string} token
  * @property {string} method
  * @property {{ id: number, generation: number }[]} up
  * @property {number[]} gone
- * @property {{ id: number, name: string, slot: number }[]} about  To show in the answer.
- * @property {string} [root]  Only for an update: the new installation.
- * @property {PlanItem[]} [plan]  Of an apply.
+ * @property {{ id: number, name: string, slot: number }[]} about
+ * @property {string} [root]  The new installation, in an update.
+ * @property {PlanItem[]} [plan]
  */
 
 /**
+ * `failed`: the app whose rollout failed.
  * @typedef {{ state: 'pending' }
  *   | { state: 'done' }
- *   | { state: 'failed', notUp: NotUp[], failed?: DesiredApp }} Outcome  `failure`: why a rollout
- *   failed.
+ *   | { state: 'failed', notUp: NotUp[], failed?: DesiredApp }} Outcome
  */
 
 /** A client repeats a request within seconds. */
@@ -37,7 +36,6 @@ const DELETED = 'was deleted by another command';
 const GIVEN_BACK = 'was rolled back, and another command has changed it since';
 
 /**
- * Level-triggered: it looks at the current state, not at events.
  * @param {Registry} registry
  * @param {Receipt} receipt
  * @returns {Outcome}
@@ -95,8 +93,7 @@ function isAtRest(registry, { slots }) {
 }
 
 /**
- * If a restart failed in another slot, this slot was not started and the seat before the wanted one
- * goes on serving.
+ * If a restart failed in another slot, the seat before the wanted one still serves here.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  */
@@ -131,8 +128,7 @@ function slotOutcome(registry, id, generation, method) {
 }
 
 /**
- * The old instances stay parked until the rollback window closes, or until their last clients
- * leave. An update of the manager replaces only the processes of the keeper that made way.
+ * Old instances may be parked or still draining. An update replaces only orphans of the old keeper.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  * @param {string} method

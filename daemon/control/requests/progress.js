@@ -12,7 +12,7 @@ import { describeOutcome } from './outcome.js';
 
 /**
  * @typedef {object} WaitingClient
- * @property {AbortSignal} signal  Aborted when the client is gone.
+ * @property {AbortSignal} signal
  * @property {(method: string, params: object) => void} notify
  */
 
@@ -46,15 +46,13 @@ export async function withProgress(context, receipt, client, isReported, wait) {
   }
 }
 
-/** Between two reports to a client. */
 const EVERY_MS = 100;
 
 /**
  * @param {ChangeContext} context
  * @param {Receipt} receipt
  * @param {WaitingClient} client
- * @returns {{ look: () => void, close: () => void }}  look() reports if the progress has changed:
- *   at once, or EVERY_MS after the last report.
+ * @returns {{ look: () => void, close: () => void }}  look() reports at most every EVERY_MS.
  */
 function createReporter({ control, parts }, receipt, client) {
   /** @type {Progress | null} */

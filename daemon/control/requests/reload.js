@@ -17,14 +17,12 @@ import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, listSpecs, wit
  * @param {(desired: Desired) => number[]} o.choose
  * @param {(spec: AppSpec) => AppSpec} o.change
  * @param {string} [o.name]  The new name of the app; then all slots belong to one app.
- * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT, and with errors of `choose` and
- *   `change`; then nothing was changed.
+ * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT; or like `choose` and `change`.
  */
 export async function beginReload(context, { token, by, choose, change, name }) {
   const { control, parts } = context;
   const changedSpecs = (/** @type {Desired} */ desired) => listSpecs(desired, choose(desired)).map(change);
   const fresh = await readSpawnInputs(context, token, changedSpecs);
-  // A repeated request has passed it before.
   if (!control.hasSeen(token)) await parts.preflight(changedSpecs(control.registry.desired).map(fresh.fill));
   return control.mutate('reload', token, (desired) => {
     const ids = choose(desired);
@@ -38,7 +36,7 @@ export async function beginReload(context, { token, by, choose, change, name }) 
 }
 
 /**
- * Replaces apps that may be serving under guard, and starts the others.
+ * Guards the replacement of apps that may be serving, and starts the others.
  * @param {ChangeContext['control']} control
  * @param {Desired} desired
  * @param {number[]} ids

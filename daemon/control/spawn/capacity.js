@@ -6,15 +6,14 @@ import { listSeats } from '../state/registry.js';
 /** @import { DesiredApp, Change } from '../state/desired.js' */
 /** @import { Registry } from '../state/registry.js' */
 
-/**
- * Lower bounds, so that we refuse only what is certain to fail. Measured with Node.js 20 to 26: an
- * idle keeper has 21 open descriptors. Each instance needs two pipes, a Node.js program also a
- * channel, and fork mode a third pipe. Node.js hangs before its first line if it cannot have 6
- * threads, 4 of which are V8's pool.
- */
+// Lower bounds, so that we refuse only what is certain to fail. Measured with Node.js 20 to 26.
+
+/** An idle keeper has 21 open descriptors. */
 const KEEPER_FILES = 16;
+/** Two pipes, and a channel for Node.js. */
 const FILES = { node: 3, exec: 2 };
 const INPUT = { fork: 1, cluster: 0 };
+/** Without 6 threads, 4 of which are V8's pool, Node.js hangs before its first line. */
 const TASKS = { node: 6, exec: 1 };
 const NAMES_POOL = /v8[-_]pool[-_]size/;
 const MANAGER_TASKS = 2 * TASKS.node;
@@ -26,10 +25,10 @@ const MANAGER_TASKS = 2 * TASKS.node;
  * @template {Change} C
  * @param {C} change
  * @param {object} o
- * @param {string} o.what  "Start".
+ * @param {string} o.what
  * @param {Registry} o.registry
  * @param {SystemLimits} o.limits
- * @returns {C}  The same change.
+ * @returns {C}
  */
 export function assertFits(change, { what, registry, limits }) {
   const loads = change.desired.apps

@@ -15,18 +15,15 @@ import { readWhole } from '../host/read-bounded.js';
 
 /**
  * @typedef {object} SpawnInputs
- * @property {(spec: AppSpec) => AppSpec} fill  Throws ERR_NCLUST_ENV_FILE for files that another
- *   command has named since.
- * @property {<T extends Change>(change: T) => T} keep  Stores the secrets for the generations that
- *   the change starts.
+ * @property {(spec: AppSpec) => AppSpec} fill  Throws ERR_NCLUST_ENV_FILE for an unread file.
+ * @property {<T extends Change>(change: T) => T} keep  Stores the secrets of new generations.
  */
 
 /**
  * The values that are not in the spec. They belong to a generation.
  * @typedef {object} Environment
- * @property {(specs: AppSpec[]) => Promise<SpawnInputs>} read  For apps that are about to start a
- *   new generation, before anything changes. Rejects with ERR_NCLUST_ENV_FILE, ERR_NCLUST_SECRET,
- *   ERR_NCLUST_BAD_SPEC.
+ * @property {(specs: AppSpec[]) => Promise<SpawnInputs>} read
+ *   Rejects with ERR_NCLUST_ENV_FILE, ERR_NCLUST_SECRET, ERR_NCLUST_BAD_SPEC.
  * @property {Secrets} secrets
  */
 

@@ -16,8 +16,7 @@ let turn = Promise.resolve();
 let isOverdue = false;
 
 /**
- * Does not run git. Fields that only git can report are unknown, unless the revision is still that
- * of the start command.
+ * Does not run git: if the revision has changed, facts that only git can report are unknown.
  * @param {AppSpec[]} specs
  * @param {Clock} clock
  * @returns {Promise<(spec: AppSpec) => AppSpec>}  Never rejects.

@@ -111,7 +111,7 @@ function standInFiles({ outFile, errorFile, logFile: both = '' }) {
  * An empty string means none.
  * @param {AppSpec} spec
  * @param {number} id
- * @param {string} logs  The folder for default files.
+ * @param {string} logs
  */
 export function logFiles(spec, id, logs) {
   if (spec.disableLogs) return { outFile: '', errorFile: '', logFile: '' };

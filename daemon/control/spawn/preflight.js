@@ -36,8 +36,7 @@ const AT_ONCE = 4;
 
 /**
  * @param {AppSpec[]} specs
- * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first app that would fail, in
- *   the given order.
+ * @returns {Promise<void>}  Rejects with ERR_NCLUST_PREFLIGHT for the first app that would fail.
  */
 export async function preflight(specs) {
   for (let at = 0; at < specs.length; at += AT_ONCE) await allInOrder(specs.slice(at, at + AT_ONCE).map(checkOne));
@@ -180,8 +179,7 @@ function isExecutable(path) {
 }
 
 /**
- * The Node.js of the command that started the app. If it was removed, as version managers do on an
- * upgrade, the app runs on the manager's Node.js.
+ * If a version manager has removed the Node.js of the app, it runs on the manager's Node.js.
  * @param {AppSpec} spec
  * @param {{ exists?: (path: string) => boolean, own?: { execPath: string, version: string } }} [o]
  */

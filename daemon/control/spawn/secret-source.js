@@ -133,7 +133,7 @@ function commandEnv(spec) {
   return { ...basics, ...flatten(layers.filter(({ origin }) => origin === 'file' || origin === 'env')) };
 }
 
-/** @param {number} pid  Of the leader of the group. */
+/** @param {number} pid */
 function endGroup(pid) {
   try {
     process.kill(-pid, 'SIGKILL');

@@ -10,13 +10,12 @@ import { NoSecret, readSecret } from './secret-source.js';
 /**
  * Kept only in the memory of this process, as long as their generation.
  * @typedef {object} Secrets
- * @property {(spec: AppSpec) => Promise<Values>} read  Always reads from the sources. Rejects with
- *   ERR_NCLUST_SECRET.
+ * @property {(spec: AppSpec) => Promise<Values>} read  Rejects with ERR_NCLUST_SECRET.
  * @property {(app: DesiredApp, generation: number) => Values | null} known
- * @property {(app: DesiredApp, generation: number, spec: AppSpec) => Promise<Values>} need  The
- *   known values, or else reads them: once for several instances that ask at the same time.
- * @property {(desired: Desired, app: DesiredApp, values: Values) => void} keep  For the newest
- *   generation of an app; drops those of generations that are over.
+ * @property {(app: DesiredApp, generation: number, spec: AppSpec) => Promise<Values>} need
+ *   Reads only once for several instances that ask at the same time.
+ * @property {(desired: Desired, app: DesiredApp, values: Values) => void} keep
+ *   Stores them for the newest generation, and drops those of generations that are over.
  */
 
 /**

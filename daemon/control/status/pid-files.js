@@ -22,22 +22,18 @@ const PID_FILE_MAX_BYTES = 64;
 const READING = constants.O_RDONLY | constants.O_NONBLOCK;
 const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/**
- * @typedef {{ path: string, user: User | null }} PidFile  `user`: whose rights are used for the
- *   file. Null: those of this process.
- */
+/** @typedef {{ path: string, user: User | null }} PidFile  Written as `user`. Null: as control. */
 
 /**
  * A file for each slot with the pid of its serving instance. Without an instance there is no file.
  * @typedef {object} PidFiles
- * @property {() => void} sync  Updates the slots that were touched in this turn; the first time all
- *   slots.
+ * @property {() => void} sync  Updates slots that were touched in this turn; at first, all slots.
  */
 
 /**
  * @param {Pick<AppSpec, 'name' | 'cwd' | 'mode' | 'instancesGiven' | 'pidFile'>} spec
  * @param {number} id
- * @param {string} pids  The folder for default files.
+ * @param {string} pids
  */
 export function pidFilePath({ name, cwd, mode, instancesGiven, pidFile }, id, pids) {
   if (pidFile === '') return join(pids, `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}.pid`);
@@ -219,7 +215,6 @@ function readPid(file) {
 }
 
 /**
- * Never waits, because the path may name another kind of file.
  * @param {PidFile} file
  * @returns {string}  Empty: it holds no pid.
  */

@@ -96,8 +96,7 @@ export function slotStatus(registry, app, slot, o) {
   const seat = o.overview.seats.get(slot.id);
   const instance = livingInstance(registry, seat);
   return {
-    // The spread does not come first, because Node.js 20 takes 12 ms for 500 objects that begin
-    // with a spread, and 0.4 ms for these.
+    // First, because Node.js 20 takes 12 ms for 500 objects that begin with a spread, else 0.4 ms.
     slot: slot.slot,
     ...briefStatus(registry, app, slot, o),
     instanceId: instance?.instanceId ?? null,
@@ -223,7 +222,6 @@ function deathRecord({ instanceId: _, ...death }) {
 }
 
 /**
- * For a slot that is not in the list any more.
  * @param {{ id: number, name: string, slot: number }} slot
  * @returns {SlotStatus}
  */

@@ -20,13 +20,12 @@ const LOOKS_UNTIL_AGAIN = 60;
  */
 
 /**
- * @typedef {(path: string) => Promise<string | null>} Identify  Null: the path does not exist. A
- *   different text: it is another folder now.
+ * Null: the path does not exist. A different text: it is another folder now.
+ * @typedef {(path: string) => Promise<string | null>} Identify
  */
 
 /**
- * Watches also a folder that appears later, is replaced, or is a link that leads elsewhere later:
- * watchers of the system belong to a folder and not to its name.
+ * Also notices a replaced folder: watchers of the system belong to a folder, not to its name.
  * @param {WatchScope} scope
  * @param {object} o
  * @param {Clock} o.clock
@@ -188,8 +187,7 @@ const RESTLESS_MS = 10_000;
  * @typedef {object} Debounce
  * @property {(file: string) => void} note
  * @property {() => void} stir  A file may have changed, so the changes so far are not complete.
- * @property {() => { file: string, forMs: number } | null} restless  The file that has changed all
- *   the time. There is no call then, because a loop of reloads would not help.
+ * @property {() => { file: string, forMs: number } | null} restless  It changes without pause.
  * @property {() => void} close
  */
 

@@ -5,16 +5,12 @@ import { NclustError } from '../../../lib/shared/errors.js';
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 
 /**
- * The longest sleep: by then control notices that the wall clock was corrected. If the clock went
- * back by more than this, control computes the next run again, because a machine may boot years
- * ahead. If it went back by less, it does not, because a run would be repeated.
+ * The longest sleep. If the wall clock went back by more than this, control computes the next run
+ * again: a machine may boot years ahead. If by less, it does not, because a run would repeat.
  */
 const NAP_MS = 30_000;
 
-/**
- * @typedef {(pattern: string, afterMs: number) => number | null} NextRun  Null: never again. Throws
- *   croner's error for an invalid pattern.
- */
+/** @typedef {(pattern: string, afterMs: number) => number | null} NextRun  Null: never again. */
 
 /**
  * Runs that were missed while control was away are skipped.

@@ -25,14 +25,13 @@ const MB = 1024 ** 2;
  */
 
 /**
- * @typedef {{ bytes: number, misses: number }} MemoryState  `misses`: instances in a row that were
- *   above the limit at their first check.
+ * `misses`: instances in a row that were above the limit at their first check.
+ * @typedef {{ bytes: number, misses: number }} MemoryState
  */
 
 /**
  * @typedef {object} MemoryWatch
- * @property {(ids: Set<number>) => void} sync  The slots that have a limit. Without one, nothing is
- *   read.
+ * @property {(ids: Set<number>) => void} sync  The slots that have a limit.
  * @property {(id: number) => MemoryState | null} describe
  * @property {() => void} close
  */

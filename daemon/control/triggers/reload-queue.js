@@ -21,14 +21,12 @@ const APPS_AT_ONCE = 8;
  * @property {(name: string, due: Due) => void} enqueue
  * @property {(name: string) => boolean} isBusy
  * @property {(name: string) => LastTurn | null} last
- * @property {(isListed: (name: string) => boolean) => void} forget  Drops the records of apps that
- *   are not listed.
+ * @property {(isListed: (name: string) => boolean) => void} forget  Drops records of other apps.
  */
 
 /**
  * @param {object} o
- * @param {(name: string, due: Due) => Promise<boolean>} o.reload  Resolves when it is complete;
- *   false: there was nothing to do.
+ * @param {(name: string, due: Due) => Promise<boolean>} o.reload  False: nothing to do.
  * @param {() => number} o.nowMs
  * @param {ManagerLog} o.managerLog
  * @returns {ReloadQueue}

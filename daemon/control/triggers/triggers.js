@@ -31,8 +31,7 @@ import { createWatches } from './watch.js';
 
 /**
  * @typedef {object} Triggers
- * @property {() => void} sync  To be called whenever the desired state may have changed. Costs
- *   nothing if it has not.
+ * @property {() => void} sync  Call it after every turn: it costs nothing without a change.
  * @property {(name: string, id: number) => SlotTriggers} describe
  * @property {() => void} close
  */

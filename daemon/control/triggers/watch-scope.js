@@ -29,7 +29,7 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
  * @param {WatchOptions} options
  * @param {object} o
  * @param {Globs} o.globs
- * @param {string[]} o.ownFolders  Folders of the manager: changes in them do not count.
+ * @param {string[]} o.ownFolders  The manager's folders: changes in them do not count.
  * @param {string[]} o.ownFiles  Including rotated segments.
  * @returns {WatchScope}
  */

@@ -14,7 +14,7 @@ import { createSharedWatchers, loadGlobs } from './watcher.js';
 
 /**
  * @typedef {object} Watches
- * @property {(apps: DesiredApp[]) => void} sync  The apps to watch for from now on.
+ * @property {(apps: DesiredApp[]) => void} sync
  * @property {(name: string) => WatchShown | null} describe
  * @property {() => void} close
  */
@@ -149,7 +149,7 @@ export function stopWatching(spec) {
 }
 
 /**
- * For an app that gets paths to watch.
+ * New paths to watch switch watching on.
  * @param {Partial<AppSpec>} fields
  */
 export function switchWatching(fields) {

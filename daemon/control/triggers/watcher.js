@@ -9,10 +9,9 @@ import { join } from 'node:path';
  * @property {string[]} roots  Existing paths.
  * @property {(string | null)[]} identities
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
- * @property {Record<string, unknown>} options  The options for chokidar that the user gave.
+ * @property {Record<string, unknown>} options  For chokidar, as the user gave them.
  * @property {(path: string) => void} onChange
- * @property {() => void} onStir  A watched path has stirred; chokidar still checks whether it is a
- *   change.
+ * @property {() => void} onStir  A path stirred; chokidar still checks whether it changed.
  * @property {() => void} onReady  Changes are noticed from now on.
  * @property {(error: NodeJS.ErrnoException) => void} onError  Watching goes on where it can.
  */
@@ -65,8 +64,7 @@ export function loadGlobs() {
 /**
  * Shared, because 200 watchers over one folder of 400 files took 600 MB and blocked control.
  * @param {OpenWatcher} openWatcher
- * @returns {(key: string, o: WatcherOptions) => { close: () => void }}  Callers with the same key
- *   want the same options. Throws errors of the watcher.
+ * @returns {(key: string, o: WatcherOptions) => { close: () => void }}  Same key: same options.
  */
 export function createSharedWatchers(openWatcher) {
   /** @type {Map<string, Shared>} */

@@ -22,13 +22,10 @@ export const PROBE = '--probe';
 /**
  * @typedef {object} Installation
  * @property {string} root  The folder of the package.
- * @property {string} node  The binary that runs it.
+ * @property {string} node
  */
 
-/**
- * @typedef {Installation & { digest: string }} Own  With the digest of control's code when it was
- *   loaded.
- */
+/** @typedef {Installation & { digest: string }} Own  `digest`: of control's code as loaded. */
 
 /** @typedef {{ version: string, digest: string }} VersionReport */
 
@@ -49,11 +46,10 @@ export function controlDigest(root) {
 }
 
 /**
- * Has both processes of another installation load their modules and report their versions, because
- * code that cannot do that must not replace anything.
+ * Makes keeper and control load their modules, because code that cannot load must not take over.
  * @param {Installation} installation
- * @returns {Promise<{ keeper: VersionReport, control: VersionReport }>}  Rejects with
- *   ERR_NCLUST_UPDATE_FAILED.
+ * @returns {Promise<{ keeper: VersionReport, control: VersionReport }>}
+ *   Rejects with ERR_NCLUST_UPDATE_FAILED.
  */
 export async function probe(installation) {
   const [keeper, control] = await Promise.all(['keeper', 'control'].map((name) => probeOne(installation, name)));
@@ -104,7 +100,7 @@ function unusable(main, error, err) {
 
 /**
  * @param {string} root
- * @param {string} part  A file or a folder.
+ * @param {string} part
  * @returns {string[]}
  */
 function filesOf(root, part) {
