@@ -19,7 +19,7 @@ function start() {
   // Worker threads and children of the app have no settings, because takeSettings() removed them.
   if (settings === null || typeof process.send !== 'function') return;
   const { later } = loader();
-  const { whenBooted } = /** @type {typeof import('./booted.cjs')} */ (later('./booted.cjs'));
+  const { onBooted } = /** @type {typeof import('./booted.cjs')} */ (later('./booted.cjs'));
   const { createChannel } = /** @type {typeof import('./channel.cjs')} */ (later('./channel.cjs'));
   const { patchListen } = /** @type {typeof import('./listen-patch.cjs')} */ (later('./listen-patch.cjs'));
 
@@ -30,7 +30,7 @@ function start() {
   obey(channel, sockets, later, beginVitals(channel, sockets, later, settings.metrics !== false));
   tellExceptions(channel);
   channel.say({ act: 'hello' });
-  whenBooted(() => void channel.say({ act: 'booted' }));
+  onBooted(() => void channel.say({ act: 'booted' }));
 }
 
 /**

@@ -10,12 +10,12 @@ const path = require('node:path');
  * @returns {any}  null: the path cannot be bound. The keeper then reports why.
  */
 function bindPath(wanted) {
-  const own = privateNameFor(wanted);
+  const own = choosePrivateName(wanted);
   const handle = /** @type {any} */ (net)._createServerHandle(own, -1, -1);
   if (typeof handle === 'number') return null;
   try {
     fs.linkSync(own, wanted); // Fails when the path exists, as bind(2) would.
-    fs.renameSync(own, spareNameFor(wanted));
+    fs.renameSync(own, chooseSpareName(wanted));
     return handle;
   } catch {
     handle.close();
@@ -30,7 +30,7 @@ function bindPath(wanted) {
  */
 function restorePath(wanted) {
   try {
-    fs.linkSync(spareNameFor(wanted), wanted);
+    fs.linkSync(chooseSpareName(wanted), wanted);
     return true;
   } catch (error) {
     return /** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST';
@@ -38,7 +38,7 @@ function restorePath(wanted) {
 }
 
 /** @param {string} wanted */
-function privateNameFor(wanted) {
+function choosePrivateName(wanted) {
   const length = path.basename(wanted).length;
   const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
   const name =
@@ -47,8 +47,8 @@ function privateNameFor(wanted) {
 }
 
 /** @param {string} wanted */
-function spareNameFor(wanted) {
+function chooseSpareName(wanted) {
   return path.join(path.dirname(wanted), `.${path.basename(wanted)}.nclust`);
 }
 
-module.exports = { bindPath, restorePath, privateNameFor, spareNameFor };
+module.exports = { bindPath, restorePath, choosePrivateName, chooseSpareName };

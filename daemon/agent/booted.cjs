@@ -17,7 +17,7 @@ const IMPORT_ENDED = 'tracing:module.import:asyncEnd';
  * Must be called before the main module is loaded.
  * @param {() => void} then
  */
-function whenBooted(then) {
+function onBooted(then) {
   let isImporting = false;
   const begins = () => {
     isImporting = true;
@@ -62,4 +62,4 @@ function whenRemoved(listener, then) {
   process.on('removeListener', lookForLoader);
 }
 
-module.exports = { whenBooted };
+module.exports = { onBooted };

@@ -37,7 +37,7 @@ const QUIET_LOOKS = 200;
  * takeover in 130 resets a request. Without it, every seventh did.
  * @param {() => void} then
  */
-function whenQuiet(then) {
+function onceQuiet(then) {
   const { performance } = require('node:perf_hooks');
   const { setTimeout } = require('node:timers');
   const isolate = createIsolation(then);
@@ -97,7 +97,7 @@ function moveTo(use, handle) {
   const lost = use.server._handle;
   replaceHandle(use, handle);
   // The server still has to answer the clients in the old queue.
-  whenQuiet(() => lost.close());
+  onceQuiet(() => lost.close());
 }
 
 /** The backlog of lib/net.js. */
@@ -156,4 +156,4 @@ function createGate() {
   };
 }
 
-module.exports = { createGate, closeHandles, whenQuiet, listenAgain, moveTo };
+module.exports = { createGate, closeHandles, onceQuiet, listenAgain, moveTo };

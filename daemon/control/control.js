@@ -11,7 +11,7 @@ import { keeperEventHandlers } from './loop/keeper-events.js';
 import { introduce } from './recovery/meet-keeper.js';
 import { RECEIPTS_KEPT } from './requests/outcome.js';
 import { createWaiters } from './requests/waiters.js';
-import { getSlotHistory, createRegistry, numberFromZero } from './state/registry.js';
+import { getSlotHistory, createRegistry, restartNumbering } from './state/registry.js';
 import { noteKey } from './state/slot-history.js';
 
 /** @import { ChildSnapshot, Port, Snapshot } from './keeper-link/link.js' */
@@ -256,7 +256,7 @@ export class Control {
     } finally {
       this.#isBusy = false;
     }
-    numberFromZero(this.registry);
+    restartNumbering(this.registry);
     this.#follow();
     this.registry.touched.clear();
     this.#waiters.answer();

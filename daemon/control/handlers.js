@@ -7,7 +7,7 @@ import { readKeeperEvent } from './loop/said-by-apps.js';
 import { step } from './loop/step.js';
 import { adopt } from './recovery/adopt.js';
 import { findApp, getSpec } from './state/desired.js';
-import { findSlot, openScope, seatOfInstance, listSeats } from './state/registry.js';
+import { findSlot, openScope, findSeatOfInstance, listSeats } from './state/registry.js';
 import { renameRunning } from './state/rename.js';
 
 /** @import { Snapshot } from './keeper-link/link.js' */
@@ -90,7 +90,7 @@ function onGate(context, { type, instanceId }) {
   const instance = context.registry.instances.get(instanceId);
   if (!instance) return;
   if (type === 'admitted') Object.assign(instance, { isGated: false, isParked: false });
-  const seat = seatOfInstance(context.registry, instanceId);
+  const seat = findSeatOfInstance(context.registry, instanceId);
   if (!seat) return;
   step(context, seat, { type });
   reconcile(context, seat.name);

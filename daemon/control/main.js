@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { availableCpus } from '../../lib/shared/host/cpus.js';
-import { faultOfHome } from '../../lib/shared/daemon/home-folders.js';
+import { findHomeFault } from '../../lib/shared/daemon/home-folders.js';
 import { NclustError } from '../../lib/shared/errors.js';
 import { systemLimits } from '../../lib/shared/host/system-limits.js';
 import { homePaths, resolveHome } from '../../lib/shared/paths.js';
@@ -85,7 +85,7 @@ await boot().catch(async (error) => {
 
 /** Runs before any file of the home is opened, because each of them could be a link. */
 async function refuseExposed() {
-  const fault = faultOfHome(paths.home);
+  const fault = findHomeFault(paths.home);
   if (!fault) return;
   writeSync(2, `${fault.message}\n`);
   await tellFatal(new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault));

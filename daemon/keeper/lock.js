@@ -15,7 +15,7 @@ import { join } from 'node:path';
 /** @import { Server } from 'node:net' */
 
 /** No process listens, or it has exited while this connection was in its queue (ECONNRESET). */
-const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
+const NOT_LISTENING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
 const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 
 /**
@@ -94,7 +94,7 @@ function accepts(path) {
       resolve(true);
     });
     socket.once('error', (/** @type {NodeJS.ErrnoException} */ error) => {
-      if (NOBODY.has(error.code ?? '')) resolve(false);
+      if (NOT_LISTENING.has(error.code ?? '')) resolve(false);
       else if (error.code === 'EAGAIN')
         resolve(true); // Its backlog is full, so a process holds the socket.
       else reject(error); // For example, this process has no more descriptors.

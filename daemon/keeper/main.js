@@ -6,7 +6,7 @@ import { closeSync, fstatSync, readdirSync, readFileSync, writeSync } from 'node
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import { faultOfHome } from '../../lib/shared/daemon/home-folders.js';
+import { findHomeFault } from '../../lib/shared/daemon/home-folders.js';
 import { lowerOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { createControlLink } from './control-link.js';
 import { createControlSupervisor } from './control-supervisor.js';
@@ -35,7 +35,7 @@ async function main() {
   const isInherited = process.env.NCLUST_KEEPER_INHERIT === '1';
   const env = takeEnvironment();
   process.title = `nclust keeper (${home})`;
-  const fault = faultOfHome(home);
+  const fault = findHomeFault(home);
   // The failure goes to stderr, because the path of the log may be a link.
   if (fault) failed(Object.assign(new Error(fault.message), { code: 'ERR_NCLUST_HOME_EXPOSED', hint: fault.hint }));
   logTo(join(home, 'nclust.log'));

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { findKeeper } from '../client/keeper-socket.js';
-import { knock } from '../client/try-connect.js';
+import { tryConnect } from '../client/try-connect.js';
 import { TO_CLIENT_MAX_BYTES } from '../shared/wire/protocol.js';
 import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js';
 
@@ -112,7 +112,7 @@ function readLine(line) {
  * @returns {Promise<SlotStatus[] | null>}  Null if it does not answer. Never rejects.
  */
 export async function askControl(sock, signal) {
-  const socket = await knock(sock, signal).catch(() => null);
+  const socket = await tryConnect(sock, signal).catch(() => null);
   if (socket === null || socket === 'busy') return null;
   return new Promise((resolve) => {
     /** @param {string} [line] */

@@ -1,6 +1,6 @@
 import { accessSync, chmodSync, constants, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { faultOfHome } from '../shared/daemon/home-folders.js';
+import { findHomeFault } from '../shared/daemon/home-folders.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 
@@ -17,7 +17,7 @@ export function checkHome(home, { uid = process.geteuid?.() ?? 0 } = {}) {
   checkLength(home);
   const stat = statIfThere(home);
   if (stat) checkOwn(home, stat, uid);
-  const fault = faultOfHome(home, { uid });
+  const fault = findHomeFault(home, { uid });
   // The path to the home is checked first, because another user could let it lead to any folder of
   // ours.
   if (fault && !(stat && isAt(fault.data.folder, stat)))

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
-import { faultOfHome } from '../shared/daemon/home-folders.js';
+import { findHomeFault } from '../shared/daemon/home-folders.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
-import { knock } from './try-connect.js';
+import { tryConnect } from './try-connect.js';
 
 /** @import { Socket } from 'node:net' */
 /** @import { HomePaths } from '../shared/paths.js' */
@@ -41,7 +41,7 @@ export async function connectOrLaunch(home, given) {
   let failure = null;
   try {
     for (;;) {
-      const socket = await knock(paths.sock, signal);
+      const socket = await tryConnect(paths.sock, signal);
       if (socket && socket !== 'busy') return socket;
       const keeper = socket ?? (await keeperOf(paths.run, signal));
       if (keeper === 'busy') await pause();
@@ -74,7 +74,7 @@ export async function connectOnly(home, given) {
   let failure = null;
   try {
     for (;;) {
-      const socket = await knock(paths.sock, signal);
+      const socket = await tryConnect(paths.sock, signal);
       if (socket && socket !== 'busy') return socket;
       const keeper = socket ?? (await keeperOf(paths.run, signal));
       if (!keeper) return null;
@@ -101,7 +101,7 @@ export async function connectOnly(home, given) {
 function checkWayTo(home) {
   const own = process.geteuid?.() ?? 0;
   const owner = ownerOf(home, own);
-  const fault = faultOfHome(home, { uid: own === 0 ? (owner ?? own) : own });
+  const fault = findHomeFault(home, { uid: own === 0 ? (owner ?? own) : own });
   if (fault && owner !== null) throw new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault);
   return fault === null;
 }

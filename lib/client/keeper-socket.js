@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLineReader } from '../shared/wire/rpc.js';
-import { knock } from './try-connect.js';
+import { tryConnect } from './try-connect.js';
 
 /** @import { Socket } from 'node:net' */
 
@@ -16,7 +16,7 @@ const KEEPER_LINE_MAX_BYTES = 64 * 1024;
  */
 export async function findKeeper(run, signal) {
   const highest = highestSocket(run);
-  return highest === 0 ? null : knock(join(run, `keeper.${highest}.sock`), signal);
+  return highest === 0 ? null : tryConnect(join(run, `keeper.${highest}.sock`), signal);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { NclustError } from '../shared/errors.js';
-import { FOLLOWED_TO_THE_END, sayGap, reportMissed, WAITING } from '../render/log-notes.js';
+import { FOLLOWED_TO_THE_END, describeGap, reportMissed, WAITING } from '../render/log-notes.js';
 
 /** @import { LogQuery } from '../config/options/log-query.js' */
 /** @import { LogEntry } from '../shared/wire/protocol.js' */
@@ -49,7 +49,7 @@ export async function* streamLogs(
     signal,
     onCaughtUp = () => {},
     onMissed = (missed, of) => talk(reportMissed(missed, of)),
-    onGap = (names) => talk(sayGap(names)),
+    onGap = (names) => talk(describeGap(names)),
     patienceMs = PATIENCE_MS,
   },
 ) {

@@ -31,7 +31,7 @@ export function notRunningError({ home }) {
  * @param {Context} context
  * @param {string[]} targets
  */
-export function noManagerNotice({ home }, targets) {
+export function noManagerError({ home }, targets) {
   const what = targets.includes('all')
     ? 'There is no app in the list'
     : `There is no ${targets.map((target) => `"${target}"`).join(' or ')} in the list`;

@@ -4,7 +4,7 @@ import { NclustError } from '../shared/errors.js';
 /** @import { Socket } from 'node:net' */
 
 /** Errors without a listener, or with one that died while we were in its queue (ECONNRESET). */
-const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
+const NOT_LISTENING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
 
 /**
  * Connects to a Unix socket. For a refused or missing one the result is null, not an error.
@@ -13,7 +13,7 @@ const NOBODY = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
  * @returns {Promise<Socket | 'busy' | null>}  busy: there is a listener, and its queue is full. The
  *   caller destroys the socket.
  */
-export function knock(path, signal) {
+export function tryConnect(path, signal) {
   return new Promise((resolve, reject) => {
     const socket = connect({ path });
     const onAbort = () => {
@@ -28,7 +28,7 @@ export function knock(path, signal) {
     });
     socket.once('error', (/** @type {NodeJS.ErrnoException} */ error) => {
       signal.removeEventListener('abort', onAbort);
-      if (NOBODY.has(error.code ?? '')) return resolve(null);
+      if (NOT_LISTENING.has(error.code ?? '')) return resolve(null);
       if (error.code === 'EAGAIN') return resolve('busy');
       reject(
         new NclustError(

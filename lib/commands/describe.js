@@ -1,5 +1,5 @@
 import { streamLogs } from '../client/log-stream.js';
-import { noManagerNotice } from '../client/not-running.js';
+import { noManagerError } from '../client/not-running.js';
 import { snapshot } from '../config/spec/build.js';
 import { diffDeclared, envDiff } from '../config/spec/environment-diff.js';
 import { absoluteScripts } from './apps/targets.js';
@@ -29,7 +29,7 @@ const WITH_ERRORS_MAX = 20;
  */
 export async function describe(context, targets) {
   const client = await context.running();
-  if (!client) throw noManagerNotice(context, targets);
+  if (!client) throw noManagerError(context, targets);
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await client.request('list', {
     targets: await absoluteScripts(context, client, targets),
@@ -67,7 +67,7 @@ async function lastErrors(client, slots) {
  */
 export async function env(context, [target], { diff = false } = {}) {
   const client = await context.running();
-  if (!client) throw noManagerNotice(context, [target]);
+  if (!client) throw noManagerError(context, [target]);
   const { slots } = await client.request('list', { targets: [target], detail: true });
   const [slot] = slots;
   const given = slot?.effectiveEnv ?? {};

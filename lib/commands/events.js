@@ -41,7 +41,7 @@ export async function* events(context, targets, options) {
     for await (const { entries, isHistory, isGap } of tailEvents(homePaths(context.home).events, {
       signal: stop.signal,
     })) {
-      if (isHistory && targets.length > 0) isMeant = isAbout(appsMeant(targets, { slots, events: entries }));
+      if (isHistory && targets.length > 0) isMeant = isAbout(selectApps(targets, { slots, events: entries }));
       if (isGap) context.talk('Some new events are missing, because the log was rotated before they could be read.');
       const wanted = entries.filter((event) => event.at >= sinceMs && isOfType(event.type) && isMeant(event));
       const shown = isHistory ? lastOf(wanted, lines) : wanted;
@@ -140,17 +140,17 @@ function usage(message, hint) {
 
 /** @typedef {Pick<SlotStatus, 'id' | 'name' | 'namespace'>} Named */
 
-/** @typedef {{ name: string, ids: number[] | null }} Meant  `ids`: null for all. */
+/** @typedef {{ name: string, ids: number[] | null }} SelectedApp  `ids`: null for all. */
 
 /**
  * Also finds apps that only the log still contains.
  * @param {string[]} targets
  * @param {{ slots: Named[], events: LoggedEvent[] }} o
- * @returns {Meant[]}  Each app once. Throws ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_BAD_SELECTOR.
+ * @returns {SelectedApp[]}  Each app once. Throws ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_BAD_SELECTOR.
  */
-export function appsMeant(targets, { slots, events }) {
+export function selectApps(targets, { slots, events }) {
   const known = knownSlots(slots, events);
-  /** @type {Map<string, Meant>} */
+  /** @type {Map<string, SelectedApp>} */
   const meant = new Map();
   for (const target of targets) {
     const found = meaningOf(target, slots.length > 0 && target === 'all' ? slots : known);
@@ -186,7 +186,7 @@ function knownSlots(slots, events) {
  * A name, else a namespace, else an id, else a pattern, as in all commands.
  * @param {string} target
  * @param {Named[]} known
- * @returns {Meant[]}
+ * @returns {SelectedApp[]}
  */
 function meaningOf(target, known) {
   const whole = (/** @type {Named[]} */ found) =>
@@ -225,7 +225,7 @@ function notFound(target, known) {
 }
 
 /**
- * @param {Meant[]} meant
+ * @param {SelectedApp[]} meant
  * @returns {(event: LoggedEvent) => boolean}
  */
 export function isAbout(meant) {

@@ -1,7 +1,7 @@
 import { streamLogs } from '../client/log-stream.js';
 import { notRunningError } from '../client/not-running.js';
 import { readLogOptions } from '../config/options/log-query.js';
-import { noticeBeforeLines, sayGap, reportMissed, noticeWithoutLines } from '../render/log-notes.js';
+import { noticeBeforeLines, describeGap, reportMissed, noticeWithoutLines } from '../render/log-notes.js';
 import { NclustError } from '../shared/errors.js';
 import { absoluteScripts } from './apps/targets.js';
 
@@ -37,7 +37,7 @@ export async function* logs(context, targets, options) {
     slots.length === 0 || slots.some((/** @type {{ name: string }} */ slot) => slot.name !== name);
   const onMissed = (/** @type {number} */ lines, /** @type {Record<string, number>} */ of) =>
     context.talk(reportMissed(lines, Object.keys(of).some(isOther) ? of : {}));
-  const onGap = (/** @type {string[]} */ names) => context.talk(sayGap(names.some(isOther) ? names : []));
+  const onGap = (/** @type {string[]} */ names) => context.talk(describeGap(names.some(isOther) ? names : []));
   const stop = new AbortController();
   const release = onCtrlC(context, () => {
     stop.abort();

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { outcome } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
 import { streamLogs } from '../client/log-stream.js';
-import { noManagerNotice } from '../client/not-running.js';
+import { noManagerError } from '../client/not-running.js';
 import { toSafeLine } from '../render/log-lines.js';
 import { escapeControls, jsonLine, toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
@@ -36,7 +36,7 @@ export async function send(context, [word, ...line], options) {
  */
 export async function* attach(context, [word, separator = '\n']) {
   const client = await context.running();
-  if (!client) throw noManagerNotice(context, [word]);
+  if (!client) throw noManagerError(context, [word]);
   const [named] = await absoluteScripts(context, client, [word]);
   // An empty text checks whether the app accepts input.
   const {
@@ -94,7 +94,7 @@ export async function trigger(context, [word, action, params]) {
     await client.request('trigger', { targets, action, token: newToken(), ...(params === undefined ? {} : { params }) })
   );
   const called = replies.filter(({ outcome }) => !['no-action', 'no-node', 'no-process'].includes(outcome));
-  if (called.length === 0) throw nobodyHas(word, action, replies);
+  if (called.length === 0) throw noneHas(word, action, replies);
   return { replies: called, exitStatus: called.every(({ outcome }) => outcome === 'replied') ? 0 : 1 };
 }
 
@@ -103,7 +103,7 @@ export async function trigger(context, [word, action, params]) {
  * @param {string} action
  * @param {TriggerReply[]} replies
  */
-function nobodyHas(word, action, replies) {
+function noneHas(word, action, replies) {
   if (replies.every(({ outcome }) => outcome === 'no-process'))
     return new NclustError('ERR_NCLUST_NO_PROCESS', `No process of "${word}" runs.`, { hint: 'See: nclust list' });
   const actions = [...new Set(replies.flatMap((reply) => reply.actions ?? []))];

@@ -1,6 +1,6 @@
 import { readEvents } from '../shared/event-log.js';
 import { homePaths } from '../shared/paths.js';
-import { appsMeant, isAbout, readCount, readSince } from './events.js';
+import { selectApps, isAbout, readCount, readSince } from './events.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { LoggedEvent } from '../shared/event-log.js' */
@@ -27,7 +27,7 @@ export async function why(context, targets, options) {
   const client = await context.running();
   const { slots } = /** @type {{ slots: SlotStatus[] }} */ (client ? await client.request('list') : { slots: [] });
   const events = readEvents(homePaths(context.home).events);
-  const stories = appsMeant(targets, { slots, events }).map((meant) => {
+  const stories = selectApps(targets, { slots, events }).map((meant) => {
     const isOurs = isAbout([meant]);
     const first = events.find(isOurs)?.at ?? Infinity;
     return {

@@ -16,7 +16,7 @@ import { findAttribute, TOP_LEVEL } from './options/schema.js';
  * @param {string} accepted
  * @returns {Fault}
  */
-export function faultAt(keyPath, found, accepted) {
+export function createFault(keyPath, found, accepted) {
   return {
     keyPath,
     found,
@@ -98,11 +98,11 @@ const SHAPES = 'an app, a list of apps, or an object with a list "apps"';
  */
 export function readShape(value, keyPath = '') {
   if (Array.isArray(value)) return shape({ apps: listed(value, keyPath) });
-  if (!isRecord(value)) return shape({ faults: [faultAt(keyPath, holds(value), SHAPES)] });
+  if (!isRecord(value)) return shape({ faults: [createFault(keyPath, holds(value), SHAPES)] });
   if (!TOP_LEVEL.some((key) => key in value))
     return isApp(value)
       ? shape({ apps: [{ keyPath, entry: value }] })
-      : shape({ faults: [faultAt(keyPath, 'contains no apps', SHAPES)] });
+      : shape({ faults: [createFault(keyPath, 'contains no apps', SHAPES)] });
   const inner = ['nclust', 'pm2'].find((key) => value[key] !== undefined);
   if (inner) return readShape(value[inner], withKeyPath(keyPath, inner));
   const { apps = [], static: sites = [], deploy = null, ...others } = value;
@@ -118,7 +118,9 @@ export function readShape(value, keyPath = '') {
       .filter((key) => key !== FOR_EDITORS)
       .map((key) => withKeyPath(keyPath, key)),
     faults:
-      deploy === null || isRecord(deploy) ? [] : [faultAt(withKeyPath(keyPath, 'deploy'), holds(deploy), 'an object')],
+      deploy === null || isRecord(deploy)
+        ? []
+        : [createFault(withKeyPath(keyPath, 'deploy'), holds(deploy), 'an object')],
   });
 }
 

@@ -2,7 +2,7 @@
 // Must not: read anything; facts.js does.
 // Start at: RULES.
 import { formatBytes } from '../render/slots.js';
-import { adviceOn, describeListenFailure } from '../shared/death-text.js';
+import { adviseOnListenFailure, describeListenFailure } from '../shared/death-text.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
 /** @import { ListenFailure } from '../shared/wire/protocol.js' */
@@ -189,7 +189,7 @@ const RULES = [
         const failure = /** @type {ListenFailure} */ (
           slots.find((slot) => slot.name === name && slot.listenFailure)?.listenFailure
         );
-        return warn(`"${name}" ${describeListenFailure(failure)}.`, `${adviceOn(failure)}.`);
+        return warn(`"${name}" ${describeListenFailure(failure)}.`, `${adviseOnListenFailure(failure)}.`);
       },
     ),
   ({ sockets, slots }) =>

@@ -1,6 +1,6 @@
 import { readEntry, completeEntry } from '../config/file/entry.js';
 import { snapshot } from '../config/spec/build.js';
-import { specOfEntry } from '../config/spec/of-entry.js';
+import { buildSpecFromEntry } from '../config/spec/of-entry.js';
 import { pm2Entry, splitEnvironment } from './pm2-entry.js';
 
 /** @import { AppSpec } from '../shared/spec/spec.js' */
@@ -70,7 +70,7 @@ function takeOne(group, name, { pm2Home, shell }, taken) {
   const read = readEntry(pm2Entry(group, { name, env: env.own, pm2Home }), name);
   const entry = completeEntry(read, { options: {}, env: null, folder: cwd, shellCwd: cwd, path: variables.PATH });
   const { spec, faults, warnings } =
-    entry.faults.length > 0 ? { spec: null, faults: entry.faults, warnings: [] } : specOfEntry(entry, place);
+    entry.faults.length > 0 ? { spec: null, faults: entry.faults, warnings: [] } : buildSpecFromEntry(entry, place);
   for (const variable of env.left)
     taken.warnings.push(
       `The variable ${JSON.stringify(variable)} of "${name}" was left out: its name or its value contains a ` +

@@ -13,7 +13,7 @@ import { SHOWN, SPANS, SPARK_POINTS } from './trends.js';
 /** @import { MonitEvent, State } from './state.js' */
 
 /** How often to try to connect to a manager, because nothing reports its start. */
-const KNOCK_MS = 1_000;
+const CONNECT_EVERY_MS = 1_000;
 
 /** Old events to show at the start. */
 const EVENTS = 300;
@@ -92,7 +92,7 @@ export function createSource(home) {
           throw error;
         dispatch({ type: 'lost', words: `${error.message} Reconnecting ...` });
       }
-      await pause(KNOCK_MS, undefined, { signal }).catch(() => {});
+      await pause(CONNECT_EVERY_MS, undefined, { signal }).catch(() => {});
     }
   }
 

@@ -81,7 +81,7 @@ function drawHeader(screen, box, state) {
   const { host, apps, workers } = sample;
   const attention = attentionCount(sample);
   const right =
-    ` ${apps.length} apps  ${workers.length} ` + `workers${attention > 0 ? `  ${attention} need a look !` : ''} `;
+    ` ${apps.length} apps  ${workers.length} ` + `workers${attention > 0 ? `  ${attention} need attention ` : ''} `;
   const left = [
     `cpu ${host.cpu.toFixed(0)}% of ${host.cores}`,
     `mem ${formatBytes(host.memoryUsedBytes)}/${formatBytes(host.memoryTotalBytes)}`,

@@ -7,7 +7,7 @@ export const CLEAR_BELOW = '\u001b[J';
  * @param {number} lines
  * @returns {string}  Moves the cursor up, to the beginning of the line.
  */
-export function up(lines) {
+export function moveUp(lines) {
   return lines === 0 ? '' : `\r\u001b[${lines}A`;
 }
 

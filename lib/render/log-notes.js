@@ -27,7 +27,7 @@ export function reportMissed(lines, of = {}) {
 }
 
 /** @param {string[]} [names]  Apps, if the manager reports them. */
-export function sayGap(names = []) {
+export function describeGap(names = []) {
   const whose = names.length === 0 ? '' : ` of ${some(names.map(quoted))}`;
   return `Some lines${whose} cannot be shown, because their log file was deleted before the manager was back.`;
 }

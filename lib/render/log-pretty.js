@@ -1,4 +1,4 @@
-import { levelOfRecord, parseRecord } from '../shared/logs/level.js';
+import { readRecordLevel, parseRecord } from '../shared/logs/level.js';
 import { formatTime } from './log-time.js';
 
 /** @import { Level } from '../shared/logs/level.js' */
@@ -46,7 +46,7 @@ const LEVEL_STYLES = {
  */
 export function prettyRecord({ line, name, atMs }, { paint, hasTime }) {
   const record = parseRecord(line);
-  const level = record && levelOfRecord(record);
+  const level = record && readRecordLevel(record);
   if (!record || !level) return null;
   const [message, ...more] = asText(record.msg ?? record.message).split(/\r?\n/);
   const time = hasTime ? '' : paint('grey', shownTime(timeOf(record) ?? atMs));

@@ -24,7 +24,7 @@ const BY_SIGTERM = 143;
  * @param {string[]} argv  Without node and the script.
  */
 export function becomeInit(argv) {
-  const words = wordsOfRun(argv);
+  const words = parseRunWords(argv);
   if (words === null) return;
   const { execve } = /** @type {WithExecve} */ (process);
   // The ExperimentalWarning of execve() would be emitted in the next tick, which never runs.
@@ -37,7 +37,7 @@ export function becomeInit(argv) {
  * @param {string[]} argv
  * @returns {string[] | null}  Null: another command. Options may come before the command.
  */
-export function wordsOfRun(argv) {
+export function parseRunWords(argv) {
   const at = argv.findIndex((word) => !word.startsWith('-'));
   return argv[at] === 'run' ? argv.toSpliced(at, 1) : null;
 }

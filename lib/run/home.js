@@ -9,7 +9,7 @@ import { homePaths, resolveHome } from '../shared/paths.js';
 import { outputSocket } from '../shared/wire/output-frame.js';
 
 /** How long a manager of the home may take to answer at the keeper socket. */
-const KNOCK_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
  * @typedef {object} ForegroundHome
@@ -45,7 +45,7 @@ async function reasonAgainst(home) {
     return lowerFirst(/** @type {Error} */ (error).message.replace(/\.$/, ''));
   }
   const paths = homePaths(home);
-  const keeper = await findKeeper(paths.run, AbortSignal.timeout(KNOCK_MS));
+  const keeper = await findKeeper(paths.run, AbortSignal.timeout(CONNECT_TIMEOUT_MS));
   if (keeper === 'busy') return 'a manager runs there';
   if (keeper) {
     keeper.destroy();

@@ -9,7 +9,7 @@ import { countSavedApps } from '../client/not-running.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { outputSocket } from '../shared/wire/output-frame.js';
-import { killedSlots, judge, sayGivenUp } from './verdict.js';
+import { killedSlots, judge, describeGivenUp } from './verdict.js';
 import { openOutput } from './output.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -143,7 +143,7 @@ async function waitUntilOver(client, { isAutoExit, say, signal, onNudge }) {
   for (let idleLooks = 0; !signal.aborted;) {
     /** @type {{ slots: SlotStatus[] }} */
     const { slots } = await client.request('list');
-    for (const slot of slots) if (slot.status === 'errored' && !givenUp.has(slot.id)) say(sayGivenUp(slot));
+    for (const slot of slots) if (slot.status === 'errored' && !givenUp.has(slot.id)) say(describeGivenUp(slot));
     givenUp = new Set(slots.filter(({ status }) => status === 'errored').map(({ id }) => id));
     const { isOver, isByCommand, exitStatus } = judge(slots);
     idleLooks = isOver ? idleLooks + 1 : 0;

@@ -32,7 +32,7 @@ export function killedSlots(slots) {
 }
 
 /** @param {SlotStatus} slot */
-export function sayGivenUp({ name, id, lastDeath }) {
+export function describeGivenUp({ name, id, lastDeath }) {
   const how = !lastDeath
     ? 'it could not be started'
     : lastDeath.signal

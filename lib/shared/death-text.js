@@ -38,7 +38,7 @@ export function describeListenFailure(failure) {
 }
 
 /** @param {ListenFailure} failure */
-export function adviceOn({ code, family, app, holder }) {
+export function adviseOnListenFailure({ code, family, app, holder }) {
   if (holder?.isOwn) return 'Instances of this app cannot run side by side: use nclust restart instead of reload';
   const what = family === 0 ? 'path' : 'port';
   if (code === 'EADDRINUSE')

@@ -1,4 +1,4 @@
-import { ATTRIBUTES, wordsFor } from '../../lib/config/options/schema.js';
+import { ATTRIBUTES, listSpellings } from '../../lib/config/options/schema.js';
 import { meaningOf } from './meaning.js';
 
 /** @returns {string} */
@@ -27,7 +27,7 @@ export function configSchema() {
         patternProperties: { '^env_': {} },
         additionalProperties: false,
         anyOf: ATTRIBUTES.filter(({ name }) => name === 'script')
-          .flatMap(wordsFor)
+          .flatMap(listSpellings)
           .map((word) => ({ required: [word] })),
       },
     },
@@ -36,7 +36,7 @@ export function configSchema() {
 }
 
 function entriesFor(row) {
-  const [name, ...others] = wordsFor(row);
+  const [name, ...others] = listSpellings(row);
   const facts = `${meaningOf(row)}${row.default === undefined ? '' : `. Default: ${row.default}`}`;
   return [
     [name, { description: facts, ...row.schema }],

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { ATTRIBUTES, wordsFor } from '../../lib/config/options/schema.js';
+import { ATTRIBUTES, listSpellings } from '../../lib/config/options/schema.js';
 import { meaningOf } from './meaning.js';
 
 const HEAD = `// Made from the schema by test/generate/write.js; a test compares.
@@ -51,7 +51,7 @@ export async function configTypes() {
 }
 
 function linesFor(row) {
-  const [name, ...others] = wordsFor(row);
+  const [name, ...others] = listSpellings(row);
   const type = typeOf(row.schema ?? {});
   const facts = [
     row.default === undefined ? '' : ` Default: ${row.default}.`,

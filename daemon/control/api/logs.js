@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readUser } from '../../../lib/shared/host/as-user.js';
 import { createPartFilter, LEVELS } from '../../../lib/shared/logs/filter.js';
-import { tellHistory } from '../logs/history/history.js';
+import { sendHistory } from '../logs/history/history.js';
 import { hasOnlyCombined } from '../logs/stream.js';
 import { logFiles } from '../spawn/params.js';
 import { matcher, select } from '../state/selectors.js';
@@ -73,7 +73,7 @@ export const followLogs = {
       isAttached = true;
     };
     let isAttached = false;
-    const sent = await tellHistory({
+    const sent = await sendHistory({
       query,
       files: () => uniqueFiles(files()),
       source: {

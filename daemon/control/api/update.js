@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { KeeperLost, KeeperRefusal } from '../keeper-link/link.js';
-import { seatsOfSlot } from '../state/registry.js';
+import { listSeatsOfSlot } from '../state/registry.js';
 import {
   busyError,
   describeRefusal,
@@ -155,7 +155,7 @@ async function nextKeeper(context) {
 function runningSlots(registry, desired) {
   const found = desired.apps.flatMap((app) => app.slots.map((slot) => ({ name: app.spec.name, ...slot })));
   const up = found.filter(
-    (slot) => slot.want === 'up' && seatsOfSlot(registry, slot.id).some((seat) => seat.life.state === 'up'),
+    (slot) => slot.want === 'up' && listSeatsOfSlot(registry, slot.id).some((seat) => seat.life.state === 'up'),
   );
   return {
     desired,

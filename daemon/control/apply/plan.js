@@ -115,7 +115,10 @@ function stepFor(app, spec, standing) {
   const stale = awake.filter((slot) => slot.want === 'down' || needsNew(own.get(slot) ?? newest));
   const isReplaced = diffs.some(({ needs }) => needs.has('replace'));
   const isOld = [...own.values()].some(needsNew);
-  const { how, slots } = deed({ awake, down, stale }, { isReplaced: isReplaced && awake.length > 0, isOld, isServing });
+  const { how, slots } = chooseAction(
+    { awake, down, stale },
+    { isReplaced: isReplaced && awake.length > 0, isOld, isServing },
+  );
   const isScaled = app.slots.length !== spec.instances;
   const changes = [
     ...together(diffs),
@@ -145,7 +148,7 @@ function stepFor(app, spec, standing) {
  * @param {{ isReplaced: boolean, isOld: boolean, isServing: boolean }} o
  * @returns {{ how: ApplyStep['how'], slots: DesiredSlot[] }}
  */
-function deed({ awake, down, stale }, { isReplaced, isOld, isServing }) {
+function chooseAction({ awake, down, stale }, { isReplaced, isOld, isServing }) {
   if (isReplaced) return { how: 'replace', slots: awake };
   if (isOld && isServing) return { how: 'reload', slots: [...new Set([...stale, ...down])] };
   // Without a serving instance there is nothing to guard.

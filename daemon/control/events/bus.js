@@ -24,7 +24,7 @@ import { SHOWN } from '../status/slot-status.js';
 const COMMANDS = new Set(['stop', 'restart', 'reload', 'scale', 'delete']);
 
 /** @type {Pick<EventLog, 'note'>} */
-const NO_CHRONICLE = { note() {} };
+const NO_EVENT_LOG = { note() {} };
 
 /** @typedef {ReturnType<typeof createEventBus>} EventBus */
 
@@ -32,7 +32,7 @@ const NO_CHRONICLE = { note() {} };
  * Without a follower, an event is not even built.
  * @param {Pick<EventLog, 'note'>} [eventLog]
  */
-export function createEventBus(eventLog = NO_CHRONICLE) {
+export function createEventBus(eventLog = NO_EVENT_LOG) {
   /** @type {Set<Follower>} */
   const followers = new Set();
   let isQuiet = false;

@@ -1,5 +1,5 @@
 import { findApp } from '../state/desired.js';
-import { seatKey, seatOfInstance } from '../state/registry.js';
+import { seatKey, findSeatOfInstance } from '../state/registry.js';
 import { noteRolloutBegun, changeEvents } from './change-events.js';
 
 /** @import { LoopContext } from '../keeper-link/tell.js' */
@@ -102,7 +102,7 @@ export function catchUp({ bus, registry, parts }) {
     if (isStray || startedAtMs === null || startedAtMs < eventLog.sinceMs) continue;
     const place = { ...placeIn(registry, label, instanceId), pid };
     bus.note({ type: 'started', ...momentOf('started', instance, clock.nowMs()), ...place });
-    if (!instance.exit && seatOfInstance(registry, instanceId)?.life.state === 'up')
+    if (!instance.exit && findSeatOfInstance(registry, instanceId)?.life.state === 'up')
       bus.note({ type: 'ready', ...momentOf('ready', instance, clock.nowMs()), ...place });
   }
 }

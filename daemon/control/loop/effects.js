@@ -1,10 +1,10 @@
 import { KeeperLost } from '../keeper-link/link.js';
 import { tell } from '../keeper-link/tell.js';
 import { isOnProbation } from '../rollout/readiness.js';
-import { labelFor, spawnParams, stopSettings } from '../spawn/params.js';
+import { createLabel, spawnParams, stopSettings } from '../spawn/params.js';
 import { finishSlot } from '../state/changes.js';
 import { findApp, getSpec } from '../state/desired.js';
-import { findSlot, getSlotHistory, openScope, seatOfInstance } from '../state/registry.js';
+import { findSlot, getSlotHistory, openScope, findSeatOfInstance } from '../state/registry.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { LoopContext } from '../keeper-link/tell.js' */
@@ -31,7 +31,7 @@ function spawn(context, seat) {
   const instanceId = parts.newInstanceId();
   const isGated = spec.kind === 'node' && isOnProbation(registry, seat);
   const label = {
-    ...labelFor(spec, seat, { spawns: history.spawns, logs: parts.logsFolder, scope: app.scope }),
+    ...createLabel(spec, seat, { spawns: history.spawns, logs: parts.logsFolder, scope: app.scope }),
     ...(isGated ? { isGated } : {}),
   };
   seat.instanceId = instanceId;
@@ -126,7 +126,7 @@ export function retireInstance(context, { instanceId, label }, drain) {
  */
 function stopOf(registry, instanceId, label) {
   const app = findApp(registry.desired, label.name);
-  const spec = seatOfInstance(registry, instanceId)?.spec ?? (app && getSpec(app, label.generation));
+  const spec = findSeatOfInstance(registry, instanceId)?.spec ?? (app && getSpec(app, label.generation));
   return spec ? stopSettings(spec) : label.stop;
 }
 
@@ -156,7 +156,7 @@ function clearTimer(context, seat) {
  * @param {Seat} seat
  */
 function ended(context, seat) {
-  fulfil(context, seat.id);
+  recordFinishedSlot(context, seat.id);
 }
 
 /**
@@ -164,7 +164,7 @@ function ended(context, seat) {
  * @param {LoopContext} core
  * @param {number} id
  */
-export function fulfil({ parts, registry }, id) {
+export function recordFinishedSlot({ parts, registry }, id) {
   registry.desired = finishSlot(registry.desired, id);
   try {
     parts.store.save(registry.desired);

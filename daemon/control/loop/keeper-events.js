@@ -9,7 +9,7 @@ import { excludeSpawn, forgetAsked, hasRecorded, recordDeath } from '../state/sl
 import { step } from './step.js';
 import { isReady, isAwaitingAdmission } from '../rollout/readiness.js';
 import { recordSample } from '../rollout/compare.js';
-import { getSlotHistory, seatOfInstance, seatsOfSlot } from '../state/registry.js';
+import { getSlotHistory, findSeatOfInstance, listSeatsOfSlot } from '../state/registry.js';
 
 /** @import { Address, Exit } from '../keeper-link/link.js' */
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
@@ -36,7 +36,7 @@ export const keeperEventHandlers = {
  */
 function booted(context, instance, { atMs }) {
   instance.bootedAtMs = atMs;
-  const seat = seatOfInstance(context.registry, instance.instanceId);
+  const seat = findSeatOfInstance(context.registry, instance.instanceId);
   if (seat) step(context, seat, { type: 'booted' });
 }
 
@@ -66,7 +66,7 @@ function listening(context, instance, { address, port, family }) {
   if (!isKnown) instance.addresses = [...instance.addresses, { address, port, family }];
   if (isPlaceOf(instance.listenFailure, { address, port, family })) instance.listenFailure = null;
   instance.bootedAtMs ??= context.parts.clock.nowMs();
-  const seat = seatOfInstance(context.registry, instance.instanceId);
+  const seat = findSeatOfInstance(context.registry, instance.instanceId);
   if (seat && isReady(context.registry, seat)) step(context, seat, { type: 'ready' });
 }
 
@@ -90,7 +90,7 @@ function listenFailed(context, instance, { address, port, family, code, app, isU
     ({ pid, label }) => pid === holder?.pid && label.name === instance.label.name,
   );
   instance.listenFailure = { ...failure, holder: holder && { ...holder, isOwn } };
-  const seat = seatOfInstance(context.registry, instance.instanceId);
+  const seat = findSeatOfInstance(context.registry, instance.instanceId);
   if (seat) step(context, seat, { type: 'listenFailed' });
 }
 
@@ -100,7 +100,7 @@ function listenFailed(context, instance, { address, port, family, code, app, isU
  */
 function ready(context, instance) {
   instance.isReady = true;
-  const seat = seatOfInstance(context.registry, instance.instanceId);
+  const seat = findSeatOfInstance(context.registry, instance.instanceId);
   if (seat && isReady(context.registry, seat)) step(context, seat, { type: 'ready' });
 }
 
@@ -117,7 +117,7 @@ function ready(context, instance) {
 export function markSpawned(context, instance, { pid, startedAtMs, bootedAtMs = startedAtMs, outPipe, errPipe }) {
   Object.assign(instance, { pid, startedAtMs, bootedAtMs, outPipe, errPipe });
   attachLogs(context, instance);
-  const seat = seatOfInstance(context.registry, instance.instanceId);
+  const seat = findSeatOfInstance(context.registry, instance.instanceId);
   if (seat) step(context, seat, { type: 'spawned', startedAtMs });
 }
 
@@ -129,7 +129,7 @@ export function markSpawned(context, instance, { pid, startedAtMs, bootedAtMs = 
  */
 export function onSpawnRefused(context, instance, message) {
   const atMs = context.parts.clock.nowMs();
-  const seat = seatOfInstance(context.registry, instance.instanceId);
+  const seat = findSeatOfInstance(context.registry, instance.instanceId);
   /** @type {RecordedDeath} */
   const death = {
     instanceId: instance.instanceId,
@@ -160,7 +160,7 @@ export function onSpawnRefused(context, instance, message) {
 function exited(context, instance, { code, signal, atMs }) {
   if (instance.exit) return;
   instance.exit = { code, signal, atMs };
-  const seat = seatOfInstance(context.registry, instance.instanceId);
+  const seat = findSeatOfInstance(context.registry, instance.instanceId);
   // Read before the death is recorded, because the record includes the last lines.
   const lastLines = context.parts.logs.drain(instance.instanceId);
   const uptimeMs = Math.max(0, atMs - (instance.startedAtMs ?? atMs));
@@ -236,7 +236,7 @@ function gone(context, instance, { report }) {
   const { registry, parts } = context;
   const { instanceId, label } = instance;
   parts.logs.detach(instanceId);
-  const seat = seatOfInstance(registry, instanceId);
+  const seat = findSeatOfInstance(registry, instanceId);
   const history = getSlotHistory(registry, label.id);
   registry.instances.delete(instanceId);
   keepServed(history, instanceId, report);
@@ -258,7 +258,7 @@ export function forgetSlot(context, id) {
   const isListed = registry.desired.apps.some((app) => app.slots.some((slot) => slot.id === id));
   const isAlive =
     [...registry.instances.values()].some((instance) => instance.label.id === id) ||
-    seatsOfSlot(registry, id).length > 0;
+    listSeatsOfSlot(registry, id).length > 0;
   if (isListed || isAlive || !registry.histories.delete(id)) return;
   tell(context, 'note', { key: `slot:${id}`, value: null });
 }

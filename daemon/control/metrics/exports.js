@@ -73,7 +73,7 @@ export function createExports({ metrics, settings, clock, managerLog, version })
     if (listen.kind === 'none' || isTooFar(listen, allowRemote)) return;
     try {
       const { serveMetrics } = await import('./prometheus.js');
-      outlet.close = await serveMetrics(listen, collect, tellFailure);
+      outlet.close = await serveMetrics(listen, collect, reportFailure);
       managerLog('metrics-served', { listen });
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
@@ -109,7 +109,7 @@ export function createExports({ metrics, settings, clock, managerLog, version })
       await inTurn(syncServer);
       await syncSender(otlp, otlpIntervalMs);
     } catch (error) {
-      tellFailure(error);
+      reportFailure(error);
     } finally {
       isBusy = false;
     }
@@ -119,12 +119,12 @@ export function createExports({ metrics, settings, clock, managerLog, version })
     await inTurn(() => {
       if (server) server.retryIn = 0;
       return syncServer();
-    }).catch(tellFailure);
+    }).catch(reportFailure);
     return server?.reason ? { reason: server.reason, retryMs: RETRY_TICKS * TICK_MS } : null;
   }
 
   /** @param {unknown} error */
-  function tellFailure(error) {
+  function reportFailure(error) {
     managerLog('metrics-export-failed', { message: shortNotice(/** @type {Error} */ (error).message) });
   }
 

@@ -1,7 +1,7 @@
 // Knows: how control takes over what exists when it starts: its keeper, processes, orphans. Must
 // not: start what is not wanted, or end what may be wanted.
 import { writeNote } from '../keeper-link/tell.js';
-import { EFFECTS, fulfil, newInstance } from '../loop/effects.js';
+import { EFFECTS, recordFinishedSlot, newInstance } from '../loop/effects.js';
 import { attachLogs, forgetSlot, retireSurplus } from '../loop/keeper-events.js';
 import { addSeat } from '../loop/reconcile.js';
 import { isAddress } from '../loop/said-by-apps.js';
@@ -215,7 +215,8 @@ function restore(context) {
   for (const app of registry.desired.apps) {
     for (const slot of app.slots.filter((slot) => slot.want === 'up')) {
       const { ended, seat: past } = getSlotHistory(registry, slot.id);
-      if (ended && isWanted(registry, { id: slot.id, generation: ended.generation })) fulfil(context, slot.id);
+      if (ended && isWanted(registry, { id: slot.id, generation: ended.generation }))
+        recordFinishedSlot(context, slot.id);
       else if (
         past &&
         isWanted(registry, { id: slot.id, generation: past.generation }) &&

@@ -1,5 +1,5 @@
 import { tell } from '../keeper-link/tell.js';
-import { noteKey, readNote, slotOfNote } from '../state/slot-history.js';
+import { noteKey, readNote, parseNoteKey } from '../state/slot-history.js';
 import { takeOverOrphans } from './take-over-orphans.js';
 
 /** @import { ChildSnapshot, Snapshot } from '../keeper-link/link.js' */
@@ -26,7 +26,7 @@ export async function introduce(context) {
 function exchangeNotes(context, notes) {
   const { histories } = context.registry;
   for (const [key, note] of Object.entries(notes)) {
-    const id = slotOfNote(key);
+    const id = parseNoteKey(key);
     if (id !== null) histories.set(id, readNote(note));
   }
   for (const [id, history] of histories)

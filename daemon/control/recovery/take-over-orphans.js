@@ -2,7 +2,7 @@ import { isUp } from '../rollout/supervise.js';
 import { KeeperRefusal } from '../keeper-link/link.js';
 import { reload } from '../rollout/changes.js';
 import { renew } from '../state/changes.js';
-import { labelFor } from '../spawn/params.js';
+import { createLabel } from '../spawn/params.js';
 import { findSlot } from '../state/registry.js';
 
 /** @import { ChildSnapshot } from '../keeper-link/link.js' */
@@ -64,7 +64,7 @@ function labelOf({ parts, registry }, orphan, known, nth) {
   // Older than any generation, and different for each one: two orphans of one slot need two seats.
   const generation = -nth;
   if (found && isOf(found.app, orphan))
-    return labelFor(
+    return createLabel(
       found.app.spec,
       { ...found.slot, generation },
       { spawns: 0, logs: parts.logsFolder, scope: found.app.scope },

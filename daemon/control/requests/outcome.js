@@ -1,9 +1,9 @@
 // Knows: what a request promised: receipt, progress, outcome; the start of a reload. Must not:
 // remember what happened: it looks at the current state only.
-import { adviceOn, describeDeath } from '../../../lib/shared/death-text.js';
+import { adviseOnListenFailure, describeDeath } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
-import { findSlot, hasProcess, getSlotHistory, occupiedSlots, seatsOfSlot } from '../state/registry.js';
+import { findSlot, hasProcess, getSlotHistory, occupiedSlots, listSeatsOfSlot } from '../state/registry.js';
 
 /** @import { NotUp, PlanItem } from '../../../lib/shared/wire/protocol.js' */
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
@@ -98,7 +98,7 @@ function isAtRest(registry, { slots }) {
  * @param {DesiredSlot} slot
  */
 function servingSeat(registry, { id, generation }) {
-  return seatsOfSlot(registry, id)
+  return listSeatsOfSlot(registry, id)
     .filter((seat) => seat.generation <= generation)
     .at(-1);
 }
@@ -134,7 +134,7 @@ function slotOutcome(registry, id, generation, method) {
  * @param {string} method
  */
 function isReplacing(registry, { id, former }, method) {
-  if (method === 'reload' || method === 'apply') return Boolean(former) || seatsOfSlot(registry, id).length > 1;
+  if (method === 'reload' || method === 'apply') return Boolean(former) || listSeatsOfSlot(registry, id).length > 1;
   return (
     method === 'update' &&
     [...registry.instances.values()].some((instance) => instance.label.id === id && instance.isOrphan)
@@ -180,7 +180,7 @@ export function notUpError(notUp, { wanted, method }) {
       hint:
         first.reason === DELETED
           ? 'See: nclust list'
-          : `${first.listenFailure ? `${adviceOn(first.listenFailure)}. ` : ''}See: nclust logs ` +
+          : `${first.listenFailure ? `${adviseOnListenFailure(first.listenFailure)}. ` : ''}See: nclust logs ` +
             `${shellQuote(first.name || String(first.id))} and nclust describe ${first.id}`,
       data: { slots: notUp },
     },

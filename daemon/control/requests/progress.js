@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { readReadiness } from '../rollout/readiness.js';
-import { findSlot, occupiedSlots, seatsOfSlot } from '../state/registry.js';
+import { findSlot, occupiedSlots, listSeatsOfSlot } from '../state/registry.js';
 import { describeOutcome } from './outcome.js';
 
 /** @import { Progress, Waiting, WaitingPhase } from '../../../lib/shared/wire/protocol.js' */
@@ -24,8 +24,8 @@ import { describeOutcome } from './outcome.js';
  * @returns {Promise<void>}  Rejects like Control.waitFor().
  */
 export function waitFor(context, receipt, client, isReported) {
-  return withProgress(context, receipt, client, isReported, (onLook) =>
-    context.control.waitFor(receipt, client.signal, onLook),
+  return withProgress(context, receipt, client, isReported, (onCheck) =>
+    context.control.waitFor(receipt, client.signal, onCheck),
   );
 }
 
@@ -35,7 +35,7 @@ export function waitFor(context, receipt, client, isReported) {
  * @param {Receipt} receipt
  * @param {WaitingClient} client
  * @param {boolean} isReported
- * @param {(onLook?: () => void) => Promise<T>} wait  Calls onLook when something may have changed.
+ * @param {(onCheck?: () => void) => Promise<T>} wait  Calls onCheck when something may have changed.
  */
 export async function withProgress(context, receipt, client, isReported, wait) {
   const reporter = isReported ? createReporter(context, receipt, client) : null;
@@ -120,7 +120,7 @@ function progressOf(registry, receipt, nowMs) {
     ...gone.filter((id) => occupied.has(id)),
   ];
   const waiting = pending.flatMap((id) =>
-    seatsOfSlot(registry, id).flatMap((seat) => waitOf(registry, seat, nowMs) ?? []),
+    listSeatsOfSlot(registry, id).flatMap((seat) => waitOf(registry, seat, nowMs) ?? []),
   );
   return { token, done: up.length + gone.length - pending.length, total: up.length + gone.length, waiting };
 }

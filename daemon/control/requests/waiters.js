@@ -15,7 +15,7 @@ import { notUpError, describeOutcome } from './outcome.js';
 
 /**
  * @typedef {object} Waiters
- * @property {(receipt: Receipt, signal?: AbortSignal, onLook?: () => void) => Promise<void>} add
+ * @property {(receipt: Receipt, signal?: AbortSignal, onCheck?: () => void) => Promise<void>} add
  *   Rejects with ERR_NCLUST_NOT_UP at the first slot that failed for good. Resolves on abort.
  * @property {() => void} answer  Called after every change.
  */

@@ -1,6 +1,6 @@
 import { describeListenFailure } from '../../../lib/shared/death-text.js';
 import { COMING } from '../policy/replace.js';
-import { findSlot, isWanted, seatOfInstance, listSeats } from '../state/registry.js';
+import { findSlot, isWanted, findSeatOfInstance, listSeats } from '../state/registry.js';
 
 /** @import { Address } from '../keeper-link/link.js' */
 /** @import { Readiness } from '../policy/seat.js' */
@@ -49,7 +49,7 @@ export function isOnProbation(registry, { id, generation }) {
 export function isAwaitingAdmission(registry, { instanceId, label, isGated }) {
   if (isGated || label.isGated) return isGated;
   // An instance without a gate is admitted when it is up.
-  const seat = seatOfInstance(registry, instanceId);
+  const seat = findSeatOfInstance(registry, instanceId);
   return (
     seat !== null &&
     isOnProbation(registry, seat) &&

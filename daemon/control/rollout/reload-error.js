@@ -1,7 +1,7 @@
-import { adviceOn } from '../../../lib/shared/death-text.js';
+import { adviseOnListenFailure } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
-import { seatsOfSlot } from '../state/registry.js';
+import { listSeatsOfSlot } from '../state/registry.js';
 
 /** @import { Receipt } from '../requests/outcome.js' */
 /** @import { DesiredApp, Failure, DesiredSlot } from '../state/desired.js' */
@@ -31,7 +31,7 @@ export function reloadError(registry, app, asked) {
   const missing = app.slots.filter(({ slot, want }) => want === 'up' && !serving.some((one) => one.slot === slot));
   const [failure] = slots.flatMap(({ listenFailure }) => listenFailure ?? []);
   const hasExited = kind === 'halted' && slots.length > 0 && app.spec.mode === 'fork';
-  const advice = failure ? `${adviceOn(failure)}. ` : hasExited ? `${alone(name)} ` : '';
+  const advice = failure ? `${adviseOnListenFailure(failure)}. ` : hasExited ? `${alone(name)} ` : '';
   const more = slots.length > 0 ? ` and nclust describe ${slots[0].id}` : '';
   const hint = `${advice}See: nclust logs ${shellQuote(name)}${more}`;
   const what = kind === 'rolled-back' ? 'was rolled back' : 'stopped';
@@ -69,7 +69,7 @@ export function describeRollback({ spec, rollout: { failure } }) {
 function servingIn(registry, { rollout }, { id, slot }, asked) {
   const { generation: failed, atMs } = /** @type {Failure} */ (rollout.failure);
   const newest = asked.find((one) => one.id === id)?.generation ?? failed;
-  const seats = seatsOfSlot(registry, id)
+  const seats = listSeatsOfSlot(registry, id)
     .filter((seat) => seat.life.state === 'up')
     .slice(-1);
   return seats.map(({ generation, instanceId }) => {

@@ -3,7 +3,7 @@
 // readReadiness() in readiness.js and this file.
 import { describeDeath } from '../../../lib/shared/death-text.js';
 import { findApp, replaceApp, getSpec } from '../state/desired.js';
-import { getSlotHistory, seatKey, seatsOfSlot } from '../state/registry.js';
+import { getSlotHistory, seatKey, listSeatsOfSlot } from '../state/registry.js';
 import { finishRollout, haltRollout, rollBack } from './changes.js';
 import { pingInstances, findComplaint } from './compare.js';
 
@@ -101,7 +101,7 @@ function giveUp(context, app, slots, fault) {
  * @param {DesiredSlot} slot
  */
 function hasReplaced(registry, { id, former }) {
-  return seatsOfSlot(registry, id).some(
+  return listSeatsOfSlot(registry, id).some(
     (seat) => seat.life.state === 'up' && former !== undefined && seat.generation > former.generation,
   );
 }

@@ -70,7 +70,7 @@ export function instanceEnv(spec, place, home, secrets) {
  * @param {string} [o.scope]  Default: the name of the app.
  * @returns {Label}
  */
-export function labelFor(spec, { id, slot, generation }, { spawns, logs, scope }) {
+export function createLabel(spec, { id, slot, generation }, { spawns, logs, scope }) {
   const user = readUser(spec);
   return {
     name: spec.name,

@@ -129,7 +129,7 @@ export function seatKey(id, generation) {
  * Lets ids begin at 0 again when the list is empty and all history is dropped.
  * @param {Registry} registry
  */
-export function numberFromZero(registry) {
+export function restartNumbering(registry) {
   const { desired, instances, seats, histories } = registry;
   const isEmpty = desired.apps.length + instances.size + seats.size + histories.size === 0;
   if (isEmpty && desired.nextId > 0) registry.desired = { ...desired, nextId: 0 };
@@ -197,7 +197,7 @@ export function listSeats(registry, name) {
  * @param {number} id
  * @returns {Seat[]}  Oldest generation first.
  */
-export function seatsOfSlot(registry, id) {
+export function listSeatsOfSlot(registry, id) {
   return [...registry.seats.values()].filter((seat) => seat.id === id).sort((a, b) => a.generation - b.generation);
 }
 
@@ -207,7 +207,7 @@ export function seatsOfSlot(registry, id) {
  * @param {Registry} registry
  * @param {string} instanceId
  */
-export function seatOfInstance(registry, instanceId) {
+export function findSeatOfInstance(registry, instanceId) {
   const label = registry.instances.get(instanceId)?.label;
   const seat = label ? registry.seats.get(seatKey(label.id, label.generation)) : undefined;
   return seat?.instanceId === instanceId ? seat : null;

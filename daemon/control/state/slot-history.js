@@ -49,7 +49,7 @@ export function noteKey(id) {
  * Returns the slot of a note, or null for another kind of note.
  * @param {string} key
  */
-export function slotOfNote(key) {
+export function parseNoteKey(key) {
   const match = /^slot:(\d+)$/.exec(key);
   return match ? Number(match[1]) : null;
 }

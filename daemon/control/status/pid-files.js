@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, readdirSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import {
-  actorAt,
+  chooseActor,
   makeFolderAsUser,
   openAsUser,
   removeAsUser,
@@ -9,7 +9,7 @@ import {
   statAsUser,
   readUser,
 } from '../../../lib/shared/host/as-user.js';
-import { seatsOfSlot } from '../state/registry.js';
+import { listSeatsOfSlot } from '../state/registry.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
@@ -78,7 +78,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
 
   /** @param {number} id */
   function placeOf(id) {
-    const seats = seatsOfSlot(registry, id).filter((seat) => pidOf(registry, seat.instanceId) > 0);
+    const seats = listSeatsOfSlot(registry, id).filter((seat) => pidOf(registry, seat.instanceId) > 0);
     const seat =
       seats.findLast(({ life }) => life.state === 'up') ??
       seats.find(({ life }) => life.state !== 'stopping') ??
@@ -91,7 +91,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
   function write({ path, user, pid }) {
     try {
       makeFolderAsUser(user, dirname(path));
-      const actor = actorAt(user, path, { isFollowing: false }) ?? actorAt(user, path);
+      const actor = chooseActor(user, path, { isFollowing: false }) ?? chooseActor(user, path);
       const fault = faultOf({ path, user: actor });
       if (fault !== null) throw new Error(fault);
       // Other programs read pid files outside of the home.

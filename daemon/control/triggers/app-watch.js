@@ -50,7 +50,7 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
   let looksLeft = 0;
 
   /** @param {Map<string, string | null>} found */
-  function openAnew(found) {
+  function reopen(found) {
     watcher?.close();
     watcher = null;
     error = null;
@@ -105,7 +105,7 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
     known = found;
     const others = before ? scope.roots.filter((root) => found.get(root) !== before.get(root)) : [];
     const isRetried = error !== null && (looksLeft -= 1) <= 0;
-    if (!before || others.length > 0 || isRetried) openAnew(found);
+    if (!before || others.length > 0 || isRetried) reopen(found);
     for (const root of others) if (found.get(root) !== null) debounce.note(scope.nameOf(root));
   }
 

@@ -97,7 +97,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
 
   /** @param {WebAddress} address */
   async function serve(address) {
-    const [{ serveDashboard }, { loadToken, tokenCheck }] = await Promise.all([
+    const [{ serveDashboard }, { loadToken, createTokenCheck }] = await Promise.all([
       import('./server.js'),
       import('./token.js'),
     ]);
@@ -105,7 +105,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     const dashboard = await serveDashboard(address, {
       context: context(),
       clock,
-      isRight: tokenCheck(token),
+      isRight: createTokenCheck(token),
       mayAct: () => settings.web().mayAct,
       onFault: tellFailure,
       folder,
@@ -170,9 +170,9 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
 
   /** @param {NonNullable<typeof open>} served */
   async function renewToken(served) {
-    const { newToken, tokenCheck } = await import('./token.js');
+    const { newToken, createTokenCheck } = await import('./token.js');
     served.token = newToken(tokenFile);
-    served.dashboard.changeToken(tokenCheck(served.token));
+    served.dashboard.changeToken(createTokenCheck(served.token));
     served.dashboard.sendAway();
   }
 

@@ -30,7 +30,7 @@ export function newToken(file) {
  * @param {string} token
  * @returns {(given: unknown) => boolean}
  */
-export function tokenCheck(token) {
+export function createTokenCheck(token) {
   const right = digest(token);
   return (given) => typeof given === 'string' && timingSafeEqual(digest(given), right);
 }

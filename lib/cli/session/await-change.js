@@ -1,4 +1,4 @@
-import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, up } from '../../render/cursor.js';
+import { CLEAR_BELOW, CLEAR_TO_END_OF_LINE, moveUp } from '../../render/cursor.js';
 import { renderProgress } from '../../render/progress.js';
 import { NclustError } from '../../shared/errors.js';
 
@@ -80,7 +80,7 @@ function createBoard(screen, doing) {
       { ...screen.size(), paint: screen.paint },
     );
     // One write over the old lines does not flicker.
-    screen.write(`${up(height)}${lines.map((line) => `${line}${CLEAR_TO_END_OF_LINE}\n`).join('')}${CLEAR_BELOW}`);
+    screen.write(`${moveUp(height)}${lines.map((line) => `${line}${CLEAR_TO_END_OF_LINE}\n`).join('')}${CLEAR_BELOW}`);
     height = lines.length;
   }
 
@@ -93,7 +93,7 @@ function createBoard(screen, doing) {
     },
     close() {
       clearInterval(timer);
-      if (height > 0) screen.write(`${up(height)}${CLEAR_BELOW}`);
+      if (height > 0) screen.write(`${moveUp(height)}${CLEAR_BELOW}`);
       height = 0;
     },
   };

@@ -156,7 +156,7 @@ export function withArgs(read, args) {
  * @param {Context} context
  * @param {Record<string, any>} options
  */
-export function sayOnlyForFiles({ talk }, { env, only }) {
+export function warnAboutFileOptions({ talk }, { env, only }) {
   if (env !== undefined) talk(`--env is "${env}" and has no effect here: it selects an environment of a config file.`);
   if (only !== undefined) talk(`--only is "${only}" and has no effect here: it selects apps of a config file.`);
 }

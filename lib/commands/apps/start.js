@@ -19,7 +19,7 @@ import { buildSpec, locate, snapshot } from '../../config/spec/build.js';
 import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
-import { splitFile, renewFromFile, sayOnlyForFiles, withArgs } from './from-file.js';
+import { splitFile, renewFromFile, warnAboutFileOptions, withArgs } from './from-file.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
@@ -46,7 +46,7 @@ export async function start(context, targets, options, args) {
   const file = all.length === 0 ? findConfig(context.cwd) : splitFile(all);
   if (file !== null) return renewFromFile(context, 'start', file, options, withArgs(read, args));
   if (all.length === 0) throw nothingToStart(context);
-  sayOnlyForFiles(context, options);
+  warnAboutFileOptions(context, options);
 
   const reached = await reach(context);
   const { slots: known } = reached ? await reached.request('list') : { slots: [] };

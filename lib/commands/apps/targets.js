@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
-import { countSavedApps, noManagerNotice } from '../../client/not-running.js';
+import { countSavedApps, noManagerError } from '../../client/not-running.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Client } from '../../client/client.js' */
@@ -15,7 +15,7 @@ import { countSavedApps, noManagerNotice } from '../../client/not-running.js';
  */
 export async function reachListed(context, targets) {
   const client = (await context.present()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
-  if (!client) throw noManagerNotice(context, targets);
+  if (!client) throw noManagerError(context, targets);
   return { client, targets: await absoluteScripts(context, client, targets) };
 }
 

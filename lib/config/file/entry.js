@@ -1,8 +1,8 @@
 import { basename, extname } from 'node:path';
 import { nearWords } from '../../shared/did-you-mean.js';
-import { faultAt, toFault, FOR_EDITORS, holds, isRecord, withKeyPath } from '../faults.js';
+import { createFault, toFault, FOR_EDITORS, holds, isRecord, withKeyPath } from '../faults.js';
 import { readEnvironment } from '../options/file-only.js';
-import { ATTRIBUTES, ENVIRONMENT_PREFIX, findAttribute, wordsFor } from '../options/schema.js';
+import { ATTRIBUTES, ENVIRONMENT_PREFIX, findAttribute, listSpellings } from '../options/schema.js';
 import { placeScript } from '../place-script.js';
 import { findProgram } from '../spec/find-program.js';
 import { isServeApp, serveApp, staticSite } from './static-site.js';
@@ -30,7 +30,8 @@ const SUGGESTION = { longerBy: 3, from: 4 };
 export function readEntry(entry, keyPath) {
   /** @type {Entry} */
   const read = { keyPath, options: {}, environments: {}, faults: [], warnings: [] };
-  if (!isRecord(entry)) return { ...read, faults: [faultAt(keyPath, holds(entry), 'an object that describes an app')] };
+  if (!isRecord(entry))
+    return { ...read, faults: [createFault(keyPath, holds(entry), 'an object that describes an app')] };
   /** @type {Map<string, string>} */
   const said = new Map();
   for (const [word, value] of Object.entries(entry)) {
@@ -43,7 +44,7 @@ export function readEntry(entry, keyPath) {
   }
   if (read.options.script === undefined && !said.has('script'))
     read.faults.push(
-      faultAt(withKeyPath(keyPath, 'script'), 'is missing', 'a file, a program in PATH or a shell command'),
+      createFault(withKeyPath(keyPath, 'script'), 'is missing', 'a file, a program in PATH or a shell command'),
     );
   return read;
 }
@@ -78,7 +79,7 @@ function readOne(read, word, value, said) {
 function unknownKey(where, word) {
   const far = (/** @type {string} */ one) => Math.abs(one.length - word.length);
   const isLike = (/** @type {string} */ one) => one.includes('_') === word.includes('_');
-  const [near] = nearWords(word, ATTRIBUTES.flatMap(wordsFor))
+  const [near] = nearWords(word, ATTRIBUTES.flatMap(listSpellings))
     .filter((one) => word.length >= SUGGESTION.from && far(one) <= SUGGESTION.longerBy)
     .sort((a, b) => Number(isLike(b)) - Number(isLike(a)) || far(a) - far(b));
   return `"${where}" is unknown and ignored${near ? `; did you mean "${near}"?` : '.'}`;

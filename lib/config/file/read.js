@@ -6,10 +6,10 @@ import { text } from 'node:stream/consumers';
 import { nearWords } from '../../shared/did-you-mean.js';
 import { NclustError } from '../../shared/errors.js';
 import { toPlain } from '../evaluation/plain.js';
-import { badConfig, faultAt, readShape, withKeyPath } from '../faults.js';
+import { badConfig, createFault, readShape, withKeyPath } from '../faults.js';
 import { findConfig, noConfigError } from '../find.js';
 import { TOP_LEVEL } from '../options/schema.js';
-import { specOfEntry } from '../spec/of-entry.js';
+import { buildSpecFromEntry } from '../spec/of-entry.js';
 import { readEntry, readSite, completeEntry } from './entry.js';
 import { evaluationLimits } from './evaluate.js';
 import { loadConfig, STDIN } from './load.js';
@@ -48,7 +48,7 @@ import { loadConfig, STDIN } from './load.js';
 export async function readConfig(wanted) {
   const { file, shown, folder, entries, faults, warnings, deploy } = await describeConfig(wanted);
   const surroundings = { cwd: wanted.cwd, env: wanted.shell, node: wanted.node, folder, envName: wanted.env ?? null };
-  const built = entries.map((entry) => specOfEntry(entry, surroundings));
+  const built = entries.map((entry) => buildSpecFromEntry(entry, surroundings));
   const all = [...faults, ...built.flatMap((one) => one.faults)];
   if (all.length > 0) throw badConfig(shown, all, warnings);
   return {
@@ -132,7 +132,7 @@ export async function describeConfig({
     deploy: shape.deploy,
     faults: [
       ...shape.faults,
-      ...oddities.map(({ keyPath, found }) => faultAt(keyPath, found, 'plain values')),
+      ...oddities.map(({ keyPath, found }) => createFault(keyPath, found, 'plain values')),
       ...namesTwice(entries),
     ],
     warnings: [
@@ -206,7 +206,7 @@ function namesTwice(entries) {
     return first === -1 || first === at
       ? []
       : [
-          faultAt(
+          createFault(
             withKeyPath(keyPath, 'name'),
             `is "${name}", which ${entries[first].keyPath || 'another app'} is called already`,
             'a unique name; for several processes of one app, use "instances"',

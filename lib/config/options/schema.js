@@ -24,7 +24,7 @@ let byWord = null;
 
 /** @param {string} word  Name or alias, in snake_case or camelCase. */
 export function findAttribute(word) {
-  byWord ??= new Map(ATTRIBUTES.flatMap((row) => wordsFor(row).map((one) => [one, row])));
+  byWord ??= new Map(ATTRIBUTES.flatMap((row) => listSpellings(row).map((one) => [one, row])));
   return byWord.get(word) ?? null;
 }
 
@@ -32,7 +32,7 @@ export function findAttribute(word) {
  * @param {Attribute} row
  * @returns {string[]}  All accepted names, the main one first.
  */
-export function wordsFor({ name, aliases = [] }) {
+export function listSpellings({ name, aliases = [] }) {
   return [...new Set([name, ...aliases].flatMap((word) => [word, camelCase(word), snakeCase(word)]))];
 }
 

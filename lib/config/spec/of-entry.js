@@ -1,5 +1,5 @@
 import { NclustError } from '../../shared/errors.js';
-import { faultAt, toFault, withKeyPath } from '../faults.js';
+import { createFault, toFault, withKeyPath } from '../faults.js';
 import { placeScript } from '../place-script.js';
 import { buildSpec } from './build.js';
 
@@ -26,7 +26,7 @@ const ATTRIBUTE_OF = {
  * @param {Surroundings} surroundings
  * @returns {{ spec: AppSpec | null, faults: Fault[], warnings: string[] }}
  */
-export function specOfEntry({ keyPath, options, faults: own }, { cwd: shellCwd, env, node, folder, envName }) {
+export function buildSpecFromEntry({ keyPath, options, faults: own }, { cwd: shellCwd, env, node, folder, envName }) {
   if (options.script === undefined) return { spec: null, faults: own, warnings: [] };
   const place = placeScript(options.script, options.cwd, { folder, shellCwd });
   try {
@@ -61,7 +61,7 @@ function faultFor(error, { keyPath, options, folders }) {
   const code = error instanceof NclustError ? error.code : undefined;
   if (code === 'ERR_NCLUST_SCRIPT_NOT_FOUND') {
     const looked = folders.map((one) => `"${one}"`).join(' or ');
-    return faultAt(
+    return createFault(
       withKeyPath(keyPath, 'script'),
       `is ${JSON.stringify(options.script)}, which is not a file in ${looked} or a program in PATH`,
       'a file, a program in PATH, or a shell command with a space',

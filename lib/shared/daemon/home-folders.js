@@ -47,7 +47,7 @@ const ADMIN_GID = 80;
  * @param {Partial<Situation>} [o]
  * @returns {Fault | null}
  */
-export function faultOfHome(
+export function findHomeFault(
   home,
   { uid = process.geteuid?.() ?? 0, accounts = ACCOUNTS, platform = process.platform } = {},
 ) {

@@ -43,7 +43,7 @@ export function readUser({ uid, gid }, own = process.geteuid?.() ?? 0) {
  * @returns {User | null}  Null: the user can change neither the file nor a folder above it, so root
  *   may work on it as root.
  */
-export function actorAt(user, path, o) {
+export function chooseActor(user, path, o) {
   return user && reach(user, path, ({ isTrusted }) => (isTrusted ? null : user), o);
 }
 

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { actorAt, statAsUser } from './as-user.js';
+import { chooseActor, statAsUser } from './as-user.js';
 import { readRegular, Unfit } from './read-regular.js';
 import { systemError } from './user-path.js';
 
@@ -231,7 +231,8 @@ function createReader(user) {
     const path = pattern.exec((await text(file, LINE_MAX_BYTES)) ?? '')?.[1];
     if (path === undefined) return null;
     const folder = resolve(dirname(file), path);
-    if (user && actorAt(user, file) && !actorAt(user, join(folder, 'HEAD'))) throw systemError('EACCES', folder);
+    if (user && chooseActor(user, file) && !chooseActor(user, join(folder, 'HEAD')))
+      throw systemError('EACCES', folder);
     return folder;
   }
 

@@ -49,7 +49,7 @@ const MENTION = /"(?:level|severity|log\.level)"/;
 export function detectLevel(line) {
   if (line[0] !== '{' || !MENTION.test(line)) return null;
   const record = parseRecord(line);
-  return record ? levelOfRecord(record) : null;
+  return record ? readRecordLevel(record) : null;
 }
 
 /**
@@ -59,7 +59,7 @@ export function detectLevel(line) {
  */
 export function detectLevelEarly(text) {
   const record = text[0] === '{' ? readBeginning(text, KEYS) : null;
-  return record && (levelOfRecord(record) ?? undefined);
+  return record && (readRecordLevel(record) ?? undefined);
 }
 
 /**
@@ -76,7 +76,7 @@ export function parseRecord(line) {
 }
 
 /** @param {Record<string, unknown>} record */
-export function levelOfRecord(record) {
+export function readRecordLevel(record) {
   for (const key of KEYS) {
     const level = readLevel(record[key]);
     if (level) return level;

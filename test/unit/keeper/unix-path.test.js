@@ -34,10 +34,10 @@ const NAMES = [
 const RANDOM = [0, 0.5, 0.25, 0.123456789, 1 / 3, 1 - Number.EPSILON];
 
 test.each(NAMES)('agent and keeper use the same names for %s', (path) => {
-  expect(agent.spareNameFor(path)).toBe(keeper.sparePathFor(path));
+  expect(agent.chooseSpareName(path)).toBe(keeper.sparePathFor(path));
   for (const random of RANDOM) {
     vi.spyOn(Math, 'random').mockReturnValue(random);
-    expect(agent.privateNameFor(path)).toBe(keeper.choosePrivateName(path));
+    expect(agent.choosePrivateName(path)).toBe(keeper.choosePrivateName(path));
   }
 });
 

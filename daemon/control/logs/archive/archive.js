@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
 import { timesFilePath } from '../times/format.js';
 import { compressSegment } from './compression.js';
-import { createStock, updateInventory } from './inventory.js';
+import { createInventory, updateInventory } from './inventory.js';
 import { planRetention } from './retention.js';
 import { parseSegmentName, SUFFIX, readSize, UNFINISHED } from './segments.js';
 
@@ -53,11 +53,11 @@ const HOME_SLACK = 1 / 64;
  * @returns {Archive}
  */
 export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFolder }) {
-  const stock = createStock(logsFolder);
+  const inventory = createInventory(logsFolder);
   /** Segments whose compression failed. Tried again after the next scan. @type {Set<string>} */
   const failed = new Set();
   /** Segment count when none could be removed, by app or folder. @type {Map<string, number>} */
-  const inVain = new Map();
+  const countsWhenStuck = new Map();
   /** Log files that were reported since the last scan. @type {Set<string>} */
   const reported = new Set();
   /** @type {{ path: string, plainPath: string, controller: AbortController } | null} */
@@ -101,18 +101,21 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   async function lookNow() {
     if (isClosed) return;
     reported.clear();
-    await updateInventory(stock, logsFolder, { compressing: () => compressing?.plainPath ?? null, onKept: reportKept });
+    await updateInventory(inventory, logsFolder, {
+      compressing: () => compressing?.plainPath ?? null,
+      onKept: reportKept,
+    });
     if (isClosed) return;
     failed.clear();
-    enforce(stock.files());
+    enforce(inventory.files());
     compressNext();
   }
 
   /** @param {LogFiles[]} files */
   function enforce(files) {
     const homeMaxBytes = limitsOf(null).homeMaxTotalBytes;
-    const isHomeFull = stock.homeBytes() > homeMaxBytes;
-    const looked = isHomeFull ? stock.files() : files;
+    const isHomeFull = inventory.homeBytes() > homeMaxBytes;
+    const looked = isHomeFull ? inventory.files() : files;
     const kept = looked.map((file) => ({
       ...file,
       limits: file.limits && limitsOf(file.limits),
@@ -132,9 +135,9 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
    */
   function remove(path, plainPath) {
     if (compressing?.plainPath === plainPath) abort();
-    stock.drop(path, plainPath);
+    inventory.drop(path, plainPath);
     try {
-      for (const suffix of ['', ...Object.values(SUFFIX)]) removeAsUser(stock.at(path).user, plainPath + suffix);
+      for (const suffix of ['', ...Object.values(SUFFIX)]) removeAsUser(inventory.at(path).user, plainPath + suffix);
       rmSync(timesFilePath(timesFolder, plainPath), { force: true });
     } catch (error) {
       reportKept(path, plainPath, error); // The next scan finds it again.
@@ -156,7 +159,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   /** Newest first: in a flood the oldest segments are removed before they would be compressed. */
   function nextToCompress() {
     let next = null;
-    for (const { path, limits, segments } of stock.files()) {
+    for (const { path, limits, segments } of inventory.files()) {
       const { compress: kind } = limitsOf(limits);
       if (kind === 'none') continue;
       for (const segment of segments.values()) {
@@ -175,12 +178,12 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   /** @param {NonNullable<ReturnType<typeof nextToCompress>>} next */
   async function compress({ path, segment, kind }) {
     const { plainPath } = segment;
-    const { user } = stock.at(path);
+    const { user } = inventory.at(path);
     const controller = new AbortController();
     compressing = { path, plainPath, controller };
     try {
       const done = await compressSegment(plainPath, kind, { user, signal: controller.signal, pause });
-      stock.put(path, { ...segment, ...done, compression: kind });
+      inventory.put(path, { ...segment, ...done, compression: kind });
     } catch (error) {
       failed.add(plainPath);
       // Do not report a segment that a user has removed.
@@ -197,7 +200,8 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     const { path, plainPath, controller } = compressing;
     controller.abort();
     try {
-      for (const suffix of Object.values(SUFFIX)) removeAsUser(stock.at(path).user, plainPath + suffix + UNFINISHED);
+      for (const suffix of Object.values(SUFFIX))
+        removeAsUser(inventory.at(path).user, plainPath + suffix + UNFINISHED);
     } catch (error) {
       reportKept(path, plainPath, error);
     }
@@ -211,44 +215,44 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   }
 
   /** @param {string} app */
-  const filesOf = (app) => stock.files().filter((file) => file.app === app);
+  const filesOf = (app) => inventory.files().filter((file) => file.app === app);
 
   return {
     hold(path, limits, app = path, user = null) {
-      if (!stock.has(path)) lookSoon();
-      stock.hold(path, limits, app, user);
-      stock.setActive(path, readSize(path, user) ?? 0);
+      if (!inventory.has(path)) lookSoon();
+      inventory.hold(path, limits, app, user);
+      inventory.setActive(path, readSize(path, user) ?? 0);
     },
     letGo(path) {
-      if (stock.has(path)) stock.at(path).limits = null;
+      if (inventory.has(path)) inventory.at(path).limits = null;
     },
     rotated(path, segment) {
-      stock.setActive(path, readSize(path, stock.at(path).user) ?? 0);
+      inventory.setActive(path, readSize(path, inventory.at(path).user) ?? 0);
       const name = parseSegmentName(basename(segment));
-      if (name && stock.at(path).isKnown) stock.refresh(path, [name]);
-      else stock.refresh(path);
-      enforce(filesOf(stock.at(path).app));
+      if (name && inventory.at(path).isKnown) inventory.refresh(path, [name]);
+      else inventory.refresh(path);
+      enforce(filesOf(inventory.at(path).app));
       compressNext();
     },
     grew(path, bytes) {
-      const file = stock.at(path);
-      stock.setActive(path, file.activeBytes + bytes);
+      const file = inventory.at(path);
+      inventory.setActive(path, file.activeBytes + bytes);
       const { maxTotalBytes, homeMaxTotalBytes } = limitsOf(file.limits);
-      const isHomeFull = stock.homeBytes() > homeMaxTotalBytes;
-      const segmentCount = stock.segmentCount();
+      const isHomeFull = inventory.homeBytes() > homeMaxTotalBytes;
+      const segmentCount = inventory.segmentCount();
       // If the active files alone are too large, planning at each chunk removes nothing. So
       // the next plan waits until the number of segments has changed.
-      const full = isHomeFull ? logsFolder : stock.appBytes(file.app) > maxTotalBytes ? file.app : null;
-      if (full === null || segmentCount === 0 || inVain.get(full) === segmentCount) return;
+      const full = isHomeFull ? logsFolder : inventory.appBytes(file.app) > maxTotalBytes ? file.app : null;
+      if (full === null || segmentCount === 0 || countsWhenStuck.get(full) === segmentCount) return;
       enforce(filesOf(file.app));
-      if (stock.segmentCount() === segmentCount) inVain.set(full, segmentCount);
+      if (inventory.segmentCount() === segmentCount) countsWhenStuck.set(full, segmentCount);
     },
     flush(files) {
       for (const { path, user } of files) {
-        stock.at(path).user = user;
-        stock.refresh(path);
-        for (const plainPath of [...stock.at(path).segments.keys()]) remove(path, plainPath);
-        stock.setActive(path, 0);
+        inventory.at(path).user = user;
+        inventory.refresh(path);
+        for (const plainPath of [...inventory.at(path).segments.keys()]) remove(path, plainPath);
+        inventory.setActive(path, 0);
       }
     },
     scan,

@@ -1,6 +1,6 @@
 import { basename, dirname, join, sep } from 'node:path';
 import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
-import { namesIn, listSegmentNames, parseSegmentName, readSizes, readSize, UNFINISHED } from './segments.js';
+import { listNames, listSegmentNames, parseSegmentName, readSizes, readSize, UNFINISHED } from './segments.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
 /** @import { GivenLimits } from '../../settings.js' */
@@ -19,7 +19,7 @@ import { namesIn, listSegmentNames, parseSegmentName, readSizes, readSize, UNFIN
  */
 
 /**
- * @typedef {ReturnType<typeof createStock>} Inventory  The disk, as last seen. In memory, because a
+ * @typedef {ReturnType<typeof createInventory>} Inventory  The disk, as last seen. In memory, because a
  *   home can hold thousands of files, and a flood rotates ten times a second.
  */
 
@@ -31,7 +31,7 @@ import { namesIn, listSegmentNames, parseSegmentName, readSizes, readSize, UNFIN
 const FORMS = [null, 'gzip', 'zstd'];
 
 /** @param {string} logsFolder */
-export function createStock(logsFolder) {
+export function createInventory(logsFolder) {
   /** @type {Map<string, LogFiles>} */
   const files = new Map();
   /** @type {Map<string, number>} */
@@ -177,7 +177,7 @@ const FILES_AT_ONCE = 4;
 
 /**
  * Reads the disk, a few files in each turn. Removes unfinished files that a crash left.
- * @param {Inventory} stock
+ * @param {Inventory} inventory
  * @param {string} logsFolder  All files in it count; elsewhere, known files and their segments.
  * @param {object} o
  * @param {() => string | null} o.compressing
@@ -185,15 +185,15 @@ const FILES_AT_ONCE = 4;
  * @param {(path: string, unfinished: string, error: unknown) => void} o.onKept
  *   Called if an unfinished file cannot be removed.
  */
-export async function updateInventory(stock, logsFolder, { compressing, onKept }) {
-  const takeTurns = createTurns(FILES_AT_ONCE);
+export async function updateInventory(inventory, logsFolder, { compressing, onKept }) {
+  const yieldNowAndThen = createYield(FILES_AT_ONCE);
   const seen = new Set();
   /** @type {Map<string, User | null>} */
   const folders = new Map([[logsFolder, null]]);
-  for (const { path, user } of stock.files()) if (!folders.has(dirname(path))) folders.set(dirname(path), user);
+  for (const { path, user } of inventory.files()) if (!folders.has(dirname(path))) folders.set(dirname(path), user);
   for (const [folder, someUser] of folders) {
-    const names = namesIn(folder, someUser);
-    const userOf = (/** @type {string} */ owner) => stock.at(join(folder, owner)).user;
+    const names = listNames(folder, someUser);
+    const userOf = (/** @type {string} */ owner) => inventory.at(join(folder, owner)).user;
     const remove = (/** @type {string} */ owner, /** @type {string} */ name) => {
       try {
         removeAsUser(userOf(owner), join(folder, name));
@@ -201,13 +201,13 @@ export async function updateInventory(stock, logsFolder, { compressing, onKept }
         onKept(join(folder, owner), join(folder, name), error);
       }
     };
-    const isOurs = (/** @type {string} */ owner) => folder === logsFolder || stock.has(join(folder, owner));
+    const isOurs = (/** @type {string} */ owner) => folder === logsFolder || inventory.has(join(folder, owner));
     const { owners, others } = await sorted(names);
     for (const [owner, listed] of owners) {
       if (!isOurs(owner)) continue;
       seen.add(join(folder, owner));
-      stock.refresh(join(folder, owner), listed);
-      await takeTurns();
+      inventory.refresh(join(folder, owner), listed);
+      await yieldNowAndThen();
     }
     for (const name of others) {
       const unfinished = unfinishedOf(name);
@@ -215,13 +215,13 @@ export async function updateInventory(stock, logsFolder, { compressing, onKept }
         if (compressing() !== join(folder, unfinished.plainName)) remove(unfinished.owner, name);
       } else if (isOurs(name)) {
         const sizeBytes = readSize(join(folder, name), userOf(name));
-        if (sizeBytes !== null) stock.setActive(join(folder, name), sizeBytes);
+        if (sizeBytes !== null) inventory.setActive(join(folder, name), sizeBytes);
         if (sizeBytes !== null) seen.add(join(folder, name));
       }
-      await takeTurns();
+      await yieldNowAndThen();
     }
   }
-  for (const { path, limits } of stock.files()) if (limits === null && !seen.has(path)) stock.forget(path);
+  for (const { path, limits } of inventory.files()) if (limits === null && !seen.has(path)) inventory.forget(path);
 }
 
 /** @param {string} name */
@@ -234,7 +234,7 @@ function unfinishedOf(name) {
  * @returns {Promise<{ owners: Map<string, SegmentName[]>, others: string[] }>}  By active file.
  */
 async function sorted(names) {
-  const takeTurns = createTurns(NAMES_AT_ONCE);
+  const yieldNowAndThen = createYield(NAMES_AT_ONCE);
   /** @type {Map<string, SegmentName[]>} */
   const owners = new Map();
   const others = [];
@@ -244,7 +244,7 @@ async function sorted(names) {
     if (list) list.push(segment);
     else if (segment) owners.set(segment.owner, [segment]);
     else others.push(name);
-    await takeTurns();
+    await yieldNowAndThen();
   }
   return { owners, others };
 }
@@ -253,7 +253,7 @@ async function sorted(names) {
  * @param {number} atOnce
  * @returns {() => Promise<void> | null}  Gives other work a turn now and then.
  */
-function createTurns(atOnce) {
+function createYield(atOnce) {
   let done = 0;
   return () => {
     done += 1;

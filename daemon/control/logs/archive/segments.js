@@ -84,7 +84,7 @@ export function listSegmentsByPath(files) {
     files.map(({ path, user }) => {
       const folder = dirname(path);
       const key = `${user?.uid} ${folder}`;
-      const known = folders.get(key) ?? byOwner(namesIn(folder, user));
+      const known = folders.get(key) ?? byOwner(listNames(folder, user));
       folders.set(key, known);
       const names = known.get(basename(path)) ?? [];
       return [path, names.flatMap((name) => readSizes(folder, name, user) ?? []).sort(compareAge)];
@@ -97,7 +97,7 @@ export function listSegmentsByPath(files) {
  * @param {User | null} user
  * @returns {string[]}  Empty if it cannot be read.
  */
-export function namesIn(folder, user) {
+export function listNames(folder, user) {
   try {
     return listAsUser(user, folder);
   } catch {
@@ -111,7 +111,7 @@ export function namesIn(folder, user) {
  */
 export function listSegmentNames(path, user) {
   const start = `${basename(path, extname(path))}__`;
-  const names = namesIn(dirname(path), user)
+  const names = listNames(dirname(path), user)
     .filter((name) => name.startsWith(start))
     .flatMap((name) => parseSegmentName(name) ?? []);
   return names.filter(({ owner }) => owner === basename(path));

@@ -1,6 +1,6 @@
 // Knows: the contents of a path, its segments and the active file, and which one a position is in.
 // Must not: open or read a log file; content-reader.js does.
-// Start at: findContent(), then contentAfter(); start-positions.js goes back with newestFirst().
+// Start at: findContent(), then findContentAfter(); start-positions.js goes back with listNewestFirst().
 import { statAsUser } from '../../../../lib/shared/host/as-user.js';
 import { readSegments, listSegmentsByPath } from '../archive/segments.js';
 import { readStartedAt, timesFilePath } from '../times/format.js';
@@ -61,7 +61,7 @@ export function findContent(path, { startedAtMs, offset }, source) {
  * @param {HistorySource} source
  * @returns {{ content: Content | null, isGap: boolean }}  Null: this is the last content.
  */
-export function contentAfter(path, startedAtMs, source) {
+export function findContentAfter(path, startedAtMs, source) {
   const active = activeContent(path, source);
   if (active?.startedAtMs === startedAtMs) return { content: null, isGap: false };
   const older = segmentContents(path, source);
@@ -78,7 +78,7 @@ export function contentAfter(path, startedAtMs, source) {
  *   Called only if the active file is not enough, because most clients want the last lines.
  * @returns {Generator<Content, void, void>}
  */
-export function* newestFirst(path, source, segmentsOf) {
+export function* listNewestFirst(path, source, segmentsOf) {
   const active = activeContent(path, source);
   if (active) yield active;
   yield* segmentContents(path, source, segmentsOf(path)).reverse();

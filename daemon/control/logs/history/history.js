@@ -1,5 +1,5 @@
 // Knows: existing log lines, for `nclust logs`: where to begin, and how lines are merged by time.
-// Must not: change a file, or hold up the event loop for long. Start at: tellHistory(), then
+// Must not: change a file, or hold up the event loop for long. Start at: sendHistory(), then
 // start-positions.js and path-reader.js.
 import { MADE_AT } from './contents.js';
 import { breathe, mergeLines, mergeLinesNow } from './merge.js';
@@ -49,7 +49,7 @@ const NEW_MAX_BYTES = 16 * 1024 * 1024;
  * @param {HistoryParts} parts
  * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}
  */
-export async function tellHistory(parts) {
+export async function sendHistory(parts) {
   const { files, query, signal, send, sendNow, attach } = parts;
   const table = createReaderTable(parts);
   try {

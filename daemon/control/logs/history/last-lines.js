@@ -191,7 +191,7 @@ function judgeOf({ sinceMs, untilMs, isWanted }) {
  * @param {number} offset
  * @returns {Promise<number>}  The end, if there is none.
  */
-export async function lineFrom(content, offset) {
+export async function findLineFrom(content, offset) {
   if (offset === 0) return 0;
   const reader = openContent(content, offset - 1);
   if (!reader) return offset; // The file was removed; its reader will report a gap.

@@ -13,7 +13,7 @@
 // reads.
 import { isSamePosition } from '../hand-over.js';
 import { isInsideLine, openContent, readLineTimes } from './content-reader.js';
-import { contentAfter, findContent, statFile, UNKNOWN } from './contents.js';
+import { findContentAfter, findContent, statFile, UNKNOWN } from './contents.js';
 import { LineQueue } from './line-queue.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
@@ -197,7 +197,7 @@ export class PathReader {
   /** @returns {boolean}  Whether there is a next content before the limit. */
   #advance() {
     if (this.#isAtLimit()) return false;
-    const { content, isGap } = contentAfter(this.file.path, this.#lines.position.startedAtMs, this.#source);
+    const { content, isGap } = findContentAfter(this.file.path, this.#lines.position.startedAtMs, this.#source);
     if (!content) return false;
     const isTorn = this.#open?.reader.isTorn() ?? false;
     this.closeFile();

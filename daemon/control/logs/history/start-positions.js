@@ -1,6 +1,6 @@
 import { readTimes } from '../times/times.js';
-import { createSegmentList, fileSize, findContent, MADE_AT, newestFirst, UNKNOWN } from './contents.js';
-import { lastStarts, lineFrom } from './last-lines.js';
+import { createSegmentList, fileSize, findContent, MADE_AT, listNewestFirst, UNKNOWN } from './contents.js';
+import { lastStarts, findLineFrom } from './last-lines.js';
 import { breathe } from './merge.js';
 import { PathReader } from './path-reader.js';
 
@@ -73,7 +73,7 @@ async function startsSince(paths, sinceMs, source) {
 async function startSince(path, sinceMs, { source, segmentsOf }) {
   /** @type {Content | null} */
   let first = null;
-  for (const content of newestFirst(path, source, segmentsOf)) {
+  for (const content of listNewestFirst(path, source, segmentsOf)) {
     if (content.endedAtMs !== null && content.endedAtMs < sinceMs) break;
     first = content;
   }
@@ -84,7 +84,7 @@ async function startSince(path, sinceMs, { source, segmentsOf }) {
   if (times?.startedAtMs !== startedAtMs) return { startedAtMs, offset: 0 };
   const offset = times.offsetOf(sinceMs);
   if (offset === null) return { startedAtMs, offset: afterLastMoment(first, path, source) };
-  return { startedAtMs, offset: await lineFrom(first, offset) };
+  return { startedAtMs, offset: await findLineFrom(first, offset) };
 }
 
 /**
@@ -107,7 +107,7 @@ function afterLastMoment({ startedAtMs, endedAtMs }, path, source) {
 async function lastOfPath(path, wanted, { source, signal, segmentsOf, end }) {
   /** @type {Start[]} */
   let found = [];
-  for (const content of newestFirst(path, source, segmentsOf)) {
+  for (const content of listNewestFirst(path, source, segmentsOf)) {
     if (signal.aborted || found.length >= wanted.count) break;
     if (content.endedAtMs !== null && content.endedAtMs < wanted.sinceMs) break;
     const isLast = content.startedAtMs === end.startedAtMs;

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { actorAt } from '../../../../lib/shared/host/as-user.js';
+import { chooseActor } from '../../../../lib/shared/host/as-user.js';
 import { createSyslogMessage, printable, toPriority } from './syslog-message.js';
 import { createProcessLink, createStreamLink, createUdpLink } from './transports.js';
 
@@ -19,7 +19,7 @@ const DATAGRAMS_ONLY = 'EPROTOTYPE';
  * @param {() => User | null} userNow  The user of the app, at each connect.
  * @returns {Connect}
  */
-export function connectorFor(target, name, userNow) {
+export function chooseConnector(target, name, userNow) {
   if (target.kind === 'exec')
     return (parts) =>
       createProcessLink(
@@ -52,7 +52,7 @@ function octetCounted(message) {
  * @returns {Link}
  */
 function connectToUnix({ path, facility }, { name, user }, frame, parts) {
-  const actor = actorAt(user, path);
+  const actor = chooseActor(user, path);
   const logger = {
     file: 'logger',
     args: ['--socket', path, '--tag', printable(name, 32), '--size', '65536', '--prio-prefix'],

@@ -48,7 +48,7 @@ const DRAIN_MS = 30_000;
  */
 export function createShipperPool({ clock, managerLog, targetsOf = () => [], connectorTo }) {
   /** @type {Map<string, Lease>} */
-  const berths = new Map();
+  const leases = new Map();
   /** @type {Map<string, { place: LogPlace, splitters: Map<LogStream, LineSplitter> }>} */
   const senders = new Map();
   /** Also ended shippers. @type {Map<string, { tally: Tally, name: string, target: string }>} */
@@ -60,29 +60,29 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
    * @param {LogPlace} place
    * @param {string} target
    */
-  function berthOf({ name, id, instanceId, user }, target) {
+  function takeLease({ name, id, instanceId, user }, target) {
     const key = keyOf(name, target);
-    const berth = berths.get(key) ?? newBerth(key, { name, id, user, target });
-    berth.user = user;
-    berth.cancelEnd();
-    berth.holders.add(instanceId);
-    return berth;
+    const lease = leases.get(key) ?? createLease(key, { name, id, user, target });
+    lease.user = user;
+    lease.cancelEnd();
+    lease.holders.add(instanceId);
+    return lease;
   }
 
   /**
    * @param {string} key
    * @param {{ name: string, id: number, user: User | null, target: string }} o
    */
-  function newBerth(key, { name, id, user, target }) {
+  function createLease(key, { name, id, user, target }) {
     const { tally } = tallies.get(key) ?? { tally: createTally(target, name, clock.nowMs) };
     tallies.set(key, { tally, name, target });
     /** @type {Lease} */
-    const berth = {
+    const lease = {
       user,
       shipper: createShipper(target, {
         name,
         id,
-        userNow: () => berth.user,
+        userNow: () => lease.user,
         clock,
         managerLog,
         tally,
@@ -91,8 +91,8 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
       holders: new Set(),
       cancelEnd: () => {},
     };
-    berths.set(key, berth);
-    return berth;
+    leases.set(key, lease);
+    return lease;
   }
 
   /**
@@ -102,7 +102,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
    */
   function send(place, stream, lines) {
     if (lines.length === 0) return;
-    for (const target of place.ship) berthOf(place, target).shipper.send(stream, lines, clock.nowMs(), place.id);
+    for (const target of place.ship) takeLease(place, target).shipper.send(stream, lines, clock.nowMs(), place.id);
   }
 
   /**
@@ -110,27 +110,27 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
    * @param {string} instanceId
    */
   function leave(key, instanceId) {
-    const berth = berths.get(key);
-    if (!berth?.holders.delete(instanceId) || berth.holders.size > 0) return;
+    const lease = leases.get(key);
+    if (!lease?.holders.delete(instanceId) || lease.holders.size > 0) return;
     const endMs = clock.nowMs() + DRAIN_MS;
-    const cancelTimer = clock.after(DRAIN_MS, () => end(key, berth, 0));
-    berth.cancelEnd = () => {
+    const cancelTimer = clock.after(DRAIN_MS, () => end(key, lease, 0));
+    lease.cancelEnd = () => {
       cancelTimer();
-      berth.shipper.onceIdle(() => {});
-      berth.cancelEnd = () => {};
+      lease.shipper.onceIdle(() => {});
+      lease.cancelEnd = () => {};
     };
-    berth.shipper.onceIdle(() => end(key, berth, endMs - clock.nowMs()));
+    lease.shipper.onceIdle(() => end(key, lease, endMs - clock.nowMs()));
   }
 
   /**
    * @param {string} key
-   * @param {Lease} berth
+   * @param {Lease} lease
    * @param {number} leftMs
    */
-  function end(key, berth, leftMs) {
-    berth.cancelEnd();
-    berths.delete(key);
-    void part(berth.shipper, Math.max(leftMs, PARTING_MS));
+  function end(key, lease, leftMs) {
+    lease.cancelEnd();
+    leases.delete(key);
+    void part(lease.shipper, Math.max(leftMs, PARTING_MS));
   }
 
   /**
@@ -147,7 +147,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
   /** Drops counters of gone apps and former targets, unless their losses are still reported. */
   function forget() {
     for (const [key, { tally, name, target }] of tallies) {
-      if (!berths.has(key) && tally.notice() === null && !targetsOf(name).includes(target)) tallies.delete(key);
+      if (!leases.has(key) && tally.notice() === null && !targetsOf(name).includes(target)) tallies.delete(key);
     }
   }
 
@@ -165,14 +165,14 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
       const sender = senders.get(instanceId);
       if (sender) sender.place = place;
       const kept = new Set(ship.map((target) => keyOf(name, target)));
-      for (const key of [...berths.keys()]) if (!kept.has(key)) leave(key, instanceId);
+      for (const key of [...leases.keys()]) if (!kept.has(key)) leave(key, instanceId);
     },
     letGo(instanceId) {
       const sender = senders.get(instanceId);
       for (const [stream, splitter] of sender?.splitters ?? [])
         send(/** @type {LogPlace} */ (sender?.place), stream, splitter.end());
       senders.delete(instanceId);
-      for (const key of [...berths.keys()]) leave(key, instanceId);
+      for (const key of [...leases.keys()]) leave(key, instanceId);
     },
     countersOf(name) {
       forget();
@@ -184,7 +184,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
     },
     async close() {
       const hurried = [...parting].map((shipper) => shipper.hurry());
-      await Promise.all([...hurried, ...[...berths.values()].map(({ shipper }) => shipper.close())]);
+      await Promise.all([...hurried, ...[...leases.values()].map(({ shipper }) => shipper.close())]);
     },
   };
 }

@@ -2,7 +2,7 @@ import { parseShipTarget } from '../../../../lib/shared/spec/logs.js';
 import { shortTarget } from '../../../../lib/shared/without-secrets.js';
 import { backoffMs } from '../../policy/restart-policy.js';
 import { createBacklog } from './backlog.js';
-import { connectorFor } from './links.js';
+import { chooseConnector } from './links.js';
 import { PARTING_MS, describeError } from './transports.js';
 
 /** @import { User } from '../../../../lib/shared/host/user-path.js' */
@@ -176,7 +176,7 @@ export function createShipper(
 function connectorTo(target, name, userNow) {
   const parsed = parseShipTarget(target);
   if (!parsed) throw new Error(`"${target}" was checked with the spec.`);
-  return connectorFor(parsed, name, userNow);
+  return chooseConnector(parsed, name, userNow);
 }
 
 /** Time for which a loss is reported, in ms. */

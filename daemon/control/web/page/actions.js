@@ -27,7 +27,7 @@ import { groupByApp } from './rows.js';
  * @returns {{ actions: Action[], why: string | null }}  `why`: the reason for missing actions, in
  *   words.
  */
-export function actionsFor(sample, { app: name, worker: id }) {
+export function listActions(sample, { app: name, worker: id }) {
   const worker = id === undefined ? null : (sample.workers.find((one) => one.id === id) ?? null);
   const app = sample.apps.find((one) => one.name === (worker?.name ?? name));
   if (!app || (id !== undefined && !worker)) return { actions: [], why: null };

@@ -151,7 +151,7 @@ const SHOWN = 60;
  * @param {LoggedEvent[]} events
  * @param {{ name: string, id: number | null }} about
  */
-export function eventsAbout(events, { name, id }) {
+export function filterEvents(events, { name, id }) {
   const isOurs = (/** @type {LoggedEvent} */ event) =>
     event.app === name && (id === null || event.id === undefined || event.id === id);
   const first = events.find(isOurs)?.at ?? Infinity;

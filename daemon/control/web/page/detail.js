@@ -1,6 +1,6 @@
 import { explain } from '../../../../lib/render/why/answer.js';
-import { actionsFor } from './actions.js';
-import { eventsAbout, latestStamp, renderTimeline } from './attention.js';
+import { listActions } from './actions.js';
+import { filterEvents, latestStamp, renderTimeline } from './attention.js';
 import { createCharts } from './charts.js';
 import { detailRows, lastWords } from './describe.js';
 import { el, setText } from './dom.js';
@@ -187,7 +187,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
    * @param {MetricsSample} sample
    */
   function showActions({ welcome, phase }, sample) {
-    const { actions, why } = actionsFor(sample, place);
+    const { actions, why } = listActions(sample, place);
     const mayAct = welcome?.mayAct ?? false;
     setText(
       rights,
@@ -226,7 +226,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
    * @param {number} nowMs
    */
   function showStory({ events }, { name }, nowMs) {
-    const about = eventsAbout(events, { name, id: isApp ? null : (place.worker ?? null) });
+    const about = filterEvents(events, { name, id: isApp ? null : (place.worker ?? null) });
     const now = latestStamp(about);
     if (now !== stamp) {
       stamp = now;

@@ -4,7 +4,7 @@ import { attribute, findElement, el, setText } from './dom.js';
 import { bytes, formatCount, formatPercent, rate } from './format.js';
 import { writeFragment } from './route.js';
 import { createSpark } from './sparkline.js';
-import { staleForMs } from './store.js';
+import { computeStaleMs } from './store.js';
 
 /** @import { Concern } from './attention.js' */
 /** @import { Store } from './store.js' */
@@ -100,7 +100,7 @@ function entitle(concerns, { welcome }) {
  * @param {number} now
  */
 function showConnection(store, now) {
-  const staleMs = staleForMs(store, now);
+  const staleMs = computeStaleMs(store, now);
   const node = findElement('connection');
   const age = staleMs === null ? '' : ` Figures are ${formatCoarse(staleMs)} old.`;
   const words =

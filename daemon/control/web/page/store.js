@@ -82,7 +82,7 @@ export function managerTime({ sample, heardAt }, now) {
  * @param {number} now
  * @returns {number | null}  In ms; null: it is fresh.
  */
-export function staleForMs({ phase, sample, heardAt }, now) {
+export function computeStaleMs({ phase, sample, heardAt }, now) {
   if (!sample) return null;
   const age = now - heardAt;
   return phase !== 'live' || age > STALE_MS ? age : null;

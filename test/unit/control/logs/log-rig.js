@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { readSegments } from '../../../../daemon/control/logs/archive/segments.js';
 import { createFollowers } from '../../../../daemon/control/logs/followers.js';
-import { tellHistory } from '../../../../daemon/control/logs/history/history.js';
+import { sendHistory } from '../../../../daemon/control/logs/history/history.js';
 import { createTimes } from '../../../../daemon/control/logs/times/times.js';
 import { createDisk } from '../../../../daemon/control/logs/write/disk.js';
 import { createLogFile } from '../../../../daemon/control/logs/write/log-file.js';
@@ -83,7 +83,7 @@ export function createLogRig() {
         lines: (name) => client.entries.filter((entry) => entry.name === name).map(({ line }) => line),
         async look(query = {}, { follow = true } = {}) {
           stop = new AbortController();
-          const answer = await tellHistory({
+          const answer = await sendHistory({
             files: () => names.map(rig.kept),
             query: { ...EVERYTHING, ...query, cursor: client.cursor && JSON.parse(JSON.stringify(client.cursor)) },
             source: rig.source,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { labelFor, logFiles, spawnParams } from '../../../../daemon/control/spawn/params.js';
+import { createLabel, logFiles, spawnParams } from '../../../../daemon/control/spawn/params.js';
 import { makeSpec } from '../make-spec.js';
 
 const place = { id: 7, slot: 2, generation: 3 };
@@ -7,7 +7,7 @@ const params = (spec) =>
   spawnParams(spec, place, {
     instanceId: 'i',
     home: '/h',
-    label: labelFor(spec, place, { spawns: 4, logs: '/h/logs' }),
+    label: createLabel(spec, place, { spawns: 4, logs: '/h/logs' }),
   });
 
 test('the keeper gets a Node.js program as script, arguments and arguments of node', () => {

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../../daemon/control/host/clock.js';
 import { serveDashboard } from '../../../../daemon/control/web/server.js';
-import { tokenCheck } from '../../../../daemon/control/web/token.js';
+import { createTokenCheck } from '../../../../daemon/control/web/token.js';
 import { nextAccepted } from '../../../helpers/accepted-socket.js';
 import { createFakeClock } from '../../../helpers/fake-clock.js';
 import { fetchRaw, openPage } from '../../../helpers/page.js';
@@ -29,7 +29,7 @@ beforeEach(async () => {
     {
       context: rig.context,
       clock: { ...systemClock(), after: clock.after },
-      isRight: tokenCheck(TOKEN),
+      isRight: createTokenCheck(TOKEN),
       mayAct: () => mayAct,
       onFault: (error) => faults.push(error.message),
     },

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connectOnly, connectOrLaunch } from '../../../../lib/client/connect.js';
-import { knock } from '../../../../lib/client/try-connect.js';
+import { tryConnect } from '../../../../lib/client/try-connect.js';
 import { isRoot, NOBODY } from '../../../helpers/other-user.js';
 
 let home;
@@ -66,7 +66,7 @@ async function stoppedListener() {
 test('a listener that dies before it accepts the connection counts as not running, not as an error', async () => {
   cleanUp();
   const listener = await stoppedListener();
-  const answer = knock(listener.path, AbortSignal.timeout(5_000));
+  const answer = tryConnect(listener.path, AbortSignal.timeout(5_000));
   listener.killNow();
   expect(await answer).toBeNull();
   await listener.exited;

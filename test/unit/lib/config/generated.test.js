@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { expect, test } from 'vitest';
-import { ATTRIBUTES, findAttribute, wordsFor } from '../../../../lib/config/options/schema.js';
+import { ATTRIBUTES, findAttribute, listSpellings } from '../../../../lib/config/options/schema.js';
 import { defineConfig } from '../../../../lib/index.js';
 import { GENERATED } from '../../../generate/files.js';
 
@@ -16,7 +16,7 @@ test.each(GENERATED.map(({ file, text }) => [basename(file), file, text]))(
 
 test('no two attributes share a name', () => {
   for (const row of ATTRIBUTES)
-    for (const word of wordsFor(row)) expect(findAttribute(word)?.name, word).toBe(row.name);
+    for (const word of listSpellings(row)) expect(findAttribute(word)?.name, word).toBe(row.name);
 });
 
 test('every attribute has a help text, accepted values and a JSON Schema', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { wordsOfRun } from '../../../../lib/run/first-process.js';
+import { parseRunWords } from '../../../../lib/run/first-process.js';
 
 test.each([
   [
@@ -16,5 +16,5 @@ test.each([
   [['--version'], null],
   [[], null],
 ])('the words of "run" are found in %j', (argv, words) => {
-  expect(wordsOfRun(argv)).toEqual(words);
+  expect(parseRunWords(argv)).toEqual(words);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { killedSlots, judge, sayGivenUp } from '../../../../lib/run/verdict.js';
+import { killedSlots, judge, describeGivenUp } from '../../../../lib/run/verdict.js';
 
 const death = (given) => ({ atMs: 1, pid: 7, code: null, signal: null, cause: 'crash', by: null, ...given });
 const slot = (status, lastDeath = null, name = 'api') => ({ id: 0, name, status, lastDeath });
@@ -64,10 +64,10 @@ test('forceExit() returns the instances that were killed, and not those that exi
   ).toEqual([late]);
 });
 
-test('sayGivenUp() names the app and how it exited', () => {
-  expect(sayGivenUp(slot('errored', death({ code: 2 })))).toBe(
+test('describeGivenUp() names the app and how it exited', () => {
+  expect(describeGivenUp(slot('errored', death({ code: 2 })))).toBe(
     '"api" (id 0) failed too often and is not restarted: it exited with code 2.',
   );
-  expect(sayGivenUp(slot('errored', death({ signal: 'SIGSEGV' })))).toContain('ended by SIGSEGV');
-  expect(sayGivenUp(slot('errored'))).toContain('could not be started');
+  expect(describeGivenUp(slot('errored', death({ signal: 'SIGSEGV' })))).toContain('ended by SIGSEGV');
+  expect(describeGivenUp(slot('errored'))).toContain('could not be started');
 });

@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { tellHistory } from '../../../../../daemon/control/logs/history/history.js';
+import { sendHistory } from '../../../../../daemon/control/logs/history/history.js';
 import { timesFilePath } from '../../../../../daemon/control/logs/times/format.js';
 import { createLogRig } from '../log-rig.js';
 
@@ -362,7 +362,7 @@ test('a client that leaves while a new app starts gets none of its lines', async
   const attach = () => {
     isAttached = true;
   };
-  await tellHistory({
+  await sendHistory({
     files,
     query,
     source: rig.source,

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { actionsFor, progressWords } from '../../../../../daemon/control/web/page/actions.js';
+import { listActions, progressWords } from '../../../../../daemon/control/web/page/actions.js';
 import { plain } from '../../../../../daemon/control/web/page/dom.js';
 import { detailRows, lastWords } from '../../../../../daemon/control/web/page/describe.js';
 import { bytes, delay, formatPercent, rate, uptime } from '../../../../../daemon/control/web/page/format.js';
 import { LINES_MAX, logQuery, lineText, createQueue } from '../../../../../daemon/control/web/page/logs.js';
 import { writeFragment, readFragment, openRoute } from '../../../../../daemon/control/web/page/route.js';
 import { sparkPath } from '../../../../../daemon/control/web/page/sparkline.js';
-import { emptyStore, managerTime, staleForMs, withSample } from '../../../../../daemon/control/web/page/store.js';
+import { emptyStore, managerTime, computeStaleMs, withSample } from '../../../../../daemon/control/web/page/store.js';
 import { readPageFiles } from '../../../../../daemon/control/web/server.js';
 import { sample, worker } from './samples.js';
 
@@ -129,7 +129,7 @@ describe('logs', () => {
 
 describe('actions', () => {
   const two = sample([worker(), worker({ id: 1, slot: 1 })]);
-  const names = (place, of = two) => actionsFor(of, place).actions.map(({ name }) => name);
+  const names = (place, of = two) => listActions(of, place).actions.map(({ name }) => name);
 
   test('are those that make sense', () => {
     expect(names({ app: 'api' })).toEqual(['reload', 'restart', 'stop', 'more', 'fewer']);
@@ -141,7 +141,7 @@ describe('actions', () => {
   });
 
   test('describe their effect, and address one instance by its id', () => {
-    const [reload, restart, stop] = actionsFor(two, { worker: 1 }).actions;
+    const [reload, restart, stop] = listActions(two, { worker: 1 }).actions;
     expect(stop).toMatchObject({
       question: 'Stop instance 1 of “api”?',
       request: { method: 'stop', params: { targets: ['1'] } },
@@ -150,7 +150,7 @@ describe('actions', () => {
     expect(stop.effect).toContain('not even a reboot');
     expect(reload).toMatchObject({ isHarsh: false, effect: expect.stringContaining('No request is lost') });
     expect(restart.effect).toContain('Stops its process, and starts it again');
-    const [, whole, , more, fewer] = actionsFor(two, { app: 'api' }).actions;
+    const [, whole, , more, fewer] = listActions(two, { app: 'api' }).actions;
     expect(whole).toMatchObject({
       effect: expect.stringContaining('Stops all 2 instances, half of them at a time'),
       request: { method: 'restart', params: { targets: ['api'] } },
@@ -167,7 +167,7 @@ describe('actions', () => {
 
   test('are not offered if the id would mean something else', () => {
     const twins = sample([worker(), worker({ id: 1, slot: 1 }), worker({ id: 2, name: '1' })]);
-    expect(actionsFor(twins, { worker: 1 })).toEqual({ actions: [], why: expect.stringContaining('"1"') });
+    expect(listActions(twins, { worker: 1 })).toEqual({ actions: [], why: expect.stringContaining('"1"') });
     expect(names({ app: '1' }, twins)).toContain('stop');
   });
 
@@ -258,9 +258,9 @@ describe('the store of the page', () => {
       ...withSample(emptyStore(), sample([worker()], 500_000), 1_000),
       phase: 'live',
     };
-    expect(staleForMs(store, 4_000)).toBeNull();
-    expect(staleForMs(store, 6_000)).toBe(5_000);
-    expect(staleForMs({ ...store, phase: 'lost' }, 1_500)).toBe(500);
+    expect(computeStaleMs(store, 4_000)).toBeNull();
+    expect(computeStaleMs(store, 6_000)).toBe(5_000);
+    expect(computeStaleMs({ ...store, phase: 'lost' }, 1_500)).toBe(500);
     expect(managerTime(store, 3_000)).toBe(502_000);
   });
 });

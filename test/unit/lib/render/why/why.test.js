@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { appsMeant, renderEvents } from '../../../../../lib/commands/events.js';
+import { selectApps, renderEvents } from '../../../../../lib/commands/events.js';
 import { why } from '../../../../../lib/commands/why.js';
 import { createPaint } from '../../../../../lib/render/paint.js';
 import { explain, listCrashes } from '../../../../../lib/render/why/answer.js';
@@ -404,7 +404,7 @@ test('targets are names, namespaces, ids and patterns of the list and of the eve
     slotStatus({ id: 2, name: 'worker', namespace: 'jobs' }),
   ];
   const known = { slots, events: [event(1, 'deleted', { app: 'gone', id: undefined })] };
-  const meant = (...targets) => appsMeant(targets, known).map(({ name, ids }) => (ids ? `${name} ${ids}` : name));
+  const meant = (...targets) => selectApps(targets, known).map(({ name, ids }) => (ids ? `${name} ${ids}` : name));
   expect(meant('api')).toEqual(['api']);
   expect(meant('jobs')).toEqual(['worker']);
   expect(meant('0', '1')).toEqual(['api 0,1']);

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, lchownSync, mkdirSync, mkdtempSync, rmSync, symli
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { faultOfHome } from '../../../../../lib/shared/daemon/home-folders.js';
+import { findHomeFault } from '../../../../../lib/shared/daemon/home-folders.js';
 
 const OWN = process.geteuid?.() ?? 0;
 const ANN = 1001;
@@ -36,7 +36,7 @@ const accounts = {
       ...['staff:x:50:deploy,ann', 'gone:x:60:removed', 'both:x:70:root,ann'],
     ].join('\n'),
 };
-const fault = (o = {}) => faultOfHome(home, { uid: OWN, accounts, platform: 'linux', ...o });
+const fault = (o = {}) => findHomeFault(home, { uid: OWN, accounts, platform: 'linux', ...o });
 
 test('a home in a folder of the user is safe, even before it exists', () => {
   expect(fault()).toBeNull();
@@ -95,7 +95,7 @@ describe.runIf(OWN === 0)('a folder of another user', () => {
   test('is found behind a link, and so is a link of another user', () => {
     const link = join(root, 'link');
     symlinkSync('folder/../folder', link);
-    const behind = () => faultOfHome(join(link, 'home'), { uid: OWN, accounts });
+    const behind = () => findHomeFault(join(link, 'home'), { uid: OWN, accounts });
     expect(behind()).toBeNull();
     chownSync(folder, ANN, ANN);
     expect(behind()?.data.folder).toBe(folder);
@@ -109,14 +109,14 @@ describe.runIf(OWN === 0)('a folder of another user', () => {
     mkdirSync(safe, { mode: 0o700 });
     symlinkSync(safe, join(folder, 'link'));
     chownSync(folder, ANN, ANN);
-    expect(faultOfHome(join(folder, 'link'), { uid: OWN, accounts })?.data.folder).toBe(folder);
+    expect(findHomeFault(join(folder, 'link'), { uid: OWN, accounts })?.data.folder).toBe(folder);
   });
 });
 
 test('a circle of links ends the check', () => {
   symlinkSync(join(root, 'b'), join(root, 'a'));
   symlinkSync(join(root, 'a'), join(root, 'b'));
-  expect(faultOfHome(join(root, 'a'), { uid: OWN, accounts })).toBeNull();
+  expect(findHomeFault(join(root, 'a'), { uid: OWN, accounts })).toBeNull();
 });
 
 describe.runIf(OWN === 0)('a folder that a group may write to is', () => {
@@ -142,5 +142,5 @@ describe.runIf(OWN === 0)('a folder that a group may write to is', () => {
 });
 
 test('the folders of this machine and its temporary folder are safe', () => {
-  expect(faultOfHome(home)).toBeNull();
+  expect(findHomeFault(home)).toBeNull();
 });

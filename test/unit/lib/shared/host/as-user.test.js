@@ -18,7 +18,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import {
-  actorAt,
+  chooseActor,
   listAsUser,
   makeFolderAsUser,
   openAsUser,
@@ -119,10 +119,13 @@ describe.runIf(isRoot)('a path of another user', () => {
     symlinkSync(join(own, 'file'), join(closed, 'outwards'));
     symlinkSync(join(closed, 'secret'), join(own, 'inwards'));
     const o = { isFollowing: false };
-    expect([actorAt(NOBODY, join(closed, 'new')), actorAt(NOBODY, join(closed, 'outwards'), o)]).toEqual([null, null]);
+    expect([chooseActor(NOBODY, join(closed, 'new')), chooseActor(NOBODY, join(closed, 'outwards'), o)]).toEqual([
+      null,
+      null,
+    ]);
     for (const [path, how] of [[join(own, 'new')], [join(closed, 'outwards')], [join(own, 'inwards'), o]])
-      expect(actorAt(NOBODY, path, how)).toBe(NOBODY);
-    expect(() => actorAt(NOBODY, join(own, 'inwards'))).toThrow('EACCES');
+      expect(chooseActor(NOBODY, path, how)).toBe(NOBODY);
+    expect(() => chooseActor(NOBODY, join(own, 'inwards'))).toThrow('EACCES');
   });
 
   test('a new folder in a folder of the user belongs to the user', () => {
@@ -177,7 +180,7 @@ describe.runIf(isRoot)('a path of another user', () => {
     const actorIn = (group, user) => {
       chownSync(open, 0, group);
       chmodSync(open, 0o775);
-      return actorAt(user, join(open, 'out.log'));
+      return chooseActor(user, join(open, 'out.log'));
     };
     expect([actorIn(1, NOBODY), actorIn(1, DAEMON), actorIn(UNKNOWN, NOBODY)]).toEqual([null, DAEMON, NOBODY]);
     expect(() => openAsUser(NOBODY, join(open, 'out.log'), APPENDING)).toThrow('EACCES');
