@@ -99,7 +99,7 @@ class SocketClaims {
    */
   closeListening({ isForGood }, then) {
     this.#isClosing = true;
-    const { closeHandles, whenQuiet } = later('./parking.cjs');
+    const { closeHandles, onceQuiet } = later('./parking.cjs');
     const close = () => {
       closeHandles(this.servers.all, isForGood ? this.#uses.values() : []);
       // A gate would keep the process alive.
@@ -107,7 +107,7 @@ class SocketClaims {
       then();
     };
     if (this.#channel.isOpen()) close();
-    else whenQuiet(close);
+    else onceQuiet(close);
   }
 
   /** @param {(refusal: Refusal | null) => void} then */

@@ -81,7 +81,8 @@ function drawHeader(screen, box, state) {
   const { host, apps, workers } = sample;
   const attention = attentionCount(sample);
   const right =
-    ` ${apps.length} apps  ${workers.length} ` + `workers${attention > 0 ? `  ${attention} need attention ` : ''} `;
+    ` ${apps.length} apps  ${workers.length} ` +
+    `workers${attention > 0 ? `  ${attention} ${attention === 1 ? 'needs' : 'need'} attention` : ''} `;
   const left = [
     `cpu ${host.cpu.toFixed(0)}% of ${host.cores}`,
     `mem ${formatBytes(host.memoryUsedBytes)}/${formatBytes(host.memoryTotalBytes)}`,

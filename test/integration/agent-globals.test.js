@@ -167,7 +167,7 @@ test('a socket is closed at a quiet moment even if the app has neither timers no
     const { later } = require(${JSON.stringify(join(AGENT, 'loader.cjs'))});
     ${NEVER}${NO_PERFORMANCE}
     let isSync = true;
-    later('./parking.cjs').whenQuiet(() => console.log(isSync ? 'at once' : 'quiet'));
+    later('./parking.cjs').onceQuiet(() => console.log(isSync ? 'at once' : 'quiet'));
     isSync = false;
     globalThis.later(() => {}, 2_000);`;
   const child = spawn(nodeUnderTest(), ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -3,10 +3,9 @@ import { computeAllowance, COMING, isUp, mayStop, replace } from './replace.js';
 /** @import { Moves, SeatView, View, Goal } from './plan.js' */
 
 /**
- * The first seat of a new generation, the canary, proves the generation; no old seat stops before
- * that. With a higher maxSurge that many seats are tried at once, each gated, and the first one
- * that passes is the canary.
- * @param {View[]} views  Of the slots that take part.
+ * Tries one seat of a new generation, the canary, before it replaces the other old seats. If
+ * maxSurge is above 1, it tries that many seats at once, and the first one that is up counts.
+ * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
  */
@@ -61,8 +60,7 @@ function tryFirst(views, rollout) {
 }
 
 /**
- * Beside a serving seat if there is room, else in a slot without a serving seat, else in place of a
- * serving seat.
+ * Beside a serving seat if maxSurge allows it, else in a free slot, else in place of an old seat.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {{ starts: View[], stops: SeatView[] }}
@@ -91,7 +89,7 @@ function besideOthers(views, { maxSurge }) {
 }
 
 /**
- * Parks replaced seats if there is a rollback window.
+ * Parks replaced seats during a rollback window, because they may have to serve again at once.
  * @param {Moves} moves
  * @param {View[]} views
  * @param {Goal['rollout']} rollout

@@ -4,8 +4,8 @@ import { judgeExit } from './restart-policy.js';
 
 /** @import { Asked, Cell, Context, Life, LifeEvent, State, Step } from './seat.js' */
 
-// The only place where the state of a seat changes. The state is what exists; `want` is what a user
-// asked for. They are never merged.
+// Every change of a seat's state, except when control starts (adopt.js). The state is what exists;
+// `want` is what a user asked for.
 //
 //            start             spawned, booted, ready or old enough
 //     down ---------> starting -----------------------------> up
@@ -47,7 +47,7 @@ export const TABLE = {
 };
 
 /**
- * For events of the gate in a state that does not wait for them, because an answer may come late.
+ * Events of the gate in a state that does not wait for them, because an answer may come late.
  * @param {Cell} late
  */
 function gateEvents(late) {
@@ -79,10 +79,7 @@ function spawn(life) {
   return { life: { ...life, state: 'starting' }, effects: [{ type: 'clearTimer' }, { type: 'spawn' }] };
 }
 
-/**
- * The first deadline of an instance: to be ready, or the age at which it counts as up.
- * @type {Cell}
- */
+/** The first deadline: to be ready, or the age at which it counts as up. @type {Cell} */
 function setBootTimer(life, event, context) {
   const { readiness, nowMs } = context;
   if (readiness.missing === null) return setAgeTimer(life, event, context);
@@ -90,7 +87,7 @@ function setBootTimer(life, event, context) {
 }
 
 /**
- * After this time nothing may be missing; an instance that is still loading is pinged.
+ * If something is missing after this time, the instance fails; if it still loads, it is pinged.
  * @param {Context} context
  */
 function allowedMs({ policy, readiness }) {
@@ -129,8 +126,7 @@ function setAgeTimer(life, event, context) {
 }
 
 /**
- * At most the whole, because the wall clock may have been set back since an adopted instance
- * started.
+ * At most `totalMs`, because the wall clock may have been set back in between.
  * @param {number} totalMs
  * @param {number} sinceMs
  * @param {number} nowMs
@@ -196,11 +192,7 @@ function overdue(life, event, context) {
   return readiness.isLoading ? { life, effects: [{ type: 'ping', ms: ANSWER_MS }] } : expel(life, event, context);
 }
 
-/**
- * An instance that still loads at its deadline and answers is up: its main module may be a loop
- * that never ends.
- * @type {Cell}
- */
+/** The main module may be a loop that never ends, so an answer counts. @type {Cell} */
 function answered(life, event, context) {
   return context.readiness.isLoading ? admit(life, event, context) : stay(life, event, context);
 }

@@ -32,8 +32,7 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  * @property {number} generation
  * @property {Exclude<State, 'down'>} state
  * @property {boolean} hasFailed  It crashed before it was up.
- * @property {boolean} isClosing  It is stopping, and its listening sockets close too (stop,
- *   delete).
+ * @property {boolean} isClosing  It is stopping, and its listening sockets close (stop, delete).
  * @property {boolean} comesBack  It is stopping only to start again (boot timeout).
  */
 
@@ -60,13 +59,11 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * Pure and level-triggered: callers run it again after every change.
+ * Pure. Callers run it again after every change.
  *
- * A slot is available while one of its seats is up. A seat of an older generation that is up is
- * stopped first (maxUnavailable) or replaced first (maxSurge), within these numbers, and never
- * while a seat of the new generation is not up. Seats that do not serve are replaced without
- * counting. A guarded rollout stops nothing before the first seat of the new generation, its
- * canary, is up.
+ * Within maxSurge, a new seat starts beside an old one that is up. Within maxUnavailable, an old
+ * seat stops first, but not while another new seat is not up. Seats that do not serve are replaced
+ * without counting. A guarded rollout begins with a canary.
  * @param {Goal} goal
  * @param {SeatView[]} seats
  * @returns {Action[]}

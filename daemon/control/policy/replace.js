@@ -50,7 +50,6 @@ function isBystander({ generation, current }, views) {
 }
 
 /**
- * The number of replacements that may start beside a serving seat.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  */

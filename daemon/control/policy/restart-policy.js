@@ -19,7 +19,7 @@ const BUDGET_WINDOW_MS = 10 * 60_000;
 /**
  * @typedef {object} Record
  * @property {number} streak  Unstable exits in a row.
- * @property {number[]} unstableAtMs  Within the window.
+ * @property {number[]} unstableAtMs
  */
 
 /**
@@ -30,7 +30,6 @@ const BUDGET_WINDOW_MS = 10 * 60_000;
  */
 
 /**
- * The base, doubling, at most 15 s.
  * @param {number} n  Unstable exits in a row, from 1.
  * @param {number} baseMs  0 switches the pause off.
  * @returns {number}
@@ -43,8 +42,7 @@ export function backoffMs(n, baseMs) {
  * For an exit without a request.
  * @param {Policy} policy
  * @param {Record} record
- * @param {{ isUnstable: boolean, code: number | null }} exit  `code` is null after a signal, which
- *   no exit code rule can match.
+ * @param {{ isUnstable: boolean, code: number | null }} exit
  * @param {number} nowMs
  * @returns {Verdict}
  */
@@ -58,7 +56,7 @@ export function judgeExit(policy, record, { isUnstable, code }, nowMs) {
 }
 
 /**
- * A restart delay switches the default back-off off, unless the user has set a back-off.
+ * A restart delay replaces the default back-off, but not a back-off that the user has set.
  * @param {Policy} policy
  */
 function firstPauseMs({ backoffMs: given, restartDelayMs }) {

@@ -24,10 +24,9 @@ export const STATES = /** @type {const} */ ([
  * @typedef {object} Life
  * @property {State} state
  * @property {Asked | null} asked  Only while stopping.
- * @property {number} streak  Unstable exits in a row.
+ * @property {number} streak
  * @property {number[]} unstableAtMs
- * @property {boolean} hasFailed  An attempt ended before the seat was up for the first time. A
- *   waiting `start` reports it.
+ * @property {boolean} hasFailed  An attempt ended before it was up. A waiting `start` reports it.
  */
 
 /** @returns {Life} */
@@ -82,9 +81,8 @@ export const EVENTS = /** @type {const} */ ([
  *   | {type: 'park'}
  *   | {type: 'unpark'}
  *   | {type: 'ended', isOk: boolean}
- *   | {type: 'bug', state: State, event: string}} Effect  ended: the program has finished its work,
- *   or must not restart; the slot is not wanted any more. The keeper ends the children of an
- *   instance that exited without a request.
+ *   | {type: 'bug', state: State, event: string}} Effect  ended: the slot is not wanted any more.
+ *   No effect ends the children of an instance that exited, because the keeper does that.
  */
 
 /**
@@ -100,10 +98,8 @@ export const EVENTS = /** @type {const} */ ([
  * @property {boolean} isOnProbation  The first failure is final.
  * @property {'open' | 'gated' | 'canary'} gate  canary: admitted after it has lived for a while and
  *   answered. gated: admitted when it is ready.
- * @property {string | null} missing  The next thing it must do besides staying alive. Null:
- *   nothing.
- * @property {boolean} isLoading  Only the end of its main module is missing. That may never come,
- *   with a loop at the top level of an ES module.
+ * @property {string | null} missing  The step that it has not done, in words. Null: none.
+ * @property {boolean} isLoading  Only its main module has not ended. A top-level loop may not end.
  * @property {boolean} isUnheard  A cluster worker whose listen() failed.
  * @property {boolean} isRefused  Another process has the address, or only root may use it. False if
  *   this machine does not have the address, because some programs try several addresses.

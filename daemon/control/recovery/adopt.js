@@ -21,8 +21,7 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 /** @typedef {{ event: 'exited' | 'gone', instanceId: string, data: object }} News */
 
 /**
- * Called when control starts, and when a new keeper has taken over the orphans of a dead one.
- * `news` holds events for what happened in between.
+ * Called when control starts or meets a new keeper. `news`: the events that control missed.
  * @param {LoopContext} context
  * @param {ChildSnapshot[]} children
  * @returns {{ news: News[], names: Set<string> }}
@@ -79,8 +78,7 @@ function instanceOf(context, child) {
 }
 
 /**
- * The list may have lost the slot of a running process. Then its id must stay unused, or two apps
- * would share one history.
+ * If the list has lost the slot, its id stays unused, or two apps would share one history.
  * @param {LoopContext} context
  * @param {number} id
  */
@@ -139,7 +137,7 @@ function endReason(history, { instanceId, exit, isRetiring }) {
 }
 
 /**
- * False: it is a surplus process.
+ * An orphan of the slot's present generation was retired because it was surplus.
  * @param {LoopContext} core
  * @param {Instance} instance
  */

@@ -12,11 +12,10 @@ const SET_UID = 0o4000;
  * @typedef {object} Orphan
  * @property {string} instanceId
  * @property {number} pid
- * @property {string} startTicks  Field 22 of /proc/PID/stat: with the pid it identifies the
- *   process.
+ * @property {string} startTicks  Field 22 of /proc/PID/stat. With the pid it identifies a process.
  * @property {number} startedAtMs
- * @property {string} name  Of its app.
- * @property {number} id  Of its slot.
+ * @property {string} name
+ * @property {number} id
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  */
@@ -31,9 +30,8 @@ const SET_UID = 0o4000;
  */
 
 /**
- * Finds orphans by the marker that every instance and all its children have in their environment,
- * because a pid alone does not identify a process. The main process of an instance is the one whose
- * parent has no marker. Any user can set the marker, so see isOurs().
+ * Finds orphans by a marker in their environment. Children inherit it, so the main process is the
+ * one whose parent does not have it. Any user can set the marker, so isOurs() checks more.
  * @param {object} o
  * @param {string} o.home
  * @param {string} o.run  The folder of the keeper's pipes.
@@ -54,19 +52,17 @@ export function findOrphans({ home, run, uidsOf, ownUid = process.getuid?.() ?? 
   const orphans = new Map();
   for (const process of mains.sort((a, b) => Number(a.startTicks) - Number(b.startTicks))) {
     const instanceId = marker(process) ?? '';
-    // A child whose parent has died also looks like a main process. The keeper finds it by the
-    // marker.
+    // A child whose parent died also looks like a main process. The keeper finds it by the marker.
     if (!orphans.has(instanceId)) orphans.set(instanceId, describe(process, { instanceId, bootMs, run, proc }));
   }
   return [...orphans.values()];
 }
 
 /**
- * Whether a keeper of this home started the process or one of its ancestors. A pipe of the keeper
- * proves it, because only the keeper can open its pipes; the process may have changed its user
- * since. The pipe's owner is the user of its app, so an app cannot pass for an app of another user.
- * Without a pipe the user of the process decides, except for a set-uid program: any user can run
- * sudo, which runs as root while it asks for the password.
+ * Whether a keeper of this home started the process or an ancestor of it. A pipe of the keeper
+ * proves it, because only the keeper can open its pipes. The pipe belongs to the user of its app,
+ * so an app cannot pass for an app of another user. Without a pipe the user of the process decides,
+ * except for set-uid programs: any user can run sudo, which is root while it asks for the password.
  * @param {Process} process
  * @param {{ uids: ReturnType<UidsOf>, ownUid: number, run: string, proc: string }} o
  */
@@ -121,8 +117,7 @@ function list(proc) {
  * @param {string} proc
  * @param {number} pid
  * @param {string} home
- * @returns {Process | null}  Null if it has no marker of this home, is a zombie, or may not be
- *   read.
+ * @returns {Process | null}  Null also if it is a zombie or may not be read.
  */
 function readMarked(proc, pid, home) {
   try {
@@ -154,7 +149,7 @@ function parseEnv(text) {
  * @param {number} pid
  * @param {number} fd
  * @param {string} run
- * @returns {{ path: string, uid: number } | null}  Null: it is not a pipe of the keeper.
+ * @returns {{ path: string, uid: number } | null}
  */
 function findPipe(proc, pid, fd, run) {
   try {

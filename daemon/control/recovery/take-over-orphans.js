@@ -14,12 +14,12 @@ import { findSlot } from '../state/registry.js';
 const SOUGHT = 'orphans-sought';
 
 /**
- * Once in the life of a keeper. The mark for replacement is on disk before the first process
- * changes hands: if this control dies in between, the next one does the rest.
+ * Runs once in the life of a keeper. Before it adopts the first orphan, it saves which slots have
+ * to be replaced, because this control may die in between. Then the next one does the rest.
  * @param {LoopContext} context
  * @param {object} o
  * @param {Record<string, unknown>} o.notes
- * @param {ChildSnapshot[]} o.children  The keeper's own.
+ * @param {ChildSnapshot[]} o.children
  * @param {Map<string, Instance>} o.known  The instances before the keeper died.
  * @returns {Promise<ChildSnapshot[]>}
  */
@@ -83,8 +83,7 @@ function labelOf({ parts, registry }, orphan, known, nth) {
 }
 
 /**
- * If the list was lost, the id may have belonged to another app. An app that was renamed may have
- * had any name since the process started.
+ * If the list was lost, the id may be another app's. A renamed app may have had any name before.
  * @param {DesiredApp} app
  * @param {Orphan} orphan
  */
@@ -123,7 +122,7 @@ function renewed(registry, app, ids) {
   if (!app.rollout.isGuarded) return renew(registry.desired, ids, app.by, 'orphan').desired;
   return reload(registry.desired, ids, app.by, {
     change: (spec) => spec,
-    // New instances are on probation then: if the next ones fail, the slots go back.
+    // During a window new instances are on probation: if the next ones fail, the slots go back.
     isUp: (id, generation) => !app.rollout.windowMs && isUp(registry, id, generation),
     isBeside: ({ spec }) => spec.kind === 'node',
   }).desired;

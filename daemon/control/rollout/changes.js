@@ -5,20 +5,16 @@ import { changeApps, withoutFormer, getSpec, withSlots } from '../state/desired.
 /** @import { DesiredApp, Change, Desired, Failure, Former, Rollout } from '../state/desired.js' */
 /** @import { DesiredSlot } from '../state/desired.js' */
 
-// The desired state of a guarded rollout. Slots get a new generation and keep a note of the old
-// one; if an instance fails, the slots go back to the note.
+// During a guarded rollout `former` holds the old generation; on a failure the slot returns to it.
 
 /**
- * The facts about an app when its reload begins.
  * @typedef {object} RolloutFacts
  * @property {(id: number, generation: number) => boolean} isUp
- * @property {(app: DesiredApp) => boolean} isBeside  Whether a new instance can run beside the one
- *   it replaces.
+ * @property {(app: DesiredApp) => boolean} isBeside  Old and new instances can run together.
  */
 
 /**
- * Gives slots a new generation, guarded. It supersedes a reload in progress, whose instances that
- * are not up are abandoned.
+ * Supersedes a reload in progress: its instances that are not up are abandoned.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by
@@ -47,7 +43,7 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
 }
 
 /**
- * Stops the rollout: instances that are up stay, the other slots go back.
+ * Instances that are up stay; the other slots go back.
  * @param {DesiredApp} app
  * @param {Failure} failure
  * @param {RolloutFacts['isUp']} isUp
@@ -59,8 +55,7 @@ export function haltRollout(app, failure, isUp) {
 }
 
 /**
- * Takes the whole rollout back. Parked instances serve again at once. In slots without one, the new
- * instances serve until the old generation has started.
+ * Parked instances serve again at once. In other slots the new instances serve until old ones do.
  * @param {DesiredApp} app
  * @param {Failure} failure
  * @returns {DesiredApp}

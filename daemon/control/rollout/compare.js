@@ -7,7 +7,6 @@ import { listSeats } from '../state/registry.js';
 /** @import { Instance, Registry } from '../state/registry.js' */
 
 /**
- * The report of an instance about a span of time.
  * @typedef {object} Span
  * @property {number} responses
  * @property {number} errors  Responses with a status of 500 or more.
@@ -18,19 +17,18 @@ import { listSeats } from '../state/registry.js';
 /**
  * An instance in a rollout with a rollback window. Others are not sampled.
  * @typedef {object} Sample
- * @property {string} name  Of the app.
+ * @property {string} name
  * @property {number} slot
  * @property {number} generation
  * @property {boolean} isWatched
  * @property {boolean} isPinged  A ping is waiting for its answer.
- * @property {boolean} isSilent  It has not answered in time.
+ * @property {boolean} isSilent
  * @property {Span[]} spans
  */
 
-/** Interval of the reports of a sampled instance, in ms. */
 const REPORT_EVERY_MS = 500;
 
-/** Reports kept for each instance: those of one minute. */
+/** The reports of one minute. */
 const SPANS_KEPT = 120;
 
 // The rule is the table in docs/reload.md, "The rollback window".
@@ -62,14 +60,11 @@ const DELAY_MIN_MS = 200;
 /** A delay is worse if it is above its limit in this many reports in a row. */
 const DELAY_SPANS = 3;
 
-/**
- * Time limit for a ping, in ms. An instance whose event loop hangs does not report, so control
- * pings it.
- */
+/** Time limit for a ping, in ms. A blocked instance sends no reports, so control pings it. */
 const SILENT_MS = 3_000;
 
 /**
- * Samples exactly the instances of an app whose values are needed.
+ * Also stops the sampling of instances whose values are not needed any more.
  * @param {LoopContext} context
  * @param {string} name
  */
@@ -102,13 +97,12 @@ export function watchInstances(context, name) {
     if (sample.name !== name || serving.has(instanceId)) continue;
     if (sample.isWatched) unwatch(context, instanceId);
     sample.isWatched = false;
-    // The old instances remain the measure until the end.
+    // New instances are compared with the old ones until the rollout ends.
     if (!isNeeded) registry.samples.delete(instanceId);
   }
 }
 
 /**
- * Stores the report of a sampled instance.
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {Omit<Span, 'atMs'>} data
@@ -123,7 +117,6 @@ export function recordSample(context, { instanceId }, { responses, errors, delay
 }
 
 /**
- * Pings all sampled instances of an app.
  * @param {LoopContext} context
  * @param {string} name
  */
@@ -155,8 +148,7 @@ function unwatch(context, instanceId) {
 }
 
 /**
- * Returns the value in which the new instances of an app are worse than the old ones, in words.
- * Null if there is none.
+ * Describes how the new instances are worse than the old ones. Null: they are not.
  * @param {Registry} registry
  * @param {DesiredApp} app
  * @param {number} nowMs
@@ -194,16 +186,13 @@ function findErrors(renewed, old, nowMs) {
 
 /**
  * @param {Pick<Span, 'responses' | 'errors'>} sums
- * @returns {number | null}  Null: not known, because there were too few responses.
+ * @returns {number | null}  Null: there were too few responses.
  */
 function shareOf({ responses, errors }) {
   return responses >= RESPONSES_MIN ? errors / responses : null;
 }
 
-/**
- * Returns the error share above which the new instances are worse.
- * @param {number | null} oldShare
- */
+/** @param {number | null} oldShare */
 function errorLimit(oldShare) {
   if (oldShare === null) return ERROR_SHARE_UNKNOWN;
   return Math.max(ERROR_SHARE_MIN, Math.min(FACTOR * oldShare, oldShare + WORSE_PART * (1 - oldShare)));

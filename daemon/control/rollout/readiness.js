@@ -7,8 +7,7 @@ import { findSlot, isWanted, findSeatOfInstance, listSeats } from '../state/regi
 /** @import { Instance, Seat, Registry } from '../state/registry.js' */
 
 /**
- * Returns what a seat has to do before connections reach it. Looks only at the current state, so a
- * control that starts in the middle comes to the same answer.
+ * Reads only the current state, so a control that starts during a rollout gets the same answer.
  * @param {Registry} registry
  * @param {Seat} seat
  * @returns {Readiness}
@@ -27,7 +26,7 @@ export function readReadiness(registry, seat) {
 }
 
 /**
- * Whether the seat is new in a guarded rollout. If it fails, it is not restarted.
+ * New in a guarded rollout: if the seat fails, it is not restarted.
  * @param {Registry} registry
  * @param {Pick<Seat, 'id' | 'generation'>} seat
  */
@@ -42,7 +41,6 @@ export function isOnProbation(registry, { id, generation }) {
 }
 
 /**
- * Whether an instance of a reload has not been admitted (yet).
  * @param {Registry} registry
  * @param {Instance} instance
  */
@@ -58,14 +56,13 @@ export function isAwaitingAdmission(registry, { instanceId, label, isGated }) {
 }
 
 /**
- * Whether an instance has done everything that `readReadiness` asks for.
  * @param {Registry} registry
  * @param {Seat} seat
  */
 export function isReady(registry, seat) {
   const instance = registry.instances.get(seat.instanceId ?? '');
   if (!instance) return false;
-  // If nothing else is missing, a listening socket counts as much as the age.
+  // An instance that listens does not have to reach the age.
   return readReadiness(registry, seat).missing === null && (seat.spec?.waitReady || instance.addresses.length > 0);
 }
 
@@ -84,7 +81,6 @@ function gateOf(registry, seat, isProbationary, instance) {
 }
 
 /**
- * Whether another instance of this generation has passed.
  * @param {Registry} registry
  * @param {Seat} seat
  */
@@ -94,16 +90,13 @@ function isProven(registry, seat) {
   );
 }
 
-/**
- * Options with which Node.js waits for a debugger before it loads anything, or loads the main
- * module in another process.
- */
+/** With these options Node.js waits for a debugger, or loads the main module in another process. */
 const ELSEWHERE = /(^|\s)--(inspect-brk|inspect-wait|watch|test|run)\b/;
 
 /**
  * @param {Seat} seat
  * @param {Instance | null} instance
- * @returns {number | null}  Null: it has not booted yet.
+ * @returns {number | null}
  */
 function bootedAtOf({ spec }, instance) {
   const isElsewhere = [...(spec?.interpreterArgs ?? []), spec?.env.NODE_OPTIONS ?? ''].some((text) =>
@@ -147,7 +140,7 @@ function missingOf(registry, seat, isProbationary, instance) {
  * @param {Registry} registry
  * @param {Seat} seat
  * @param {Instance | null} instance
- * @returns {string | null}  Addresses where it has to listen and does not.
+ * @returns {string | null}
  */
 function placeMissing(registry, seat, instance) {
   const here = instance?.addresses ?? [];
@@ -162,8 +155,7 @@ function placeMissing(registry, seat, instance) {
 }
 
 /**
- * The addresses of the older instances that serve the same clients: all of them, or in fork mode
- * the one in the same slot.
+ * The addresses that all older instances share. In fork mode only the one in the same slot counts.
  * @param {Registry} registry
  * @param {Seat} seat
  */

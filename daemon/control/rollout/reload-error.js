@@ -8,7 +8,6 @@ import { listSeatsOfSlot } from '../state/registry.js';
 /** @import { Registry } from '../state/registry.js' */
 
 /**
- * An instance that serves in place of those that failed.
  * @typedef {object} Running
  * @property {number} slot
  * @property {number} generation
@@ -17,11 +16,9 @@ import { listSeatsOfSlot } from '../state/registry.js';
  */
 
 /**
- * Returns why a reload failed, and what runs instead.
  * @param {Registry} registry
- * @param {DesiredApp} app  With its failure.
- * @param {Receipt['up']} asked  The generation of the request. The one that failed may be
- *   later.
+ * @param {DesiredApp} app
+ * @param {Receipt['up']} asked  Wanted by the request. A later generation may have failed.
  */
 export function reloadError(registry, app, asked) {
   const { name } = app.spec;
@@ -43,7 +40,7 @@ export function reloadError(registry, app, asked) {
 }
 
 /**
- * In fork mode the manager knows the sockets of the old instance, but not, for example, a lock.
+ * In fork mode two instances may exclude each other, for example by a lock of the program.
  * @param {string} name
  */
 function alone(name) {
@@ -52,7 +49,7 @@ function alone(name) {
 
 /**
  * @param {DesiredApp} app
- * @returns {string | null}  One sentence about the last rollback of an app.
+ * @returns {string | null}
  */
 export function describeRollback({ spec, rollout: { failure } }) {
   if (failure?.kind !== 'rolled-back') return null;
@@ -64,7 +61,7 @@ export function describeRollback({ spec, rollout: { failure } }) {
  * @param {DesiredApp} app
  * @param {DesiredSlot} slot
  * @param {Receipt['up']} asked
- * @returns {Running[]}  One, or none.
+ * @returns {Running[]}
  */
 function servingIn(registry, { rollout }, { id, slot }, asked) {
   const { generation: failed, atMs } = /** @type {Failure} */ (rollout.failure);
@@ -80,7 +77,7 @@ function servingIn(registry, { rollout }, { id, slot }, asked) {
 
 /**
  * @param {Running[]} serving
- * @param {{ slot: number }[]} missing  Instances that should serve as well.
+ * @param {{ slot: number }[]} missing
  * @param {Failure['kind']} kind
  */
 function describeRunning(serving, missing, kind) {
@@ -100,8 +97,7 @@ function describeRunning(serving, missing, kind) {
 }
 
 /**
- * An old instance may have died while it was parked, become an orphan, or been stopped first. Then
- * another process serves in its place.
+ * An old instance may have died while parked, or stopped first. Then another process serves.
  * @param {Running[]} old
  * @param {Failure['kind']} kind
  */

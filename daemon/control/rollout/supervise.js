@@ -24,10 +24,9 @@ const ASK_EVERY_MS = 1_000;
  */
 
 /**
- * Supervises the guarded rollout of an app. Called before every plan, it changes the desired state
- * when an instance has failed, or when all is done. It looks only at the current state, so the next
- * control comes to the same conclusion, except for the old instances' baseline, which is lost when
- * control restarts.
+ * Called before every plan. Changes the desired state when an instance has failed, or all are done.
+ * It reads only the current state, so after a restart control decides the same, except that the
+ * reports of the old instances are lost.
  * @param {LoopContext} context
  * @param {string} name
  */
@@ -95,8 +94,7 @@ function giveUp(context, app, slots, fault) {
 }
 
 /**
- * Whether a newer instance serves in place of the former one: one of this rollout, or, if the
- * keeper died since, one that was started with it.
+ * Any newer generation counts, because the death of a keeper adds one during the rollout.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  */
@@ -173,8 +171,7 @@ function closeWindow({ windows }, name) {
 }
 
 /**
- * Saves the state before anything acts on it. A failed write does not stop the change, because the
- * next control would come to the same conclusion.
+ * A failed write does not stop the change, because the next control would decide the same.
  * @param {LoopContext} core
  * @param {DesiredApp} before
  * @param {DesiredApp} after

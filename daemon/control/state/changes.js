@@ -7,13 +7,13 @@ import { changeApps, findApp, hasSlot, merge, replaceApp, withoutFormer, withSlo
 /** @import { DesiredApp, Change, Desired, Rollout, DesiredSlot } from './desired.js' */
 
 /**
- * Adds apps. If an app is in the list and idle, it takes the new spec and starts. If it runs, it is
- * refused, or gets more slots when forced. Throws ERR_NCLUST_APP_EXISTS, ERR_NCLUST_BAD_INSTANCES.
+ * A listed app that is idle takes the new spec. One that runs gets more slots if forced, or is
+ * refused. Throws ERR_NCLUST_APP_EXISTS, ERR_NCLUST_BAD_INSTANCES.
  * @param {Desired} desired
  * @param {AppSpec[]} specs
  * @param {object} o
  * @param {boolean} o.isForced
- * @param {(name: string) => boolean} o.isIdle  Whether all slots of an app in the list are down.
+ * @param {(name: string) => boolean} o.isIdle
  * @param {number} o.cpus
  * @param {number} o.nowMs
  */
@@ -63,7 +63,7 @@ function startOne(desired, app, spec, { isRunning, nowMs }) {
 }
 
 /**
- * Returns a scope of its own for a new app whose name a renamed app still uses for its sockets.
+ * A renamed app may still use this name as the scope of its sockets.
  * @param {Desired} desired
  * @param {string} name
  * @returns {Pick<DesiredApp, 'scope'>}
@@ -73,8 +73,7 @@ function ownScope({ apps, nextId }, name) {
 }
 
 /**
- * Gives slots a new generation, and wants them up. This is `restart`, and `start` of apps in the
- * list.
+ * Used by `restart`, and by `start` of apps in the list.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by
@@ -97,8 +96,7 @@ export function renew(desired, ids, by, cause = 'restart') {
 }
 
 /**
- * Changes the specs of slots that the caller restarts in the same change. Other slots keep the spec
- * they were started with.
+ * The caller restarts these slots in the same change. Other slots keep their spec.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {(spec: AppSpec) => AppSpec} change
@@ -133,8 +131,7 @@ export function stop(desired, ids, by) {
 }
 
 /**
- * Marks a slot whose program has finished its work: the restart policy does not start it again. Its
- * cron may.
+ * The restart policy does not start a finished slot again. Its cron may.
  * @param {Desired} desired
  * @param {number} id
  * @returns {Desired}
@@ -171,10 +168,9 @@ export function remove(desired, ids) {
 }
 
 /**
- * Changes the number of slots of an app. New ones take the lowest free indexes and new ids; the
- * highest indexes leave first. If the whole app is stopped, it stays stopped.
+ * New slots take the lowest free indexes; the highest leave first. A stopped app stays stopped.
  * @param {Desired} desired
- * @param {DesiredApp} app  From the list, with or without changes, or new.
+ * @param {DesiredApp} app  New, or a changed copy of the one in the list.
  * @param {number} count
  * @returns {Change}
  */
@@ -202,8 +198,7 @@ export function resize(desired, app, count) {
 }
 
 /**
- * A new slot starts in the newest generation. While a guarded rollout is in progress, it takes
- * part.
+ * A new slot takes part in a guarded rollout. Otherwise it starts in the newest generation.
  * @param {DesiredApp} app
  * @param {DesiredSlot['want']} want
  * @returns {Pick<DesiredSlot, 'generation' | 'former'>}
@@ -235,8 +230,7 @@ function restartAll(change, name, by) {
 }
 
 /**
- * Orphans of kind node are replaced side by side, because they share their sockets. Orphans of
- * another kind have to leave first.
+ * Node.js orphans are replaced side by side, because they share sockets. Others leave first.
  * @param {DesiredApp} app
  * @param {DesiredSlot[]} slots
  * @param {Rollout['cause']} cause
@@ -266,10 +260,9 @@ function appExists(app) {
 }
 
 /**
- * Stores the number of instances that an app had before it was scaled by hand. A config file that
- * still declares that number does not ask for a change.
+ * Keeps the old number: a config file that still declares it does not ask for a change.
  * @param {DesiredApp} app
- * @param {number} count  The new number.
+ * @param {number} count
  * @returns {DesiredApp}
  */
 export function markManualScale(app, count) {
@@ -278,7 +271,6 @@ export function markManualScale(app, count) {
 }
 
 /**
- * The app has its declared number of instances again.
  * @param {DesiredApp} app
  * @returns {DesiredApp}
  */
@@ -290,8 +282,8 @@ export function clearManualScale(app) {
 
 /**
  * @param {DesiredApp} app
- * @param {number} declared  By a file.
- * @returns {boolean}  Whether the manual scale stays in force.
+ * @param {number} declared
+ * @returns {boolean}
  */
 export function keepsScale({ scaledFrom, slots }, declared) {
   return scaledFrom === declared && slots.length !== declared;

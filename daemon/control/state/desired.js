@@ -3,8 +3,7 @@
 /** @import { Receipt } from '../requests/outcome.js' */
 
 /**
- * The desired state, which is all that state.json holds. Values are never changed in place: every
- * change makes a new Desired.
+ * The content of state.json. Never changed in place: every change makes a new Desired.
  * @typedef {object} Desired
  * @property {1} v
  * @property {DesiredApp[]} apps
@@ -15,18 +14,15 @@
 /**
  * @typedef {object} DesiredApp
  * @property {AppSpec} spec  Of the newest generation.
- * @property {PastSpec[]} [previous]  Specs of older generations, oldest first. Missing: they have
- *   the same spec.
+ * @property {PastSpec[]} [previous]  Older specs, the oldest first. Missing: all have the same.
  * @property {number} generation  The highest one of its slots.
- * @property {Rollout} rollout  How seats of older generations are replaced.
+ * @property {Rollout} rollout
  * @property {string} by  The last command that changed the app.
  * @property {DesiredSlot[]} slots
  * @property {number} createdAtMs
  * @property {string} [origin]  The file from which it was last applied.
- * @property {number} [scaledFrom]  The number of instances before it was scaled by hand. Missing:
- *   it has the declared number.
- * @property {string} [scope]  The key of its listening sockets, if that is not its name: the app
- *   was renamed, or its name belonged to another app before.
+ * @property {number} [scaledFrom]  Instances before it was scaled by hand. Missing: it was not.
+ * @property {string} [scope]  Key of its listening sockets. Missing: its name.
  */
 
 /**
@@ -39,25 +35,19 @@
  * @property {number} maxSurge
  * @property {number} maxUnavailable
  * @property {'restart' | 'orphan' | 'reload'} cause
- * @property {boolean} [isGuarded]  The rollout is in progress, and the first instance that fails
- *   ends it.
- * @property {boolean} [isClearedFirst]  All older instances have to be gone, and their sockets
- *   closed, before a new one starts.
- * @property {boolean} [isStrict]  A new instance has to listen where the old ones do; otherwise any
- *   address counts.
+ * @property {boolean} [isGuarded]  In progress. The first instance that fails ends it.
+ * @property {boolean} [isClearedFirst]  All older instances are gone before a new one starts.
+ * @property {boolean} [isStrict]  New instances have to listen where old ones do. False: anywhere.
  * @property {number} [windowMs]  How long old instances stay parked. 0: they are retired at once.
- * @property {number | null} [windowEndsAtMs]  Wall clock; null until the last slot has been
- *   replaced.
+ * @property {number | null} [windowEndsAtMs]  Wall clock. Null: not all slots are replaced.
  * @property {Failure | null} [failure]
  */
 
 /**
- * Why a rollout failed.
  * @typedef {object} Failure
- * @property {'halted' | 'rolled-back'} kind  halted: slots that were replaced before the failure
- *   stay so.
+ * @property {'halted' | 'rolled-back'} kind  halted: replaced slots stay replaced.
  * @property {number} generation  The one that failed.
- * @property {string} reason  In words that follow the name of the app.
+ * @property {string} reason
  * @property {NotUp[]} slots
  * @property {number} atMs
  */
@@ -68,20 +58,14 @@
  * @property {number} id
  * @property {'up' | 'down'} want
  * @property {number} generation
- * @property {true} [isDone]  Its program has finished and is not started again. No command has
- *   stopped it.
- * @property {Former} [former]  Only during a guarded rollout: the state that the slot goes back to
- *   if it fails.
+ * @property {true} [isDone]  Its program has finished. No command has stopped it.
+ * @property {Former} [former]  During a guarded rollout: the slot goes back to it on a failure.
  */
 
-/**
- * @typedef {{ want: 'up' | 'down' | 'new', generation: number }} Former  new: the slot was added
- *   during the rollout.
- */
+/** @typedef {{ want: 'up' | 'down' | 'new', generation: number }} Former  new: it did not exist. */
 
 /**
- * The result of a change: the slots that have to get up, each with its lowest generation, and the
- * slots that have to be gone.
+ * `up`: slots that have to get up, each with its lowest generation. `gone`: slots that have to end.
  * @typedef {{ desired: Desired, up: { id: number, generation: number }[], gone: number[] }} Change
  */
 
@@ -136,7 +120,6 @@ export function replaceApp(desired, app) {
 }
 
 /**
- * Returns the spec with which an instance of a generation is started.
  * @param {DesiredApp} app
  * @param {number} generation
  */
@@ -145,7 +128,7 @@ export function getSpec(app, generation) {
 }
 
 /**
- * Drops the specs of generations that no slot is in or may go back to.
+ * Also drops the specs of generations that no slot is in or may go back to.
  * @param {DesiredApp} app
  * @param {DesiredSlot[]} slots
  * @returns {DesiredApp}
@@ -159,7 +142,7 @@ export function withSlots(app, slots) {
 
 /**
  * @param {PastSpec[]} previous
- * @param {number[]} used  Generations.
+ * @param {number[]} used
  */
 function neededOf(previous, used) {
   return previous.filter((past, at) =>
@@ -170,7 +153,6 @@ function neededOf(previous, used) {
 }
 
 /**
- * Makes the state of a slot final: it has nothing to go back to.
  * @param {DesiredSlot} slot
  * @returns {DesiredSlot}
  */

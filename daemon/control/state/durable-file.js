@@ -29,12 +29,11 @@ const SEAL = /,"checksum":"([0-9a-f]{64})"\}\n$/;
 const BLOCK_BYTES = 512;
 
 /**
- * Writes a value with a checksum, so that after a crash at any instant the file holds the old or
- * the new value: temp file, fsync, rename, fsync of the folder. Mode 0600. Throws errors of the
- * file system.
+ * After a crash at any instant, the file holds the old or the new value. Mode 0600. Throws errors
+ * of the file system.
  * @param {string} file
  * @param {object} value
- * @param {string} [backup]  Path for the previous value.
+ * @param {string} [backup]
  */
 export function writeSealed(file, value, backup) {
   const temp = `${file}.new`;
@@ -50,7 +49,7 @@ export function writeSealed(file, value, backup) {
 }
 
 /**
- * Reads a file that writeSealed() wrote. Never throws.
+ * Never throws.
  * @param {string} file
  * @returns {Reading}
  */
@@ -64,8 +63,8 @@ export function readSealed(file) {
 }
 
 /**
- * For a full disk: writes a value over a sealed file, into the space that the file already has.
- * After a crash in between, readSealed() reports the file as bad. Throws errors of the file system.
+ * For a full disk: writes into the space of the old file. After a crash in between, readSealed()
+ * reports it as bad. Throws errors of the file system.
  * @param {string} file
  * @param {object} value
  * @returns {boolean}  False: the file is too short, and nothing was written.
@@ -111,7 +110,7 @@ function sha256(text) {
 }
 
 /**
- * Makes a hard link, so that `file` never misses for an instant.
+ * Makes a hard link, because after a rename `file` would be missing for an instant.
  * @param {string} file
  * @param {string} backup
  */
@@ -141,13 +140,11 @@ function syncFolder(folder) {
 const LEAST_BYTES = 64 * 1024;
 
 /**
- * Writes a small file that must be written even if the disk is full. The reserve file holds space
- * for it: it is removed for the write and made again when there is space. Without it, no command
- * could stop the app that fills the disk.
- * @param {string} reserve  Path of the reserve file.
- * @param {string} file  The file that `write` writes. The reserve has space for two of its size.
- * @param {() => void} write  Throws errors of the file system, and then leaves nothing behind. It
- *   is called again after the reserve was removed; an error of the last call is thrown.
+ * The reserve keeps space for the write, because a command must be able to stop the app that fills
+ * the disk. It is removed for the write, and made again when there is space.
+ * @param {string} reserve
+ * @param {string} file  The reserve has space for two of its size.
+ * @param {() => void} write  Leaves nothing behind when it throws. Called again on a full disk.
  */
 export function writeInNeed(reserve, file, write) {
   try {
@@ -161,7 +158,7 @@ export function writeInNeed(reserve, file, write) {
 
 /**
  * @param {unknown} error
- * @returns {boolean}  Whether space, inodes or quota ran out.
+ * @returns {boolean}
  */
 export function isDiskFull(error) {
   const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);

@@ -19,19 +19,17 @@ import { newSlotHistory } from './slot-history.js';
  * A slot in one generation.
  * @typedef {object} Seat
  * @property {string} key
- * @property {number} id  Of the slot.
+ * @property {number} id
  * @property {number} generation
  * @property {Life} life
- * @property {AppSpec | null} spec  The spec its instance was started with. Null if the app is not
- *   in the list any more.
+ * @property {AppSpec | null} spec  Of its instance. Null: the app is not in the list any more.
  * @property {string} name
  * @property {number} slot
  * @property {string | null} instanceId
  * @property {number} sinceMs  When it entered its state, wall clock.
  * @property {number | null} untilMs  When the running timer ends, wall clock.
  * @property {Cancel} cancelTimer
- * @property {'start' | 'restart' | 'reload' | null} [begunBy]  The command that started it. Missing
- *   once it is up.
+ * @property {'start' | 'restart' | 'reload' | null} [begunBy]  Null once it is up.
  */
 
 /**
@@ -46,7 +44,7 @@ import { newSlotHistory } from './slot-history.js';
  * @property {Address[]} addresses
  * @property {ListenFailure | null} listenFailure  Its last failed listen(), until it listens there.
  * @property {boolean} isReady  It sent `ready`.
- * @property {boolean} wasUp  It has been up at some time.
+ * @property {boolean} wasUp
  * @property {boolean} isAwaitingSecrets  Control has not asked the keeper for it yet.
  * @property {boolean} isStray  The list may have lost its slot, so it is left alone.
  * @property {boolean} isOrphan  An earlier keeper had started it.
@@ -56,9 +54,8 @@ import { newSlotHistory } from './slot-history.js';
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {string | null} signalledBy  The command that last sent it a signal.
- * @property {number} [cpuMs]  CPU used so far, at the last measurement.
- * @property {number} [snapshots]  Heap snapshots in progress. During them neither its silence nor
- *   its memory is a fault.
+ * @property {number} [cpuMs]
+ * @property {number} [snapshots]  In progress. Then its silence and its memory are not faults.
  */
 
 /**
@@ -72,8 +69,7 @@ import { newSlotHistory } from './slot-history.js';
  * @property {string} scope  Instances with the same scope share listening sockets.
  * @property {string} outFile
  * @property {string} errorFile
- * @property {string} [logFile]  Both streams. Empty, or missing in a label of an earlier version:
- *   none.
+ * @property {string} [logFile]  Both streams. Empty, or missing (an earlier version): none.
  * @property {User} [user]  The owner of its files. Missing: the manager's own user.
  * @property {boolean} [isGated]  It was started behind a gate.
  * @property {{ killTimeoutMs: number, signal: string | null, tree: boolean, message?: boolean }}
@@ -87,14 +83,11 @@ import { newSlotHistory } from './slot-history.js';
  * @property {Map<string, Seat>} seats  By key. Without seats that are down.
  * @property {Map<string, Instance>} instances
  * @property {Map<number, SlotHistory>} histories  By slot id.
- * @property {Map<string, Set<string>>} openScopes  Scopes whose listening sockets the keeper may
- *   hold, with all names the app has had.
+ * @property {Map<string, Set<string>>} openScopes  The keeper may hold sockets. App names by scope.
  * @property {Map<string, Window>} windows  Rollback windows that are open, by the name of the app.
- * @property {Map<string, Sample>} samples  By instance: sampled instances, and the old ones they
- *   are compared with.
+ * @property {Map<string, Sample>} samples  By instance, also old ones for the comparison.
  * @property {Set<number>} touched  Slots that were affected in this turn.
- * @property {'kill' | 'shutdown' | null} ending  Set: all instances are to end, regardless of
- *   `desired`.
+ * @property {'kill' | 'shutdown' | null} ending  Set: all instances end, despite `desired`.
  * @property {Set<string>} notices
  */
 
@@ -125,10 +118,7 @@ export function seatKey(id, generation) {
   return `${id}:${generation}`;
 }
 
-/**
- * Lets ids begin at 0 again when the list is empty and all history is dropped.
- * @param {Registry} registry
- */
+/** @param {Registry} registry */
 export function restartNumbering(registry) {
   const { desired, instances, seats, histories } = registry;
   const isEmpty = desired.apps.length + instances.size + seats.size + histories.size === 0;
@@ -169,8 +159,7 @@ export function findSlot({ desired }, id) {
 }
 
 /**
- * Whether the slot of a seat should be up in the seat's generation. During a guarded rollout that
- * also holds for the former generation, until it has been replaced.
+ * During a guarded rollout the former generation is also wanted, until it has been replaced.
  * @param {Registry} registry
  * @param {Pick<Seat, 'id' | 'generation'>} seat
  */
@@ -202,8 +191,7 @@ export function listSeatsOfSlot(registry, id) {
 }
 
 /**
- * Returns the seat of an instance. Null: the seat has another instance now, or there never was a
- * seat.
+ * Null: the seat has another instance now, or there never was a seat.
  * @param {Registry} registry
  * @param {string} instanceId
  */
@@ -213,10 +201,7 @@ export function findSeatOfInstance(registry, instanceId) {
   return seat?.instanceId === instanceId ? seat : null;
 }
 
-/**
- * Returns slots that have a process, or remains of one.
- * @param {Registry} registry
- */
+/** @param {Registry} registry */
 export function occupiedSlots(registry) {
   return new Set([...registry.instances.values()].map((instance) => instance.label.id));
 }
@@ -232,9 +217,8 @@ export function hasProcess(registry, id) {
 /**
  * @param {AppSpec} spec
  * @param {number} slot
- * @param {string} [base]  Of the app. Default: its name.
- * @returns {string}  Instances with the same scope share their listening sockets. App names contain
- *   no tab, so two apps never get the same scope.
+ * @param {string} [base]
+ * @returns {string}  App names contain no tab, so two apps never get the same scope.
  */
 export function getScope(spec, slot, base = spec.name) {
   return spec.mode === 'cluster' ? base : `${base}\t${slot}`;
@@ -251,14 +235,14 @@ export function isAppScope(scope, { spec, scope: base = spec.name }) {
 /**
  * @param {Registry} registry
  * @param {string} scope
- * @param {string} name  The name that the keeper has for the app.
+ * @param {string} name  The name under which the keeper knows the app.
  */
 export function openScope({ openScopes }, scope, name) {
   openScopes.set(scope, new Set([...(openScopes.get(scope) ?? []), name]));
 }
 
 /**
- * Whether any instance of an app serves or is about to: then its replacement has to be guarded.
+ * An instance that is about to serve counts, because then a replacement has to be guarded.
  * @param {Registry} registry
  * @param {DesiredApp} app
  */
@@ -269,8 +253,7 @@ export function isServing(registry, { spec }) {
 }
 
 /**
- * Whether two instances of a slot can run side by side, because they share their sockets. A program
- * in fork mode that does not listen may be one that must not run twice.
+ * A program in fork mode that does not listen may be one that must not run twice.
  * @param {Registry} registry
  * @param {DesiredApp} app
  */

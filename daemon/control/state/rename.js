@@ -7,13 +7,12 @@ import { findSlot } from './registry.js';
 /** @import { Registry } from './registry.js' */
 
 /**
- * Gives an app another name, in all its generations. A rollout that fails does not take the name
- * back. Its listening sockets stay under the first name.
+ * A failed rollout does not take the name back. The listening sockets stay under the first name.
+ * Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_EXISTS.
  * @param {Desired} desired  Before any other change.
- * @param {number[]} ids  All slots of the app.
- * @param {string | undefined} name  Undefined: nothing is renamed.
- * @returns {(change: Change) => Change}  The last step of the change. Throws ERR_NCLUST_USAGE and
- *   ERR_NCLUST_APP_EXISTS.
+ * @param {number[]} ids
+ * @param {string | undefined} name
+ * @returns {(change: Change) => Change}  The last step of the change.
  */
 export function renameApp(desired, ids, name) {
   const asIs = (/** @type {Change} */ change) => change;
@@ -47,10 +46,7 @@ function withName(app, name) {
   };
 }
 
-/**
- * Gives running instances the present name of their app.
- * @param {Registry} registry
- */
+/** @param {Registry} registry */
 export function renameRunning(registry) {
   const nameOf = (/** @type {{ id: number, name: string }} */ { id, name }) =>
     findSlot(registry, id)?.app.spec.name ?? name;

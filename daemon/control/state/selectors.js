@@ -7,12 +7,10 @@ import { namePattern } from '../../../lib/shared/name-pattern.js';
 /** @typedef {{ app: DesiredApp, slot: DesiredSlot }} Selected */
 
 /**
- * Finds the slots that targets name, each once, in the order of the list. A target means, in this
- * order: `all`; a name or script path, a namespace, an id; /regex/.
+ * A target means, in this order: `all`; a name or script path, a namespace, an id; /regex/.
  * @param {Desired} desired
  * @param {string[]} targets
- * @returns {Selected[]}  Throws ERR_NCLUST_APP_NOT_FOUND for a target without a match,
- *   ERR_NCLUST_BAD_SELECTOR for an invalid pattern.
+ * @returns {Selected[]}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_BAD_SELECTOR.
  */
 export function select(desired, targets) {
   const all = everySlot(desired);
@@ -21,8 +19,8 @@ export function select(desired, targets) {
 }
 
 /**
- * Returns a predicate, for log lines of apps that may not be in the list yet.
- * @param {string[]} targets  Empty: everything.
+ * For log lines of apps that may not be in the list yet.
+ * @param {string[]} targets
  * @returns {(desired: Desired, slot: { id: number, name: string }) => boolean}
  */
 export function matcher(targets) {

@@ -2,25 +2,21 @@
 /** @import { Served, Spent } from '../metrics/lifetime-totals.js' */
 /** @import { Asked, Life } from '../policy/seat.js' */
 
-/** Deaths kept for each slot. */
 const DEATHS_KEPT = 10;
 
 /**
- * The history of a slot. It is stored in a note in the keeper, so that it survives control.
+ * Stored in a note in the keeper, so that it survives control.
  * @typedef {object} SlotHistory
- * @property {number} spawns  All starts of this slot.
+ * @property {number} spawns
  * @property {number} resetAt  The value of `spawns` at which the restart counter is 0. It grows
  *   with each instance of a reload that never served.
  * @property {RecordedDeath[]} deaths  Oldest first.
  * @property {SeatHistory | null} seat  The last changed seat without a living instance.
- * @property {{ generation: number, isOk: boolean } | null} ended  The generation whose program has
- *   finished its work.
- * @property {Record<string, Asked>} asked  By instanceId: instances that are being retired, and
- *   why.
+ * @property {{ generation: number, isOk: boolean } | null} ended  Its program finished its work.
+ * @property {Record<string, Asked>} asked  By instanceId: why it is being retired.
  * @property {Served | null} [served]  Responses of instances that are gone.
  * @property {Spent} [spent]
- * @property {boolean} isStray  The list had lost the slot while its process ran. Later controls
- *   leave the process alone too.
+ * @property {boolean} isStray  The list lost the slot of a process, which is left alone.
  */
 
 /** @typedef {Death & { instanceId: string }} RecordedDeath */
@@ -45,17 +41,14 @@ export function noteKey(id) {
   return `slot:${id}`;
 }
 
-/**
- * Returns the slot of a note, or null for another kind of note.
- * @param {string} key
- */
+/** @param {string} key */
 export function parseNoteKey(key) {
   const match = /^slot:(\d+)$/.exec(key);
   return match ? Number(match[1]) : null;
 }
 
 /**
- * Reads a note of any version of control: fills in missing fields.
+ * A note of an earlier version may lack fields.
  * @param {unknown} note
  */
 export function readNote(note) {
@@ -79,8 +72,7 @@ export function hasRecorded(history, instanceId) {
 }
 
 /**
- * Keeps the restart counter unchanged for an instance that never served, because the old instance
- * in its slot served all the time. Called once for each such instance.
+ * Called once for an instance that never served: the old one did, so this was not a restart.
  * @param {SlotHistory} history
  * @param {number} spawns  From its label. Ignored if the counter was reset since.
  */

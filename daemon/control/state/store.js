@@ -9,7 +9,6 @@ import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } fro
 /** @import { Reading } from './durable-file.js' */
 
 /**
- * Loads and saves the desired state.
  * @typedef {object} Store
  * @property {() => Loaded} load  Never throws.
  * @property {(desired: Desired) => void} save  On disk when it returns. Throws
@@ -21,7 +20,7 @@ import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } fro
  * @property {Desired} desired
  * @property {boolean} isExact  False if the last changes may be missing. Then no process may be
  *   ended because it is not in the list.
- * @property {string[]} notices  For people.
+ * @property {string[]} notices
  */
 
 /**
@@ -56,9 +55,8 @@ export function createStore({ state, stateBackup, reserve }, nowMs) {
 }
 
 /**
- * For a full disk without a reserve: it must still be possible to stop the app that fills the disk.
- * Writes only the last receipt. So if control crashes and a client repeats an earlier request, that
- * request may be carried out twice.
+ * For a full disk without a reserve. Keeps only the last receipt, so control may carry out an
+ * earlier request twice if it crashes and the client repeats the request.
  * @param {Pick<HomePaths, 'state' | 'stateBackup'>} paths
  * @param {Desired} desired
  * @returns {boolean}  False: it does not fit, and nothing was written.
@@ -71,8 +69,7 @@ function saveWithoutRoom({ state, stateBackup }, desired) {
 }
 
 /**
- * The checksum guarantees the shape, because only nclust writes sealed files. But an earlier
- * version may have written it.
+ * Only nclust writes sealed files, so the shape is right, but an earlier version may lack fields.
  * @param {Record<string, unknown>} value
  * @returns {Desired}
  */
@@ -92,7 +89,7 @@ function asDesired(value) {
 /**
  * @param {string} file
  * @param {number} nowMs
- * @returns {string | null}  The new path.
+ * @returns {string | null}
  */
 function setAside(file, nowMs) {
   const aside = `${file}.bad-${nowMs}`;

@@ -1,5 +1,3 @@
-// The addresses that the dashboard may listen on, and the names that a request may use for it.
-
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
@@ -46,10 +44,7 @@ export function isTooFar(address, allowRemote) {
   return !isLoopback(address) && !allowRemote;
 }
 
-/**
- * Returns an address that reaches a server that listens on all addresses.
- * @param {string} host
- */
+/** @param {string} host */
 export function reachableHost(host) {
   if (host !== '0.0.0.0' && host !== '::') return host;
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
@@ -95,11 +90,10 @@ export function describeListenError(error) {
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::']);
 
 /**
- * Whether a request uses one of our names. A foreign web page could point its own name at this
- * address ("DNS rebinding") and would then be of the same origin. Any port is accepted, because a
- * tunnel may use another one.
- * @param {string | undefined} host  The header.
- * @param {WebAddress} address  Where we listen.
+ * A foreign page could point its own name at this address ("DNS rebinding") and would then be of
+ * the same origin. Any port is accepted, because a tunnel may use another one.
+ * @param {string | undefined} host
+ * @param {WebAddress} address
  * @returns {host is string}
  */
 export function isOurName(host, address) {

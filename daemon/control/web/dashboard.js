@@ -50,17 +50,14 @@ const PORTS_TRIED = 20;
  */
 
 /**
- * The dashboard, if the settings ask for it. Otherwise none of this code is loaded.
+ * Loads the server of the page only if the settings ask for it.
  * @typedef {object} Web
- * @property {(slot: WebOptions) => Promise<WebState>} begin  In the settings when it resolves.
- *   Rejects with ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE; then the
- *   dashboard is unchanged.
+ * @property {(slot: WebOptions) => Promise<WebState>} begin  Rejects with
+ *   ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE.
  * @property {() => Promise<{ wasOn: boolean }>} end  The old token becomes invalid.
- * @property {() => Promise<void>} sync  Starts or stops the dashboard as the settings say. Never
- *   rejects.
- * @property {() => Promise<Unserved | null>} syncNow  The same after changes in progress. Null: it
- *   is served, or the settings switch it off. Never rejects.
- * @property {() => string[]} notices  Faults, for people.
+ * @property {() => Promise<void>} sync  Applies the settings. Never rejects.
+ * @property {() => Promise<Unserved | null>} syncNow  Never rejects. Null: it is served, or off.
+ * @property {() => string[]} notices
  * @property {() => Promise<void>} close  Does not change the settings.
  */
 
@@ -72,7 +69,7 @@ const PORTS_TRIED = 20;
  * @param {(listener: () => void) => () => void} o.onTick
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog
- * @param {string} [o.folder]  Of the page.
+ * @param {string} [o.folder]
  * @returns {Web}
  */
 export function createWeb({ settings, tokenFile, context: context, onTick, clock, managerLog, folder }) {
@@ -85,7 +82,6 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
   let last = Promise.resolve();
 
   /**
-   * Runs one change after the other.
    * @template T
    * @param {() => Promise<T>} work
    */
@@ -114,7 +110,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     return { dashboard, token, mayAct: settings.web().mayAct };
   }
 
-  /** @param {WebAddress | null} wanted  Null: on any free port. */
+  /** @param {WebAddress | null} wanted  Null: the first free port. */
   async function serveSomewhere(wanted) {
     const ports = wanted ? [wanted.port] : Array.from({ length: PORTS_TRIED }, (_, at) => WEB_PORT + at);
     const host = wanted?.host ?? WEB_HOST;
@@ -177,7 +173,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
   }
 
   /**
-   * Informs pages again whether they may act.
+   * Pages learn whether they may act only when they connect.
    * @param {NonNullable<typeof open>} served
    */
   function keepUp(served) {

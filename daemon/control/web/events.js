@@ -8,7 +8,7 @@ import { flag, optional, readParams, text, wholeUpTo, withDefault } from '../api
 const LINES = 200;
 const LINES_MAX = 1_000;
 
-/** Bytes at the end of the log that are read: about 5,000 entries, in 10 ms. */
+/** About 5,000 entries, which are read in 10 ms. */
 const READ_BYTES = 1024 * 1024;
 
 const SHAPE = {
@@ -21,7 +21,7 @@ const SHAPE = {
 
 let lastSubscription = 0;
 
-/** Sends past and new events, which "nclust events" reads from the disk. @type {MethodBody} */
+/** @type {MethodBody} */
 export function eventLog({ parts, paths }, params, client) {
   const { app, id, lines, follow, subscription = `log-${++lastSubscription}` } = readParams(SHAPE, params);
   const isMeant = isAbout(app, id);

@@ -12,7 +12,7 @@ import { eventLog } from './events.js';
 const WHO = 'the web dashboard';
 
 /**
- * Requests that each page may send, with the parameters that count.
+ * Requests that each page may send, with the parameters that are passed on.
  * @type {Record<string, string[]>}
  */
 const READINGS = {
@@ -56,7 +56,7 @@ const TOKEN_MAX_CHARS = 200;
 const FIXED = { events: { types: ['process:event'] } };
 
 /**
- * Restricts control's methods for pages, and removes secrets from the answers.
+ * Limits the methods and parameters of pages, and removes secrets from answers.
  * @param {ApiContext} context
  * @param {() => boolean} mayAct
  * @returns {Answer}  Rejects with ERR_NCLUST_WEB_REFUSED for requests that are not allowed.
@@ -85,7 +85,6 @@ export function createPageAnswer(context, mayAct) {
 
 /**
  * Refuses regular expressions, because one can run for an unlimited time and would block control.
- * Pages use names.
  * @param {ApiContext} context
  * @param {unknown[]} targets
  */
@@ -198,7 +197,6 @@ const SPEC_FIELDS = [
 ];
 
 /**
- * Removes variables, secrets, and fields that may contain a password from an answer.
  * @template T
  * @param {T} answer
  */

@@ -33,12 +33,11 @@ const STALLED_MS = 30_000;
 /**
  * @typedef {object} DashboardOptions
  * @property {(error: Error) => void} onFault  A request could not be answered.
- * @property {string} [folder]  Of the page.
+ * @property {string} [folder]
  * @property {number} [stalledMs]
  */
 
 /**
- * Serves the page and its WebSocket.
  * @param {WebAddress} wanted
  * @param {Parameters<typeof createPages>[0] & DashboardOptions} o
  * @returns {Promise<Dashboard>}  Rejects with errors of the system.
@@ -125,7 +124,6 @@ function refuse(socket, status) {
 }
 
 /**
- * Answers only with files of the table.
  * @param {IncomingMessage} request
  * @param {ServerResponse} response
  * @param {{ files: Map<string, PageFile>, address: WebAddress }} o
@@ -178,7 +176,7 @@ function protection(host) {
   };
 }
 
-/** @typedef {{ type: string, bytes: Buffer, etag: string }} PageFile  The response for a file. */
+/** @typedef {{ type: string, bytes: Buffer, etag: string }} PageFile */
 
 const PAGE_FOLDER = fileURLToPath(new URL('./page', import.meta.url));
 
@@ -192,9 +190,8 @@ const TYPES = {
 };
 
 /**
- * Modules that command line and page share: files of ours without imports of the system, by their
- * path in the installation. A module of the page imports them by relative paths, as on the disk; a
- * browser does not go above "/".
+ * Modules that page and command line share. They must not import anything of Node.js. The page
+ * imports them by their relative paths on disk, because a browser does not go above "/".
  */
 const SHARED = [
   'lib/render/death.js',
@@ -209,12 +206,11 @@ const SHARED = [
 
 const ROOT = new URL('../../../', import.meta.url);
 
-/** Files of the package that draws the charts. @type {Record<string, string>} */
+/** @type {Record<string, string>} */
 const OF_PACKAGES = { '/uplot.js': 'uplot/dist/uPlot.esm.js', '/uplot.css': 'uplot/dist/uPlot.min.css' };
 
 /**
- * All files by the path of their request; other paths are not served. They are read once, so that
- * an update of the installation cannot mix two versions of the page.
+ * By the path of the request. Read once, so that an update cannot mix two versions of the page.
  * @param {string} [folder]
  * @returns {Map<string, PageFile>}  Throws errors of the file system.
  */

@@ -19,13 +19,12 @@ const STRANGERS_MAX = 20;
 const FAREWELL_MS = 1_000;
 
 /**
- * The open pages. A page gets no answer before it has sent the right token.
+ * A page gets no answer before it has sent the right token.
  * @typedef {object} Pages
- * @property {() => boolean} isFull  Whether more pages are refused at the moment.
+ * @property {() => boolean} isFull
  * @property {(request: IncomingMessage, socket: Duplex, head: Buffer) => void} take
  * @property {(isRight: (given: unknown) => boolean) => void} changeToken  For new connections.
- * @property {() => void} sendAway  Closes all connections, because their permissions have changed.
- *   The pages connect again.
+ * @property {() => void} sendAway  The pages connect again, with their new permissions.
  * @property {() => void} close  At once.
  */
 
@@ -119,8 +118,7 @@ const COME_AGAIN = 1012;
 const NO_TEXT = 1003;
 
 /**
- * Presents a WebSocket as the stream of lines that socket clients use, so that the same rules for
- * slow readers apply. Each message is a line, both ways.
+ * A stream of lines as for socket clients, so that the same rules for slow readers apply.
  * @param {WebSocket} ws
  */
 function pageStream(ws) {
@@ -161,14 +159,12 @@ const TOKEN_MS = 5_000;
 const NOT_AUTHENTICATED = 4401;
 
 /**
- * Waits for the first message of a connection, which must contain the token. Other messages get no
- * answer.
+ * The first message must contain the token.
  * @param {WebSocket} ws
  * @param {object} o
  * @param {(given: unknown) => boolean} o.isRight
  * @param {Clock} o.clock
- * @param {(id: string | number) => void} o.onRight  With the id of the request, which is not
- *   answered yet.
+ * @param {(id: string | number) => void} o.onRight  The request is not answered yet.
  * @param {() => void} o.onWrong  The token was wrong or late. Not called if the client has left.
  */
 function askForToken(ws, { isRight, clock, onRight, onWrong }) {

@@ -8,8 +8,7 @@ const SHAPE = /^[\w-]{43}$/;
 
 /**
  * @param {string} file
- * @returns {string}  The stored token, or a new one if there is none. Throws errors of the file
- *   system.
+ * @returns {string}  Throws errors of the file system.
  */
 export function loadToken(file) {
   return readToken(file) ?? newToken(file);

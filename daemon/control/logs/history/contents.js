@@ -1,6 +1,7 @@
 // Knows: the contents of a path, its segments and the active file, and which one a position is in.
 // Must not: open or read a log file; content-reader.js does.
-// Start at: findContent(), then findContentAfter(); start-positions.js goes back with listNewestFirst().
+// Start at: findContent(), then findContentAfter(); start-positions.js goes back with
+// listNewestFirst().
 import { statAsUser } from '../../../../lib/shared/host/as-user.js';
 import { readSegments, listSegmentsByPath } from '../archive/segments.js';
 import { readStartedAt, timesFilePath } from '../times/format.js';

@@ -8,12 +8,11 @@ import { groupByApp } from './rows.js';
 /** @typedef {'reload' | 'restart' | 'start' | 'stop' | 'more' | 'fewer'} ActionName */
 
 /**
- * A request to the manager, in words.
  * @typedef {object} Action
  * @property {ActionName} name
- * @property {string} verb  Of the button.
+ * @property {string} verb
  * @property {string} question
- * @property {string} effect  A sentence for the user: the result of the action.
+ * @property {string} effect
  * @property {string} doing
  * @property {string} done
  * @property {boolean} isHarsh  It stops or removes something.
@@ -21,11 +20,9 @@ import { groupByApp } from './rows.js';
  */
 
 /**
- * Returns the possible actions for an app, or for one of its instances.
  * @param {Pick<MetricsSample, 'apps' | 'workers'>} sample
  * @param {Place} place
- * @returns {{ actions: Action[], why: string | null }}  `why`: the reason for missing actions, in
- *   words.
+ * @returns {{ actions: Action[], why: string | null }}  `why`: the reason for missing actions.
  */
 export function listActions(sample, { app: name, worker: id }) {
   const worker = id === undefined ? null : (sample.workers.find((one) => one.id === id) ?? null);
@@ -180,7 +177,7 @@ const SAID_MS = 15_000;
 let forgetting;
 
 /**
- * Asks for confirmation, then shows progress. Closing the dialog does not cancel the action.
+ * Closing the dialog does not cancel the action.
  * @param {(method: string, params: object, onProgress: (progress: any) => void) => Promise<any>}
  *   request
  */
@@ -257,10 +254,7 @@ export function createActionDialog(request) {
   return { ask };
 }
 
-/**
- * Shows the outcome after the dialog was closed.
- * @param {string} text
- */
+/** @param {string} text */
 function announce(text) {
   const said = findElement('said');
   said.textContent = plain(text);

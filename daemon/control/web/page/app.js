@@ -16,7 +16,6 @@ import { SPARK_POINTS } from './sparkline.js';
 /** @import { Place } from './route.js' */
 /** @import { Store } from './store.js' */
 
-/** Quiet time before the list is requested again, in ms. */
 const LIST_DEBOUNCE_MS = 200;
 
 /** @type {Store} */
@@ -55,7 +54,6 @@ document.addEventListener('keydown', onKey);
 setInterval(draw, 1_000);
 arrive();
 
-/** Reads the address. */
 function arrive() {
   const { token, isNewToken, place: wanted } = openRoute(window);
   if (token && (isNewToken || !connection)) connect(token);
@@ -129,7 +127,6 @@ function sampled({ subscription: _, tickMs: _tick, ...sample }) {
   draw();
 }
 
-/** Requests the list after an event. */
 function list() {
   clearTimeout(listing);
   listing = setTimeout(() => {

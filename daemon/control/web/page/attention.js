@@ -30,12 +30,12 @@ const TELLING = new Set([
 ]);
 
 /**
- * Finds what needs attention, worst first.
+ * Worst first.
  * @param {object} o
  * @param {MetricsSample} o.sample
  * @param {SlotStatus[]} o.slots
  * @param {LoggedEvent[]} o.events
- * @param {string[]} o.notices  Of the manager.
+ * @param {string[]} o.notices
  * @param {number} o.nowMs
  * @returns {Concern[]}
  */
@@ -147,7 +147,7 @@ function machine({ memoryUsedBytes, memoryTotalBytes, diskUsedBytes, diskTotalBy
 const SHOWN = 60;
 
 /**
- * Returns the events of an app, newest first, as `nclust why` shows them.
+ * Includes events of the manager after the first event of the app.
  * @param {LoggedEvent[]} events
  * @param {{ name: string, id: number | null }} about
  */
@@ -180,10 +180,7 @@ export function renderTimeline(events, nowMs) {
   );
 }
 
-/**
- * Returns another value if the list of events has changed.
- * @param {LoggedEvent[]} events
- */
+/** @param {LoggedEvent[]} events */
 export function latestStamp(events) {
   const last = events.at(-1);
   return `${events.length} ${last?.at} ${last?.type} ${last?.instanceId}`;

@@ -29,7 +29,7 @@ const HEIGHT = 132;
 
 const BINARY = Array.from({ length: 40 }, (_, power) => 2 ** power);
 
-/** Charts in a row. The pointer marks the same moment in all of them. */
+/** The pointer marks the same moment in all charts. */
 export function createCharts() {
   const node = el('div', { className: 'charts' });
   const all = CHARTS.map((about) => createChart(about));

@@ -1,7 +1,4 @@
-/**
- * @typedef {'connecting' | 'live' | 'lost' | 'refused'} Phase  State of the connection. `refused`:
- *   the token is wrong, so the page does not try again.
- */
+/** @typedef {'connecting' | 'live' | 'lost' | 'refused'} Phase  refused: the token is wrong. */
 
 /**
  * @typedef {{ version: string, home: string, host: string, mayAct: boolean, pollMs: number }}
@@ -12,7 +9,7 @@
  * A subscription that is repeated over every new connection.
  * @typedef {object} Follow
  * @property {string} method
- * @property {() => object} params  Called at each beginning.
+ * @property {() => object} params  Called for every connection.
  * @property {(result: any) => void} [onAnswer]
  * @property {(params: any) => void} [onNews]
  * @property {(error: Refusal) => void} [onRefusal]
@@ -33,7 +30,6 @@
  * @property {() => number} now
  */
 
-/** The manager refused a request. */
 export class Refusal extends Error {
   /** @param {{ message: string, data?: { code?: string, hint?: string } }} error */
   constructor({ message, data }) {
@@ -55,8 +51,7 @@ const PAUSES_MS = [250, 1_000, 1_000, 2_000, 5_000];
 const SILENCE_MS = 10_000;
 
 /**
- * A connection that is restored automatically. Changes carry a token and are sent again: the
- * manager carries each out once.
+ * Sends changes again after a lost connection: by their token, the manager runs each only once.
  * @param {object} o
  * @param {() => WebSocket} o.open
  * @param {string} o.token
@@ -199,7 +194,6 @@ export function createConnection({ open, token, onPhase, clock }) {
     };
   }
 
-  /** Tries at once, because the network is back, or the page is visible again. */
   function hurry() {
     if (phase === 'lost' && !socket) connect();
   }

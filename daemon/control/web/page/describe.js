@@ -12,7 +12,6 @@ import { lineText } from './logs.js';
 /** @typedef {[label: string, text: string]} Fact */
 
 /**
- * Rows about how an app runs, why it last died, and what it waits for, as in `nclust describe`.
  * @param {SlotStatus[]} slots  With detail; of one app, or one slot of it.
  * @param {number} nowMs
  * @returns {Fact[]}
@@ -174,7 +173,6 @@ function triggers({ spec, triggers: known }, nowMs) {
 }
 
 /**
- * Custom metrics and actions of an app.
  * @param {SlotStatus[]} slots
  * @returns {Fact[]}
  */
@@ -191,7 +189,7 @@ function customRows(slots) {
 }
 
 /**
- * Formats a value. An app can send a value that cannot be converted to text.
+ * String() throws for some objects that an app can send.
  * @param {unknown} value
  */
 function written(value) {
@@ -199,7 +197,6 @@ function written(value) {
 }
 
 /**
- * Returns the value if it is the same for all instances.
  * @param {SlotStatus[]} slots
  * @param {'logFile' | 'outFile' | 'errorFile'} field
  */

@@ -19,17 +19,14 @@ import { createTable, showState } from './table.js';
 /** Limit for values in one answer of the manager. */
 const VALUES_MAX = 1_000_000;
 
-/** Interval of repeated requests, in ms. */
 const AGAIN_MS = 10_000;
 
-/** Ranges of the history: the last 10 minutes by the second, the last 6 hours by ten seconds. */
 const RANGES = [
   { stepMs: 1_000, title: '10 min' },
   { stepMs: 10_000, title: '6 h' },
 ];
 
 /**
- * The view of one app, or one instance.
  * @param {object} o
  * @param {Place} o.place
  * @param {ReturnType<typeof createConnection>} o.connection
@@ -155,7 +152,6 @@ export function createDetail({ place, connection, onGo, onAct }) {
       return;
     }
     logs ??= beginLogs(sample);
-    // Redraws only after a change.
     const now = mine.map(({ id, status, pid, restarts }) => [id, status, pid, restarts]).join();
     if (isNew && (now !== slotStamp || nowMs - askedAt > AGAIN_MS)) ask(now, nowMs);
     if (isNew && range === 1_000) {
@@ -281,7 +277,6 @@ export function createDetail({ place, connection, onGo, onAct }) {
     const asked = range;
     const of = isApp ? 'apps' : 'workers';
     const workersMax = last?.sample?.workers.filter(({ name }) => name === target).length || 1;
-    // The size of an answer is limited.
     const points = Math.min(newest, POINTS[asked], Math.floor(VALUES_MAX / (NAMES.length * workersMax)));
     connection
       .request('metrics', { targets: [target], workers: false, history: { stepMs: asked, of, points } })

@@ -1,11 +1,10 @@
 /** @typedef {Node | string | null} Child */
 
 /**
- * Makes an element. Foreign text becomes text or an attribute, never markup.
+ * Foreign text becomes text or an attribute, never markup.
  * @template {keyof HTMLElementTagNameMap} N
  * @param {N} name
- * @param {Record<string, any>} [props]  `on...`: a listener; with a dash, or `role`: an attribute;
- *   else a property.
+ * @param {Record<string, any>} [props]
  * @param {...Child} children
  */
 export function el(name, props = {}, ...children) {
@@ -33,7 +32,6 @@ export function svg(name, attributes) {
 }
 
 /**
- * Changes the page only if the text differs.
  * @param {Element} node
  * @param {string} text
  */
@@ -43,8 +41,7 @@ export function setText(node, text) {
 }
 
 /**
- * Shows characters that change the text direction or are invisible, as on the terminal, because a
- * name must not look like another one.
+ * Replaces control and direction characters, because a name must not look like another one.
  * @param {string} text
  */
 export function plain(text) {
@@ -54,7 +51,7 @@ export function plain(text) {
 /**
  * @param {Element} node
  * @param {string} name
- * @param {string | null} value  Null: removes it.
+ * @param {string | null} value
  */
 export function attribute(node, name, value) {
   if (value === null) node.removeAttribute(name);
@@ -70,9 +67,9 @@ export function findElement(id) {
 }
 
 /**
- * Orders children and moves only those in another place, so that the focus stays.
+ * Moves only children that are in another place, so that the focus stays.
  * @param {Element} parent
- * @param {Element[]} children  All children.
+ * @param {Element[]} children
  */
 export function arrange(parent, children) {
   const kept = new Set(children);

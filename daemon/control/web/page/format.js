@@ -1,7 +1,5 @@
 import { formatDuration } from '../../../../lib/shared/units.js';
 
-// An unknown value is a dash.
-
 const KB = 1024;
 const UNKNOWN = '–';
 

@@ -10,11 +10,9 @@ import { formatCount } from './format.js';
 const TYPING_MS = 250;
 
 /**
- * The output of an app or an instance: its end, and new lines.
  * @param {object} o
  * @param {string} o.target
- * @param {(id: number) => number | null} o.slotOf  The number of the instance; null if there is
- *   only one.
+ * @param {(id: number) => number | null} o.slotOf  Null if there is only one instance.
  * @param {(one: Follow) => () => void} o.follow
  */
 export function createLogs({ target, slotOf, follow }) {
@@ -142,7 +140,7 @@ export function createLogs({ target, slotOf, follow }) {
     return list.scrollHeight - list.scrollTop - list.clientHeight < 30;
   }
 
-  /** Stops following when the user scrolls back. */
+  /** Pauses when the user scrolls back, and resumes at the end. */
   function onScroll() {
     if (isPaused === atEnd() && list.scrollHeight > list.clientHeight) hold(!isPaused);
   }
@@ -166,22 +164,15 @@ export function createLogs({ target, slotOf, follow }) {
 /** Limit for lines on the page; the log files have all. */
 export const LINES_MAX = 2_000;
 
-/** A longer line is cut. */
 const LINE_MAX_CHARS = 4_000;
 
-/**
- * Returns a line as plain text, without colours and characters that change the text direction.
- * @param {string} line
- */
+/** @param {string} line */
 export function lineText(line) {
   const text = plainText(line.slice(0, LINE_MAX_CHARS));
   return line.length > LINE_MAX_CHARS ? `${text} …` : text;
 }
 
-/**
- * Builds the request to the manager.
- * @param {{ target: string, text: string, stream: string, cursor: object }} o
- */
+/** @param {{ target: string, text: string, stream: string, cursor: object }} o */
 export function logQuery({ target, text, stream, cursor }) {
   const wanted = text.trim();
   return {
@@ -203,7 +194,6 @@ export function logQuery({ target, text, stream, cursor }) {
 }
 
 /**
- * Adds lines to those that wait to be shown, up to the limit.
  * @param {LogEntry[]} waiting
  * @param {LogEntry[]} entries
  */

@@ -12,7 +12,6 @@ import { computeStaleMs } from './store.js';
 /** Limit for items that need attention; the others are counted. */
 const SHOWN = 5;
 
-/** The part above the table: the machine, the connection, and what needs attention. */
 export function createOverview() {
   const spark = createSpark();
   findElement('host-cpu').append(spark.node);
@@ -95,7 +94,6 @@ function entitle(concerns, { welcome }) {
 }
 
 /**
- * Marks old values as old.
  * @param {Store} store
  * @param {number} now
  */

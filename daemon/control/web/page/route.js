@@ -1,5 +1,4 @@
-// The address selects what is shown. The token is in it only until it has been read; then this tab
-// keeps it, also over a reload of the page.
+// The address holds the token only until it is read. Then the tab keeps it, even over a reload.
 
 /** @typedef {{ app?: string, worker?: number }} Place  Neither field: the table. */
 
@@ -23,10 +22,7 @@ export function writeFragment({ app, worker }) {
   return app === undefined ? '#' : `#app=${encodeURIComponent(app)}`;
 }
 
-/**
- * Reads the address, and removes the token from it and from the history.
- * @param {{ location: Location, history: History, sessionStorage: Storage }} window
- */
+/** @param {{ location: Location, history: History, sessionStorage: Storage }} window */
 export function openRoute({ location, history, sessionStorage }) {
   const { token, place } = readFragment(location.hash);
   if (token) {

@@ -2,12 +2,12 @@
 /** @import { ShownStatus } from '../../../../lib/shared/wire/protocol.js' */
 
 /**
- * A row of the table. An app with one worker is one row, which has both fields.
+ * An app with one worker is one row, which has both fields.
  * @typedef {object} Row
  * @property {string} key
  * @property {AppSample | null} app  Null: a worker below its app.
  * @property {WorkerSample | null} worker  Null: an app with several workers.
- * @property {WorkerSample[]} workers  The workers that the row is about.
+ * @property {WorkerSample[]} workers
  * @property {boolean | null} isExpanded  Null: it cannot be expanded.
  */
 
@@ -107,7 +107,7 @@ export function workerRows(workers, { sort, held }) {
 }
 
 /**
- * Returns the state of an app: the worst of its workers.
+ * The worst status of the workers.
  * @param {Pick<WorkerSample, 'status'>[]} workers
  * @returns {ShownStatus}
  */
@@ -127,10 +127,7 @@ export function groupByApp(workers) {
   return found;
 }
 
-/**
- * Returns the start of the oldest worker.
- * @param {WorkerSample[]} workers
- */
+/** @param {WorkerSample[]} workers */
 export function oldestStart(workers) {
   return workers.reduce(
     (/** @type {number | null} */ first, { startedAtMs, pid }) =>

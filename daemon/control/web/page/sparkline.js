@@ -13,7 +13,7 @@ const LEAST = 10;
 /**
  * @param {Points} points
  * @param {{ width: number, height: number }} size
- * @returns {string}  The path, with gaps for unknown values.
+ * @returns {string}
  */
 export function sparkPath(points, { width, height }) {
   const max = points.reduce((/** @type {number} */ most, value) => Math.max(most, value ?? 0), LEAST);
@@ -33,7 +33,7 @@ export function sparkPath(points, { width, height }) {
     .join('');
 }
 
-/** A small picture that is hidden from screen readers, because the value is next to it. */
+/** Hidden from screen readers, because the value is next to it. */
 export function createSpark() {
   const size = { width: 72, height: 18 };
   const path = svg('path', {});
@@ -48,7 +48,6 @@ export function createSpark() {
 }
 
 /**
- * Adds one second to the known points.
  * @param {Map<string, Points>} sparks
  * @param {{ key: string, cpu: number }[]} news  All keys that exist.
  * @param {number} missing  Unknown seconds before.
@@ -72,7 +71,7 @@ export const NAMES = /** @type {SeriesName[]} */ ([
   'latencyP99Ms',
 ]);
 
-/** Number of points, by their distance. @type {Record<number, number>} */
+/** By stepMs. @type {Record<number, number>} */
 export const POINTS = { 1000: 600, 10000: 2160 };
 
 /**
@@ -84,8 +83,7 @@ export function emptyTrend(stepMs) {
 }
 
 /**
- * Merges the manager's history into a trend. Points that the page saw before stay, because a new
- * manager starts without history.
+ * Points that the page saw before stay, because a new manager starts without history.
  * @param {Trend} trend
  * @param {MetricsHistory} history
  * @param {Partial<Record<SeriesName, (number | null)[]>>} series
@@ -149,7 +147,7 @@ export function withSample(trend, atMs, of) {
 }
 
 /**
- * Makes a gap between points, because a line would claim values in between.
+ * A gap, because a line would claim values in between.
  * @param {number | undefined} before
  * @param {number} after
  * @param {number} stepMs

@@ -8,10 +8,9 @@ import { appKey, workerKey } from './rows.js';
 /** @import { Points } from './sparkline.js' */
 
 /**
- * All data of the page.
  * @typedef {object} Store
  * @property {Phase} phase
- * @property {Welcome | null} welcome  Of the last manager.
+ * @property {Welcome | null} welcome
  * @property {MetricsSample | null} sample
  * @property {number} heardAt  Arrival of the sample, by the clock of this page.
  * @property {Map<string, Points>} sparks  CPU, by the key of a row; "host" is the machine.
@@ -80,7 +79,7 @@ export function managerTime({ sample, heardAt }, now) {
  * Ticks come every second, so an older sample is outdated.
  * @param {Store} store
  * @param {number} now
- * @returns {number | null}  In ms; null: it is fresh.
+ * @returns {number | null}  Null: it is fresh.
  */
 export function computeStaleMs({ phase, sample, heardAt }, now) {
   if (!sample) return null;

@@ -57,8 +57,6 @@ function of({ app, worker }) {
  */
 
 /**
- * The table of apps and their workers. Rows take the focus: arrows move it, right and left show and
- * hide workers, Enter opens.
  * @param {object} o
  * @param {string} o.label
  * @param {boolean} [o.isFlat]  Workers alone.

@@ -48,7 +48,7 @@ test.each(SIZES)('the page at $columns x $rows shows apps, workers, charts, logs
   });
   const text = shown.text();
   expect(text).toMatch(/^ nclust {2}cpu 34% of 4/);
-  expect(text).toMatch(/2 apps {2}3 workers {2}1 need a look !/);
+  expect(text).toMatch(/2 apps {2}3 workers {2}1 needs attention/);
   expect(text).toMatch(/^> +- api +online 2\/2 +3\.0%.* 100\.0mb/m);
   expect(text).toMatch(/^ +0 +└ 0 +online +1\.5%/m);
   expect(text).toMatch(/^ +2 +worker +errored ! +0\.0%/m);
