@@ -227,7 +227,7 @@ test('a missing path is not taken for a pattern, even with apps in the list', as
   await home.app('keeps-alive');
   for (const path of ['/usr/bin/nope', '/tmp/']) {
     const result = await home.nclust('start', path);
-    expect(result).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('there is not a file') });
+    expect(result).toMatchObject({ exitStatus: 1, stderr: expect.stringContaining('there is no file') });
   }
 });
 

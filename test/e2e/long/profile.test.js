@@ -194,7 +194,7 @@ test('a worker has one profile at a time, and Ctrl-C or the death of the worker 
   expect(await first.done).toMatchObject({
     exitStatus: 130,
     stdout: '',
-    stderr: expect.stringContaining('was given up'),
+    stderr: expect.stringContaining('was cancelled'),
   });
   expect(profilesIn(home)).toEqual([]);
   expect(await app.get()).toEqual({ pid });

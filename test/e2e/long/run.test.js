@@ -266,10 +266,10 @@ test('nclust run takes a config file with --only and --env, and the word "start"
   expect([one.stdout, one.exitStatus]).toEqual(['a undefined\n', 0]);
 });
 
-test('nclust run --web prints that there is no web interface, and a wrong --delay is refused', async () => {
+test('nclust run --web prints that run has no web interface, and a wrong --delay is refused', async () => {
   const home = await sandbox();
   expect((await home.nclust('run', fixturePath('exits-by-itself'), once, '--web')).stderr).toContain(
-    'there is no web interface',
+    'run has no web interface',
   );
   expect(await home.nclust('run', fixturePath('exits-by-itself'), '--delay', 'soon')).toMatchObject({
     exitStatus: 2,

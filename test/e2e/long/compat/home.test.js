@@ -52,7 +52,7 @@ test('update and updatePM2 restart no worker', async () => {
   expect(await home.list()).toMatchObject([{ pid, status: 'online' }]);
 });
 
-test('flush empties log files, and reloadLogs opens them again', async () => {
+test('flush empties log files, and reloadLogs reopens them', async () => {
   const home = await sandbox();
   const script = home.place('runs-code');
   const env = { CODE: 'let n = 0; process.on("SIGUSR2", () => say(++n)); say("there"); setInterval(() => {}, 1e6);' };
@@ -69,7 +69,7 @@ test('flush empties log files, and reloadLogs opens them again', async () => {
   expect(textOf(two.outFile)).toBe('');
 
   renameSync(two.outFile, `${two.outFile}.1`);
-  expect(await home.nclust('reloadLogs')).toMatchObject(said('Every log file is open anew.\n'));
+  expect(await home.nclust('reloadLogs')).toMatchObject(said('All log files were reopened.\n'));
   await home.nclust('sendSignal', 'SIGUSR2', 'two');
   await home.waitFor('a line in the new file', () => textOf(two.outFile) === 'runs-code 1\n');
   expect(textOf(`${two.outFile}.1`)).toBe('');

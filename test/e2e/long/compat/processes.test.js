@@ -132,12 +132,12 @@ test('commands accept --force, --parallel and the other PM2 flags that nclust do
   home.place('keeps-alive');
   const start = (...flags) => home.nclust('start', 'keeps-alive.js', '--name', 'one', ...QUICK, ...flags);
   expect(await start('--parallel', '4')).toMatchObject(
-    changed('--parallel is not needed: everything starts at once, as far as the machine allows.\nStarted "one".'),
+    changed('--parallel is not needed: nclust starts as many processes at once as the machine allows.\nStarted "one".'),
   );
   expect(await start('-f')).toMatchObject(changed('Started "one".'));
   expect(await statuses(home)).toEqual(['one online', 'one online']);
   const notices =
-    '--parallel is not needed: everything starts at once, as far as the machine allows.\n--force is not ' +
+    '--parallel is not needed: nclust starts as many processes at once as the machine allows.\n--force is not ' +
     'needed: it is done anyway.\n';
   for (const [command, sentence] of [
     ['restart', 'Restarted'],
