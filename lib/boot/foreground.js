@@ -4,8 +4,7 @@ import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { attend } from './watch-manager.js';
 import { hasLeft, visitKeeper } from './probe-manager.js';
-// All modules are loaded now, because after an update in place this process, which lives for
-// months, would load modules of another version.
+// Loaded now, because after an update in place this process would load modules of another version.
 import '../client/check-home.js';
 import '../client/spawn-keeper.js';
 
@@ -15,7 +14,6 @@ import '../client/spawn-keeper.js';
 /** Time limit for a keeper that existed a moment ago, in ms. */
 const VISIT_MS = 20_000;
 
-/** Pause between two checks for the next keeper, in ms. */
 const PAUSE_MS = 50;
 
 /**
@@ -27,9 +25,8 @@ const PAUSE_MS = 50;
  * @param {(sentence: string) => void} o.talk
  * @param {AbortSignal} o.ending  Aborted to end the manager and its apps; the apps stay wanted.
  * @param {(pid: number, signal: 'SIGTERM' | 'SIGKILL') => void} o.send
- * @returns {Promise<void>}  Resolves when the manager was ended on request. Rejects with
- *   ERR_NCLUST_CONNECTION_LOST if it ended although its apps are wanted, and with errors of the
- *   launch.
+ * @returns {Promise<void>}  Rejects with ERR_NCLUST_CONNECTION_LOST if the manager was killed while
+ *   its list had apps.
  */
 export async function stayWith({ home, notifier, talk, ending, send }) {
   const paths = homePaths(home);

@@ -12,7 +12,7 @@ const COMMAND_MS = 15 * 60_000;
 
 /**
  * @param {PlannedFile[]} files
- * @param {Owner} owner  Throws ERR_NCLUST_STARTUP.
+ * @param {Owner} owner
  */
 export function writeFiles(files, owner) {
   for (const file of files) {
@@ -27,7 +27,7 @@ export function writeFiles(files, owner) {
 
 /**
  * @param {Pick<PlannedFile, 'path' | 'isOwners'>[]} files
- * @param {Owner} owner  Throws ERR_NCLUST_STARTUP. A missing file is not an error.
+ * @param {Owner} owner
  */
 export function removeFiles(files, owner) {
   for (const { path, isOwners } of files) {
@@ -42,8 +42,7 @@ export function removeFiles(files, owner) {
 
 /**
  * @param {string[][]} commands
- * @param {{ env: Record<string, string | undefined>, mayFail?: boolean }} o  Throws
- *   ERR_NCLUST_STARTUP with the output of the command.
+ * @param {{ env: Record<string, string | undefined>, mayFail?: boolean }} o
  */
 export function runCommands(commands, { env, mayFail = false }) {
   for (const [program, ...args] of commands) {
@@ -61,10 +60,10 @@ export function runCommands(commands, { env, mayFail = false }) {
 }
 
 /**
- * Checks that the service can run its program. Otherwise it would fail at the next boot.
+ * Throws if the service cannot run its program, because otherwise it would fail only at a boot.
  * @param {string} node
  * @param {string} main
- * @param {Owner & { user: string }} owner  Throws ERR_NCLUST_STARTUP.
+ * @param {Owner & { user: string }} owner
  */
 export function checkReach(node, main, owner) {
   runAsOwner(owner, () => {

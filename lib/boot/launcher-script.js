@@ -2,12 +2,10 @@ import { join } from 'node:path';
 import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../shared/host/daemon-node.js';
 import { shellQuote } from '../shared/shell-quote.js';
 
-/** Oldest major version that runs nclust. */
 const NODE_MIN = 20;
 
 /**
- * Folders of version managers, in the order of search; in each, the newest version comes first. A
- * star stands for the version.
+ * Folders of version managers. A star stands for the version.
  * @type {[variable: string, byDefault: string, below: string][]}
  */
 const VERSION_FOLDERS = [
@@ -21,15 +19,13 @@ const VERSION_FOLDERS = [
 ];
 
 /**
- * Builds a script that runs nclust with an existing Node.js, because the version at installation
- * may be gone when the service starts.
+ * The script searches for Node.js, because `node` may be gone when the service starts.
  * @param {object} o
  * @param {string} o.home  NCLUST_HOME.
  * @param {string} o.userHome
- * @param {string} o.node  The Node.js that runs nclust now.
+ * @param {string} o.node  Runs nclust now.
  * @param {string} o.main  bin/nclust.js.
- * @param {Record<string, string | undefined>} o.env  The variables of the shell. They show
- *   where version managers keep their versions.
+ * @param {Record<string, string | undefined>} o.env  Contains folders of version managers.
  */
 export function launcherScript({ home, userHome, node, main, env }) {
   const folders = VERSION_FOLDERS.map(([variable, byDefault, below]) => {

@@ -2,10 +2,7 @@ import { findProgram } from '../config/spec/find-program.js';
 import { nearWords } from '../shared/did-you-mean.js';
 import { NclustError } from '../shared/errors.js';
 
-/**
- * @typedef {'systemd' | 'launchd' | 'openrc' | 'rcd' | 'rcd-openbsd'} Platform  With support for
- *   services.
- */
+/** @typedef {'systemd' | 'launchd' | 'openrc' | 'rcd' | 'rcd-openbsd'} Platform */
 
 /**
  * In the order of search, with PM2's names.
@@ -35,10 +32,9 @@ const MORE_PATH = ':/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin';
 /**
  * @param {string | undefined} word  As typed. Undefined: detect it.
  * @param {object} o
- * @param {string | undefined} o.path  PATH.
- * @param {string} o.instead  A command line that restores the apps, for a system that is not
- *   supported.
- * @returns {Platform}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
+ * @param {string | undefined} o.path
+ * @param {string} o.instead  A command that restores the apps where there is no service.
+ * @returns {Platform}
  */
 export function choosePlatform(word, { path, instead }) {
   const row = word === undefined ? detected(path) : PLATFORMS.find(({ names }) => names.includes(word.toLowerCase()));

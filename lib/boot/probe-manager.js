@@ -22,8 +22,8 @@ const KEEPER_LINE_MAX_BYTES = 64 * 1024;
  */
 
 /**
- * @param {string} run  The folder of the keeper sockets.
- * @param {AbortSignal} signal  Aborts the attempt; the promise rejects with its reason.
+ * @param {string} run
+ * @param {AbortSignal} signal
  * @returns {Promise<Visit | null>}  Resolves when the keeper has answered. Null: there is none.
  */
 export async function visitKeeper(run, signal) {
@@ -73,7 +73,7 @@ function welcomed(socket, signal) {
 }
 
 /**
- * Whether the last keeper has left the home in order, and did not crash.
+ * Whether the last keeper exited in order: it left a mark, or its home was removed.
  * @param {string} run
  */
 export function hasLeft(run) {
@@ -108,7 +108,7 @@ function readLine(line) {
 /**
  * Asks control for the list over a new connection, to see whether control answers.
  * @param {string} sock
- * @param {AbortSignal} signal  Ends the wait.
+ * @param {AbortSignal} signal
  * @returns {Promise<SlotStatus[] | null>}  Null if it does not answer. Never rejects.
  */
 export async function askControl(sock, signal) {

@@ -3,7 +3,7 @@ import { shellQuote } from '../shared/shell-quote.js';
 /** @import { Service } from './systemd.js' */
 
 /**
- * A script for OpenRC, whose supervise-daemon restarts the main process.
+ * OpenRC's supervise-daemon restarts the main process.
  * @param {Service} service
  */
 export function openrcScript({ user, launcher, waitsForIp, stopSeconds }) {
@@ -34,7 +34,7 @@ reload() {
 }
 
 /**
- * A script for FreeBSD's rc.d, where daemon(8) restarts the main process.
+ * FreeBSD's daemon(8) restarts the main process.
  * @param {Service} service
  */
 export function freebsdScript({ name, user, launcher, waitsForIp }) {
@@ -69,10 +69,7 @@ run_rc_command "$1"
 `;
 }
 
-/**
- * A script for OpenBSD's rc.d.
- * @param {Service} service
- */
+/** @param {Service} service */
 export function openbsdScript({ user, home, launcher, stopSeconds }) {
   return `#!/bin/ksh
 

@@ -7,7 +7,7 @@ import { systemdUnit } from './systemd.js';
 /** @import { Service } from './systemd.js' */
 
 /**
- * @typedef {object} PlannedFile  A file to write.
+ * @typedef {object} PlannedFile
  * @property {string} path
  * @property {string} text
  * @property {number} mode
@@ -15,14 +15,12 @@ import { systemdUnit } from './systemd.js';
  */
 
 /**
- * The steps that install and remove a service.
  * @typedef {object} ServicePlan
  * @property {PlannedFile} file
  * @property {string[][]} enable  Commands after the file was written, in order.
- * @property {string[][]} disable  Commands before it is removed. A failure means that the service
- *   did not exist.
- * @property {string[][]} forget  Commands after it was removed.
- * @property {string | null} next  Steps for the user.
+ * @property {string[][]} disable  Before it is removed. They fail if the service did not exist.
+ * @property {string[][]} forget  After it was removed.
+ * @property {string | null} next  A step for the user.
  */
 
 /** Platforms with services that need no root. */

@@ -21,12 +21,12 @@ import { planService, USER_UNITS } from './service-plan.js';
 
 const MAIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
-/** Time to stop the manager beyond the longest kill timeout of an app, in seconds. */
+/** Added to the longest kill timeout of an app, in seconds. */
 const STOP_SLACK_S = 30;
 const STOP_MIN_S = 90;
 
 /**
- * @typedef {object} Intent  Everything about one service, before anything is done.
+ * @typedef {object} Intent
  * @property {Platform} platform
  * @property {string} name
  * @property {Whose} whose
@@ -38,7 +38,7 @@ const STOP_MIN_S = 90;
  */
 
 /**
- * @param {string | undefined} word  The platform.
+ * @param {string | undefined} word
  * @param {Record<string, any>} options  Of `startup`.
  * @param {Context} context
  * @returns {Intent}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
@@ -126,7 +126,6 @@ function stopSeconds(whose) {
 }
 
 /**
- * The user of a manager, and its home.
  * @typedef {object} Whose
  * @property {string} user
  * @property {number} uid
@@ -139,9 +138,9 @@ function stopSeconds(whose) {
  * @param {object} options
  * @param {string} [options.user]
  * @param {string} [options.hp]  The user's home directory.
- * @param {string} [options.home]  NCLUST_HOME.
+ * @param {string} [options.home]
  * @param {{ cwd: string, env: Record<string, string | undefined> }} context
- * @returns {Whose}  Throws ERR_NCLUST_USAGE.
+ * @returns {Whose}
  */
 function resolveWhose({ user: name, hp, home }, { cwd, env }) {
   const self = userInfo();
@@ -189,10 +188,7 @@ function asked(program, args) {
   }
 }
 
-/**
- * @param {string} home
- * @returns {number}  The longest kill_timeout of the home's apps.
- */
+/** @param {string} home */
 export function longestKillMs(home) {
   try {
     const { apps } = JSON.parse(readFileSync(homePaths(home).state, 'utf8'));

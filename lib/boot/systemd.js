@@ -1,22 +1,20 @@
 import { execFile } from 'node:child_process';
 
 /**
- * The values that every service file contains.
  * @typedef {object} Service
  * @property {string} name
  * @property {string} user
  * @property {string} userHome
  * @property {string} home  NCLUST_HOME.
- * @property {string} launcher  Script that runs nclust: see launcher-script.js.
+ * @property {string} launcher  See launcher-script.js.
  * @property {boolean} isUserUnit
  * @property {boolean} waitsForIp
  * @property {number} stopSeconds  Time limit to stop everything.
  */
 
 /**
- * The main process is `nclust daemon`, which follows the keeper and starts the next one when both
- * processes of the manager are gone. So KillMode is "process": whenever the main process exits, the
- * workers live on, and the next main process finds them.
+ * KillMode is "process", because workers must survive the main process (`nclust daemon`). The next
+ * main process finds them.
  * @param {Service} service
  */
 export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp, stopSeconds }) {
@@ -60,20 +58,15 @@ export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp
 }
 
 /**
- * The processes of the unit whose messages systemd accepts. Messages go through systemd-notify(1).
- * If root runs it, it sends them in the name of the main process, and an app of another user
- * cannot. Other users may not do that, so systemd has to accept messages of all; but each of their
- * apps runs as the same user, and could end the manager anyway.
+ * Only root may send with systemd-notify(1) in the name of the main process. For other users,
+ * systemd has to accept messages of all processes. Their apps could end the manager anyway.
  * @param {string} user
  */
 function notifyAccess(user) {
   return user === 'root' ? 'main' : 'all';
 }
 
-/**
- * Quotes a word for a unit file.
- * @param {string} word
- */
+/** @param {string} word */
 function quote(word) {
   const plain = word.replaceAll('%', '%%').replaceAll('$', '$$$$');
   return /[\s"'\\;]/.test(plain) ? `"${plain.replace(/(["\\])/g, '\\$1')}"` : plain;
@@ -83,20 +76,15 @@ function quote(word) {
 const SEND_MS = 10_000;
 
 /**
- * Reports the state of the manager to systemd.
  * @typedef {object} Notifier
- * @property {(...fields: string[]) => void} say  Sends fields such as "READY=1", in order. Never
- *   throws.
- * @property {() => Promise<void>} sent  Resolves when all messages were sent.
- * @property {number | null} watchdogMs  Without WATCHDOG=1 for this long, the service counts as
- *   hung. Null: no watchdog.
+ * @property {(...fields: string[]) => void} say  Sends "READY=1", for example. Never throws.
+ * @property {() => Promise<void>} sent
+ * @property {number | null} watchdogMs  The longest time between two WATCHDOG=1. Null: no watchdog.
  */
 
 /**
- * Sends through systemd's own program, because Node.js cannot write to datagram sockets of the file
- * system.
- * @param {Record<string, string | undefined>} env  Removes NOTIFY_SOCKET and the WATCHDOG
- *   variables, because they are only for this process.
+ * Runs systemd-notify(1), because Node.js cannot write to Unix datagram sockets.
+ * @param {Record<string, string | undefined>} env  Loses the variables that apps must not inherit.
  * @param {(sentence: string) => void} talk
  * @returns {Notifier | null}  Null: systemd does not listen.
  */

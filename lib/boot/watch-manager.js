@@ -16,21 +16,20 @@ const SOON_MS = 250;
 /** Checks in a row without an answer: a single one may mean a busy machine. */
 const SILENT_LOOKS = 2;
 
-/** The time by which systemd is asked to extend the start, in ms. */
 const EXTENSION_MS = 60_000;
 
 /**
  * @typedef {{ isKeeperThere: boolean, controlPid: number | null, slots: SlotStatus[] | null }} Look
- *   The result of a check. `slots` is null if control did not answer.
+ *   `slots` is null if control did not answer.
  */
 
 /**
- * Watches the manager until the signal: reports its state to systemd, and ends the process that
- * hangs, whose place a new one takes. systemd could only end everything.
+ * Reports the state of the manager to systemd. Ends a keeper or control that hangs, because systemd
+ * could only end everything.
  * @param {object} o
  * @param {HomePaths} o.paths
  * @param {Notifier | null} o.notifier
- * @param {() => number | null} o.keeperPid  Null while there is none.
+ * @param {() => number | null} o.keeperPid
  * @param {(pid: number, what: 'keeper' | 'control') => void} o.endHung
  * @param {AbortSignal} o.signal
  * @returns {Promise<void>}  Never rejects.
@@ -64,8 +63,7 @@ export async function attend({ paths, notifier, keeperPid, endHung, signal }) {
  * @returns {Promise<Look>}
  */
 async function look({ run, sock }, withinMs, signal) {
-  // Without AbortSignal.any() and AbortSignal.timeout(), because Node.js 20 may collect the latter
-  // as garbage, and the wait would never end.
+  // Not AbortSignal.timeout(), which Node.js 20 may collect as garbage: the wait would never end.
   const enough = new AbortController();
   const stop = () => enough.abort();
   const timer = setTimeout(stop, withinMs);
@@ -84,8 +82,7 @@ async function look({ run, sock }, withinMs, signal) {
 }
 
 /**
- * Returns the process that does not answer while the other one does. If neither answers, the
- * machine is busy.
+ * If neither process answers, the machine is busy.
  * @param {Look} found
  */
 function silentHalf({ isKeeperThere, slots }) {
@@ -93,11 +90,7 @@ function silentHalf({ isKeeperThere, slots }) {
   return isKeeperThere ? 'control' : 'keeper';
 }
 
-/**
- * Reports to systemd. READY=1 follows when every app that should run does, or has failed at its
- * first attempt.
- * @param {Notifier} notifier
- */
+/** @param {Notifier} notifier */
 function createReport(notifier) {
   let isStarting = true;
   let said = '';
@@ -140,7 +133,7 @@ function rest(ms, signal) {
 }
 
 /**
- * Whether every app that should run does, or has failed at its first attempt.
+ * Whether every app that should run is up, or failed at its first attempt.
  * @param {Pick<SlotStatus, 'status' | 'restarts'>[]} slots
  */
 export function isDecided(slots) {

@@ -21,10 +21,10 @@ const END = '# <<< nclust completion <<<';
 const BLOCK = new RegExp(`\\n?${BEGIN}\\n[\\s\\S]*?${END}\\n`, 'g');
 
 /**
- * The file that enables completion: a separate file for fish, the start file for other shells.
+ * fish gets a separate file. Other shells get a block in their start file.
  * @param {Shell} shell
  * @param {Record<string, string | undefined>} env
- * @returns {string}  Throws ERR_NCLUST_USAGE if HOME is not set.
+ * @returns {string}
  */
 export function findPlace(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
   if (HOME === '')
@@ -37,7 +37,6 @@ export function findPlace(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
 }
 
 /**
- * Writes the script, in place of an older one. Throws ERR_NCLUST_FILE_UNWRITABLE.
  * @param {Shell} shell
  * @param {string} file
  */
@@ -51,7 +50,7 @@ export function install(shell, file) {
 /**
  * @param {Shell} shell
  * @param {string} file
- * @returns {boolean}  Whether it was installed. Throws ERR_NCLUST_FILE_UNWRITABLE.
+ * @returns {boolean}  Whether it was installed.
  */
 export function uninstall(shell, file) {
   return withUnwritableError(file, () => {
@@ -75,8 +74,7 @@ function read(file) {
 }
 
 /**
- * Replaces a file atomically, and keeps its mode and owner. Follows a link, because a start file is
- * often a link into a folder of dotfiles.
+ * Atomic. Keeps mode and owner. Follows links, because start files often link into dotfiles.
  * @param {string} file
  * @param {string} text
  */

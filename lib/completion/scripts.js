@@ -4,8 +4,7 @@
  * @typedef {object} Vocabulary
  * @property {Command[]} commands
  * @property {(command: Command) => string[]} flagsOf  In the syntax of commander.
- * @property {() => Promise<string[]>} apps  Names, namespaces and ids. Called only if the word may
- *   be a target.
+ * @property {() => Promise<string[]>} apps  Names, namespaces and ids. Slow: it asks the manager.
  * @property {() => string[]} settings  Keys of `nclust set`.
  */
 
@@ -13,7 +12,6 @@
 export const FILES = ':files';
 
 /**
- * Finds the completions of the word at the cursor.
  * @param {string[]} words  After "nclust". The last one is the typed part of the word, maybe empty.
  * @param {Vocabulary} vocabulary
  * @returns {Promise<string[]>}  With FILES if the word may be a path.
@@ -73,8 +71,7 @@ function takesValue(flags) {
   return flags.includes('<');
 }
 
-// The scripts that shells load. They run nclust on every TAB, so that apps, commands and options
-// are up to date.
+// The scripts run nclust on every TAB, so that apps, commands and options are up to date.
 
 export const SHELLS = /** @type {const} */ (['bash', 'zsh', 'fish']);
 

@@ -30,28 +30,27 @@ import { shortTarget } from '../shared/without-secrets.js';
  */
 
 /**
- * Facts about this machine and this home. Null: unknown on this system.
+ * Null: unknown on this system.
  * @typedef {object} Facts
  * @property {string} version  Of this command.
  * @property {{ version: string, file: string }} node
  * @property {string} system  "linux 6.1.0 x64".
  * @property {number} uid
  * @property {string | null} sudoUser
- * @property {string | null} nodeOptions  NODE_OPTIONS of the shell.
+ * @property {string | null} nodeOptions
  * @property {string} home
  * @property {{ mode: number, uid: number } | null} homeStat  Null: the home does not exist yet.
  * @property {DiskFacts | null} disk  Of the home.
- * @property {number} cpus  Available to apps.
+ * @property {number} cpus
  * @property {{ freeBytes: number, totalBytes: number }} memory
  * @property {GroupFacts} group  The control group of the manager, or of this command.
  * @property {number | null} openFiles  The limit of the manager, or of this command.
  * @property {Record<string, number>} sysctls
  * @property {Hello | null} manager
  * @property {ReturnType<typeof shownSlot>[]} slots
- * @property {HeldSocket[]} sockets  Held by the manager for apps.
+ * @property {HeldSocket[]} sockets
  * @property {string[]} notices  Of the manager.
- * @property {boolean | null} isAtBoot  Whether a systemd unit starts this home at boot. Null: the
- *   system does not use systemd.
+ * @property {boolean | null} isAtBoot  By a systemd unit. Null: this system does not use systemd.
  * @property {number | null} pm2Pid  Of a PM2 that runs for this user.
  * @property {number} logsMaxTotalBytes
  */
@@ -73,7 +72,7 @@ const MEMORY_TYPES = [0x0102_1994, 0x8584_58f6];
 const REMOTE_TYPES = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x6573_5546];
 
 /**
- * Collects all facts. Changes nothing and starts nothing.
+ * Changes nothing and starts nothing.
  * @param {Context} context
  * @param {object} [o]
  * @param {string} [o.root]  The folder of /proc, /sys and /etc.
@@ -111,7 +110,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   };
 }
 
-/** The fields of a slot that a report contains: not its environment, arguments or output. */
+/** A report contains these, and not environment, arguments or output. */
 const SLOT_FIELDS = /** @type {const} */ ([
   'id',
   'name',
@@ -230,7 +229,7 @@ function isAtBoot(root, { home, env }) {
     join(root, 'etc/systemd/system'),
     join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), '.config'), 'systemd/user'),
   ];
-  // A unit that nclust wrote contains the path of the home. Its name may be any.
+  // The name of a unit is not known, but its text contains the path of the home.
   return folders.some((folder) => unitsIn(folder).some((file) => read(file).includes(home)));
 }
 

@@ -1,4 +1,4 @@
-// Knows: the known problems of a machine, and what to do about each.
+// Knows: the known problems of a machine, and a remedy for each.
 // Must not: read anything; facts.js does.
 // Start at: RULES.
 import { formatBytes } from '../render/slots.js';
@@ -9,8 +9,7 @@ import { shellQuote } from '../shared/shell-quote.js';
 /** @import { Facts } from './facts.js' */
 
 /**
- * bad: breaks a guarantee now or soon. warn: may break one under load or after a failure. note:
- * good to know.
+ * bad: breaks a guarantee now or soon. warn: may break one later. note: good to know.
  * @typedef {{ level: 'bad' | 'warn' | 'note', what: string, remedy: string }} Finding
  */
 
@@ -24,7 +23,6 @@ const OPEN_FILES_LOW = 4_096;
 const BACKLOG = 511;
 
 /**
- * Finds known problems in the facts. Pure.
  * @param {Facts} facts
  * @returns {Finding[]}  The worst first.
  */
@@ -39,7 +37,7 @@ const RULES = [
     manager !== null &&
     manager.version !== version &&
     warn(
-      `The manager that runs is version ${manager.version}, but this command is version ${version}.`,
+      `The running manager is version ${manager.version}, but this command is version ${version}.`,
       'Replace the manager without an interruption: nclust update',
     ),
   ({ manager, version }) =>
@@ -147,7 +145,7 @@ const RULES = [
   ({ memory }) =>
     memory.freeBytes < 0.05 * memory.totalBytes &&
     warn(
-      `Only ${formatBytes(memory.freeBytes)} of ${formatBytes(memory.totalBytes)} of memory are free.`,
+      `Only ${formatBytes(memory.freeBytes)} of ${formatBytes(memory.totalBytes)} of memory is free.`,
       'nclust list --sort memory:desc shows which app uses it; --max-memory-restart limits an app.',
     ),
   ({ slots, cpus }) => tooMany(slots, cpus),
@@ -163,14 +161,15 @@ const RULES = [
     slots.length > 0 &&
     warn('Nothing starts the apps of this home after a reboot.', 'nclust startup'),
   ({ pm2Pid }) =>
-    pm2Pid !== null && note(`PM2 runs too (pid ${pm2Pid}).`, 'Take over its apps: nclust import pm2; then: pm2 kill'),
+    pm2Pid !== null &&
+    note(`PM2 is running, too (pid ${pm2Pid}).`, 'Take over its apps: nclust import pm2; then: pm2 kill'),
   ({ slots }) =>
     perApp(
       slots,
       (slot) => slot.status === 'errored',
       (name) =>
         bad(
-          `"${name}" crashed too often and is not restarted any more.`,
+          `"${name}" crashed too often and is no longer restarted.`,
           `nclust describe ${shellQuote(name)} shows why; then: nclust start ${shellQuote(name)}`,
         ),
     ),

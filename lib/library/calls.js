@@ -9,8 +9,7 @@ import { toNclustError, NclustError } from '../shared/errors.js';
 /**
  * @typedef {object} CallOptions
  * @property {number} [timeoutMs]  Then the call rejects with ERR_NCLUST_TIMEOUT. Infinity: never.
- * @property {AbortSignal} [signal]  Then it rejects with ERR_NCLUST_INTERRUPTED. The change goes
- *   on.
+ * @property {AbortSignal} [signal]  Ends the wait with ERR_NCLUST_INTERRUPTED. The change goes on.
  */
 
 /**
@@ -47,7 +46,7 @@ const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
  * @param {boolean} o.launch  If no manager runs, start one. Only when connecting, and for changes.
  * @param {string | undefined} o.cwd  Base of relative paths. Default: process.cwd() at each call.
  * @param {number | undefined} o.timeoutMs  Default time limit of calls.
- * @param {AbortSignal} [o.signal]  Aborts the connecting.
+ * @param {AbortSignal} [o.signal]
  * @returns The caller closes it. Rejects with a NclustError.
  */
 export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal: opening }) {

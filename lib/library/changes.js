@@ -147,7 +147,7 @@ async function listedAppsOf(ask, what, choice) {
  */
 
 /**
- * Whether a value is a config object or the path of a config file, and not targets.
+ * Whether it is a config object or the path of a config file, and not targets.
  * @param {unknown} what
  */
 function isConfig(what) {
@@ -158,7 +158,7 @@ function isConfig(what) {
 
 /**
  * @param {Ask} ask
- * @param {unknown} what  The path or the content of a config file.
+ * @param {unknown} what
  * @param {ConfigSelection} choice
  * @returns {ReturnType<typeof readConfig>}
  */
@@ -231,7 +231,6 @@ export async function readTargets(targets, ask) {
 }
 
 /**
- * Throws ERR_NCLUST_USAGE if the targets are invalid.
  * @param {unknown} targets
  * @returns {string[]}
  */

@@ -3,17 +3,14 @@ import { NclustError } from '../shared/errors.js';
 import { resolveHome } from '../shared/paths.js';
 
 /**
- * Connects to the manager of a home. Starts a manager if none runs.
  * @param {object} [o]
  * @param {string} [o.home]  Default: NCLUST_HOME, else ~/.nclust.
  * @param {string} [o.cwd]  Base of relative paths. Default: the working directory at each call.
  * @param {boolean} [o.launch]  Start a manager if none runs. Default: true.
  * @param {number} [o.timeoutMs]  Of calls. Default: 15 s for questions, 10 min for changes.
- * @param {AbortSignal} [o.signal]  Aborts the connecting.
- * @param {(sentence: string) => void} [o.onWarning]  Called for an unknown attribute of a config.
- *   Default: process.emitWarning().
- * @returns {Promise<import('./nclust.js').Nclust>}  The caller closes it. Rejects with a
- *   NclustError, for example ERR_NCLUST_DAEMON_UNREACHABLE.
+ * @param {AbortSignal} [o.signal]
+ * @param {(sentence: string) => void} [o.onWarning]  Default: process.emitWarning().
+ * @returns {Promise<import('./nclust.js').Nclust>}  The caller closes it.
  */
 export async function connect({
   home = resolveHome(process.env),

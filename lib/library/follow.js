@@ -20,8 +20,7 @@ const SUBSCRIPTION = 'events';
 const MAX_FRUITLESS = 5;
 
 /**
- * Opens a connection for one subscription, so that a slow reader delays no other call. Does not
- * start a manager. Throws ERR_NCLUST_DAEMON_NOT_RUNNING.
+ * Each subscription has its own connection, so that a slow reader delays no other call.
  * @param {string} home
  * @param {SubscriptionHooks} o
  * @returns {Promise<Client>}
@@ -35,10 +34,9 @@ async function openForReading(home, { signal, onClient }) {
 }
 
 /**
- * Yields events of processes and of apps. Continues when control restarts.
+ * Continues when control restarts. Then the number of missed events is not known (null).
  * @param {string} home
- * @param {{ types?: string[], onMissed: (count: number | null) => void }} options  onMissed: called
- *   with the number of events that were left out. null: unknown, because control was restarted.
+ * @param {{ types?: string[], onMissed: (count: number | null) => void }} options
  * @param {SubscriptionHooks} o
  * @returns {AsyncGenerator<BusEvent, void, void>}  Ends with the manager.
  */
@@ -93,8 +91,7 @@ async function isManagerReachable(client) {
  * @property {number | string | Date} [until]
  * @property {string | RegExp} [grep]
  * @property {Level} [level]
- * @property {(lines: number) => void} [onMissed]  This program reads too slowly: lines were left
- *   out.
+ * @property {(lines: number) => void} [onMissed]  This program read too slowly for these lines.
  * @property {() => void} [onGap]  Lines are lost: while disconnected, their file was deleted.
  */
 
@@ -102,8 +99,7 @@ async function isManagerReachable(client) {
  * @param {{ home: string, cwd: string }} place
  * @param {LogOptions} options
  * @param {SubscriptionHooks} o
- * @returns {AsyncGenerator<LogEntry, void, void>}  Ends with the files, or with the manager
- *   (`follow`).
+ * @returns {AsyncGenerator<LogEntry, void, void>}  With `follow`, it ends with the manager.
  */
 export async function* followLogs(
   { home, cwd },
@@ -169,8 +165,7 @@ function readPattern(grep) {
  * @param {object} [o]
  * @param {AbortSignal} [o.signal]  Ends it without an error.
  * @param {() => void} [o.onEnd]
- * @returns {Subscription<T>}  Keeps the program alive from the first next() until its end. `break`
- *   ends it.
+ * @returns {Subscription<T>}  Keeps the program alive from the first next() until its end.
  */
 export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
   const over = new AbortController();

@@ -15,14 +15,13 @@ const OPEN_MS = 5_000;
 const ANSWER_MS = 2_000;
 
 /**
- * Opens the inspector of a process whose event loop is blocked, calls look(), and closes it again.
+ * For a process whose event loop is blocked. Closes the inspector afterwards.
  * @template T
  * @param {Context} context
  * @param {Client} client
  * @param {Pick<SlotStatus, 'id' | 'name' | 'pid' | 'addresses'>} worker
  * @param {(inside: Debugger, signal: AbortSignal) => Promise<T>} look  `signal`: Ctrl-C.
- * @returns {Promise<T>}  Throws ERR_NCLUST_NOT_REACHABLE if the inspector fails,
- *   ERR_NCLUST_NO_REPLY if the process does not answer, ERR_NCLUST_INTERRUPTED at Ctrl-C.
+ * @returns {Promise<T>}
  */
 export async function openInspector({ onInterrupt, talk }, client, worker, look) {
   talk(
@@ -133,9 +132,9 @@ function explain(error, { id, name, pid }) {
 function silent({ id, name, pid }) {
   return new NclustError(
     'ERR_NCLUST_NO_REPLY',
-    `"${name}" (id ${id}) does not answer, and runs no JavaScript: it is inside a system call or native ` +
-      `code, such as execSync() or Atomics.wait(). Or it handles SIGUSR1 itself, at which Node.js would open ` +
-      `its debugger.`,
+    `"${name}" (id ${id}) does not answer its debugger. Either it is inside a system call or native code, ` +
+      `such as execSync() or Atomics.wait(), or it handles SIGUSR1 itself, so that Node.js does not open the ` +
+      `debugger.`,
     {
       hint: `To see what it waits for: cat /proc/${pid}/wchan, or gdb -p ${pid}`,
       data: { id, name },

@@ -9,8 +9,7 @@ const SHUT_MS = 2_000;
 /**
  * A connection to the inspector of a process, in the protocol of Chrome DevTools.
  * @typedef {object} Debugger
- * @property {(method: string, params?: object, timeoutMs?: number) => Promise<any>} ask  Rejects
- *   with a SilentProcess, or if the process returns an error or has exited.
+ * @property {(method: string, params?: object, timeoutMs?: number) => Promise<any>} ask
  * @property {(method: string, listener: (params: any) => void) => void} on
  * @property {() => Promise<void>} shut  Closes the inspector of the process. Never rejects.
  * @property {() => void} leave  Disconnects. The inspector stays open.

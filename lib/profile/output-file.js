@@ -10,15 +10,13 @@ const CHUNK_BYTES = 1024 * 1024;
 /**
  * @typedef {object} Output
  * @property {string} file
- * @property {string} writable  A temporary file if the process belongs to another user, else
- *   `file`.
- * @property {() => number} keep  Returns the size in bytes. Throws ERR_NCLUST_FILE_UNWRITABLE.
+ * @property {string} writable  Another file if the process belongs to another user.
+ * @property {() => number} keep  Returns the size in bytes.
  * @property {() => void} discard  Removes the file unless it was kept. Idempotent.
  */
 
 /**
- * Creates the file for its owner only, because a heap contains secrets. Throws
- * ERR_NCLUST_FILE_UNWRITABLE, also if the file already exists.
+ * Only its owner can read the file, because a heap contains secrets. The file must not exist yet.
  * @param {string} file  Absolute.
  * @param {number} pid  Of the worker.
  * @returns {Output}
@@ -70,8 +68,8 @@ function create(file) {
 }
 
 /**
- * Creates a temporary file for a process of another user, which may have no access to the folder of
- * the file. It stays open here, so that replacing its name changes nothing.
+ * A process of another user writes to a temporary file, because the folder may be closed to it. The
+ * temporary file stays open here, so that exchanging its name has no effect.
  * @param {number} pid
  */
 function betweenUsers(pid) {
@@ -127,7 +125,7 @@ function orRemove(file, make) {
  * @typedef {object} Kind
  * @property {'cpu' | 'heap' | 'heap-sampling'} word  Name in the protocol of the manager.
  * @property {string} ending  File extension that Chrome recognizes.
- * @property {'Profiler' | 'HeapProfiler' | ''} domain  Of the inspector.
+ * @property {'Profiler' | 'HeapProfiler' | ''} domain
  * @property {string} start  Empty: a snapshot, without a duration.
  * @property {string} stop
  * @property {string} panel  Of Chrome DevTools.

@@ -16,10 +16,9 @@ import { builtin, withTimeout } from './debugger.js';
 const PAUSE_MS = 5_000;
 
 /**
- * Reads the current stack of a process, which is paused.
+ * Pauses the process.
  * @param {Debugger} inside
- * @returns {Promise<Frame[]>}  The innermost first, asynchronous callers last. Rejects with a
- *   SilentProcess.
+ * @returns {Promise<Frame[]>}  The innermost first, asynchronous callers last.
  */
 export async function takeStack(inside) {
   /** @type {Map<string, string>} */
@@ -62,8 +61,7 @@ function frame(name, url, { lineNumber, columnNumber = 0 }) {
 }
 
 /**
- * Whether the code belongs to the app, and not to Node.js or the agent. If the worker is no longer
- * blocked when the debugger arrives, no frame belongs to the app.
+ * If the process is no longer blocked when the debugger arrives, no frame belongs to the app.
  * @param {Frame} frame
  */
 export function isOfApp({ file }) {
@@ -87,7 +85,7 @@ const SNAPSHOT_MS = 1_800_000;
  * @param {number} o.durationMs
  * @param {string} o.file  Already exists.
  * @param {AbortSignal} o.signal
- * @returns {Promise<void>}  Rejects with a SilentProcess, or ERR_NCLUST_FILE_UNWRITABLE.
+ * @returns {Promise<void>}
  */
 export async function takeInside(inside, { kind, durationMs, file, signal }) {
   if (kind.word === 'heap') return snapshot(inside, file);
@@ -99,8 +97,7 @@ export async function takeInside(inside, { kind, durationMs, file, signal }) {
 }
 
 /**
- * The process writes the snapshot itself, because HeapProfiler.takeHeapSnapshot waits for the event
- * loop since Node.js 22.
+ * Not by HeapProfiler.takeHeapSnapshot, which waits for the event loop since Node.js 22.
  * @param {Debugger} inside
  * @param {string} file
  */

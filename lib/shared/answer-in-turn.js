@@ -4,9 +4,8 @@
 const WAITING_MAX = 32;
 
 /**
- * A listener for requests of unknown clients. It never throws. A client can send thousands of
- * requests in one packet, and Node.js emits all of them at once. Each connection gets one answer at
- * a time, so that such a packet opens one file and not thousands. When the connection ends, waiting
+ * Never throws. Each connection gets one answer at a time, because an unknown client can send
+ * thousands of requests in one packet, and each may open a file. When the connection ends, waiting
  * requests are dropped: Node.js emits 'close' only for the response that has the socket.
  * @param {(request: IncomingMessage, response: ServerResponse) => unknown} answer
  * @param {(error: Error, request: IncomingMessage, response: ServerResponse) => void} onFault

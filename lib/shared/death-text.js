@@ -22,8 +22,7 @@ export function describeDeath(death, spec) {
 }
 
 /**
- * Text that follows "it " or "instance 0 ": "could not listen on port 3000, which the app "web"
- * holds".
+ * Text that follows "it " or "instance 0 ".
  * @param {ListenFailure} failure
  */
 export function describeListenFailure(failure) {

@@ -17,7 +17,7 @@ export class NclustError extends Error {
    * @param {ErrorCode} code
    * @param {string} message  The event, its subject and the reason.
    * @param {object} [options]
-   * @param {string | null} [options.hint]  The next step: one sentence or command.
+   * @param {string | null} [options.hint]  The next step of the user: a sentence or a command.
    * @param {unknown} [options.data]
    * @param {unknown} [options.cause]
    * @param {number} [options.exitStatus]

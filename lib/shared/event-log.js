@@ -84,8 +84,7 @@ function namesIn(folder) {
 /** @typedef {{ fd: number, ino: number }} Segment  The caller closes it. */
 
 /**
- * Opens the newest first, so that a rotation in between makes a segment appear twice, which is
- * skipped. In the other order one could be missed.
+ * Opens the newest first, because a rotation in between then repeats a segment and hides none.
  * @param {string} path
  * @returns {Segment[]}  Oldest first.
  */
@@ -115,8 +114,7 @@ function openIfThere(path) {
 
 /**
  * @param {string} path
- * @returns {LoggedEvent[]}  In the order of writing; empty without a log. Throws errors of the
- *   system.
+ * @returns {LoggedEvent[]}  In the order of writing. Empty without a log.
  */
 export function readEvents(path) {
   return openSegments(path).flatMap(({ fd }) => {
@@ -130,8 +128,8 @@ export function readEvents(path) {
 
 /**
  * @param {string} path
- * @param {number} maxBytes  Reads this much of the newest segments, whole entries only.
- * @returns {LoggedEvent[]}  In the order of writing. Throws errors of the system.
+ * @param {number} maxBytes  From the end of the log. An entry that is cut there is left out.
+ * @returns {LoggedEvent[]}  In the order of writing.
  */
 export function readLastEvents(path, maxBytes) {
   /** @type {LoggedEvent[]} */

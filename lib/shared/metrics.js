@@ -5,8 +5,8 @@
 export const TICK_MS = 1_000;
 
 /**
- * Series of slots and apps. `worst`: of several instances the greatest value counts, of other
- * series the sum; over time the greatest, of other series the mean.
+ * An app has the sum of its instances, and a longer step has the mean. With `worst`, both have the
+ * greatest value.
  */
 export const SERIES = /** @type {const} */ ({
   cpu: { worst: false },
@@ -19,7 +19,7 @@ export const SERIES = /** @type {const} */ ({
 
 /** @typedef {keyof typeof SERIES} SeriesName */
 
-/** Distance of the points of the history, in ms, and their number. */
+/** The interval of the points in the history, in ms, and the number of points. */
 export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
 
 /**
@@ -55,8 +55,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number | null} fds
  * @property {number | null} heapUsedBytes
  * @property {number | null} elu  0 to 1. Of an app: the mean.
- * @property {number | null} delayP50Ms  Event loop delay in the last second. For an app: the
- *   worst worker. The same for the next two.
+ * @property {number | null} delayP50Ms  Event loop, in the last second. An app has the worst.
  * @property {number | null} delayP99Ms
  * @property {number | null} delayMaxMs
  * @property {number | null} gcMsPerS
@@ -75,7 +74,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number | null} startedAtMs
  * @property {boolean} isNode
  * @property {number | null} cpuMs  Used by all processes of the slot so far.
- * @property {number | null} pssBytes  Only with `detail`, like the next.
+ * @property {number | null} pssBytes  Only with `detail`, like privateBytes.
  * @property {number | null} privateBytes
  * @property {number | null} heapLimitBytes
  * @property {number | null} externalBytes

@@ -1,5 +1,4 @@
-// The only place that parses durations and sizes of people. A bare number is milliseconds or bytes,
-// as in PM2.
+// Parses durations and sizes that people type. A bare number is milliseconds or bytes, as in PM2.
 
 export const DURATION_FORMS = 'milliseconds as a whole number (1500), or a number with ms, s, m, h or d ("1.5s")';
 

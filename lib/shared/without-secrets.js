@@ -10,7 +10,7 @@ export function shortTarget(target) {
 
 /**
  * @param {string} sentence
- * @returns {string}  With "exec", and of an address only the scheme, the host and the port.
+ * @returns {string}  Commands become "exec". Addresses keep only scheme, host and port.
  */
 export function shortNotice(sentence) {
   return sentence
@@ -21,7 +21,7 @@ export function shortNotice(sentence) {
 /**
  * @param {string} script
  * @param {string[]} interpreterArgs
- * @returns {string}  Of a command only the program.
+ * @returns {string}  A command becomes its program.
  */
 export function shortScript(script, interpreterArgs) {
   if (interpreterArgs[0] !== '-c') return script;
@@ -31,7 +31,7 @@ export function shortScript(script, interpreterArgs) {
 
 /**
  * @param {string} argument
- * @returns {string}  The name of an option, without its value; "…" in place of any other word.
+ * @returns {string}  An option loses its value. Any other word becomes "…".
  */
 export function shortArgument(argument) {
   const [name, long] = /^(?:(--[\w-]+)=?|-\w$)/.exec(argument) ?? ['…'];

@@ -71,10 +71,10 @@ async function openBare({ script, workers, env }) {
     env: { PATH: process.env.PATH, ...env, SCRIPT: script, WORKERS: String(workers) },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  let told = '';
-  primary.stdout.setEncoding('utf8').on('data', (text) => (told += text));
-  const reloads = () => told.split('reloaded\n').length - 1;
-  await waitFor('the bare cluster to listen', () => told.includes('listening\n'));
+  let output = '';
+  primary.stdout.setEncoding('utf8').on('data', (text) => (output += text));
+  const reloads = () => output.split('reloaded\n').length - 1;
+  await waitFor('the bare cluster to listen', () => output.includes('listening\n'));
   return {
     async reload() {
       const before = reloads();

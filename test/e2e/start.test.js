@@ -302,7 +302,7 @@ describe('--env-file', () => {
     execFileSync('mkfifo', [join(home.work, 'pipe')]);
     expect(await run('nclust.js', 'start', home.place('keeps-alive'), '--env-file', 'pipe')).toMatchObject({
       exitStatus: 1,
-      stderr: expect.stringContaining('is not a file'),
+      stderr: expect.stringContaining('is not a regular file'),
     });
   });
 });

@@ -9,9 +9,7 @@ import { toPm2Env } from './calls.js';
  * @typedef {{ event: string, pattern: RegExp | null, listener: Listener, isOnce: boolean }} Entry
  */
 
-/**
- * Works as PM2's bus: a listener of "log:*" gets the text that the star matches, then the event.
- */
+/** As in PM2, a listener of "log:*" gets the text that the star matches, then the event. */
 export class PatternEmitter {
   /** @type {Entry[]} */
   #entries = [];
@@ -128,9 +126,6 @@ function patternOf(event) {
   return new RegExp(`^${parts.join('(.+)')}$`);
 }
 
-/**
- * Events of processes and of apps, and lines for listeners of "log:out" or "log:err".
- */
 export class Bus extends PatternEmitter {
   #events;
   #nclust;

@@ -231,7 +231,7 @@ const NOT_FOUND_BY = {
  * @param {unknown} thrown
  * @param {string} method
  * @param {unknown} what  The first argument of the call.
- * @returns {NclustError}  The message is PM2's if programs may compare it.
+ * @returns {NclustError}
  */
 export function toPm2Error(thrown, method, what) {
   const error = toNclustError(thrown);

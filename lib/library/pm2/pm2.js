@@ -14,19 +14,19 @@ import { CALLS, toPm2Error } from './calls.js';
 
 /** @import { Nclust } from '../nclust.js' */
 
-/** Replacements for calls that nclust does not have. @type {Record<string, string>} */
+/** @type {Record<string, string>} */
 const REPLACEMENTS = {
-  startup: 'nclust startup',
-  profile: 'nclust profile',
-  install: 'nothing: log rotation and metrics are built in',
-  uninstall: 'nothing: log rotation and metrics are built in',
-  attach: 'logs() and send() of "nclust", or nclust attach',
-  get: 'get() of "nclust"',
-  set: 'set() of "nclust"',
-  multiset: 'set() of "nclust"',
-  unset: 'unset() of "nclust"',
-  remote: 'the call of that name',
-  remoteV2: 'the call of that name',
+  startup: 'use nclust startup',
+  profile: 'use nclust profile',
+  install: 'log rotation and metrics are built in',
+  uninstall: 'log rotation and metrics are built in',
+  attach: 'use logs() and send() of "nclust", or nclust attach',
+  get: 'use get() of "nclust"',
+  set: 'use set() of "nclust"',
+  multiset: 'use set() of "nclust"',
+  unset: 'use unset() of "nclust"',
+  remote: 'call the method itself',
+  remoteV2: 'call the method itself',
 };
 
 /**
@@ -78,7 +78,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
     await (await left?.catch(() => null))?.close();
   }
 
-  /** Calls about the connection itself. @type {Record<string, (...args: any[]) => Promise<any>>} */
+  /** @type {Record<string, (...args: any[]) => Promise<any>>} */
   const ownCalls = {
     async connect(noDaemon) {
       const there = connecting ? null : await connectOnly(homeOf());
@@ -114,7 +114,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
     /**
      * @param {string} method
      * @param {unknown[]} args
-     * @returns {Promise<any>}  Rejects with the NclustError of toPm2Error().
+     * @returns {Promise<any>}
      */
     call(method, args) {
       if (method === 'disconnect') return leave();
@@ -133,7 +133,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
       if (Object.hasOwn(REPLACEMENTS, method))
         throw new NclustError(
           'ERR_NCLUST_ELSEWHERE',
-          `nclust does not have ${method}() of PM2's API; use ${REPLACEMENTS[method]}.`,
+          `nclust does not have ${method}() of PM2's API: ${REPLACEMENTS[method]}.`,
         );
       if (Object.hasOwn(ownCalls, method)) return await ownCalls[method](...args);
       const nclust = await reach();

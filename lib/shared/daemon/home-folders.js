@@ -36,13 +36,11 @@ const LINKS_MAX = 40;
 const ADMIN_GID = 80;
 
 /**
- * Checks each folder from the home up to the root, and each link on the way, as sshd does
- * (StrictModes). Each must belong to root or to us. No other user may write to it, unless it is
- * sticky. These are accepted, too:
- * - folders that a group may write to, if the group is root's or has no other user: Debian and
- *   Fedora give each user such a group
- * - everything, if our user has no account. Then a container platform has chosen the number, and
- *   there is no other user
+ * Checks the home, and each folder and link on the way to it, as sshd does (StrictModes). Each must
+ * belong to root or to us, and no other user may write to it. Also accepted:
+ * - sticky folders
+ * - folders of a group without other users, because Debian and Fedora give each user such a group
+ * - everything, if our user has no account, because then a container platform has chosen the number
  * @param {string} home  It need not exist yet.
  * @param {Partial<Situation>} [o]
  * @returns {Fault | null}
@@ -106,9 +104,8 @@ function describe(home, folder, stat, { what, change }) {
 
 /**
  * @param {string} home
- * @returns {Generator<[path: string, stat: Stats]>}  From the root to the home. After a link come
- *   the folders that it leads through. Ends at a folder that cannot be reached: then using the home
- *   fails, too.
+ * @returns {Generator<[path: string, stat: Stats]>}  From the root to the home, and through links.
+ *   Ends at a folder that cannot be reached, because then using the home fails, too.
  */
 function* stepsTo(home) {
   let folder = '/';
@@ -141,9 +138,8 @@ function statIfThere(path) {
 }
 
 /**
- * On macOS the files do not contain users. On other systems, a group that is not in the files may
- * belong to a directory service, or be a number that a container platform has given to a volume:
- * root does not trust it.
+ * On macOS the files do not contain users. Elsewhere, root does not trust a group that the files do
+ * not contain: it may belong to a directory service or to the volume of a container.
  * @param {number} gid
  * @param {Situation} situation
  */
@@ -179,8 +175,8 @@ const ACCOUNTS = {
       return false;
     }
   },
-  // The system shows this number for an owner that the namespace does not know. A user of the
-  // namespace that has the same number cannot be told apart.
+  // The system shows this number for every owner outside the namespace. If a user of the namespace
+  // has the same number, nclust cannot distinguish them.
   isOutside: (uid) =>
     uid === Number(readIfThere('/proc/sys/kernel/overflowuid') || -1) &&
     !isMapped(uid, readIfThere('/proc/self/uid_map')),

@@ -1,14 +1,13 @@
 // oom_score_adj: see proc(5).
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** The score of the keeper; control inherits it. */
+/** For the keeper. Control inherits it. */
 const LOW = '-900';
 
 const OWN = '/proc/self/oom_score_adj';
 
 /**
- * Makes this process the last to be killed when memory runs out, because the keeper holds the
- * sockets of all apps. Without root it has no effect.
+ * The kernel then kills the keeper last, because it holds the sockets of all apps. Needs root.
  * @param {string} [file]
  */
 export function lowerOomScore(file = OWN) {

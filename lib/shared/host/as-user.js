@@ -1,6 +1,5 @@
-// A manager that runs as root works here on the files of an app that runs as another user. It must
-// not do what that user could not do, except in folders that only root can change. All paths are
-// absolute, and all functions throw errors of the system.
+// A manager of root works here on files of an app of another user. It must not do what this user
+// could not do, except in folders that only root can change. All paths are absolute.
 import { spawnSync } from 'node:child_process';
 import {
   constants,
@@ -20,7 +19,6 @@ import { hasPermission, reach, READ, SEARCH, STICKY, systemError, WRITE } from '
 /** @import { Stats } from 'node:fs' */
 /** @import { Reached, User } from './user-path.js' */
 
-/** For mkdir(1). */
 const MAKE_MS = 1_000;
 
 /** /proc, /sys, and control groups (2 and 1): file system types of statfs(2). */
@@ -36,21 +34,19 @@ export function readUser({ uid, gid }, own = process.geteuid?.() ?? 0) {
 }
 
 /**
- * Returns the user whose rights count at a path.
  * @param {User | null} user
  * @param {string} path
  * @param {{ isFollowing?: boolean }} [o]  Default true: a link at the end is followed.
- * @returns {User | null}  Null: the user can change neither the file nor a folder above it, so root
- *   may work on it as root.
+ * @returns {User | null}  The user whose rights count. Null: root may work as root (see isTrusted).
  */
 export function chooseActor(user, path, o) {
   return user && reach(user, path, ({ isTrusted }) => (isTrusted ? null : user), o);
 }
 
 /**
- * Opens a file as open(2) does for the user; a new file belongs to the user. In a folder that the
- * user can change, it opens only regular files, and none of the kernel: the mode of such a file
- * allows more than the kernel does, which checks who has opened it.
+ * A new file belongs to the user. In a folder that the user can change, this opens only regular
+ * files, and none of the kernel, because the kernel checks who opens its files, and not only their
+ * mode.
  * @param {User | null} user
  * @param {string} path
  * @param {number} flags  With O_NONBLOCK, because open(2) waits for the other end of a named pipe.
@@ -80,8 +76,7 @@ export function openAsUser(user, path, flags, mode = 0o600) {
  * @template T
  * @param {User | null} user
  * @param {string} path
- * @param {(path: string) => T} connect  Synchronous: the path leads to the socket only during the
- *   call.
+ * @param {(path: string) => T} connect  Synchronous: the path is valid only during the call.
  * @returns {T}
  */
 export function connectAsUser(user, path, connect) {
@@ -106,8 +101,7 @@ export function statAsUser(user, path, { isFollowing = true } = {}) {
 
 /**
  * @param {User | null} user
- * @param {string} path  Like unlink(2), it removes a link and not its target. A missing file is not
- *   an error.
+ * @param {string} path  May be missing. A link is removed, and not its target.
  * @returns {void}
  */
 export function removeAsUser(user, path) {

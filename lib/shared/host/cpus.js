@@ -20,9 +20,9 @@ export function availableCpus({ root = '/', affinity = availableParallelism() } 
 }
 
 /**
- * @param {number | string} instances  As in AppSpec: integer from 1, "max", 0, "-N", "N%".
+ * @param {number | string} instances
  * @param {number} cpus
- * @returns {number}  Throws ERR_NCLUST_BAD_INSTANCES.
+ * @returns {number}
  */
 export function resolveInstances(instances, cpus) {
   const text = String(instances).trim();
@@ -42,7 +42,7 @@ export function resolveInstances(instances, cpus) {
  * @param {string | number} instances
  * @param {number} current
  * @param {number} cpus
- * @returns {number}  At least 1. Throws ERR_NCLUST_BAD_INSTANCES.
+ * @returns {number}
  */
 export function resolveScale(instances, current, cpus) {
   const text = String(instances).trim();
@@ -99,8 +99,7 @@ function quotaV1(root) {
 }
 
 /**
- * A limit of any parent counts too. In a container the path may be the host's; then only the
- * mount's own root exists, and the search ends there.
+ * A limit of any parent counts. In a container the path may be of the host: then only "/" exists.
  * @param {string} path
  * @param {(folder: string) => number} quotaOf
  */

@@ -28,7 +28,7 @@ const REF = /^refs\/(?!(?:.*\/)?\.\.)\S+$/;
  * @property {string[]} remotes
  * @property {string | null} remote  Of the branch, or the only one.
  * @property {string | null} url  Without user name, password and token.
- * @property {boolean} isOnRemote  As far as it was fetched.
+ * @property {boolean} isOnRemote  At the last fetch.
  * @property {number} updatedAtMs  Last checkout, commit or pull.
  */
 
@@ -45,7 +45,7 @@ export function findCheckout(folder) {
 
 /**
  * @param {string} root
- * @param {User | null} user  Reads with the rights of this user; null: of this process.
+ * @param {User | null} user  Null: the rights of this process.
  * @returns {Promise<GitFolder | null>}  Null if it is not a checkout, or cannot be read.
  */
 export async function readGitFolder(root, user) {
@@ -186,15 +186,12 @@ function linesOf(config) {
 
 /**
  * @typedef {object} Reader
- * @property {(path: string) => Promise<Stats | null>} stat  Null: it does not exist, or cannot be
- *   reached.
+ * @property {(path: string) => Promise<Stats | null>} stat  Null: it cannot be reached.
  * @property {(file: string) => Promise<string | null>} line
  * @property {(file: string, maxBytes: number) => Promise<string | null>} text
- * @property {(file: string, maxBytes: number) => Promise<Buffer | null>} bytes  Null: it does not
- *   exist. Rejects if it is too long.
- * @property {(file: string, pattern: RegExp) => Promise<string | null>} pathIn  The folder that a
- *   file names, relative to its own. Rejects if the user can write this file and the folder is
- *   trusted, because it would be read as root.
+ * @property {(file: string, maxBytes: number) => Promise<Buffer | null>} bytes  Rejects above it.
+ * @property {(file: string, pattern: RegExp) => Promise<string | null>} pathIn  Rejects if the user
+ *   can change the file but not the folder that it names, because root would read this folder.
  */
 
 /**

@@ -21,14 +21,14 @@ const FIRST_BYTES = 4_096;
  * Reads a file that others may change. Blocks the thread only to open it with the rights of a user.
  * @param {string} file
  * @param {number} maxBytes
- * @param {User | null} [user]  Reads with the rights of this user; null: of this process.
+ * @param {User | null} [user]  Null: the rights of this process.
  * @returns {Promise<Buffer>}  Rejects with Unfit, or with errors of the system.
  */
 export async function readRegular(file, maxBytes, user = null) {
   const fd = user ? openFor(user, file) : await open(file, FLAGS);
   try {
     const stat = await fstat(fd);
-    if (!stat.isFile()) throw new Unfit('is not a file');
+    if (!stat.isFile()) throw new Unfit('is not a regular file');
     if (stat.size > maxBytes) throw tooLong(maxBytes);
     let bytes = Buffer.alloc(Math.min(maxBytes, stat.size || FIRST_BYTES) + 1);
     let length = 0;
@@ -51,7 +51,7 @@ function openFor(user, file) {
   try {
     return openAsUser(user, file, FLAGS);
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EINVAL') throw new Unfit('is not a file');
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EINVAL') throw new Unfit('is not a regular file');
     throw error;
   }
 }

@@ -17,8 +17,7 @@ export function replaceFile(file, text) {
 }
 
 /**
- * Never writes through a link. Mode 0600 from the start. May leave a part of the file when it
- * throws.
+ * Never writes through a link. May leave a part of the file if it throws.
  * @param {string} file
  * @param {string | Buffer} content
  */

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * Limits of the system for the keeper and its children.
  * @typedef {object} SystemLimits
  * @property {number} files  Open descriptors. Infinity: no limit is known.
- * @property {number} tasks  Processes and threads of its control group.
+ * @property {number} tasks  Processes and threads in the control group of the keeper.
  * @property {string} tasksFile
  */
 

@@ -1,9 +1,7 @@
-// Follows, as root, a path that the user of an app can change. Must not look a name up twice:
-// reach() opens every folder on the way once, without following links, and looks up the next name
-// from that descriptor, so exchanging a folder has no effect.
+// Follows, as root, a path that the user of an app can change. reach() opens each folder once and
+// looks up the next name from that descriptor, so exchanging a folder has no effect.
 //
-// seteuid(2) around each call would be shorter, but it changes every thread of the process: if the
-// thread pool reads a file of another app at that moment, this would fail.
+// Not with seteuid(2), because it changes every thread, also one that reads a file of another app.
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
 import { constants as os } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
@@ -11,10 +9,7 @@ import { listMembers } from '../daemon/accounts.js';
 
 /** @import { Stats } from 'node:fs' */
 
-/**
- * @typedef {{ uid: number, gid: number }} User  Null instead: the rights of the manager, by the
- *   functions of node:fs.
- */
+/** @typedef {{ uid: number, gid: number }} User  Null instead: the rights of the manager. */
 
 /**
  * @typedef {object} Reached
@@ -22,8 +17,7 @@ import { listMembers } from '../daemon/accounts.js';
  * @property {Stats | null} stat  Without following a link; null: it does not exist.
  * @property {string} place  Leads to the file, even if its name changes.
  * @property {Stats} folder
- * @property {(name: string) => string} at  Leads to a name in the folder, even if names above it
- *   change.
+ * @property {(name: string) => string} at  Its path in the folder, even if names above it change.
  * @property {boolean} isTrusted  The user can change neither the folder nor one above it.
  */
 
@@ -151,13 +145,11 @@ function isKeptBySticky(folder, found) {
 }
 
 /**
- * The process of an app has no group but its own. Its user can start processes that have the other
- * groups of the user, for example with newgrp(1).
+ * All groups of the user count, because the user can enter them with newgrp(1).
  * @param {User} user
  * @param {Stats} stat
  * @param {number} wanted
- * @param {{ inDoubt?: boolean }} [o]  Whether the user counts as a member of a group whose members
- *   are not known.
+ * @param {{ inDoubt?: boolean }} [o]  The result for a group whose members are not known.
  */
 export function hasPermission({ uid, gid }, stat, wanted, { inDoubt = false } = {}) {
   const grants = (/** @type {number} */ shift) => ((stat.mode >> shift) & wanted) === wanted;

@@ -6,10 +6,7 @@ import { createMatcher } from './safe-pattern.js';
 
 export { LEVELS, detectLevel };
 
-/**
- * @typedef {{ line: object, isFirst: boolean }} Part  `line` is the same object in all pieces of
- *   one line.
- */
+/** @typedef {{ line: object, isFirst: boolean }} Part  Parts of one line have the same `line`. */
 
 /**
  * @typedef {object} FilterOptions
@@ -20,7 +17,7 @@ export { LEVELS, detectLevel };
 /**
  * With a level, lines without one are left out.
  * @param {FilterOptions} wanted
- * @returns {(line: string) => boolean}  Throws ERR_NCLUST_USAGE.
+ * @returns {(line: string) => boolean}
  */
 export function createLogFilter(wanted) {
   const isWanted = createPartFilter(wanted);
@@ -31,7 +28,7 @@ export function createLogFilter(wanted) {
  * The first part decides about a line. If it does not contain the level, or was not seen, the level
  * does not count.
  * @param {FilterOptions} wanted
- * @returns {(line: string, part: Part | null) => boolean}  Throws ERR_NCLUST_USAGE.
+ * @returns {(line: string, part: Part | null) => boolean}
  */
 export function createPartFilter({ grep = null, level = null }) {
   const isFound = grep ? createMatcher(grep) : always;

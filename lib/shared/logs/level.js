@@ -42,7 +42,7 @@ const KEYS = /** @type {const} */ (['level', 'severity', 'log.level']);
 const MENTION = /"(?:level|severity|log\.level)"/;
 
 /**
- * Reads the level of a JSON record of pino, bunyan, winston or similar loggers.
+ * Reads JSON records of pino, bunyan, winston and similar loggers.
  * @param {string} line
  * @returns {Level | null}
  */
@@ -54,8 +54,7 @@ export function detectLevel(line) {
 
 /**
  * @param {string} text
- * @returns {Level | null | undefined}  Undefined: it is a record, and the rest may contain its
- *   level.
+ * @returns {Level | null | undefined}  Undefined: the rest of the record may contain the level.
  */
 export function detectLevelEarly(text) {
   const record = text[0] === '{' ? readBeginning(text, KEYS) : null;
@@ -94,8 +93,7 @@ function readLevel(value) {
 }
 
 /**
- * pino's and bunyan's numbers; one between two levels belongs to the lower. Numbers below 10 are
- * syslog's, which run the other way, so they are ignored.
+ * Numbers of pino and bunyan. Below 10 are those of syslog, where the least is the worst.
  * @param {number} number
  */
 function ofNumber(number) {
@@ -110,11 +108,9 @@ const SCALAR = /[\w.+-]+/y;
 const FILLING = /[^"{}[\]]+/y;
 
 /**
- * Reads the beginning of a JSON object.
  * @param {string} text  From its "{".
  * @param {readonly string[]} keys
- * @returns {Record<string, unknown> | null}  Complete fields of the object itself, without objects
- *   and lists. Null if it is not the beginning of an object.
+ * @returns {Record<string, unknown> | null}  Null: it is not the beginning of a JSON object.
  */
 function readBeginning(text, keys) {
   /** @type {Record<string, unknown>} */

@@ -19,10 +19,9 @@ const MATCH_TIMEOUT_MS = 50;
 const FLAGS = /^[imsu]*$/;
 
 /**
- * Node.js has no engine with a time limit, and it is not enough to forbid nested quantifiers:
- * /a.*b.*c/ takes 2 s on 2,048 characters "abab...". So if pattern and line may need more than
- * STEPS_MAX, V8 stops after MATCH_TIMEOUT_MS, and from then on less of every line is searched. A
- * pattern costs at most half a second too much, once.
+ * It is not enough to forbid nested quantifiers: /a.*b.*c/ takes 2 s on 2,048 characters "abab...".
+ * So if a match may need more than STEPS_MAX, V8 stops it after MATCH_TIMEOUT_MS, and the matcher
+ * then searches less of every line. This costs at most half a second for each pattern.
  * @param {Grep} grep
  * @returns {Matcher}  Throws ERR_NCLUST_USAGE.
  */

@@ -16,8 +16,8 @@ import {
  * Stored as written ("10mb") and parsed when it is used.
  * @typedef {object} SettingRule
  * @property {(text: string) => unknown} parse  Null if it is invalid.
- * @property {string} accepted  In words.
- * @property {string} fallback  As a person would write it.
+ * @property {string} accepted
+ * @property {string} fallback
  * @property {string} help
  */
 
@@ -73,7 +73,7 @@ export const SETTINGS = {
 
 /** @typedef {keyof typeof SETTINGS} SettingKey */
 
-/** Names of pm2-logrotate. @type {Record<string, SettingKey>} */
+/** @type {Record<string, SettingKey>} */
 const PM2_LOGROTATE = {
   max_size: 'logs.max_size',
   retain: 'logs.max_files',
@@ -91,8 +91,7 @@ const PM2_LOGROTATE = {
 
 /**
  * @param {string | null} text  Null: there is no file.
- * @param {(key: string, value: unknown) => boolean} [isPossible]  Whether this machine supports a
- *   value.
+ * @param {(key: string, value: unknown) => boolean} [isPossible]  On this machine.
  * @returns {ReadSettings}  Never throws.
  */
 export function readSettings(text, isPossible = () => true) {
@@ -111,7 +110,7 @@ export function readSettings(text, isPossible = () => true) {
 /** @typedef {{ key: string, value: string, isSet: boolean, help: string }} ShownSetting */
 
 /**
- * An invalid one has its default.
+ * A setting with an invalid value has its default.
  * @param {Record<string, string>} given
  * @returns {ShownSetting[]}
  */
@@ -131,10 +130,7 @@ export function withKey(settings, key) {
   return settings.filter((one) => one.key === key);
 }
 
-/**
- * Throws ERR_NCLUST_BAD_SETTING.
- * @param {string} key
- */
+/** @param {string} key */
 export function checkKey(key) {
   if (!Object.hasOwn(SETTINGS, key))
     throw new NclustError('ERR_NCLUST_BAD_SETTING', `There is no setting "${key}".`, {
@@ -144,7 +140,6 @@ export function checkKey(key) {
 }
 
 /**
- * Throws ERR_NCLUST_BAD_SETTING.
  * @param {string} key
  * @param {string} text
  */

@@ -2,11 +2,10 @@
 
 /**
  * @typedef {'nothing' | 'live' | 'along' | 'scale' | 'rollout' | 'replace'} Needs  The effect of a
- *   changed field on a running app. If several fields change, the later one in this order counts.
- *   nothing: the field only describes. live: it takes effect without a new process. along: it
- *   describes the running program, so it is part of the next rollout but does not cause one. scale:
- *   more or fewer instances. rollout: new instances replace the old ones without losing a request.
- *   replace: the old instances must be gone, with their sockets, before new ones start.
+ *   changed field on a running app. Of several fields, the later one in this order counts. nothing:
+ *   it only describes. live: it needs no new process. along: it waits for the next rollout.
+ *   rollout: new instances replace the old ones without losing a request. replace: the old
+ *   instances and their sockets must be gone before new instances start.
  */
 
 /**

@@ -50,7 +50,7 @@ export function diffSpecs(before, after, { isShellNew = false } = {}) {
 }
 
 /**
- * For a field of another version, because a new process will know how to use it.
+ * An unknown field is of another version, and needs a new process that knows it.
  * @param {string} field
  * @param {boolean} isShellNew
  * @returns {NeedsRow}

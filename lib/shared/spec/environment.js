@@ -4,21 +4,17 @@ import { isFilled, isText, nullable, texts } from './rules.js';
 /** @import { AppSpec } from './spec.js' */
 
 /**
- * The sources of an app's environment, besides its declared variables (`env`) and the shell it was
- * started from (`shellEnv`).
+ * The sources of an app's environment besides `env` and `shellEnv`.
  * @typedef {object} EnvironmentSpec
  * @property {Record<string, string>} interpreterEnv  Set unless the shell sets them.
- * @property {Record<string, string>} ownerEnv  HOME, USER and LOGNAME of the user it runs as, if
- *   that is not the shell's user.
- * @property {string[]} envFiles  As the user wrote them, the last one wins. A relative path counts
- *   from `cwd`.
+ * @property {Record<string, string>} ownerEnv  HOME, USER and LOGNAME, if it runs as another user.
+ * @property {string[]} envFiles  The last one wins. Relative to `cwd`.
  * @property {FileEnv[]} fileEnv  Their contents when the generation started.
  * @property {Record<string, SecretSource>} secrets
  * @property {string | null} incrementVar  The variable to whose value the slot is added.
- * @property {boolean | string | string[]} filterEnv  Shell variables to leave out. true: all. A
- *   text: that variable. A list: those whose names contain one of these.
- * @property {string[]} envUnquoted  Variables of `env` that were given as a number or as true or
- *   false.
+ * @property {boolean | string | string[]} filterEnv  Shell variables to leave out. A text: that
+ *   variable. A list: those whose names contain one of these.
+ * @property {string[]} envUnquoted  Variables of `env` that were given as a number or boolean.
  * @property {string | null} envName  `env_<name>` of its config file.
  */
 

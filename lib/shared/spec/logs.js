@@ -66,19 +66,16 @@ export function parseShipTarget(text) {
 /**
  * A null field has the default of the home (`nclust set`).
  * @typedef {object} LogSpec
- * @property {string} outFile  Empty: the default path. "/dev/null" or "NULL": no file. A relative
- *   path counts from `cwd`.
+ * @property {string} outFile  Empty: the default path. "/dev/null", "NULL": none.
  * @property {string} errorFile
- * @property {string} logFile  A file with both streams. Empty, "/dev/null" or "NULL": none.
- *   "default": <name>.log.
+ * @property {string} logFile  With both streams. Empty: none. "default": <name>.log.
  * @property {boolean | null} mergeLogs  Null: the default rule.
  * @property {'raw' | 'json'} logType
  * @property {string | null} logDateFormat  In dayjs' format. Null: nothing.
  * @property {boolean} disableLogs  No files, and no lines for followers.
  * @property {string[]} logShip  syslog+udp://, syslog+tcp://, syslog+unix:// or exec:
  * @property {'block' | 'drop'} logOverflow  With a slow disk: the app waits, or lines are lost.
- * @property {number} logRateLimitBytes  Per second and instance; lines above it are lost. 0: no
- *   limit.
+ * @property {number} logRateLimitBytes  Per second and instance. 0: no limit.
  * @property {number | null} logMaxSizeBytes  0: no limit.
  * @property {'hourly' | 'daily' | 'weekly' | 'never' | null} logInterval  Independent of the size.
  * @property {number | null} logMaxFiles  Rotated files of each log file. 0: none.
@@ -91,7 +88,7 @@ const NO_PATHS = ['', 'NULL'];
 
 const HOME_DEFAULT = 'the default of the home';
 
-/** Less would be a rotation with every other line: 10 typed for "10M". */
+/** Catches 10 typed for "10M", which would rotate at every other line. */
 const SIZE_MIN_BYTES = 1024;
 
 const SIZE_FORMS = `0 for no limit, or a whole number from ${SIZE_MIN_BYTES}`;

@@ -1,7 +1,7 @@
 /**
  * @typedef {object} Rule
  * @property {(value: unknown) => boolean} accepts
- * @property {string} accepted  In words.
+ * @property {string} accepted
  * @property {unknown} [fallback]  Without one the field is required.
  */
 

@@ -25,8 +25,7 @@ import { VERSIONING_RULES } from './versioning.js';
  * @property {string} file  Absolute path of the program that is executed.
  * @property {string} script  Absolute path, or the shell command as the user wrote it.
  * @property {string} interpreter  Absolute path or "none".
- * @property {string | null} interpreterGiven  As the user wrote it. Null: found by the extension or
- *   the first line of the script.
+ * @property {string | null} interpreterGiven  Null: found by the extension or the first line.
  * @property {string[]} interpreterArgs
  * @property {string[]} args
  * @property {string[]} execArgs  The actual arguments of `file`, for kind exec.
@@ -39,8 +38,7 @@ import { VERSIONING_RULES } from './versioning.js';
  * @property {boolean} autorestart
  * @property {number} maxRestarts  Unstable exits within 10 minutes.
  * @property {number} restartDelayMs
- * @property {number | null} backoffMs  First delay; doubles up to 15 s. Null: 100 ms, or with a
- *   restartDelayMs none.
+ * @property {number | null} backoffMs  Doubles up to 15 s. Null: 100 ms, none with restartDelayMs.
  * @property {number} minUptimeMs
  * @property {number[]} stopExitCodes
  * @property {number} killTimeoutMs
@@ -53,12 +51,10 @@ import { VERSIONING_RULES } from './versioning.js';
  * @property {string | null} nodeVersion
  * @property {'least-connections' | 'sticky' | 'os'} scheduling
  * @property {number} maxSurge  New instances that a reload starts beside the serving ones.
- * @property {number} maxUnavailable  Serving instances that a reload may stop before their
- *   replacements are up.
+ * @property {number} maxUnavailable  Instances that a reload may stop before new ones are up.
  * @property {number} rollbackWindowMs  A reload keeps the old instances parked for this time.
  * @property {boolean} metrics  Whether the agent counts requests and samples the event loop.
- * @property {boolean} shutdownWithMessage  The message 'shutdown' ends the app, instead of a
- *   signal.
+ * @property {boolean} shutdownWithMessage  The message 'shutdown', and not a signal, ends the app.
  */
 
 /** @type {{ [K in keyof AppSpec]: Rule }} */
@@ -151,7 +147,7 @@ export function checkSpecChange(value, keyPath = 'spec') {
 }
 
 /**
- * For a spec that an earlier version has checked.
+ * Adds the defaults of new fields to a spec of an earlier version.
  * @param {Partial<AppSpec>} spec
  */
 export function completeSpec(spec) {
@@ -163,7 +159,7 @@ export function completeSpec(spec) {
 }
 
 /**
- * So that a downgrade and a later upgrade keep fields of the later version.
+ * Unknown fields, which a downgrade keeps for the next upgrade.
  * @param {AppSpec} spec  Of the desired state.
  * @returns {Partial<AppSpec>}
  */

@@ -4,21 +4,19 @@ import { flag, isText, isWhole, nullable, texts, whole } from './rules.js';
 
 /**
  * @typedef {object} TriggerSpec
- * @property {string[]} watch  Changes of these files, folders and globs cause a reload; relative
- *   ones count from `cwd`. Empty: none.
+ * @property {string[]} watch  Files, folders and globs, relative to `cwd`.
  * @property {boolean} watchOff  Paused by `stop --watch` or `restart --watch`.
  * @property {string[]} ignoreWatch  See readWatchPattern().
  * @property {string[]} watchExtensions  Without the dot. Empty: all files.
  * @property {number} watchDelayMs  Quiet time before the reload. 0: 100 ms.
  * @property {Record<string, unknown>} watchOptions  For chokidar.
  * @property {string | null} cronRestart  For croner.
- * @property {number} maxMemoryBytes  Limit for an instance with its descendants. 0: no limit.
+ * @property {number} maxMemoryBytes  For an instance with its descendants. 0: no limit.
  * @property {boolean} autostart  False: it is added to the list as stopped.
- * @property {string} pidFile  Empty: <home>/pids/<name>-<id>.pid. A relative path counts from
- *   `cwd`.
+ * @property {string} pidFile  Empty: <home>/pids/<name>-<id>.pid. Relative to `cwd`.
  */
 
-/** Less would be a reload at every check: 300 typed for "300M". */
+/** Catches 300 typed for "300M", which would reload at every check. */
 const MEMORY_MIN_BYTES = 1024 ** 2;
 
 const CRON_MAX = 200;
@@ -75,9 +73,9 @@ function isCronText(value) {
 }
 
 /**
- * PM2 has these four kinds too, and its chokidar also distinguished them by their form.
- *   "node_modules", "*.log"              name: of a file or folder, however deep
- *   "public/*", "./tmp", "/srv/data"     path: from `cwd`; a folder goes with all that is in it
+ * The four kinds of PM2, which its chokidar also distinguishes by their form.
+ *   "node_modules", "*.log"              name: of a file or folder, at any depth
+ *   "public/*", "./tmp", "/srv/data"     path: from `cwd`; a folder includes its contents
  *   "[\\/\\\\]\\./", "/^cache-/i"        regex: of the path from `cwd`, with a slash before it
  *   "!public/index.html"                 not ignored after all
  * @typedef {{ kind: 'name' | 'path', glob: string, isException: boolean }

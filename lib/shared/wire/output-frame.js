@@ -1,5 +1,4 @@
-// Frames from control to a foreground run: chunks of output, each after a JSON line about its
-// source.
+// Frames from control to a foreground run: a JSON line about the source, then a chunk of output.
 import { join } from 'node:path';
 
 /** @import { LogStream } from './protocol.js' */
@@ -34,8 +33,7 @@ export function outputFrame(head, bytes) {
 }
 
 /**
- * Passes on each piece of a frame at once, so that nothing is lost if the sender is killed in the
- * middle of one.
+ * Passes on each piece at once, so that nothing is lost if the sender is killed within a frame.
  * @param {(head: FrameHead, bytes: Buffer) => void} onPiece  The bytes are valid until it returns.
  * @returns {(chunk: Buffer) => void}  Throws if the data are not a frame.
  */

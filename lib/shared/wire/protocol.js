@@ -1,5 +1,4 @@
-// The protocol of the client socket; docs/protocol.md has it in prose. Must not import control or
-// the command, which both import it.
+// docs/protocol.md explains it. Must not import control or the command, because both import it.
 
 /** @import { SpecChange } from '../spec/diff.js' */
 /** @import { AppSpec } from '../spec/spec.js' */
@@ -88,8 +87,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} app
  * @property {string} address
  * @property {number} port  0 for a Unix socket.
- * @property {{ id: number, slot: number, pid: number }[]} users  Instances that listen on it. None:
- *   it is held for the next one, and clients wait in its queue.
+ * @property {{ id: number, slot: number, pid: number }[]} users  None: clients wait in its queue.
  */
 
 /**
@@ -99,13 +97,12 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} family  4, 6, or 0 for a Unix socket.
  * @property {string} code  The system's: EADDRINUSE, EACCES.
  * @property {string | null} app  The app of this manager that holds the address.
- * @property {boolean} [isUdp]  The app did not handle the error, so it exited.
- * @property {{ pid: number, command: string, isOwn?: boolean } | null} [holder]  Another process
- *   that holds it, if the system reports one. isOwn: a process of the same app.
+ * @property {boolean} [isUdp]  Reported only if the app did not handle the error, and exited.
+ * @property {{ pid: number, command: string, isOwn?: boolean } | null} [holder]  isOwn: of the app.
  */
 
 /**
- * Sums for all instances of an app and one of its targets.
+ * The sums of all instances of an app, for one target.
  * @typedef {object} Shipped
  * @property {string} target
  * @property {number} sent  Lines that the system has accepted.
@@ -124,10 +121,9 @@ export const METHODS = /** @type {const} */ ([
  * @typedef {object} SlotTriggers
  * @property {WatchShown | null} watch  Null: nothing is watched now.
  * @property {number | null} nextRunMs  Of its cron, wall clock.
- * @property {{ bytes: number, misses: number } | null} memory  The memory of the whole tree at
- *   the last check, and how many instances in a row were above the limit at their first check.
- * @property {{ atMs: number, by: string, problem: string | null } | null} last  Known to the
- *   control that did it.
+ * @property {{ bytes: number, misses: number } | null} memory  misses: the number of instances in a
+ *   row that were above the limit at their first check.
+ * @property {{ atMs: number, by: string, problem: string | null } | null} last  Kept in memory.
  */
 
 /**
@@ -138,6 +134,7 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
+ * Only with `detail`: triggers, logLost, shipping, deaths, spec, effectiveEnv and axm.
  * @typedef {object} SlotStatus
  * @property {number} id  The pm_id.
  * @property {string} name
@@ -165,10 +162,9 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} errorFile
  * @property {string} [logFile]  With both streams. Empty or absent: none.
  * @property {string} pidFile
- * @property {SlotTriggers} [triggers]  Only with `detail`.
+ * @property {SlotTriggers} [triggers]
  * @property {{ lines: number, bytes: number, reason: string } | null} [logLost]  In the last hour.
- *   Only with `detail`.
- * @property {Shipped[]} [shipping]  Only with `detail`.
+ * @property {Shipped[]} [shipping]
  * @property {string | null} nodeVersion
  * @property {boolean} watching
  * @property {{ address: string, port: number, family: string }[]} addresses
@@ -177,10 +173,10 @@ export const METHODS = /** @type {const} */ ([
  * @property {boolean} isReady
  * @property {boolean} autorestart
  * @property {Death | null} lastDeath
- * @property {Death[]} [deaths]  Newest last, at most 10. Only with `detail`.
- * @property {AppSpec} [spec]  Only with `detail`.
- * @property {Record<string, string>} [effectiveEnv]  Only with `detail`.
- * @property {AxmShown} [axm]  Only with `detail`.
+ * @property {Death[]} [deaths]  Newest last, at most 10.
+ * @property {AppSpec} [spec]
+ * @property {Record<string, string>} [effectiveEnv]
+ * @property {AxmShown} [axm]
  */
 
 /**
@@ -201,7 +197,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} name
  * @property {LogStream} stream
  * @property {string} line
- * @property {number | null} atMs  Null: not known.
+ * @property {number | null} atMs
  */
 
 /**
@@ -233,8 +229,7 @@ export const METHODS = /** @type {const} */ ([
  *   outcome
  * @property {unknown} [reply]
  * @property {string[]} [actions]  For `no-action`.
- * @property {string} [reason]  For `unreachable`; and for `silent`, if the reply may have gone to a
- *   manager that died.
+ * @property {string} [reason]  For `unreachable`, and for `silent` if the manager died.
  */
 
 /**
@@ -270,8 +265,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} slot
  * @property {WaitingPhase} phase
  * @property {number} forMs
- * @property {number | null} leftMs  Time until the awaited event at the latest. Null: it does not
- *   depend on time.
+ * @property {number | null} leftMs  At most. Null: it does not depend on time.
  * @property {string | null} detail  In words: what is missing.
  */
 
@@ -301,6 +295,6 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} name
  * @property {PlanAction} action
  * @property {SpecChange[]} changes
- * @property {{ instances: number, file: number }} [kept]  For a restart or reload of a file: the
- *   app was scaled by hand to another number than the file has, and keeps it.
+ * @property {{ instances: number, file: number }} [kept]  The app keeps its number of instances,
+ *   because it was scaled by hand. `file`: the number in the file.
  */

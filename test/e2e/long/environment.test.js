@@ -44,7 +44,7 @@ describe('env files', () => {
     const pids = await app.pids();
     const spoilt = [
       [/could not be read \(ENOENT\)/, () => unlinkSync(file)],
-      [/is not a file/, () => execFileSync('mkfifo', [file])],
+      [/is not a regular file/, () => execFileSync('mkfifo', [file])],
       [/has more than 1024 KiB/, () => (unlinkSync(file), writeFileSync(file, 'A'.repeat(1024 * 1024 + 1)))],
     ];
     for (const [reason, spoil] of spoilt) {

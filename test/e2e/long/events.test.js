@@ -25,22 +25,22 @@ test('why names the cause of an app that is down, with or without a manager', as
   );
   await home.waitFor('the app to be given up', async () => (await home.list())[0].status === 'errored');
 
-  const told = await home.nclust('why', 'api');
-  expect(told).toMatchObject({ exitStatus: 0, stderr: '' });
-  expect(told.stdout).toMatch(
+  const answer = await home.nclust('why', 'api');
+  expect(answer).toMatchObject({ exitStatus: 0, stderr: '' });
+  expect(answer.stdout).toMatch(
     pattern(
       /^api is errored since .*: it crashed 4 times within .*; last: exit code \d+, ".+"\.\n/,
       /Next: nclust logs api --err\n/,
     ),
   );
-  expect(told.stdout).toMatch(
+  expect(answer.stdout).toMatch(
     pattern(
       /was added \(nclust start\), with 1 instance\n/,
       /.*instance 0 crashed 4 times within .*\n/,
       /.*is not restarted: 4 unstable exits/,
     ),
   );
-  expect(told.stdout).toContain('Last output of instance 0');
+  expect(answer.stdout).toContain('Last output of instance 0');
   expect((await home.nclust('why', 'api', '--json')).json()).toMatchObject([
     { app: 'api', status: 'errored', next: 'nclust logs api --err' },
   ]);

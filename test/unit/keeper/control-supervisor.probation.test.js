@@ -19,7 +19,7 @@ function watched(doesAnswer) {
     onProven: () => said.push('proven'),
     onSilent: () => said.push('silent'),
   });
-  return { said, trial: probation };
+  return { said, probation };
 }
 
 test('a control that answers is proven after 10 s, and gets no more pings', () => {
@@ -48,7 +48,7 @@ test.each([
 );
 
 test('a control that answers late is proven', () => {
-  const { said, trial: probation } = watched((nth) => nth > 4);
+  const { said, probation } = watched((nth) => nth > 4);
   vi.advanceTimersByTime(4_900);
   probation.answered();
   vi.advanceTimersByTime(60_000);
@@ -56,7 +56,7 @@ test('a control that answers late is proven', () => {
 });
 
 test('a probation that was ended reports nothing', () => {
-  const { said, trial: probation } = watched(() => false);
+  const { said, probation } = watched(() => false);
   probation.end();
   vi.advanceTimersByTime(60_000);
   expect(said).toEqual([]);

@@ -36,11 +36,18 @@ const canary = { isOnProbation: true, gate: 'canary', missing: null, startedAtMs
 
 const unheard = { ...open, missing: 'it could not listen on port 80', isUnheard: true, isRefused: true };
 
-const trials = [open, late, unheard, canary, { ...canary, gate: 'gated' }, { ...canary, missing: 'it did not listen' }];
+const readinesses = [
+  open,
+  late,
+  unheard,
+  canary,
+  { ...canary, gate: 'gated' },
+  { ...canary, missing: 'it did not listen' },
+];
 
 const contexts = [true, false].flatMap((isWanted) =>
   [true, false].flatMap((autorestart) =>
-    trials.map((readiness) => ({
+    readinesses.map((readiness) => ({
       isWanted,
       readiness,
       nowMs: 5_000,
@@ -181,7 +188,7 @@ describe('a gated seat', () => {
   });
 
   test.each(['starting', 'soaking', 'entering'])(
-    'that exits while it is %s on trial has failed, whatever the restart policy is',
+    'that exits while it is %s on probation has failed, whatever the restart policy is',
     (state) => {
       expect(through(state, 'exited')(canary)).toMatchObject({
         life: { state: 'failed', hasFailed: true },
@@ -191,7 +198,7 @@ describe('a gated seat', () => {
     },
   );
 
-  test('that finishes its work on trial is done, and one whose work fails is a failed trial, not a failed slot', () => {
+  test('that finishes its work on probation is done, and one whose work fails has a failed probation', () => {
     const policy = makeSpec({ autorestart: false });
     const exited = (code) =>
       next(lifeIn('starting'), { type: 'exited', code, uptimeMs: 10 }, context(canary, { policy }));

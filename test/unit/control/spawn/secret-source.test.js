@@ -49,8 +49,8 @@ test.each([
 
 test.each([
   ['missing', /is not available: its file "\/.*missing" could not be read \(ENOENT\)/],
-  ['folder', /its file ".*folder" is not a file/],
-  ['pipe', /its file ".*pipe" is not a file/],
+  ['folder', /its file ".*folder" is not a regular file/],
+  ['pipe', /its file ".*pipe" is not a regular file/],
   ['too-big', /its file ".*too-big" has more than 64 KiB/],
   ['nul', /contains a NUL/],
 ])('the secret is refused from the file "%s"', async (file, message) => {

@@ -81,7 +81,7 @@ test('without a version manager it runs the Node.js in PATH', () => {
   expect(launch({ path: dirname(file) }).ran[0]).toBe('bin/node nclust.js ls');
 });
 
-test('without any Node.js it fails and prints the reason', () => {
+test('the script fails without any Node.js, and reports the reason', () => {
   expect(launch()).toMatchObject({
     status: 1,
     stderr: expect.stringMatching(/Node\.js 20 or later is no longer installed.*nclust startup/),

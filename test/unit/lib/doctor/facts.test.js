@@ -43,7 +43,7 @@ test('facts that the system does not provide are null', async () => {
   });
 });
 
-test('the facts have the limits of the process, of its control group and of the system', async () => {
+test('facts contain the limits of the process, of its control group and of the system', async () => {
   place(`proc/${process.pid}/limits`, 'Max open files            1024                 4096                 files\n');
   place(`proc/${process.pid}/cgroup`, '0::/app\n');
   for (const [file, text] of [

@@ -64,7 +64,7 @@ test.each([
     'a manager of another version',
     { manager: { version: '1.1.0', keeperVersion: '1.1.0' } },
     'warn',
-    /manager that runs is version 1\.1\.0/,
+    /running manager is version 1\.1\.0/,
     /nclust update/,
   ],
   [
@@ -110,7 +110,7 @@ test.each([
     'little memory left',
     { memory: { freeBytes: 0.1 * GB, totalBytes: 16 * GB } },
     'warn',
-    /of memory are free/,
+    /of memory is free/,
     /--sort memory/,
   ],
   [
@@ -124,7 +124,7 @@ test.each([
   ['nothing at boot', { isAtBoot: false }, 'warn', /after a reboot/, /nclust startup/],
   ['PM2', { pm2Pid: 77 }, 'note', /pid 77/, /import pm2/],
   [
-    'an app that is not restarted any more',
+    'an app that is no longer restarted',
     { slots: [slot({ status: 'errored' }), slot({ status: 'errored' })] },
     'bad',
     /"api" crashed too often/,
@@ -174,7 +174,7 @@ test('findings begin with the worst', () => {
   ).toEqual(['bad', 'warn', 'note']);
 });
 
-test('findings accept a socket without a user while its app waits for a restart', () => {
+test('findings do not report an unused socket while its app waits for a restart', () => {
   const sockets = [{ app: 'api', address: '::', port: 80, users: [] }];
   expect(findings({ ...healthy, sockets, slots: [slot({ status: 'waiting restart' })] })).toMatchObject([
     { what: '"api" has crashed and waits for its restart.' },

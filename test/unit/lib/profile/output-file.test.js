@@ -12,7 +12,7 @@ beforeEach(() => {
   file = join(folder, 'out');
 });
 
-test('the file is readable only for its owner, and keep() returns its size', () => {
+test('the output file is readable only for its owner, and keep() returns its size', () => {
   const output = createOutput(file, process.pid);
   expect([output.writable, statSync(file).mode & 0o777]).toEqual([file, 0o600]);
   writeFileSync(output.writable, 'four');
@@ -28,7 +28,7 @@ test('discard() removes a file that was not kept', () => {
   expect(existsSync(file)).toBe(false);
 });
 
-test('an existing file is not overwritten, and a file that cannot be created is another error', () => {
+test('createOutput() does not overwrite a file, and reports another error if it cannot create one', () => {
   writeFileSync(file, 'precious');
   expect(() => createOutput(file, process.pid)).toThrow(
     expect.objectContaining({
@@ -42,7 +42,7 @@ test('an existing file is not overwritten, and a file that cannot be created is 
   );
 });
 
-test('the error names a missing folder, and does not mention permissions', () => {
+test('the error about a missing folder names it, and does not mention permissions', () => {
   const folder = join(file, '..', 'nonexist');
   expect(() => createOutput(join(folder, 'out'), process.pid)).toThrow(
     expect.objectContaining({

@@ -16,15 +16,15 @@ test('earlier losses are not counted with present ones', () => {
 
 test('the first loss is reported, and again after an hour without one', () => {
   let nowMs = 1_700_000_000_000;
-  const told = [];
+  const reported = [];
   const losses = createLosses(
     () => nowMs,
-    (reason) => void told.push(reason),
+    (reason) => void reported.push(reason),
   );
   losses.add(Buffer.from('one\n'), 'ENOSPC');
   losses.add(Buffer.from('two\n'), 'EIO');
-  expect(told).toEqual(['ENOSPC']);
+  expect(reported).toEqual(['ENOSPC']);
   nowMs += 3_600_001;
   losses.add(Buffer.from('three\n'), 'EROFS');
-  expect(told).toEqual(['ENOSPC', 'EROFS']);
+  expect(reported).toEqual(['ENOSPC', 'EROFS']);
 });

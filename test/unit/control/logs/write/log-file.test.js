@@ -71,9 +71,9 @@ function openTimes() {
   };
 }
 
-function append(text, told = []) {
-  const waits = file.append(Buffer.from(text), (part, at) => told.push([part.toString(), at && at.offset]));
-  return { waits, told };
+function append(text, reports = []) {
+  const waits = file.append(Buffer.from(text), (part, at) => reports.push([part.toString(), at && at.offset]));
+  return { waits, reports };
 }
 const segments = () => readSegments(path).map((segment) => readFileSync(segment.path, 'utf8'));
 const active = () => readFileSync(path, 'utf8');
@@ -93,14 +93,14 @@ function slowDisk() {
 }
 
 test('bytes are written unchanged, and their positions are reported', () => {
-  expect([append('one\ntw').told, append('o\n').told]).toEqual([[['one\ntw', 0]], [['o\n', 6]]]);
+  expect([append('one\ntw').reports, append('o\n').reports]).toEqual([[['one\ntw', 0]], [['o\n', 6]]]);
   expect([active(), file.position().offset, statSync(path).mode & 0o777]).toEqual(['one\ntwo\n', 8, 0o600]);
 });
 
 describe('rotation', () => {
   test('happens after the last whole line that fits, and the rest starts the next file', () => {
     limits.maxSizeBytes = 10;
-    expect(append('one\ntwo\nthr').told).toEqual([
+    expect(append('one\ntwo\nthr').reports).toEqual([
       ['one\ntwo\n', 0],
       ['thr', 0],
     ]);
@@ -222,13 +222,13 @@ test('emptying an unused file does not leave it open', async () => {
 test('truncate empties the file', async () => {
   append('old\n');
   await file.truncate();
-  expect(append('new\n').told).toEqual([['new\n', 0]]);
+  expect(append('new\n').reports).toEqual([['new\n', 0]]);
   expect(active()).toBe('new\n');
 });
 
 test('output that cannot be written is lost, counted and reported; later output starts a new line', () => {
   mkdirSync(path);
-  expect(append('one\ntwo\n').told).toEqual([['one\ntwo\n', null]]);
+  expect(append('one\ntwo\n').reports).toEqual([['one\ntwo\n', null]]);
   expect([file.losses.recent(), file.notice()]).toMatchObject([
     { lines: 2, bytes: 8, reason: 'EISDIR' },
     expect.stringMatching(/^2 lines \(8 bytes\).*EISDIR.*nclust keeps trying/),
@@ -257,7 +257,7 @@ test('the log ends the line that a full disk has cut, and puts nothing first int
     },
   };
   file = create();
-  expect(append('one\ntwo\nthree\n').told).toEqual([
+  expect(append('one\ntwo\nthree\n').reports).toEqual([
     ['one\ntw', 0],
     ['o\nthree\n', null],
   ]);
@@ -291,12 +291,12 @@ describe('while the disk is slow', () => {
     const writes = slowDisk();
     const first = append('one\n');
     const second = append('two\n');
-    expect([writes.length, first.waits, second.told]).toEqual([1, expect.any(Promise), []]);
+    expect([writes.length, first.waits, second.reports]).toEqual([1, expect.any(Promise), []]);
     writes[0].end();
     await expect.poll(() => writes.length).toBe(2);
     writes[1].end();
     await second.waits;
-    expect([active(), first.told, second.told]).toEqual(['one\ntwo\n', [['one\n', 0]], [['two\n', 4]]]);
+    expect([active(), first.reports, second.reports]).toEqual(['one\ntwo\n', [['one\n', 0]], [['two\n', 4]]]);
   });
 
   test('no caller waits if lines are to be dropped, and the surplus is counted', async () => {
@@ -348,9 +348,9 @@ describe('while the disk is slow', () => {
 
   test('a failed write is a loss', async () => {
     const writes = slowDisk();
-    const { waits, told } = append('one\n');
+    const { waits, reports } = append('one\n');
     writes[0].fail(Object.assign(new Error('gone'), { code: 'EIO' }));
     await waits;
-    expect([told, file.losses.recent()]).toMatchObject([[['one\n', null]], { lines: 1, reason: 'EIO' }]);
+    expect([reports, file.losses.recent()]).toMatchObject([[['one\n', null]], { lines: 1, reason: 'EIO' }]);
   });
 });
