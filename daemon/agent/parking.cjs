@@ -125,7 +125,7 @@ function replaceHandle({ server, call }, handle) {
  */
 
 /**
- * For the app the servers behind the gate listen, but they accept no connection.
+ * The app sees the servers behind the gate as listening, but they accept no connection.
  * @returns {Gate}
  */
 function createGate() {

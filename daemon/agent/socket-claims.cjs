@@ -1,4 +1,4 @@
-// The keeper has a copy of each listening socket, so that it outlives the process.
+// The keeper has a copy of each listening socket, so that the socket outlives the process.
 'use strict';
 
 const { errorMonitor } = require('node:events');

@@ -214,7 +214,7 @@ export class Balancer {
       this.#queue.splice(this.#queue.indexOf(waiting), 1);
       this.#offer(worker, waiting);
     }
-    // A connection without a worker waits for a blocked one to answer, or for a new rotation.
+    // A connection without a worker waits until a blocked worker answers, or for a new rotation.
     if (assigned < queue.length && (awaited.size > 0 || workers.some(({ askedMono }) => askedMono !== null))) return;
     clearTimeout(timer);
     this.#rounds.delete(scope);

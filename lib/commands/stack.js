@@ -13,10 +13,10 @@ import { selectWorker } from './profile.js';
  * @property {boolean} wasHeldUp  It did not answer at first. The other values are from later.
  * @property {number | null} busy  0 to 1. Null if its loop is blocked.
  * @property {number} durationMs  0: one moment.
- * @property {Frame[]} frames  The innermost first. If the loop is blocked: of one moment; else the
- *   most frequent ones.
- * @property {Record<string, number>} resources  How many keep it alive, by Node's name. Empty if
- *   its loop is blocked.
+ * @property {Frame[]} frames  The innermost first. If the loop is blocked: the call stack of one
+ *   moment. Else: the most frequent call stack.
+ * @property {Record<string, number>} resources  The number of handles and requests that keep the
+ *   process alive, by Node's name. Empty if its loop is blocked.
  */
 
 const LOOK_MS = 200;

@@ -92,7 +92,7 @@ function sentencesOf({ port, takenPorts, mayAct, isRemote, host }) {
 const KEYS = ['web.listen', 'web.actions', 'web.allow_remote'];
 
 /**
- * Makes the next manager start without the dashboard, and the old token invalid.
+ * Lets the next manager start without the dashboard, and deletes the token.
  * @param {string} home
  * @returns {{ isOn: false, wasOn: boolean }}
  */

@@ -193,7 +193,7 @@ export class FakeKeeper {
   }
 
   /**
-   * Without a check, as an earlier keeper did.
+   * Emits the event without a check of its data, as an earlier keeper did.
    * @param {string} event
    * @param {object} data
    */

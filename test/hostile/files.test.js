@@ -264,8 +264,8 @@ describe.runIf(isRoot)('the user of an app', () => {
 });
 
 /**
- * The manager keeps running: between the two renames it may make the path again, and files in a
- * folder that is removed.
+ * Tries again, because the manager keeps running. Between the two renames it may create the path
+ * again, or create files in the folder that this function removes.
  */
 function replace(path, planted) {
   while (lstatSync(planted, { throwIfNoEntry: false })) {

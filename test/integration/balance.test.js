@@ -55,7 +55,7 @@ test('a worker that blocks its event loop gets no connections, and gets its shar
     });`);
   const blocking = ask({ port, path: '/block' });
   await waitFor('the worker to block', () => IDS.some((id) => keeper.output(id).includes('blocks')));
-  // Held open, so that the others have more than their share and pass connections on.
+  // These stay open, so that the other workers exceed their share and pass new connections on.
   const held = await openConnections({ port }, 12, 'one by one');
   const meanwhile = [];
   for (let nth = 0; nth < 60; nth += 1) meanwhile.push(await ask({ port }));

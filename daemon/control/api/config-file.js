@@ -1,7 +1,7 @@
 import { waitForApps } from '../apply/outcome.js';
 import { planApply } from '../apply/plan.js';
 import { applySteps } from '../apply/steps.js';
-import { COMING } from '../policy/replace.js';
+import { STARTING_STATES } from '../policy/replace.js';
 import { affectedSlots, assertCapacity, rolloutFacts, findSlotIds } from '../requests/change.js';
 import { NOTHING_FRESH } from '../spawn/environment.js';
 import { findApp } from '../state/desired.js';
@@ -79,7 +79,7 @@ async function fillFromFiles({ parts }, specs) {
  * @param {ApplyRequest} applied
  */
 function planOf({ control, parts }, desired, applied) {
-  return planApply(desired, applied, { cpus: parts.cpus(), standingOf: (app) => readProgress(control, app) });
+  return planApply(desired, applied, { cpus: parts.cpus(), standingOf: (app) => readStanding(control, app) });
 }
 
 /**
@@ -87,7 +87,7 @@ function planOf({ control, parts }, desired, applied) {
  * @param {DesiredApp} app
  * @returns {Standing}
  */
-function readProgress({ registry, keeper }, app) {
+function readStanding({ registry, keeper }, app) {
   const slots = new Map(app.slots.map((slot) => [slot.id, slot]));
   return {
     // Until control has connected to a keeper, it cannot know which instances are serving.
@@ -138,7 +138,8 @@ function carryOut(context, desired, steps, file) {
 }
 
 /**
- * Apply also waits for slots that another command is starting: only then the apps match the file.
+ * Apply also waits for slots that another command is starting, because the apps match the file
+ * only when these slots are up.
  * @param {ApiContext} context
  * @param {DesiredApp[]} apps
  * @param {Change} change
@@ -148,7 +149,7 @@ function pendingSlots({ control: { registry } }, apps, { up }) {
   const coming = new Set(
     apps.flatMap((app) =>
       listSeats(registry, app.spec.name)
-        .filter(({ life }) => COMING.has(life.state) && !life.hasFailed)
+        .filter(({ life }) => STARTING_STATES.has(life.state) && !life.hasFailed)
         .map(({ id }) => id),
     ),
   );

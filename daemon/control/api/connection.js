@@ -20,7 +20,7 @@ import { BadParams } from './params.js';
 
 const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** Above this, history waits for its reader. */
+/** If more bytes than this wait for a client, history waits before it sends more. */
 const HISTORY_MAX_BYTES = 512 * 1024;
 
 /** Open requests of one client. */
@@ -32,13 +32,13 @@ const FAREWELL_MS = 1_000;
 /**
  * @typedef {object} Client
  * @property {AbortSignal} signal  Aborted when the client is gone.
- * @property {(method: string, params: object) => void} notify  Dropped if the client reads too
- *   slowly, so only for data that the next notification replaces.
+ * @property {(method: string, params: object) => void} notify  Drops the notification if the
+ *   client reads too slowly, so use it only for data that the next one replaces.
  * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog
  *   Drops lines if the client reads too slowly, and reports their number.
  * @property {(subscription: string, event: object) => void} notifyEvent  Like notifyLog().
- * @property {(subscription: string, page: Page) => Promise<void>} tellLog  Waits for a slow client.
- * @property {(subscription: string, page: Page) => void} sendLog  Never waits. For short pages.
+ * @property {(subscription: string, page: Page) => Promise<void>} sendLogPaced  Waits for a slow client.
+ * @property {(subscription: string, page: Page) => void} sendLogNow  Never waits. For short pages.
  * @property {Map<string, () => void>} subscriptions
  */
 
@@ -74,7 +74,15 @@ export function serveConnection(socket, { answer, clock }) {
   const waiting = new Set();
 
   /** @type {Client} */
-  const client = { signal: gone.signal, notify, notifyLog, notifyEvent, tellLog, sendLog, subscriptions: new Map() };
+  const client = {
+    signal: gone.signal,
+    notify,
+    notifyLog,
+    notifyEvent,
+    sendLogPaced,
+    sendLogNow,
+    subscriptions: new Map(),
+  };
   const reader = createLineReader({
     maxBytes: TO_SERVER_MAX_BYTES,
     onLine,
@@ -190,7 +198,7 @@ export function serveConnection(socket, { answer, clock }) {
    * @param {string} subscription
    * @param {Page} page
    */
-  function sendLog(subscription, page) {
+  function sendLogNow(subscription, page) {
     send(notificationLine('log', { subscription, ...page }));
   }
 
@@ -198,10 +206,10 @@ export function serveConnection(socket, { answer, clock }) {
    * @param {string} subscription
    * @param {Page} page
    */
-  async function tellLog(subscription, page) {
+  async function sendLogPaced(subscription, page) {
     while (socket.writableLength > HISTORY_MAX_BYTES && !gone.signal.aborted && !isClosing)
       await new Promise((resolve) => waiting.add(() => resolve(undefined)));
-    if (!isClosing) sendLog(subscription, page);
+    if (!isClosing) sendLogNow(subscription, page);
   }
 
   function wake() {

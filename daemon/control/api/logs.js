@@ -83,8 +83,8 @@ export const followLogs = {
       },
       heldPaths: () => heldPaths(context),
       nowMs: context.parts.clock.nowMs(),
-      send: (page) => client.tellLog(subscription, page),
-      sendNow: (page) => client.sendLog(subscription, page),
+      send: (page) => client.sendLogPaced(subscription, page),
+      sendNow: (page) => client.sendLogNow(subscription, page),
       signal: stop.signal,
       attach: isFollowing ? attach : null,
     }).finally(() => {
@@ -163,7 +163,8 @@ function writtenFiles({ control, paths }, isMeant, streams) {
  * @param {{ outFile: string, errorFile: string, logFile: string }} place
  * @param {LogStream} stream
  * @param {LogStream[]} streams
- * @returns {string}  Empty for one stream of a combined file, because its lines do not name it.
+ * @returns {string}  Empty if the client wants one stream of a combined file, because lines do not
+ *   name their stream.
  */
 function pathOf(place, stream, streams) {
   if (hasOnlyCombined(place)) return streams.length === STREAMS_ALL ? place.logFile : '';
@@ -219,7 +220,7 @@ const cursor = (value, path) => {
   return Object.fromEntries(
     given.map(([key, item]) => {
       const { startedAtMs, offset } = record(item, `${path}.${key}`);
-      // A segment without times has a negative number.
+      // Negative for a segment without times.
       if (!Number.isSafeInteger(startedAtMs)) throw new BadParams(`${path}.${key}.startedAtMs`, 'a whole number');
       return [
         key,

@@ -112,7 +112,7 @@ function rollbacks({ desired }) {
 }
 
 /**
- * Shown until the next update, for the same reason.
+ * Shown until the next update, because perhaps no user saw the refusal.
  * @param {ApiContext['control']} control
  */
 function refusals({ keeper }) {

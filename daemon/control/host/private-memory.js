@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The kernel walks through all mappings and locks them for half a millisecond or more. */
+/** For each read, the kernel walks through all mappings and locks them for 0.5 ms or more. */
 const EVERY_MS = 10_000;
 
 const READS_MAX = 8;

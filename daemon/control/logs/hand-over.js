@@ -71,7 +71,7 @@ export function createHandOver() {
     },
 
     /**
-     * Called before a chunk of a source: continues the line that waits for it.
+     * Called before each chunk of a source. Continues the line that waits for this source.
      * @param {Source} source
      * @param {Place | null} at
      */

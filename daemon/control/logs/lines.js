@@ -150,7 +150,7 @@ export function createWholeLines() {
 
   /**
    * @param {Buffer} bytes
-   * @param {boolean} goesOn  A long line, for which there is space already.
+   * @param {boolean} goesOn  `bytes` continue a long line. Its space is used again if they fit.
    */
   function keep(bytes, goesOn = false) {
     heldBytes = bytes.length;

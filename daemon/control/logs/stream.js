@@ -152,7 +152,8 @@ export function createRateLimit(bytesPerSecond, nowMono) {
   return {
     admit(chunk) {
       fill();
-      // A line whose beginning has passed goes on at the cost of later lines, up to a limit.
+      // If the beginning of a line has passed, the rest passes too and uses up the bytes of later
+      // lines, up to a limit.
       if (unfinished === 'passed' && leftBytes < -bytesPerSecond) unfinished = 'cut';
       const begin = unfinished ? endOfLine(chunk) : 0;
       const was = unfinished;

@@ -44,7 +44,7 @@ function spawn(context, seat) {
 }
 
 /**
- * Handles the answer in order, because a process that exits at once has output to read first.
+ * Handles the answer before later events: a process may exit at once, after it wrote lines.
  * @param {LoopContext} context
  * @param {string} instanceId
  * @param {ReturnType<typeof spawnParams>} params
@@ -119,7 +119,7 @@ export function retireInstance(context, { instanceId, label }, drain) {
 }
 
 /**
- * As the app is configured now. The label has the values of its start.
+ * Returns the stop settings that the app has now. The label may have older ones.
  * @param {LoopContext['registry']} registry
  * @param {string} instanceId
  * @param {Instance['label']} label
@@ -169,7 +169,7 @@ export function recordFinishedSlot({ parts, registry }, id) {
   try {
     parts.store.save(registry.desired);
   } catch (error) {
-    // The note in the keeper records it too; the next change of the state file includes it.
+    // The note in the keeper also records that the slot is finished. The next write includes it.
     parts.managerLog('state-write-failed', { message: /** @type {Error} */ (error).message });
   }
 }

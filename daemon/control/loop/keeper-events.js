@@ -41,7 +41,7 @@ function booted(context, instance, { atMs }) {
 }
 
 /**
- * A part of the agent is out of action, because the app replaced something it uses.
+ * A part of the agent has stopped, because the app replaced something that this part uses.
  * @param {LoopContext} context
  * @param {Instance} instance
  * @param {{ part: string, message: string }} data
@@ -212,7 +212,7 @@ function noteDeath(context, instance, seat, lastLines, uptimeMs) {
   recordDeath(history, death);
   recordProcessDeath(context, label, death);
   if (isAwaitingAdmission(registry, instance)) excludeSpawn(history, label.spawns);
-  // Without the last lines: people send this log to strangers, and the lines may hold a password.
+  // Without the last lines, because users share this log, and the lines may contain a password.
   if (!circumstances.asked) {
     const { lastLines: _, ...others } = death;
     parts.managerLog('died', { app: label.name, slot: label.slot, ...others });

@@ -24,7 +24,8 @@ const MAX_ROUNDS = 10;
  */
 export function reconcile(context, name) {
   const { registry } = context;
-  // First, because if this control dies here, the next one still sees that the sockets are due.
+  // Before the plan stops old instances: if this control dies in between, the next one still finds
+  // old instances, and releases the sockets.
   if (isBeingCleared(registry, name)) releaseSockets(context, name);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     superviseRollout(context, name); // May change the desired state.
@@ -160,7 +161,7 @@ function stopReason(registry, app, seat) {
 function releaseSockets(context, name) {
   const { registry } = context;
   const app = findApp(registry.desired, name);
-  // A removed app is known only by name, and another app may use its scope by now.
+  // Control knows only the name of a removed app, and another app may use its scope now.
   const isOwned = app
     ? (/** @type {string} */ scope) => isAppScope(scope, app)
     : (/** @type {string} */ scope, /** @type {Set<string>} */ names) =>

@@ -1,4 +1,5 @@
-// Checks data that came from a process, because an earlier keeper, met in an update, does not.
+// Checks data that an app's process sent. During an update a keeper of an earlier version may run,
+// which does not check it.
 
 /** @import { Address } from '../keeper-link/link.js' */
 

@@ -6,7 +6,7 @@ import { SERIES, STEPS } from '../../../lib/shared/metrics.js';
 /** @import { HistoryOptions } from './metrics.js' */
 
 /**
- * 10 minutes by the second and 6 hours by ten seconds: 11 KB for each series that had a value.
+ * 10 minutes in steps of 1 s, and 6 hours in steps of 10 s: 11 KB for each series that had a value.
  * @typedef {{ fine: Float32Array, coarse: Float32Array }} Rings
  */
 
@@ -41,7 +41,7 @@ export function createHistory(worst) {
     const at = Math.floor(tick / FINE_PER_COARSE) % COARSE;
     for (const all of kept.values())
       for (const [series, rings] of all.entries())
-        if (rings) rings.coarse[at] = together(lastOf(rings.fine, tick, FINE_PER_COARSE), worst[series]);
+        if (rings) rings.coarse[at] = foldValues(lastOf(rings.fine, tick, FINE_PER_COARSE), worst[series]);
   }
 
   return {
@@ -114,7 +114,7 @@ function lastOf(ring, last, count) {
  * @param {number[]} values
  * @param {boolean} isWorst
  */
-function together(values, isWorst) {
+function foldValues(values, isWorst) {
   const known = values.filter((value) => !Number.isNaN(value));
   if (known.length === 0) return NaN;
   return isWorst ? Math.max(...known) : known.reduce((sum, value) => sum + value, 0) / known.length;
@@ -170,7 +170,7 @@ export function readHistory({ registry, slots, machine }, { ids, series, stepMs,
             series: Object.fromEntries(
               series.map((one) => [
                 one,
-                historyOfTogether(
+                combineSlots(
                   own.map(({ values }) => values.get(one) ?? []),
                   SERIES[one].worst,
                 ),
@@ -190,7 +190,7 @@ export function readHistory({ registry, slots, machine }, { ids, series, stepMs,
  * @param {boolean} isWorst
  * @returns {Points}
  */
-function historyOfTogether(all, isWorst) {
+function combineSlots(all, isWorst) {
   return all[0].map((_, at) => {
     const known = all.flatMap((points) => points[at] ?? []);
     if (known.length === 0) return null;

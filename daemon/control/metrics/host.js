@@ -39,7 +39,7 @@ export function createHostReader(home) {
   };
 }
 
-/** os.cpus() also reads the clock of each core, which takes a millisecond for a few dozen cores. */
+/** Avoids os.cpus(), which also reads the frequency of each core: 1 ms for a few dozen cores. */
 function cpuTimes() {
   if (process.platform !== 'linux')
     return cpus().reduce(

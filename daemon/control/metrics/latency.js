@@ -1,5 +1,5 @@
-// Latencies are counts by steps. Each step is longer by a fourth root of two, as the agent counts
-// them (daemon/agent/http-counts.cjs).
+// A latency distribution is a list of counts by step. Four steps double the latency, as in
+// the agent (daemon/agent/http-counts.cjs).
 
 export const LATENCY_STEPS = 80;
 const FIRST_STEP_MS = 0.125;

@@ -28,7 +28,7 @@ import { addPairs, COUNT_MAX, LATENCY_STEPS, noLatencies } from './latency.js';
  * @property {number[]} latency  Pairs, as in a report.
  */
 
-/** Last instances that are remembered. By then the keeper has forgotten older ones. */
+/** Number of instances in `from`. The keeper has forgotten older ones. */
 const FROM_KEPT = 8;
 
 /**

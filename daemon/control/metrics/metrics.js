@@ -1,7 +1,7 @@
 // Knows: values of processes, requests and the machine: now, their history, Prometheus and OTLP.
-// Must not: change the desired state, or a record except the sums of lifetime-totals.js; read
-// processes more than once a second. Start at: createMetrics(), then sample.js; families.js has the
-// names for other programs.
+// Must not: change the desired state, or a record except `cpuMs` of instances and the sums of
+// lifetime-totals.js; read processes more than once a second. Start at: createMetrics(), then
+// sample.js; families.js has the names for other programs.
 import { SERIES, TICK_MS } from '../../../lib/shared/metrics.js';
 import { findSlot } from '../state/registry.js';
 import { createHistory, historyKey, readHistory } from './history.js';
@@ -92,7 +92,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     for (const listener of listeners) listener();
   }
 
-  /** Asks once at a time, even if the keeper is slow. */
+  /** Never sends a second request while one is open, even if the keeper is slow. */
   async function askAgents() {
     if (
       isAsking ||
@@ -105,7 +105,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     try {
       reports.take((await control.askKeeper('reports', {})).reports, clock.nowMs());
     } catch {
-      // The keeper has died, and the next one is being started; or it is older than this request.
+      // The keeper has died, or its version does not know this request.
     } finally {
       isAsking = false;
     }

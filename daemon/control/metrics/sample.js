@@ -37,7 +37,7 @@ const NO_GAUGES = {
 };
 
 /**
- * @typedef {{ tracks: Track[], served: Served | null }} Standing  All instances of a slot: serving,
+ * @typedef {{ tracks: Track[], served: Served | null }} SlotHttp  All instances of a slot: serving,
  *   ending and gone ones.
  */
 
@@ -92,7 +92,7 @@ export function takeSamples(registry, isMeant, sources) {
  * @param {DesiredApp} app
  * @param {DesiredSlot} slot
  * @param {ReturnType<typeof createOverview>} overview
- * @param {Standing} standing
+ * @param {SlotHttp} standing
  * @param {Sources} sources
  * @returns {Omit<WorkerSample, 'cpuMs'>}
  */
@@ -131,7 +131,7 @@ function workerOf(registry, app, slot, overview, standing, { usageOf, trackOf, n
 /**
  * @param {DesiredApp} app
  * @param {WorkerSample[]} workers
- * @param {Standing[]} standings
+ * @param {SlotHttp[]} standings
  * @param {number} nowMs
  * @returns {AppSample}
  */
@@ -167,7 +167,7 @@ function appOf({ spec }, workers, standings, nowMs) {
 }
 
 /**
- * @param {Standing[]} standings
+ * @param {SlotHttp[]} standings
  * @param {number} nowMs
  * @returns {HttpSample | null}
  */

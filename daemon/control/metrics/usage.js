@@ -81,8 +81,8 @@ export function createUsageReader({
     const trees = [...(readTrees?.([...roots]) ?? [])].map(usageOf);
     const singles = [...(await readPids(others))].map(usageOf);
     const found = new Map([...trees, ...singles]);
-    // On Linux a pid that pidusage knows is missing once before it can be another process. So a
-    // process that gets the pid inherits no values.
+    // On Linux, pidusage reports a reused pid as missing at least once. The old values are deleted
+    // then, so that the new process does not inherit them.
     for (const { pid } of wanted) if (!found.has(pid)) befores.delete(pid);
     for (const [pid, { atMono }] of befores) if (nowMono() - atMono > KEPT_MS) befores.delete(pid);
     return found;

@@ -1,10 +1,10 @@
-import { computeAllowance, COMING, isUp, mayStop, replace } from './replace.js';
+import { computeAllowance, STARTING_STATES, isUp, mayStop, replace } from './replace.js';
 
 /** @import { Moves, SeatView, View, Goal } from './plan.js' */
 
 /**
- * Tries one seat of a new generation, the canary, before it replaces the other old seats. If
- * maxSurge is above 1, it tries that many seats at once, and the first one that is up counts.
+ * Tries one seat of a new generation, the canary, before it replaces the old seats of other slots.
+ * If maxSurge is above 1, it tries that many seats at once, and waits for the first that is up.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
@@ -84,7 +84,7 @@ function canaryIn(views, rollout) {
  */
 function besideOthers(views, { maxSurge }) {
   const tried = views.flatMap((view) => view.current ?? []);
-  if (tried.some((seat) => seat.hasFailed || !COMING.has(seat.state))) return [];
+  if (tried.some((seat) => seat.hasFailed || !STARTING_STATES.has(seat.state))) return [];
   return views.filter((view) => !view.current && view.old.some(isUp)).slice(0, Math.max(0, maxSurge - tried.length));
 }
 

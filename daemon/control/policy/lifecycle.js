@@ -1,5 +1,5 @@
-// Knows: the rules alone: what a seat does next, who is replaced when, how long a restart waits.
-// Must not: import anything but itself, do I/O, look at the clock.
+// Knows: only rules: what a seat does next, when a seat is replaced, how long a restart waits.
+// Must not: import from another folder, do I/O, read the clock.
 import { judgeExit } from './restart-policy.js';
 
 /** @import { Asked, Cell, Context, Life, LifeEvent, State, Step } from './seat.js' */
@@ -26,16 +26,16 @@ import { judgeExit } from './restart-policy.js';
 export const TABLE = {
   down:     { start: spawn, stop: stay,     spawned: bug,          booted: bug,         refused: bug,     ready: bug,
               exited: bug,     gone: bug,    timer: bug,     listenFailed: bug,     ...gateEvents(bug) },
-  starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: setAgeTimer, refused: crashed, ready: admit,
-              exited: crashed, gone: bug,    timer: overdue, listenFailed: hurry,   ...gateEvents(bug),
+  starting: { start: stay,  stop: retire,   spawned: setBootTimer, booted: setAgeTimer, refused: onExit,  ready: admit,
+              exited: onExit,  gone: bug,    timer: overdue, listenFailed: hurry,   ...gateEvents(bug),
               answered, silent: hangs },
   soaking:  { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: probe,   listenFailed: stay,    ...gateEvents(bug),
+              exited: onExit,  gone: bug,    timer: probe,   listenFailed: stay,    ...gateEvents(bug),
               answered: enter, silent: expel },
   entering: { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: expel,   listenFailed: stay, ...gateEvents(stay), admitted: beUp },
+              exited: onExit,  gone: bug,    timer: expel,   listenFailed: stay, ...gateEvents(stay), admitted: beUp },
   up:       { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
-              exited: crashed, gone: bug,    timer: bug,     listenFailed: recheck, ...gateEvents(stay), park },
+              exited: onExit,  gone: bug,    timer: bug,     listenFailed: recheck, ...gateEvents(stay), park },
   parked:   { start: stay,  stop: retire,   spawned: stay,         booted: stay,        refused: bug,     ready: stay,
               exited: rest,    gone: bug,    timer: bug,     listenFailed: stay,    ...gateEvents(stay), takeBack },
   stopping: { start: stay,  stop: overrule, spawned: retireAtLast, booted: stay,        refused: finish,  ready: stay,
@@ -91,14 +91,14 @@ function setBootTimer(life, event, context) {
  * @param {Context} context
  */
 function allowedMs({ policy, readiness }) {
-  if (readiness.isRefused) return policy.minUptimeMs;
+  if (readiness.isAddressRefused) return policy.minUptimeMs;
   return readiness.isLoading ? Math.max(policy.minUptimeMs, policy.listenTimeoutMs) : policy.listenTimeoutMs;
 }
 
 /** @type {Cell} */
 function hurry(life, event, context) {
   const { policy, readiness, nowMs } = context;
-  if (!readiness.isRefused) return stay(life, event, context);
+  if (!readiness.isAddressRefused) return stay(life, event, context);
   return {
     life,
     effects: [{ type: 'setTimer', ms: leftOf(policy.minUptimeMs, readiness.startedAtMs ?? nowMs, nowMs) }],
@@ -108,11 +108,11 @@ function hurry(life, event, context) {
 /** The instance counted as up because of its age, before it tried to listen. @type {Cell} */
 function recheck(life, event, context) {
   const { policy, readiness } = context;
-  if (!readiness.isUnheard || readiness.isOnProbation) return stay(life, event, context);
+  if (!readiness.cannotListen || readiness.isOnProbation) return stay(life, event, context);
   return { life: { ...life, state: 'starting' }, effects: [{ type: 'setTimer', ms: policy.minUptimeMs }] };
 }
 
-/** An event loop that runs answers sooner. */
+/** Time limit for a ping during loading, in ms. A free event loop answers sooner. */
 const ANSWER_MS = 1_000;
 
 /** @type {Cell} */
@@ -246,7 +246,7 @@ function finish(life, event, context) {
 }
 
 /** @type {Cell} */
-function crashed(life, event, context) {
+function onExit(life, event, context) {
   const wasUp = life.state === 'up';
   const code = event.type === 'exited' ? event.code : null;
   const isUnstable = !wasUp || event.uptimeMs < context.policy.minUptimeMs;

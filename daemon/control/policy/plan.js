@@ -144,7 +144,7 @@ function actionOf(what) {
 
 /**
  * @param {SeatView} seat
- * @param {boolean} isServedOn  By another seat of the app.
+ * @param {boolean} isServedOn  Another seat of the app is up, and keeps serving.
  * @returns {Action}
  */
 function stopOf({ id, generation }, isServedOn) {

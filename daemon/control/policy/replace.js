@@ -10,10 +10,10 @@ export function replace(views, rollout) {
   const free = views.filter((view) => !view.current && !view.old.some(isUp));
   const serving = views.filter((view) => !view.current && view.old.some(isUp));
   const idle = free.flatMap((view) => view.old.filter(mayStop));
-  // A seat that is not up beside a wanted one does not serve: an abandoned rollout left it.
+  // An abandoned rollout left these old seats. They are not up, so they do not serve.
   const useless = views
     .filter((view) => view.current && !view.former && !isUp(view.current))
-    .flatMap((view) => view.old.filter((seat) => COMING.has(seat.state)));
+    .flatMap((view) => view.old.filter((seat) => STARTING_STATES.has(seat.state)));
   const relieved = views
     .filter((view) => view.current && isUp(view.current))
     .flatMap((view) => view.old.filter(mayStop));
@@ -29,7 +29,7 @@ export function replace(views, rollout) {
 }
 
 /**
- * For an app whose generations must not run together: plan() holds back the starts.
+ * For an app whose generations must not run together. plan() delays the starts until old seats end.
  * @param {View[]} views
  * @returns {Moves}
  */
@@ -45,7 +45,9 @@ export function clearFirst(views) {
 function isBystander({ generation, current }, views) {
   const isBroken =
     current !== null &&
-    (current.state === 'backoff' || current.state === 'failed' || (current.hasFailed && COMING.has(current.state)));
+    (current.state === 'backoff' ||
+      current.state === 'failed' ||
+      (current.hasFailed && STARTING_STATES.has(current.state)));
   return isBroken && views.some((other) => other.generation > generation);
 }
 
@@ -55,7 +57,7 @@ function isBystander({ generation, current }, views) {
  */
 function surgeLeft(views, { maxSurge }) {
   const current = views.flatMap((view) => view.current ?? []);
-  if (current.some((seat) => !isUp(seat) && (seat.hasFailed || !COMING.has(seat.state)))) return 0;
+  if (current.some((seat) => !isUp(seat) && (seat.hasFailed || !STARTING_STATES.has(seat.state)))) return 0;
   const beside = views.filter((view) => view.current && !isUp(view.current) && view.old.some(isUp)).length;
   return Math.max(0, maxSurge - beside);
 }
@@ -74,7 +76,7 @@ export function computeAllowance(views, { maxSurge, maxUnavailable }) {
 }
 
 /** @type {Set<State>} */
-export const COMING = new Set(['starting', 'soaking', 'entering']);
+export const STARTING_STATES = new Set(['starting', 'soaking', 'entering']);
 
 /** @param {SeatView} seat */
 export function isUp(seat) {

@@ -17,7 +17,7 @@ const BUDGET_WINDOW_MS = 10 * 60_000;
  */
 
 /**
- * @typedef {object} Record
+ * @typedef {object} ExitRecord
  * @property {number} streak  Unstable exits in a row.
  * @property {number[]} unstableAtMs
  */
@@ -26,7 +26,7 @@ const BUDGET_WINDOW_MS = 10 * 60_000;
  * @typedef {object} Verdict
  * @property {'done' | 'again' | 'failed'} what
  * @property {number} delayMs  0 for at once. Only for `again`.
- * @property {Record} record
+ * @property {ExitRecord} record
  */
 
 /**
@@ -35,13 +35,14 @@ const BUDGET_WINDOW_MS = 10 * 60_000;
  * @returns {number}
  */
 export function backoffMs(n, baseMs) {
-  return Math.min(BACKOFF_MAX_MS, baseMs * 2 ** (n - 1));
+  // 0 times the Infinity of a large n would be NaN.
+  return baseMs === 0 ? 0 : Math.min(BACKOFF_MAX_MS, baseMs * 2 ** (n - 1));
 }
 
 /**
- * For an exit without a request.
+ * For an exit that no command asked for.
  * @param {Policy} policy
- * @param {Record} record
+ * @param {ExitRecord} record
  * @param {{ isUnstable: boolean, code: number | null }} exit
  * @param {number} nowMs
  * @returns {Verdict}
@@ -64,9 +65,9 @@ function firstPauseMs({ backoffMs: given, restartDelayMs }) {
 }
 
 /**
- * @param {Record} record
+ * @param {ExitRecord} record
  * @param {number} nowMs
- * @returns {Record}
+ * @returns {ExitRecord}
  */
 function remember(record, nowMs) {
   return { streak: record.streak + 1, unstableAtMs: [...inWindow(record.unstableAtMs, nowMs), nowMs] };

@@ -26,7 +26,7 @@ export const STATES = /** @type {const} */ ([
  * @property {Asked | null} asked  Only while stopping.
  * @property {number} streak
  * @property {number[]} unstableAtMs
- * @property {boolean} hasFailed  An attempt ended before it was up. A waiting `start` reports it.
+ * @property {boolean} hasFailed  An attempt to start failed. A waiting `start` reports the failure.
  */
 
 /** @returns {Life} */
@@ -99,9 +99,9 @@ export const EVENTS = /** @type {const} */ ([
  * @property {'open' | 'gated' | 'canary'} gate  canary: admitted after it has lived for a while and
  *   answered. gated: admitted when it is ready.
  * @property {string | null} missing  The step that it has not done, in words. Null: none.
- * @property {boolean} isLoading  Only its main module has not ended. A top-level loop may not end.
- * @property {boolean} isUnheard  A cluster worker whose listen() failed.
- * @property {boolean} isRefused  Another process has the address, or only root may use it. False if
+ * @property {boolean} isLoading  Only its main module still runs. A top-level loop may never end.
+ * @property {boolean} cannotListen  A cluster worker whose listen() failed.
+ * @property {boolean} isAddressRefused  Another process has the address, or only root may use it. False if
  *   this machine does not have the address, because some programs try several addresses.
  * @property {number | null} startedAtMs
  * @property {number | null} bootedAtMs  Its age counts from here.

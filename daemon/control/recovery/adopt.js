@@ -52,7 +52,7 @@ function instanceOf(context, child) {
   // The label may be older than the last rename of the app.
   const label = { ...written, name: findSlot(context.registry, written.id)?.app.spec.name ?? written.name };
   const { pid, startedAtMs, addresses, isReady, isAdopted, outPipe, errPipe } = child;
-  const isStray = isLost(context, label.id);
+  const isStray = markIfStray(context, label.id);
   const { isGated = false, isParked = false, bootedAtMs = startedAtMs, listenFailure = null } = child;
   const instance = {
     ...newInstance(child.instanceId, label),
@@ -78,11 +78,11 @@ function instanceOf(context, child) {
 }
 
 /**
- * If the list has lost the slot, its id stays unused, or two apps would share one history.
+ * Also records the result, and reserves the id, because two apps would share one history.
  * @param {LoopContext} context
  * @param {number} id
  */
-function isLost(context, id) {
+function markIfStray(context, id) {
   const { registry } = context;
   const history = getSlotHistory(registry, id);
   const wasStray = history.isStray;
@@ -128,7 +128,7 @@ function seatInstance(context, instance, child) {
 }
 
 /**
- * A note without a retirement comes from a control that died between the two.
+ * If the note has a reason but the keeper did not retire the instance, a control died in between.
  * @param {SlotHistory} history
  * @param {ChildSnapshot} child
  */
@@ -137,7 +137,7 @@ function endReason(history, { instanceId, exit, isRetiring }) {
 }
 
 /**
- * An orphan of the slot's present generation was retired because it was surplus.
+ * If an orphan of the present generation is being retired, it is surplus and gets no seat.
  * @param {LoopContext} core
  * @param {Instance} instance
  */

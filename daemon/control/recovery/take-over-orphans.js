@@ -11,7 +11,7 @@ import { findSlot } from '../state/registry.js';
 /** @import { Instance, Label, Registry } from '../state/registry.js' */
 /** @import { Orphan, UidsOf } from './find-orphans.js' */
 
-const SOUGHT = 'orphans-sought';
+const ORPHANS_NOTE_KEY = 'orphans-sought';
 
 /**
  * Runs once in the life of a keeper. Before it adopts the first orphan, it saves which slots have
@@ -24,7 +24,7 @@ const SOUGHT = 'orphans-sought';
  * @returns {Promise<ChildSnapshot[]>}
  */
 export async function takeOverOrphans(context, { notes, children, known }) {
-  if (notes[SOUGHT]) return [];
+  if (notes[ORPHANS_NOTE_KEY]) return [];
   const held = new Set(children.map((child) => child.instanceId));
   const orphans = context.parts
     .findOrphans((id) => uidsOf(findSlot(context.registry, id)?.app))
@@ -42,7 +42,7 @@ export async function takeOverOrphans(context, { notes, children, known }) {
   const taken = await Promise.all(
     labelled.map(({ orphan, label }) => take(context, orphan, label, known.get(orphan.instanceId))),
   );
-  await context.link?.request('note', { key: SOUGHT, value: true });
+  await context.link?.request('note', { key: ORPHANS_NOTE_KEY, value: true });
   return taken.flatMap((child) => child ?? []);
 }
 

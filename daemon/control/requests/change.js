@@ -51,7 +51,7 @@ export function listSpecs({ apps }, ids) {
 }
 
 /**
- * If so, the replacement of the app has to be guarded.
+ * Whether instances of the app may be serving. Then their replacement has to be guarded.
  * @param {Pick<Control, 'registry' | 'keeper'>} control
  * @param {DesiredApp} app
  */

@@ -33,7 +33,7 @@ export const RECEIPTS_KEPT = 200;
 
 const DELETED = 'was deleted by another command';
 /** Another rollout followed the halted one, so the reason is not known any more. */
-const GIVEN_BACK = 'was rolled back, and another command has changed it since';
+const SUPERSEDED_ROLLBACK = 'was rolled back, and another command has changed it since';
 
 /**
  * @param {Registry} registry
@@ -79,7 +79,7 @@ function haltedApp(registry, id, generation) {
 }
 
 /**
- * Each slot that should serve does so or has failed. Until then the error cannot name what runs.
+ * Each slot that should serve is up or has failed. Until then the error cannot list them.
  * @param {Registry} registry
  * @param {DesiredApp} app
  */
@@ -119,7 +119,7 @@ function slotOutcome(registry, id, generation, method) {
     return { state: found.slot.generation <= ended.generation && hasProcess(registry, id) ? 'pending' : 'done' };
   }
   if (found.slot.want === 'down') return failure(registry, id, 'was stopped by another command');
-  if (found.slot.generation < generation) return failure(registry, id, GIVEN_BACK);
+  if (found.slot.generation < generation) return failure(registry, id, SUPERSEDED_ROLLBACK);
   const seat = servingSeat(registry, found.slot);
   const life = seat && seat.generation >= generation ? seat.life : undefined;
   if (life?.state === 'up') return { state: isReplacing(registry, found.slot, method) ? 'pending' : 'done' };

@@ -16,7 +16,7 @@ import { notUpError, describeOutcome } from './outcome.js';
 /**
  * @typedef {object} Waiters
  * @property {(receipt: Receipt, signal?: AbortSignal, onCheck?: () => void) => Promise<void>} add
- *   Rejects with ERR_NCLUST_NOT_UP at the first slot that failed for good. Resolves on abort.
+ *   Rejects when a slot or the reload has failed, or the manager shuts down. Resolves on abort.
  * @property {() => void} answer  Called after every change.
  */
 

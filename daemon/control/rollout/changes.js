@@ -126,7 +126,7 @@ function numbersFor({ maxSurge, maxUnavailable, rollbackWindowMs }, isBeside) {
 }
 
 /** Fields that can change where a program listens. */
-const TELLING = /** @type {const} */ ([
+const ADDRESS_FIELDS = /** @type {const} */ ([
   'script',
   'args',
   'env',
@@ -146,5 +146,5 @@ const TELLING = /** @type {const} */ ([
  * @param {AppSpec} after
  */
 function isSameProgram(before, after) {
-  return TELLING.every((key) => isDeepStrictEqual(before[key], after[key]));
+  return ADDRESS_FIELDS.every((key) => isDeepStrictEqual(before[key], after[key]));
 }

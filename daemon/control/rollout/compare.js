@@ -16,7 +16,7 @@ import { listSeats } from '../state/registry.js';
 
 /**
  * An instance in a rollout with a rollback window. Others are not sampled.
- * @typedef {object} Sample
+ * @typedef {object} WatchedInstance
  * @property {string} name
  * @property {number} slot
  * @property {number} generation
@@ -109,7 +109,7 @@ export function watchInstances(context, name) {
  */
 export function recordSample(context, { instanceId }, { responses, errors, delayP99Ms }) {
   const sample = context.registry.samples.get(instanceId);
-  // A control that died asked for these reports, for a rollout that is over.
+  // A control that has died asked for these reports during a rollout that is over.
   if (!sample?.isWatched) return unwatch(context, instanceId);
   const span = { responses, errors, delayP99Ms, atMs: context.parts.clock.nowMs() };
   sample.spans = [...sample.spans, span].slice(-SPANS_KEPT);
@@ -161,15 +161,15 @@ export function findComplaint(registry, app, nowMs) {
   return findSilence(renewed) ?? findErrors(renewed, old, nowMs) ?? findDelay(renewed, old);
 }
 
-/** @param {Sample[]} renewed */
+/** @param {WatchedInstance[]} renewed */
 function findSilence(renewed) {
   const silent = renewed.find((sample) => sample.isWatched && sample.isSilent);
   return silent ? `the event loop of instance ${silent.slot} has not answered for ${SILENT_MS / 1_000}s` : null;
 }
 
 /**
- * @param {Sample[]} renewed
- * @param {Sample[]} old
+ * @param {WatchedInstance[]} renewed
+ * @param {WatchedInstance[]} old
  * @param {number} nowMs
  */
 function findErrors(renewed, old, nowMs) {
@@ -199,8 +199,8 @@ function errorLimit(oldShare) {
 }
 
 /**
- * @param {Sample[]} renewed
- * @param {Sample[]} old
+ * @param {WatchedInstance[]} renewed
+ * @param {WatchedInstance[]} old
  */
 function findDelay(renewed, old) {
   const spans = old.flatMap((sample) => sample.spans);

@@ -1,5 +1,5 @@
 import { describeListenFailure } from '../../../lib/shared/death-text.js';
-import { COMING } from '../policy/replace.js';
+import { STARTING_STATES } from '../policy/replace.js';
 import { findSlot, isWanted, findSeatOfInstance, listSeats } from '../state/registry.js';
 
 /** @import { Address } from '../keeper-link/link.js' */
@@ -51,7 +51,7 @@ export function isAwaitingAdmission(registry, { instanceId, label, isGated }) {
   return (
     seat !== null &&
     isOnProbation(registry, seat) &&
-    (COMING.has(seat.life.state) || seat.life.asked?.cause === 'boot-timeout')
+    (STARTING_STATES.has(seat.life.state) || seat.life.asked?.cause === 'boot-timeout')
   );
 }
 
@@ -112,11 +112,11 @@ const REFUSALS = ['EADDRINUSE', 'EACCES'];
  * @param {Seat} seat
  * @param {boolean} isProbationary
  * @param {Instance | null} instance
- * @returns {Pick<Readiness, 'missing' | 'isLoading' | 'isUnheard' | 'isRefused'>}
+ * @returns {Pick<Readiness, 'missing' | 'isLoading' | 'cannotListen' | 'isAddressRefused'>}
  */
 function missingOf(registry, seat, isProbationary, instance) {
   const isLoading = instance !== null && instance.startedAtMs !== null && bootedAtOf(seat, instance) === null;
-  // A program that sends `ready` knows best.
+  // With waitReady the message of the program counts, not the end of its main module.
   const word = seat.spec?.waitReady
     ? instance?.isReady
       ? null
@@ -125,14 +125,14 @@ function missingOf(registry, seat, isProbationary, instance) {
       ? 'it was still loading its main module'
       : null;
   const failure = instance?.addresses.length === 0 ? instance.listenFailure : null;
-  const isUnheard = failure !== null && seat.spec?.mode === 'cluster' && !seat.spec.waitReady;
+  const cannotListen = failure !== null && seat.spec?.mode === 'cluster' && !seat.spec.waitReady;
   const lacking = isProbationary ? placeMissing(registry, seat, instance) : null;
-  const place = failure && (isUnheard || lacking !== null) ? `it ${describeListenFailure(failure)}` : lacking;
+  const place = failure && (cannotListen || lacking !== null) ? `it ${describeListenFailure(failure)}` : lacking;
   return {
     missing: word ?? place,
     isLoading: isLoading && !seat.spec?.waitReady && place === null,
-    isUnheard,
-    isRefused: isUnheard && REFUSALS.includes(failure.code),
+    cannotListen,
+    isAddressRefused: cannotListen && REFUSALS.includes(failure.code),
   };
 }
 

@@ -12,13 +12,13 @@ import { listSeatsOfSlot } from '../state/registry.js';
  * @property {number} slot
  * @property {number} generation
  * @property {boolean} isNew  It runs the requested code.
- * @property {boolean} isAnew  It was started after the reload failed.
+ * @property {boolean} isRestarted  It was started after the reload failed.
  */
 
 /**
  * @param {Registry} registry
  * @param {DesiredApp} app
- * @param {Receipt['up']} asked  Wanted by the request. A later generation may have failed.
+ * @param {Receipt['up']} asked  The slots in the request. A later generation may have failed.
  */
 export function reloadError(registry, app, asked) {
   const { name } = app.spec;
@@ -71,7 +71,7 @@ function servingIn(registry, { rollout }, { id, slot }, asked) {
     .slice(-1);
   return seats.map(({ generation, instanceId }) => {
     const startedAtMs = registry.instances.get(instanceId ?? '')?.startedAtMs ?? 0;
-    return { slot, generation, isNew: generation >= newest, isAnew: startedAtMs >= atMs };
+    return { slot, generation, isNew: generation >= newest, isRestarted: startedAtMs >= atMs };
   });
 }
 
@@ -103,15 +103,15 @@ function describeRunning(serving, missing, kind) {
  */
 function describeOld(old, kind) {
   const still = kind === 'rolled-back' ? 'serving again' : 'still serving';
-  const anew = old.filter(({ isAnew }) => isAnew).length;
-  const kept = old.length - anew;
+  const restarted = old.filter(({ isRestarted }) => isRestarted).length;
+  const kept = old.length - restarted;
   const [all, are, were] =
     old.length === 1 ? ['The old instance', 'is', 'was'] : [`The ${old.length} old instances`, 'are', 'were'];
-  if (anew === 0) return `${all} ${are} ${still}.`;
+  if (restarted === 0) return `${all} ${are} ${still}.`;
   if (kept === 0) return `${all} had exited and ${were} started again.`;
   return (
-    `${kept} of the ${old.length} old instances ${kept === 1 ? 'is' : 'are'} ${still}, ${anew} had ` +
-    `exited and ${anew === 1 ? 'was' : 'were'} started again.`
+    `${kept} of the ${old.length} old instances ${kept === 1 ? 'is' : 'are'} ${still}, ${restarted} had ` +
+    `exited and ${restarted === 1 ? 'was' : 'were'} started again.`
   );
 }
 

@@ -1,4 +1,4 @@
-// Knows: a guarded reload: its desired state, its readiness, when it is halted or taken back. Must
+// Knows: a guarded reload: its desired state, its readiness, when it is halted or rolled back. Must
 // not: start or stop a process; the plan does that. Start at: reload() in changes.js, then
 // readReadiness() in readiness.js and this file.
 import { describeDeath } from '../../../lib/shared/death-text.js';
@@ -17,7 +17,7 @@ const ASK_EVERY_MS = 1_000;
 
 /**
  * A rollback window that is open.
- * @typedef {object} Window
+ * @typedef {object} RollbackWindow
  * @property {number} endsAtMs
  * @property {boolean} isOver
  * @property {Cancel} cancel
@@ -38,7 +38,9 @@ export function superviseRollout(context, name) {
   const fault = faultOf(context, app, slots);
   if (fault) return giveUp(context, app, slots, fault);
   if (slots.some((slot) => !isUp(registry, slot.id, slot.generation))) return undefined;
-  return isWindowOpen(context, app, slots) ? undefined : conclude(context, app, finishRollout(app), 'rollout-done');
+  return keepWindowOpen(context, app, slots)
+    ? undefined
+    : saveRollout(context, app, finishRollout(app), 'rollout-done');
 }
 
 /**
@@ -90,7 +92,7 @@ function giveUp(context, app, slots, fault) {
   const next = isBackWanted
     ? rollBack(app, failure)
     : haltRollout(app, failure, (id, generation) => isUp(registry, id, generation));
-  conclude(context, app, next, isBackWanted ? 'rollout-rolled-back' : 'rollout-halted');
+  saveRollout(context, app, next, isBackWanted ? 'rollout-rolled-back' : 'rollout-halted');
 }
 
 /**
@@ -123,7 +125,7 @@ function notUpOf(registry, app, { id, slot, generation }) {
  * @param {DesiredApp} app
  * @param {DesiredSlot[]} slots
  */
-function isWindowOpen(context, app, slots) {
+function keepWindowOpen(context, app, slots) {
   const { registry, parts } = context;
   const { windowMs = 0, windowEndsAtMs = null } = app.rollout;
   if (windowMs === 0 || slots.length === 0) return false;
@@ -132,7 +134,12 @@ function isWindowOpen(context, app, slots) {
   if (open && open.endsAtMs === windowEndsAtMs) return !open.isOver;
   const endsAtMs = windowEndsAtMs ?? parts.clock.nowMs() + windowMs;
   if (windowEndsAtMs === null)
-    conclude(context, app, { ...app, rollout: { ...app.rollout, windowEndsAtMs: endsAtMs } }, 'rollback-window-opened');
+    saveRollout(
+      context,
+      app,
+      { ...app, rollout: { ...app.rollout, windowEndsAtMs: endsAtMs } },
+      'rollback-window-opened',
+    );
   openWindow(context, name, endsAtMs, windowMs);
   return true;
 }
@@ -177,7 +184,7 @@ function closeWindow({ windows }, name) {
  * @param {DesiredApp} after
  * @param {string} event
  */
-function conclude({ registry, parts }, before, after, event) {
+function saveRollout({ registry, parts }, before, after, event) {
   const { failure } = after.rollout;
   registry.desired = replaceApp(registry.desired, after);
   parts.managerLog(event, {

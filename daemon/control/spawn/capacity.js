@@ -8,10 +8,11 @@ import { listSeats } from '../state/registry.js';
 
 // Lower bounds, so that we refuse only what is certain to fail. Measured with Node.js 20 to 26.
 
-/** An idle keeper has 21 open descriptors. */
+/** Less than the 21 descriptors that an idle keeper has open. */
 const KEEPER_FILES = 16;
-/** Two pipes, and a channel for Node.js. */
+/** Two pipes for output, and a channel for Node.js. */
 const FILES = { node: 3, exec: 2 };
+/** A pipe for the standard input. */
 const INPUT = { fork: 1, cluster: 0 };
 /** Without 6 threads, 4 of which are V8's pool, Node.js hangs before its first line. */
 const TASKS = { node: 6, exec: 1 };

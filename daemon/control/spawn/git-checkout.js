@@ -8,7 +8,7 @@ import { readUser } from '../../../lib/shared/host/as-user.js';
 const READ_MS = 1_000;
 
 /**
- * The next read waits for it, or a disk that hangs would occupy all threads of the pool.
+ * The latest read. The next one waits for it, or a disk that hangs would occupy the thread pool.
  * @type {Promise<unknown>}
  */
 let turn = Promise.resolve();

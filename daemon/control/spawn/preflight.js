@@ -16,7 +16,7 @@ const PARSED = new Set(['.js', '.cjs', '.mjs']);
 
 const EXPERIMENTAL = /experimental-(loader|strip-types|transform-types|default-type|detect-module)/;
 
-/** These may turn text into a program that does not parse as JavaScript. */
+/** With these options Node.js may run a script that does not parse as JavaScript. */
 const CHANGES_LOADING = new RegExp(`^(-r|--require|--import|--loader|--${EXPERIMENTAL.source})(=|$)`);
 
 /** Some versions of Node.js check every `.js` as CommonJS, but run it as a module. */
@@ -50,14 +50,14 @@ export async function preflight(specs) {
 export function checkPresent(specs) {
   for (const spec of specs) {
     const fault = faultOf(spec);
-    if (fault) throw notBegun(spec, 'restart', fault);
+    if (fault) throw preflightError(spec, 'restart', fault);
   }
 }
 
 /** @param {AppSpec} spec */
 async function checkOne(spec) {
   const fault = faultOf(spec) ?? (await syntaxErrorOf(spec));
-  if (fault) throw notBegun(spec, 'reload', fault);
+  if (fault) throw preflightError(spec, 'reload', fault);
 }
 
 /**
@@ -65,7 +65,7 @@ async function checkOne(spec) {
  * @param {'reload' | 'restart'} method
  * @param {string} fault
  */
-function notBegun({ name }, method, fault) {
+function preflightError({ name }, method, fault) {
   const what = method === 'reload' ? 'Reload' : 'Restart';
   return new NclustError('ERR_NCLUST_PREFLIGHT', `${what} of "${name}" was refused: ${fault}. Nothing was changed.`, {
     hint: `Fix it, then run: nclust ${method} ${shellQuote(name)}`,
@@ -179,7 +179,7 @@ function isExecutable(path) {
 }
 
 /**
- * If a version manager has removed the Node.js of the app, it runs on the manager's Node.js.
+ * If a version manager has removed the Node.js of an app, the app runs on the Node.js of control.
  * @param {AppSpec} spec
  * @param {{ exists?: (path: string) => boolean, own?: { execPath: string, version: string } }} [o]
  */

@@ -73,7 +73,7 @@ function ownScope({ apps, nextId }, name) {
 }
 
 /**
- * Used by `restart`, and by `start` of apps in the list.
+ * Starts a new generation in these slots.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by

@@ -15,7 +15,7 @@
  * @typedef {object} DesiredApp
  * @property {AppSpec} spec  Of the newest generation.
  * @property {PastSpec[]} [previous]  Older specs, the oldest first. Missing: all have the same.
- * @property {number} generation  The highest one of its slots.
+ * @property {number} generation  The highest that any slot has had.
  * @property {Rollout} rollout
  * @property {string} by  The last command that changed the app.
  * @property {DesiredSlot[]} slots
@@ -65,7 +65,8 @@
 /** @typedef {{ want: 'up' | 'down' | 'new', generation: number }} Former  new: it did not exist. */
 
 /**
- * `up`: slots that have to get up, each with its lowest generation. `gone`: slots that have to end.
+ * `up`: slots that have to come up, each with the lowest generation that counts. `gone`: slots that
+ * have to stop.
  * @typedef {{ desired: Desired, up: { id: number, generation: number }[], gone: number[] }} Change
  */
 

@@ -1,7 +1,7 @@
 // Knows: the desired state (on disk), the records of what exists (in memory), pure changes of the
 // desired state. Must not: ask the keeper, wait, or decide what follows. Start at: desired.js, then
 // this file; store.js writes state.json, changes.js has the commands.
-import { COMING } from '../policy/replace.js';
+import { STARTING_STATES } from '../policy/replace.js';
 import { newSlotHistory } from './slot-history.js';
 
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
@@ -10,8 +10,8 @@ import { newSlotHistory } from './slot-history.js';
 /** @import { Cancel } from '../host/clock.js' */
 /** @import { Address, Exit } from '../keeper-link/link.js' */
 /** @import { Life } from '../policy/seat.js' */
-/** @import { Sample } from '../rollout/compare.js' */
-/** @import { Window } from '../rollout/supervise.js' */
+/** @import { WatchedInstance } from '../rollout/compare.js' */
+/** @import { RollbackWindow } from '../rollout/supervise.js' */
 /** @import { DesiredApp, Desired, DesiredSlot } from './desired.js' */
 /** @import { SlotHistory } from './slot-history.js' */
 
@@ -84,8 +84,8 @@ import { newSlotHistory } from './slot-history.js';
  * @property {Map<string, Instance>} instances
  * @property {Map<number, SlotHistory>} histories  By slot id.
  * @property {Map<string, Set<string>>} openScopes  The keeper may hold sockets. App names by scope.
- * @property {Map<string, Window>} windows  Rollback windows that are open, by the name of the app.
- * @property {Map<string, Sample>} samples  By instance, also old ones for the comparison.
+ * @property {Map<string, RollbackWindow>} windows  Rollback windows that are open, by the name of the app.
+ * @property {Map<string, WatchedInstance>} samples  By instance, also old ones for the comparison.
  * @property {Set<number>} touched  Slots that were affected in this turn.
  * @property {'kill' | 'shutdown' | null} ending  Set: all instances end, despite `desired`.
  * @property {Set<string>} notices
@@ -248,7 +248,7 @@ export function openScope({ openScopes }, scope, name) {
  */
 export function isServing(registry, { spec }) {
   return listSeats(registry, spec.name).some(
-    ({ life }) => life.state === 'up' || (COMING.has(life.state) && !life.hasFailed),
+    ({ life }) => life.state === 'up' || (STARTING_STATES.has(life.state) && !life.hasFailed),
   );
 }
 

@@ -114,7 +114,10 @@ export function slotStatus(registry, app, slot, o) {
     addresses: instance?.addresses ?? [],
     waitingFor: registry.instances.get(seat?.instanceId ?? '')?.isAwaitingSecrets
       ? 'the values of its secrets'
-      : waitingFor(seat, slot, { nowMs: o.nowMs, isUnheard: seat ? readReadiness(registry, seat).isUnheard : false }),
+      : waitingFor(seat, slot, {
+          nowMs: o.nowMs,
+          cannotListen: seat ? readReadiness(registry, seat).cannotListen : false,
+        }),
     isReady: seat?.life.state === 'up',
     autorestart: spec.autorestart,
     lastDeath: history.deaths.length > 0 ? deathRecord(history.deaths[history.deaths.length - 1]) : null,
@@ -196,9 +199,9 @@ function withoutSeat(registry, slot, { withProcess }) {
 /**
  * @param {Seat | undefined} seat
  * @param {DesiredSlot} slot
- * @param {{ nowMs: number, isUnheard: boolean }} o
+ * @param {{ nowMs: number, cannotListen: boolean }} o
  */
-function waitingFor(seat, slot, { nowMs, isUnheard }) {
+function waitingFor(seat, slot, { nowMs, cannotListen }) {
   if (!seat) return slot.want === 'up' ? 'its turn to start' : null;
   const left = seat.untilMs === null ? '' : `${(Math.max(0, seat.untilMs - nowMs) / 1000).toFixed(1)}s`;
   if (seat.life.state === 'backoff') return `the next attempt in ${left}`;
@@ -210,7 +213,7 @@ function waitingFor(seat, slot, { nowMs, isUnheard }) {
   if (seat.life.state !== 'starting') return null;
   if (left === '') return 'the process to be created';
   if (seat.spec?.waitReady) return `"ready" from the app, ${left} left`;
-  return isUnheard ? `a listening socket, ${left} left` : `a listening socket, or ${left} of uptime`;
+  return cannotListen ? `a listening socket, ${left} left` : `a listening socket, or ${left} of uptime`;
 }
 
 /**

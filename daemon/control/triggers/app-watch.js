@@ -8,7 +8,7 @@ import { stat } from 'node:fs/promises';
 /** How often control checks whether the folders are still the same ones. */
 const LOOK_MS = 1_000;
 
-/** Watching starts again after an error, because resources may be free again. */
+/** After an error, watching starts again after this many looks: resources may be free again. */
 const LOOKS_UNTIL_AGAIN = 60;
 
 /**
@@ -171,11 +171,11 @@ function limitOf(name) {
 /** A save in an editor is complete after this time. */
 const QUIET_MS = 100;
 
-/** More are a checkout or a build, reported with gaps of 340 ms on a busy machine. */
+/** More changes are a checkout or a build. A busy machine reports them with gaps of 340 ms. */
 const MANY = 10;
 const QUIET_AFTER_MANY_MS = 500;
 
-/** Between two calls. */
+/** Least time between two calls of onQuiet(), in ms. */
 const SPACING_MS = 1_000;
 
 /** Changes that go on for longer are not a save or a checkout: a program writes all the time. */

@@ -1,13 +1,13 @@
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
 
-/** A checkout triggers all apps, and a machine that starts hundreds of programs cannot serve. */
+/** One git checkout may trigger all apps, and to start hundreds at once would block the machine. */
 const APPS_AT_ONCE = 8;
 
 /** @typedef {'watch' | 'cron' | 'memory'} Trigger */
 
 /**
- * @typedef {object} Due
+ * @typedef {object} ReloadRequest
  * @property {Trigger} trigger
  * @property {string} by  Trigger and reason: "watch: src/a.js changed".
  * @property {(app: DesiredApp) => number[]} choose  Picks the slots when its turn comes.
@@ -18,7 +18,7 @@ const APPS_AT_ONCE = 8;
 /**
  * Requests that come during a reload of an app lead to one more reload.
  * @typedef {object} ReloadQueue
- * @property {(name: string, due: Due) => void} enqueue
+ * @property {(name: string, due: ReloadRequest) => void} enqueue
  * @property {(name: string) => boolean} isBusy
  * @property {(name: string) => LastTurn | null} last
  * @property {(isListed: (name: string) => boolean) => void} forget  Drops records of other apps.
@@ -26,7 +26,7 @@ const APPS_AT_ONCE = 8;
 
 /**
  * @param {object} o
- * @param {(name: string, due: Due) => Promise<boolean>} o.reload  False: nothing to do.
+ * @param {(name: string, due: ReloadRequest) => Promise<boolean>} o.reload  False: nothing to do.
  * @param {() => number} o.nowMs
  * @param {ManagerLog} o.managerLog
  * @returns {ReloadQueue}
@@ -34,7 +34,7 @@ const APPS_AT_ONCE = 8;
 export function createReloadQueue({ reload, nowMs, managerLog }) {
   /** @type {Set<string>} */
   const busy = new Set();
-  /** @type {Map<string, Due>} */
+  /** @type {Map<string, ReloadRequest>} */
   const pending = new Map();
   /** @type {Map<string, LastTurn>} */
   const lasts = new Map();
@@ -43,7 +43,7 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
   const queue = [];
 
   /**
-   * @param {Due['trigger']} trigger
+   * @param {ReloadRequest['trigger']} trigger
    * @returns {Promise<void> | null}
    */
   function waitForRoom(trigger) {
@@ -63,7 +63,7 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
 
   /**
    * @param {string} name
-   * @param {Due} due
+   * @param {ReloadRequest} due
    */
   async function take(name, due) {
     const turn = { atMs: nowMs(), by: due.by, problem: null };
@@ -79,11 +79,11 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
 
   /**
    * @param {string} name
-   * @param {Due} due
+   * @param {ReloadRequest} due
    */
   async function begin(name, due) {
     busy.add(name);
-    for (let next = /** @type {Due | undefined} */ (due); next; next = pending.get(name)) {
+    for (let next = /** @type {ReloadRequest | undefined} */ (due); next; next = pending.get(name)) {
       pending.delete(name);
       const room = waitForRoom(next.trigger);
       if (room) await room;
@@ -107,9 +107,9 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
 }
 
 /**
- * @param {Due | undefined} one
- * @param {Due} other
- * @returns {Due}
+ * @param {ReloadRequest | undefined} one
+ * @param {ReloadRequest} other
+ * @returns {ReloadRequest}
  */
 function both(one, other) {
   return one ? { ...one, choose: (app) => [...new Set([...one.choose(app), ...other.choose(app)])] } : other;

@@ -17,7 +17,7 @@ import { createWatches } from './watch.js';
 /** @import { Identify } from './app-watch.js' */
 /** @import { NextRun } from './cron.js' */
 /** @import { Limited } from './memory-limit.js' */
-/** @import { Due } from './reload-queue.js' */
+/** @import { ReloadRequest } from './reload-queue.js' */
 /** @import { OpenWatcher } from './watcher.js' */
 
 /**
@@ -72,9 +72,9 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
 
   /**
    * @param {string} name
-   * @param {Due['trigger']} trigger
+   * @param {ReloadRequest['trigger']} trigger
    * @param {string} reason
-   * @param {Due['choose']} choose
+   * @param {ReloadRequest['choose']} choose
    */
   function ask(name, trigger, reason, choose) {
     reloadQueue.enqueue(name, { trigger, by: `${trigger}: ${oneLine(reason)}`, choose });
@@ -82,7 +82,7 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
 
   /**
    * @param {string} name
-   * @param {Due} due
+   * @param {ReloadRequest} due
    */
   async function reload(name, due) {
     await rolloutOver(name);

@@ -40,7 +40,8 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
     try {
       return open(app);
     } catch (error) {
-      // Must not stop other effects of the change, or the home could never be used again.
+      // A watch that fails must not stop other effects of the change, or the home could never be
+      // used again.
       const { message } = /** @type {Error} */ (error);
       parts.managerLog('watch-failed', { app: app.spec.name, message });
       return { paths: () => app.spec.watch, isReady: () => false, problem: () => message, close() {} };

@@ -11,9 +11,9 @@ import { join } from 'node:path';
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
  * @property {Record<string, unknown>} options  For chokidar, as the user gave them.
  * @property {(path: string) => void} onChange
- * @property {() => void} onStir  A path stirred; chokidar still checks whether it changed.
+ * @property {() => void} onStir  A path may have changed; chokidar is still checking it.
  * @property {() => void} onReady  Changes are noticed from now on.
- * @property {(error: NodeJS.ErrnoException) => void} onError  Watching goes on where it can.
+ * @property {(error: NodeJS.ErrnoException) => void} onError  Watching continues where it can.
  */
 
 /** @typedef {(o: WatcherOptions) => { close: () => void }} OpenWatcher */

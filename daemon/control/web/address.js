@@ -40,7 +40,7 @@ export function isServedAt(address, wanted) {
  * @param {WebAddress} address
  * @param {boolean} allowRemote
  */
-export function isTooFar(address, allowRemote) {
+export function needsAllowRemote(address, allowRemote) {
   return !isLoopback(address) && !allowRemote;
 }
 

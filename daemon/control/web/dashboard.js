@@ -13,7 +13,7 @@ import {
 import {
   webError,
   isServedAt,
-  isTooFar,
+  needsAllowRemote,
   reachableHost,
   readListen,
   describeListenError,
@@ -200,7 +200,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     }
     if (open && isServedAt(open.dashboard.address, listen)) return keepUp(open);
     await shut();
-    if (isTooFar(listen, allowRemote)) {
+    if (needsAllowRemote(listen, allowRemote)) {
       problem = null; // As long as the settings are wrong, the notices report it.
       return undefined;
     }
@@ -242,7 +242,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
       const { listen, allowRemote } = settings.web();
       if (listen.kind === 'none') return [];
       const where = writeWebAddress(listen);
-      if (isTooFar(listen, allowRemote))
+      if (needsAllowRemote(listen, allowRemote))
         return [
           `The dashboard is not served on "${where}": other machines could reach that address; to allow this, ` +
             `run: nclust set web.allow_remote true.`,

@@ -40,13 +40,13 @@ const ACTIONS = {
   reset: ['targets'],
 };
 
-/** A page names one. Each is searched in the whole list, and for each log line. */
+/** A page sends one. Control looks for each in the whole list, and again for each log line. */
 const TARGETS_MAX = 10;
 
 /** The same form as on the command line. */
 const PATTERN = /^\/.+\/[imsu]*$/;
 
-/** A page has four. Each costs CPU every second. */
+/** Our page has four. Each takes CPU time every second. */
 const SUBSCRIPTIONS_MAX = 32;
 
 /** Limit of a request's token. The last 200 are written with every change of the list. */

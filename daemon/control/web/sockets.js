@@ -92,7 +92,7 @@ export function createPages({ context: context, clock, isRight: isRightNow, mayA
    * @param {string} reason
    */
   function dismiss(ws, code, reason) {
-    ws.removeAllListeners('message'); // Later requests of it are ignored.
+    ws.removeAllListeners('message'); // Later requests of this client are ignored.
     ws.close(code, reason);
     const cancel = clock.after(FAREWELL_MS, () => ws.terminate());
     ws.once('close', cancel);

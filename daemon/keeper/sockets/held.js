@@ -10,7 +10,7 @@ import { createOwnPorts } from './own-ports.js';
 /** @import { Child } from '../child.js' */
 /** @import { Claim, Handle, Listener, Listeners } from './listeners.js' */
 
-/** After its app has listened elsewhere. */
+/** After an app starts to listen, its unused sockets are released after this time. */
 const UNUSED_AFTER_MS = 5_000;
 const LOOK_MS = 20;
 /** Retries while copies of a released socket may still be open. */

@@ -52,7 +52,7 @@ const CHANGEABLE = [
   'gid',
 ];
 
-/** Keys of the rules about restart, stop and readiness. They can change too. */
+/** Keys of options about restart, stop and readiness. They can also change a listed app. */
 const RULES = [
   'namespace',
   'autorestart',

@@ -13,7 +13,10 @@ import { buildSpec } from './build.js';
  *   Surroundings  `cwd` is that of the shell, `folder` that of the file.
  */
 
-/** The attribute of an error that names none. @type {Partial<Record<ErrorCode, string>>} */
+/**
+ * The attribute to report for an error that does not name its attribute.
+ * @type {Partial<Record<ErrorCode, string>>}
+ */
 const ATTRIBUTE_OF = {
   ERR_NCLUST_CWD_NOT_FOUND: 'cwd',
   ERR_NCLUST_INTERPRETER_NOT_FOUND: 'interpreter',

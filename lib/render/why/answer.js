@@ -118,7 +118,7 @@ function firstStart(slots) {
 }
 
 /**
- * Empty if the instances run since the first start of the app.
+ * Returns an empty text if the instances have run since the first start of the app.
  * @param {SlotStatus[]} slots
  * @param {LoggedEvent[]} own
  */

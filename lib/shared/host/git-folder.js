@@ -26,7 +26,7 @@ const REF = /^refs\/(?!(?:.*\/)?\.\.)\S+$/;
  * @property {string} branch  "HEAD" if no branch is checked out.
  * @property {string | null} revision
  * @property {string[]} remotes
- * @property {string | null} remote  Of the branch, or the only one.
+ * @property {string | null} remote  The remote of the branch, else "origin", else the first one.
  * @property {string | null} url  Without user name, password and token.
  * @property {boolean} isOnRemote  At the last fetch.
  * @property {number} updatedAtMs  Last checkout, commit or pull.

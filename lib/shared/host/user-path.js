@@ -136,7 +136,7 @@ function isClosedTo(user, folder) {
 }
 
 /**
- * In /tmp, every user can make names, but only root can rename or remove those of root.
+ * Every user can create files in /tmp, but only root can rename or remove the files of root.
  * @param {Stats} folder
  * @param {Stats} [found]
  */

@@ -44,7 +44,7 @@ export const SPEC_NEEDS = {
   stopExitCodes: row('live', 'stop_exit_codes'),
   killTimeoutMs: row('live', 'kill_timeout'),
   stopSignal: row('live', 'stop_signal'),
-  // A running app that has never sent "ready" would count as late.
+  // Not live, because a running app that has never sent "ready" would then count as late.
   waitReady: row('rollout', 'wait_ready'),
   listenTimeoutMs: row('live', 'listen_timeout'),
   treekill: row('live', 'treekill'),

@@ -65,7 +65,7 @@ function isPlain(value) {
 }
 
 /**
- * croner checks the pattern where it can be loaded.
+ * Does not check the pattern. The command and control do this with croner.
  * @param {unknown} value
  */
 function isCronText(value) {

@@ -6,7 +6,7 @@
 /** Raised when the meaning of a message changes, but not for a new field or method. */
 export const PROTOCOL = 1;
 
-/** Of one line, without the newline. */
+/** The limit for one line, without the newline. */
 export const TO_SERVER_MAX_BYTES = 8 * 1024 * 1024;
 
 /** Larger, because a list with details contains every app's environment. */

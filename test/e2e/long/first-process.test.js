@@ -13,8 +13,8 @@ const RUNTIME = join(ROOT, 'bin/nclust-runtime');
 const NCLUST = join(ROOT, 'bin/nclust.js');
 
 /**
- * In its own PID namespace the first process gets only signals that it handles, and every orphan,
- * as in a container.
+ * As in a container, the first process of a PID namespace gets only the signals that it handles,
+ * and the kernel makes it the parent of every orphan.
  */
 const OWN_NAMESPACE = ['--pid', '--fork', '--mount-proc', '--kill-child'];
 const hasNamespaces = spawnSync('unshare', [...OWN_NAMESPACE, 'true']).status === 0;

@@ -321,7 +321,7 @@ function fill(folder) {
     try {
       for (;;) writeFileSync(join(folder, 'ballast'), Buffer.alloc(chunk, 'x'), { flag: 'a' });
     } catch {
-      // Full for chunks of this size.
+      // The disk has no space left for a chunk of this size.
     }
   }
 }

@@ -22,7 +22,7 @@ const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 const NOBODY = 65534;
 const isRoot = process.getuid?.() === 0;
 
-/** @param {string} [says]  Its output; then it fails. */
+/** @param {string} [says]  The fake systemctl prints this to stderr and fails. */
 async function withSystemctl(says) {
   const home = await sandbox();
   const folder = join(home.work, 'bin');

@@ -13,7 +13,7 @@ import { pause } from '../wait-for.js';
 const PATTERN = Buffer.from(Array.from({ length: 251 * 64 }, (_, i) => i % 251));
 const PARTS = 10;
 const PART_BYTES = 20_000;
-/** Which client gets which duration depends on timing. */
+/** The seed is fixed, but timing decides which client gets which duration. */
 const random = createRandom(1);
 
 /** @type {OpenClient} */

@@ -22,7 +22,8 @@ const random = createRandom(2);
  * @param {Target} target
  * @param {Partial<Record<Kind, number>>} clients
  * @param {object} [o]
- * @param {number} [o.timeoutMs]  Beyond the requested delay. Then a request is hung.
+ * @param {number} [o.timeoutMs]  Added to the requested delay. A request that takes longer counts
+ *   as hung.
  * @param {[number, number]} [o.slowMs]  Real traffic has 2 000 to 4 000.
  * @param {number} [o.transferMs]
  * @param {number} [o.sessionMs]  Default: until the server closes them or the traffic is stopped.

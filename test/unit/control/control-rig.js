@@ -83,7 +83,7 @@ export function createRig({ seed = 0 } = {}) {
     launched: [],
     /** The digest of the next keeper. Throws if none starts. */
     nextKeeper: () => 'fake',
-    /** Control has ended itself for the next one. */
+    /** Control has exited, so that the next control can start. */
     hasMadeWay: false,
     /** Notifications. */
     published: [],

@@ -86,7 +86,7 @@ export function* listNewestFirst(path, source, segmentsOf) {
 }
 
 /**
- * Where a path ends now.
+ * Returns the current end of the log at `path`.
  * @param {string} path
  * @param {HistorySource} source
  * @returns {Position}

@@ -2,7 +2,7 @@
 // Must not: change a file, or hold up the event loop for long. Start at: sendHistory(), then
 // start-positions.js and path-reader.js.
 import { MADE_AT } from './contents.js';
-import { breathe, mergeLines, mergeLinesNow } from './merge.js';
+import { yieldToEventLoop, mergeLines, mergeLinesNow } from './merge.js';
 import { createReaderTable } from './start-positions.js';
 
 /** @import { LogEntry } from '../../../../lib/shared/wire/protocol.js' */
@@ -15,7 +15,7 @@ import { createReaderTable } from './start-positions.js';
 /** If at most this is left, one turn reads it all, so that no line is written in between. */
 const LAST_BYTES = 256 * 1024;
 
-/** After this many new bytes, later lines are only counted: a slow client never catches up. */
+/** After this many new bytes, later lines are only counted, so that a slow client catches up. */
 const NEW_MAX_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -81,7 +81,7 @@ export async function sendHistory(parts) {
       );
       if (!isLate) await sendPage();
       if (!attach) break;
-      await breathe();
+      await yieldToEventLoop();
     }
     return { cursor: { ...begin, ...cursorOf(table.all()) }, isGap: pages.hasGap() };
   } finally {

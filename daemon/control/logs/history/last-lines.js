@@ -1,6 +1,6 @@
 import { LINE_MAX_BYTES, createLineSplitter, endOfCharacters } from '../lines.js';
 import { openContent, readLineTimes } from './content-reader.js';
-import { breathe } from './merge.js';
+import { yieldToEventLoop } from './merge.js';
 
 /** @import { Part } from '../../../../lib/shared/logs/filter.js' */
 /** @import { Position } from '../write/open-file.js' */
@@ -92,7 +92,7 @@ async function fromEnd(reader, content, { wanted, writtenAt, judge, signal, endB
     }
     end = begin + from;
     goesOn = isInside;
-    await breathe();
+    await yieldToEventLoop();
   }
   return found;
 }
@@ -133,7 +133,7 @@ async function fromStream(reader, content, { wanted, writtenAt, judge, signal, e
     });
     blockAt += block.length;
     if (found.length > 2 * wanted.count) found = found.slice(-wanted.count);
-    await breathe();
+    await yieldToEventLoop();
   }
   if (splitter.heldBytes() > 0) judgeLine(splitter.held(), splitter.heldPart());
   return found.slice(-wanted.count).reverse();
@@ -201,7 +201,7 @@ export async function findLineFrom(content, offset) {
       const newline = block.indexOf(NEWLINE);
       if (newline !== -1) return at + newline + 1;
       at += block.length;
-      await breathe();
+      await yieldToEventLoop();
     }
     return at;
   } finally {

@@ -91,7 +91,7 @@ export class LineQueue {
     return true;
   }
 
-  /** The next bytes are the rest of a line. Its beginning is not read. */
+  /** The next bytes are the rest of a line, whose beginning was not read. */
   startInsideLine() {
     this.#splitter.precede(NOTHING, { line: {}, isFirst: false });
   }

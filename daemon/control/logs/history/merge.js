@@ -8,7 +8,7 @@ const OPEN_MAX = 128;
  * Lets other work of control's event loop go first.
  * @returns {Promise<void>}
  */
-export function breathe() {
+export function yieldToEventLoop() {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
@@ -28,13 +28,13 @@ export async function mergeLines(readers, take, signal) {
     if (signal.aborted) return;
     if (await reader.fill()) heap.push(reader);
     open.note(reader);
-    await breathe();
+    await yieldToEventLoop();
   }
   for (let reader = heap.first(); reader && !signal.aborted; reader = heap.first()) {
     const wait = take(reader, reader.shiftLine());
     if (wait) await wait;
     if (!reader.nextLine) {
-      await breathe();
+      await yieldToEventLoop();
       const isMore = await reader.fill();
       open.note(reader);
       if (!isMore) heap.pop();

@@ -101,7 +101,7 @@ export class PathReader {
     return this.#open !== null;
   }
 
-  /** There is nothing to read until readUntil() sets another limit; after stop(), never. */
+  /** Nothing is left to read until readUntil() sets another limit. After stop(), it stays true. */
   get isExhausted() {
     return this.#state !== 'reading';
   }

@@ -1,7 +1,7 @@
 import { readTimes } from '../times/times.js';
 import { createSegmentList, fileSize, findContent, MADE_AT, listNewestFirst, UNKNOWN } from './contents.js';
 import { lastStarts, findLineFrom } from './last-lines.js';
-import { breathe } from './merge.js';
+import { yieldToEventLoop } from './merge.js';
 import { PathReader } from './path-reader.js';
 
 /** @import { Segment } from '../archive/segments.js' */
@@ -26,7 +26,10 @@ import { PathReader } from './path-reader.js';
 async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
   /** @type {Map<string, Position>} */
   const starts = new Map();
-  /** The newest of all paths so far, newest first. @type {{ path: string, start: Start }[]} */
+  /**
+   * Starts of the newest lines of all paths so far, newest first.
+   * @type {{ path: string, start: Start }[]}
+   */
   let newest = [];
   const segmentsOf = createSegmentList(paths, source);
   for (const path of paths) {
@@ -34,7 +37,7 @@ async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
     starts.set(path, end);
     if (wanted.count === 0) continue;
     const isFull = wanted.isWanted !== null && newest.length >= wanted.count;
-    // Lines that are older than the oldest of them cannot be among the last.
+    // With `count` lines found, an older line cannot be among the last.
     const sinceMs = isFull ? Math.max(wanted.sinceMs, newest[wanted.count - 1].start.sortMs) : wanted.sinceMs;
     const found = await lastOfPath(path, { ...wanted, sinceMs }, { source, signal, segmentsOf, end });
     if (wanted.isWanted === null && found.length > 0) starts.set(path, found[found.length - 1].at);
@@ -42,7 +45,7 @@ async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
       newest = [...newest, ...found.map((start) => ({ path, start }))]
         .sort((a, b) => b.start.sortMs - a.start.sortMs)
         .slice(0, wanted.count);
-    await breathe();
+    await yieldToEventLoop();
   }
   for (const { path, start } of newest) starts.set(path, start.at);
   return starts;
@@ -59,7 +62,7 @@ async function startsSince(paths, sinceMs, source) {
   const segmentsOf = createSegmentList(paths, source);
   for (const path of paths) {
     starts.set(path, await startSince(path, sinceMs, { source, segmentsOf }));
-    await breathe();
+    await yieldToEventLoop();
   }
   return starts;
 }
@@ -88,7 +91,6 @@ async function startSince(path, sinceMs, { source, segmentsOf }) {
 }
 
 /**
- * No later line is known: the end of the content.
  * @param {Content} content
  * @param {string} path
  * @param {HistorySource} source
@@ -210,7 +212,8 @@ export function createReaderTable({ query, source, heldPaths, attach, nowMs, sig
       add(fresh, (path) => /** @type {Position} */ (starts.get(path)));
     },
     /**
-     * Sets the limit of each reader to the present end of its path.
+     * Sets the limit of each reader: the present end of its path, or, if the client does not
+     * follow, the end when the client asked.
      * @returns {number}  Bytes left to read. Infinity: not known.
      */
     setLimits() {

@@ -36,7 +36,7 @@ export function chooseConnector(target, name, userNow) {
 }
 
 /**
- * RFC 6587, 3.4.1: a line may contain any characters.
+ * RFC 6587, 3.4.1: the length comes first, because a line may contain any characters.
  * @param {string} message
  */
 function octetCounted(message) {

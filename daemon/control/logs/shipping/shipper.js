@@ -16,13 +16,13 @@ import { PARTING_MS, describeError } from './transports.js';
 /** Bytes written at once. */
 const BATCH_BYTES = 64 * 1024;
 
-/** Together with the batch that is being written 1 MiB. */
+/** The backlog and the batch that is being written have 1 MiB together. */
 const BACKLOG_BYTES = 1024 * 1024 - BATCH_BYTES;
 
 /** Pause before the second attempt; doubles up to 15 s. */
 const RETRY_MS = 500;
 
-/** A link that has lived this long was a good one, in ms. */
+/** If a link was open for this long, the back-off starts again after its end, in ms. */
 const GOOD_MS = 10_000;
 
 /**
@@ -104,7 +104,7 @@ export function createShipper(
   /** @param {string} reason */
   function onDown(reason) {
     failures = isOpen && clock.nowMs() - openedAtMs >= GOOD_MS ? 1 : failures + 1;
-    // Logged once, because UDP and a command that ends at once fail all the time.
+    // Logs only the first failure, because UDP or a command that exits at once fails each time.
     if (failures === 1) managerLog('shipping-failed', { app: name, target: shortTarget(target), reason });
     isOpen = false;
     link = null;
@@ -189,7 +189,8 @@ const LOSS_REPORTED_MS = 3_600_000;
  * @property {(count: number) => void} lost
  * @property {(reason: string | null) => void} setProblem  Why nothing can be sent now.
  * @property {() => Shipped} counters
- * @property {() => string | null} notice  Losses in the last hour, for people.
+ * @property {() => string | null} notice  The sum of all losses, if the last one was
+ *   less than an hour ago. For people.
  */
 
 /**

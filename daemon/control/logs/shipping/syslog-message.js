@@ -8,12 +8,12 @@ const MSGID = { out: 'stdout', err: 'stderr' };
 const HOSTNAME_MAX = 255;
 const APP_NAME_MAX = 48;
 
-/** @typedef {(line: ShippedLine) => string} SyslogMessage  Formats by RFC 5424. */
+/** @typedef {(line: ShippedLine) => string} SyslogFormatter  Formats by RFC 5424. */
 
 /**
  * APP-NAME is the app, PROCID the id of the slot. The stream determines severity and MSGID.
  * @param {{ facility: number, hostname: string, name: string }} o
- * @returns {SyslogMessage}
+ * @returns {SyslogFormatter}
  */
 export function createSyslogMessage({ facility, hostname, name }) {
   const from = `${printable(hostname, HOSTNAME_MAX)} ${printable(name, APP_NAME_MAX)}`;

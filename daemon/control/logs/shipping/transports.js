@@ -85,8 +85,8 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
   child.on('exit', (code, signal) =>
     report.onDown(signal ? `the command was killed by ${signal}` : `the command exited with code ${code}`),
   );
-  // If descriptors ran out, there is no pipe. EPIPE is not an end yet, because a second process
-  // must not run beside this one.
+  // There is no pipe if descriptors ran out. An EPIPE is ignored, because the process may still
+  // run, and a second process must not run beside it.
   child.stdin?.on('error', () => {});
   let cancelEnd = () => {};
 

@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs';
 
-/** A write that took longer has waited for the disk, in ms. */
+/** A write that takes longer makes the disk count as slow, in ms. */
 const SLOW_MS = 50;
 
 /** The disk counts as fast again after this many fast writes in a row. */

@@ -17,8 +17,8 @@ const LINE_END = Buffer.from('\n');
  * @typedef {object} LogFile
  * @property {() => void} prepare  Opens an existing file before output comes. Never throws.
  * @property {(chunk: Buffer, onWritten: OnWritten) => Promise<void> | null} append
- *   Null: written. The caller waits for a promise before it sends more. Never throws or rejects.
- * @property {() => Position | null} position  The next byte's. Null: not open, or not regular.
+ *   Null: the caller may send more. Else it waits for the promise. Never throws or rejects.
+ * @property {() => Position | null} position  Of the next byte. Null: not open, or not regular.
  * @property {() => Promise<void>} truncate  Rejects with errors of the system.
  * @property {() => void} reopen  The next write opens the path again.
  * @property {() => boolean} isIdle  No bytes wait for the disk.

@@ -29,7 +29,7 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  * Methods throw errors of the system, unless they say otherwise.
  * @typedef {object} OpenFile
  * @property {() => void} prepare  Opens a file that exists. Never throws.
- * @property {() => number} ready  Opens or checks the path. Returns the descriptor, for one write.
+ * @property {() => number} ready  Opens or checks the file. Returns the descriptor, for one write.
  * @property {() => void} rotateWhenDue  Rotates by time, but not in the middle of a line.
  * @property {(bytes: number) => Position | null} noteWritten
  *   Returns the position of the bytes. Null: not a regular file.

@@ -76,7 +76,7 @@ export function managerTime({ sample, heardAt }, now) {
 }
 
 /**
- * Ticks come every second, so an older sample is outdated.
+ * Samples come every second, so one older than STALE_MS is outdated.
  * @param {Store} store
  * @param {number} now
  * @returns {number | null}  Null: it is fresh.

@@ -44,8 +44,9 @@ export const COMMAND_ROWS = [
 ];
 
 /**
- * @typedef {{ flags: string[], commands: string[], file: string }} OptionRow  `flags`: its
- *   spellings. `commands`: those that accept it; none: it comes before any.
+ * @typedef {{ flags: string[], commands: string[], file: string }} OptionRow  `flags`: the
+ *   spellings of the option. `commands`: the commands that accept it. Empty: the option comes
+ *   before the command.
  */
 
 export const OPTION_ROWS = [

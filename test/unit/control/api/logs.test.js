@@ -29,8 +29,8 @@ beforeEach(() => {
   client = {
     subscriptions: new Map(),
     notifyLog: (subscription, entries, cursor) => tell(subscription, { entries, cursor }),
-    tellLog: async (...page) => tell(...page),
-    sendLog: tell,
+    sendLogPaced: async (...page) => tell(...page),
+    sendLogNow: tell,
   };
   app('api', 0);
   app('web', 1);
@@ -106,7 +106,7 @@ test('a second subscription with the same name replaces the first', async () => 
 });
 
 test('a client that leaves while history is read does not follow', async () => {
-  client.tellLog = async () => {
+  client.sendLogPaced = async () => {
     for (const end of client.subscriptions.values()) end();
   };
   await logs({ follow: true });

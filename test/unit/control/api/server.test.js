@@ -201,7 +201,7 @@ test('history waits for a client that reads slowly, and drops nothing', async ()
   await once(socket, 'readable');
   let sent = 0;
   const telling = (async () => {
-    for (; sent < 100; sent++) await client.tellLog('h', { entries: [{ ...entry, atMs: sent }] });
+    for (; sent < 100; sent++) await client.sendLogPaced('h', { entries: [{ ...entry, atMs: sent }] });
   })();
   // As much as the buffers accept, and not all of it.
   for (let before = -1; before < sent; await new Promise(setImmediate)) before = sent;
@@ -228,7 +228,7 @@ test.each([
   const socket = connect(sock);
   socket.write('{"jsonrpc":"2.0","id":1,"method":"echo"}\n');
   await once(socket, 'readable');
-  const telling = Promise.all(Array.from({ length: 100 }, () => client.tellLog('h', { entries: [entry] })));
+  const telling = Promise.all(Array.from({ length: 100 }, () => client.sendLogPaced('h', { entries: [entry] })));
   end(socket);
   await telling;
   socket.destroy();

@@ -240,7 +240,7 @@ test('a control does not repeat events of adopted instances, and notes once thos
   await rig.turn();
   expect(lines()).toEqual(before);
 
-  // It dies without a control: the next control reads of it.
+  // An instance exits while no control runs. The next control notes this once.
   rig.control.close();
   rig.keeper.exit(rig.keeper.alive[0].instanceId, { code: 9 });
   await rig.boot();

@@ -34,7 +34,7 @@ const open = {
 const late = { ...open, missing: 'it did not send "ready"', startedAtMs: -10_000 };
 const canary = { isOnProbation: true, gate: 'canary', missing: null, startedAtMs: 1_000, bootedAtMs: 1_000 };
 
-const unheard = { ...open, missing: 'it could not listen on port 80', isUnheard: true, isRefused: true };
+const unheard = { ...open, missing: 'it could not listen on port 80', cannotListen: true, isAddressRefused: true };
 
 const readinesses = [
   open,

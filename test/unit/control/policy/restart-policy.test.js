@@ -13,6 +13,7 @@ test.each([
   [9, 100, 15_000],
   [2_000, 100, 15_000],
   [5, 0, 0],
+  [2_000, 0, 0],
   [1, 60_000, 15_000],
 ])('after %i unstable exits in a row with a base of %i ms the pause is %i ms', (n, baseMs, pauseMs) => {
   expect(backoffMs(n, baseMs)).toBe(pauseMs);
