@@ -1,4 +1,4 @@
-// Node.js has no hook for when the main module has been evaluated, but these signs:
+// Node.js has no hook for the end of the evaluation of the main module. The agent uses these signs:
 //
 //   CommonJS                 is loaded synchronously, before the first tick
 //   ES module (22, 24, 26)   its import is traced, and is the only one without a parent

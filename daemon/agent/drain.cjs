@@ -5,8 +5,9 @@
 //             its next request may be on its way and would be reset.
 //   finish    No other worker serves. Idle connections close at once.
 //
-// The app itself ends upgraded connections, and those of plain TCP and TLS. But in a handover of an
-// app that handles no signal, half-close.cjs ends the plain ones between two messages.
+// The app itself ends upgraded connections, and those of plain TCP and TLS. But if it handles no
+// signal, the agent sends a close frame to WebSockets, and in a handover half-close.cjs ends the
+// plain ones between two messages.
 'use strict';
 
 const diagnostics = require('node:diagnostics_channel');
@@ -81,7 +82,7 @@ function park(sockets) {
  * @param {object} o
  * @param {number} o.idlePauseMs
  * @param {boolean} o.isForGood
- * @param {ReturnType<typeof createHalfClose>} [o.halfClose]  Default: the app ends plain ones.
+ * @param {ReturnType<typeof createHalfClose>} [o.halfClose]  Default: the app ends plain sockets.
  * @param {() => void} onEmpty
  * @returns {() => void}
  */

@@ -29,7 +29,7 @@ const QUIET_MS = 1_500;
  * @property {number} bytesRead
  * @property {'client' | 'server' | null} last  The last sender. null: nothing was sent.
  * @property {number} atMono
- * @property {boolean} hasTurned  Since `atMono`. Parts of one turn have no pause between them.
+ * @property {boolean} hasTurned  The loop turned since `atMono`. Parts of one turn have no pause.
  * @property {boolean} isPausing  Since `atMono` the event loop has looked for more bytes.
  * @property {boolean} isWhole  The agent has seen the line that the server answers.
  * @property {number} partsMs  The longest pause within this answer.

@@ -44,7 +44,7 @@ const TIMED_MAX = 500;
 
 /**
  * Keeps no object for a request, because the garbage collector would have to copy them. If counting
- * begins during a request, its response counts for the next request of the connection.
+ * begins during a request and the client pipelines another one, the response counts for that one.
  * @param {Servers} servers
  * @param {Isolation} isolate
  */

@@ -36,7 +36,8 @@ function refuseOwnPort(channel) {
 }
 
 /**
- * Handles connect after the lookup of names, once for each address. Other tools patch elsewhere.
+ * Patches the handles, which connect once for each address, after the lookup of names. Other tools
+ * patch other functions.
  * @param {(address: { address: string, port: number }, then: (isOwn: boolean) => void) => void} ask
  * @returns {() => void}  Removes the patch.
  */

@@ -32,7 +32,7 @@ const HELD_UP_REPORTS = 3;
 const HELD_UP_MS = 50;
 const DELAYS_MAX = 256;
 
-/** @typedef {{ responses: number, errors: number, delayP99Ms: number }} Vitals  Since the last. */
+/** @typedef {{ responses: number, errors: number, delayP99Ms: number }} Vitals  Of the interval. */
 
 /**
  * @typedef {object} Report

@@ -7,7 +7,7 @@ import { ADDRESSES_MAX } from './child.js';
 /** @import { HeldSockets } from './sockets/held.js' */
 /** @import { Handle } from './sockets/listeners.js' */
 
-/** After its exit a process still counts for connections it passed on and its last report. */
+/** Accepted after the exit, too: connections that the process passed on, and its last report. */
 const AFTER_EXIT = new Set(['overflow', 'connection-accepted', 'report']);
 
 /** @typedef {{ act?: string, [key: string]: any }} AgentMessage */

@@ -9,7 +9,7 @@ import { describeError } from './host/log.js';
 
 const MIN_INTERVAL_MS = 1_000;
 const PARENT_POLL_MS = 100;
-/** For control of another installation. */
+/** The keeper starts control of a new installation this often, then goes back to the old one. */
 const TRIES = 3;
 
 /**

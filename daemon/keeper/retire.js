@@ -18,7 +18,7 @@ const DRAIN_SHARE = 0.75;
 const WORKERS_SHARE = 0.5;
 /** How long relatives get after SIGTERM when the main process has exited unexpectedly. */
 const LEFTOVER_GRACE_MS = 2_000;
-/** The agent of an orphan searches every 200 ms (agent/reconnect.cjs). */
+/** The agent of an orphan looks for a keeper every 200 ms (agent/reconnect.cjs). */
 const ORPHAN_CALL_MS = 1_000;
 
 /** @typedef {{ processTable: () => Promise<ProcessEntry[]>, log: Log }} Tools */

@@ -17,8 +17,7 @@ const VISIT_MS = 20_000;
 const PAUSE_MS = 50;
 
 /**
- * Follows the manager of a home as long as it exists: starts one if there is none, and goes on with
- * the next keeper when one dies or is replaced.
+ * Follows the manager of a home, and starts it if there is none. Goes on with the next keeper.
  * @param {object} o
  * @param {string} o.home
  * @param {Notifier | null} o.notifier

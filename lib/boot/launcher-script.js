@@ -34,18 +34,18 @@ export function launcherScript({ home, userHome, node, main, env }) {
   });
   const about =
     'Written by "nclust startup"; "nclust unstartup" removes it. ' +
-    'Runs nclust with the Node.js it was installed with or, if that is gone, with the newest';
+    'Runs nclust with the Node.js that ran that command. If that is gone, with the newest version';
   const missing = 'nclust is no longer installed; install it, then run: nclust startup';
   return `#!/bin/sh
 # ${about}
-# there is from ${NODE_MIN} on: of nvm, fnm, volta, asdf and mise, else the one in PATH.
+# from ${NODE_MIN} on of nvm, fnm, volta, asdf and mise, else the one in PATH.
 node=${shellQuote(node)}
 main=${shellQuote(main)}
 NCLUST_HOME=${shellQuote(home)}
 [ -n "\${HOME:-}" ] || HOME=${shellQuote(userHome)}
 PATH="\${PATH:-/usr/bin:/bin}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin"
 
-# Of the files given, the one whose version is the highest and not below ${NODE_MIN}.
+# Prints the file with the highest version, ${NODE_MIN} or later.
 newest() {
   best='' best_number=0
   for file in "$@"; do
@@ -66,7 +66,7 @@ if [ ! -x "$node" ]; then
     exit 1
   fi
 fi
-# With its version a Node.js takes along what was installed globally.
+# When a Node.js version is removed, its global packages are removed, too.
 if [ ! -f "$main" ]; then
   beside=\${node%/bin/node}/lib/node_modules/nclust/bin/nclust.js
   if [ -f "$beside" ]; then

@@ -9,7 +9,7 @@ import { execFile } from 'node:child_process';
  * @property {string} launcher  See launcher-script.js.
  * @property {boolean} isUserUnit
  * @property {boolean} waitsForIp
- * @property {number} stopSeconds  Time limit to stop everything.
+ * @property {number} stopSeconds
  */
 
 /**

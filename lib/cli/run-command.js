@@ -21,7 +21,7 @@ import { resolveHome } from '../shared/paths.js';
  * @property {boolean} isTTY  Whether stdout is a terminal.
  * @property {boolean} isTalkTTY  Whether stderr is a terminal.
  * @property {number | null} columns  Null if stdout is not a terminal.
- * @property {() => Promise<ColourLevels>} colourLevels  Before options of a command.
+ * @property {() => Promise<ColourLevels>} colourLevels  Detected. Options may change them.
  * @property {() => { columns: number, rows: number }} talkSize  Of stderr's terminal.
  * @property {(listener: () => void) => () => void} onInterrupt  Calls it at Ctrl-C; returns a
  *   function that removes it.

@@ -93,10 +93,10 @@ export async function connectOnly(home, given) {
 }
 
 /**
- * A user who can exchange the home could listen at the socket in it, and would get what the command
- * sends, such as the variables of the shell. Root may connect to the manager of another user.
+ * A user who can replace the home could listen at its socket, and would get what the command sends,
+ * such as the variables of the shell. Root may connect to the manager of another user.
  * @param {string} home
- * @returns {boolean}  False: another user could exchange the home, but there is none.
+ * @returns {boolean}  False: there is no home, and another user could put one there.
  */
 function checkWayTo(home) {
   const own = process.geteuid?.() ?? 0;
@@ -159,7 +159,7 @@ async function launch(paths, signal) {
  */
 async function unreachable(paths, failure, waitedMs) {
   const { readTail } = await import('./spawn-keeper.js');
-  const why = failure ?? 'no reason was given';
+  const why = failure ?? 'it reported no reason';
   return new NclustError(
     'ERR_NCLUST_DAEMON_UNREACHABLE',
     `The manager of "${paths.home}" did not answer within ${waitedMs / 1_000}s: ${why}.`,

@@ -40,8 +40,8 @@ async function startAndLeave(context) {
 }
 
 /**
- * Control answers just before it exits. This waits for the exit too, so that the next command does
- * not find the old manager. If the connection breaks and no manager is left, that means the same.
+ * Control answers just before it exits. This waits for the exit, so that the next command does not
+ * find the old manager. If the connection breaks and no manager is left, the manager has exited.
  * @param {Client} client
  * @param {string} home
  */

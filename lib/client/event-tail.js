@@ -20,7 +20,7 @@ const READ_BYTES = 64 * 1024;
  *   First the existing entries. `isGap`: entries in between are not kept any more.
  */
 export async function* tailEvents(path, { signal, notice = noticeChanges }) {
-  /** Before the first read, so that no change in between is missed. */
+  /** Watches before the first read, so that it misses no change in between. */
   const nudge = createNudge(signal);
   const unnotice = notice(dirname(path), basename(path), nudge.wake);
   const reader = createReader(path);

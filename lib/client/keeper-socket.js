@@ -9,8 +9,8 @@ import { tryConnect } from './try-connect.js';
 const KEEPER_LINE_MAX_BYTES = 64 * 1024;
 
 /**
- * Finds the keeper of a home: the listener at the socket with the highest number. Lower numbers are
- * dead by the rule of the lock.
+ * The keeper of a home listens at the socket with the highest number. No process listens at a lower
+ * one: see daemon/keeper/lock.js.
  * @param {string} run
  * @param {AbortSignal} signal
  */

@@ -98,7 +98,8 @@ export async function* streamLogs(
  * @param {AbortSignal} o.signal
  * @param {boolean} o.isCaughtUp
  * @param {number} o.patienceMs
- * @returns {Promise<boolean>}  False: the manager has ended. Throws if lines are missing then.
+ * @returns {Promise<boolean>}  False: the manager has ended. Throws if it had not sent all
+ *   existing lines.
  */
 async function isBack(client, { talk, signal, isCaughtUp, patienceMs }) {
   const timer = setTimeout(() => talk(WAITING), patienceMs);

@@ -3,7 +3,7 @@ import { NclustError } from '../shared/errors.js';
 
 /** @import { Socket } from 'node:net' */
 
-/** Errors without a listener, or with one that died while we were in its queue (ECONNRESET). */
+/** No process listens, or it has exited while this connection was in its queue (ECONNRESET). */
 const NOT_LISTENING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
 
 /**
@@ -15,6 +15,7 @@ const NOT_LISTENING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR'
  */
 export function tryConnect(path, signal) {
   return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
     const socket = connect({ path });
     const onAbort = () => {
       socket.destroy();

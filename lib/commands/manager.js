@@ -109,7 +109,7 @@ function notAllReplaced(error) {
 
 const PAUSE_MS = 5_000;
 
-/** Each request has 10 s. In that time, the keeper may replace a control that hangs. */
+/** Unanswered pings in a row, of 10 s each. In that time, the keeper can replace a hung control. */
 const UNANSWERED = 3;
 
 /**

@@ -41,7 +41,7 @@ export function toFault(error, keyPath) {
 /**
  * @param {string} file
  * @param {Fault[]} faults
- * @param {string[]} warnings  Shown too, because a misspelt key may be the reason of a missing one.
+ * @param {string[]} warnings  Shown too, because a misspelt key may cause a missing one.
  */
 export function badConfig(file, faults, warnings) {
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;

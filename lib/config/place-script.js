@@ -32,8 +32,8 @@ export function placeScript(script, cwd, { folder, shellCwd }) {
 }
 
 /**
- * The folder of an app that is a command: that of the config file. For a file in a subfolder such
- * as "config/", it is the current folder if that has the package.json.
+ * The folder of an app that is a command or has an absolute script: that of the config file. For a
+ * file in a subfolder such as "config/", it is the current folder if that has the package.json.
  * @param {string} folder
  * @param {string} shellCwd
  */

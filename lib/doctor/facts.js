@@ -49,9 +49,9 @@ import { shortTarget } from '../shared/without-secrets.js';
  * @property {Hello | null} manager
  * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {HeldSocket[]} sockets
- * @property {string[]} notices  Of the manager.
+ * @property {string[]} notices
  * @property {boolean | null} isAtBoot  By a systemd unit. Null: this system does not use systemd.
- * @property {number | null} pm2Pid  Of a PM2 that runs for this user.
+ * @property {number | null} pm2Pid
  * @property {number} logsMaxTotalBytes
  */
 
@@ -186,7 +186,7 @@ function availableMemory(root) {
 
 /**
  * @param {string} root
- * @returns {Record<string, number>}  Without those that this system does not have.
+ * @returns {Record<string, number>}
  */
 function sysctlsOf(root) {
   const values = SYSCTLS.map((key) => ({

@@ -45,9 +45,8 @@ const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
  * @param {string} o.home
  * @param {boolean} o.launch  If no manager runs, start one. Only when connecting, and for changes.
  * @param {string | undefined} o.cwd  Base of relative paths. Default: process.cwd() at each call.
- * @param {number | undefined} o.timeoutMs  Default time limit of calls.
+ * @param {number | undefined} o.timeoutMs
  * @param {AbortSignal} [o.signal]
- * @returns The caller closes it. Rejects with a NclustError.
  */
 export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal: opening }) {
   /** @type {Client | null} */

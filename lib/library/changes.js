@@ -223,7 +223,7 @@ export async function requestForTarget(ask, method, target, more = {}) {
 /**
  * @param {Targets} targets
  * @param {Ask} ask
- * @returns {Promise<string[]>}  In the form of the protocol.
+ * @returns {Promise<string[]>}
  */
 export async function readTargets(targets, ask) {
   const words = toTargetList(targets);

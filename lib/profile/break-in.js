@@ -75,7 +75,7 @@ async function raceWithInterrupt(inside, signal, look) {
 
 /**
  * @param {Pick<SlotStatus, 'id' | 'name' | 'pid' | 'addresses'>} worker
- * @param {Map<string, number>} before  Listening ports before the signal.
+ * @param {Map<string, number>} before
  * @param {AbortSignal} signal
  */
 async function findInspector({ pid, name, id, addresses }, before, signal) {

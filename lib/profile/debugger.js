@@ -96,7 +96,7 @@ export async function openDebugger(url) {
  * @template T
  * @param {number} ms
  * @param {Promise<T>} answer
- * @returns {Promise<T>}  Rejects with a SilentProcess.
+ * @returns {Promise<T>}
  */
 export async function withTimeout(ms, answer) {
   /** @type {NodeJS.Timeout | undefined} */

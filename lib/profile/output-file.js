@@ -18,7 +18,7 @@ const CHUNK_BYTES = 1024 * 1024;
 /**
  * Only its owner can read the file, because a heap contains secrets. The file must not exist yet.
  * @param {string} file  Absolute.
- * @param {number} pid  Of the worker.
+ * @param {number} pid
  * @returns {Output}
  */
 export function createOutput(file, pid) {

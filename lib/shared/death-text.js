@@ -31,7 +31,7 @@ export function describeListenFailure(failure) {
     code === 'EADDRINUSE'
       ? `, which ${holderOf(failure)} holds`
       : code === 'EACCES'
-        ? ', because its user may not (EACCES)'
+        ? ', because its user is not allowed to (EACCES)'
         : ` (${code})`;
   return `could not listen on ${placeOf(failure)}${why}`;
 }

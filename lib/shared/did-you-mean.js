@@ -1,4 +1,4 @@
-/** A word with a greater distance, or without a common part, is not similar. */
+/** Largest Levenshtein distance of a similar word. A common part makes words similar, too. */
 const NEAR = 2;
 
 const PART_MIN = 3;
@@ -19,7 +19,6 @@ export function nearWords(given, words) {
 }
 
 /**
- * Levenshtein distance.
  * @param {string} a
  * @param {string} b
  */

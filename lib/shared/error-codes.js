@@ -1,6 +1,6 @@
 /**
  * @typedef {object} ErrorRow
- * @property {number} exitStatus  1 refused or failed, 2 usage, 3 daemon unreachable.
+ * @property {number} exitStatus  1 refused or failed, 2 usage, 3 daemon unreachable, 130 Ctrl-C.
  * @property {string} when
  * @property {string} remedy
  */

@@ -15,7 +15,7 @@ const SERVER_ERROR = -32000;
 export class NclustError extends Error {
   /**
    * @param {ErrorCode} code
-   * @param {string} message  The event, its subject and the reason.
+   * @param {string} message
    * @param {object} [options]
    * @param {string | null} [options.hint]  The next step of the user: a sentence or a command.
    * @param {unknown} [options.data]
@@ -33,7 +33,6 @@ export class NclustError extends Error {
 }
 
 /**
- * Any error other than a NclustError becomes ERR_NCLUST_INTERNAL.
  * @param {unknown} error
  * @returns {WireError}
  */

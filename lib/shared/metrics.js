@@ -79,7 +79,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number | null} heapLimitBytes
  * @property {number | null} externalBytes
  * @property {number | null} handles
- * @property {number | null} reportAgeMs  Since the last report of its agent.
+ * @property {number | null} reportAgeMs
  * @property {Record<string, { value: unknown, unit?: string, type?: string }>} [custom]
  */
 

@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 /** @import { LogStream } from './wire/protocol.js' */
 
 /**
- * A relative NCLUST_HOME counts from the current directory.
  * @param {Record<string, string | undefined>} env
  * @returns {string}
  */
@@ -52,7 +51,6 @@ export function homePaths(home) {
 }
 
 /**
- * Characters with a meaning in paths become "-".
  * @param {string} logs
  * @param {string} name
  * @param {LogStream | null} stream  Null: of both streams.

@@ -2,7 +2,7 @@
 
 /**
  * @param {string} target
- * @returns {string}  "exec" in place of a command.
+ * @returns {string}
  */
 export function shortTarget(target) {
   return target.startsWith('exec:') ? 'exec' : target;

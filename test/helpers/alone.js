@@ -7,7 +7,7 @@ import { waitFor } from './wait-for.js';
 /** @import { Sandbox } from './sandbox.js' */
 
 /**
- * Without nclust. Returns the time from SIGTERM to the exit.
+ * Runs a program without nclust. Returns the time from SIGTERM to its exit, in ms.
  * @param {Sandbox} home
  * @param {string[]} args
  * @param {Record<string, string>} env

@@ -35,7 +35,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  * @param {number} [o.uid]
  * @param {boolean} [o.isOpen]  Other users can read its code and fixtures.
  * @param {boolean} [o.isHostile]
- * @param {boolean} [o.expectHeld]  Resolves when this keeper reports another owner of the home.
+ * @param {boolean} [o.expectHeld]  Resolves when this keeper exits: another one has the home.
  */
 export async function realKeeper({
   home = temporaryHome(),

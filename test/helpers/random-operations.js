@@ -107,7 +107,7 @@ async function command({ home, random, wanted }, verb, name) {
 /** @param {Scene} scene */
 async function crash({ home, random }) {
   const victims = instancesOf(home.home);
-  if (victims.length === 0) return { verb: 'crash', detail: 'nobody' };
+  if (victims.length === 0) return { verb: 'crash', detail: 'no process' };
   const { pid } = pickOne(random, victims);
   process.kill(pid, 'SIGKILL');
   return { verb: 'crash', detail: String(pid) };
@@ -142,7 +142,7 @@ async function killControlInTheMiddle(scene, name) {
  */
 async function agree(home, wanted, where) {
   await home.waitFor(
-    `the list, the wishes and the processes to agree after ${where}`,
+    `the list, the wanted apps and the processes to agree after ${where}`,
     async () => {
       const listed = await home.list();
       const running = instancesOf(home.home);

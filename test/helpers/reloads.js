@@ -17,7 +17,7 @@ import { startTraffic } from './traffic/traffic.js';
 export const EVERY_REQUEST = { 'one-shot': 3, 'keep-alive': 3, pipelined: 1, slow: 2, upload: 2, download: 2 };
 
 /**
- * On a busy machine an app may need more than min_uptime to boot, and is up before it listens.
+ * On a busy machine an app may boot longer than min_uptime. Then it counts as up before it listens.
  * @param {Sandbox} home
  * @param {string} fixture
  * @param {AppOptions} [o]

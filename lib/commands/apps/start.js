@@ -94,7 +94,7 @@ export async function start(context, targets, options, args) {
   const slots = [...started, ...again, ...renewed];
   const isOnlyAdded = read.autostart === false && again.length + renewed.length === 0;
   const shown = await outcome(context, client, slots, {
-    done: isOnlyAdded ? 'Added without a start:' : wait ? 'Started' : 'Starting',
+    done: isOnlyAdded ? 'Added, but not started:' : wait ? 'Started' : 'Starting',
     json: options.json,
   });
   if (wait && !options.json) sayWhatIsSilent(context, shown.slots);

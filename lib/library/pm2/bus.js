@@ -181,7 +181,6 @@ export class Bus extends PatternEmitter {
     return this;
   }
 
-  /** Idempotent. */
   close() {
     this.#isClosed = true;
     void this.#events.return();

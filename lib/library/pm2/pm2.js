@@ -33,7 +33,7 @@ const REPLACEMENTS = {
  * PM2's programmatic API for one home. Has one connection, which opens at the first call.
  * @param {object} o
  * @param {string} [o.home]  Default: NCLUST_HOME at that time, else ~/.nclust.
- * @param {string} [o.cwd]  Base of relative paths. Default: the working directory.
+ * @param {string} [o.cwd]
  * @param {boolean} [o.isIndependent]  Only this program uses the home. destroy() removes it.
  */
 export function createPm2({ home: own, cwd, isIndependent = false }) {
@@ -62,7 +62,6 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
     }
   }
 
-  /** Waits for pending calls before it closes the connection. */
   async function leave() {
     for (const bus of buses) bus.close();
     buses.clear();

@@ -31,7 +31,7 @@ export function splitLines(text) {
 
 /**
  * @param {string} file
- * @returns {string}  Empty if it cannot be read.
+ * @returns {string}
  */
 export function readIfThere(file) {
   try {

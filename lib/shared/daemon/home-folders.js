@@ -27,7 +27,6 @@ import { ACCOUNT_FILES, splitLines, listMembers, readIfThere } from './accounts.
 
 const GROUP_WRITES = 0o020;
 const OTHERS_WRITE = 0o002;
-/** In a folder with this bit, only the owner of an entry may rename or remove it. */
 const STICKY = 0o1000;
 
 const LINKS_MAX = 40;

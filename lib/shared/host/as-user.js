@@ -26,7 +26,7 @@ const KERNEL_TYPES = [0x9fa0, 0x62656572, 0x63677270, 0x27e0eb];
 
 /**
  * @param {{ uid: number | null, gid: number | null }} spec
- * @param {number} [own]  The user of this process.
+ * @param {number} [own]
  * @returns {User | null}
  */
 export function readUser({ uid, gid }, own = process.geteuid?.() ?? 0) {
@@ -51,7 +51,7 @@ export function chooseActor(user, path, o) {
  * @param {string} path
  * @param {number} flags  With O_NONBLOCK, because open(2) waits for the other end of a named pipe.
  * @param {number} [mode]
- * @returns {number}  The caller closes it.
+ * @returns {number}
  */
 export function openAsUser(user, path, flags, mode = 0o600) {
   if (!user) return openSync(path, flags, mode);
@@ -92,7 +92,7 @@ export function connectAsUser(user, path, connect) {
  * @param {User | null} user
  * @param {string} path
  * @param {{ isFollowing?: boolean }} [o]
- * @returns {Stats | null}  Null if there is no file.
+ * @returns {Stats | null}
  */
 export function statAsUser(user, path, { isFollowing = true } = {}) {
   if (!user) return (isFollowing ? statSync : lstatSync)(path, { throwIfNoEntry: false }) ?? null;

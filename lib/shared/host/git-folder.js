@@ -27,7 +27,7 @@ const REF = /^refs\/(?!(?:.*\/)?\.\.)\S+$/;
  * @property {string | null} revision
  * @property {string[]} remotes
  * @property {string | null} remote  The remote of the branch, else "origin", else the first one.
- * @property {string | null} url  Without user name, password and token.
+ * @property {string | null} url  Without password and token.
  * @property {boolean} isOnRemote  At the last fetch.
  * @property {number} updatedAtMs  Last checkout, commit or pull.
  */

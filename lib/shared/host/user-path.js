@@ -13,7 +13,7 @@ import { listMembers } from '../daemon/accounts.js';
 
 /**
  * @typedef {object} Reached
- * @property {string} name  In the folder.
+ * @property {string} name
  * @property {Stats | null} stat  Without following a link; null: it does not exist.
  * @property {string} place  Leads to the file, even if its name changes.
  * @property {Stats} folder

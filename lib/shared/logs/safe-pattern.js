@@ -23,7 +23,7 @@ const FLAGS = /^[imsu]*$/;
  * So if a match may need more than STEPS_MAX, V8 stops it after MATCH_TIMEOUT_MS, and the matcher
  * then searches less of every line. This costs at most half a second for each pattern.
  * @param {Grep} grep
- * @returns {Matcher}  Throws ERR_NCLUST_USAGE.
+ * @returns {Matcher}
  */
 export function createMatcher(grep) {
   const pattern = compile(grep);
@@ -108,8 +108,6 @@ function withTimeLimit(pattern) {
   };
 }
 
-// Estimates from the text of a regular expression how much it may backtrack.
-
 /** A group that is repeated up to this often counts as that many copies. */
 const COPIES_MAX = 20;
 
@@ -178,7 +176,7 @@ const QUANTIFIER = /^(?:[*+?]|\{\d+(?:,\d*)?\})\??$/;
  * @param {Part} part
  * @param {number} least
  * @param {number} most
- * @returns {Part}  The cost that its repetition adds.
+ * @returns {Part}
  */
 function repeated(part, least, most) {
   if (most > COPIES_MAX) return { degree: part.choices > 0 ? Infinity : most === least ? 0 : 1, choices: 0 };

@@ -21,7 +21,7 @@ const RECORDS = ['env', 'shellEnv', 'fileEnv', 'secrets', 'watchOptions'];
 const SECRET_KEY =
   /pass(word|wd|phrase)?|secret|token|credential|api_?key|access_?key|private_?key|auth|_key$|_pw$|_dsn$|^dsn$/i;
 
-/** A user name or password inside an address. */
+/** A password inside an address. */
 const SECRET_VALUE = /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*:[^/@\s]+@/i;
 
 /**

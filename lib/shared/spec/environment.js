@@ -101,11 +101,11 @@ function isRecord(value) {
 export const MASK = '***';
 
 /**
- * In the order of their priority; the last one wins.
+ * The last one wins.
  * @param {AppSpec} spec
  * @param {{ id: number, slot: number }} place
  * @param {string} home
- * @param {Record<string, string>} [secrets]  Default: masked.
+ * @param {Record<string, string>} [secrets]
  * @returns {Layer[]}
  */
 export function listLayers(spec, { id, slot }, home, secrets = masked(spec)) {

@@ -73,7 +73,7 @@ export function parseShipTarget(text) {
  * @property {'raw' | 'json'} logType
  * @property {string | null} logDateFormat  In dayjs' format. Null: nothing.
  * @property {boolean} disableLogs  No files, and no lines for followers.
- * @property {string[]} logShip  syslog+udp://, syslog+tcp://, syslog+unix:// or exec:
+ * @property {string[]} logShip
  * @property {'block' | 'drop'} logOverflow  With a slow disk: the app waits, or lines are lost.
  * @property {number} logRateLimitBytes  Per second and instance. 0: no limit.
  * @property {number | null} logMaxSizeBytes  0: no limit.

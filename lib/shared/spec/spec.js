@@ -160,7 +160,7 @@ export function completeSpec(spec) {
 
 /**
  * Unknown fields, which a downgrade keeps for the next upgrade.
- * @param {AppSpec} spec  Of the desired state.
+ * @param {AppSpec} spec
  * @returns {Partial<AppSpec>}
  */
 export function laterFields(spec) {

@@ -6,7 +6,7 @@ import { isText } from './rules.js';
  * Read from git when a command last started, restarted or reloaded the app. The names are PM2's.
  * @typedef {object} Versioning
  * @property {'git'} type
- * @property {string | null} url  Without user name and password.
+ * @property {string | null} url  Without password and token.
  * @property {string | null} revision
  * @property {string | null} comment  Of the commit.
  * @property {boolean | null} unstaged  Whether tracked files had been changed.

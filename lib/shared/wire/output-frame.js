@@ -15,7 +15,7 @@ const HEAD_MAX_BYTES = 64 * 1024;
  * @property {string} name
  * @property {LogStream} stream
  * @property {number} atMs
- * @property {boolean} [isEnd]  No more output follows.
+ * @property {boolean} [isEnd]
  */
 
 /** @param {string} run */

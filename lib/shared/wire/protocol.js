@@ -12,7 +12,6 @@ export const TO_SERVER_MAX_BYTES = 8 * 1024 * 1024;
 /** Larger, because a list with details contains every app's environment. */
 export const TO_CLIENT_MAX_BYTES = 16 * 1024 * 1024;
 
-/** As Node.js prints it. */
 export const INSPECTOR_URL = /^ws:\/\/[\w.:[\]-]+\/[\w-]+$/;
 
 export const METHODS = /** @type {const} */ ([
@@ -82,7 +81,6 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
- * Held by the keeper for an app.
  * @typedef {object} HeldSocket
  * @property {string} app
  * @property {string} address
@@ -271,7 +269,7 @@ export const METHODS = /** @type {const} */ ([
 
 /**
  * @typedef {object} Progress
- * @property {string} token  Of the request.
+ * @property {string} token
  * @property {number} done
  * @property {number} total
  * @property {Waiting[]} waiting

@@ -2,7 +2,6 @@
 
 /** @import { WireError } from '../errors.js' */
 
-/** Numbers of the JSON-RPC specification. */
 export const RPC_ERROR = /** @type {const} */ ({
   parse: -32700,
   invalidRequest: -32600,
@@ -11,7 +10,7 @@ export const RPC_ERROR = /** @type {const} */ ({
 });
 
 /**
- * @typedef {object} RpcMessage  Its kind follows from its fields.
+ * @typedef {object} RpcMessage
  * @property {'2.0'} jsonrpc
  * @property {string | number | null} [id]
  * @property {string} [method]

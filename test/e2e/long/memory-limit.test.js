@@ -87,7 +87,7 @@ test('--no-autostart adds an app as stopped, start starts it, and resurrect rest
   expect(await home.nclust('start', 'keeps-alive.js', '--no-autostart', '-i', '2')).toMatchObject({
     exitStatus: 0,
     stdout: expect.stringContaining('stopped'),
-    stderr: expect.stringContaining('Added without a start: "keeps-alive" (2 instances).'),
+    stderr: expect.stringContaining('Added, but not started: "keeps-alive" (2 instances).'),
   });
   expect(await home.list()).toMatchObject([{ status: 'stopped', restarts: 0 }, { status: 'stopped' }]);
   expect(await home.nclust('start', 'keeps-alive')).toMatchObject({ exitStatus: 0 });

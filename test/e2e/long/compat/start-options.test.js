@@ -324,7 +324,7 @@ describe('options for restarts', () => {
   test('--no-autostart adds the app as stopped', async () => {
     const home = await sandbox();
     expect(await start(home, 'later', RUNS_ON, '--no-autostart')).toMatchObject(
-      changed('Added without a start: "later".'),
+      changed('Added, but not started: "later".'),
     );
     expect(await slotsOf(home, 'later')).toMatchObject([{ status: 'stopped', pid: 0 }]);
     expect(await home.nclust('start', 'later')).toMatchObject(changed('Started "later".'));

@@ -43,11 +43,11 @@ async function listen(name, onSocket = () => {}) {
 }
 
 /** Connections wait in the queue of a stopped process. */
-async function stoppedListener() {
+async function stoppedListener({ backlog = 511 } = {}) {
   const path = join(home, 'nclust.sock');
   const child = spawn(
     process.execPath,
-    ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => process.send('listens'))`],
+    ['-e', `require('net').createServer().listen(${JSON.stringify({ path, backlog })}, () => process.send('listens'))`],
     { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
   );
   await once(child, 'message');
@@ -71,6 +71,28 @@ test('a listener that dies before it accepts the connection counts as not runnin
   expect(await answer).toBeNull();
   await listener.exited;
 });
+
+// Elsewhere a full queue refuses connections.
+test.runIf(process.platform === 'linux')(
+  'a full queue of connections does not hide the abort of the caller',
+  async () => {
+    cleanUp();
+    const listener = await stoppedListener({ backlog: 1 });
+    /** @type {import('node:net').Socket[]} */
+    const queued = [];
+    for (;;) {
+      const socket = await tryConnect(listener.path, AbortSignal.timeout(5_000));
+      if (socket === 'busy') break;
+      if (socket) queued.push(socket);
+    }
+    const reason = new Error('the caller has no more time');
+    await expect(connectOnly(home, AbortSignal.timeout(200))).rejects.toMatchObject({ name: 'TimeoutError' });
+    await expect(tryConnect(listener.path, AbortSignal.abort(reason))).rejects.toBe(reason);
+    for (const socket of queued) socket.on('error', () => {}).destroy();
+    listener.killNow();
+    await listener.exited;
+  },
+);
 
 const saying =
   (...lines) =>

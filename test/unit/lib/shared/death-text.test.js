@@ -35,7 +35,7 @@ test.each([
   [{ address: '127.0.0.1', family: 4 }, 'could not listen on 127.0.0.1:80, which the app "web" holds'],
   [{ address: '::1' }, 'could not listen on [::1]:80, which the app "web" holds'],
   [{ address: '/run/x.sock', port: 0, family: 0 }, 'could not listen on "/run/x.sock", which the app "web" holds'],
-  [{ code: 'EACCES' }, 'could not listen on port 80, because its user may not (EACCES)'],
+  [{ code: 'EACCES' }, 'could not listen on port 80, because its user is not allowed to (EACCES)'],
   [{ code: 'EADDRNOTAVAIL' }, 'could not listen on port 80 (EADDRNOTAVAIL)'],
 ])('a listen() that failed (%o) reads: it %s', (failure, words) => {
   expect(describeListenFailure({ ...TAKEN, ...failure })).toBe(words);
