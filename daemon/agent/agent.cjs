@@ -100,7 +100,7 @@ function obey(channel, sockets, later, vitals) {
     sockets.listenAgain((refusal) => channel.say({ act: 'answer', seq, refusal }));
   });
   channel.on('admit', ({ seq }) => {
-    sockets.admit();
+    sockets.openGate();
     channel.say({ act: 'answer', seq });
   });
   channel.on('ping', ({ seq }) => channel.say({ act: 'answer', seq, open: sockets.servers.open }));

@@ -57,7 +57,7 @@ function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onD
     },
     () => {
       stayFor(words, onAsked);
-      sayFarewell(sockets.servers.webSockets, words, onDrained);
+      closeWebSockets(sockets.servers.webSockets, words, onDrained);
     },
   );
 }
@@ -150,9 +150,9 @@ function stayFor(words, onAsked) {
       });
 }
 
-/** @param {string[]} words */
-function isHandled(words) {
-  return words.some((word) => process.listenerCount(word) > 0);
+/** @param {string[]} events */
+function isHandled(events) {
+  return events.some((word) => process.listenerCount(word) > 0);
 }
 
 /**
@@ -230,7 +230,7 @@ const PEER_WAIT_MS = 1_000;
  * @param {string[]} words
  * @param {() => void} then
  */
-function sayFarewell(webSockets, words, then) {
+function closeWebSockets(webSockets, words, then) {
   if (isHandled(words) || webSockets.size === 0) return then();
   let left = webSockets.size;
   const enough = setTimeout(then, PEER_WAIT_MS);

@@ -188,7 +188,7 @@ function createHttpCounts(servers, isolate) {
       if (!on) leaveOpen();
     },
     /** @param {() => void} then */
-    whenAsked(then) {
+    onNextRequest(then) {
       asked = then;
     },
     isQuiet: () => happened() === happenedBefore,

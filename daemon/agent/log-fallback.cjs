@@ -18,7 +18,7 @@ const LOOK_EVERY_MS = 200;
  * @param {{ logFiles: LogFiles, home: string }} o
  * @returns {() => void}  Ends the thread.
  */
-function startStandIn(o) {
+function startLogFallback(o) {
   const text = require('./loader.cjs').readSource('./log-fallback.cjs');
   /** @type {Worker | null} */
   let worker = null;
@@ -138,5 +138,5 @@ function tryTo(act) {
   }
 }
 
-if (isMainThread) module.exports = { startStandIn };
+if (isMainThread) module.exports = { startLogFallback };
 else main();

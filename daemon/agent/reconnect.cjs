@@ -22,7 +22,9 @@ const LOOK_EVERY_MS = 200;
 function findKeeper({ home, instanceId, logFiles, receive }) {
   // Begins at once, because an app that fills its pipe hangs in write(2), and no timer fires.
   const begin = () =>
-    logFiles && process.platform === 'linux' ? require('./log-fallback.cjs').startStandIn({ logFiles, home }) : null;
+    logFiles && process.platform === 'linux'
+      ? require('./log-fallback.cjs').startLogFallback({ logFiles, home })
+      : null;
   /** @type {(() => void) | null} */
   let endStandIn = begin();
   const run = path.join(home, 'run');

@@ -101,7 +101,7 @@ function createSampler(servers, onFault) {
   function finish() {
     counts.set(watcher !== null || measurer !== null);
     if (watcher === null && measurer === null) return loop.look(0);
-    if (isResting || !load.isExact()) counts.whenAsked(wake);
+    if (isResting || !load.isExact()) counts.onNextRequest(wake);
     if (watcher !== null || isBusy) return loop.look(CLOSE_LOOK_MS);
     return loop.look(isResting ? REST_LOOK_MS : IDLE_LOOK_MS);
   }

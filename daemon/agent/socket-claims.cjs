@@ -87,7 +87,7 @@ class SocketClaims {
     return this.#isClosing || this.#gate ? null : (use?.server._handle ?? null);
   }
 
-  admit() {
+  openGate() {
     this.#gate?.open();
     this.#gate = null;
   }
@@ -103,7 +103,7 @@ class SocketClaims {
     const close = () => {
       closeHandles(this.servers.all, isForGood ? this.#uses.values() : []);
       // A gate would keep the process alive.
-      if (isForGood) this.admit();
+      if (isForGood) this.openGate();
       then();
     };
     if (this.#channel.isOpen()) close();
@@ -235,7 +235,7 @@ class SocketClaims {
 
   #loseKeeper() {
     // No other process can open the gate now.
-    this.admit();
+    this.openGate();
     this.balance?.lost();
     this.#source.loseKeeper();
   }

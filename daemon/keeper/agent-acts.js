@@ -137,7 +137,7 @@ const RULES = ACTS;
  * @returns
  *   {(child: object, message: any, handle?: Handle) => { act: Act | null, fault: string | null }}
  */
-export function createEdge() {
+export function createActCheck() {
   const isInTime = createRates();
   return (child, message, handle) => {
     const act = actOf(message);

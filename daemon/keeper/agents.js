@@ -1,4 +1,4 @@
-import { createEdge, refuseAct } from './agent-acts.js';
+import { createActCheck, refuseAct } from './agent-acts.js';
 import { ADDRESSES_MAX } from './child.js';
 
 /** @import { Act } from './agent-acts.js' */
@@ -17,7 +17,7 @@ export class Agents {
   #onDropped;
   #balancer;
   #sockets;
-  #check = createEdge();
+  #check = createActCheck();
 
   /** @type {Record<Act, (child: Child, message: AgentMessage, handle: Handle) => void>} */
   #acts = {

@@ -189,7 +189,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     answered() {
       watch?.answered();
     },
-    giveUp() {
+    killControl() {
       if (!control || control.exitCode !== null || control.signalCode !== null) return;
       log('control-hangs', { pid: control.pid });
       control.kill('SIGKILL');
@@ -244,7 +244,7 @@ export function watchBoot(onLate) {
 const ASK_MS = 1_000;
 /** Control is proven when it still answers after this number of pings. */
 const QUESTIONS = 10;
-const UNANSWERED = 5;
+const UNANSWERED_MAX = 5;
 
 /**
  * A control that became ready may still hang.
@@ -255,7 +255,7 @@ export function watchProbation({ ping, onProven, onSilent }) {
   let asked = 0;
   let unanswered = 0;
   const look = () => {
-    if (unanswered === UNANSWERED) {
+    if (unanswered === UNANSWERED_MAX) {
       end();
       return onSilent();
     }

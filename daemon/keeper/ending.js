@@ -6,7 +6,7 @@ import { describeError, log } from './host/log.js';
 /** @import { createControlLink } from './control-link.js' */
 /** @import { createControlSupervisor } from './control-supervisor.js' */
 /** @import { Keeper } from './keeper.js' */
-/** @import { Claim } from './lock.js' */
+/** @import { HomeClaim } from './lock.js' */
 /** @import { createPipePool } from './pipes.js' */
 
 const CONTROL_EXIT_MS = 5_000;
@@ -21,7 +21,7 @@ const HOME_CHECK_MS = 3_000;
  * @param {ReturnType<typeof createControlLink>} o.link
  * @param {ReturnType<typeof createControlSupervisor>} o.supervisor
  * @param {ReturnType<typeof createPipePool>} o.pipes
- * @param {Claim} o.claim
+ * @param {HomeClaim} o.claim
  */
 export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
   let isLeaving = false;
@@ -46,7 +46,7 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
   /** The keeper exits last, so that a client that waits for the end never meets half a manager. */
   const controlEnded = () => {
     setTimeout(() => {
-      supervisor.giveUp();
+      supervisor.killControl();
       link.disconnect();
     }, CONTROL_EXIT_MS);
     return link.disconnected();

@@ -19,7 +19,7 @@ const NOT_LISTENING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
 const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 
 /**
- * @typedef {object} Claim
+ * @typedef {object} HomeClaim
  * @property {true} owned
  * @property {number} epoch
  * @property {Server} server
@@ -29,7 +29,7 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 
 /**
  * @param {string} run
- * @returns {Promise<Claim | { owned: false }>}  Not owned: a living keeper has the home.
+ * @returns {Promise<HomeClaim | { owned: false }>}  Not owned: a living keeper has the home.
  */
 export async function claimHome(run) {
   mkdirSync(run, { recursive: true, mode: 0o700 });

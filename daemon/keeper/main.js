@@ -19,7 +19,7 @@ import { createPipePool } from './pipes.js';
 import { takeAgentFrom } from './spawn.js';
 
 /** @import { Emit } from './keeper.js' */
-/** @import { Claim } from './lock.js' */
+/** @import { HomeClaim } from './lock.js' */
 
 const LAUNCHER_FD = 3;
 const IDLE_MS = 2_000;
@@ -53,7 +53,7 @@ async function main() {
  * @param {object} o
  * @param {Record<string, string>} o.env
  * @param {boolean} o.isInherited  Control is the parent of this keeper.
- * @param {Claim} o.claim
+ * @param {HomeClaim} o.claim
  * @param {string} o.run
  * @param {string} o.digest
  */

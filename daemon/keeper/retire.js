@@ -32,10 +32,10 @@ export class Retirement {
    */
   relatives = [];
   hasWorkers = false;
-  hasAsked = false;
+  hasSignalledRelatives = false;
   /** @type {() => void} */
   #resolveDrained = () => {};
-  isDrained = new Promise((resolve) => {
+  drainEnded = new Promise((resolve) => {
     this.#resolveDrained = () => resolve(undefined);
   });
 
@@ -109,13 +109,13 @@ async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, t
  * @param {Retirement} retirement
  * @param {RetireParams} params
  */
-async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutMs, message: byMessage, signal }) {
+async function drain(child, { drainEnded, deadline }, { drain: mode, killTimeoutMs, message: byMessage, signal }) {
   if (killTimeoutMs === 0) return;
   // For an orphan, or after process.disconnect().
   if (child.mode !== 'exec' && !child.isReachable)
     await atMost(ORPHAN_CALL_MS, [child.agentFound, child.exited, deadline.passed]);
   if (!child.hasAgent || !child.tell({ act: 'drain', mode, byMessage, signal })) return;
-  await atMost(killTimeoutMs * DRAIN_SHARE, [isDrained, child.exited, deadline.passed]);
+  await atMost(killTimeoutMs * DRAIN_SHARE, [drainEnded, child.exited, deadline.passed]);
 }
 
 /**
@@ -126,7 +126,7 @@ async function drain(child, { isDrained, deadline }, { drain: mode, killTimeoutM
 export async function sweep(child, { processTable, log }) {
   const { retirement } = child;
   const deadline = retirement?.deadline ?? createDeadline(LEFTOVER_GRACE_MS);
-  let hasSignalled = retirement?.hasAsked ?? false;
+  let hasSignalled = retirement?.hasSignalledRelatives ?? false;
   for (let pauseMs = 10; retirement?.tree ?? true; pauseMs = Math.min(pauseMs * 2, 200)) {
     const left = await leftovers(child, { processTable, log });
     if (left?.length === 0) break;
@@ -206,7 +206,7 @@ function signalMain({ instanceId, pid }, signal, { log }) {
  * @param {NodeJS.Signals} signal
  */
 function signalRelatives(retirement, signal) {
-  retirement.hasAsked = true;
+  retirement.hasSignalledRelatives = true;
   // Shells make their background jobs ignore SIGINT.
   for (const { pid } of retirement.relatives)
     signalProcess(pid, signal === 'SIGINT' && hasSignal(pid, 'SigIgn', signal) ? 'SIGTERM' : signal);

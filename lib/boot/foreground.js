@@ -27,7 +27,7 @@ const PAUSE_MS = 50;
  * @returns {Promise<void>}  Rejects with ERR_NCLUST_CONNECTION_LOST if the manager was killed while
  *   its list had apps.
  */
-export async function stayWith({ home, notifier, talk, ending, send }) {
+export async function followManager({ home, notifier, talk, ending, send }) {
   const paths = homePaths(home);
   const over = new AbortController();
   /** @type {Visit | null} */

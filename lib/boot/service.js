@@ -1,6 +1,6 @@
 // Knows: boot units for systemd, launchd and rc scripts; and `nclust daemon`, which they run.
 // Must not: install anything that planService() has not named.
-// Start at: intend(), then service-plan.js; foreground.js is for `nclust daemon`.
+// Start at: resolveIntent(), then service-plan.js; foreground.js is for `nclust daemon`.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -29,7 +29,7 @@ const STOP_MIN_S = 90;
  * @typedef {object} Intent
  * @property {Platform} platform
  * @property {string} name
- * @property {Whose} whose
+ * @property {ServiceUser} whose
  * @property {boolean} isUserUnit
  * @property {ServicePlan} plan
  * @property {PlannedFile} launcher
@@ -43,7 +43,7 @@ const STOP_MIN_S = 90;
  * @param {Context} context
  * @returns {Intent}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
  */
-export function intend(word, options, context) {
+export function resolveIntent(word, options, context) {
   const { env, node } = context;
   const whose = resolveWhose(options, context);
   const platform = choosePlatform(word, {
@@ -119,14 +119,14 @@ export function sudoLine(command, { platform, whose, node, main }, { serviceName
   return `sudo env PATH="$PATH":${shellQuote(dirname(node))} ${[node, main, ...words].map(shellQuote).join(' ')}`;
 }
 
-/** @param {Whose} whose */
+/** @param {ServiceUser} whose */
 function stopSeconds(whose) {
   const longestMs = runAsOwner(whose, () => longestKillMs(whose.home));
   return Math.max(STOP_MIN_S, Math.ceil(longestMs / 1_000) + STOP_SLACK_S);
 }
 
 /**
- * @typedef {object} Whose
+ * @typedef {object} ServiceUser
  * @property {string} user
  * @property {number} uid
  * @property {number} gid
@@ -140,7 +140,7 @@ function stopSeconds(whose) {
  * @param {string} [options.hp]  The user's home directory.
  * @param {string} [options.home]
  * @param {{ cwd: string, env: Record<string, string | undefined> }} context
- * @returns {Whose}
+ * @returns {ServiceUser}
  */
 function resolveWhose({ user: name, hp, home }, { cwd, env }) {
   const self = userInfo();

@@ -49,7 +49,9 @@ export function usageError({ code, message }, argv) {
   const page = word === undefined ? 'nclust help' : `nclust help ${word}`;
   const flag = /'(-[^'=]+)/.exec(sentence)?.[1];
   const elsewhere =
-    code === 'commander.unknownOption' && flag !== undefined ? (OF_PM2[flag] ?? takenBy(flag, word)) : null;
+    code === 'commander.unknownOption' && flag !== undefined
+      ? (OF_PM2[flag] ?? hintForRefusedOption(flag, word))
+      : null;
   const suggestion = meant.replace(/^\(|\)$/g, '');
   const hint = elsewhere ?? [suggestion, `See: ${page}`].filter((part) => part !== '').join(' ');
   return new NclustError('ERR_NCLUST_USAGE', `${sentence}.`, { hint });
@@ -73,7 +75,7 @@ function proposalFor(word) {
  * @param {string} flag  As typed.
  * @param {string | undefined} command
  */
-function takenBy(flag, command) {
+function hintForRefusedOption(flag, command) {
   const is = (/** @type {StartOption} */ { flags }) => flags?.split(/[ ,]+/).includes(flag) ?? false;
   if (
     !['restart', 'reload', 'startOrRestart', 'startOrReload', 'startOrGracefulReload', 'stop'].includes(command ?? '')

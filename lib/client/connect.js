@@ -29,14 +29,14 @@ const PAUSE_MS = 20;
  *       | no
  *     spawn one: "ok" -> try again, "held" (another was quicker) -> try again, "error" -> throw
  * @param {string} home  Absolute. Created if missing.
- * @param {AbortSignal} [given]
+ * @param {AbortSignal} [callerSignal]
  * @returns {Promise<Socket>}  The caller closes it.
  */
-export async function connectOrLaunch(home, given) {
+export async function connectOrLaunch(home, callerSignal) {
   const { checkHome } = await import('./check-home.js');
   checkHome(home);
   const paths = homePaths(home);
-  const { signal, release } = createDeadline(LAUNCH_DEADLINE_MS, given);
+  const { signal, release } = createDeadline(LAUNCH_DEADLINE_MS, callerSignal);
   /** @type {string | null} */
   let failure = null;
   try {
@@ -52,7 +52,7 @@ export async function connectOrLaunch(home, given) {
       else await launch(paths, signal);
     }
   } catch (error) {
-    if (!signal.aborted || given?.aborted) throw error;
+    if (!signal.aborted || callerSignal?.aborted) throw error;
     throw await unreachable(paths, failure, LAUNCH_DEADLINE_MS);
   } finally {
     release();
@@ -63,13 +63,13 @@ export async function connectOrLaunch(home, given) {
  * Connects to control if there is one; starts and creates nothing. If a keeper is about to restart
  * control, waits for that.
  * @param {string} home
- * @param {AbortSignal} [given]
+ * @param {AbortSignal} [callerSignal]
  * @returns {Promise<Socket | null>}  Null if no manager runs. The caller closes it.
  */
-export async function connectOnly(home, given) {
+export async function connectOnly(home, callerSignal) {
   if (!checkWayTo(home)) return null;
   const paths = homePaths(home);
-  const { signal, release } = createDeadline(RETURN_DEADLINE_MS, given);
+  const { signal, release } = createDeadline(RETURN_DEADLINE_MS, callerSignal);
   /** @type {string | null} */
   let failure = null;
   try {
@@ -85,7 +85,7 @@ export async function connectOnly(home, given) {
         });
     }
   } catch (error) {
-    if (!signal.aborted || given?.aborted) throw error;
+    if (!signal.aborted || callerSignal?.aborted) throw error;
     throw await unreachable(paths, failure, RETURN_DEADLINE_MS);
   } finally {
     release();

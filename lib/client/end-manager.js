@@ -20,7 +20,8 @@ const END_DEADLINE_MS = 10_000;
  */
 export async function kill(context, _targets, { json }) {
   // Apps may have outlived a manager that died; only a manager finds and ends them.
-  const client = (await context.running()) ?? (countSavedApps(context.home) > 0 ? await startAndLeave(context) : null);
+  const client =
+    (await context.runningManager()) ?? (countSavedApps(context.home) > 0 ? await startAndLeave(context) : null);
   if (client) await killAndWait(client, context.home);
   if (!json)
     context.talk(
@@ -36,7 +37,7 @@ export async function kill(context, _targets, { json }) {
 async function startAndLeave(context) {
   const starter = await context.manager();
   await starter.close();
-  return context.running();
+  return context.runningManager();
 }
 
 /**

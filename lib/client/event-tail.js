@@ -90,20 +90,20 @@ function createReader(path) {
 
   /** @returns {{ entries: LoggedEvent[], isGap: boolean }} */
   function read() {
-    const entries = place ? readOn(place) : [];
-    if (place && isStill(path, place)) return { entries, isGap: false };
+    const entries = place ? readNewEntries(place) : [];
+    if (place && isSameFile(path, place)) return { entries, isGap: false };
     const all = openSegments(path);
     const at = all.findIndex(({ ino }) => ino === place?.ino);
     const newer = all.slice(at + 1);
     for (const { fd } of all.slice(0, at + 1)) closeSync(fd);
     if (newer.length === 0) return { entries, isGap: false };
     // Entries that were added to the rotated file between the two checks.
-    if (place) entries.push(...readOn(place));
+    if (place) entries.push(...readNewEntries(place));
     const isGap = place !== null && at === -1;
     for (const { fd, ino } of newer) {
       if (place) closeSync(place.fd);
       place = { fd, ino, at: 0, rest: Buffer.alloc(0) };
-      entries.push(...readOn(place));
+      entries.push(...readNewEntries(place));
     }
     return { entries, isGap };
   }
@@ -126,7 +126,7 @@ function createReader(path) {
  * @param {string} path
  * @param {Place} place
  */
-function isStill(path, { ino }) {
+function isSameFile(path, { ino }) {
   const named = statSync(path, { throwIfNoEntry: false });
   return named === undefined || named.ino === ino;
 }
@@ -135,7 +135,7 @@ function isStill(path, { ino }) {
  * @param {Place} place  Moved forward.
  * @returns {LoggedEvent[]}
  */
-function readOn(place) {
+function readNewEntries(place) {
   // Another program has truncated it.
   if (fstatSync(place.fd).size < place.at) Object.assign(place, { at: 0, rest: Buffer.alloc(0) });
   const chunks = [place.rest];

@@ -82,7 +82,7 @@ export async function* streamLogs(
       isCaughtUp = true;
       if (!request.follow) return;
     }
-    if (signal.aborted || !(await isBack(client, { talk, signal, isCaughtUp, patienceMs }))) return;
+    if (signal.aborted || !(await reconnect(client, { talk, signal, isCaughtUp, patienceMs }))) return;
   }
   throw new NclustError(
     'ERR_NCLUST_CONNECTION_LOST',
@@ -101,7 +101,7 @@ export async function* streamLogs(
  * @returns {Promise<boolean>}  False: the manager has ended. Throws if it had not sent all
  *   existing lines.
  */
-async function isBack(client, { talk, signal, isCaughtUp, patienceMs }) {
+async function reconnect(client, { talk, signal, isCaughtUp, patienceMs }) {
   const timer = setTimeout(() => talk(WAITING), patienceMs);
   try {
     await client.request('hello');

@@ -45,7 +45,7 @@ function vocabularyOf(context, commands) {
       '-h, --help',
     ],
     apps: async () => {
-      const client = await context.running();
+      const client = await context.runningManager();
       const { slots } = client ? await client.request('list') : { slots: [] };
       return slots
         .flatMap((/** @type {SlotStatus} */ { name, namespace, id }) => [

@@ -1,4 +1,4 @@
-import { stayWith } from '../boot/foreground.js';
+import { followManager } from '../boot/foreground.js';
 import { takeNotifier } from '../boot/systemd.js';
 import { longestKillMs } from '../boot/service.js';
 import { newToken, openClient } from '../client/client.js';
@@ -27,7 +27,7 @@ export async function daemon({ home, env, talk }) {
   const reload = () => void reloadAll(home, notifier).catch((error) => talk(error.message));
   process.on('SIGTERM', end).on('SIGINT', end).on('SIGHUP', reload);
   try {
-    await stayWith({ home, notifier, talk, ending: ending.signal, send: sendSignal });
+    await followManager({ home, notifier, talk, ending: ending.signal, send: sendSignal });
     await notifier?.sent();
   } finally {
     process.off('SIGTERM', end).off('SIGINT', end).off('SIGHUP', reload);

@@ -28,7 +28,7 @@ const WITH_ERRORS_MAX = 20;
  * @returns {Promise<Described>}
  */
 export async function describe(context, targets) {
-  const client = await context.running();
+  const client = await context.runningManager();
   if (!client) throw noManagerError(context, targets);
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await client.request('list', {
@@ -66,7 +66,7 @@ async function lastErrors(client, slots) {
  *   masked.
  */
 export async function env(context, [target], { diff = false } = {}) {
-  const client = await context.running();
+  const client = await context.runningManager();
   if (!client) throw noManagerError(context, [target]);
   const { slots } = await client.request('list', { targets: [target], detail: true });
   const [slot] = slots;

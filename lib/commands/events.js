@@ -28,7 +28,7 @@ export async function* events(context, targets, options) {
   const sinceMs = readSince(options, Date.now());
   const lines = readCount(options, LINES);
   const isOfType = readTypes(options);
-  const client = await context.running();
+  const client = await context.runningManager();
   if (!client) printNotRunning(context);
   if (!existsSync(context.home)) return;
   const { slots } = client && targets.length > 0 ? await client.request('list', { brief: true }) : { slots: [] };

@@ -1,5 +1,5 @@
 import { carryOut } from '../cli/session/await-change.js';
-import { outcome } from '../cli/session/outcome.js';
+import { reportChange } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
 import { countSavedApps } from '../client/not-running.js';
 import { readLiveList, readSavedList, readRunningPm2 } from '../import/pm2-list.js';
@@ -82,12 +82,16 @@ export async function importList(context, [from, file], { live = false, dryRun =
   ).catch((error) => {
     throw explained(error, pid);
   });
-  return { ...found, ...(await outcome(context, client, slots, { done: wait ? 'Took over' : 'Taking over', json })) };
+  return {
+    ...found,
+    ...(await reportChange(context, client, slots, { done: wait ? 'Took over' : 'Taking over', json })),
+  };
 }
 
 /** @param {Context} context */
 async function namesThere(context) {
-  const client = (await context.present()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
+  const client =
+    (await context.managerIfRunning()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = client ? await client.request('list') : { slots: [] };
   return new Set(slots.map(({ name }) => name));

@@ -16,7 +16,7 @@ import { NclustError } from '../shared/errors.js';
  */
 export async function list(context, _words, options) {
   if (options.sort !== undefined) checkOrder(options.sort);
-  const client = await context.running();
+  const client = await context.runningManager();
   if (!client) {
     const { printNotRunning } = await import('../client/not-running.js');
     printNotRunning(context);
@@ -61,7 +61,7 @@ async function* watchList(context, words, options) {
   try {
     for (;;) {
       await pause(WATCH_MS, undefined, { signal: stop.signal });
-      const client = await context.running();
+      const client = await context.runningManager();
       const { slots } = client ? await client.request('list', { brief: !options.miniList }) : { slots: [] };
       yield { slots, nowMs: Date.now() };
     }
@@ -78,7 +78,7 @@ async function* watchList(context, words, options) {
  * @returns {Promise<{ slots: SlotStatus[] }>}
  */
 export async function listDetailed(context) {
-  const client = await context.running();
+  const client = await context.runningManager();
   if (!client) return { slots: [] };
   const { slots } = await client.request('list', { detail: true });
   return { slots };
@@ -101,7 +101,7 @@ function checkOrder(order) {
  * @returns {Promise<{ slots: SlotStatus[] }>}
  */
 export async function findSlots(context, [name]) {
-  const client = await context.running();
+  const client = await context.runningManager();
   if (!client) return { slots: [] };
   const { slots } = await client.request('list');
   return { slots: name === undefined ? slots : slots.filter((/** @type {SlotStatus} */ slot) => slot.name === name) };

@@ -15,7 +15,7 @@ export async function flush(context, words) {
     const { client, targets } = await reachListed(context, words);
     return client.request('flush', { targets });
   }
-  const client = await context.present();
+  const client = await context.managerIfRunning();
   if (!client) throw notRunningError(context);
   return client.request('flush');
 }
@@ -27,7 +27,7 @@ export async function flush(context, words) {
  * @returns {Promise<{}>}
  */
 export async function reloadLogs(context, _words, { json }) {
-  const client = await context.present();
+  const client = await context.managerIfRunning();
   if (!client) throw notRunningError(context);
   const done = await client.request('reloadLogs');
   if (!json) context.talk('All log files were reopened.');

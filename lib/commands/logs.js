@@ -17,7 +17,7 @@ import { absoluteScripts } from './apps/targets.js';
  */
 export async function* logs(context, targets, options) {
   const query = readLogOptions(options, Date.now());
-  const client = await context.running();
+  const client = await context.runningManager();
   if (!client) throw notRunningError(context);
   const named = targets.length > 0 ? { targets: await absoluteScripts(context, client, targets) } : {};
   const { slots } = await client.request('list', { ...named, brief: true });

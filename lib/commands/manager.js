@@ -26,7 +26,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
  *   up again.
  */
 export async function update(context, _words, { wait, json }) {
-  const client = await context.predecessor();
+  const client = await context.managerOfAnyVersion();
   const before = client?.hello;
   if (!client || !before) {
     if (!json) printNotRunning(context);
@@ -110,7 +110,7 @@ function notAllReplaced(error) {
 const PAUSE_MS = 5_000;
 
 /** Unanswered pings in a row, of 10 s each. In that time, the keeper can replace a hung control. */
-const UNANSWERED = 3;
+const UNANSWERED_MAX = 3;
 
 /**
  * @param {Pick<Client, 'request'>} client
@@ -133,7 +133,7 @@ export function waitForAnswer(client, over) {
         },
         (error) => {
           unanswered += 1;
-          if (unanswered < UNANSWERED) later();
+          if (unanswered < UNANSWERED_MAX) later();
           else reject(error);
         },
       );
@@ -145,7 +145,7 @@ export function waitForAnswer(client, over) {
 
 /** @param {Context} context */
 export async function ping(context) {
-  const client = await context.running();
+  const client = await context.runningManager();
   if (!client?.hello) throw notRunningError(context);
   return { hello: client.hello };
 }

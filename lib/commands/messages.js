@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { outcome } from '../cli/session/outcome.js';
+import { reportChange } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
 import { streamLogs } from '../client/log-stream.js';
 import { noManagerError } from '../client/not-running.js';
@@ -26,7 +26,7 @@ export async function send(context, [word, ...line], options) {
     input: `${line.join(' ')}\n`,
     token: newToken(),
   });
-  return outcome(context, client, slots, { done: 'Sent the line to', json: options.json });
+  return reportChange(context, client, slots, { done: 'Sent the line to', json: options.json });
 }
 
 /**
@@ -35,7 +35,7 @@ export async function send(context, [word, ...line], options) {
  * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}
  */
 export async function* attach(context, [word, separator = '\n']) {
-  const client = await context.running();
+  const client = await context.runningManager();
   if (!client) throw noManagerError(context, [word]);
   const [named] = await absoluteScripts(context, client, [word]);
   // An empty text checks whether the app accepts input.

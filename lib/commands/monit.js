@@ -13,7 +13,7 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
  * @returns {Promise<{ sample: MetricsSample | null }>}  Null after the full-screen view.
  */
 export async function monit(context, _words, options) {
-  const client = await context.running();
+  const client = await context.runningManager();
   if (!client) throw notRunningError(context);
   const sample = await client.request('metrics').catch((error) => {
     throw isUnknown(error) ? tooOld() : error;

@@ -14,7 +14,7 @@ import {
 import { readUser } from '../shared/host/as-user.js';
 import { checkSpec } from '../shared/spec/spec.js';
 import { NclustError } from '../shared/errors.js';
-import { outcome } from '../cli/session/outcome.js';
+import { reportChange } from '../cli/session/outcome.js';
 import { newToken } from '../client/client.js';
 
 /** @import { Context } from '../cli/session/context.js' */
@@ -73,7 +73,7 @@ export async function serve(context, [path, port], options) {
       `${folder} is served on ` +
         `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${settings.port}`,
     );
-  return outcome(context, client, slots, { done: wait ? 'Started' : 'Starting', json });
+  return reportChange(context, client, slots, { done: wait ? 'Started' : 'Starting', json });
 }
 
 /** Names of the settings in messages. @type {Record<keyof ServeOptions, string>} */

@@ -1,6 +1,6 @@
 import { checkReach, removeFiles, runCommands, writeFiles } from '../boot/install.js';
 import { USER_UNITS } from '../boot/service-plan.js';
-import { intend, needsRoot, sudoLine } from '../boot/service.js';
+import { resolveIntent, needsRoot, sudoLine } from '../boot/service.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 
@@ -22,7 +22,7 @@ import { intend, needsRoot, sudoLine } from '../boot/service.js';
  * @returns {Promise<Startup>}
  */
 export async function startup(context, [word], options) {
-  const intent = intend(word, options, context);
+  const intent = resolveIntent(word, options, context);
   const { plan, launcher, platform, name, whose } = intent;
   const files = [launcher, plan.file].map(({ path, text }) => ({ path, text }));
   const shown = {
@@ -67,7 +67,7 @@ export async function startup(context, [word], options) {
  * @returns {Promise<Startup>}
  */
 export async function unstartup(context, [word], options) {
-  const intent = intend(word, options, context);
+  const intent = resolveIntent(word, options, context);
   const { plan, launcher, platform, name, whose } = intent;
   const commands = [...plan.disable, ['rm', plan.file.path], ['rm', launcher.path], ...plan.forget].map((command) =>
     command.join(' '),

@@ -49,7 +49,7 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
  * @param {boolean | undefined} isQuiet
  */
 async function end(context, isQuiet) {
-  const client = await context.running();
+  const client = await context.runningManager();
   /** @type {WebEnded} */
   const answer = client ? await client.request('web', { isOff: true }) : forgetDashboard(context.home);
   await rm(openerIn(context.home), { force: true });

@@ -24,7 +24,7 @@ const LINES = 30;
 export async function why(context, targets, options) {
   const sinceMs = readSince(options, Date.now(), 'why');
   const lines = readCount(options, LINES, 'why');
-  const client = await context.running();
+  const client = await context.runningManager();
   const { slots } = /** @type {{ slots: SlotStatus[] }} */ (client ? await client.request('list') : { slots: [] });
   const events = readEvents(homePaths(context.home).events);
   const stories = selectApps(targets, { slots, events }).map((meant) => {

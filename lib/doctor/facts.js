@@ -79,7 +79,7 @@ const REMOTE_TYPES = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x6573_5546];
  * @returns {Promise<Facts>}
  */
 export async function gatherFacts(context, { root = '/' } = {}) {
-  const client = await context.predecessor();
+  const client = await context.managerOfAnyVersion();
   const { slots = [], notices = [] } = client ? await client.request('list', { detail: true }) : {};
   const { sockets = [] } = client ? await client.request('sockets') : {};
   const manager = client?.hello ?? null;

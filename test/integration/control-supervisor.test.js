@@ -44,14 +44,14 @@ function started() {
 test('a control that hangs while it exits is killed and not started again', async () => {
   const { controls, logged, supervisor } = started();
   supervisor.stop();
-  supervisor.giveUp();
+  supervisor.killControl();
   await waitFor('the control to exit', () => logged.some(({ event }) => event === 'control-ended'));
   expect(logged).toMatchObject([
     { event: 'control-started' },
     { event: 'control-hangs', pid: controls[0].pid },
     { event: 'control-ended', signal: 'SIGKILL' },
   ]);
-  supervisor.giveUp();
+  supervisor.killControl();
   expect(logged).toHaveLength(3);
 });
 

@@ -39,11 +39,11 @@ const LIMITED = `ulimit -n ${FILES_MAX}; exec "$@"`;
  */
 const orphanCode = (agent) => `
   const fs = require('node:fs');
-  const { startStandIn } = require(${JSON.stringify(join(agent, 'loader.cjs'))}).later('./log-fallback.cjs');
+  const { startLogFallback } = require(${JSON.stringify(join(agent, 'loader.cjs'))}).later('./log-fallback.cjs');
   let end;
   const files = [];
   const acts = {
-    begin: () => { end = startStandIn(JSON.parse(process.argv[1])); },
+    begin: () => { end = startLogFallback(JSON.parse(process.argv[1])); },
     write: (text) => process.stdout.write(text),
     fill: () => { try { for (;;) files.push(fs.openSync('/dev/null')); } catch (error) { return error.code; } },
     free: (count) => { for (const fd of files.splice(0, count ?? files.length)) fs.closeSync(fd); },

@@ -24,11 +24,11 @@ import { warnOfForeignHome } from './foreign-home.js';
  * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C calls the listener and does
  *   not end the command. Returns a function that removes it.
  * @property {() => Promise<Client>} manager  Starts the manager if none runs.
- * @property {() => Promise<Client | null>} running  Null if none runs. Returns the same connection
+ * @property {() => Promise<Client | null>} runningManager  Null if none runs. Returns the same connection
  *   each time.
- * @property {() => Promise<Client | null>} present  Null if none runs. If the manager dies during a
+ * @property {() => Promise<Client | null>} managerIfRunning  Null if none runs. If the manager dies during a
  *   request, the client starts it again.
- * @property {() => Promise<Client | null>} predecessor  Like present, for a manager of any version.
+ * @property {() => Promise<Client | null>} managerOfAnyVersion  Like present, for a manager of any version.
  * @property {() => Promise<void>} close
  */
 
@@ -68,20 +68,20 @@ export function createContext(given) {
   return {
     ...given,
     manager: async () => keep(/** @type {Client} */ (await openOurs(() => connectOrLaunch(given.home)))),
-    running: async () => {
+    runningManager: async () => {
       reached ??= openOurs(() => connectOnly(given.home)).then(keep);
       const client = await reached;
       if (!client) reached = null;
       return client;
     },
-    present: async () =>
+    managerIfRunning: async () =>
       keep(
         await openOurs(
           () => connectOnly(given.home),
           () => connectOrLaunch(given.home),
         ),
       ),
-    predecessor: async () =>
+    managerOfAnyVersion: async () =>
       keep(
         await openOurs(
           () => connectOnly(given.home),

@@ -19,7 +19,7 @@ import { readVersion } from '../../shared/version.js';
  * @param {boolean} o.json
  * @returns {Promise<Outcome>}
  */
-export async function outcome(context, client, slots, { done, json }) {
+export async function reportChange(context, client, slots, { done, json }) {
   if (json) return { slots, all: [] };
   context.talk(`${done} ${summarise(slots)}.`);
   const { slots: all, notices } = await client.request('list');

@@ -1,5 +1,5 @@
 import { carryOut } from '../../cli/session/await-change.js';
-import { outcome } from '../../cli/session/outcome.js';
+import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { countSavedApps } from '../../client/not-running.js';
 import { readConfig } from '../../config/file/read.js';
@@ -38,7 +38,7 @@ export async function apply(context, [word], options) {
   const changed = new Set(plan.filter(({ action }) => action !== 'none').map(({ name }) => name));
   const { all } =
     json || changed.size > 0
-      ? await outcome(
+      ? await reportChange(
           context,
           client,
           slots.filter(({ name }) => changed.has(name)),
@@ -119,7 +119,8 @@ function refuseHalf({ only, prune }) {
  * @returns {Promise<AskedPlan>}
  */
 async function askForPlan(context, request, shown) {
-  const client = (await context.present()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
+  const client =
+    (await context.managerIfRunning()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
   const { plan, left } = client
     ? await client.request('apply', { ...request, dryRun: true, token: newToken() })
     : { plan: allNew(request), left: [] };

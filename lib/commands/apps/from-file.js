@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
-import { outcome } from '../../cli/session/outcome.js';
+import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { isConfigName } from '../../config/find.js';
 import { NclustError } from '../../shared/errors.js';
@@ -66,7 +66,7 @@ export async function renewFromFile(context, how, file, options, read) {
   /** @type {{ slots: SlotStatus[], plan?: PlanItem[] }} */
   const { slots, plan = [] } = await carryOut(context, client, 'restartFromFile', request, `${DOING[how]} ${names}`);
   if (!json && !isCounted) for (const sentence of plan.flatMap(explainInstances)) context.talk(sentence);
-  return outcome(context, client, slots, { done: wait ? DONE[how] : DOING[how], json });
+  return reportChange(context, client, slots, { done: wait ? DONE[how] : DOING[how], json });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { carryOut } from '../../cli/session/await-change.js';
-import { outcome } from '../../cli/session/outcome.js';
+import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { readReloadOptions, readRestartOptions, specFields } from '../../config/options/options.js';
 import { snapshot } from '../../config/spec/build.js';
@@ -39,7 +39,7 @@ export async function restart(context, words, options, args = []) {
     { targets, wait: options.wait, ...changes, token: newToken() },
     `Restarting ${words.join(', ')}`,
   );
-  return outcome(context, client, slots, { done: options.wait ? 'Restarted' : 'Restarting', json: options.json });
+  return reportChange(context, client, slots, { done: options.wait ? 'Restarted' : 'Restarting', json: options.json });
 }
 
 /**
@@ -64,7 +64,7 @@ export async function reload(context, words, options, args = []) {
   };
   const request = { targets, ...changes, wait, ...env, token: newToken() };
   const { slots } = await carryOut(context, client, 'reload', request, `Reloading ${words.join(', ')}`);
-  return outcome(context, client, slots, { done: wait ? 'Reloaded' : 'Reloading', json });
+  return reportChange(context, client, slots, { done: wait ? 'Reloaded' : 'Reloading', json });
 }
 
 const OF_ONE = ['cwd', 'interpreter', 'interpreterArgs', 'nodeArgs', 'uid', 'gid'];

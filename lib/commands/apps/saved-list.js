@@ -1,5 +1,5 @@
 import { carryOut } from '../../cli/session/await-change.js';
-import { outcome } from '../../cli/session/outcome.js';
+import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { countSavedApps } from '../../client/not-running.js';
 import { NclustError } from '../../shared/errors.js';
@@ -29,11 +29,11 @@ export async function save(context, _targets, { force = false, json }) {
  * @returns {Promise<Outcome>}  Throws ERR_NCLUST_DUMP_MISSING if there is nothing to restore.
  */
 export async function resurrect(context, _targets, options) {
-  const isListKept = !(await context.running()) && countSavedApps(context.home) > 0;
+  const isListKept = !(await context.runningManager()) && countSavedApps(context.home) > 0;
   const client = await context.manager();
   const saved = await startSaved(context, client, options.wait, isListKept);
   const slots = isListKept ? (await client.request('list')).slots : saved;
-  return outcome(context, client, slots, { done: 'Restored', json: options.json });
+  return reportChange(context, client, slots, { done: 'Restored', json: options.json });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { carryOut } from '../../cli/session/await-change.js';
-import { outcome, summarise } from '../../cli/session/outcome.js';
+import { reportChange, summarise } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { NclustError } from '../../shared/errors.js';
 import { signalName } from '../../shared/host/signals.js';
@@ -25,7 +25,7 @@ export async function stop(context, words, options) {
     { targets, wait: options.wait, ...(options.watch ? { watch: true } : {}), token: newToken() },
     `Stopping ${words.join(', ')}`,
   );
-  return outcome(context, client, slots, { done: options.wait ? 'Stopped' : 'Stopping', json: options.json });
+  return reportChange(context, client, slots, { done: options.wait ? 'Stopped' : 'Stopping', json: options.json });
 }
 
 /**
@@ -43,7 +43,7 @@ export async function deleteApps(context, words, options) {
     { targets, wait: options.wait, token: newToken() },
     `Deleting ${words.join(', ')}`,
   );
-  return outcome(context, client, slots, { done: options.wait ? 'Deleted' : 'Deleting', json: options.json });
+  return reportChange(context, client, slots, { done: options.wait ? 'Deleted' : 'Deleting', json: options.json });
 }
 
 /**
@@ -64,7 +64,7 @@ export async function scale(context, [word, instances], options) {
     { target, instances, wait: options.wait, token: newToken() },
     `Scaling ${word}`,
   );
-  return outcome(context, client, slots, { done: options.wait ? 'Scaled' : 'Scaling', json: options.json });
+  return reportChange(context, client, slots, { done: options.wait ? 'Scaled' : 'Scaling', json: options.json });
 }
 
 /**
@@ -76,7 +76,7 @@ export async function scale(context, [word, instances], options) {
 export async function reset(context, words, options) {
   const { client, targets } = await reachListed(context, words);
   const { slots } = await client.request('reset', { targets, token: newToken() });
-  return outcome(context, client, slots, { done: 'Reset the counters of', json: options.json });
+  return reportChange(context, client, slots, { done: 'Reset the counters of', json: options.json });
 }
 
 /**
@@ -104,5 +104,5 @@ export async function sendSignal(context, [word, ...words], options) {
       },
     );
   }
-  return outcome(context, client, signalled, { done: `Sent ${signal} to`, json: options.json });
+  return reportChange(context, client, signalled, { done: `Sent ${signal} to`, json: options.json });
 }

@@ -4,7 +4,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { carryOut } from '../../cli/session/await-change.js';
-import { outcome } from '../../cli/session/outcome.js';
+import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { countSavedApps } from '../../client/not-running.js';
 import { findConfig } from '../../config/find.js';
@@ -50,7 +50,11 @@ export async function start(context, targets, options, args) {
 
   const reached = await reach(context);
   const { slots: known } = reached ? await reached.request('list') : { slots: [] };
-  const { listed, changed, fresh } = sort(all, known, context, { read, args, isForced: options.force === true });
+  const { listed, changed, fresh } = classifyTargets(all, known, context, {
+    read,
+    args,
+    isForced: options.force === true,
+  });
   if (fresh.length > 1 && read.name !== undefined) {
     throw new NclustError(
       'ERR_NCLUST_USAGE',
@@ -93,7 +97,7 @@ export async function start(context, targets, options, args) {
   const renewed = changed.length === 0 ? [] : await startChanged(context, client, changed, { read, args, options });
   const slots = [...started, ...again, ...renewed];
   const isOnlyAdded = read.autostart === false && again.length + renewed.length === 0;
-  const shown = await outcome(context, client, slots, {
+  const shown = await reportChange(context, client, slots, {
     done: isOnlyAdded ? 'Added, but not started:' : wait ? 'Started' : 'Starting',
     json: options.json,
   });
@@ -106,7 +110,7 @@ export async function start(context, targets, options, args) {
  * @param {Context} context
  */
 async function reach(context) {
-  return (await context.present()) ?? (countSavedApps(context.home) > 0 ? context.manager() : null);
+  return (await context.managerIfRunning()) ?? (countSavedApps(context.home) > 0 ? context.manager() : null);
 }
 
 /**
@@ -119,7 +123,7 @@ async function reach(context) {
  * @returns {{ listed: string[], changed: string[], fresh: string[] }}  `changed`: listed apps that
  *   start with other settings.
  */
-function sort(targets, known, context, { read: { name, ...settings }, args, isForced }) {
+function classifyTargets(targets, known, context, { read: { name, ...settings }, args, isForced }) {
   /** @type {string[]} */
   const fresh = [];
   const found = targets.flatMap((target) => {

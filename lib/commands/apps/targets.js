@@ -14,7 +14,8 @@ import { countSavedApps, noManagerError } from '../../client/not-running.js';
  *   there is no manager.
  */
 export async function reachListed(context, targets) {
-  const client = (await context.present()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
+  const client =
+    (await context.managerIfRunning()) ?? (countSavedApps(context.home) > 0 ? await context.manager() : null);
   if (!client) throw noManagerError(context, targets);
   return { client, targets: await absoluteScripts(context, client, targets) };
 }

@@ -218,7 +218,7 @@ test('a request in progress when the counting ends is in no sum', () => {
 
 test('the next request wakes a waiting caller, once', () => {
   let woken = 0;
-  counts.whenAsked(() => (woken += 1));
+  counts.onNextRequest(() => (woken += 1));
   start(new EventEmitter());
   start(new EventEmitter());
   expect(woken).toBe(1);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createEdge, refuseAct } from '../../../daemon/keeper/agent-acts.js';
+import { createActCheck, refuseAct } from '../../../daemon/keeper/agent-acts.js';
 
 const CLAIM = { address: '127.0.0.1', port: 80, family: 4, flags: 0, index: 0 };
 
@@ -52,7 +52,7 @@ const handleOf = (kind) => new { TCP: class TCP {}, Pipe: class Pipe {} }[kind](
 function isHeard(message) {
   const handle =
     typeof message?.act === 'string' && Object.hasOwn(HANDLES, message.act) ? HANDLES[message.act](message) : undefined;
-  return createEdge()({}, message, handle).fault === null;
+  return createActCheck()({}, message, handle).fault === null;
 }
 
 test.each(HONEST)('the keeper accepts $act: %o', (message) => {
@@ -101,7 +101,7 @@ test('the acts that bring a socket accept it if it is of the kind that the claim
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const { _handle: tcp } = server;
-  const faultOf = (message, handle) => createEdge()({}, message, handle).fault;
+  const faultOf = (message, handle) => createActCheck()({}, message, handle).fault;
   expect(faultOf({ act: 'bound', claim: CLAIM }, tcp)).toBeNull();
   const unfit = '"bound" with an invalid socket';
   expect(faultOf({ act: 'bound', claim: { ...CLAIM, address: '/run/app.sock', family: 0 } }, tcp)).toBe(unfit);
@@ -123,7 +123,7 @@ describe('limits', () => {
   test('an act that floods does not use up the limit of another act, and is accepted again later', () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
     onTestFinished(() => now.mockRestore());
-    const look = createEdge();
+    const look = createActCheck();
     const child = {};
     const isHeardFrom = (from, act) => look(from, messageOf(act)).fault === null;
     expect(Array.from({ length: 5_000 }, () => isHeardFrom(child, 'report')).filter(Boolean)).toHaveLength(100);
@@ -134,7 +134,7 @@ describe('limits', () => {
   });
 
   test('connections have no limit, and a process reports at most 20 faults', () => {
-    const look = createEdge();
+    const look = createActCheck();
     const child = {};
     const heard = (act) =>
       Array.from({ length: 50_000 }, () => look(child, messageOf(act)).fault).filter((fault) => fault === null).length;

@@ -5,7 +5,12 @@ import { createPaint } from '../../../../lib/render/paint.js';
 import { NclustError } from '../../../../lib/shared/errors.js';
 import { sampleOf } from '../monit/sample.js';
 
-const contextWith = (request) => ({ home: '/nowhere', env: {}, isTerminal: false, running: async () => ({ request }) });
+const contextWith = (request) => ({
+  home: '/nowhere',
+  env: {},
+  isTerminal: false,
+  runningManager: async () => ({ request }),
+});
 
 test('monit without a terminal returns the figures of all workers', async () => {
   const sample = sampleOf({ api: 2, big: 20 });
@@ -32,7 +37,9 @@ test('monit suggests an update if the manager is too old', async () => {
 });
 
 test('monit fails without a manager', async () => {
-  await expect(monit({ ...contextWith(async () => null), running: async () => null }, [], {})).rejects.toMatchObject({
+  await expect(
+    monit({ ...contextWith(async () => null), runningManager: async () => null }, [], {}),
+  ).rejects.toMatchObject({
     code: 'ERR_NCLUST_DAEMON_NOT_RUNNING',
   });
 });

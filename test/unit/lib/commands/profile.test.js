@@ -22,7 +22,7 @@ function contextWith({ profiles, worker = {} }) {
   const context = {
     cwd,
     home: cwd,
-    present: async () => ({ request }),
+    managerIfRunning: async () => ({ request }),
     onInterrupt: () => () => {},
     talk: (sentence) => said.push(sentence),
   };

@@ -25,7 +25,7 @@ function blocked({ looks, slots = [slotStatus({ pid: slot.pid })] }) {
   const context = {
     cwd: '/nowhere',
     home: '/nowhere',
-    present: async () => ({ request }),
+    managerIfRunning: async () => ({ request }),
     onInterrupt: () => () => {},
     talk: (sentence) => said.push(sentence),
   };

@@ -19,7 +19,7 @@ const gather = (env = {}) =>
       home,
       node: { file: '/usr/bin/node', version: 'v24.0.0' },
       env: { HOME: join(root, 'home/me'), ...env },
-      predecessor: async () => null,
+      managerOfAnyVersion: async () => null,
     },
     { root },
   );
