@@ -1,7 +1,7 @@
 'use strict';
 
-// PM2's programmatic API. A CommonJS file, because most programs load it with require(). The code
-// behind it is loaded at the first call.
+// PM2's programmatic API. This file is CommonJS, because most programs load it with require(). It
+// loads the implementation at the first call.
 
 const { mkdtempSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -62,13 +62,13 @@ const METHODS = [
 const SAME = { close: 'disconnect', kill: 'killDaemon' };
 
 /**
- * One home. Its methods also work without the object: `const { connect, list } =
+ * PM2's API for one home. The methods also work without the object: `const { connect, list } =
  * require('nclust/pm2')`.
  */
 class Pm2 {
   /**
    * @param {object} [o]
-   * @param {string} [o.pm2_home]  Default: NCLUST_HOME, else ~/.nclust.
+   * @param {string} [o.pm2_home]  Default: NCLUST_HOME, or ~/.nclust if that is not set.
    * @param {string} [o.cwd]  Base of relative paths. Default: the working directory.
    * @param {boolean} [o.independent]  A new home, which destroy() removes.
    */
@@ -90,8 +90,8 @@ class Pm2 {
 }
 
 /**
- * Calls a callback once, later; an error that it throws is not an error of the call. Without a
- * callback it returns a promise.
+ * Runs `work`. If an argument is a function, calls this callback once, in a later tick. An error
+ * that the callback throws does not reach `work`. Without a callback, returns a promise.
  * @param {unknown[]} args
  * @param {(rest: unknown[]) => Promise<any>} work
  */

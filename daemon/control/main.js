@@ -1,7 +1,7 @@
 // Knows: how the parts of control are put together, its signals, its boot. Must not: hold policy;
 // each part has a folder. The keeper starts this file and talks to it over the IPC channel.
 //
-// If two parts need each other, the first one gets a function that returns the other.
+// If two parts need each other, the first part gets a function that returns the second.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ import { createWeb } from './web/dashboard.js';
 /** @import { Parts } from './keeper-link/tell.js' */
 
 const own = { ...ownInstallation(), digest: controlDigest(ownInstallation().root) };
-// A manager of another version asks this one for its version before it makes way.
+// Before a running manager makes way for this installation, it asks for the version.
 if (process.argv[2] === PROBE) {
   writeSync(1, `${JSON.stringify({ version: readVersion(), digest: own.digest })}\n`);
   process.exit(0);
@@ -83,7 +83,7 @@ await boot().catch(async (error) => {
   fail('control-boot-failed', error);
 });
 
-/** Runs before any file of the home is opened, because each of them could be a link. */
+/** Runs before any file of the home is opened, because each file could be a link. */
 async function refuseExposed() {
   const fault = findHomeFault(paths.home);
   if (!fault) return;
@@ -122,7 +122,7 @@ async function boot() {
     Promise.all([context.exports, context.web, api, shippers, foreground].map((part) => part.close()));
   // Users of PM2 send SIGUSR2 after they have rotated log files.
   process.on('SIGUSR2', () => reopenLogs(parts));
-  // Before listen(): if our keeper has died, another control may own the socket, and we exit.
+  // Comes before listen(). If our keeper has died, another control may own the socket, so we exit.
   await control.meet(/** @type {Port} */ (/** @type {unknown} */ (process)));
   await api.listen(paths);
   control.announceReady();
@@ -136,7 +136,7 @@ async function boot() {
   });
 }
 
-/** @param {() => Control} control  Called later, because control needs the logs first. */
+/** @param {() => Control} control  Called later, because control is created after the logs. */
 async function openAppLogs(control) {
   const shippers = createShipperPool({
     clock,
@@ -165,7 +165,7 @@ async function openAppLogs(control) {
 /** @param {Parts['logs']} logs */
 function handleProcessEvents(logs) {
   process.title = `nclust control (${paths.home})`;
-  // The next control reads everything again. To go on in this process would keep the fault.
+  // Exits, because the state of this process may be wrong. The next control reads everything again.
   process.on('uncaughtException', (error) => fail('control-crashed', error));
   process.on('unhandledRejection', (error) => fail('control-crashed', error));
   // The kernel closes the sockets; clients connect again and repeat their requests.

@@ -23,9 +23,9 @@ const LOOK_EVERY_MS = 1_000;
  * @typedef {object} LogLimits
  * @property {number} maxSizeBytes
  * @property {LogInterval} interval
- * @property {number} maxFiles  Segments of each file. 0: none is kept.
+ * @property {number} maxFiles  Number of kept segments of each log file.
  * @property {number} maxAgeMs
- * @property {number} maxTotalBytes  For one app.
+ * @property {number} maxTotalBytes  Limit for one app.
  * @property {'gzip' | 'zstd' | 'none'} compress
  * @property {number} homeMaxTotalBytes
  */
@@ -46,13 +46,13 @@ const LOOK_EVERY_MS = 1_000;
 /** @typedef {{ listen: WebTarget, mayAct: boolean, allowRemote: boolean }} WebSettings */
 
 /**
- * From settings.json, which users may edit.
+ * Reads and writes settings.json, which users may also edit.
  * @typedef {object} Settings
  * @property {() => Record<string, string>} entries
  * @property {(key: string, text: string) => void} set
  *   Throws ERR_NCLUST_BAD_SETTING, ERR_NCLUST_SETTINGS_FILE.
- * @property {(key: string) => boolean} unset  Whether it was set. Throws the same errors.
- * @property {(given: GivenLimits | null) => LogLimits} limitsOf  Cheap enough for each chunk.
+ * @property {(key: string) => boolean} unset  Whether the key was set. Throws the same errors.
+ * @property {(given: GivenLimits | null) => LogLimits} limitsOf  Fast: called for each chunk.
  * @property {() => MetricsSettings} metrics
  * @property {() => WebSettings} web
  * @property {() => string[]} notices
@@ -215,7 +215,7 @@ function limit(given) {
 }
 
 /**
- * When the app was started, the manager may have run on a later Node.js.
+ * When the app was started, the manager may have run on a later Node.js, which had zstd.
  * @param {'gzip' | 'zstd' | 'none'} compress
  */
 function possible(compress) {

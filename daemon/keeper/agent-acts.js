@@ -1,4 +1,5 @@
-// A hostile or broken process may send anything, so the keeper drops what is not in this table.
+// A hostile or broken process may send anything, so the keeper drops messages that are not in
+// this table.
 import { isIP } from 'node:net';
 
 /** @import { Handle } from './sockets/listeners.js' */
@@ -51,7 +52,7 @@ const json = (maxChars) => (value) => {
   try {
     return typeof value === 'object' && value !== null && JSON.stringify(value).length <= maxChars;
   } catch {
-    return false; // JSON.parse() goes deeper than JSON.stringify() does.
+    return false; // JSON.parse() accepts deeper values than JSON.stringify() does.
   }
 };
 
@@ -74,20 +75,22 @@ const SIGNALS = (value) => Array.isArray(value) && value.length <= SIGNALS_MAX &
 
 const FAULT = object({ code: maybe(text(WORD_MAX_CHARS)), message: text(TEXT_MAX_CHARS) });
 
-/** Messages in a second, for an act that does not depend on the load. */
+/** Limit for messages in a second, for an act that does not depend on the load. */
 const SELDOM = 100;
-/** Messages in a second, for an act that comes with each listening socket of the app. */
+/** Limit for messages in a second, for an act that comes with each listening socket of the app. */
 const BY_SOCKET = 2_000;
 const BY_CONNECTION = Infinity;
-/** Control writes each fault into its log. An agent has three parts that can fail. */
+/**
+ * Limit for one process, because control logs each fault. Only three parts of an agent can fail.
+ */
 const FAULTS_EVER = 20;
 
 /**
  * @typedef {object} Rule
  * @property {Record<string, Shape>} fields
  * @property {number} perS
- * @property {number} [ever]  Messages of one process.
- * @property {boolean} [bringsSocket]  Needs a handle of the kind that its claim names.
+ * @property {number} [ever]  Limit for all messages of one process.
+ * @property {boolean} [bringsSocket]  The message needs a handle, of the kind in its claim.
  */
 
 /** @satisfies {Record<string, Rule>} */
@@ -180,7 +183,7 @@ function unfitField(act, message, handle) {
 export function refuseAct(act, { seq }, fault) {
   if (act === 'listen' && whole(seq)) return { act: 'refused', seq, code: 'EINVAL', message: fault };
   if (act === 'reached' && whole(seq)) return { act: 'reached', seq, isOwn: false };
-  // The sender closes its copy, so the client sees the end of its connection.
+  // With "placed" the sender closes its copy, so the client sees the end of its connection.
   return act === 'overflow' && whole(seq) ? { act: 'placed', seq } : null;
 }
 

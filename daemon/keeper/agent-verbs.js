@@ -4,7 +4,7 @@ import { createDeadline } from './retire.js';
 /** @import { Child } from './child.js' */
 /** @import { Verb } from './control-link.js' */
 
-/** For an app that does not read. */
+/** Limits for data that waits because the app does not read it. */
 const CHANNEL_MAX_CHARS = 1024 * 1024;
 const INPUT_MAX_BYTES = 64 * 1024;
 
@@ -136,7 +136,7 @@ async function livingOf(findChild, instanceId) {
  * @param {Child} child
  * @param {{ act: string, [key: string]: unknown }} question
  * @param {number} [timeoutMs]  Default: until the process exits.
- * @returns {Promise<Record<string, any> | undefined>}  undefined: it has no agent.
+ * @returns {Promise<Record<string, any> | undefined>}  undefined: the process has no agent.
  */
 async function answered(child, question, timeoutMs) {
   const deadline = timeoutMs === undefined ? null : createDeadline(timeoutMs);
@@ -156,17 +156,19 @@ async function answered(child, question, timeoutMs) {
   }
 }
 
-/** For one instance. */
+/** Limit for the tokens of one instance. */
 const TOKENS_KEPT = 256;
 
-/** Control and clients send a request again when control dies before the answer. */
+/**
+ * Finds repeated requests. Control and clients repeat a request if control dies before the answer.
+ */
 function createDeliveries() {
   /** @type {WeakMap<Child, string[]>} */
   const given = new WeakMap();
   return {
     /**
      * @param {Child} child
-     * @param {unknown} token  Without one every delivery is new.
+     * @param {unknown} token  Without a token every delivery is new.
      * @param {() => void} give
      */
     once(child, token, give) {

@@ -7,7 +7,9 @@ import { ADDRESSES_MAX } from './child.js';
 /** @import { HeldSockets } from './sockets/held.js' */
 /** @import { Handle } from './sockets/listeners.js' */
 
-/** Accepted after the exit, too: connections that the process passed on, and its last report. */
+/**
+ * The keeper accepts these acts even after the process has exited, because they may arrive late.
+ */
 const AFTER_EXIT = new Set(['overflow', 'connection-accepted', 'report']);
 
 /** @typedef {{ act?: string, [key: string]: any }} AgentMessage */
@@ -80,7 +82,7 @@ export class Agents {
     if (act === null || isLate) return;
     const refusal = refuseAct(act, message, fault ?? '');
     if (refusal) child.tell(refusal);
-    // Control waits for the answer.
+    // Control waits for an answer, so it gets the fault.
     if (act === 'answer') child.answered({ seq: message.seq, refusal: { code: 'EBADMSG', message: fault } });
   }
 
@@ -101,7 +103,7 @@ export class Agents {
   }
 
   /**
-   * The agent can no longer report that the process has booted.
+   * The agent can no longer report that the process has booted, so the process counts as booted.
    * @param {Child} child
    */
   onDisconnect(child) {
@@ -118,7 +120,7 @@ export class Agents {
     return this.#balancer.close();
   }
 
-  /** An orphan may have released its address. */
+  /** Repeats listen() requests that wait for an address, because an orphan may have released it. */
   retryWaiting() {
     for (const { child, message } of this.#sockets.orphans.take()) this.#perform(child, 'listen', message);
   }

@@ -1,5 +1,5 @@
-// Passes messages of process.send() to control while it subscribes, and keeps those that describe
-// an app. To bound the memory, drops and counts messages of an app that sends too many.
+// Passes messages of process.send() to control while control subscribes. Keeps messages that
+// describe an app. If an app sends too many messages, drops and counts them, to limit the memory.
 
 /** @import { Child } from './child.js' */
 
@@ -13,7 +13,7 @@ const FLIGHT_MAX_CHARS = 1024 * 1024;
 const KEPT_MAX_CHARS = 32 * 1024;
 
 /**
- * The keeper keeps the newest part of each name.
+ * For each name, the keeper keeps the newest part.
  * @type {Record<string, (data: any) => [name: unknown, part: unknown][]>}
  */
 const KEPT = {
@@ -37,7 +37,7 @@ const KEPT = {
 /** @param {(name: string, data: object, onSent: () => void) => void} emit */
 export function createAppMessages(emit) {
   let isHeard = false;
-  /** New for each control, because messages to the one before no longer arrive. */
+  /** Counts from zero for each control, because messages to an earlier control no longer arrive. */
   let flight = newFlight();
   /** @type {WeakMap<Child, AppTraffic>} */
   const talks = new WeakMap();

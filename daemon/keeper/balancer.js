@@ -1,8 +1,8 @@
-// Workers accept their own connections and pass on only those above their fair share
-// (daemon/agent/balance.cjs). The keeper finds other workers for these:
+// Workers accept connections and pass on only the connections above their fair share
+// (daemon/agent/balance.cjs). The keeper finds other workers for these connections:
 //
 //   overflow ----> queue -> request the load of the other workers, and wait up to 50 ms: a blocked
-//                           worker does not answer, and gets no offer until it does
+//                           worker does not answer, and gets no offer until it answers
 //                        -> offer the connection to a worker with less than the mean load
 //                        -> accepted: close the copy of the keeper
 //
@@ -15,7 +15,9 @@ import { leastLoaded, meanLoad, stickyTarget } from './schedules.js';
 
 const BLOCKED_MS = 50;
 const CHANNEL_POLL_MS = 5;
-/** For one scope. Each is a descriptor, and a hostile worker may pass on all and accept none. */
+/**
+ * Limit for one scope. Each connection takes a descriptor, and a hostile worker may accept nothing.
+ */
 const WAITING_MAX = 8_192;
 const CLOSE_MS = 1_000;
 
@@ -45,7 +47,7 @@ export class Balancer {
    */
   #offers = new Map();
   #lastSeq = 0;
-  /** Queued and offered, by scope. @type {Map<string, number>} */
+  /** Number of queued and offered connections, by scope. @type {Map<string, number>} */
   #waitingCounts = new Map();
   /** @type {Map<string, Round>} */
   #rounds = new Map();
@@ -61,7 +63,7 @@ export class Balancer {
    * @param {Child} child
    * @param {{ seq: number, claim: Claim, open: number }} message
    * @param {Handle} handle
-   * @returns {boolean}  false: too many connections wait, so this one was closed.
+   * @returns {boolean}  false: too many connections wait, so the keeper closed this connection.
    */
   onOverflow(child, { seq, claim, open }, handle) {
     child.open = Math.max(0, open);
@@ -92,7 +94,7 @@ export class Balancer {
   }
 
   /**
-   * The worker left the rotation while the connection was on its way.
+   * Called if the worker left the rotation before it got the connection.
    * @param {Child} child
    * @param {number} seq
    */
@@ -128,7 +130,8 @@ export class Balancer {
   }
 
   /**
-   * Workers keep what they accept. Resolves when passed-on connections arrived, or after CLOSE_MS.
+   * From now on, workers keep all connections that they accept. Resolves when all passed-on
+   * connections have arrived, or after CLOSE_MS.
    * @returns {Promise<void>}
    */
   async close() {
@@ -142,7 +145,7 @@ export class Balancer {
 
   /**
    * @param {Waiting} waiting
-   * @param {Child | null} sender  In rotation; its load came with the connection.
+   * @param {Child | null} sender  A worker in rotation. Its load came with the connection.
    */
   #findWorker(waiting, sender) {
     const { scope, claim, handle, isSticky } = waiting;
@@ -199,7 +202,8 @@ export class Balancer {
   }
 
   /**
-   * Offers only to workers below the mean load while answers are awaited, then to the least loaded.
+   * While answers are awaited, offers connections only to workers below the mean load. After that,
+   * offers connections to the least loaded worker.
    * @param {Round} round
    */
   #assign({ scope, answered, awaited, timer }) {
@@ -214,7 +218,7 @@ export class Balancer {
       this.#queue.splice(this.#queue.indexOf(waiting), 1);
       this.#offer(worker, waiting);
     }
-    // A connection without a worker waits until a blocked worker answers, or for a new rotation.
+    // A connection without a worker waits until a blocked worker answers, or the rotation changes.
     if (assigned < queue.length && (awaited.size > 0 || workers.some(({ askedMono }) => askedMono !== null))) return;
     clearTimeout(timer);
     this.#rounds.delete(scope);
@@ -222,7 +226,7 @@ export class Balancer {
   }
 
   /**
-   * @param {Child | null} worker  null: the connection waits for one to enter the rotation.
+   * @param {Child | null} worker  null: the connection waits until a worker enters the rotation.
    * @param {Waiting} waiting
    */
   #offer(worker, waiting) {
@@ -245,7 +249,7 @@ export class Balancer {
     return offer;
   }
 
-  /** @param {Child} child  Has exited, but an unread message of it may accept a connection. */
+  /** @param {Child} child  Has exited, but may have accepted a connection in an unread message. */
   #takeBackOffers(child) {
     const lost = [...this.#offers].filter(([, { worker }]) => worker === child).map(([seq]) => seq);
     if (lost.length > 0 && child.isReachable)
@@ -279,7 +283,7 @@ export class Balancer {
 
   /**
    * @param {Child[]} workers
-   * @param {number | null} mean  null for a worker without others.
+   * @param {number | null} mean  null: workers keep all connections.
    */
   #sendShare(workers, mean) {
     const share = mean === null || this.#isClosing ? null : Math.ceil(mean);

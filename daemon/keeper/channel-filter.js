@@ -9,17 +9,17 @@ import { AGENT_CMD } from './protocol.js';
 /** @import { Handle } from './sockets/listeners.js' */
 /** @import { Log } from './host/log.js' */
 
-/** The rest of a longer line is skipped. */
+/** The keeper drops a longer line. */
 const LINE_MAX_CHARS = 1024 * 1024;
 /** If an app sends more, the keeper reads the rest in the next second. */
 const BYTES_PER_S = 32 * 1024 * 1024;
 const MESSAGES_PER_S = 20_000;
 const WINDOW_MS = 1_000;
-/** For an app that does not read. A client may send one message of 8 MiB. */
+/** Limit for data that an app does not read. A client may send one message of 8 MiB. */
 const WAITING_MAX_BYTES = 16 * 1024 * 1024;
-/** Messages that wait because the app has not acknowledged a handle. */
+/** Limit for messages that wait because the app has not acknowledged a handle. */
 const WAITING_MAX_MESSAGES = 16_384;
-/** UDP sockets that node:cluster binds in the keeper for one worker. */
+/** Limit for UDP sockets that node:cluster binds in the keeper for one worker. */
 const CLUSTER_SOCKETS_MAX = 256;
 const ADDRESS_MAX_CHARS = 4_096;
 
@@ -69,7 +69,7 @@ export function filterChannel(started, scope, onDropped) {
     if (cmd !== 'NODE_HANDLE' || !handle) return deliver('internalMessage', message, handle);
     if (handle === coming) coming = null;
     if (type === 'net.Native' && msg?.cmd === AGENT_CMD) return deliver('internalMessage', message, handle);
-    // Node.js would open this handle. The app sends nothing more until it is acknowledged.
+    // Node.js would open this handle. The app sends nothing more until the keeper acknowledges it.
     handle.close();
     onDropped('a socket or a server');
     started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
@@ -95,7 +95,7 @@ export function filterChannel(started, scope, onDropped) {
     onDropped(why);
     coming?.close();
     coming = null;
-    // With this flag, disconnect() would wait for the end of a message.
+    // If this flag is set, disconnect() waits for the end of a message.
     channel.buffering = false;
     if (started.connected) started.disconnect();
   }
@@ -121,11 +121,12 @@ export function filterChannel(started, scope, onDropped) {
   function forgetLine() {
     channel[buffered ?? ''] = '';
     channel.buffering = false;
-    internalOf(channel, 'kStringDecoder')?.end(); // It may hold the first bytes of a character.
+    // The decoder may hold the first bytes of a character.
+    internalOf(channel, 'kStringDecoder')?.end();
   }
 
   /**
-   * Node.js needs the number of bytes that it has read, so spaces replace skipped bytes.
+   * Replaces skipped bytes by spaces, because Node.js needs the number of bytes that it has read.
    * @param {Uint8Array} bytes
    * @returns {boolean}  Whether all bytes were skipped.
    */
@@ -154,7 +155,7 @@ export function filterChannel(started, scope, onDropped) {
     if (isTooMany) return close('a socket without a message');
     if (!isSkipping && isTooLong()) {
       if (coming) {
-        // Without an answer the app would send nothing more.
+        // Without an acknowledgement the app would send nothing more.
         coming.close();
         coming = null;
         started.send({ cmd: 'NODE_HANDLE_ACK' }, () => {});
@@ -173,7 +174,7 @@ export function filterChannel(started, scope, onDropped) {
 const ADDRESS_TYPES = new Set([4, 6, -1, 'udp4', 'udp6']);
 
 /**
- * Checks requests to the primary of node:cluster. The agent itself asks for TCP and paths.
+ * Checks requests to the primary of node:cluster. For TCP and paths the agent sends acts instead.
  * @param {string} scope
  */
 function createClusterRule(scope) {
@@ -192,10 +193,11 @@ function createClusterRule(scope) {
       if (typeof fd === 'number' && fd >= 0) return 'EBADF';
       const isPlain = typeof (address ?? '') === 'string' && typeof (port ?? 0) !== 'object' && Number.isInteger(index);
       if (!isPlain || !ADDRESS_TYPES.has(addressType) || address?.length > ADDRESS_MAX_CHARS) return 'EINVAL';
-      // The keeper would bind the path as its own user.
+      // Refused, because the keeper would bind the path with the rights of the keeper.
       if (addressType === -1) return 'EACCES';
       if (open.length >= CLUSTER_SOCKETS_MAX) return 'EMFILE';
-      // Workers with the same address and fd share a socket. The scope as fd keeps apps apart.
+      // Workers with the same address and fd share a socket. With the scope as fd, apps do not
+      // share sockets.
       message.fd = scope;
       return null;
     },

@@ -31,11 +31,12 @@ export class Child {
   /** @type {Address[]} */
   addresses = [];
   hasListened = false;
-  /** Until the process listens there. @type {ListenFailure | null} */
+  /** The last failed listen(), until it succeeds. @type {ListenFailure | null} */
   listenFailure = null;
   hasAgent = false;
   /**
-   * When the main module was evaluated or the process listened. Exec, adopted: when it was started.
+   * When the process had evaluated its main module, or first listened. For exec and for adopted
+   * processes: when the process was started.
    * @type {number | null}
    */
   bootedAtMs;
@@ -43,18 +44,18 @@ export class Child {
   isGone = false;
   isGated;
   isParked = false;
-  /** From the last report of the agent. */
+  /** Number of open connections, from the last report of the agent. */
   open = 0;
   coming = 0;
-  /** Since when the balancer waits for the load of the process. @type {number | null} */
+  /** Time of the balancer's unanswered request for the load. @type {number | null} */
   askedMono = null;
-  /** null: the process has the app to itself. @type {number | null | undefined} */
+  /** Last sent share. null: the process keeps all. @type {number | null | undefined} */
   share;
   /** @type {unknown} */
   report = null;
   /** @type {Socket | null} */
   input = null;
-  /** In messages that the app has not read yet. */
+  /** Characters in messages that the app has not read yet. */
   waitingChars = 0;
   /** @type {Map<number, (message: Record<string, any>) => void>} */
   #questions = new Map();
@@ -135,7 +136,8 @@ export class Child {
 
   get isInRotation() {
     const isOut = this.exit || this.retirement || this.isGated || this.isParked || this.isAdopted;
-    // A worker that called process.disconnect() accepts, but no connection can be sent to it.
+    // A worker that called process.disconnect() still accepts connections, but the keeper cannot
+    // send a connection to it.
     return this.mode === 'cluster' && !isOut && this.isReachable && this.addresses.length > 0;
   }
 
@@ -186,7 +188,8 @@ export class Child {
   tell(message, handle, onSent = () => {}) {
     if (this.#line) return handle === undefined && this.#line.send(message); // Only an IPC channel carries handles.
     if (!this.#process?.connected) return false;
-    // Without a callback Node.js would throw the error of a failed write. The exit reports it.
+    // Without a callback Node.js would throw the error of a failed write. The keeper ignores this
+    // error, because the exit of the process follows.
     const cast = /** @type {SendHandle | undefined} */ (/** @type {unknown} */ (handle));
     this.#process.send({ cmd: AGENT_CMD, ...message }, cast, onSent);
     return true;

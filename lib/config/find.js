@@ -1,5 +1,5 @@
-// Knows: the names of config files, and where to find them; the folders below read them.
-// Must not: run in control, because a config file may be code of a user.
+// Knows: the names of config files, and where to find them; the subfolders read the files.
+// Must not: run in control, because a config file may contain code of the user.
 // Start at: findConfig(), then file/read.js, options/schema.js and spec/build.js.
 import { readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -57,6 +57,6 @@ function hasPackageKey(file) {
     const content = JSON.parse(readFileSync(file, 'utf8'));
     return PACKAGE_KEYS.some((key) => content[key] !== undefined);
   } catch {
-    return false; // No package.json, or an invalid one, which npm reports.
+    return false; // package.json is missing or invalid. npm reports an invalid file.
   }
 }

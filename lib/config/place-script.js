@@ -32,8 +32,9 @@ export function placeScript(script, cwd, { folder, shellCwd }) {
 }
 
 /**
- * The folder of an app that is a command or has an absolute script: that of the config file. For a
- * file in a subfolder such as "config/", it is the current folder if that has the package.json.
+ * The folder of an app that is a command or has an absolute script: the folder of the config file.
+ * If the config file is in a subfolder such as "config/", and only the current folder has a
+ * package.json, the result is the current folder.
  * @param {string} folder
  * @param {string} shellCwd
  */
@@ -47,6 +48,6 @@ function isFolder(path) {
   try {
     return statSync(path).isDirectory();
   } catch {
-    return false; // Missing. buildSpec() reports it.
+    return false; // buildSpec() reports the missing folder.
   }
 }

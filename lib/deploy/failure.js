@@ -1,11 +1,11 @@
 import { NclustError } from '../shared/errors.js';
 
 /**
- * isBegun: a script was started on the host.
+ * isBegun: nclust started a script on the host.
  * @typedef {{ host: string, reports: Record<string, string>, isBegun: boolean }} Account
  */
 
-/** Exit status of ssh itself. */
+/** ssh exits with this status if the connection fails. */
 const LOST = 255;
 const NOT_FOUND = 127;
 
@@ -14,7 +14,7 @@ const NOT_FOUND = 127;
  * @param {string} o.name
  * @param {string} o.doing  Such as "Deploying".
  * @param {{ host: string, code: number }[]} o.failed  Not empty.
- * @param {Account[]} o.accounts  Of all hosts, in their order.
+ * @param {Account[]} o.accounts  Accounts of all hosts, in the order of the config.
  * @param {boolean} o.isPlain  The command does not change releases.
  */
 export function deployError({ name, doing, failed, accounts, isPlain }) {

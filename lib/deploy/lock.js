@@ -4,13 +4,14 @@ import { NEEDS_SETUP, prelude } from './script-parts.js';
 /** @import { Deployment } from './settings.js' */
 
 /**
- * The lock of a host is .lock in the folder of the deployment. It is a symbolic link whose target
- * is text, because ln creates a link in one call and fails if it exists.
+ * The lock of a host is the symbolic link .lock in the folder of the deployment. The target of the
+ * link is a text, not a path. A link is a good lock, because ln creates it in one system call and
+ * fails if the link exists.
  *
  *     .lock -> <token> <who> since <time>
- *                        held over several connections; the deploying command removes it
+ *                        held over several connections; the deploying command removes the lock
  *                    active-<token> <who> since <time>
- *                        during the switch, which the host completes alone; the host removes it
+ *                        for the switch; the host completes the switch and removes the lock
  *
  * @typedef {object} Lock
  * @property {string} token
@@ -20,7 +21,7 @@ import { NEEDS_SETUP, prelude } from './script-parts.js';
 /**
  * @param {Deployment} deployment
  * @param {Lock} lock
- * @param {{ isFirst: boolean }} o  isFirst: the host may not be set up.
+ * @param {{ isFirst: boolean }} o  isFirst: perhaps the host is not set up yet.
  */
 export function lockScript(deployment, lock, { isFirst }) {
   return `${prelude(deployment)}
@@ -57,7 +58,7 @@ say held yes`;
 }
 
 /**
- * Locks the host for one script, which removes the lock when it exits.
+ * Locks the host for one script. The script removes the lock when it exits.
  * @param {Lock} lock
  */
 export function lockWithin({ token, owner }) {
@@ -67,8 +68,8 @@ trap 'exit 1' HUP PIPE INT TERM`;
 }
 
 /**
- * Replaces the lock of the deploying command by one that the host itself removes, because the
- * switch outlives the connection.
+ * Replaces the lock of the deploying command with a lock that the host removes, because the switch
+ * continues even if the connection breaks.
  * @param {Lock} lock
  */
 export function keepLock({ token, owner }) {

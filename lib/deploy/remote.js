@@ -16,8 +16,9 @@ import { createInterface } from 'node:readline';
  * @param {string} host
  * @param {string} script
  * @param {object} o
- * @param {Record<string, string | undefined>} o.env  Of the shell. Its PATH finds ssh.
- * @param {AbortSignal} o.signal  Ends ssh. A command on the host ends when it next writes.
+ * @param {Record<string, string | undefined>} o.env  Environment of the shell. Its PATH must
+ *   contain ssh.
+ * @param {AbortSignal} o.signal  Ends ssh. A command on the host exits when it writes again.
  * @param {(line: Line) => void} o.onLine
  * @returns {Promise<Ended>}  Rejects if ssh is not in PATH.
  */
@@ -87,7 +88,7 @@ function run(file, args, { cwd, env, mark, input, signal, onLine }) {
     const end = () => void child.kill('SIGINT');
     if (signal.aborted) end();
     signal.addEventListener('abort', end, { once: true });
-    // The child may exit before it has read everything. Its exit status then shows the reason.
+    // Ignores errors: if the child exits before it has read all input, its exit status shows why.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     createInterface({ input: child.stdout }).on('line', (line) => {
@@ -97,7 +98,7 @@ function run(file, args, { cwd, env, mark, input, signal, onLine }) {
     });
     createInterface({ input: child.stderr }).on('line', (text) => onLine({ stream: 'err', text }));
     child.once('error', reject);
-    // Processes that the child has started may keep these streams open for a long time.
+    // After an abort, close the streams, because processes of the child may keep them open.
     child.once('exit', () => {
       if (signal.aborted) for (const stream of [child.stdout, child.stderr]) stream.destroy();
     });

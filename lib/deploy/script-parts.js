@@ -5,8 +5,8 @@ import { shellQuote } from '../shared/shell-quote.js';
 const NEW_TO_OLD = '"$nclust_root/.$2.new" "$nclust_root/$2"';
 
 /**
- * Its variables begin with "nclust_", which settings.js refuses in `env`, so that scripts and user
- * cannot overwrite each other's variables.
+ * Returns the beginning of every script. Variables of scripts begin with "nclust_". settings.js
+ * does not allow such names in `env`, so scripts and users cannot overwrite each other's variables.
  * @param {Deployment} deployment
  */
 export function prelude({ path, repo, env }) {
@@ -39,7 +39,7 @@ git -C "$nclust_root/repo.git" config remote.origin.url "$nclust_repo"
 git -C "$nclust_root/repo.git" fetch --quiet --prune --force origin ${BRANCHES_AND_TAGS}`;
 
 /**
- * The switch completes, or is undone, even if the connection breaks.
+ * The host completes or undoes the switch even if the connection breaks.
  * @param {Deployment} deployment
  * @param {HookName} hookName
  */
@@ -75,7 +75,7 @@ fi`;
 /**
  * @param {Deployment} deployment
  * @param {HookName} name
- * @param {string | null} folder  A word of the shell. Null: the home.
+ * @param {string | null} folder  May contain shell variables. Null: the home directory.
  */
 export function hook({ hooks }, name, folder) {
   if (hooks[name] === '') return '';

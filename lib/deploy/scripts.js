@@ -8,15 +8,15 @@ import { activation, FETCH, findCurrent, hook, NEEDS_SETUP, prelude, shareLine }
 // Scripts for a host. They need POSIX sh, git and the usual tools, but not nclust. The folder of a
 // deployment contains:
 //
-//   repo.git     everything that was fetched
+//   repo.git     all fetched commits
 //   releases/    <time>-<commit>, each a working tree of its own
 //   shared/      files that outlive a release
 //   current      -> releases/..., replaced by rename(2)
 //   source       -> current, the name that PM2 uses
-//   .history     releases that were current, the oldest first, one a line
+//   .history     releases that were current, the oldest first, one release on each line
 //   .lock        the owner of a change in progress, see lock.js
 //
-// say() reports a fact to remote.js, which also sets $nclust_mark.
+// say() reports a fact to remote.js. remote.js sets $nclust_mark, which marks the lines of say().
 
 const CHECKOUT_OPTIONS = '-c core.hooksPath=/dev/null -c advice.detachedHead=false';
 const COMMIT_SHOWN = `git -C "$nclust_root/releases/$nclust_name" log -1 --format='%s (%an, %cd)' --date=short`;
@@ -31,7 +31,7 @@ ${FETCH}
 }
 
 /**
- * A branch, as just fetched, comes before a tag.
+ * Fetches first. If a branch and a tag have the same name, the branch wins.
  * @param {Deployment} deployment
  * @param {string} ref
  */
@@ -84,12 +84,13 @@ ${hasHook ? hook(deployment, 'pre-deploy', '$nclust_release') : ''}
 }
 
 /**
- * If the hook fails, the release before becomes current again.
+ * If the hook fails, the previous release becomes current again.
  * @param {Deployment} deployment
  * @param {object} o
  * @param {string} o.release
  * @param {HookName} o.hookName
- * @param {Lock} o.lock  Held. The script removes it when it exits.
+ * @param {Lock} o.lock  The command already holds this lock. The script removes the lock when
+ *   it exits.
  */
 export function activateScript(deployment, { release, hookName, lock }) {
   return `${prelude(deployment)}
@@ -112,7 +113,7 @@ say active "$nclust_name"
 /**
  * @param {Deployment} deployment
  * @param {number} back
- * @param {Lock} lock  Not held yet.
+ * @param {Lock} lock  The script takes this lock, and removes it when it exits.
  */
 export function revertScript(deployment, back, lock) {
   return `${prelude(deployment)}

@@ -8,13 +8,13 @@ import { NclustError } from '../shared/errors.js';
  * @property {string[]} hosts
  * @property {number | null} port
  * @property {string | null} key  File with the private key.
- * @property {string[]} sshOptions  Each as in ssh_config: "StrictHostKeyChecking=no".
+ * @property {string[]} sshOptions  In the form of ssh_config: "StrictHostKeyChecking=no".
  * @property {string} ref
  * @property {string} repo
- * @property {string} path  On the hosts.
+ * @property {string} path  Folder of the deployment on the hosts.
  * @property {Record<string, string>} env
  * @property {string[]} shared  Paths of path/shared that are linked into each release.
- * @property {number} releases  How many to keep.
+ * @property {number} releases  Number of releases to keep.
  * @property {Record<HookName, string>} hooks  "" for none.
  */
 

@@ -161,8 +161,8 @@ export async function unlock(deployment, around) {
 }
 
 /**
- * Two deployments to one host at the same time would fetch into one repository, remove each other's
- * releases, and leave different releases on the hosts.
+ * Locks the hosts during `work`. Without the lock, two deployments at the same time would fetch
+ * into one repository, remove each other's releases, and leave different releases on the hosts.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {{ hosts: string[], doing: string, isFirst: boolean }} o
@@ -189,7 +189,7 @@ async function whileLocked(deployment, around, { hosts, doing, isFirst }, work) 
 }
 
 /**
- * Ignores the signal, because it may have fired already (Ctrl-C).
+ * Does not use the abort signal of the command, because Ctrl-C may have aborted it already.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {{ hosts: string[], lock: Lock }} o
@@ -221,7 +221,7 @@ function newLock({ who, nowMs }) {
  * @param {Lock} o.lock
  */
 async function publish(deployment, around, { hosts, ref, doing, hookName, lock }) {
-  // Only the first host resolves the ref, because the branch may move in between.
+  // Only the first host resolves the ref, so that all hosts get the same commit during a push.
   const resolve = () => resolveScript(deployment, ref);
   const [resolved] = await onHosts(deployment, around, { doing, hosts: hosts.slice(0, 1), script: resolve });
   const { commit } = resolved.reports;
@@ -240,7 +240,7 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
 }
 
 /**
- * Without isParallel, stops at the first host that fails.
+ * Runs a script on each host. Without isParallel, stops at the first host that fails.
  * @param {Deployment} deployment
  * @param {Surroundings} around
  * @param {object} o
@@ -250,8 +250,8 @@ async function publish(deployment, around, { hosts, ref, doing, hookName, lock }
  * @param {Map<string, Record<string, string>>} [o.known]  Earlier reports, by host.
  * @param {(host: string, reports: Record<string, string>) => void} [o.onReports]  Called for each
  *   host, also after a failure.
- * @param {boolean} [o.isPlain]  The script does not change releases. An error then does not list
- *   them, and its exit status is that of the command.
+ * @param {boolean} [o.isPlain]  The script does not change releases. Then an error does not list
+ *   the releases, and nclust exits with the exit status of the script.
  * @returns {Promise<Account[]>}
  */
 async function onHosts(

@@ -50,7 +50,8 @@ import { shortTarget } from '../shared/without-secrets.js';
  * @property {ReturnType<typeof shownSlot>[]} slots
  * @property {HeldSocket[]} sockets
  * @property {string[]} notices
- * @property {boolean | null} isAtBoot  By a systemd unit. Null: this system does not use systemd.
+ * @property {boolean | null} isAtBoot  A systemd unit starts the manager at boot. Null: this
+ *   system does not use systemd.
  * @property {number | null} pm2Pid
  * @property {number} logsMaxTotalBytes
  */
@@ -110,7 +111,7 @@ export async function gatherFacts(context, { root = '/' } = {}) {
   };
 }
 
-/** A report contains these, and not environment, arguments or output. */
+/** A report contains only these fields, because environment, arguments and output may be secret. */
 const SLOT_FIELDS = /** @type {const} */ ([
   'id',
   'name',
@@ -208,7 +209,7 @@ function orNull(limit) {
  */
 function groupOf(root, pid) {
   const path = /^0::(.*)$/m.exec(read(join(root, 'proc', String(pid), 'cgroup')))?.[1];
-  // In a container the path may be that of the host. Then only the root of the mount exists.
+  // In a container, /proc may show the path on the host. This path does not exist in the container.
   const folder =
     [path ?? '/', '/']
       .map((one) => join(root, 'sys/fs/cgroup', one))
@@ -229,7 +230,7 @@ function isAtBoot(root, { home, env }) {
     join(root, 'etc/systemd/system'),
     join(env.XDG_CONFIG_HOME ?? join(env.HOME ?? homedir(), '.config'), 'systemd/user'),
   ];
-  // The name of a unit is not known, but its text contains the path of the home.
+  // Searches the text of all units for the path of the home, because the unit may have any name.
   return folders.some((folder) => unitsIn(folder).some((file) => read(file).includes(home)));
 }
 
@@ -248,7 +249,7 @@ function unitsIn(folder) {
  */
 function pm2Pid(root, env) {
   const pid = numberIn(read(join(env.PM2_HOME ?? join(env.HOME ?? '/nonexistent', '.pm2'), 'pm2.pid')));
-  // Another process may have this pid by now.
+  // Checks the command line, because PM2 may have exited and another process may have its pid.
   return pid !== null && /pm2/i.test(read(join(root, 'proc', String(pid), 'cmdline'))) ? pid : null;
 }
 
@@ -262,6 +263,6 @@ function read(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // The file is missing, or this is another system.
+    return ''; // The file is missing, for example because this is not Linux.
   }
 }

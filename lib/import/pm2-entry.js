@@ -3,7 +3,7 @@ import { areVariables } from '../shared/spec/environment.js';
 
 /** @import { Pm2Record } from './pm2-list.js' */
 
-/** Attributes that PM2 keeps as the user wrote them, and only if the user did. */
+/** Attributes that PM2 stores unchanged, and only if the user has set them. */
 const AS_SAID = [
   'namespace',
   'node_args',
@@ -38,7 +38,7 @@ const AS_SAID = [
   'disable_source_map_support',
 ];
 
-/** nclust runs these with node, so the entry needs no interpreter. */
+/** nclust runs JavaScript files with node, so their entry needs no interpreter. */
 const JAVASCRIPT = /\.[cm]?js$/;
 
 /**
@@ -68,7 +68,7 @@ export function pm2Entry(records, { name, env, pm2Home }) {
  * @param {Record<string, string>} env
  */
 function programOf({ pm_exec_path: file, exec_interpreter: interpreter, args }, env) {
-  // The static server of PM2, which has its settings in variables.
+  // If this app is the static server of PM2, its settings are in variables.
   if (basename(String(file)) === 'Serve.js' && env.PM2_SERVE_PATH !== undefined) return { script: 'serve', args: [] };
   const words = Array.isArray(args) ? args.map(String) : [];
   const isCommand =
@@ -101,7 +101,7 @@ function filesOf(records, { isCluster, pm2Home }) {
   ]).flatMap(([key, from]) => {
     const file = records[0][from];
     if (typeof file !== 'string' || file === '' || isDefault(file)) return [];
-    // PM2 has added the id of the process. nclust adds its own.
+    // Removes the process id that PM2 has added to the name, because nclust adds its own id.
     return [[key, isNumbered || key === 'pid_file' ? file.replace(/-\d+(?=(\.[^./]*)?$)/, '') : file]];
   });
   return Object.fromEntries(given);
@@ -116,15 +116,15 @@ function isSaid(value) {
 const OF_PM2 = /^(PM2_(?!SERVE_)|pm_|axm_)|^(unique_id|km_link|NODE_APP_INSTANCE)$/;
 
 /**
- * `shell` gets the variables that this shell has too, because the shell that started the app most
- * likely had them. --update-env replaces these. `own` gets the others.
+ * `shell` gets the variables that this shell has too, because they most likely came from a shell.
+ * --update-env replaces these variables. `own` gets all other variables.
  * @param {Record<string, unknown>} env  `pm2_env.env`.
  * @param {object} o
  * @param {string} o.name  Of the app. PM2 keeps module settings in a variable of this name.
  * @param {string} o.instanceVar
  * @param {Record<string, string | undefined>} o.shell
  * @returns {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }}
- *   `left`: names of variables that no environment can hold.
+ *   `left`: names of variables that an environment cannot contain.
  */
 export function splitEnvironment(env, { name, instanceVar, shell }) {
   /** @type {{ shell: Record<string, string>, own: Record<string, string>, left: string[] }} */

@@ -12,7 +12,7 @@ import { NclustError } from '../shared/errors.js';
  * @property {string} source  A file, or "pm2 jlist".
  * @property {Pm2Record[]} records
  * @property {string} pm2Home
- * @property {string | null} instead  Why the backup of the file was read.
+ * @property {string | null} instead  Why nclust has read the backup instead of the file.
  */
 
 const LIVE_MS = 60_000;
@@ -46,7 +46,7 @@ export function readSavedList(file, shell) {
 }
 
 /**
- * Checks first that PM2 runs, because its command would start it.
+ * Checks first that PM2 runs, because otherwise `pm2 jlist` would start PM2.
  * @param {Shell} shell
  * @returns {Promise<Pm2List>}
  */
@@ -94,7 +94,7 @@ export function readRunningPm2(pm2Home) {
 
 /**
  * @param {string} file
- * @returns {unknown[] | string}  The list, or why it cannot be used.
+ * @returns {unknown[] | string}  The list, or the reason why the file is unusable.
  */
 function tryRead(file) {
   /** @type {string} */
@@ -114,7 +114,8 @@ function tryRead(file) {
 }
 
 /**
- * PM2's first command after its installation prints a greeting before the list.
+ * Searches for the list, because the first command after the installation of PM2 also prints a
+ * greeting.
  * @param {string} text
  * @returns {unknown[] | null}
  */
@@ -125,14 +126,14 @@ function listIn(text) {
       const value = JSON.parse(line);
       if (Array.isArray(value)) return value;
     } catch {
-      // A line of the greeting.
+      // This line is part of the greeting.
     }
   }
   return null;
 }
 
 /**
- * A saved list has the settings in the record itself, a live one in its `pm2_env`.
+ * In a saved list, the record contains the settings. In a live list, `pm2_env` contains them.
  * @param {unknown} value
  * @returns {Pm2Record}
  */

@@ -17,7 +17,7 @@ import { pm2Entry, splitEnvironment } from './pm2-entry.js';
 const RESTING = new Set(['stopped', 'stopping', 'errored']);
 
 /**
- * Pure, except that it looks for the programs.
+ * Changes nothing, but looks for the programs on the disk.
  * @param {Pm2Record[]} records
  * @param {object} o
  * @param {string} o.pm2Home
@@ -83,7 +83,8 @@ function takeOne(group, name, { pm2Home, shell }, taken) {
     taken.warnings.push(
       `PM2 no longer restarts "${name}", so it is imported as stopped; start it with: nclust start ${name}`,
     );
-  // buildSpec() got all variables, to find the interpreter. `env` has those that only the app has.
+  // buildSpec() used all variables, to find the interpreter. The spec keeps them in two parts:
+  // `env` for the variables of the app, `shellEnv` for the variables of the shell.
   taken.apps.push({ spec: { ...spec, shellEnv: snapshot(env.shell) }, resting });
 }
 

@@ -8,8 +8,10 @@ import { toNclustError, NclustError } from '../shared/errors.js';
 
 /**
  * @typedef {object} CallOptions
- * @property {number} [timeoutMs]  Then the call rejects with ERR_NCLUST_TIMEOUT. Infinity: never.
- * @property {AbortSignal} [signal]  Ends the wait with ERR_NCLUST_INTERRUPTED. The change goes on.
+ * @property {number} [timeoutMs]  After this time, the call rejects with ERR_NCLUST_TIMEOUT.
+ *   Infinity: no limit.
+ * @property {AbortSignal} [signal]  Rejects the call with ERR_NCLUST_INTERRUPTED. The manager still
+ *   completes the change.
  */
 
 /**
@@ -18,7 +20,8 @@ import { toNclustError, NclustError } from '../shared/errors.js';
  */
 
 /**
- * Sends a request. A change has a token, so that the manager makes it once, even if sent again.
+ * Sends a request. Each change has a token, so that the manager makes the change only once, even if
+ * the client sends the request again.
  * @typedef {((method: Method, params?: Record<string, unknown>) => Promise<any>) & { cwd: string }}
  *   Ask  cwd: base of relative paths.
  */
@@ -26,10 +29,10 @@ import { toNclustError, NclustError } from '../shared/errors.js';
 /** Control answers a question from memory. The limit allows for the restart of control. */
 const QUESTION_MS = 15_000;
 
-/** Includes the start of a manager. */
+/** Time limit for connect(), which may have to start a manager. */
 const CONNECT_MS = 30_000;
 
-/** A rollout replaces workers one after the other, and each may take its time. */
+/** Long, because a rollout replaces workers one after the other, and each may start slowly. */
 const CHANGE_MS = 600_000;
 
 /** The maximum of setTimeout(). */
@@ -43,7 +46,7 @@ const QUESTIONS = new Set(['hello', 'list', 'settings', 'logs', 'unsubscribe']);
  * Each call settles within its time limit, even if the manager dies.
  * @param {object} o
  * @param {string} o.home
- * @param {boolean} o.launch  If no manager runs, start one. Only when connecting, and for changes.
+ * @param {boolean} o.launch  Whether connect() and changes start the manager if it does not run.
  * @param {string | undefined} o.cwd  Base of relative paths. Default: process.cwd() at each call.
  * @param {number | undefined} o.timeoutMs
  * @param {AbortSignal} [o.signal]
@@ -63,7 +66,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
   /** @param {AbortSignal} [signal] */
   async function reconnect(signal) {
     const socket = await connectOnly(home, signal);
-    // A question must not start a manager that a user has ended.
+    // A question must not start a manager, because the user may have stopped it.
     if (!socket && !(launch && (isOpening || changing > 0))) throw notRunningError({ home });
     return socket ?? connectOrLaunch(home, signal);
   }
@@ -87,7 +90,8 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
    * @template T
    * @param {string} doing  Name of the call in errors: "restart".
    * @param {ChangeOptions} o
-   * @param {(ask: Ask, signal: AbortSignal) => Promise<T>} work  `signal`: the call has settled.
+   * @param {(ask: Ask, signal: AbortSignal) => Promise<T>} work  `signal` aborts when the
+   *   call settles.
    * @param {number} [defaultMs]
    * @returns {Promise<T>}
    */
@@ -119,7 +123,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
       under.delete(over);
-      over.abort(); // Ends requests of the call that are still pending.
+      over.abort(); // Cancels pending requests of this call.
     }
   }
 
@@ -134,7 +138,7 @@ export async function openCalls({ home, launch, cwd, timeoutMs: usualMs, signal:
     const request = (/** @type {object} */ all) => /** @type {Client} */ (client).request(method, all, { signal });
     if (QUESTIONS.has(method)) return request(params);
     const token = String(params.token ?? newToken());
-    // onProgress() runs in a microtask, because an error of it must not break the connection.
+    // Runs onProgress() in a microtask, so that an error in it does not break the connection.
     if (onProgress) watchers.set(token, (progress) => queueMicrotask(() => onProgress(progress)));
     changing += 1;
     try {

@@ -112,7 +112,7 @@ export async function applySpecs(
  * @param {unknown} what
  */
 async function isListed(ask, what) {
-  // An absolute path may look like a pattern.
+  // An absolute path such as "/app/i" looks like a pattern, so check whether the file exists.
   if (typeof what !== 'string' || (/^\/.+\/[imsu]*$/.test(what) && !existsSync(what))) return true;
   /** @type {{ slots: SlotStatus[] }} */
   const { slots } = await ask('list');
@@ -147,7 +147,8 @@ async function listedAppsOf(ask, what, choice) {
  */
 
 /**
- * Whether it is a config object or the path of a config file, and not targets.
+ * Whether `what` is a config object or the path of a config file. Otherwise `what` contains
+ * targets.
  * @param {unknown} what
  */
 function isConfig(what) {

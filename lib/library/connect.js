@@ -4,10 +4,11 @@ import { resolveHome } from '../shared/paths.js';
 
 /**
  * @param {object} [o]
- * @param {string} [o.home]  Default: NCLUST_HOME, else ~/.nclust.
+ * @param {string} [o.home]  Default: NCLUST_HOME, or ~/.nclust if that is not set.
  * @param {string} [o.cwd]  Base of relative paths. Default: the working directory at each call.
  * @param {boolean} [o.launch]  Start a manager if none runs. Default: true.
- * @param {number} [o.timeoutMs]  Of calls. Default: 15 s for questions, 10 min for changes.
+ * @param {number} [o.timeoutMs]  Time limit of calls. Default: 15 s for questions, 10 min for
+ *   changes.
  * @param {AbortSignal} [o.signal]
  * @param {(sentence: string) => void} [o.onWarning]  Default: process.emitWarning().
  * @returns {Promise<import('./nclust.js').Nclust>}  The caller closes it.

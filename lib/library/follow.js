@@ -16,7 +16,7 @@ import { readTargets } from './changes.js';
 /** One name is enough, because each connection has one subscription. */
 const SUBSCRIPTION = 'events';
 
-/** If control dies this often before its first answer, the request itself kills it. */
+/** If control dies this number of times before it answers, the request is probably the cause. */
 const MAX_FRUITLESS = 5;
 
 /**
@@ -34,7 +34,8 @@ async function openForReading(home, { signal, onClient }) {
 }
 
 /**
- * Continues when control restarts. Then the number of missed events is not known (null).
+ * Continues when control restarts. Then it calls onMissed(null), because the number of missed
+ * events is not known.
  * @param {string} home
  * @param {{ types?: string[], onMissed: (count: number | null) => void }} options
  * @param {SubscriptionHooks} o
@@ -92,7 +93,8 @@ async function isManagerReachable(client) {
  * @property {string | RegExp} [grep]
  * @property {Level} [level]
  * @property {(lines: number) => void} [onMissed]  This program read too slowly for these lines.
- * @property {() => void} [onGap]  Lines are lost: while disconnected, their file was deleted.
+ * @property {() => void} [onGap]  Lines are lost, because their file was deleted while the
+ *   connection was down.
  */
 
 /**
@@ -156,16 +158,18 @@ function readPattern(grep) {
  * @typedef {object} SubscriptionHooks
  * @property {AbortSignal} signal  Aborted when the subscription ends.
  * @property {() => void} onReady
- * @property {(client: Client) => void} onClient  Passes the connection. The subscription closes it.
+ * @property {(client: Client) => void} onClient  Gets the connection. The subscription closes the
+ *   connection.
  */
 
 /**
  * @template T
  * @param {(o: SubscriptionHooks) => AsyncGenerator<T, void, void>} begin
  * @param {object} [o]
- * @param {AbortSignal} [o.signal]  Ends it without an error.
+ * @param {AbortSignal} [o.signal]  Ends the subscription without an error.
  * @param {() => void} [o.onEnd]
- * @returns {Subscription<T>}  Keeps the program alive from the first next() until its end.
+ * @returns {Subscription<T>}  Keeps the program alive from the first next() until the subscription
+ *   ends.
  */
 export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
   const over = new AbortController();
@@ -180,7 +184,7 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
   const ready = new Promise((resolve, reject) => {
     [resolveReady, onFailed] = [resolve, reject];
   });
-  ready.catch(() => {}); // next() rejects with the same error.
+  ready.catch(() => {}); // If the caller does not use `ready`, next() still reports the error.
 
   const items = begin({
     signal: over.signal,
@@ -214,7 +218,7 @@ export function createSubscription(begin, { signal, onEnd = () => {} } = {}) {
     }
   }
 
-  // Before `ready` resolves the program may wait only for it.
+  // Also keeps the program alive until `ready` resolves, because the program may await `ready`.
   function hold() {
     client?.hold(isRead || !isReady);
   }

@@ -4,7 +4,7 @@ import { put } from './screen.js';
 /** @import { Screen } from './screen.js' */
 /** @import { State } from './state.js' */
 
-/** A heading has no keys. @type {[keys: string, does: string][]} */
+/** An entry without keys is a heading. @type {[keys: string, does: string][]} */
 const HELP = [
   ['', 'The table'],
   ['up down  j k', 'the row above, below; PgUp PgDn, Home End (g G)'],
@@ -36,7 +36,8 @@ const KEY_COLUMNS = 17;
 
 /**
  * @param {number} width
- * @returns {{ keys: string, does: string }[]}  The second line of a text has no `keys`.
+ * @returns {{ keys: string, does: string }[]}  A long text takes several lines. Only its first line
+ *   has `keys`.
  */
 export function helpLines(width) {
   return HELP.flatMap(([keys, does]) =>

@@ -56,7 +56,7 @@ const HELP_MOVES = { down: 1, j: 1, up: -1, k: -1, pagedown: 10, ' ': 10, pageup
 const INPUT_MAX_CHARS = 200;
 
 /**
- * The filter applies while the user types, the other texts after Enter.
+ * The filter applies while the user types. The other texts apply after Enter.
  * @param {State} state
  * @param {NonNullable<State['input']>} input
  * @param {Key} key
@@ -77,7 +77,7 @@ function onTextKey(state, input, { name, text }) {
 function editText(before, name, text) {
   if (name === 'backspace') return [...before].slice(0, -1).join('');
   if (name === 'clear') return '';
-  // A line end in a pasted text is not an "enter".
+  // In a pasted text, a line end does not count as Enter.
   return text === undefined
     ? before
     : `${before}${text.replace(/[\u0000-\u001f\u007f]+/g, ' ')}`.slice(0, INPUT_MAX_CHARS);

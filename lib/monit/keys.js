@@ -37,7 +37,7 @@ const CONTROLS = {
 const PASTE_BEGIN = '\u001b[200~';
 const PASTE_END = '\u001b[201~';
 
-/** A longer paste without an end mark is dropped. */
+/** If a paste is longer and still has no end mark, drop it. */
 const PASTE_MAX_CHARS = 64 * 1024;
 
 /**

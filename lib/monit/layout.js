@@ -15,7 +15,7 @@
  * @property {Box} second
  */
 
-/** From this width on, the details of the selected row are beside the table, else below. */
+/** On terminals of at least this width, the details are beside the table, not below it. */
 const WIDE_COLUMNS = 140;
 
 /**

@@ -40,7 +40,7 @@ const LINE_MAX_CHARS = 4_000;
  * @returns {LogLines}
  */
 export function appendLines(logs, entries) {
-  // Skips lines that the later ones would push out at once.
+  // Skips the oldest of the new lines if there are more than LINES_MAX.
   const skipped = Math.max(0, entries.length - LINES_MAX);
   const added = entries.slice(skipped).map((entry, at) => lineOf(entry, logs.nextSeq + skipped + at));
   return { ...logs, lines: [...logs.lines, ...added].slice(-LINES_MAX), nextSeq: logs.nextSeq + entries.length };
@@ -73,7 +73,7 @@ export function visibleLines({ lines, bottomSeq }, height) {
  * @param {LogLines} logs
  * @param {number} by  Negative: to older lines.
  * @param {number} height
- * @returns {LogLines}  Follows the newest line again if scrolled to the end.
+ * @returns {LogLines}  Follows the newest line again if the user scrolls to the end.
  */
 export function scrollLines(logs, by, height) {
   const last = logs.lines.at(-1);
@@ -109,14 +109,14 @@ export function hasText(text, wanted) {
   return wanted === wanted.toLowerCase() ? text.toLowerCase().includes(wanted) : text.includes(wanted);
 }
 
-/** Per BREATH_MS. The manager leaves out the lines above this limit, and counts them. */
+/** Maximum number of lines per BREATH_MS. The manager leaves out and counts further lines. */
 const LINES_AT_ONCE = 2_000;
 const BREATH_MS = 100;
 
 const AGAIN_MS = 1_000;
 
 /**
- * Continues when the manager is back.
+ * Continues when the manager runs again.
  * @param {NonNullable<NeededData['logs']>} query
  * @param {object} o
  * @param {() => Promise<Client | null>} o.open
@@ -155,7 +155,7 @@ export function followLog({ key, request }, { open, dispatch, signal }) {
         await readOnce();
       } catch (error) {
         if (ends.aborted) return;
-        // The header already shows that the manager is away.
+        // Does not report a lost connection, because the header already shows it.
         if (!(error instanceof NclustError)) throw error;
         if (!AWAY.includes(error.code)) dispatch({ type: 'log-said', query: key, words: error.message });
       } finally {
@@ -165,7 +165,7 @@ export function followLog({ key, request }, { open, dispatch, signal }) {
     }
   }
 
-  void run(); // Ends with the signal. An error is a bug, and ends the program.
+  void run(); // Runs until the signal aborts. An error is a bug, and ends the program.
   return () => {
     stop.abort();
     void client?.close();

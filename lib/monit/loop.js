@@ -17,19 +17,19 @@ import { view } from './view.js';
 /**
  * Reports everything through `dispatch`.
  * @typedef {object} Source
- * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Until close().
+ * @property {(dispatch: (event: MonitEvent) => void) => Promise<void>} run  Resolves after close().
  * @property {(needed: NeededData) => void} follow
  * @property {(ask: Ask) => void} ask
  * @property {() => Promise<void>} close  Idempotent.
  */
 
-/** Shortest time between two frames, because a slow line cannot carry more. */
+/** Minimum time between two frames, because a slow connection cannot transfer more frames. */
 const FRAME_MS = 80;
 
-/** Delay before a request for logs or history, because a held key passes many rows. */
+/** Delay before a request for logs or history, because a user who holds a key passes many rows. */
 const REST_MS = 120;
 
-/** The rest of an escape sequence arrives within this time. Else the key was Esc. */
+/** If the rest of an escape sequence does not arrive within this time, the key was Esc. */
 const ESCAPE_MS = 60;
 
 const SECOND_MS = 1_000;
@@ -84,7 +84,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
   function draw() {
     const next = view(state, { marks });
     const text = difference(shown, next, paint);
-    // If the terminal has not taken the last frame, the newest one is written later.
+    // If the terminal has not taken the last frame, try again later with the newest frame.
     if (text === '' || terminal.write(text)) shown = next;
     else frame.begin(FRAME_MS);
   }
@@ -100,7 +100,7 @@ export async function runLoop({ terminal, source, colourLevel, marks, onStop, su
   }
 
   const resumeScreen = () => {
-    // While the process was stopped, the shell has used the terminal.
+    // Opens the terminal again, because the shell used it while this process was stopped.
     terminal.close();
     terminal.open();
     shown = null;

@@ -33,7 +33,7 @@ export function put(screen, { x, y, text, style = '', width = Infinity }) {
   const end = Math.min(screen.columns, x + width);
   if (y < 0 || y >= screen.rows) return x;
   for (const character of toOneLine(text)) {
-    // Terminals disagree about the width of these characters.
+    // Drops these characters, because terminals disagree about their width.
     if (JOINERS_AND_VARIANTS.test(character)) continue;
     const takes = textWidth(character);
     const at = y * screen.columns + x;
@@ -66,7 +66,7 @@ export function restyle(screen, { x, y, width, style }) {
     screen.styles[at] = style;
 }
 
-/** Writing this many unchanged cells again is shorter than a cursor move. */
+/** To skip up to this number of unchanged cells, write them again: a cursor move is longer. */
 const JUMP_CELLS = 5;
 
 /**
@@ -90,13 +90,13 @@ export function difference(before, after, paint) {
     if (after.styles[at] !== style) endRun();
     style = after.styles[at];
     run += after.texts[at];
-    // Terminals may disagree about the width of a character that is not plain. The cursor does not
-    // move to the next row, because line wrap is off.
+    // The position is unknown after a character that is not plain, because terminals disagree about
+    // its width. It is also unknown after the last column, because line wrap is off.
     cursor = after.texts[at].length === 1 && isPlain(after.texts[at]) && (at + 1) % after.columns !== 0 ? at + 1 : -1;
   };
   for (let at = 0; at < after.texts.length; at += 1) {
     if (isKnown ? !differs(before, after, at) : after.texts[at] === ' ' && after.styles[at] === '') continue;
-    if (after.texts[at] === '') continue; // The first half writes both, and differs too.
+    if (after.texts[at] === '') continue; // The first half of a wide character writes both halves.
     if (cursor !== at && canFill(after, cursor, at, style)) while (cursor !== at && cursor !== -1) write(cursor);
     if (cursor !== at) {
       endRun();
@@ -115,7 +115,7 @@ export function difference(before, after, paint) {
  */
 function differs(before, after, at) {
   if (before.texts[at] !== after.texts[at] || before.styles[at] !== after.styles[at]) return true;
-  // A changed second half of a wide character means that the first half must be written again.
+  // If only the second half of a wide character differs, write the first half again.
   return after.texts[at + 1] === '' && before.texts[at + 1] !== '';
 }
 

@@ -25,8 +25,8 @@ const HEAD = [
 ];
 
 /**
- * For files and pipes.
- * @param {{ sample: MetricsSample | null }} data  Null: the screen was shown instead.
+ * Renders one sample as text, if stdout is a file or a pipe.
+ * @param {{ sample: MetricsSample | null }} data  Null: the command has shown the screen instead.
  * @param {View} view
  */
 export function renderSnapshot({ sample }, { paint, columns }) {

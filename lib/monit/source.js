@@ -12,7 +12,7 @@ import { SHOWN, SPANS, SPARK_POINTS } from './trends.js';
 /** @import { Source } from './loop.js' */
 /** @import { MonitEvent, State } from './state.js' */
 
-/** How often to try to connect to a manager, because nothing reports its start. */
+/** Time between attempts to connect. nclust has to retry, because nothing reports a new manager. */
 const CONNECT_EVERY_MS = 1_000;
 
 /** Old events to show at the start. */
@@ -83,7 +83,7 @@ export function createSource(home) {
         });
       } catch (error) {
         if (signal.aborted) return;
-        // The manager does not know the method, or has another protocol: a retry does not help.
+        // A retry does not help if the manager does not know the method or has another protocol.
         if (
           !(error instanceof NclustError) ||
           (isFirst && !PASSING.includes(error.code)) ||
@@ -125,7 +125,7 @@ export function createSource(home) {
           .then((answer) => {
             if (answer?.history) dispatch({ type: 'history', key, history: answer.history });
           })
-          // The charts fill with new samples. runMetrics() reports a lost manager.
+          // New samples fill the charts anyway, and runMetrics() reports a lost manager.
           .catch((error) => ignoreNclustError(error));
       }
       trend = query;
@@ -159,7 +159,7 @@ function ignoreNclustError(error) {
   if (!(error instanceof NclustError)) throw error;
 }
 
-/** How often to request the charts of hours again. */
+/** Time between two requests for the charts of hours. */
 const HOURS_MS = 60_000;
 
 /** Log lines to show at the start. */
@@ -178,12 +178,12 @@ const LINES_OF_GREP = 1_000;
  */
 
 /**
- * The loop compares this with the data that it follows.
+ * The loop requests new data when this object changes.
  * @typedef {object} NeededData
  * @property {LogsNeeded | null} logs
  * @property
  *   {{ key: string, targets: string[], stepMs: number, points: number, turn: number } | null} trend
- *   A new `turn` requests it again.
+ *   A new `turn` requests the same data again.
  */
 
 /**
@@ -193,7 +193,7 @@ const LINES_OF_GREP = 1_000;
 export function neededData(state) {
   const row = selectedRow(state);
   if (!row) return { logs: null, trend: null };
-  // If an id is also the name of an app, this shows the other app, which does no harm.
+  // If an app has this id as its name, the manager sends the data of that app. This is harmless.
   const targets = [row.app ? row.app.name : String(row.worker?.id)];
   const { grep } = state.logs;
   const asked = grep

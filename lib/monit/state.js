@@ -44,7 +44,7 @@ import { addSample, beginTrend, withHistory } from './trends.js';
  * @property {string} filter
  * @property {{ field: SortField, isReversed: boolean }} sort
  * @property {{ kind: 'filter' | 'search' | 'grep', text: string, before: string } | null} input
- *   `before`: restored at Esc.
+ *   Esc restores the text `before`.
  * @property {{ text: string, ask: Ask } | null} question
  * @property {{ text: string, style: string, untilMs: number } | null} notice
  * @property {LogLines} logs

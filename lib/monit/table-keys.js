@@ -82,7 +82,7 @@ function expand(state, isWanted) {
   if (!app || app.worker || isWanted === app.isExpanded) return state;
   const flipped = new Set(state.flipped);
   if (!flipped.delete(name)) flipped.add(name);
-  // If the selected worker is hidden, its app gets the selection.
+  // Selects the app, because the selected worker may now be hidden.
   return { ...state, flipped, selected: app.key };
 }
 
@@ -106,7 +106,7 @@ function expandAll(state) {
  */
 
 /**
- * By key. An action that ends a process asks first.
+ * The action of each key. An action that ends a process asks first.
  * @type {Record<string, 'restart' | 'reload' | 'stop' | 'more' | 'fewer'>}
  */
 const ACTIONS = { r: 'reload', R: 'restart', s: 'stop', '+': 'more', '=': 'more', '-': 'fewer' };
@@ -120,7 +120,7 @@ const WORDS = {
 /**
  * @param {State} state
  * @param {string} name
- * @returns {Asked | null}  Null: the key has no request, or no row is selected.
+ * @returns {Asked | null}  Null: the key has no action, or no row is selected.
  */
 function askFor(state, name) {
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : null;
@@ -183,7 +183,8 @@ function rowLabel({ app, worker, workers }) {
 }
 
 /**
- * Null: the id is also the name of another app, and the manager tries a name before an id.
+ * Returns null if the target would also match other apps, because the manager tries a name or a
+ * namespace before an id.
  * @param {Pick<State, 'sample'>} state
  * @param {Row} row
  */

@@ -9,7 +9,8 @@ import { createPaint } from '../render/paint.js';
  * @property {() => Size} size
  * @property {() => void} open
  * @property {() => void} close  Idempotent and synchronous, so the process may exit after it.
- * @property {(text: string) => boolean} write  False: dropped, because an earlier text waits.
+ * @property {(text: string) => boolean} write  False: the text is dropped, because an earlier text
+ *   waits.
  * @property {(listener: (text: string) => void) => () => void} onInput
  * @property {(listener: () => void) => () => void} onResize
  * @property {(listener: () => void) => () => void} onGone
@@ -31,7 +32,7 @@ export function createTerminal({ input, output }) {
   let left = null;
   let isWriting = false;
 
-  /** In a thread, because a paused (Ctrl-S) or slow terminal must not block the program. */
+  /** Writes in a thread, so that a slow or paused (Ctrl-S) terminal does not block the program. */
   function flush() {
     if (!left || isWriting) return;
     isWriting = true;
@@ -63,7 +64,7 @@ export function createTerminal({ input, output }) {
       try {
         input.setRawMode(false);
       } catch (error) {
-        // The terminal was closed, so there is nothing to restore.
+        // If the terminal is closed, there is nothing to restore.
         if (!GONE.includes(String(/** @type {NodeJS.ErrnoException} */ (error).code))) throw error;
       }
       input.pause();
@@ -84,7 +85,7 @@ export function createTerminal({ input, output }) {
       return () => void output.off('resize', listener);
     },
     onGone(listener) {
-      // Never removed, because a late error must be ignored.
+      // Never removes this listener, because an error without a listener would end the process.
       input.on('error', () => {});
       for (const event of ENDS) input.on(event, listener);
       return () => {

@@ -35,7 +35,7 @@ export function addSample(state, { sample, history }) {
   const sparks = new Map();
   for (const { key, of } of keyed(sample)) {
     const before = known.get(key) ?? state.sparks.get(key) ?? [];
-    // A history already contains this point.
+    // Does not add the point of this sample if the history already contains it.
     sparks.set(key, history && known.has(key) ? before : [...before.slice(1 - SPARK_POINTS), of.cpu]);
   }
   return { ...state, sample, sparks, trend: state.trend && addPoint(state.trend, sample) };
@@ -66,7 +66,7 @@ export function withHistory(state, { key, history }) {
   const known =
     history.workers.find(({ id }) => workerKey(id) === key) ?? history.apps.find(({ name }) => appKey(name) === key);
   if (!known) return state;
-  // Samples that are newer than the history. Charts of hours take no samples.
+  // The number of samples that are newer than the history. 0 for charts of hours.
   const newer = Math.max(
     0,
     Math.min(trend.series.cpu.length, Math.round((trend.endMs - history.endMs) / history.stepMs)),
@@ -100,7 +100,7 @@ function keyed({ apps, workers }) {
 /**
  * @param {Trend} trend
  * @param {MetricsSample} sample
- * @returns {Trend}  Unchanged for "hours": the source requests those again.
+ * @returns {Trend}  Unchanged for "hours", because the source requests the charts of hours again.
  */
 function addPoint(trend, sample) {
   if (trend.span === 'hours') return trend;
@@ -131,11 +131,11 @@ function mapShown(make) {
 }
 
 export const BLOCKS = ' ▁▂▃▄▅▆▇█';
-/** For terminals that cannot show blocks. */
+/** Marks for terminals that cannot show blocks. */
 export const PLAIN = ' .:-=+*#@';
 
 /**
- * Draws the last points. An unknown point is blank, a known one at least the lowest mark.
+ * Draws the last points. An unknown point is blank. A known point has at least the lowest mark.
  * @param {Points} points
  * @param {{ width: number, max: number, marks?: string }} o
  */
@@ -145,7 +145,8 @@ export function sparkline(points, { width, max, marks = BLOCKS }) {
 
 /**
  * @param {Points} points
- * @param {{ width: number, height: number, max: number, marks?: string }} o  `max`: a full column.
+ * @param {{ width: number, height: number, max: number, marks?: string }} o  `max`: the value
+ *   that fills a column.
  * @returns {string[]}  Rows, the highest first.
  */
 export function chart(points, { width, height, max, marks = BLOCKS }) {
@@ -161,7 +162,7 @@ export function chart(points, { width, height, max, marks = BLOCKS }) {
 }
 
 /**
- * 1, 2 or 5 with zeros, so that the scale changes seldom.
+ * Returns 1, 2 or 5 times a power of ten, so that the scale changes seldom.
  * @param {Points} points
  * @param {number} least
  */
@@ -181,7 +182,7 @@ export function keepPeaks(points, width) {
   const stretch = Math.ceil(points.length / Math.max(1, width));
   /** @type {Points} */
   const peaks = [];
-  // From the newest backwards, so that only the oldest stretch may be shorter.
+  // Starts at the newest point, so that only the oldest stretch may be shorter.
   for (let end = points.length; end > 0; end -= stretch) {
     peaks.unshift(
       points

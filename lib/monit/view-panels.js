@@ -125,7 +125,7 @@ function drawEvents(screen, box, state) {
 }
 
 /**
- * Leaves out the heading.
+ * Returns the box without its heading.
  * @param {Box} box
  * @returns {Box}
  */
@@ -140,7 +140,7 @@ const MB = 1024 ** 2;
  * @property {Shown} name
  * @property {string} title
  * @property {string} style
- * @property {number} least  The top of the scale if all values are lower, in units.
+ * @property {number} least  The minimum for the top of the scale, in units.
  * @property {number} unit
  * @property {(value: number) => string} text
  */

@@ -122,7 +122,7 @@ function emptyTableText({ sample, filter }) {
 }
 
 /**
- * Name and sparkline take the rest of the width.
+ * Name and sparkline get the remaining width.
  * @param {number} width
  * @returns {Column[]}
  */

@@ -15,7 +15,7 @@ const OPEN_MS = 5_000;
 const ANSWER_MS = 2_000;
 
 /**
- * For a process whose event loop is blocked. Closes the inspector afterwards.
+ * Opens the inspector of a process whose event loop is blocked. Closes the inspector afterwards.
  * @template T
  * @param {Context} context
  * @param {Client} client
@@ -87,7 +87,7 @@ async function findInspector({ pid, name, id, addresses }, before, signal) {
     }
     await pause(LOOK_EVERY_MS, undefined, { signal });
   }
-  // If an inspector is already open, Node.js ignores the signal.
+  // Node.js ignores the signal if its inspector is already open, so also try the old ports.
   const ofTheApp = new Set(addresses.map(({ port }) => port));
   for (const port of before.values()) {
     const url = ofTheApp.has(port) ? null : await inspectorAt(port);
@@ -126,7 +126,7 @@ function explain(error, { id, name, pid }) {
 }
 
 /**
- * Node.js opens the inspector only while it runs JavaScript.
+ * The error for a process that does not open its inspector, or does not answer the debugger.
  * @param {Pick<SlotStatus, 'id' | 'name' | 'pid'>} worker
  */
 function silent({ id, name, pid }) {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { WebSocket } from 'ws';
 
-/** Large, because a profile is one answer. */
+/** Large, because the answer with a profile is one message. */
 const ANSWER_MAX_BYTES = 1024 ** 3;
 
 const SHUT_MS = 2_000;
@@ -16,7 +16,8 @@ const SHUT_MS = 2_000;
  */
 
 /**
- * An expression that loads a module of Node.js inside the process. Debuggers provide `require`.
+ * An expression that loads a module of Node.js inside the process. Old versions of Node.js do not
+ * have getBuiltinModule(), but give `require` to debuggers.
  * @param {string} name
  */
 export function builtin(name) {
@@ -83,7 +84,7 @@ export async function openDebugger(url) {
         const said = ask('Runtime.evaluate', {
           expression: `${builtin('node:inspector')}.close()`,
           includeCommandLineAPI: true,
-        }).catch(() => {}); // close() ends the connection.
+        }).catch(() => {}); // close() also ends this connection.
         await withTimeout(SHUT_MS, Promise.race([closed, said.then(() => closed)])).catch(() => {});
       }
       socket.terminate();
@@ -118,9 +119,10 @@ const LISTENS = '0A';
 const LOOPBACK = new Set(['0100007F', '00000000']);
 
 /**
- * IPv4 on Linux only.
+ * Finds only IPv4 ports, and only on Linux.
  * @param {number} pid
- * @returns {Map<string, number>}  By the inode of the socket. Empty: the process has exited.
+ * @returns {Map<string, number>}  The ports, by the inode of the socket. Empty: the process has
+ *   exited.
  */
 export function listeningPorts(pid) {
   try {

@@ -10,13 +10,15 @@ const CHUNK_BYTES = 1024 * 1024;
 /**
  * @typedef {object} Output
  * @property {string} file
- * @property {string} writable  Another file if the process belongs to another user.
+ * @property {string} writable  The file that the process writes. A temporary file if the process
+ *   belongs to another user.
  * @property {() => number} keep  Returns the size in bytes.
  * @property {() => void} discard  Removes the file unless it was kept. Idempotent.
  */
 
 /**
- * Only its owner can read the file, because a heap contains secrets. The file must not exist yet.
+ * Creates a file that only its owner can read, because a heap contains secrets. Fails if the file
+ * already exists.
  * @param {string} file  Absolute.
  * @param {number} pid
  * @returns {Output}
@@ -68,8 +70,9 @@ function create(file) {
 }
 
 /**
- * A process of another user writes to a temporary file, because the folder may be closed to it. The
- * temporary file stays open here, so that exchanging its name has no effect.
+ * If the process belongs to another user, creates a temporary file, because that user may not be
+ * able to write to the folder. The temporary file stays open here. If that user replaces the file,
+ * nclust still reads the original.
  * @param {number} pid
  */
 function betweenUsers(pid) {
@@ -128,7 +131,7 @@ function orRemove(file, make) {
  * @property {'Profiler' | 'HeapProfiler' | ''} domain
  * @property {string} start  Empty: a snapshot, without a duration.
  * @property {string} stop
- * @property {string} panel  Of Chrome DevTools.
+ * @property {string} panel  The panel of Chrome DevTools that opens the file.
  */
 
 /** @type {Record<'cpu' | 'heap' | 'heapSampling', Kind>} */

@@ -61,7 +61,8 @@ function frame(name, url, { lineNumber, columnNumber = 0 }) {
 }
 
 /**
- * If the process is no longer blocked when the debugger arrives, no frame belongs to the app.
+ * Whether the frame belongs to the app. If no frame does, the process was no longer blocked when
+ * the debugger paused it.
  * @param {Frame} frame
  */
 export function isOfApp({ file }) {
@@ -74,7 +75,7 @@ export function toFilePath(url) {
 }
 
 const BEGIN_MS = 15_000;
-/** The answer is the profile. */
+/** Long, because the answer contains the whole profile. */
 const END_MS = 60_000;
 const SNAPSHOT_MS = 1_800_000;
 
@@ -97,7 +98,7 @@ export async function takeInside(inside, { kind, durationMs, file, signal }) {
 }
 
 /**
- * Not by HeapProfiler.takeHeapSnapshot, which waits for the event loop since Node.js 22.
+ * Does not use HeapProfiler.takeHeapSnapshot, because it waits for the event loop since Node.js 22.
  * @param {Debugger} inside
  * @param {string} file
  */

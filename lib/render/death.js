@@ -23,7 +23,7 @@ const WORDS = {
  * @param {Death} death
  */
 export function describeDeath(death) {
-  // "replaced by a reload" already names the command.
+  // Leaves out `by` if the cause, such as "replaced by a reload", already names the command.
   const by =
     death.by && death.by !== death.cause
       ? death.cause === 'boot-timeout'

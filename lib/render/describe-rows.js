@@ -8,7 +8,7 @@ import { toOneLine } from './text.js';
 /** @import { Cell } from './table.js' */
 
 /**
- * Settings that keep their default have no row.
+ * Settings with their default value have no row.
  * @param {SlotStatus} slot
  * @returns {[string, string][]}
  */
@@ -160,7 +160,7 @@ function cronText(pattern, nextRunMs, nowMs) {
  */
 function memoryText(limitBytes, memory) {
   const now = memory ? `, now ${formatBytes(memory.bytes)} with its children` : '';
-  // One or two misses may come from a slow start.
+  // Ignores one or two misses, because a slow start may cause them.
   const hint =
     memory && memory.misses > 2
       ? `; above the limit right after the start, ${memory.misses} times in a row: set a higher limit`

@@ -153,7 +153,7 @@ function customLines({ id, axm = { actions: [], monitor: {}, options: {} } }, { 
   ];
 }
 
-/** @param {unknown} metric  From the app: {value, unit}, or any other value. */
+/** @param {unknown} metric  The app may send {value, unit} or any other value. */
 function metricText(metric) {
   const { value, unit } = /** @type {{ value?: unknown, unit?: unknown }} */ (Object(metric));
   const shown = value === undefined ? metric : value;
@@ -247,7 +247,7 @@ function recentExitsNote({ deaths = [] }, nowMs) {
 }
 
 /**
- * Leaves out lines from before the last death, because the death shows them.
+ * Leaves out lines from before the last death, because the list of deaths already shows them.
  * @param {LogEntry[]} entries  Oldest first.
  * @param {Death | null} death
  * @param {Pick<View, 'nowMs' | 'paint'>} view

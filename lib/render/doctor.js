@@ -126,7 +126,7 @@ function section(title, lines) {
 /**
  * @param {{ facts: Facts }} data
  * @param {View} view
- * @returns {string}  JSON on one line, or with --tree one fact a line.
+ * @returns {string}  JSON on one line. With --tree: one fact on each line.
  */
 export function renderMachine({ facts }, { options }) {
   const { slots: _, ...machine } = facts;

@@ -12,7 +12,8 @@ const STYLES = { added: 'green', removed: 'red', changed: 'yellow' };
 /**
  * @param {{ env: Record<string, string>, differences?: Difference[] }} data
  * @param {View} view
- * @returns {string}  "KEY: value" lines, as PM2 prints them. With `differences` only those.
+ * @returns {string}  Lines such as "KEY: value", as in PM2. If `differences` is given, shows only
+ *   the differences.
  */
 export function renderEnv({ env, differences }, view) {
   if (differences) return renderDifferences(differences, view);

@@ -7,7 +7,7 @@ import { formatDuration } from '../shared/units.js';
 const MINUTES_OF_CRASHES = '10m';
 
 /**
- * The words follow the name of the process or app.
+ * The text for each event. It follows the name of the process or app.
  * @type {Record<string, (event: LoggedEvent) => string>}
  */
 const WORDS = {
@@ -59,7 +59,7 @@ const WORDS = {
   lost: ({ count: number, reason }) => `${count(number, 'event')} could not be written (${reason})`,
 };
 
-/** A test compares them with the table of docs/events.md. */
+/** A test compares these types with the table of docs/events.md. */
 export const EVENT_TYPES = Object.keys(WORDS);
 
 /** @type {Record<string, Style>} */
@@ -78,11 +78,11 @@ const STYLES = {
 };
 
 /**
- * Without the time and the name of the app.
+ * Describes an event, without its time and the name of the app.
  * @param {LoggedEvent} event
  */
 export function eventWords(event) {
-  // A later version of nclust may have logged a type that is unknown here.
+  // A newer version of nclust may have logged an unknown type.
   return Object.hasOwn(WORDS, event.type) ? WORDS[event.type](event) : event.type;
 }
 
@@ -140,7 +140,7 @@ function deathWords(event) {
 /** @param {string | null | undefined} by */
 function byNote(by) {
   if (!by) return '';
-  // With a space it is a trigger and its reason, else a command.
+  // A text with a space is a trigger and its reason. A text without a space is a command.
   return by.includes(' ') ? ` (${by})` : ` (nclust ${by})`;
 }
 

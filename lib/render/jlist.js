@@ -36,7 +36,8 @@ export function renderJlist({ slots }) {
 }
 
 /**
- * Mixes attributes and variables of the app, as PM2 does. On the same name, the attribute wins.
+ * Mixes attributes and variables of the app, as PM2 does. If both have the same name, the attribute
+ * wins.
  * @param {SlotStatus} slot
  */
 function pm2Env(slot) {
@@ -56,7 +57,8 @@ function pm2Env(slot) {
 }
 
 /**
- * PM2 lists a number or boolean from a config file with its type. The app gets a string.
+ * As in PM2, the list shows a number or boolean of the config file as a number or boolean. The app
+ * itself gets a string.
  * @param {Record<string, string>} env
  * @param {string[]} unquoted  Variables that are not a string in the config file.
  * @returns {Record<string, string | number | boolean>}
@@ -66,7 +68,7 @@ function withNumbers(env, unquoted) {
   return { ...env, ...Object.fromEntries(given.map((name) => [name, unquote(env[name])])) };
 }
 
-/** @param {string} text  May be another text, because a secret or nclust may have replaced it. */
+/** @param {string} text  A secret or nclust may have replaced the value of the config file. */
 function unquote(text) {
   if (text === 'true' || text === 'false') return text === 'true';
   return String(Number(text)) === text ? Number(text) : text;
@@ -97,8 +99,8 @@ function paths(slot) {
     pm_err_log_path: slot.errorFile || '/dev/null',
     ...(slot.logFile ? { pm_log_path: slot.logFile } : {}),
     ...(slot.pidFile ? { pm_pid_path: slot.pidFile } : {}),
-    // As given. PM2 prints "node", "bash" or "python3" for an interpreter that it has found, and
-    // scripts compare with that word.
+    // The interpreter as the user gave it, or only its name, such as "node" or "python3", as in
+    // PM2. Scripts compare this word.
     exec_interpreter: slot.spec?.interpreterGiven ?? (slot.spec?.kind === 'node' ? 'node' : basename(slot.interpreter)),
     exec_mode: `${slot.mode}_mode`,
     node_args: slot.interpreterArgs,
@@ -162,7 +164,7 @@ function settings({ spec: given, watching, autorestart }) {
 /** PM2 lists these attributes. They have no effect in nclust. */
 const MEANINGLESS = { pmx: false, automation: false, km_link: false, windowsHide: true, kill_retry_time: 100 };
 
-/** @param {AppSpec} spec  Its watch is ["."] if the user gave true. */
+/** @param {AppSpec} spec  `watch` is ["."] if the user set it to true. */
 function watchSetting({ watch, watchOff }) {
   if (watch.length === 0 || watchOff) return false;
   return watch.length === 1 && watch[0] === '.' ? true : watch;

@@ -39,13 +39,13 @@ function renderOnce(slots, view) {
 }
 
 /**
- * Lines below the table, because the table shows only the status of these slots.
+ * Explains below the table why slots do not listen, because the table shows only their status.
  * @param {BriefStatus[]} slots
  * @param {Pick<View, 'paint'>} view
  */
 function notListeningLines(slots, { paint }) {
   const lines = slots.flatMap(({ name, listenFailure }) =>
-    // An earlier version of the manager does not report it.
+    // An earlier version of the manager does not report listenFailure.
     listenFailure ? [`${toOneLine(name)} ${toOneLine(describeListenFailure(listenFailure))}.`] : [],
   );
   return [...new Set(lines)].map((line) => `${paint('yellow', line)}\n`).join('');

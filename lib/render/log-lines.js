@@ -10,8 +10,10 @@ import { jsonLine, toOneLine, padEnd, textWidth } from './text.js';
 /** @import { Paint } from './paint.js' */
 
 /**
- * On a terminal, log records get a readable form. `json` and `format` print records of PM2.
- * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Keeps the width of its labels.
+ * On a terminal, renders log records in a readable form. The options `json` and `format` print the
+ * records of PM2.
+ * @returns {(data: { entries: LogEntry[] }, view: View) => string}  Remembers the width of its
+ *   labels between calls.
  */
 export function createLogRenderer() {
   /** @type {((entry: LogEntry) => string) | null} */
@@ -60,11 +62,11 @@ function labelled({ paint, isTerminal = false, options: { timestamp, highlight, 
   };
 }
 
-/** Resets the colours of an app at the end of its line, even if nclust prints no colours. */
+/** Resets the colours after a line of an app, even if nclust itself prints without colours. */
 const paintAlways = createPaint(1);
 
 /**
- * A line of an app keeps its colours, and they end with the line.
+ * Keeps the colours in a line of an app, and resets them at the end of the line.
  * @param {string} line
  */
 export function toSafeLine(line) {
@@ -72,12 +74,12 @@ export function toSafeLine(line) {
   return hasColours(text) ? paintAlways('reset', text) : text;
 }
 
-/** The width of the label column in PM2. It grows with the names. */
+/** Initial width of the label column, as in PM2. A longer name makes the column wider. */
 const WIDTH_MIN = 10;
-/** Leaves room for the line. */
+/** Maximum width of the label column, so that there is room for the text. */
 const WIDTH_MAX = 30;
 
-/** Without red, which is for errors. */
+/** Red is not in the list, because it marks errors. */
 const COLOURS = /** @type {const} */ (['cyan', 'green', 'yellow', 'magenta', 'blue']);
 
 /**
@@ -102,7 +104,7 @@ export function pickColour(name) {
   return COLOURS[hash % COLOURS.length];
 }
 
-/** The format of PM2. It has the UTC offset, because a program in another time zone may read it. */
+/** As in PM2. Includes the UTC offset, because a program in another time zone may read the time. */
 const FORMAT_TIMESTAMP = 'YYYY-MM-DD-HH:mm:ssZZ';
 
 /** @param {LogEntry} entry */
@@ -117,7 +119,7 @@ export function jsonRecord({ id, name, stream, line, atMs }) {
 }
 
 /**
- * As PM2's --format: the message is last and not quoted.
+ * The same form as --format of PM2: the message is last and has no quotes.
  * @param {LogEntry} entry
  * @param {string} [format]
  */

@@ -14,7 +14,7 @@ export const FOLLOWED_TO_THE_END = 'The manager has exited.';
 
 /**
  * @param {number} lines
- * @param {Record<string, number>} [of]  Lines of each app, if the manager reports them.
+ * @param {Record<string, number>} [of]  Number of missed lines by app, if the manager reports it.
  */
 export function reportMissed(lines, of = {}) {
   const apps = Object.entries(of).sort(([, a], [, b]) => b - a);
@@ -26,7 +26,7 @@ export function reportMissed(lines, of = {}) {
   );
 }
 
-/** @param {string[]} [names]  Apps, if the manager reports them. */
+/** @param {string[]} [names]  The apps that lost lines, if the manager reports them. */
 export function describeGap(names = []) {
   const whose = names.length === 0 ? '' : ` of ${some(names.map(quoted))}`;
   return `Some lines${whose} cannot be shown, because their log file was deleted before the manager was back.`;

@@ -8,7 +8,10 @@ import { formatTime } from './log-time.js';
 const VALUE_MAX_CHARS = 80;
 const FIELDS_MAX = 12;
 
-/** A smaller number is a time in seconds (up to the year 5138), others are in ms (from 1973). */
+/**
+ * A smaller number is a time in seconds (up to the year 5138). A larger number is a time in ms
+ * (from 1973).
+ */
 const SECONDS_MAX = 1e11;
 
 const TIME_KEYS = ['time', 'timestamp', '@timestamp', 'ts'];
@@ -82,7 +85,8 @@ function shownTime(ms) {
 
 /**
  * @param {Record<string, unknown>} record
- * @param {string} appName  The line begins with it, so a field with the same name is not shown.
+ * @param {string} appName  The line already begins with this name, so the field `name` is hidden
+ *   if it has the same value.
  */
 function fieldsOf(record, appName) {
   const shown = Object.entries(record).filter(

@@ -5,12 +5,12 @@ const COLOURS = /(\u001b\[[\d;:]*m)/;
 const SEQUENCES = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[ -/]*[0-~]?/;
 const CHARACTERS = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
-/** The first group matches colours. The others match all else that controls a terminal. */
+/** The first group matches colours. The other groups match all other control sequences. */
 const CONTROLS = new RegExp(`${COLOURS.source}|${SEQUENCES.source}|${CHARACTERS.source}`, 'g');
 
 const EVERY_COLOUR = new RegExp(COLOURS, 'g');
 
-/** On a longer line the pattern of a user could take seconds. */
+/** Longer lines are not marked, because the pattern of a user could take seconds. */
 const MARKED_MAX_CHARS = 1_000;
 
 /**
@@ -35,7 +35,8 @@ export function hasColours(text) {
 /**
  * @param {{ highlight?: string | true, grep?: string }} options
  * @param {(text: string) => Grep} readGrep
- * @returns {RegExp | null}  Matches the given text, or the matches of --grep.
+ * @returns {RegExp | null}  Matches the text of --highlight. If --highlight has no text, matches
+ *   the pattern of --grep.
  */
 export function buildMarker({ highlight, grep }, readGrep) {
   if (typeof highlight === 'string' && highlight !== '')
@@ -49,7 +50,7 @@ export function buildMarker({ highlight, grep }, readGrep) {
  * @param {string} line
  * @param {RegExp} marker  Global.
  * @param {Paint} paint
- * @returns {string}  Colour sequences are not searched.
+ * @returns {string}  Marks only text, not colour sequences.
  */
 export function mark(line, marker, paint) {
   if (line.length > MARKED_MAX_CHARS) return line;

@@ -8,7 +8,7 @@ let dayjs = null;
 
 /**
  * @param {number | null} atMs
- * @param {string} format  Of dayjs.
+ * @param {string} format  In the syntax of dayjs.
  * @returns {string}  Local time.
  */
 export function formatTime(atMs, format) {

@@ -25,8 +25,8 @@ export function detectLevels() {
 }
 
 /**
- * An option wins over NO_COLOR (https://no-color.org), which wins over FORCE_COLOR. chalk does not
- * know NO_COLOR, and lets FORCE_COLOR win over --no-color.
+ * An option wins over NO_COLOR (https://no-color.org). NO_COLOR wins over FORCE_COLOR. chalk does
+ * not know NO_COLOR, and in chalk FORCE_COLOR wins over --no-color.
  * @param {ColourLevel} detected
  * @param {object} o
  * @param {boolean} [o.color]  True with --color, false with --no-color.

@@ -23,7 +23,7 @@ const VALUE_MAX = 200;
 
 /**
  * @param {Pick<AskedPlan, 'plan' | 'left' | 'shown'>} asked
- * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: with old and new values.
+ * @param {{ paint: Paint, isWhole: boolean }} o  `isWhole`: show old and new values.
  */
 export function renderPlan({ plan, left, shown }, { paint, isWhole: isDetailed }) {
   const pending = plan.filter(({ action }) => action !== 'none');
@@ -84,7 +84,7 @@ function valueWords(field, value) {
 }
 
 /**
- * In a unit that a config file accepts.
+ * Uses a unit that a config file accepts.
  * @param {number} bytes
  */
 function sizeWords(bytes) {

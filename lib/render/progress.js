@@ -5,7 +5,7 @@ import { toOneLine, textWidth } from './text.js';
 /** @import { Paint, Style } from './paint.js' */
 /** @import { Cell } from './table.js' */
 
-/** For waiting workers. The rest is only counted. */
+/** Maximum number of rows for waiting workers. One more row shows the number of the rest. */
 const ROWS_MAX = 12;
 
 /** @type {Record<string, Style>} */
@@ -14,9 +14,9 @@ const STYLES = { starting: 'cyan', soaking: 'cyan', draining: 'yellow', parked: 
 /**
  * @param {object} shown
  * @param {string} shown.doing  "Reloading api".
- * @param {number} shown.forMs  Since the command began.
+ * @param {number} shown.forMs  Time since the command began.
  * @param {Progress | null} shown.progress  Null: the manager has not reported yet.
- * @param {number} shown.ageMs  Of the progress.
+ * @param {number} shown.ageMs  Age of the progress.
  * @param {{ columns: number, rows: number, paint: Paint }} view
  * @returns {string[]}
  */
@@ -33,11 +33,11 @@ export function renderProgress({ doing, forMs, progress, ageMs }, { columns, row
     ...renderColumns(cells, { paint, widths: [nameWidth, PHASE_WIDTH] }).map((line) => `  ${line}`),
     ...(left > 0 ? [`  and ${left} more`] : []),
   ];
-  // A line of the full width would wrap, and then the block could not be overwritten.
+  // A line of the full width would wrap. Then the next block would not overwrite this block.
   return cutLines(lines, columns - 1);
 }
 
-/** Width of the longest phase, so that the columns do not move. */
+/** The width of the longest phase. A fixed width keeps the columns in place. */
 const PHASE_WIDTH = 'backing off'.length;
 
 /**

@@ -3,7 +3,7 @@ import { toOneLine, textWidth } from './text.js';
 
 /** @import { Paint, Style } from './paint.js' */
 
-// Loaded by require(), because an import of CommonJS takes a third longer.
+// Loads the module with require(), because an import of CommonJS takes a third longer.
 const Table = /** @type {typeof import('cli-table3')} */ (createRequire(import.meta.url)('cli-table3'));
 
 /**
@@ -14,10 +14,10 @@ const Table = /** @type {typeof import('cli-table3')} */ (createRequire(import.m
 export const BRANCH = '├ ';
 export const LAST_BRANCH = '└ ';
 
-/** cli-table3 measures a whole cell for each of its lines, so more texts in a cell cost more. */
+/** Few, because for each line of a cell, cli-table3 measures the whole cell again. */
 const TEXTS_IN_ONE = 4;
 
-/** Columns keep this width, because shorter beginnings of names look alike. */
+/** Minimum width of a column, because shorter beginnings of names look alike. */
 const WIDTH_MIN = 5;
 
 const PADDING = 2;
@@ -49,8 +49,8 @@ const NO_LINES = Object.fromEntries(
  * @param {Cell[][]} o.rows
  * @param {Paint} o.paint
  * @param {number | null} [o.columns]  The widest columns are cut, and end in "…".
- * @param {boolean} [o.isWrapped]  Instead, the last column is wrapped between words. A word is
- *   never cut. If a word is wider than the terminal, the table has no frame.
+ * @param {boolean} [o.isWrapped]  Wraps the last column between words, and cuts no text. If a
+ *   word is too wide for the terminal, the table has no frame.
  * @returns {string}  Ends with a newline.
  */
 export function renderTable({ head, rows, paint, columns = null, isWrapped = false }) {
@@ -80,9 +80,9 @@ export function renderTable({ head, rows, paint, columns = null, isWrapped = fal
 }
 
 /**
- * Makes a table of each column, with each text once and four texts in a cell, because cli-table3
- * takes time for each cell, and for each cell above it. Most texts repeat. 500 rows of 13 cells
- * take a sixth of the time.
+ * Draws each column as its own table, because cli-table3 is slow for many cells. Most texts repeat,
+ * so each different text is drawn only once, and four texts share a cell. 500 rows of 13 cells take
+ * a sixth of the time.
  * @param {string[][]} rows
  * @param {number[]} widths
  * @param {string} bar
@@ -111,11 +111,12 @@ function finished(lines, middle, paint) {
 }
 
 /**
- * Without a frame.
+ * Renders a table without a frame.
  * @param {Cell[][]} rows
  * @param {object} o
  * @param {Paint} o.paint
- * @param {number[]} [o.widths]  Of the first columns. A wider text ends in "…".
+ * @param {number[]} [o.widths]  Widths of the first columns. A wider text is cut and ends in
+ *   "…".
  * @param {number | null} [o.columns]  The last column is wrapped to fit.
  * @returns {string[]}
  */
@@ -147,7 +148,7 @@ export function cutLines(lines, width) {
   return linesOf(table).map((line) => line.trimEnd());
 }
 
-/** Half of a surrogate pair, which cli-table3 leaves when it cuts an emoji. */
+/** Half of a surrogate pair. cli-table3 leaves such a half when it cuts an emoji. */
 const HALF = /[\ud800-\udbff](?![\udc00-\udfff])/g;
 
 /** @param {import('cli-table3').Table} table */
@@ -182,7 +183,7 @@ function widthsOf(rows) {
 }
 
 /**
- * Including the frame.
+ * Width in columns, including the frame.
  * @param {Cell[][]} rows
  */
 export function tableWidth(rows) {

@@ -6,7 +6,10 @@ const LETTERS = '\\u0020-\\u007e\\u00a1-\\u00ac\\u00ae-\\u02ff';
 const SIGNS =
   '\\u2190-\\u2319\\u231c-\\u2328\\u232b-\\u23e8\\u23ed-\\u23ef\\u23f1\\u23f2\\u23f4-\\u23ff\\u2500-\\u259f';
 
-/** Printable, one column each: nearly every text. string-width is about 100 times slower. */
+/**
+ * Characters that take one column. Nearly every text has only such characters, and this test is
+ * about 100 times faster than string-width.
+ */
 const PLAIN = new RegExp(`^[${LETTERS}${SIGNS}]*$`);
 
 /** Characters that control a terminal, change the text direction, break a line or are invisible. */
@@ -18,7 +21,7 @@ export function isPlain(text) {
 }
 
 /**
- * The name of an app may contain escape codes.
+ * Makes a text safe for a terminal, because the name of an app may contain escape codes.
  * @param {string} text
  */
 export function toOneLine(text) {

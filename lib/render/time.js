@@ -3,7 +3,7 @@ import { formatDuration } from '../shared/units.js';
 /**
  * @param {number} atMs
  * @param {number} nowMs
- * @returns {string}  Local time. With the date if it is not today.
+ * @returns {string}  Local time. Includes the date if the date is not today.
  */
 export function clockTime(atMs, nowMs) {
   const [at, now] = [new Date(atMs), new Date(nowMs)];
@@ -23,7 +23,7 @@ export function formatAgo(atMs, nowMs) {
 }
 
 /**
- * The largest unit only: "40s", "12m", "3h", "2d".
+ * Uses only the largest unit: "40s", "12m", "3h", "2d".
  * @param {number} ms
  */
 export function formatCoarse(ms) {

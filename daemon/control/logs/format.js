@@ -6,7 +6,7 @@ import { createWholeLines } from './lines.js';
 /** @import { LogStream } from '../../../lib/shared/wire/protocol.js' */
 /** @import { Piece } from './lines.js' */
 
-/** Sizes of a slice that is formatted at once: V8 is slow to free strings above 128 KiB. */
+/** Chunks are formatted in small slices, because V8 is slow to free strings above 128 KiB. */
 const SLICE_MAX_BYTES = 8 * 1024;
 const SLICE_FIRST_BYTES = 1024;
 const SLICE_MIN_BYTES = 256;
@@ -19,15 +19,16 @@ const PIECE_BYTES = 256 * 1024;
 /** @type {Buffer | null} */
 let piece = null;
 
-/** Stands for a line end, because UTF-8 does not contain this byte. */
+/** Replaces line ends while JSON is escaped. UTF-8 text never contains this byte. */
 const NO_UTF8 = '\u00ff';
 
 /**
  * @typedef {object} LineFormat
  * @property {(chunk: Buffer, atMs: number) => Buffer} push
- *   Returns whole lines, with the time of their end. Empty: none yet.
+ *   Returns whole lines, each with the time at which it ended. Empty: no line has ended yet.
  * @property {(chunk: Buffer, atMs: number, take: (lines: Buffer) => void) => void} each
- *   In small pieces, valid until `take` returns, because empty lines can grow a hundredfold.
+ *   Like push(), but passes small pieces to `take`, because formatting can make empty lines a
+ *   hundred times longer. A piece is valid until `take` returns.
  * @property {() => Buffer} end  Returns the unfinished line with a line end.
  */
 
@@ -124,8 +125,8 @@ function createPiece(take) {
   };
 }
 
-// Each byte of a line, and of what is put between lines, is one Latin-1 character. So no line is
-// decoded, because one replacement in a string costs a third of copying lines.
+// Lines, and the text between lines, are strings with one Latin-1 character per byte. No line is
+// decoded. One replacement in such a string takes a third of the time of copying line by line.
 
 /**
  * @param {(atMs: number) => string} dateOf
@@ -143,7 +144,7 @@ function prefixWriter(dateOf) {
 }
 
 /**
- * PM2's record. After an entry with `part`, the line continues in the next entry.
+ * Writes the JSON record of PM2. After a record with `part`, the line continues in the next record.
  * @param {{ name: string, id: number, stream: LogStream, dateOf: (atMs: number) => string }} o
  * @returns {Writer}
  */
@@ -155,7 +156,7 @@ function jsonWriter({ name, id, stream, dateOf }) {
     if (isPart) return `{"message":${JSON.stringify(bytes.toString('latin1'))}${tail},"part":true}\n`;
     const text = bytes.toString('latin1');
     const lines = (text.includes('\r') ? text.replaceAll('\r\n', '\n') : text).slice(0, -1);
-    // Escaped as one string, because escaping each line costs twice as much.
+    // Escapes all lines as one string, because escaping each line costs twice as much.
     const messages = JSON.stringify(lines.replaceAll('\n', NO_UTF8)).replaceAll(NO_UTF8, `"${tail}}\n{"message":"`);
     return `{"message":${messages}${tail}}\n`;
   };
@@ -174,12 +175,13 @@ function join(buffers) {
 const require = createRequire(import.meta.url);
 
 /**
- * Formats with dayjs, in local time. Formats each second once, or each ms if the format shows it.
+ * Formats with dayjs, in local time. Uses the same text again within a second, or within a ms if
+ * the format shows ms.
  * @param {string} format  Such as "YYYY-MM-DDTHH:mm:ss".
  * @returns {(atMs: number) => string}
  */
 export function createDateFormat(format) {
-  // Loaded on demand, because most apps do not need it.
+  // Loads dayjs on demand, because most apps do not format dates.
   const dayjs = /** @type {typeof import('dayjs')} */ (require('dayjs'));
   const stepMs = /SSS/.test(format.replace(/\[[^\]]*\]/g, '')) ? 1 : 1_000;
   let step = NaN;

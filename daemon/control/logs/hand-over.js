@@ -1,11 +1,11 @@
 // Knows: which sources are in the middle of a line, and what a new follower gets of that line.
-// Must not: read a file (history/ has read it), or send finished lines (followers.js does). It
-// changes a source in continueLine() alone.
+// Must not: read a file (history/ has read it), or send finished lines (followers.js does).
+// Only continueLine() changes a source.
 // Start at: begin(), then claim().
 //
-// History meets live lines in one turn of the event loop: nothing is left to read, and the follower
-// is added. If the file ends in the middle of a line then, no byte of that line may be lost or come
-// twice:
+// A follower switches from history to live lines in one turn of the event loop: in this turn,
+// nothing is left to read, and the follower is added. If the file then ends in the middle of a
+// line, the follower must get each byte of that line exactly once:
 //
 //                        the follower is added
 //                                  |
@@ -16,14 +16,15 @@
 //                            |
 //                    the unfinished line
 //
-//   Holder of "thr"                             How it comes to the follower
+//   Holder of "thr"                             How the follower gets "thr"
 //
-//   1. no source: an earlier control read it,   The line waits here. A source that writes where it
-//      or its instance has exited               ends claims it and continues it.
+//   1. no source: an earlier control read the   The line waits here. If a source writes where the
+//      bytes, or the instance has exited        line ends, it claims and continues the line.
 //   2. a source, and this is the first          The source continues the line as the file has it,
-//      follower                                 which may have more of its beginning.
-//   3. a source, and others follow, or another  The source keeps what it holds. The follower gets
-//      source has written behind it             the bytes before that at once: two entries.
+//      follower                                 because the file may have more of its beginning.
+//   3. a source, but there are other followers, The source keeps the bytes that it holds. The
+//      or another source has written after      follower gets the earlier bytes at once, as a
+//      this source                              separate entry.
 import { createLineSplitter, endOfCharacters } from './lines.js';
 
 /** @import { Part } from '../../../lib/shared/logs/filter.js' */
@@ -38,15 +39,15 @@ import { createLineSplitter, endOfCharacters } from './lines.js';
  * @property {string} path
  * @property {Position} from
  * @property {Position} end
- * @property {Position} continuesAt  Its next byte; after a rotation in the next file.
+ * @property {Position} continuesAt  Position of the next byte, after a rotation in the next file.
  * @property {Buffer} bytes
- * @property {Part | null} part  Which part of the line the bytes are. Null: all of it so far.
+ * @property {Part | null} part  Which part of the line `bytes` is. Null: the beginning of the line.
  * @property {Omit<LogEntry, 'line'>} entry
  */
 
 /** @typedef {Source & { lineFrom: Mark }} SourceMidLine */
 
-/** Passes unfinished lines from history to sources. One for all followers. */
+/** Passes unfinished lines from history to sources. All followers share this object. */
 export function createHandOver() {
   /** Sources in the middle of a line of a file. @type {Set<Source>} */
   const midLine = new Set();
@@ -58,7 +59,7 @@ export function createHandOver() {
      * Adds a follower in the middle of a line.
      * @param {Follower} follower
      * @param {UnfinishedLine} line
-     * @param {boolean} isOnlyFollower  If so, the source may begin the line as the file has it.
+     * @param {boolean} isOnlyFollower  True: the source may take the line from the file.
      */
     begin(follower, line, isOnlyFollower) {
       const source = firstMidLine(midLine, line.path);
@@ -82,7 +83,7 @@ export function createHandOver() {
       if (!source.splitter?.heldBytes() && isSamePosition(at, line.continuesAt)) continueLine(source, line);
     },
 
-    /** @param {Source} source  To be called after each of its chunks. */
+    /** @param {Source} source  Call this after each chunk of the source. */
     noteMidLine(source) {
       if (source.lineFrom) midLine.add(source);
       else midLine.delete(source);
@@ -126,8 +127,8 @@ function firstMidLine(sources, path) {
 
 /**
  * @param {UnfinishedLine} line
- * @param {Mark} heldFrom  Where the bytes begin that a source holds.
- * @returns {number}  The number of bytes of the line before them.
+ * @param {Mark} heldFrom  Where the bytes begin that the source holds.
+ * @returns {number}  Number of bytes of the line before `heldFrom`.
  */
 function missingBytes({ from, end, bytes }, heldFrom) {
   if (heldFrom.startedAtMs === end.startedAtMs) return bytes.length - (end.offset - heldFrom.offset);

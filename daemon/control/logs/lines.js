@@ -7,23 +7,25 @@ const CARRIAGE_RETURN = 0x0d;
 export const LINE_MAX_BYTES = 64 * 1024;
 
 /**
- * Never splits characters. Cuts a long line always at the same places, however its chunks arrive.
+ * Cuts chunks into lines. Never splits a character. Cuts a long line always at the same places,
+ * independent of the size of the chunks.
  * @typedef {object} LineSplitter
  * @property {(chunk: Buffer) => string[]} push  Copies what it keeps.
- * @property {(chunk: Buffer, take: TakeLine) => void} cut  push(), line by line.
- * @property {(chunk: Buffer) => void} skip  push() for lines that no follower wants; cheap.
+ * @property {(chunk: Buffer, take: TakeLine) => void} cut  Like push(), but one line at a time.
+ * @property {(chunk: Buffer) => void} skip  Like push(), but drops the lines. Cheap.
  * @property {() => string[]} end  Ends the unfinished line and returns it.
  * @property {() => number} heldBytes  Size of the held part of the unfinished line.
  * @property {() => Buffer} held
  * @property {() => Part | null} heldPart
- *   Which part of its line the held bytes are. Null: no part was passed on yet.
+ *   Which part of their line the held bytes are. Null: no part of the line was passed on yet.
  * @property {(bytes: Buffer, part?: Part | null) => void} precede
- *   Puts bytes before the held ones. `part`: which part of their line they are.
+ *   Inserts bytes before the held bytes. `part`: which part of their line the new bytes are.
  */
 
 /**
  * @typedef {(bytes: Buffer, to: number, part: Part | null) => void} TakeLine  `bytes` are valid
- *   until it returns. `to`: the next line in the chunk. `part`: null for a whole line.
+ *   until the function returns. `to`: offset of the next line in the chunk. `part`: null for a
+ *   whole line.
  */
 
 /** @returns {LineSplitter} */
@@ -31,7 +33,7 @@ export function createLineSplitter() {
   /** @type {Buffer[]} */
   let parts = [];
   let heldBytes = 0;
-  /** The unfinished line, after a part of it was passed on. @type {object | null} */
+  /** Identifies the unfinished line, if a part of the line was passed on. @type {object | null} */
   let longLine = null;
 
   /** @returns {Part | null} */
@@ -115,7 +117,8 @@ export function createLineSplitter() {
 
 /**
  * @param {Buffer} bytes
- * @returns {number}  Where the last whole UTF-8 character ends; the length if it is not UTF-8.
+ * @returns {number}  Where the last whole UTF-8 character ends; the length if the bytes are not
+ *   UTF-8.
  */
 export function endOfCharacters(bytes) {
   const { length } = bytes;
@@ -132,14 +135,14 @@ const LINE_END = Buffer.from('\n');
 const NOTHING = Buffer.alloc(0);
 
 /**
- * @typedef {{ bytes: Buffer, isPart: boolean }} Piece  Whole lines with their ends; or a part of a
- *   long line, which continues in the next piece.
+ * @typedef {{ bytes: Buffer, isPart: boolean }} Piece  Whole lines with line ends, or a part
+ *   of a long line. In the second case, the line continues in the next piece.
  */
 
 /**
  * Holds back incomplete lines. Cuts a long line always at the same places.
  * @typedef {object} WholeLines
- * @property {(chunk: Buffer) => Piece[]} push  Valid until the chunk is overwritten.
+ * @property {(chunk: Buffer) => Piece[]} push  The pieces are valid until the chunk is overwritten.
  * @property {() => Piece[]} end  Returns the unfinished line with a line end.
  */
 
@@ -150,17 +153,18 @@ export function createWholeLines() {
 
   /**
    * @param {Buffer} bytes
-   * @param {boolean} goesOn  `bytes` continue a long line. Its space is used again if they fit.
+   * @param {boolean} goesOn  True: `bytes` continue a long line. The old buffer is used again if
+   *   `bytes` fit.
    */
   function keep(bytes, goesOn = false) {
     heldBytes = bytes.length;
     if (goesOn && heldBytes <= held.length) bytes.copy(held);
-    // A copy, because a part of the chunk would keep the whole chunk in memory.
+    // Copies the bytes, because a subarray would keep the whole chunk in memory.
     else held = heldBytes === 0 ? NOTHING : Buffer.from(bytes);
   }
 
   /**
-   * Space doubles. If it grew byte by byte, a line would be copied as often as it has bytes.
+   * Doubles a buffer that is full. If the buffer grew byte by byte, each byte would copy the line.
    * @param {Buffer} bytes
    */
   function add(bytes) {
@@ -214,7 +218,8 @@ function cut(bytes) {
 
 /**
  * @param {Buffer} bytes
- * @returns {[number, number][]}  Begin and end, without the line end. The last may be incomplete.
+ * @returns {[number, number][]}  Begin and end of each line, without the line end. The
+ *   last line may be incomplete.
  */
 function longLines(bytes) {
   /** @type {[number, number][]} */

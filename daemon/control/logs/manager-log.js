@@ -19,13 +19,13 @@ export function createManagerLog(log, nowMs) {
     try {
       log.write(line);
     } catch {
-      // The disk is full: the manager works on without its log.
+      // Perhaps the disk is full. The manager continues without its log.
     }
   };
 }
 
 /**
- * Not settings, because users do not look after nclust.log.
+ * These limits are not settings, because users do not maintain nclust.log.
  * @type {LogLimits}
  */
 export const OWN_LOG_LIMITS = {
@@ -64,7 +64,7 @@ export function openOwnLog(path, { nowMs, onRotated, maxSizeBytes = OWN_LOG_LIMI
     closeSync(before);
   }
 
-  /** Another program may have moved or removed the file. */
+  /** Returns false if another program has moved or removed the file. */
   function isOpen() {
     const [ours, named] = [fstatSync(fd), statSync(path, { throwIfNoEntry: false })];
     return ours.ino === named?.ino && ours.dev === named.dev;

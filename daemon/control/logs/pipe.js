@@ -10,17 +10,17 @@ const BUFFER_BYTES = 64 * 1024;
 /** Reads in a row before other pipes get their turn. */
 const TURNS_MAX = 16;
 
-/** Limit of drain(): a surviving child may write forever. Its parent's output comes first. */
+/** Limit of drain(), because a child process that survives the app may write forever. */
 const DRAIN_MAX_BYTES = 1024 * 1024;
 
 /**
- * @typedef {(chunk: Buffer) => Promise<void> | null} Take  The reader waits for the promise, so
- *   that with a slow disk the app waits and our memory does not grow.
+ * @typedef {(chunk: Buffer) => Promise<void> | null} Take  The reader waits for the promise. So
+ *   if the disk is slow, the app waits, and the memory of control does not grow.
  */
 
 /**
  * @typedef {object} PipeReader
- * @property {() => void} drain  Passes on what is in the pipe now, before it returns.
+ * @property {() => void} drain  Reads and passes on the bytes in the pipe before it returns.
  * @property {() => void} close  Idempotent. Unread bytes stay in the pipe.
  * @property {() => boolean} isOpen
  */
@@ -39,7 +39,7 @@ export function createPipeOpener(clock) {
     const paceOf = createPace();
 
     /**
-     * Passes the chunk on in the same turn, because until it is written it exists only here.
+     * Passes the chunk on in the same turn, because the buffer has the only copy of the chunk.
      * @param {number} size
      * @returns {boolean}  Whether to read on at once. If not, the next read is scheduled.
      */
@@ -69,7 +69,7 @@ export function createPipeOpener(clock) {
         onread: { buffer, callback: hand },
       }),
     );
-    // False before 'close', because by then the descriptor may belong to a client's connection.
+    // Does not wait for 'close', because the descriptor may then already belong to a client.
     const isOpen = () => !socket.destroyed;
     // Keeper and app are gone, so there is nothing more to read.
     socket.on('error', () => socket.destroy());
@@ -108,24 +108,24 @@ function readNow(fd, buffer) {
 /** A chunk of at least half the kernel's buffer shows that the writer is ahead of us. */
 const LARGE_BYTES = 32 * 1024;
 
-/** Above this rate it is a flood, in bytes per ms. */
+/** Output above this rate counts as a flood, in bytes per ms. */
 const FLOOD_RATE = 1024;
 
 /** After this long without output, in ms, a line is shown at once. */
 const SILENCE_MS = 100;
 
-/** Pause in a flood, in ms: with a longer one 300,000 lines take two to three times as long. */
+/** Pause in a flood, in ms. A longer pause makes 300,000 lines two to three times slower. */
 const PAUSE_MIN_MS = 1;
 
 /** Longest wait of a line in the pipe, in ms. The first line of a trickle waits half as long. */
 const PAUSE_MAX_MS = 20;
 
 /**
- * Decides on pauses, so that a read finds many lines: line by line, a flood costs 25 ms of CPU per
- * MB; with pauses, 4. Pauses also shorten the time in which read bytes are not written yet, which a
- * SIGKILL of this process would lose.
+ * Computes pauses between reads, so that each read finds many lines. A flood that is read line by
+ * line costs 25 ms of CPU per MB; with pauses, it costs 4 ms. A SIGKILL of this process loses bytes
+ * that are read but not written; pauses shorten the time in which there are such bytes.
  * @returns {(sizeBytes: number, nowMs: number) => number}
- *   To be called after each read. Returns the pause in ms, 0 for none.
+ *   Call this after each read. Returns the pause in ms. 0: no pause.
  */
 export function createPace() {
   let lastMs = -Infinity;

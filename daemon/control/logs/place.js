@@ -9,7 +9,7 @@ import { findSlot } from '../state/registry.js';
 /** @import { LogPlace } from './app-logs.js' */
 
 /**
- * For a process whose app is not in the list any more.
+ * Settings for a process whose app was removed from the list.
  * @type {Omit<
  *   LogPlace,
  *   | 'instanceId' | 'id' | 'name' | 'outPipe' | 'errPipe' | 'outFile' | 'errorFile' | 'logFile'
@@ -27,7 +27,8 @@ const PLAIN = {
 };
 
 /**
- * Uses the present settings; for a removed app, the files that the process was started with.
+ * Uses the current settings of the app. If the app was removed, uses the files that the process was
+ * started with.
  * @param {Registry} registry
  * @param {Instance} instance
  * @param {string} logsFolder
@@ -36,7 +37,7 @@ const PLAIN = {
 export function findLogPlace(registry, { instanceId, label, outPipe, errPipe }, logsFolder) {
   const app = findSlot(registry, label.id)?.app;
   const spec = app?.spec.name === label.name ? getSpec(app, label.generation) : null;
-  // A process that an earlier version started has no combined file.
+  // If an earlier version started the process, its label has no combined file.
   const { id, name, outFile, errorFile, logFile = '' } = label;
   const user = spec ? readUser(spec) : (label.user ?? null);
   const files = spec ? logFiles(spec, id, logsFolder) : { outFile, errorFile, logFile };

@@ -20,7 +20,7 @@ import { createLosses } from './write/log-file.js';
  * @property {() => Losses | null} refused  Losses of lines above the rate limit.
  * @property {LastLines | null} tail
  * @property {() => void} leave
- *   Another stream continues. A held unfinished line gets a line end.
+ *   Called when another LogStream takes over. A held unfinished line gets a line end.
  * @property {() => void} end  No more output will come: an unfinished line gets a line end.
  */
 
@@ -34,7 +34,8 @@ import { createLosses } from './write/log-file.js';
  * @param {(lines: Buffer) => void} o.ship
  * @param {Foreground} o.foreground
  * @param {(name: string, reason: string, id?: number) => void} o.onLost
- * @param {LogStream} [o.before]  The stream that this one continues; its memory is kept.
+ * @param {LogStream} [o.before]  The stream that the new stream continues. Its last lines and
+ *   losses are kept.
  * @returns {LogStream}
  */
 export function createLogStream(place, name, { files, followers, nowMs, ship, foreground, onLost, before }) {
@@ -42,7 +43,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
   const { logFile: combined, rateLimitBytes } = place;
   const isCombinedOnly = hasOnlyCombined(place);
   const format = createLineFormat({ ...place, stream: name, nowMs });
-  // Lines of two streams in one file must not mix. Formatted lines are whole anyway.
+  // Lines of two streams in one file must not mix. Formatted lines are always whole.
   const whole = combined === '' || format ? null : createPlainFormat();
   const limit = rateLimitBytes === 0 ? null : createRateLimit(rateLimitBytes, () => performance.now());
   const refused = before?.refused() ?? (limit && createLosses(nowMs, (reason) => onLost(place.name, reason, place.id)));
@@ -57,7 +58,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
   }
 
   /**
-   * Followers get the lines with their position, so that they can continue there.
+   * Followers also get the position of the lines, so that a follower can continue there later.
    * @param {Buffer} lines
    */
   function write(lines) {
@@ -106,7 +107,7 @@ export function createLogStream(place, name, { files, followers, nowMs, ship, fo
 
 /**
  * @param {Pick<LogPlace, 'outFile' | 'errorFile' | 'logFile'>} place
- * @returns {boolean}  If so, lines are read from the combined file.
+ * @returns {boolean}  True: lines are read from the combined file.
  */
 export function hasOnlyCombined({ outFile, errorFile, logFile }) {
   return outFile === '' && errorFile === '' && logFile !== '';
@@ -124,8 +125,9 @@ function together(...all) {
 const NEWLINE = 0x0a;
 
 /**
- * @typedef {object} RateLimit  Passes whole lines up to a number of bytes per second, and cuts a
- *   line that is longer. Lines above the limit are lost, for users who prefer that to a full disk.
+ * @typedef {object} RateLimit  Passes whole lines on, up to a number of bytes per second, and
+ *   cuts a line that is longer. Lines above the limit are lost, because some users prefer lost
+ *   lines to a full disk.
  * @property {(chunk: Buffer) => { passed: Buffer, refused: Buffer }} admit
  */
 
@@ -138,7 +140,8 @@ export function createRateLimit(bytesPerSecond, nowMono) {
   let leftBytes = bytesPerSecond;
   let filledMono = nowMono();
   /**
-   * State of the last chunk's unfinished line. cut: of its rest, only the line end passes.
+   * State of the unfinished line at the end of the last chunk. cut: the rest of the line is
+   * refused, except the line end.
    * @type {'passed' | 'refused' | 'cut' | null}
    */
   let unfinished = null;
@@ -198,7 +201,7 @@ const MAX_LINES = 20;
  * Remembers the end of a stream, for the death record.
  * @typedef {object} LastLines
  * @property {(chunk: Buffer) => void} push  Copies what it keeps.
- * @property {() => string[]} lines  At most 20, of at most 4 KiB together.
+ * @property {() => string[]} lines  At most 20 lines, with at most 4 KiB together.
  */
 
 /** @returns {LastLines} */
@@ -215,7 +218,7 @@ function createLastLines() {
     },
     lines() {
       const newline = kept.indexOf(NEWLINE);
-      // The first line has lost its beginning, unless it is the only one.
+      // Drops the first line if its beginning was cut off, unless there is only one line.
       const whole = isCut && newline !== -1 && newline < kept.length - 1 ? kept.subarray(newline + 1) : kept;
       const lines = whole.toString('utf8').split(/\r?\n/);
       if (lines.at(-1) === '') lines.pop();

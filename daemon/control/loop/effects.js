@@ -44,7 +44,7 @@ function spawn(context, seat) {
 }
 
 /**
- * Handles the answer before later events: a process may exit at once, after it wrote lines.
+ * Handles the answer before later events, because a process may write lines and exit at once.
  * @param {LoopContext} context
  * @param {string} instanceId
  * @param {ReturnType<typeof spawnParams>} params
@@ -228,7 +228,7 @@ function unpark(context, seat) {
 }
 
 /**
- * Reports the outcome to the seat. If the instance has exited, its own event reports that.
+ * Reports the outcome to the seat. If the instance has exited, the event `exited` reports that.
  * @param {LoopContext} core
  * @param {Seat} seat
  * @param {'ping' | 'admit' | 'unpark'} verb
@@ -241,7 +241,7 @@ function request({ link, parts, dispatch }, { instanceId }, verb, more, done) {
     () => dispatch({ type: done, instanceId }),
     (error) => {
       if (error instanceof KeeperLost || error.code === 'ESRCH') return;
-      // An earlier keeper has no gates, so each instance that lives is already in rotation.
+      // A keeper of an earlier version has no gates, so all instances are already in rotation.
       if (error.code !== 'ENOSYS') return dispatch({ type: 'silent', instanceId });
       parts.managerLog('keeper-refused', { verb, params: { instanceId }, message: error.message });
       return dispatch({ type: done, instanceId });

@@ -161,7 +161,7 @@ function exited(context, instance, { code, signal, atMs }) {
   if (instance.exit) return;
   instance.exit = { code, signal, atMs };
   const seat = findSeatOfInstance(context.registry, instance.instanceId);
-  // Read before the death is recorded, because the record includes the last lines.
+  // Reads the last lines before the death is recorded, because the record includes these lines.
   const lastLines = context.parts.logs.drain(instance.instanceId);
   const uptimeMs = Math.max(0, atMs - (instance.startedAtMs ?? atMs));
   if (!hasRecorded(getSlotHistory(context.registry, instance.label.id), instance.instanceId))
@@ -212,7 +212,7 @@ function noteDeath(context, instance, seat, lastLines, uptimeMs) {
   recordDeath(history, death);
   recordProcessDeath(context, label, death);
   if (isAwaitingAdmission(registry, instance)) excludeSpawn(history, label.spawns);
-  // Without the last lines, because users share this log, and the lines may contain a password.
+  // Leaves out the last lines, because users share this log, and the lines may contain a password.
   if (!circumstances.asked) {
     const { lastLines: _, ...others } = death;
     parts.managerLog('died', { app: label.name, slot: label.slot, ...others });
@@ -241,7 +241,7 @@ function gone(context, instance, { report }) {
   registry.instances.delete(instanceId);
   keepServed(history, instanceId, report);
   keepSpent(history, instance, report);
-  // Before the step: the note must be sent before a successor is spawned.
+  // This comes before the step, because the note must be sent before a successor is spawned.
   forgetAsked(history, instanceId);
   if (seat?.life.state === 'stopping') step(context, seat, { type: 'gone' });
   else writeNote(context, label.id);

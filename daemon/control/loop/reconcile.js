@@ -1,5 +1,5 @@
 // Knows: how a plan is carried out: event -> step of a seat -> effects -> the next plan. Must not:
-// hold rules of its own; policy/ has them.
+// contain rules; the rules are in policy/.
 import { tell } from '../keeper-link/tell.js';
 import { newLife } from '../policy/seat.js';
 import { plan } from '../policy/plan.js';
@@ -15,7 +15,7 @@ import { step } from './step.js';
 /** @import { DesiredApp, DesiredSlot } from '../state/desired.js' */
 /** @import { Seat, Registry } from '../state/registry.js' */
 
-/** One action may allow the next. A plan that needs more rounds contradicts itself. */
+/** An action may allow another action. A plan that needs more rounds contradicts itself. */
 const MAX_ROUNDS = 10;
 
 /**
@@ -24,8 +24,8 @@ const MAX_ROUNDS = 10;
  */
 export function reconcile(context, name) {
   const { registry } = context;
-  // Before the plan stops old instances: if this control dies in between, the next one still finds
-  // old instances, and releases the sockets.
+  // Releases the sockets before the plan stops old instances. If this control dies in between, the
+  // next control still finds old instances, and releases the sockets.
   if (isBeingCleared(registry, name)) releaseSockets(context, name);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     superviseRollout(context, name); // May change the desired state.
@@ -50,7 +50,7 @@ function goalOf(registry, app) {
 
 /**
  * @param {LoopContext} context
- * @param {DesiredApp | null} app  As it was when the action was planned.
+ * @param {DesiredApp | null} app  The app when the action was planned.
  * @param {Action} action
  */
 function carryOut(context, app, action) {
@@ -115,7 +115,7 @@ function openSeat(registry, app, id, generation) {
 /**
  * @param {Registry} registry
  * @param {Pick<Seat, 'id' | 'generation' | 'slot' | 'name' | 'spec'>} place
- * @returns {Seat}  In the state `down`, which the caller changes.
+ * @returns {Seat}  Its state is `down`. The caller changes the state.
  */
 export function addSeat(registry, place) {
   const key = seatKey(place.id, place.generation);
@@ -154,7 +154,8 @@ function stopReason(registry, app, seat) {
 }
 
 /**
- * Without this, clients of a stopped app wait in the backlog instead of being refused.
+ * Releases the sockets that no slot needs. Otherwise clients of a stopped app would wait in the
+ * backlog of the socket instead of being refused.
  * @param {LoopContext} context
  * @param {string} name
  */

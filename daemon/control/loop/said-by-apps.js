@@ -1,11 +1,11 @@
-// Checks data that an app's process sent. During an update a keeper of an earlier version may run,
-// which does not check it.
+// Checks data from the processes of apps, because the keeper may not check these data: during an
+// update, the keeper may be of an earlier version.
 
 /** @import { Address } from '../keeper-link/link.js' */
 
 const FAULT_MAX_CHARS = 300;
 
-/** Each throws a TypeError. @type {Record<string, (data: any) => object>} */
+/** Each reader may throw a TypeError. @type {Record<string, (data: any) => object>} */
 const READERS = {
   listening: (data) => {
     if (!isAddress(data)) throw new TypeError('the address is not valid');
@@ -22,7 +22,7 @@ const READERS = {
 /**
  * @param {string} event
  * @param {object} data
- * @returns {object}  Throws a TypeError if a process sent data of another form.
+ * @returns {object}  Throws a TypeError if a process sent data that are not valid.
  */
 export function readKeeperEvent(event, data) {
   return Object.hasOwn(READERS, event) ? READERS[event](data) : data;

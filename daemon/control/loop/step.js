@@ -12,7 +12,8 @@ import { isWanted, getSlotHistory } from '../state/registry.js';
 /** @import { Instance, Seat } from '../state/registry.js' */
 
 /**
- * The keeper gets the note for the next control before the effects begin.
+ * Applies an event to a seat. Sends the note for the next control to the keeper before the effects
+ * begin.
  * @param {LoopContext} context
  * @param {Seat} seat
  * @param {LifeEvent} event
@@ -68,7 +69,7 @@ function markUp(instance) {
   if (instance) instance.wasUp = true;
 }
 
-/** For instances of an app that is not in the list any more. */
+/** Returns the policy for instances of an app that was removed from the list. */
 function leftBehindPolicy() {
   return checkSpec({ name: 'deleted', kind: 'exec', file: '/', script: '/', cwd: '/' });
 }

@@ -14,17 +14,17 @@ import { shortNotice } from '../../../lib/shared/without-secrets.js';
 const RETRY_TICKS = 5;
 
 /**
- * Metrics for other programs. Their code is loaded only if the settings ask for them.
+ * Metrics for other programs. The code of an export is loaded only if a setting enables the export.
  * @typedef {object} Exports
  * @property {() => Promise<Unserved | null>} applyNow
- *   Serves /metrics now. Null: it is served, or switched off. Never rejects.
+ *   Serves /metrics now. Null: /metrics is served, or switched off. Never rejects.
  * @property {() => string[]} notices
  * @property {() => Promise<void>} close
  */
 
 /**
  * @typedef {{ key: string, close: () => Promise<void>, reason: string | null, retryIn: number }} Outlet
- *   `reason`: why it could not listen.
+ *   `reason`: why the server could not listen.
  */
 
 /**
@@ -53,7 +53,8 @@ export function createExports({ metrics, settings, clock, managerLog, version })
   }
 
   /**
-   * One after the other: a client that changed a setting must not get the answer to an older one.
+   * Runs `work` after earlier work, because a client that changed a setting must not get the result
+   * of an older setting.
    * @param {() => Promise<void>} work
    */
   function inTurn(work) {

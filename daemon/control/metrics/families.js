@@ -7,7 +7,7 @@ import { stepEndMs } from './latency.js';
  * @typedef {object} Family
  * @property {string} name  Without the ending `_total`.
  * @property {'gauge' | 'counter' | 'histogram'} type
- * @property {'' | 'seconds' | 'bytes' | 'ratio'} unit  The name ends with it.
+ * @property {'' | 'seconds' | 'bytes' | 'ratio'} unit  The name ends with the unit.
  * @property {string} help
  * @property {Point[]} points
  */
@@ -15,7 +15,7 @@ import { stepEndMs } from './latency.js';
 /**
  * @typedef {{ labels: Record<string, string>, value: number }
  *   | { labels: Record<string, string>, bounds: number[], counts: number[], sum: number }} Point  `counts`:
- *   of each bucket alone, one more than there are bounds.
+ *   one number for each bucket, not cumulative. The last bucket has no bound.
  */
 
 /** Steps whose ends become bucket bounds: doublings from 0.5 ms to 16 s. */
@@ -194,7 +194,7 @@ export function buildFamilies({ sample, latencies }, version) {
 }
 
 /**
- * Leaves the counts out if there is no agent, because 0 would be wrong.
+ * Whether an agent counts requests. If not, the counts are left out, because 0 would be wrong.
  * @param {WorkerSample} worker
  */
 function counts({ http, elu }) {

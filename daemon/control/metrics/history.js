@@ -18,7 +18,7 @@ const FINE_PER_COARSE = 10;
  * @template {string} K  The key: a slot, or the machine.
  * @typedef {object} History
  * @property {(nowMs: number) => void} advance  A tick. Missing ticks become gaps.
- * @property {(key: K, values: (number | null)[]) => void} put  In the order of the series.
+ * @property {(key: K, values: (number | null)[]) => void} put  `values`: in the order of series.
  * @property {(isKept: (key: K) => boolean) => void} forget  Drops all other keys.
  * @property {(key: K, series: number, o: { stepMs: 1000 | 10000, points: number }) => (number | null)[]} read
  *   Oldest first.
@@ -27,7 +27,7 @@ const FINE_PER_COARSE = 10;
 
 /**
  * @template {string} K
- * @param {boolean[]} worst  By series: fold ten values to their maximum, not to their mean.
+ * @param {boolean[]} worst  For each series: fold ten values to the maximum, not the mean.
  */
 export function createHistory(worst) {
   /** @type {Map<K, (Rings | undefined)[]>} */
@@ -47,7 +47,7 @@ export function createHistory(worst) {
   return {
     /** @param {number} nowMs */
     advance(nowMs) {
-      // If the clock was set, the passed time is unknown.
+      // If the clock was set, the passed time is not known, and one step is taken.
       const passed = atMs === 0 ? 1 : Math.round((nowMs - atMs) / 1000);
       const steps = passed >= 1 && passed <= FINE ? passed : 1;
       for (let step = 0; step < steps; step += 1) {
@@ -123,7 +123,8 @@ function foldValues(values, isWorst) {
 const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 
 /**
- * Ids begin at 0 again in an empty list, and a new app must not inherit the history of an old one.
+ * Contains the creation time, because ids begin at 0 again in an empty list, and a new app must not
+ * get the history of an old app.
  * @param {DesiredApp} app
  * @param {number} id
  */

@@ -7,7 +7,7 @@ import { cpus, freemem, loadavg, totalmem, uptime } from 'node:os';
 const DISK_EVERY = 10;
 
 /**
- * @param {string} home  Its file system counts.
+ * @param {string} home  The disk values are for its file system.
  * @returns {() => HostSample}  CPU is counted since the last call.
  */
 export function createHostReader(home) {
@@ -39,7 +39,7 @@ export function createHostReader(home) {
   };
 }
 
-/** Avoids os.cpus(), which also reads the frequency of each core: 1 ms for a few dozen cores. */
+/** On Linux, avoids os.cpus(), because it also reads the frequency of each core. This is slow. */
 function cpuTimes() {
   if (process.platform !== 'linux')
     return cpus().reduce(

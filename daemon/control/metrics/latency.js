@@ -4,7 +4,7 @@
 export const LATENCY_STEPS = 80;
 const FIRST_STEP_MS = 0.125;
 const STEPS_PER_DOUBLING = 4;
-/** Limit of sums: above it they are not exact, and sums of them exceed the 64 bits of OTLP. */
+/** Limit of sums. Larger sums are not exact, and adding them can exceed the 64 bits of OTLP. */
 export const COUNT_MAX = Number.MAX_SAFE_INTEGER;
 
 /** @typedef {number[]} Steps  Number of responses by step. */
@@ -15,7 +15,7 @@ export function noLatencies() {
 }
 
 /**
- * @param {Steps} steps  Changed.
+ * @param {Steps} steps  This array is changed.
  * @param {number[]} pairs  Step and count in turn.
  * @param {1 | -1} sign
  */

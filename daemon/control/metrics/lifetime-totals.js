@@ -35,14 +35,14 @@ const FROM_KEPT = 8;
  * Counts each gone instance once, even if the keeper reports it again.
  * @param {SlotHistory} history
  * @param {string} instanceId
- * @param {any} report  The last one of its agent; null if there was none.
+ * @param {any} report  The last report of the agent. Null: there was no report.
  */
 export function keepServed(history, instanceId, report) {
   const http = readHttp(report?.http);
   const served = history.served ?? null;
   if (!http || served?.from.includes(instanceId)) return;
   const { requests, aborted, upgrades, responses, durationMs, latency } = addTotals(served, [http]);
-  // Requests that were open at the end were never answered.
+  // Requests that were open when the process ended count as aborted.
   history.served = {
     from: [...(served?.from ?? []), instanceId].slice(-FROM_KEPT),
     requests,
@@ -96,7 +96,7 @@ export function toTotals({ requests, aborted, upgrades, responses, durationMs })
 }
 
 /**
- * Reads data that a user's process sent, so they may be anything.
+ * Checks each value, because a user's process sent the data.
  * @param {any} given
  * @returns {HttpReport | null}
  */
@@ -146,7 +146,7 @@ function pairsOf(steps) {
  * @param {SlotHistory} history
  * @param {Pick<Instance, 'instanceId' | 'cpuMs'>} instance
  * @param {any} report
- *   The last one of its agent; knows more than the last measurement. Null: none.
+ *   The last report of the agent, often newer than the last measurement. Null: there was no report.
  */
 export function keepSpent(history, { instanceId, cpuMs = 0 }, report) {
   const spent = history.spent ?? { from: [], ms: 0 };

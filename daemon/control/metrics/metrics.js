@@ -1,4 +1,4 @@
-// Knows: values of processes, requests and the machine: now, their history, Prometheus and OTLP.
+// Knows: current values and history of processes, requests and the machine, and their export.
 // Must not: change the desired state, or a record except `cpuMs` of instances and the sums of
 // lifetime-totals.js; read processes more than once a second. Start at: createMetrics(), then
 // sample.js; families.js has the names for other programs.
@@ -21,8 +21,8 @@ import { collectLatencies, takeSamples, tracksBySlot } from './sample.js';
 /** @import { ReadUsage, Usage } from './usage.js' */
 
 /**
- * @typedef {{ ids?: number[], detail?: boolean }} NowOptions  `ids`: of slots; default: all.
- *   `detail`: also private memory.
+ * @typedef {{ ids?: number[], detail?: boolean }} NowOptions  `ids`: ids of slots. Default: all.
+ *   `detail`: whether to add private memory.
  */
 /**
  * @typedef {object} HistoryOptions
@@ -92,7 +92,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
     for (const listener of listeners) listener();
   }
 
-  /** Never sends a second request while one is open, even if the keeper is slow. */
+  /** Never sends a second request before the keeper has answered the first request. */
   async function askAgents() {
     if (
       isAsking ||
@@ -203,7 +203,7 @@ export function createMetrics({ control, clock, read, readHost, privateMemory, r
 }
 
 /**
- * In the order of SERIES.
+ * Returns the values in the order of SERIES.
  * @param {Usage[]} usages
  * @param {Track[]} tracks
  * @param {number} nowMs

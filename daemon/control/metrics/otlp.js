@@ -13,7 +13,8 @@ const UNITS = { '': '1', ratio: '1', seconds: 's', bytes: 'By' };
  * @param {{ version: string, atMs: number }} o
  */
 export function toOtlp(families, { version, atMs }) {
-  // No start time: sums outlive this process, and a later start would mean that they begin again.
+  // Sends no start time, because a new start time would mean that the sums begin again. The sums
+  // outlive this process.
   const times = { timeUnixNano: nanoseconds(atMs) };
   return {
     resourceMetrics: [
@@ -81,9 +82,10 @@ const AGAIN = new Set([429, 502, 503, 504]);
 
 /**
  * @typedef {object} OtlpSender
- * @property {(body: string) => Promise<void>} send  After the waiting requests. Never rejects.
- * @property {() => string | null} problem  Why the last one did not arrive.
- * @property {() => number} lost  Dropped requests.
+ * @property {(body: string) => Promise<void>} send  Sends `body` after the waiting requests. Never
+ *   rejects.
+ * @property {() => string | null} problem  Why the last request did not arrive.
+ * @property {() => number} lost  Number of dropped requests.
  * @property {() => void} close
  */
 

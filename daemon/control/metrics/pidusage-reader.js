@@ -6,10 +6,10 @@ import pidusage from 'pidusage';
 /** After this time without a request, in ms, pidusage forgets a pid and closes its descriptor. */
 export const KEPT_MS = 5_000;
 
-/** Longer than pidusage keeps a pid: it checks twice in KEPT_MS. */
+/** Longer than pidusage keeps a pid. pidusage looks for old pids twice in KEPT_MS. */
 const AVOIDED_MS = 2 * KEPT_MS;
 
-/** Errors of open and read after a process has exited. For several pids, pidusage reports none. */
+/** Errors of open and read after a process has exited. pidusage rejects only for a single pid. */
 const GONE = ['ENOENT', 'ESRCH'];
 
 /**
@@ -27,15 +27,15 @@ export function createPidusageReader({ stat = askPidusage, nowMono = () => perfo
     for (const [pid, untilMono] of avoided) if (nowMono() >= untilMono) avoided.delete(pid);
     const asked = pids.filter((pid) => !avoided.has(pid));
     const stats = asked.length === 0 ? {} : await stat(asked).catch(nothingOfTheGone);
-    // If another process gets the pid, pidusage reads from the descriptor of the old one, and keeps
-    // it open as long as this reader asks for the pid.
+    // Leaves out missing pids for a while. If a new process gets such a pid, pidusage would still
+    // read the descriptor of the old process, until this reader no longer asks for the pid.
     for (const pid of asked) if (!stats[pid]) avoided.set(pid, nowMono() + AVOIDED_MS);
     return new Map(Object.values(stats).flatMap((one) => (one ? [[one.pid, readingOf(one)]] : [])));
   };
 }
 
 /**
- * Does not use `cpu`: it is 0 at the first call, and on macOS it counts whole seconds.
+ * Does not use `cpu`, because `cpu` is 0 at the first call, and counts whole seconds on macOS.
  * @param {Status} status
  * @returns {Reading}
  */
@@ -52,7 +52,7 @@ function askPidusage(pids) {
 }
 
 /**
- * For several pids it leaves out those that have exited; for one pid it rejects.
+ * If processes have exited, pidusage leaves them out of its result. For a single pid, it rejects.
  * @param {NodeJS.ErrnoException} error
  * @returns {Record<string, undefined>}
  */

@@ -17,7 +17,7 @@ const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=u
  */
 export function expose(families, isOpenMetrics) {
   const lines = families.flatMap((family) => {
-    // In OpenMetrics the family name of a counter has no ending, but its sample has.
+    // In OpenMetrics, only the sample of a counter has the ending `_total`, not its family.
     const name = family.type === 'counter' && !isOpenMetrics ? `${family.name}_total` : family.name;
     return [
       `# HELP ${name} ${escapeHelp(family.help, isOpenMetrics)}`,
@@ -68,10 +68,7 @@ function escapeHelp(help, isOpenMetrics) {
   return isOpenMetrics ? text.replace(/"/g, '\\"') : text;
 }
 
-/**
- * In OpenMetrics bounds are floats: 1.0.
- * @param {number} value
- */
+/** @param {number} value */
 function prometheusNumber(value) {
   return Number.isFinite(value) ? String(value) : value > 0 ? '+Inf' : 'NaN';
 }
@@ -118,7 +115,7 @@ export async function serveMetrics(target, collect, onFault, { stalledMs = STALL
       server.listen({ host: target.host, port: target.port, exclusive: true }, () => resolve(undefined));
     else server.listen(bound, () => resolve(undefined));
   });
-  server.on('error', () => {}); // A single connection could not be accepted.
+  server.on('error', () => {}); // Only a single connection could not be accepted.
   const inode = target.kind === 'unix' && bound ? putInPlace(bound, target.path) : 0;
   return () =>
     new Promise((resolve) => {
@@ -152,7 +149,8 @@ async function answer(request, response, collect) {
 }
 
 /**
- * Refuses other host names: a web page could point its own name here ("DNS rebinding").
+ * Refuses other host names, because the host name of a web page could lead to this address ("DNS
+ * rebinding").
  * @param {string | undefined} host
  */
 function isMeantForUs(host) {
@@ -177,7 +175,7 @@ function say(response, status, text, headers = {}) {
 
 /**
  * @param {string} path
- * @returns {string}  Where to bind: the socket is renamed over the previous one in one step.
+ * @returns {string}  Where to bind. A rename then replaces the previous socket in one step.
  */
 function checkPath(path) {
   const there = lstatSync(path, { throwIfNoEntry: false });

@@ -8,7 +8,7 @@ import { number, readHttp } from './lifetime-totals.js';
  * @typedef {object} Report
  * @property {number} seq
  * @property {number} atMono
- * @property {number} nextMs  Longest time until the next one.
+ * @property {number} nextMs  Longest time until the next report.
  * @property {number} heapUsedBytes
  * @property {number} heapLimitBytes
  * @property {number} externalBytes
@@ -21,17 +21,17 @@ import { number, readHttp } from './lifetime-totals.js';
  */
 
 /**
- * @typedef {object} Track  Of one instance.
+ * @typedef {object} Track  The reports of one instance.
  * @property {Report} last
  * @property {Report | null} before
  * @property {number} seenAtMs  Arrival of the last new report.
- * @property {Report[]} recent  Oldest first, including the last one: the span of the latencies.
+ * @property {Report[]} recent  Oldest first, with `last`. Latencies use these reports.
  */
 
 /** Number of reports that latencies are computed from. */
 const RECENT = 10;
 
-/** If a report is this late, in ms, the event loop is blocked. Less can be a busy machine. */
+/** If a report is later than this, in ms, the event loop counts as blocked. */
 const LATE_MS = 2_000;
 
 /** Interval of the reports while there is activity, in ms. */
@@ -71,7 +71,7 @@ export function createReports() {
  */
 export function readGauges({ last, before, seenAtMs }, nowMs) {
   const ageMs = ageOf(last, seenAtMs, nowMs);
-  // A blocked event loop reports only after it runs again.
+  // A blocked event loop cannot report its delay, so the age of the last report counts.
   const heldUpMs = isLate(ageMs) ? ageMs : 0;
   const [p50, p99, max] = last.delayMs;
   return {
@@ -104,7 +104,7 @@ export function computeRates({ last, before, seenAtMs }, nowMs) {
 
 /**
  * @param {Track[]} tracks
- * @param {number} [reports]  Number of reports. Default: all that are known.
+ * @param {number} [reports]  Number of reports to use. Default: all known reports.
  */
 export function recentLatencies(tracks, reports = RECENT) {
   const steps = noLatencies();
@@ -116,7 +116,7 @@ export function recentLatencies(tracks, reports = RECENT) {
 }
 
 /**
- * Without the time until the next report was due, because an idle agent reports less often.
+ * Leaves out the extra time that the agent announced, because an idle agent reports less often.
  * @param {Report} last
  * @param {number} seenAtMs
  * @param {number} nowMs
@@ -137,7 +137,7 @@ function isLate(ageMs) {
  * @param {Report | null} before
  */
 function rate(now, then, last, before) {
-  // The process's clock starts about a second before its first report.
+  // For the first report, counts from 0: the clock starts about a second before this report.
   const ms = last.atMono - (before?.atMono ?? 0);
   return ms > 0 ? Math.max(0, Math.round(((now - then) * 100_000) / ms) / 100) : 0;
 }

@@ -38,7 +38,7 @@ const NO_GAUGES = {
 
 /**
  * @typedef {{ tracks: Track[], served: Served | null }} SlotHttp  All instances of a slot: serving,
- *   ending and gone ones.
+ *   ending and gone instances.
  */
 
 /**

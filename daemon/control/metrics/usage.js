@@ -2,8 +2,8 @@ import { countFds, createProcTreeReader } from '../host/processes.js';
 import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 
 /**
- * @typedef {object} Usage  `cpu`: percent of one core since the last measurement. `cpuMs`: used
- *   since its start; missing if it was not measured.
+ * @typedef {object} Usage  `cpu`: percent of one core since the last measurement. `cpuMs`: CPU
+ *   time since the start of the process; missing if not measured.
  * @property {number} cpu
  * @property {number} memoryBytes
  * @property {number} processes
@@ -42,7 +42,8 @@ import { createPidusageReader, KEPT_MS } from './pidusage-reader.js';
 const FDS_EVERY = 10;
 
 /**
- * Trees, with exited children, come from /proc; the rest from pidusage. Calls must not overlap.
+ * Measures trees, with exited children, from /proc, and other processes with pidusage. Calls must
+ * not overlap.
  * @param {object} [o]
  * @param {ReturnType<typeof createPidusageReader>} [o.readPids]
  * @param {ReturnType<typeof createProcTreeReader> | null} [o.readTrees]
@@ -68,7 +69,7 @@ export function createUsageReader({
     const atMono = nowMono();
     const reads = (before?.reads ?? 0) + 1;
     const fds = before === null || (reads + pid) % FDS_EVERY === 0 ? countFds(pid) : before.fds;
-    // The sum of a tree falls when a member exits whose parent does not wait for it.
+    // The sum of a tree can fall: a process exits, and its parent does not wait for it.
     const mostMs = Math.max(cpuMs, before?.mostMs ?? 0);
     befores.set(pid, { start, cpuMs, mostMs, atMono, fds, reads });
     const cpu = before === null ? percent(cpuMs, ageMs) : percent(cpuMs - before.cpuMs, atMono - before.atMono);
@@ -110,7 +111,7 @@ const NOTHING = { cpu: 0, memoryBytes: 0, processes: 0, fds: null };
 
 /**
  * @param {object} o
- * @param {ReadUsage} o.read  Its calls do not overlap.
+ * @param {ReadUsage} o.read  Called only after the previous call has ended.
  * @param {() => Wanted[]} o.wanted  The processes that run now.
  * @returns {Sampler}
  */
@@ -122,7 +123,7 @@ export function createSampler({ read, wanted }) {
 
   /**
    * @param {() => Promise<void>} one
-   *   Runs after the earlier ones. Errors are dropped, because the next tick follows soon.
+   *   Runs after earlier work. Errors are dropped, because the next tick follows soon.
    */
   function inTurn(one) {
     turn = turn.then(one).catch(() => {});

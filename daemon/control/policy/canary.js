@@ -4,7 +4,7 @@ import { computeAllowance, STARTING_STATES, isUp, mayStop, replace } from './rep
 
 /**
  * Tries one seat of a new generation, the canary, before it replaces the old seats of other slots.
- * If maxSurge is above 1, it tries that many seats at once, and waits for the first that is up.
+ * If maxSurge is above 1, tries that many seats at once, and waits until one of these seats is up.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {Moves}
@@ -13,7 +13,7 @@ export function replaceGuarded(views, rollout) {
   const overtaken = views.flatMap((view) =>
     view.old.filter((seat) => seat.generation !== view.former?.generation && !isUp(seat) && mayStop(seat)),
   );
-  // A reload of some instances may begin during a reload of all. Each has its own canary.
+  // A reload of some instances may begin during a reload of all. Each reload has its canary.
   const generations = [...new Set(views.map((view) => view.generation))];
   const moves = generations.map((generation) =>
     movesOf(
@@ -60,7 +60,8 @@ function tryFirst(views, rollout) {
 }
 
 /**
- * Beside a serving seat if maxSurge allows it, else in a free slot, else in place of an old seat.
+ * Places the canary beside a serving seat if maxSurge allows it, else in a free slot, else in place
+ * of an old seat.
  * @param {View[]} views
  * @param {Goal['rollout']} rollout
  * @returns {{ starts: View[], stops: SeatView[] }}
@@ -72,7 +73,7 @@ function canaryIn(views, rollout) {
   const vacant = views.find((view) => view.old.length === 0);
   if (vacant) return { starts: [vacant], stops: [] };
   const resting = views.find((view) => view.old.every((seat) => seat.state === 'backoff' || seat.state === 'failed'));
-  // One at a time, even if the rollout may later stop more at once.
+  // Stops one seat at a time, even if the rollout may later stop more seats at once.
   const isOneLeaving = views.some((view) => view.old.some((seat) => seat.state === 'stopping') && !view.old.some(isUp));
   const taken = resting ?? (!isOneLeaving && computeAllowance(views, rollout) > 0 ? serving[0] : undefined);
   return { starts: [], stops: taken?.old.filter(mayStop) ?? [] };

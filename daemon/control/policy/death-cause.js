@@ -8,7 +8,7 @@
  * @property {Asked | null} asked
  * @property {string | null} signalledBy  The command that sent a signal.
  * @property {boolean} isOrphan  Its keeper died, so the next keeper cannot see its exit status.
- * @property {string[]} lastLines  Of stderr.
+ * @property {string[]} lastLines  The last lines of stderr.
  * @property {() => boolean} hasOomKillGrown  Called only after a SIGKILL.
  */
 

@@ -4,8 +4,8 @@ import { judgeExit } from './restart-policy.js';
 
 /** @import { Asked, Cell, Context, Life, LifeEvent, State, Step } from './seat.js' */
 
-// Every change of a seat's state, except when control starts (adopt.js). The state is what exists;
-// `want` is what a user asked for.
+// The table has all changes of a seat's state, except the changes when control starts (adopt.js).
+// The state is what exists; `want` is what a user asked for.
 //
 //            start             spawned, booted, ready or old enough
 //     down ---------> starting -----------------------------> up
@@ -47,7 +47,7 @@ export const TABLE = {
 };
 
 /**
- * Events of the gate in a state that does not wait for them, because an answer may come late.
+ * Cells for gate events in a state that does not expect such events. Answers may come late.
  * @param {Cell} late
  */
 function gateEvents(late) {
@@ -79,7 +79,7 @@ function spawn(life) {
   return { life: { ...life, state: 'starting' }, effects: [{ type: 'clearTimer' }, { type: 'spawn' }] };
 }
 
-/** The first deadline: to be ready, or the age at which it counts as up. @type {Cell} */
+/** Sets a deadline to be ready, or the time at which the instance counts as up. @type {Cell} */
 function setBootTimer(life, event, context) {
   const { readiness, nowMs } = context;
   if (readiness.missing === null) return setAgeTimer(life, event, context);
@@ -87,7 +87,8 @@ function setBootTimer(life, event, context) {
 }
 
 /**
- * If something is missing after this time, the instance fails; if it still loads, it is pinged.
+ * If a step is missing after this time, the instance fails. If its main module still runs, the
+ * instance is pinged first.
  * @param {Context} context
  */
 function allowedMs({ policy, readiness }) {
@@ -105,7 +106,7 @@ function hurry(life, event, context) {
   };
 }
 
-/** The instance counted as up because of its age, before it tried to listen. @type {Cell} */
+/** The instance counted as up because of its age, and then its listen() failed. @type {Cell} */
 function recheck(life, event, context) {
   const { policy, readiness } = context;
   if (!readiness.cannotListen || readiness.isOnProbation) return stay(life, event, context);
@@ -185,14 +186,14 @@ function takeBack(life, _event, { policy }) {
 function overdue(life, event, context) {
   const { readiness, nowMs } = context;
   if (readiness.missing === null) return admit(life, event, context);
-  // The older instances may have started to listen since. Then this one has to listen too.
+  // Older instances may have started to listen in between. Then this instance must listen too.
   const ageMs = nowMs - (readiness.startedAtMs ?? 0);
   const leftMs = ageMs < 0 ? 0 : allowedMs(context) - ageMs;
   if (leftMs > 0) return { life, effects: [{ type: 'setTimer', ms: leftMs }] };
   return readiness.isLoading ? { life, effects: [{ type: 'ping', ms: ANSWER_MS }] } : expel(life, event, context);
 }
 
-/** The main module may be a loop that never ends, so an answer counts. @type {Cell} */
+/** The main module may be a loop that never ends, so an answer is enough. @type {Cell} */
 function answered(life, event, context) {
   return context.readiness.isLoading ? admit(life, event, context) : stay(life, event, context);
 }
@@ -223,7 +224,7 @@ function retire(life, event) {
   };
 }
 
-/** A stop replaces a boot timeout, after which the seat would start again. @type {Cell} */
+/** A stop replaces a boot timeout, because a boot timeout starts the seat again. @type {Cell} */
 function overrule(life, event, context) {
   return life.asked?.cause === 'boot-timeout' ? retire(life, event, context) : stay(life, event, context);
 }
@@ -265,7 +266,7 @@ function decideRestart(life, exit, { policy, readiness, nowMs }) {
   const isDone = verdict.what === 'done' && (isOk || !readiness.isOnProbation);
   const after = { ...life, ...verdict.record, hasFailed: life.hasFailed || !exit.wasUp };
   if (isDone) return { life: { ...after, state: 'down' }, effects: [{ type: 'clearTimer' }, { type: 'ended', isOk }] };
-  // Final on probation, because the rollout decides what follows.
+  // On probation, a failure is final, because the rollout decides what follows.
   if (verdict.what === 'failed' || readiness.isOnProbation)
     return { life: { ...after, state: 'failed' }, effects: [{ type: 'clearTimer' }] };
   if (verdict.delayMs === 0)

@@ -59,11 +59,11 @@ import { clearFirst, isUp, mayStop, replace } from './replace.js';
  */
 
 /**
- * Pure. Callers run it again after every change.
+ * Pure. Callers call plan() again after every change.
  *
- * Within maxSurge, a new seat starts beside an old one that is up. Within maxUnavailable, an old
- * seat stops first, but not while another new seat is not up. Seats that do not serve are replaced
- * without counting. A guarded rollout begins with a canary.
+ * Up to maxSurge new seats start beside old seats that are up. Up to maxUnavailable old seats stop
+ * before their replacement starts, but only while all new seats are up. Seats that do not serve are
+ * replaced without these limits. A guarded rollout begins with a canary.
  * @param {Goal} goal
  * @param {SeatView[]} seats
  * @returns {Action[]}
@@ -76,7 +76,7 @@ export function plan(goal, seats) {
   const moves = movesFor(views, goal.rollout);
   const parks = moves.parks ?? [];
   const stops = [...unwanted, ...moves.stops];
-  // If a leaving instance still holds a socket, a new one would get EADDRINUSE for it.
+  // An instance that leaves may still hold a socket, so a new instance would get EADDRINUSE.
   const isInTheWay = (/** @type {SeatView} */ seat) =>
     seat.isClosing || (goal.rollout.isClearedFirst === true && slots.get(seat.id)?.generation !== seat.generation);
   const starts = seats.some(isInTheWay) ? [] : moves.starts;

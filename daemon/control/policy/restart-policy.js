@@ -5,7 +5,7 @@ const BACKOFF_MS = 100;
 
 export const BACKOFF_MAX_MS = 15_000;
 
-/** Sliding, for unstable exits. */
+/** Sliding window in which unstable exits are counted. */
 const BUDGET_WINDOW_MS = 10 * 60_000;
 
 /**
@@ -25,7 +25,7 @@ const BUDGET_WINDOW_MS = 10 * 60_000;
 /**
  * @typedef {object} Verdict
  * @property {'done' | 'again' | 'failed'} what
- * @property {number} delayMs  0 for at once. Only for `again`.
+ * @property {number} delayMs  0: at once. Used only for `again`.
  * @property {ExitRecord} record
  */
 
@@ -35,12 +35,12 @@ const BUDGET_WINDOW_MS = 10 * 60_000;
  * @returns {number}
  */
 export function backoffMs(n, baseMs) {
-  // 0 times the Infinity of a large n would be NaN.
+  // For a large n, the power is Infinity, and 0 * Infinity would be NaN.
   return baseMs === 0 ? 0 : Math.min(BACKOFF_MAX_MS, baseMs * 2 ** (n - 1));
 }
 
 /**
- * For an exit that no command asked for.
+ * Decides what follows after an exit that no command asked for.
  * @param {Policy} policy
  * @param {ExitRecord} record
  * @param {{ isUnstable: boolean, code: number | null }} exit

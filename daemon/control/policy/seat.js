@@ -17,7 +17,7 @@ export const STATES = /** @type {const} */ ([
 /**
  * @typedef {object} Asked
  * @property {'stop' | 'restart' | 'scale' | 'delete' | 'reload' | 'orphan' | 'boot-timeout'} cause
- * @property {string | null} by  For a boot timeout: what was missing.
+ * @property {string | null} by  The command. For a boot timeout: the missing step.
  */
 
 /**
@@ -88,7 +88,7 @@ export const EVENTS = /** @type {const} */ ([
 /**
  * @typedef {object} Context
  * @property {Policy} policy
- * @property {boolean} isWanted  In this seat's generation.
+ * @property {boolean} isWanted  Whether a user wants the slot in the generation of this seat.
  * @property {Readiness} readiness
  * @property {number} nowMs
  */
@@ -96,15 +96,16 @@ export const EVENTS = /** @type {const} */ ([
 /**
  * @typedef {object} Readiness
  * @property {boolean} isOnProbation  The first failure is final.
- * @property {'open' | 'gated' | 'canary'} gate  canary: admitted after it has lived for a while and
- *   answered. gated: admitted when it is ready.
- * @property {string | null} missing  The step that it has not done, in words. Null: none.
- * @property {boolean} isLoading  Only its main module still runs. A top-level loop may never end.
+ * @property {'open' | 'gated' | 'canary'} gate  canary: the instance is admitted after a minimum
+ *   age and an answer to a ping. gated: the instance is admitted when it is ready.
+ * @property {string | null} missing  The missing step, in words. Null: no step is missing.
+ * @property {boolean} isLoading  Only the end of the main module is missing. A loop may never end.
  * @property {boolean} cannotListen  A cluster worker whose listen() failed.
- * @property {boolean} isAddressRefused  Another process has the address, or only root may use it. False if
- *   this machine does not have the address, because some programs try several addresses.
+ * @property {boolean} isAddressRefused  Another process has the address, or only root may
+ *   use the address. False if this machine does not have the address, because some programs try
+ *   several addresses.
  * @property {number | null} startedAtMs
- * @property {number | null} bootedAtMs  Its age counts from here.
+ * @property {number | null} bootedAtMs  The age of the instance counts from this time.
  */
 
 /** @typedef {{ life: Life, effects: Effect[] }} Step */

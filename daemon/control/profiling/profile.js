@@ -1,5 +1,5 @@
-// Knows: a profile, a stack or a debugger of one worker, for a limited time. Must not: leave an
-// inspector open that it has opened.
+// Knows: how to get a profile, a stack or a debugger of one worker, for a limited time. Must not:
+// leave an inspector open that this file has opened.
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { NclustError } from '../../../lib/shared/errors.js';
@@ -9,21 +9,21 @@ import { ask, describeSlot, explainSilence, findWorker, isBlocked } from './work
 /** @import { ApiContext } from '../api/methods.js' */
 /** @import { Worker } from './worker.js' */
 
-/** Limit for the begin of a profile: V8 walks through all functions. */
+/** Time limit for the start of a profile, in ms, because V8 first walks through all functions. */
 const BEGIN_MS = 15_000;
 
-/** Beyond the span of a profile. */
+/** Time to get the answer after the end of a profile, in ms. */
 const END_MS = 60_000;
 
-/** The snapshot of a heap with many gigabytes takes minutes. */
+/** Time limit for a heap snapshot, in ms. A heap of many gigabytes takes minutes. */
 const SNAPSHOT_MS = 1_800_000;
 
 /**
- * Makes a worker profile itself into a file that exists and is empty.
+ * Makes a worker write a profile of itself into an existing, empty file.
  * @param {ApiContext} context
  * @param {{ target: string, kind: string, durationMs: number, file: string }} question
- *   Asked again with the same file, it waits for the same profile.
- * @param {Pick<Client, 'signal'>} client  If it leaves, profile and file are dropped.
+ *   A second request with the same file waits for the same profile.
+ * @param {Pick<Client, 'signal'>} client  If the client disconnects, the profile is dropped.
  * @returns {Promise<object>}  `bytes` is null if the event loop is blocked: use a debugger.
  */
 export async function takeProfile(context, { target, kind, durationMs, file }, { signal }) {
@@ -43,7 +43,7 @@ export async function takeProfile(context, { target, kind, durationMs, file }, {
     const { bytes } = unwrap(worker, await Promise.race([end, gone.rejection]), file);
     return { slot: describeSlot(worker), bytes };
   } catch (error) {
-    // A busy worker takes another client's profile; after a refusal there is nothing to drop.
+    // Drops the profile, unless the worker is busy. Then the profile belongs to another client.
     if (error instanceof NclustError && error.code !== 'ERR_NCLUST_PROFILE_BUSY')
       void askAgent({ step: 'drop' }, 0).catch(() => {}); // The worker has exited, or reads this later.
     throw error;
@@ -64,11 +64,11 @@ function rejectWhenGone(signal) {
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
-  rejection.catch(() => {}); // It may reject before takeProfile() waits for it.
+  rejection.catch(() => {}); // The promise may reject before takeProfile() waits.
   return { rejection, forget: () => signal.removeEventListener('abort', onAbort) };
 }
 
-/** Beyond the span of a stack. */
+/** Time to get the answer after the end of a stack sample, in ms. */
 const EXTRA_MS = 10_000;
 
 /**
@@ -86,8 +86,9 @@ export async function sampleStack(context, { target, durationMs }) {
 }
 
 /**
- * Works with a blocked event loop, because Node.js handles SIGUSR1 in a thread of its own. The
- * worker closes the inspector when its loop runs again, after the client sent `isOver` or left.
+ * Opens the inspector even if the event loop is blocked, because Node.js handles SIGUSR1 in another
+ * thread. After the client has sent `isOver` or disconnected, the worker closes the inspector as
+ * soon as its event loop runs.
  * @param {ApiContext} context
  * @param {{ target: string, isOver: boolean, isLeftOpen: boolean }} question
  *   `isLeftOpen`: the inspector was open before, and stays open.

@@ -11,7 +11,7 @@ const PING_MS = 2_000;
 /**
  * @param {Pick<ApiContext, 'control'>} context
  * @param {string} target
- * @returns {Worker}  Throws like reachLiving(), and if the target is not one Node.js process.
+ * @returns {Worker}  Throws like reachLiving(), or if the target is not one Node.js process.
  */
 export function findWorker({ control }, target) {
   const meant = reachLiving(control.registry, [target]);
@@ -65,7 +65,7 @@ export async function isBlocked(context, worker) {
 }
 
 /**
- * An older agent does not answer questions that it does not know.
+ * Explains a missing answer: an older agent does not answer questions that it does not know.
  * @template T
  * @param {Worker} worker
  * @param {Promise<T>} answer

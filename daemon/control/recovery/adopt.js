@@ -1,5 +1,5 @@
-// Knows: how control takes over what exists when it starts: its keeper, processes, orphans. Must
-// not: start what is not wanted, or end what may be wanted.
+// Knows: how control, when it starts, takes over the keeper, the processes and the orphans. Must
+// not: start a process that is not wanted, or end a process that may be wanted.
 import { writeNote } from '../keeper-link/tell.js';
 import { EFFECTS, recordFinishedSlot, newInstance } from '../loop/effects.js';
 import { attachLogs, forgetSlot, retireSurplus } from '../loop/keeper-events.js';
@@ -21,7 +21,8 @@ import { forgetAsked, hasRecorded } from '../state/slot-history.js';
 /** @typedef {{ event: 'exited' | 'gone', instanceId: string, data: object }} News */
 
 /**
- * Called when control starts or meets a new keeper. `news`: the events that control missed.
+ * Control calls this when it starts, and when it connects to a new keeper. `news`: the events that
+ * control missed.
  * @param {LoopContext} context
  * @param {ChildSnapshot[]} children
  * @returns {{ news: News[], names: Set<string> }}
@@ -30,7 +31,7 @@ export function adopt(context, children) {
   const known = children.flatMap((child) => instanceOf(context, child) ?? []);
   known.sort((a, b) => a.instance.label.spawns - b.instance.label.spawns || a.child.startedAtMs - b.child.startedAtMs);
   const seated = known.flatMap(({ instance, child }) => seatInstance(context, instance, child) ?? []);
-  // The readiness of a new instance depends on the old ones, so these come first.
+  // Old instances come first, because the readiness of a new instance depends on them.
   seated.sort((a, b) => a.seat.generation - b.seat.generation);
   for (const one of seated) resume(context, one);
   restore(context);
@@ -78,7 +79,8 @@ function instanceOf(context, child) {
 }
 
 /**
- * Also records the result, and reserves the id, because two apps would share one history.
+ * Also writes the result into the note of the slot. Reserves the id, because a new app with this id
+ * would share the history of the old app.
  * @param {LoopContext} context
  * @param {number} id
  */
@@ -105,12 +107,12 @@ function seatInstance(context, instance, child) {
   const history = getSlotHistory(registry, instance.label.id);
   const asked = endReason(history, child);
   if (!asked) forgetAsked(history, instance.instanceId);
-  // The exit was handled before: the seat has moved on.
+  // The history contains this death, so control has already handled the exit.
   if (child.exit && !asked && hasRecorded(history, instance.instanceId)) return null;
   if (instance.isStray) return null;
   if (asked?.cause === 'orphan' && !isOld(context, instance)) return null;
   if (child.isAdopted && instance.isParked && !child.exit && !asked) {
-    // It cannot be taken back, because no socket can be passed to an orphan.
+    // A parked orphan cannot serve again, because the keeper cannot pass a socket to an orphan.
     retireSurplus(context, instance, 'handover');
     return null;
   }
@@ -128,7 +130,8 @@ function seatInstance(context, instance, child) {
 }
 
 /**
- * If the note has a reason but the keeper did not retire the instance, a control died in between.
+ * Ignores the reason in the note if the instance runs and is not retiring: an earlier control saved
+ * the reason, but died before it asked the keeper to retire the instance.
  * @param {SlotHistory} history
  * @param {ChildSnapshot} child
  */
@@ -137,7 +140,7 @@ function endReason(history, { instanceId, exit, isRetiring }) {
 }
 
 /**
- * If an orphan of the present generation is being retired, it is surplus and gets no seat.
+ * If an orphan in the current generation is being retired, it is surplus and gets no seat.
  * @param {LoopContext} core
  * @param {Instance} instance
  */
@@ -172,7 +175,7 @@ function resume(context, { seat, instance, child, asked }) {
 }
 
 /**
- * An instance that was started behind a gate and is not gated any more has passed its probation.
+ * If an instance was started behind a gate and the gate is open now, it has passed its probation.
  * @param {Instance} instance
  * @param {ChildSnapshot} child
  * @returns {'starting' | 'up' | 'parked'}
@@ -205,7 +208,8 @@ function newsOf({ instanceId, exit, isGone, report }) {
 }
 
 /**
- * A seat in back-off goes on waiting, a failed one stays failed, and finished work stays finished.
+ * A seat in back-off continues to wait, a failed seat stays failed, and a finished slot stays
+ * finished.
  * @param {LoopContext} context
  */
 function restore(context) {
@@ -241,7 +245,7 @@ function restore(context) {
  * @param {number} leftMs
  */
 function wait(context, seat, leftMs) {
-  // The wall clock may have been set back since.
+  // The wall clock may have been set back, so the wait has an upper limit.
   const ms = Math.min(Math.max(0, leftMs), Math.max(BACKOFF_MAX_MS, seat.spec?.restartDelayMs ?? 0));
   EFFECTS.setTimer(context, seat, { type: 'setTimer', ms });
 }

@@ -3,7 +3,7 @@ import { join, sep } from 'node:path';
 
 /** @import { Stats } from 'node:fs' */
 
-/** 100 on every architecture that Node.js runs on. */
+/** Linux uses 100 on every architecture that Node.js supports. */
 const TICKS_PER_SECOND = 100;
 
 const SET_UID = 0o4000;
@@ -25,13 +25,15 @@ const SET_UID = 0o4000;
  */
 
 /**
- * Users of a slot in any generation. An entry null: the manager's own. Null: there is no such slot.
+ * Returns the users of a slot in all its generations. A null entry: the manager's own user. Null
+ * instead of a list: the slot does not exist.
  * @typedef {(id: number) => (number | null)[] | null} UidsOf
  */
 
 /**
- * Finds orphans by a marker in their environment. Children inherit it, so the main process is the
- * one whose parent does not have it. Any user can set the marker, so isOurs() checks more.
+ * Finds orphans by a marker in their environment. Children inherit the marker, so the main process
+ * is the process whose parent does not have the same marker. Any user can set the marker, so
+ * isOurs() checks more.
  * @param {object} o
  * @param {string} o.home
  * @param {string} o.run  The folder of the keeper's pipes.
@@ -52,17 +54,19 @@ export function findOrphans({ home, run, uidsOf, ownUid = process.getuid?.() ?? 
   const orphans = new Map();
   for (const process of mains.sort((a, b) => Number(a.startTicks) - Number(b.startTicks))) {
     const instanceId = marker(process) ?? '';
-    // A child whose parent died also looks like a main process. The keeper finds it by the marker.
+    // A child whose parent died also looks like a main process, but it started later. The keeper
+    // finds such a child by the marker.
     if (!orphans.has(instanceId)) orphans.set(instanceId, describe(process, { instanceId, bootMs, run, proc }));
   }
   return [...orphans.values()];
 }
 
 /**
- * Whether a keeper of this home started the process or an ancestor of it. A pipe of the keeper
- * proves it, because only the keeper can open its pipes. The pipe belongs to the user of its app,
- * so an app cannot pass for an app of another user. Without a pipe the user of the process decides,
- * except for set-uid programs: any user can run sudo, which is root while it asks for the password.
+ * Whether a keeper of this home started the process or one of its ancestors. A pipe of the keeper
+ * is a proof, because only the keeper can open its pipes. The pipe belongs to the user of the app,
+ * so an app cannot pass for an app of another user. Without a pipe, the user of the process
+ * decides. A set-uid program is then never ours, because any user can run sudo, and sudo runs as
+ * root while it asks for the password.
  * @param {Process} process
  * @param {{ uids: ReturnType<UidsOf>, ownUid: number, run: string, proc: string }} o
  */
@@ -117,7 +121,7 @@ function list(proc) {
  * @param {string} proc
  * @param {number} pid
  * @param {string} home
- * @returns {Process | null}  Null also if it is a zombie or may not be read.
+ * @returns {Process | null}  Null also if the process is a zombie or cannot be read.
  */
 function readMarked(proc, pid, home) {
   try {
@@ -163,7 +167,7 @@ function findPipe(proc, pid, fd, run) {
 }
 
 /**
- * In its own mount namespace a process can have another file at the same path.
+ * The same path is not enough, because in another mount namespace it can be another file.
  * @param {Stats} one
  * @param {Stats} other
  */

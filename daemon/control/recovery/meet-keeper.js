@@ -6,7 +6,8 @@ import { takeOverOrphans } from './take-over-orphans.js';
 /** @import { LoopContext } from '../keeper-link/tell.js' */
 
 /**
- * Afterwards the records are empty, except for the history of slots.
+ * Exchanges notes with the keeper and adopts orphans. Afterwards the registry has no seats,
+ * instances and samples, but still has the histories of slots.
  * @param {LoopContext} context
  * @returns {Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>}  Rejects with KeeperLost.
  */

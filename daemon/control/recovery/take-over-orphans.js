@@ -14,8 +14,8 @@ import { findSlot } from '../state/registry.js';
 const ORPHANS_NOTE_KEY = 'orphans-sought';
 
 /**
- * Runs once in the life of a keeper. Before it adopts the first orphan, it saves which slots have
- * to be replaced, because this control may die in between. Then the next one does the rest.
+ * Runs once for each keeper. First saves which slots have to be replaced, then adopts the orphans.
+ * If this control dies in between, the next control does the rest.
  * @param {LoopContext} context
  * @param {object} o
  * @param {Record<string, unknown>} o.notes
@@ -61,7 +61,8 @@ function uidsOf(app) {
 function labelOf({ parts, registry }, orphan, known, nth) {
   if (known) return known.label;
   const found = findSlot(registry, orphan.id);
-  // Older than any generation, and different for each one: two orphans of one slot need two seats.
+  // Older than any real generation. Each orphan gets a different number, because two orphans of one
+  // slot need two seats.
   const generation = -nth;
   if (found && isOf(found.app, orphan))
     return createLabel(
@@ -72,7 +73,7 @@ function labelOf({ parts, registry }, orphan, known, nth) {
   return {
     name: orphan.name,
     slot: 0,
-    id: -1 - nth, // Not the id of a slot.
+    id: -1 - nth, // No slot has a negative id.
     generation,
     spawns: 0,
     scope: orphan.name,
@@ -83,7 +84,8 @@ function labelOf({ parts, registry }, orphan, known, nth) {
 }
 
 /**
- * If the list was lost, the id may be another app's. A renamed app may have had any name before.
+ * Whether the orphan belongs to the app. If the list was lost, another app may have the id now. If
+ * the app was renamed, the orphan may have any earlier name of the app.
  * @param {DesiredApp} app
  * @param {Orphan} orphan
  */
@@ -113,7 +115,8 @@ function replaceLater({ parts, registry }, ids) {
 }
 
 /**
- * Guarded as before, because the new code of the reload in progress may be bad.
+ * If a guarded reload is in progress, the replacement is guarded too, because the new code may be
+ * bad.
  * @param {Registry} registry
  * @param {DesiredApp} app
  * @param {number[]} ids
@@ -122,7 +125,8 @@ function renewed(registry, app, ids) {
   if (!app.rollout.isGuarded) return renew(registry.desired, ids, app.by, 'orphan').desired;
   return reload(registry.desired, ids, app.by, {
     change: (spec) => spec,
-    // During a window new instances are on probation: if the next ones fail, the slots go back.
+    // During a rollback window the new instances are on probation, so they do not count as up. If
+    // their replacements fail, the slots return to the old generation.
     isUp: (id, generation) => !app.rollout.windowMs && isUp(registry, id, generation),
     isBeside: ({ spec }) => spec.kind === 'node',
   }).desired;
@@ -133,7 +137,7 @@ function renewed(registry, app, ids) {
  * @param {Orphan} orphan
  * @param {Label} label
  * @param {Instance | undefined} known
- * @returns {Promise<ChildSnapshot | null>}  Null if it has exited.
+ * @returns {Promise<ChildSnapshot | null>}  Null if the orphan has exited.
  */
 async function take(context, orphan, label, known) {
   const { instanceId, pid, startTicks, startedAtMs, outPipe, errPipe } = orphan;

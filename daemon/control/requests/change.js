@@ -15,7 +15,8 @@ import { select } from '../state/selectors.js';
 /** @import { Registry } from '../state/registry.js' */
 /** @import { Receipt } from './outcome.js' */
 
-// Steps of every request for a change. Methods and triggers use this folder, so it imports neither.
+// These steps are common to all requests for a change. Methods and triggers import this folder, so
+// this folder must not import them.
 
 /**
  * @typedef {object} ChangeContext
@@ -51,7 +52,7 @@ export function listSpecs({ apps }, ids) {
 }
 
 /**
- * Whether instances of the app may be serving. Then their replacement has to be guarded.
+ * Whether instances of the app may be serving. If so, their replacement has to be guarded.
  * @param {Pick<Control, 'registry' | 'keeper'>} control
  * @param {DesiredApp} app
  */
@@ -69,7 +70,7 @@ export function rolloutFacts(registry) {
 }
 
 /**
- * Reads nothing for a repeated request, because its first copy has read everything.
+ * Reads nothing for a repeated request, because the first request has read everything.
  * @param {ChangeContext} context
  * @param {string} token
  * @param {(desired: Desired) => AppSpec[]} choose
@@ -84,8 +85,8 @@ export async function readSpawnInputs({ control, parts }, token, choose) {
 
 /**
  * @param {ChangeContext} context
- * @param {string} what  How the message begins: "Start".
- * @param {Change} change  Throws ERR_NCLUST_PREFLIGHT if the system has no room for its processes.
+ * @param {string} what  The first word of the error message, for example "Start".
+ * @param {Change} change  Throws ERR_NCLUST_PREFLIGHT if the system has no room for the processes.
  */
 export function assertCapacity({ control: { registry, keeper }, parts }, what, change) {
   assertFits(change, { what, registry, limits: parts.systemLimits(keeper?.pid ?? 0) });

@@ -1,5 +1,5 @@
-// Knows: what a request promised: receipt, progress, outcome; the start of a reload. Must not:
-// remember what happened: it looks at the current state only.
+// Knows: the receipt, the progress and the outcome of a request, and how a reload starts. Must not:
+// remember past events, because the outcome depends only on the current state.
 import { adviseOnListenFailure, describeDeath } from '../../../lib/shared/death-text.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
@@ -10,7 +10,8 @@ import { findSlot, hasProcess, getSlotHistory, occupiedSlots, listSeatsOfSlot } 
 /** @import { Registry } from '../state/registry.js' */
 
 /**
- * Saved together with the change, so that a repeated request waits and does not act twice.
+ * Control saves the receipt together with the change. If a client repeats the request, control
+ * finds the receipt and only waits.
  * @typedef {object} Receipt
  * @property {string} token
  * @property {string} method
@@ -28,11 +29,11 @@ import { findSlot, hasProcess, getSlotHistory, occupiedSlots, listSeatsOfSlot } 
  *   | { state: 'failed', notUp: NotUp[], failed?: DesiredApp }} Outcome
  */
 
-/** A client repeats a request within seconds. */
+/** This number is enough, because a client repeats a request within seconds. */
 export const RECEIPTS_KEPT = 200;
 
 const DELETED = 'was deleted by another command';
-/** Another rollout followed the halted one, so the reason is not known any more. */
+/** Another rollout followed the halted rollout, so the reason of the failure is lost. */
 const SUPERSEDED_ROLLBACK = 'was rolled back, and another command has changed it since';
 
 /**
@@ -52,7 +53,7 @@ export function describeOutcome(registry, { up, gone, method, about }) {
   );
   if (notUp.length > 0) return { state: 'failed', notUp };
   const occupied = gone.length > 0 ? occupiedSlots(registry) : null;
-  // A slot that another command has started again is not waited for.
+  // Do not wait for the exit of a slot if another command has started it again.
   const isStillThere = (/** @type {number} */ id) => occupied?.has(id) && findSlot(registry, id)?.slot.want !== 'up';
   const isPending = outcomes.some((outcome) => outcome.state === 'pending') || gone.some(isStillThere);
   return { state: isPending ? 'pending' : 'done' };
@@ -68,7 +69,7 @@ function withRequestedName(notUp, about) {
 }
 
 /**
- * Returns the app of a slot that went back to an older generation than the requested one.
+ * Returns the app if the slot went back to an older generation than the requested generation.
  * @param {Registry} registry
  * @param {number} id
  * @param {number} generation
@@ -79,7 +80,8 @@ function haltedApp(registry, id, generation) {
 }
 
 /**
- * Each slot that should serve is up or has failed. Until then the error cannot list them.
+ * Whether each slot that should serve is up or has failed. Before that, the error cannot list the
+ * slots that serve.
  * @param {Registry} registry
  * @param {DesiredApp} app
  */
@@ -93,7 +95,7 @@ function isAtRest(registry, { slots }) {
 }
 
 /**
- * If a restart failed in another slot, the seat before the wanted one still serves here.
+ * If a restart failed in another slot, this slot may still be served by an older generation.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  */
@@ -106,7 +108,7 @@ function servingSeat(registry, { id, generation }) {
 /**
  * @param {Registry} registry
  * @param {number} id
- * @param {number} generation  At least.
+ * @param {number} generation  The lowest generation that counts.
  * @param {string} method
  * @returns {Outcome}
  */
@@ -128,7 +130,8 @@ function slotOutcome(registry, id, generation, method) {
 }
 
 /**
- * Old instances may be parked or still draining. An update replaces only orphans of the old keeper.
+ * Whether the slot still has an old instance, for example a parked or draining one. An update
+ * replaces only orphans of the old keeper.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  * @param {string} method

@@ -35,7 +35,7 @@ export function waitFor(context, receipt, client, isReported) {
  * @param {Receipt} receipt
  * @param {WaitingClient} client
  * @param {boolean} isReported
- * @param {(onCheck?: () => void) => Promise<T>} wait  Calls onCheck when something may have changed.
+ * @param {(onCheck?: () => void) => Promise<T>} wait  Calls onCheck if progress is possible.
  */
 export async function withProgress(context, receipt, client, isReported, wait) {
   const reporter = isReported ? createReporter(context, receipt, client) : null;
@@ -52,7 +52,7 @@ const EVERY_MS = 100;
  * @param {ChangeContext} context
  * @param {Receipt} receipt
  * @param {WaitingClient} client
- * @returns {{ look: () => void, close: () => void }}  look() reports at most every EVERY_MS.
+ * @returns {{ look: () => void, close: () => void }}  look() reports at most once in EVERY_MS.
  */
 function createReporter({ control, parts }, receipt, client) {
   /** @type {Progress | null} */

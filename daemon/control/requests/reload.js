@@ -16,8 +16,8 @@ import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, listSpecs, wit
  * @param {string} o.by  The cause in the death records of the old instances.
  * @param {(desired: Desired) => number[]} o.choose
  * @param {(spec: AppSpec) => AppSpec} o.change
- * @param {string} [o.name]  The new name of the app; then all slots belong to one app.
- * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT; or like `choose` and `change`.
+ * @param {string} [o.name]  The new name of the app. With a name, all slots must belong to one app.
+ * @returns {Promise<Receipt>}  Rejects with ERR_NCLUST_PREFLIGHT, or errors of choose, change.
  */
 export async function beginReload(context, { token, by, choose, change, name }) {
   const { control, parts } = context;
@@ -28,7 +28,7 @@ export async function beginReload(context, { token, by, choose, change, name }) 
     const ids = choose(desired);
     const rename = renameApp(desired, ids, name);
     const replaced = replaceSlots(control, desired, ids, { change: (spec) => fresh.fill(change(spec)), by });
-    // Before the rename, because secrets are stored under the old name.
+    // fresh.keep() runs before the rename, because it looks for the app under its old name.
     const renamed = rename(fresh.keep(replaced));
     assertCapacity(context, 'Reload', renamed);
     return withAffectedSlots(renamed);
@@ -36,7 +36,7 @@ export async function beginReload(context, { token, by, choose, change, name }) 
 }
 
 /**
- * Guards the replacement of apps that may be serving, and starts the others.
+ * Replaces apps that may be serving in a guarded rollout. Starts the other apps.
  * @param {ChangeContext['control']} control
  * @param {Desired} desired
  * @param {number[]} ids

@@ -14,7 +14,7 @@ import { changeApps, withoutFormer, getSpec, withSlots } from '../state/desired.
  */
 
 /**
- * Supersedes a reload in progress: its instances that are not up are abandoned.
+ * Supersedes a reload in progress, and abandons instances of that reload that are not up.
  * @param {Desired} desired
  * @param {number[]} ids
  * @param {string} by
@@ -43,7 +43,7 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
 }
 
 /**
- * Instances that are up stay; the other slots go back.
+ * New instances that are up stay. The other slots return to the old generation.
  * @param {DesiredApp} app
  * @param {Failure} failure
  * @param {RolloutFacts['isUp']} isUp
@@ -55,7 +55,8 @@ export function haltRollout(app, failure, isUp) {
 }
 
 /**
- * Parked instances serve again at once. In other slots the new instances serve until old ones do.
+ * Parked instances serve again at once. In the other slots the new instance serves until an
+ * instance of the old generation is up.
  * @param {DesiredApp} app
  * @param {Failure} failure
  * @returns {DesiredApp}
@@ -141,7 +142,7 @@ const ADDRESS_FIELDS = /** @type {const} */ ([
 ]);
 
 /**
- * Whether program and settings are the same: then it will listen on the same addresses.
+ * Whether program and settings are the same. If so, the program will listen on the same addresses.
  * @param {AppSpec} before
  * @param {AppSpec} after
  */

@@ -10,12 +10,12 @@ import { listSeats } from '../state/registry.js';
  * @typedef {object} Span
  * @property {number} responses
  * @property {number} errors  Responses with a status of 500 or more.
- * @property {number} delayP99Ms  Of the event loop.
+ * @property {number} delayP99Ms  Delay of the event loop.
  * @property {number} atMs  The end of the span.
  */
 
 /**
- * An instance in a rollout with a rollback window. Others are not sampled.
+ * An instance in a rollout with a rollback window. Other instances are not sampled.
  * @typedef {object} WatchedInstance
  * @property {string} name
  * @property {number} slot
@@ -31,30 +31,30 @@ const REPORT_EVERY_MS = 500;
 /** The reports of one minute. */
 const SPANS_KEPT = 120;
 
-// The rule is the table in docs/reload.md, "The rollback window".
+// These constants belong to the table in docs/reload.md, "The rollback window".
 
-/** A value of the new instances is worse above this many times the value of the old ones. */
+/** New instances are worse if their value is more than this factor times the old value. */
 const FACTOR = 3;
 
 /** Errors of the new instances count for this long, in ms. */
 const RECENT_MS = 5_000;
 
-/** An error share needs at least this many responses. */
+/** An error share counts only if it comes from at least this many responses. */
 const RESPONSES_MIN = 20;
 
-/** An error share up to this is not worse, however few errors the old instances had. */
+/** An error share up to this limit is never worse, even if the old instances had no errors. */
 const ERROR_SHARE_MIN = 0.05;
 
 /**
- * With a high old share, the limit is this part of the way from the old share to 1, because three
- * times an old share of 0.5 cannot be exceeded.
+ * The limit for the error share is never above this part of the way from the old share to 1,
+ * because three times a high old share would be more than 1.
  */
 const WORSE_PART = 0.5;
 
 /** The limit for the error share if the share of the old instances is not known. */
 const ERROR_SHARE_UNKNOWN = 0.5;
 
-/** A delay of the event loop up to this is not worse, in ms. */
+/** A delay of the event loop up to this limit is never worse, in ms. */
 const DELAY_MIN_MS = 200;
 
 /** A delay is worse if it is above its limit in this many reports in a row. */
@@ -97,7 +97,8 @@ export function watchInstances(context, name) {
     if (sample.name !== name || serving.has(instanceId)) continue;
     if (sample.isWatched) unwatch(context, instanceId);
     sample.isWatched = false;
-    // New instances are compared with the old ones until the rollout ends.
+    // Samples of old instances stay until the rollout ends, because new instances are compared with
+    // them.
     if (!isNeeded) registry.samples.delete(instanceId);
   }
 }
@@ -109,7 +110,7 @@ export function watchInstances(context, name) {
  */
 export function recordSample(context, { instanceId }, { responses, errors, delayP99Ms }) {
   const sample = context.registry.samples.get(instanceId);
-  // A control that has died asked for these reports during a rollout that is over.
+  // Control no longer needs these reports. An earlier control may have requested them.
   if (!sample?.isWatched) return unwatch(context, instanceId);
   const span = { responses, errors, delayP99Ms, atMs: context.parts.clock.nowMs() };
   sample.spans = [...sample.spans, span].slice(-SPANS_KEPT);
@@ -130,7 +131,7 @@ export function pingInstances(context, name) {
       Object.assign(sample, { isPinged: false, isSilent });
       if (isSilent) context.dispatch({ type: 'changed', names: [name] });
     };
-    // Any other refusal means that the instance has exited, which the keeper reports on its own.
+    // Any other error means that the instance has exited. The keeper reports the exit as an event.
     context.link?.request('ping', { instanceId, timeoutMs: SILENT_MS }).then(
       () => onAnswer(false),
       (error) => onAnswer(error.code === 'ETIMEDOUT'),
@@ -148,7 +149,7 @@ function unwatch(context, instanceId) {
 }
 
 /**
- * Describes how the new instances are worse than the old ones. Null: they are not.
+ * Describes how the new instances are worse than the old ones. Null: they are not worse.
  * @param {Registry} registry
  * @param {DesiredApp} app
  * @param {number} nowMs

@@ -26,7 +26,7 @@ export function readReadiness(registry, seat) {
 }
 
 /**
- * New in a guarded rollout: if the seat fails, it is not restarted.
+ * Whether the seat is new in a guarded rollout. If such a seat fails, it is not restarted.
  * @param {Registry} registry
  * @param {Pick<Seat, 'id' | 'generation'>} seat
  */
@@ -62,7 +62,7 @@ export function isAwaitingAdmission(registry, { instanceId, label, isGated }) {
 export function isReady(registry, seat) {
   const instance = registry.instances.get(seat.instanceId ?? '');
   if (!instance) return false;
-  // An instance that listens does not have to reach the age.
+  // An instance that listens or sends "ready" does not have to reach the minimum uptime.
   return readReadiness(registry, seat).missing === null && (seat.spec?.waitReady || instance.addresses.length > 0);
 }
 
@@ -76,7 +76,7 @@ export function isReady(registry, seat) {
 function gateOf(registry, seat, isProbationary, instance) {
   if (isProbationary) return isProven(registry, seat) ? 'gated' : 'canary';
   if (!instance?.isGated) return 'open';
-  // Its generation was superseded: it stays gated until the plan ends it.
+  // If the generation was superseded, the instance stays gated until the plan ends it.
   return isWanted(registry, seat) ? 'gated' : 'canary';
 }
 
@@ -116,7 +116,7 @@ const REFUSALS = ['EADDRINUSE', 'EACCES'];
  */
 function missingOf(registry, seat, isProbationary, instance) {
   const isLoading = instance !== null && instance.startedAtMs !== null && bootedAtOf(seat, instance) === null;
-  // With waitReady the message of the program counts, not the end of its main module.
+  // With waitReady the message "ready" counts, not the evaluation of the main module.
   const word = seat.spec?.waitReady
     ? instance?.isReady
       ? null
@@ -155,7 +155,8 @@ function placeMissing(registry, seat, instance) {
 }
 
 /**
- * The addresses that all older instances share. In fork mode only the one in the same slot counts.
+ * The addresses that all older instances share. In fork mode only an instance in the same slot
+ * counts.
  * @param {Registry} registry
  * @param {Seat} seat
  */

@@ -11,8 +11,8 @@ import { listSeatsOfSlot } from '../state/registry.js';
  * @typedef {object} Running
  * @property {number} slot
  * @property {number} generation
- * @property {boolean} isNew  It runs the requested code.
- * @property {boolean} isRestarted  It was started after the reload failed.
+ * @property {boolean} isNew  The instance runs the requested code.
+ * @property {boolean} isRestarted  The instance was started after the reload failed.
  */
 
 /**
@@ -97,7 +97,8 @@ function describeRunning(serving, missing, kind) {
 }
 
 /**
- * An old instance may have died while parked, or stopped first. Then another process serves.
+ * An old instance may have died while it was parked, or control may have stopped it before the new
+ * instance started. Then another process of the old generation serves.
  * @param {Running[]} old
  * @param {Failure['kind']} kind
  */

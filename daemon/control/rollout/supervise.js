@@ -24,8 +24,8 @@ const ASK_EVERY_MS = 1_000;
  */
 
 /**
- * Called before every plan. Changes the desired state when an instance has failed, or all are done.
- * It reads only the current state, so after a restart control decides the same, except that the
+ * Runs before every plan. Changes the desired state when an instance has failed, or when all slots
+ * are replaced. Reads only the current state, so after a restart control decides the same. Only the
  * reports of the old instances are lost.
  * @param {LoopContext} context
  * @param {string} name
@@ -96,7 +96,7 @@ function giveUp(context, app, slots, fault) {
 }
 
 /**
- * Any newer generation counts, because the death of a keeper adds one during the rollout.
+ * Any newer generation counts, because control adds one if a keeper dies during the rollout.
  * @param {Registry} registry
  * @param {DesiredSlot} slot
  */
@@ -153,7 +153,7 @@ function keepWindowOpen(context, app, slots) {
 function openWindow(context, name, endsAtMs, windowMs) {
   const { registry, parts, dispatch } = context;
   closeWindow(registry, name);
-  // If the wall clock was set back, the rest is still at most the whole window.
+  // If the wall clock was set back, the time left is at most the length of the window.
   const leftMs = Math.min(windowMs, Math.max(0, endsAtMs - parts.clock.nowMs()));
   const cancelAsking = parts.clock.every(ASK_EVERY_MS, () => pingInstances(context, name));
   const cancelEnd = parts.clock.after(leftMs, () => {

@@ -8,13 +8,13 @@ import { listSeats } from '../state/registry.js';
 
 // Lower bounds, so that we refuse only what is certain to fail. Measured with Node.js 20 to 26.
 
-/** Less than the 21 descriptors that an idle keeper has open. */
+/** A lower bound: an idle keeper has 21 descriptors open. */
 const KEEPER_FILES = 16;
-/** Two pipes for output, and a channel for Node.js. */
+/** For each instance, the keeper opens two pipes for output. A Node.js app also needs a channel. */
 const FILES = { node: 3, exec: 2 };
-/** A pipe for the standard input. */
+/** In fork mode, the keeper also opens a pipe for the standard input. */
 const INPUT = { fork: 1, cluster: 0 };
-/** Without 6 threads, 4 of which are V8's pool, Node.js hangs before its first line. */
+/** Node.js needs 6 threads: 4 are V8's pool. With fewer threads it hangs before the first line. */
 const TASKS = { node: 6, exec: 1 };
 const NAMES_POOL = /v8[-_]pool[-_]size/;
 const MANAGER_TASKS = 2 * TASKS.node;
@@ -82,7 +82,7 @@ function faultOf(loads, limits) {
 }
 
 /**
- * During a reload one instance exists twice, or with a rollback window all of them.
+ * During a reload one slot at a time has two instances. With a rollback window all slots have two.
  * @param {DesiredApp} app
  * @param {Change} change
  * @param {Registry} registry
@@ -102,7 +102,7 @@ function countOf({ spec, slots, rollout }, { up }, registry) {
 }
 
 /**
- * The user may have set another size for the thread pool.
+ * If the user sets the size of V8's thread pool, the lower bound is one thread.
  * @param {AppSpec} spec
  */
 function tasksOf({ kind, interpreterArgs, env }) {

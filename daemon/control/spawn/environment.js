@@ -15,12 +15,13 @@ import { readWhole } from '../host/read-bounded.js';
 
 /**
  * @typedef {object} SpawnInputs
- * @property {(spec: AppSpec) => AppSpec} fill  Throws ERR_NCLUST_ENV_FILE for an unread file.
+ * @property {(spec: AppSpec) => AppSpec} fill  Throws ERR_NCLUST_ENV_FILE for a file not yet read.
  * @property {<T extends Change>(change: T) => T} keep  Stores the secrets of new generations.
  */
 
 /**
- * The values that are not in the spec. They belong to a generation.
+ * Reads the env files and secrets that the spec names. Each generation keeps the values with which
+ * it was started.
  * @typedef {object} Environment
  * @property {(specs: AppSpec[]) => Promise<SpawnInputs>} read
  *   Rejects with ERR_NCLUST_ENV_FILE, ERR_NCLUST_SECRET, ERR_NCLUST_BAD_SPEC.
@@ -30,7 +31,7 @@ import { readWhole } from '../host/read-bounded.js';
 /** Larger than any real env file. */
 const FILE_MAX_BYTES = 1024 * 1024;
 
-/** For repeated requests, whose first copy has read everything. @type {SpawnInputs} */
+/** For repeated requests, because the first request has read everything. @type {SpawnInputs} */
 export const NOTHING_FRESH = { fill: (spec) => spec, keep: (change) => change };
 
 /**
@@ -84,7 +85,7 @@ function pathsOf({ envFiles, cwd }) {
 }
 
 /**
- * One user may not read the files of another.
+ * The key contains the user, because each file is read with the rights of the app's user.
  * @param {AppSpec} spec
  * @param {string} file
  */

@@ -4,19 +4,20 @@ import { readUser } from '../../../lib/shared/host/as-user.js';
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Clock } from '../host/clock.js' */
 
-/** Limit for a disk that hangs. The revision is only shown in the list. */
+/** Time limit for a read, in ms. It is short, because the revision is only shown in the list. */
 const READ_MS = 1_000;
 
 /**
- * The latest read. The next one waits for it, or a disk that hangs would occupy the thread pool.
+ * The latest read. The next read waits for it, because many reads from a disk that hangs would
+ * occupy the thread pool.
  * @type {Promise<unknown>}
  */
 let turn = Promise.resolve();
-/** If the last read is late, no request waits, and no other read begins. */
+/** While a read is late, requests do not wait, and no other read starts. */
 let isOverdue = false;
 
 /**
- * Does not run git: if the revision has changed, facts that only git can report are unknown.
+ * Does not run git. If the revision has changed, the fields that only git can fill become unknown.
  * @param {AppSpec[]} specs
  * @param {Clock} clock
  * @returns {Promise<(spec: AppSpec) => AppSpec>}  Never rejects.
@@ -49,7 +50,7 @@ export async function readCheckouts(specs, clock) {
 }
 
 /**
- * A checkout is read with the rights of the app's user.
+ * The key contains the user, because a checkout is read with the rights of the app's user.
  * @param {AppSpec} spec
  */
 function keyOf({ uid, gid, versioning }) {

@@ -50,7 +50,8 @@ export function spawnParams(spec, place, { instanceId, home, label, secrets }) {
 }
 
 /**
- * Without its marker. Depends only on what the user declared and on the slot.
+ * The environment of an instance without NCLUST_INSTANCE. Depends only on the spec, the slot and
+ * the secrets.
  * @param {AppSpec} spec
  * @param {Pick<Place, 'id' | 'slot'>} place
  * @param {string} home
@@ -99,7 +100,7 @@ export function stopSettings({ kind, killTimeoutMs, stopSignal, treekill, shutdo
 }
 
 /**
- * Where a worker writes its lines while both keeper and control are dead.
+ * The files to which a worker writes its output while both keeper and control are dead.
  * @param {Label} label
  */
 function standInFiles({ outFile, errorFile, logFile: both = '' }) {
@@ -108,7 +109,7 @@ function standInFiles({ outFile, errorFile, logFile: both = '' }) {
 }
 
 /**
- * An empty string means none.
+ * An empty string means that the file is not written.
  * @param {AppSpec} spec
  * @param {number} id
  * @param {string} logs

@@ -31,7 +31,7 @@ const MAYBE_MODULE = new RegExp(
     .join('|'),
 );
 
-/** Each check is a process. */
+/** Limit for checks at the same time, because each check starts a process. */
 const AT_ONCE = 4;
 
 /**
@@ -43,7 +43,8 @@ export async function preflight(specs) {
 }
 
 /**
- * For a restart: running instances are not ended if script, interpreter or folder is missing.
+ * Checks a restart, so that control does not end running instances if the script, the interpreter
+ * or the folder is missing.
  * @param {AppSpec[]} specs
  * @returns {void}  Throws ERR_NCLUST_PREFLIGHT for the first fault.
  */
@@ -100,7 +101,8 @@ function portsOf(spec) {
 }
 
 /**
- * Not a number: perhaps the path of a Unix socket. Empty often means the default.
+ * Text that is not a number may be the path of a Unix socket. An empty text often means the default
+ * port.
  * @param {string} port
  */
 function isImpossiblePort(port) {
@@ -108,7 +110,7 @@ function isImpossiblePort(port) {
 }
 
 /**
- * Runs as the user of the app, because that user may be able to replace the interpreter.
+ * The check runs as the user of the app, because that user may be able to replace the interpreter.
  * @param {AppSpec} spec
  * @returns {Promise<string | null>}
  */
@@ -164,7 +166,7 @@ function statOf(path) {
   try {
     return statSync(path);
   } catch {
-    return null; // Missing, a link to itself, or in a folder we may not enter.
+    return null; // The path is missing, a link to itself, or in a folder we may not enter.
   }
 }
 

@@ -17,7 +17,7 @@ const COMMAND_MS = 10_000;
 /** A program needs these to find other programs, its home and its language. */
 const BASICS = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ'];
 
-/** Text that follows the name of the secret. Never contains a part of the secret. */
+/** The message follows the name of the secret. It never contains a part of the secret. */
 export class NoSecret extends Error {
   /** @type {string | null} */
   hint = null;
@@ -27,7 +27,7 @@ export class NoSecret extends Error {
  * @param {AppSpec} spec
  * @param {string} name
  * @param {Clock} clock
- * @returns {Promise<string>}  Without the line end behind it. Rejects with a NoSecret.
+ * @returns {Promise<string>}  Without the line end after the secret. Rejects with a NoSecret.
  */
 export async function readSecret(spec, name, clock) {
   const source = spec.secrets[name];
@@ -52,7 +52,7 @@ async function ofFile(file, user, clock) {
 }
 
 /**
- * Runs as the owner of the app, with its declared environment and basic variables of the shell.
+ * Runs the command as the user of the app, with the declared environment of the app and BASICS.
  * @param {string} command
  * @param {AppSpec} spec
  * @param {Clock} clock
@@ -70,7 +70,7 @@ function ofCommand(command, spec, clock) {
       fault ??= why;
       cancel();
       if (child.pid !== undefined) endGroup(child.pid);
-      child.stdout?.destroy(); // A process that has left the group may have it open.
+      child.stdout?.destroy(); // A process that has left the group may keep the pipe open.
       failed(new NoSecret(`is not available: its command ${fault}`));
     };
     /** @type {Cancel} */
@@ -101,7 +101,7 @@ function ofCommand(command, spec, clock) {
 function startCommand(command, spec) {
   const { cwd, uid, gid } = spec;
   try {
-    // stderr may contain a part of the secret.
+    // stderr is ignored, because it may contain a part of the secret.
     return withDefaultOomScore(() =>
       spawn('/bin/sh', ['-c', command], {
         cwd,
@@ -138,7 +138,7 @@ function endGroup(pid) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // It has exited, or changed its user (sudo). We no longer read its output either way.
+    // The command has exited, or runs as another user (sudo). We do not read its output any more.
     if (!['ESRCH', 'EPERM'].includes(/** @type {NodeJS.ErrnoException} */ (error).code ?? '')) throw error;
   }
 }

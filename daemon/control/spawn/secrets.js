@@ -8,14 +8,14 @@ import { NoSecret, readSecret } from './secret-source.js';
 /** @typedef {Record<string, string>} Values  By variable. */
 
 /**
- * Kept only in the memory of this process, as long as their generation.
+ * Control keeps secrets only in memory, until their generation is over.
  * @typedef {object} Secrets
  * @property {(spec: AppSpec) => Promise<Values>} read  Rejects with ERR_NCLUST_SECRET.
  * @property {(app: DesiredApp, generation: number) => Values | null} known
  * @property {(app: DesiredApp, generation: number, spec: AppSpec) => Promise<Values>} need
  *   Reads only once for several instances that ask at the same time.
  * @property {(desired: Desired, app: DesiredApp, values: Values) => void} keep
- *   Stores them for the newest generation, and drops those of generations that are over.
+ *   Stores the values for the newest generation. Drops the values of generations that are over.
  */
 
 /**
@@ -65,7 +65,7 @@ export function createSecrets({ clock, readOne = readSecret }) {
 }
 
 /**
- * A renamed app is the same one; an app that was deleted and started again is not.
+ * A renamed app keeps its key. An app that was deleted and started again gets another key.
  * @param {DesiredApp} app
  * @param {number} generation
  */

@@ -7,8 +7,9 @@ import { changeApps, findApp, hasSlot, merge, replaceApp, withoutFormer, withSlo
 /** @import { DesiredApp, Change, Desired, Rollout, DesiredSlot } from './desired.js' */
 
 /**
- * A listed app that is idle takes the new spec. One that runs gets more slots if forced, or is
- * refused. Throws ERR_NCLUST_APP_EXISTS, ERR_NCLUST_BAD_INSTANCES.
+ * Starts apps. An idle app in the list takes the new spec. A running app gets more slots if
+ * `isForced` is set. Otherwise it is refused. Throws ERR_NCLUST_APP_EXISTS,
+ * ERR_NCLUST_BAD_INSTANCES.
  * @param {Desired} desired
  * @param {AppSpec[]} specs
  * @param {object} o
@@ -63,7 +64,7 @@ function startOne(desired, app, spec, { isRunning, nowMs }) {
 }
 
 /**
- * A renamed app may still use this name as the scope of its sockets.
+ * A renamed app may still use this name as its scope. Then the new app gets another scope.
  * @param {Desired} desired
  * @param {string} name
  * @returns {Pick<DesiredApp, 'scope'>}
@@ -131,7 +132,7 @@ export function stop(desired, ids, by) {
 }
 
 /**
- * The restart policy does not start a finished slot again. Its cron may.
+ * The restart policy does not start a finished slot again. The cron of the app may start it.
  * @param {Desired} desired
  * @param {number} id
  * @returns {Desired}
@@ -168,9 +169,10 @@ export function remove(desired, ids) {
 }
 
 /**
- * New slots take the lowest free indexes; the highest leave first. A stopped app stays stopped.
+ * New slots take the lowest free indexes. If the app shrinks, the slots with the highest indexes
+ * leave. A stopped app stays stopped.
  * @param {Desired} desired
- * @param {DesiredApp} app  New, or a changed copy of the one in the list.
+ * @param {DesiredApp} app  A new app, or a changed copy of an app in the list.
  * @param {number} count
  * @returns {Change}
  */
@@ -188,7 +190,8 @@ export function resize(desired, app, count) {
   const next = withSlots({ ...app, generation: Math.max(1, app.generation) }, [...kept, ...added]);
   return {
     desired: { ...replaceApp(desired, next), nextId: desired.nextId + added.length },
-    // If a rollout in progress fails, they start in the previous generation.
+    // If a rollout in progress fails, new slots go back to the previous generation, so it counts
+    // too.
     up:
       want === 'up'
         ? added.map(({ id, generation, former }) => ({ id, generation: former?.generation ?? generation }))
@@ -198,7 +201,8 @@ export function resize(desired, app, count) {
 }
 
 /**
- * A new slot takes part in a guarded rollout. Otherwise it starts in the newest generation.
+ * During a guarded rollout a new slot takes part in the rollout. Otherwise the slot starts in the
+ * newest generation.
  * @param {DesiredApp} app
  * @param {DesiredSlot['want']} want
  * @returns {Pick<DesiredSlot, 'generation' | 'former'>}
@@ -217,7 +221,7 @@ function placeOfNew({ slots, generation, rollout }, want) {
  */
 function restartAll(change, name, by) {
   const app = findApp(change.desired, name);
-  // A new app is already in its first generation. A listed one starts a new generation.
+  // A new app is already in its first generation. An app in the list needs a new one.
   if (!app || app.slots.every((slot) => change.up.some(({ id }) => id === slot.id))) return change;
   return merge(
     change,
@@ -230,20 +234,21 @@ function restartAll(change, name, by) {
 }
 
 /**
- * Node.js orphans are replaced side by side, because they share sockets. Others leave first.
+ * Node.js orphans are replaced side by side, because they share sockets. Other orphans leave
+ * before their replacements start.
  * @param {DesiredApp} app
  * @param {DesiredSlot[]} slots
  * @param {Rollout['cause']} cause
  */
 function rolloutFor(app, slots, cause) {
-  // The other slots continue their reload.
+  // A guarded reload of other slots is in progress and continues, so keep its rollout.
   if (app.rollout.isGuarded && slots.some((slot) => slot.former)) return app.rollout;
   if (cause === 'orphan' && app.spec.kind === 'node') return { maxSurge: 1, maxUnavailable: 0, cause };
   return { ...restartRollout(slots.filter((slot) => slot.want === 'up').length), cause };
 }
 
 /**
- * @param {number} count  Of slots that should be up.
+ * @param {number} count  Number of slots that should be up.
  * @returns {Rollout}
  */
 function restartRollout(count) {
@@ -260,7 +265,8 @@ function appExists(app) {
 }
 
 /**
- * Keeps the old number: a config file that still declares it does not ask for a change.
+ * Remembers the number of instances before the manual change. A config file that still declares
+ * this number does not request a change.
  * @param {DesiredApp} app
  * @param {number} count
  * @returns {DesiredApp}

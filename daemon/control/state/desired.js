@@ -13,21 +13,21 @@
 
 /**
  * @typedef {object} DesiredApp
- * @property {AppSpec} spec  Of the newest generation.
- * @property {PastSpec[]} [previous]  Older specs, the oldest first. Missing: all have the same.
- * @property {number} generation  The highest that any slot has had.
+ * @property {AppSpec} spec  The spec of the newest generation.
+ * @property {PastSpec[]} [previous]  Older specs, the oldest first. Missing: there are none.
+ * @property {number} generation  The highest generation that any slot has had.
  * @property {Rollout} rollout
  * @property {string} by  The last command that changed the app.
  * @property {DesiredSlot[]} slots
  * @property {number} createdAtMs
- * @property {string} [origin]  The file from which it was last applied.
- * @property {number} [scaledFrom]  Instances before it was scaled by hand. Missing: it was not.
- * @property {string} [scope]  Key of its listening sockets. Missing: its name.
+ * @property {string} [origin]  The file from which the app was last applied.
+ * @property {number} [scaledFrom]  Instances before the app was scaled by hand.
+ * @property {string} [scope]  Key of the listening sockets. Missing: the name of the app.
  */
 
 /**
- * @typedef {{ generation: number, spec: AppSpec }} PastSpec  Valid for this generation and the
- *   older ones down to the previous entry.
+ * @typedef {{ generation: number, spec: AppSpec }} PastSpec  Valid for this generation and for
+ *   older generations down to the previous entry.
  */
 
 /**
@@ -35,9 +35,9 @@
  * @property {number} maxSurge
  * @property {number} maxUnavailable
  * @property {'restart' | 'orphan' | 'reload'} cause
- * @property {boolean} [isGuarded]  In progress. The first instance that fails ends it.
- * @property {boolean} [isClearedFirst]  All older instances are gone before a new one starts.
- * @property {boolean} [isStrict]  New instances have to listen where old ones do. False: anywhere.
+ * @property {boolean} [isGuarded]  In progress: the first failure of an instance ends the rollout.
+ * @property {boolean} [isClearedFirst]  Old instances exit before new instances start.
+ * @property {boolean} [isStrict]  New instances must use the old addresses. False: any address.
  * @property {number} [windowMs]  How long old instances stay parked. 0: they are retired at once.
  * @property {number | null} [windowEndsAtMs]  Wall clock. Null: not all slots are replaced.
  * @property {Failure | null} [failure]
@@ -46,7 +46,7 @@
 /**
  * @typedef {object} Failure
  * @property {'halted' | 'rolled-back'} kind  halted: replaced slots stay replaced.
- * @property {number} generation  The one that failed.
+ * @property {number} generation  The generation that failed.
  * @property {string} reason
  * @property {NotUp[]} slots
  * @property {number} atMs
@@ -58,11 +58,11 @@
  * @property {number} id
  * @property {'up' | 'down'} want
  * @property {number} generation
- * @property {true} [isDone]  Its program has finished. No command has stopped it.
- * @property {Former} [former]  During a guarded rollout: the slot goes back to it on a failure.
+ * @property {true} [isDone]  The program has finished. No command has stopped the slot.
+ * @property {Former} [former]  The slot returns to this if a guarded rollout fails.
  */
 
-/** @typedef {{ want: 'up' | 'down' | 'new', generation: number }} Former  new: it did not exist. */
+/** @typedef {{ want: 'up' | 'down' | 'new', generation: number }} Former  new: a new slot. */
 
 /**
  * `up`: slots that have to come up, each with the lowest generation that counts. `gone`: slots that
@@ -85,7 +85,7 @@ export function findApp(desired, name) {
 
 /**
  * @param {Change} first
- * @param {Change} second  Made from the outcome of the first.
+ * @param {Change} second  A change of `first.desired`.
  * @returns {Change}
  */
 export function merge(first, second) {
@@ -129,7 +129,7 @@ export function getSpec(app, generation) {
 }
 
 /**
- * Also drops the specs of generations that no slot is in or may go back to.
+ * Also drops specs of old generations, unless a slot is in such a generation or may return to it.
  * @param {DesiredApp} app
  * @param {DesiredSlot[]} slots
  * @returns {DesiredApp}

@@ -63,8 +63,8 @@ export function readSealed(file) {
 }
 
 /**
- * For a full disk: writes into the space of the old file. After a crash in between, readSealed()
- * reports it as bad. Throws errors of the file system.
+ * For a full disk: writes into the space of the old file. If control crashes during the write,
+ * readSealed() reports the file as bad. Throws errors of the file system.
  * @param {string} file
  * @param {object} value
  * @returns {boolean}  False: the file is too short, and nothing was written.
@@ -121,8 +121,8 @@ function keepBackup(file, backup) {
     linkSync(file, temp);
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error);
-    if (code === 'ENOENT') return; // The first state, or the previous file was set aside.
-    copyFileSync(file, temp, constants.COPYFILE_EXCL); // A file system without links.
+    if (code === 'ENOENT') return; // The old file does not exist, or was set aside.
+    copyFileSync(file, temp, constants.COPYFILE_EXCL); // The file system has no links.
   }
   renameSync(temp, backup);
 }
@@ -141,10 +141,10 @@ const LEAST_BYTES = 64 * 1024;
 
 /**
  * The reserve keeps space for the write, because a command must be able to stop the app that fills
- * the disk. It is removed for the write, and made again when there is space.
+ * the disk. Control removes the reserve for the write, and makes it again when there is space.
  * @param {string} reserve
- * @param {string} file  The reserve has space for two of its size.
- * @param {() => void} write  Leaves nothing behind when it throws. Called again on a full disk.
+ * @param {string} file  The reserve is twice as large as this file.
+ * @param {() => void} write  Must leave no file behind if it throws. May run twice.
  */
 export function writeInNeed(reserve, file, write) {
   try {
@@ -185,7 +185,7 @@ function hold(reserve, bytes) {
     // Random bytes, because a file system that compresses would not keep space for zeros.
     writeNew(reserve, randomBytes(bytes));
   } catch {
-    // There is no space for it now. The next change tries again.
+    // The disk is too full for the reserve. The next change tries again.
     rmSync(reserve, { force: true });
   }
 }

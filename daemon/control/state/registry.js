@@ -22,14 +22,14 @@ import { newSlotHistory } from './slot-history.js';
  * @property {number} id
  * @property {number} generation
  * @property {Life} life
- * @property {AppSpec | null} spec  Of its instance. Null: the app is not in the list any more.
+ * @property {AppSpec | null} spec  The spec of the instance. Null: the app is not in the list.
  * @property {string} name
  * @property {number} slot
  * @property {string | null} instanceId
- * @property {number} sinceMs  When it entered its state, wall clock.
+ * @property {number} sinceMs  When the seat entered its state, wall clock.
  * @property {number | null} untilMs  When the running timer ends, wall clock.
  * @property {Cancel} cancelTimer
- * @property {'start' | 'restart' | 'reload' | null} [begunBy]  Null once it is up.
+ * @property {'start' | 'restart' | 'reload' | null} [begunBy]  Null once the seat is up.
  */
 
 /**
@@ -39,23 +39,23 @@ import { newSlotHistory } from './slot-history.js';
  * @property {Label} label
  * @property {number} pid  0 until the keeper reports it.
  * @property {number | null} startedAtMs
- * @property {number | null} bootedAtMs  When its main module had been evaluated or it listened,
- *   whichever came first. For a program that cannot report this: its start.
+ * @property {number | null} bootedAtMs  When the program first listened, or had evaluated its
+ *   main module. For a program that cannot report this: when it was started.
  * @property {Address[]} addresses
- * @property {ListenFailure | null} listenFailure  Its last failed listen(), until it listens there.
- * @property {boolean} isReady  It sent `ready`.
+ * @property {ListenFailure | null} listenFailure  The last failed listen(), until it succeeds.
+ * @property {boolean} isReady  The program sent `ready`.
  * @property {boolean} wasUp
- * @property {boolean} isAwaitingSecrets  Control has not asked the keeper for it yet.
- * @property {boolean} isStray  The list may have lost its slot, so it is left alone.
- * @property {boolean} isOrphan  An earlier keeper had started it.
- * @property {boolean} isGated  It listens, and its gate is closed.
+ * @property {boolean} isAwaitingSecrets  Control has not sent the start to the keeper.
+ * @property {boolean} isStray  The list may have lost the slot, so control does not touch it.
+ * @property {boolean} isOrphan  An earlier keeper started the process.
+ * @property {boolean} isGated  The program listens, but its gate is closed.
  * @property {boolean} isParked
  * @property {Exit | null} exit
  * @property {string | null} outPipe
  * @property {string | null} errPipe
- * @property {string | null} signalledBy  The command that last sent it a signal.
+ * @property {string | null} signalledBy  The last command that sent a signal.
  * @property {number} [cpuMs]
- * @property {number} [snapshots]  In progress. Then its silence and its memory are not faults.
+ * @property {number} [snapshots]  Snapshots in progress. They block the program and take memory.
  */
 
 /**
@@ -65,13 +65,13 @@ import { newSlotHistory } from './slot-history.js';
  * @property {number} slot
  * @property {number} id
  * @property {number} generation
- * @property {number} spawns  All starts of this slot, including this one.
+ * @property {number} spawns  Number of starts of the slot, including this start.
  * @property {string} scope  Instances with the same scope share listening sockets.
  * @property {string} outFile
  * @property {string} errorFile
- * @property {string} [logFile]  Both streams. Empty, or missing (an earlier version): none.
- * @property {User} [user]  The owner of its files. Missing: the manager's own user.
- * @property {boolean} [isGated]  It was started behind a gate.
+ * @property {string} [logFile]  For both streams. Empty or missing: no such file.
+ * @property {User} [user]  The owner of the log files. Missing: the manager's own user.
+ * @property {boolean} [isGated]  The process was started behind a gate.
  * @property {{ killTimeoutMs: number, signal: string | null, tree: boolean, message?: boolean }}
  *   stop
  */
@@ -83,11 +83,11 @@ import { newSlotHistory } from './slot-history.js';
  * @property {Map<string, Seat>} seats  By key. Without seats that are down.
  * @property {Map<string, Instance>} instances
  * @property {Map<number, SlotHistory>} histories  By slot id.
- * @property {Map<string, Set<string>>} openScopes  The keeper may hold sockets. App names by scope.
- * @property {Map<string, RollbackWindow>} windows  Rollback windows that are open, by the name of the app.
- * @property {Map<string, WatchedInstance>} samples  By instance, also old ones for the comparison.
+ * @property {Map<string, Set<string>>} openScopes  Apps by scope, if the keeper may hold sockets.
+ * @property {Map<string, RollbackWindow>} windows  Open rollback windows, by the name of the app.
+ * @property {Map<string, WatchedInstance>} samples  By instance. Includes old instances.
  * @property {Set<number>} touched  Slots that were affected in this turn.
- * @property {'kill' | 'shutdown' | null} ending  Set: all instances end, despite `desired`.
+ * @property {'kill' | 'shutdown' | null} ending  If set, all instances end, despite `desired`.
  * @property {Set<string>} notices
  */
 
@@ -242,7 +242,7 @@ export function openScope({ openScopes }, scope, name) {
 }
 
 /**
- * An instance that is about to serve counts, because then a replacement has to be guarded.
+ * An instance that is about to serve counts too, because its replacement has to be guarded.
  * @param {Registry} registry
  * @param {DesiredApp} app
  */
@@ -253,7 +253,8 @@ export function isServing(registry, { spec }) {
 }
 
 /**
- * A program in fork mode that does not listen may be one that must not run twice.
+ * Whether old and new instances may run side by side. In fork mode, a program that does not listen
+ * may be unable to run twice.
  * @param {Registry} registry
  * @param {DesiredApp} app
  */

@@ -7,12 +7,12 @@ import { findSlot } from './registry.js';
 /** @import { Registry } from './registry.js' */
 
 /**
- * A failed rollout does not take the name back. The listening sockets stay under the first name.
- * Throws ERR_NCLUST_USAGE and ERR_NCLUST_APP_EXISTS.
- * @param {Desired} desired  Before any other change.
+ * If a rollout fails, the app keeps the new name. The sockets stay under the first name. Throws
+ * ERR_NCLUST_USAGE and ERR_NCLUST_APP_EXISTS.
+ * @param {Desired} desired  The desired state before any other change.
  * @param {number[]} ids
  * @param {string | undefined} name
- * @returns {(change: Change) => Change}  The last step of the change.
+ * @returns {(change: Change) => Change}  Has to be the last step of the change.
  */
 export function renameApp(desired, ids, name) {
   const asIs = (/** @type {Change} */ change) => change;

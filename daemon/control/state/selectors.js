@@ -7,7 +7,8 @@ import { namePattern } from '../../../lib/shared/name-pattern.js';
 /** @typedef {{ app: DesiredApp, slot: DesiredSlot }} Selected */
 
 /**
- * A target means, in this order: `all`; a name or script path, a namespace, an id; /regex/.
+ * A target can be `all`, a name or script path, a namespace, an id, or a /regex/. The first of
+ * these meanings that matches counts.
  * @param {Desired} desired
  * @param {string[]} targets
  * @returns {Selected[]}  Throws ERR_NCLUST_APP_NOT_FOUND, ERR_NCLUST_BAD_SELECTOR.
@@ -19,7 +20,7 @@ export function select(desired, targets) {
 }
 
 /**
- * For log lines of apps that may not be in the list yet.
+ * Matches log lines, even if the app is not in the list yet.
  * @param {string[]} targets
  * @returns {(desired: Desired, slot: { id: number, name: string }) => boolean}
  */

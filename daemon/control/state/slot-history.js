@@ -5,18 +5,18 @@
 const DEATHS_KEPT = 10;
 
 /**
- * Stored in a note in the keeper, so that it survives control.
+ * The keeper stores the history in a note, so that the history survives control.
  * @typedef {object} SlotHistory
  * @property {number} spawns
- * @property {number} resetAt  The value of `spawns` at which the restart counter is 0. It grows
- *   with each instance of a reload that never served.
+ * @property {number} resetAt  The value of `spawns` at which the restart counter is 0. Each
+ *   instance of a reload that never serves raises this value.
  * @property {RecordedDeath[]} deaths  Oldest first.
  * @property {SeatHistory | null} seat  The last changed seat without a living instance.
- * @property {{ generation: number, isOk: boolean } | null} ended  Its program finished its work.
- * @property {Record<string, Asked>} asked  By instanceId: why it is being retired.
+ * @property {{ generation: number, isOk: boolean } | null} ended  Null: the program did not finish.
+ * @property {Record<string, Asked>} asked  By instanceId: the reason for its retirement.
  * @property {Served | null} [served]  Responses of instances that are gone.
  * @property {Spent} [spent]
- * @property {boolean} isStray  The list lost the slot of a process, which is left alone.
+ * @property {boolean} isStray  The list lost the slot, so control does not touch its process.
  */
 
 /** @typedef {Death & { instanceId: string }} RecordedDeath */
@@ -72,9 +72,10 @@ export function hasRecorded(history, instanceId) {
 }
 
 /**
- * Called once for an instance that never served: the old one did, so this was not a restart.
+ * Called once for an instance of a reload that never served. The old instance served all the time,
+ * so this start is not a restart.
  * @param {SlotHistory} history
- * @param {number} spawns  From its label. Ignored if the counter was reset since.
+ * @param {number} spawns  From the label of the instance. Ignored if the counter was reset later.
  */
 export function excludeSpawn(history, spawns) {
   if (history.resetAt < spawns) history.resetAt = Math.max(1, history.resetAt) + 1;
@@ -83,7 +84,7 @@ export function excludeSpawn(history, spawns) {
 /**
  * Restarts, by the policy or by command, since the slot was made or reset.
  * @param {SlotHistory} history
- * @param {number} keptOut  Instances that run and do not serve yet, beside those they may replace.
+ * @param {number} keptOut  New instances of a reload that do not serve yet.
  */
 export function countRestarts(history, keptOut) {
   return Math.max(0, history.spawns - Math.max(1, history.resetAt) - keptOut);

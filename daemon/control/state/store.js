@@ -11,15 +11,15 @@ import { isDiskFull, overwriteSealed, readSealed, writeInNeed, writeSealed } fro
 /**
  * @typedef {object} Store
  * @property {() => Loaded} load  Never throws.
- * @property {(desired: Desired) => void} save  On disk when it returns. Throws
+ * @property {(desired: Desired) => void} save  Returns when the state is on disk. Throws
  *   ERR_NCLUST_STATE_WRITE; then the old state is still on disk.
  */
 
 /**
  * @typedef {object} Loaded
  * @property {Desired} desired
- * @property {boolean} isExact  False if the last changes may be missing. Then no process may be
- *   ended because it is not in the list.
+ * @property {boolean} isExact  False if the last changes may be missing. Then control must not
+ *   end a process only because the list does not contain it.
  * @property {string[]} notices
  */
 
@@ -59,11 +59,11 @@ export function createStore({ state, stateBackup, reserve }, nowMs) {
  * earlier request twice if it crashes and the client repeats the request.
  * @param {Pick<HomePaths, 'state' | 'stateBackup'>} paths
  * @param {Desired} desired
- * @returns {boolean}  False: it does not fit, and nothing was written.
+ * @returns {boolean}  False: the list does not fit, and nothing was written.
  */
 function saveWithoutRoom({ state, stateBackup }, desired) {
   if (desired.apps.length > 0) return overwriteSealed(state, { ...desired, tokens: desired.tokens.slice(-1) });
-  // Without its files the list is also empty.
+  // An empty list needs no file, so control can free the space of the files.
   for (const file of [stateBackup, state]) rmSync(file, { force: true });
   return true;
 }
@@ -97,7 +97,7 @@ function setAside(file, nowMs) {
     renameSync(file, aside);
     return aside;
   } catch {
-    return null; // The folder is not writable; the first change will report it.
+    return null; // The folder is not writable. The first change will report the error.
   }
 }
 

@@ -16,7 +16,7 @@ import { listSeatsOfSlot } from '../state/registry.js';
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { Registry } from '../state/registry.js' */
 
-/** With some white space around the pid. */
+/** Enough for a pid with some white space around it. */
 const PID_FILE_MAX_BYTES = 64;
 
 const READING = constants.O_RDONLY | constants.O_NONBLOCK;
@@ -38,7 +38,7 @@ const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | const
 export function pidFilePath({ name, cwd, mode, instancesGiven, pidFile }, id, pids) {
   if (pidFile === '') return join(pids, `${name.replace(/[^\p{L}\p{N}._@-]/gu, '-')}-${id}.pid`);
   const path = resolve(cwd, pidFile);
-  // With several instances they would overwrite one file, as with log files.
+  // As for log files, the name contains the id if the app can have several instances.
   if (mode === 'fork' && !instancesGiven) return path;
   const extension = extname(path);
   return `${path.slice(0, path.length - extension.length)}-${id}${extension}`;
@@ -72,7 +72,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
    * @returns {PidFile}
    */
   function fileOf(spec, id) {
-    // The home belongs to the manager's own user.
+    // The default path is in the home, which belongs to the manager's own user.
     return { path: pidFilePath(spec, id, pids), user: spec.pidFile === '' ? null : readUser(spec) };
   }
 
@@ -116,7 +116,7 @@ export function createPidFiles(registry, { pids, managerLog }) {
     }
   }
 
-  /** A killed manager could not remove the files of its last instances. */
+  /** Removes pid files that an earlier manager left when it was killed. */
   function sweep() {
     const used = new Set([...written.values()].map(({ path }) => path));
     for (const name of namesIn(pids))
@@ -151,7 +151,7 @@ function pidOf({ instances }, instanceId) {
 /**
  * A typo in the option must not overwrite another file.
  * @param {PidFile} file
- * @returns {string | null}  Why it must not be replaced.
+ * @returns {string | null}  Why control must not replace the file.
  */
 function faultOf({ path, user }) {
   const found = statAsUser(user, path, { isFollowing: user === null });
@@ -161,7 +161,8 @@ function faultOf({ path, user }) {
 }
 
 /**
- * A link may be at the path now, or a file that an earlier version made as root.
+ * Renames a new file to the path, because a link may be there now, or a file that an earlier
+ * version made as root.
  * @param {string} path
  * @param {User} user
  * @param {string} text
@@ -170,7 +171,7 @@ function faultOf({ path, user }) {
 function replace(path, user, text, mode) {
   // Watching ignores names that begin with a dot.
   const temp = join(dirname(path), `.${basename(path)}.new`);
-  removeAsUser(user, temp); // A control that was killed left it.
+  removeAsUser(user, temp); // A control that was killed may have left this file.
   const fd = openAsUser(user, temp, MAKING, mode);
   try {
     writeSync(fd, text);
@@ -216,10 +217,10 @@ function readPid(file) {
 
 /**
  * @param {PidFile} file
- * @returns {string}  Empty: it holds no pid.
+ * @returns {string}  Empty: the file cannot be a pid file.
  */
 function readShort({ path, user }) {
-  // Opening a named pipe without a writer would block.
+  // READING has O_NONBLOCK, because otherwise a named pipe without a writer would block control.
   const fd = openAsUser(user, path, READING);
   try {
     const bytes = Buffer.alloc(PID_FILE_MAX_BYTES + 1);
@@ -235,6 +236,6 @@ function namesIn(folder) {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // No pid was ever written.
+    return []; // The folder does not exist, because control has never written a pid file.
   }
 }

@@ -5,27 +5,29 @@ import { stat } from 'node:fs/promises';
 /** @import { WatchScope } from './watch-scope.js' */
 /** @import { OpenWatcher } from './watcher.js' */
 
-/** How often control checks whether the folders are still the same ones. */
+/** Interval at which control checks whether a watched folder was replaced, in ms. */
 const LOOK_MS = 1_000;
 
-/** After an error, watching starts again after this many looks: resources may be free again. */
+/** Number of checks after an error until control tries to watch again. */
 const LOOKS_UNTIL_AGAIN = 60;
 
 /**
  * @typedef {object} AppWatch
  * @property {() => string[]} paths
- * @property {() => string | null} problem  In words, with what to do.
+ * @property {() => string | null} problem  A message with advice.
  * @property {() => boolean} isReady
  * @property {() => void} close
  */
 
 /**
- * Null: the path does not exist. A different text: it is another folder now.
+ * Identifies the folder at a path. If the text changes, another folder is at the path. Null: the
+ * path does not exist.
  * @typedef {(path: string) => Promise<string | null>} Identify
  */
 
 /**
- * Also notices a replaced folder: watchers of the system belong to a folder, not to its name.
+ * Also notices that a folder was replaced, because a watcher of the system stays with the old
+ * folder.
  * @param {WatchScope} scope
  * @param {object} o
  * @param {Clock} o.clock
@@ -94,7 +96,7 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
   }
 
   async function look() {
-    if (isLooking) return; // A disk that hangs.
+    if (isLooking) return; // The last check has not finished, because a disk hangs.
     isLooking = true;
     const found = new Map(
       await Promise.all(scope.roots.map(async (root) => /** @type {const} */ ([root, await identify(root)]))),
@@ -137,7 +139,8 @@ export function watchForApp(scope, { clock, open, identify = identityOf, options
 async function identityOf(path) {
   try {
     const found = await stat(path);
-    // Editors replace a file when they save it, which the watcher of the file notices.
+    // All files count as the same, because editors replace a file when they save it. The watcher
+    // notices such a change.
     return found.isDirectory() ? `${found.dev}:${found.ino}` : 'file';
   } catch {
     return null;
@@ -164,21 +167,21 @@ function limitOf(name) {
   try {
     return `fs.inotify.${name} is ${readFileSync(`/proc/sys/fs/inotify/${name}`, 'latin1').trim()}`;
   } catch {
-    return `fs.inotify.${name}`; // A system without /proc.
+    return `fs.inotify.${name}`; // The system has no /proc.
   }
 }
 
 /** A save in an editor is complete after this time. */
 const QUIET_MS = 100;
 
-/** More changes are a checkout or a build. A busy machine reports them with gaps of 340 ms. */
+/** More changes than this are a checkout or a build. On a busy machine they have gaps of 340 ms. */
 const MANY = 10;
 const QUIET_AFTER_MANY_MS = 500;
 
 /** Least time between two calls of onQuiet(), in ms. */
 const SPACING_MS = 1_000;
 
-/** Changes that go on for longer are not a save or a checkout: a program writes all the time. */
+/** If changes continue for longer than this, a program writes all the time. */
 const RESTLESS_MS = 10_000;
 
 /** @typedef {{ file: string, count: number }} Changes */
@@ -186,8 +189,8 @@ const RESTLESS_MS = 10_000;
 /**
  * @typedef {object} Debounce
  * @property {(file: string) => void} note
- * @property {() => void} stir  A file may have changed, so the changes so far are not complete.
- * @property {() => { file: string, forMs: number } | null} restless  It changes without pause.
+ * @property {() => void} stir  A file may have changed, so more changes may follow.
+ * @property {() => { file: string, forMs: number } | null} restless  The file that keeps changing.
  * @property {() => void} close
  */
 
@@ -215,7 +218,7 @@ export function createDebounce({ clock, delayMs, onQuiet }) {
 
   function wait() {
     const quietMs = Math.max(delayMs || QUIET_MS, count > MANY ? QUIET_AFTER_MANY_MS : 0);
-    // The wall clock may have been set back.
+    // The wall clock may have been set back, so the pause has an upper limit.
     const spacingMs = Math.min(SPACING_MS, Math.max(0, lastCallMs + SPACING_MS - clock.nowMs()));
     cancel();
     cancel = clock.after(Math.max(quietMs, spacingMs), fire);

@@ -5,17 +5,18 @@ import { NclustError } from '../../../lib/shared/errors.js';
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 
 /**
- * The longest sleep. If the wall clock went back by more than this, control computes the next run
- * again: a machine may boot years ahead. If by less, it does not, because a run would repeat.
+ * The longest sleep. If the wall clock goes back by more than this, control computes the next run
+ * again, because the clock may be years ahead when a machine boots. If the wall clock goes back by
+ * less, control does not, because a run would repeat.
  */
 const NAP_MS = 30_000;
 
 /** @typedef {(pattern: string, afterMs: number) => number | null} NextRun  Null: never again. */
 
 /**
- * Runs that were missed while control was away are skipped.
+ * Skips runs that were missed while control did not run.
  * @typedef {object} Crons
- * @property {(patterns: Map<string, string>) => void} sync  By app, for all apps.
+ * @property {(patterns: Map<string, string>) => void} sync  All patterns, by app name.
  * @property {(name: string) => number | null} nextRunMs
  * @property {() => void} close
  */
@@ -67,7 +68,8 @@ export function createCrons({ clock, nextRun = cronerNextRun, managerLog, onDue 
     try {
       return nextRun(pattern, clock.nowMs());
     } catch (error) {
-      // Checked when the app was started, so another version wrote the list.
+      // Control checks the pattern when it starts an app, so another version of nclust wrote the
+      // list.
       managerLog('cron-pattern-bad', { app: name, pattern, message: /** @type {Error} */ (error).message });
       return null;
     }
@@ -92,7 +94,7 @@ export function createCrons({ clock, nextRun = cronerNextRun, managerLog, onDue 
 
 /** @type {NextRun} */
 export function cronerNextRun(pattern, afterMs) {
-  // Loaded on demand, because most homes have no cron.
+  // croner is loaded on demand, because most homes have no cron.
   const require = createRequire(import.meta.url);
   const { Cron } = /** @type {typeof import('croner')} */ (require('croner'));
   return new Cron(pattern, { paused: true }).nextRun(new Date(afterMs))?.getTime() ?? null;

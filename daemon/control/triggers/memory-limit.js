@@ -4,7 +4,10 @@
 
 const TICK_MS = 1_000;
 
-/** An instance above its limit this soon after its first check needs more; it does not leak. */
+/**
+ * An instance that exceeds its limit this soon after its first check does not leak: its limit is
+ * too low.
+ */
 const AT_ONCE_MS = 5_000;
 
 const PAUSE_MAX_MS = 10 * 60_000;
@@ -16,7 +19,7 @@ const MB = 1024 ** 2;
 /**
  * @typedef {object} Limited
  * @property {string} name
- * @property {number} id  Of its slot.
+ * @property {number} id  The id of the slot.
  * @property {number} pid
  * @property {number} startedAtMs
  * @property {number} limitBytes
@@ -37,7 +40,7 @@ const MB = 1024 ** 2;
  */
 
 /**
- * Reports one instance of an app at a time; the next check finds the others.
+ * Reports at most one instance of each app in a check. The next check finds the other instances.
  * @param {object} o
  * @param {Clock} o.clock
  * @param {ReadTrees} o.readTrees
@@ -96,7 +99,7 @@ export function createMemoryWatch({ clock, readTrees, sharedBytes, limited, mana
   /** @param {Limited} one */
   function ageOf({ startedAtMs }) {
     const ageMs = clock.nowMs() - startedAtMs;
-    return ageMs < 0 ? Infinity : ageMs; // The wall clock was set back.
+    return ageMs < 0 ? Infinity : ageMs; // The wall clock was set back, so the age is not known.
   }
 
   return {

@@ -1,7 +1,7 @@
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { DesiredApp } from '../state/desired.js' */
 
-/** One git checkout may trigger all apps, and to start hundreds at once would block the machine. */
+/** Limit for reloads at the same time, because one git checkout may trigger hundreds of apps. */
 const APPS_AT_ONCE = 8;
 
 /** @typedef {'watch' | 'cron' | 'memory'} Trigger */
@@ -10,18 +10,18 @@ const APPS_AT_ONCE = 8;
  * @typedef {object} ReloadRequest
  * @property {Trigger} trigger
  * @property {string} by  Trigger and reason: "watch: src/a.js changed".
- * @property {(app: DesiredApp) => number[]} choose  Picks the slots when its turn comes.
+ * @property {(app: DesiredApp) => number[]} choose  Picks the slots when the reload begins.
  */
 
 /** @typedef {{ atMs: number, by: string, problem: string | null }} LastTurn */
 
 /**
- * Requests that come during a reload of an app lead to one more reload.
+ * All requests that arrive during a reload of an app lead to one more reload.
  * @typedef {object} ReloadQueue
  * @property {(name: string, due: ReloadRequest) => void} enqueue
  * @property {(name: string) => boolean} isBusy
  * @property {(name: string) => LastTurn | null} last
- * @property {(isListed: (name: string) => boolean) => void} forget  Drops records of other apps.
+ * @property {(isListed: (name: string) => boolean) => void} forget  Drops records of deleted apps.
  */
 
 /**
@@ -51,7 +51,7 @@ export function createReloadQueue({ reload, nowMs, managerLog }) {
       underWay += 1;
       return null;
     }
-    // The memory limit goes before files and cron.
+    // Reloads for the memory limit come first.
     return new Promise((resolve) => void (trigger === 'memory' ? queue.unshift(resolve) : queue.push(resolve)));
   }
 

@@ -31,12 +31,12 @@ import { createWatches } from './watch.js';
 
 /**
  * @typedef {object} Triggers
- * @property {() => void} sync  Call it after every turn: it costs nothing without a change.
+ * @property {() => void} sync  Called after every turn. Cheap if nothing has changed.
  * @property {(name: string, id: number) => SlotTriggers} describe
  * @property {() => void} close
  */
 
-/** Reasons appear in death records and tables. */
+/** Limit for the length of a reason, because reasons appear in death records and tables. */
 const REASON_MAX = 200;
 
 /**
@@ -97,7 +97,7 @@ export function createTriggers(context, { openWatcher, identify, nextRun, readTr
   }
 
   /**
-   * A client of a reload in progress must get the reload it asked for.
+   * Waits for a reload in progress, because its client must get the requested reload.
    * @param {string} name
    */
   async function rolloutOver(name) {
@@ -170,7 +170,7 @@ function wanted({ slots }) {
 }
 
 /**
- * A program that has finished is a job that waits for its next time.
+ * Includes finished slots, because a finished program is a job that waits for its next run.
  * @param {DesiredApp} app
  */
 function wantedOrDone({ slots }) {

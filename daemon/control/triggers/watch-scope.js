@@ -19,8 +19,8 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
 
 /**
  * @typedef {object} WatchScope
- * @property {string[]} roots  Absolute.
- * @property {string[]} ownFiles  Within the watched paths.
+ * @property {string[]} roots  Absolute paths.
+ * @property {string[]} ownFiles  Log and pid files of the app within the watched paths.
  * @property {(path: string, stats?: Stats) => boolean} isIgnored
  * @property {(path: string) => string} nameOf
  */
@@ -30,7 +30,7 @@ import { readWatchPattern } from '../../../lib/shared/spec/triggers.js';
  * @param {object} o
  * @param {Globs} o.globs
  * @param {string[]} o.ownFolders  The manager's folders: changes in them do not count.
- * @param {string[]} o.ownFiles  Including rotated segments.
+ * @param {string[]} o.ownFiles  Log and pid files of the app. Rotated segments also count.
  * @returns {WatchScope}
  */
 export function watchScope(
@@ -78,7 +78,7 @@ export function watchScope(
 }
 
 /**
- * For a glob, the folder it begins with is watched, and its files are matched.
+ * For a glob, control watches the folder with which the glob begins, and matches the files in it.
  * @param {string} text
  * @param {string} cwd
  * @param {Globs} globs
@@ -117,9 +117,9 @@ function ownership(folders, files) {
     .filter((file) => file !== '')
     .map((file) => ({ folder: dirname(file), stem: basename(file, extname(file)), file }));
   return (path) => {
-    // state.json.bak
+    // A name with an ending also belongs to the manager, for example state.json.bak.
     if (folders.some((folder) => isIn(path, folder) || path.startsWith(`${folder}.`))) return true;
-    // app-out.log, app-out__2026-01-31T10-00-00-000Z.log.gz
+    // Examples: app-out.log and its segment app-out__2026-01-31T10-00-00-000Z.log.gz.
     return places.some(
       ({ file, folder, stem }) => path === file || (dirname(path) === folder && basename(path).startsWith(`${stem}__`)),
     );

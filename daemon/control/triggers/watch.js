@@ -40,8 +40,8 @@ export function createWatches({ context: { parts, paths }, openWatcher, identify
     try {
       return open(app);
     } catch (error) {
-      // A watch that fails must not stop other effects of the change, or the home could never be
-      // used again.
+      // If a watch that fails stopped the other effects of the change, the manager could never use
+      // this home again.
       const { message } = /** @type {Error} */ (error);
       parts.managerLog('watch-failed', { app: app.spec.name, message });
       return { paths: () => app.spec.watch, isReady: () => false, problem: () => message, close() {} };
@@ -125,7 +125,8 @@ function sameFor({ cwd, watch, ignoreWatch, watchExtensions, watchOptions }, { o
 }
 
 /**
- * If an app runs in the home itself, the manager's files are recognised by name.
+ * Returns the paths of the manager without the home. Changes in these paths do not count, even if
+ * an app watches the home itself.
  * @param {ApiContext['paths']} paths
  */
 function homeFiles({ home: _, ...others }) {
@@ -150,7 +151,7 @@ export function stopWatching(spec) {
 }
 
 /**
- * New paths to watch switch watching on.
+ * If a change sets paths to watch, it also turns watching on.
  * @param {Partial<AppSpec>} fields
  */
 export function switchWatching(fields) {

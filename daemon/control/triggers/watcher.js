@@ -13,7 +13,7 @@ import { join } from 'node:path';
  * @property {(path: string) => void} onChange
  * @property {() => void} onStir  A path may have changed; chokidar is still checking it.
  * @property {() => void} onReady  Changes are noticed from now on.
- * @property {(error: NodeJS.ErrnoException) => void} onError  Watching continues where it can.
+ * @property {(error: NodeJS.ErrnoException) => void} onError  Watching may continue.
  */
 
 /** @typedef {(o: WatcherOptions) => { close: () => void }} OpenWatcher */
@@ -62,7 +62,8 @@ export function loadGlobs() {
 /** @typedef {{ members: Set<WatcherOptions>, isReady: boolean, close: () => void }} Shared */
 
 /**
- * Shared, because 200 watchers over one folder of 400 files took 600 MB and blocked control.
+ * Apps share a watcher, because 200 watchers over one folder of 400 files took 600 MB and blocked
+ * control.
  * @param {OpenWatcher} openWatcher
  * @returns {(key: string, o: WatcherOptions) => { close: () => void }}  Same key: same options.
  */
@@ -87,7 +88,7 @@ export function createSharedWatchers(openWatcher) {
         members.forEach((one) => one.onReady());
       },
       onError(error) {
-        // The next attempt gets another watcher.
+        // After an error, the next attempt opens another watcher.
         if (open.get(key) === shared) open.delete(key);
         members.forEach((one) => one.onError(error));
       },

@@ -10,10 +10,10 @@ import { NclustError } from '../../../lib/shared/errors.js';
 
 /** @import { ExecFileException } from 'node:child_process' */
 
-/** The keeper's code is in daemon/keeper and daemon/agent; the keeper knows its own digest. */
+/** The code of control. (The keeper computes the digest of daemon/keeper and daemon/agent.) */
 const OWN = ['package.json', 'daemon/control', 'lib/shared'];
 
-/** Reading the modules of one process of the manager takes 0.1 s on a fast disk. */
+/** Time limit for a probe, in ms. A probe takes 0.1 s on a fast disk. */
 const PROBE_MS = 20_000;
 
 /** Makes main.js report its version instead of starting. */
@@ -36,7 +36,7 @@ export function ownInstallation() {
 
 /**
  * @param {string} root
- * @returns {string}  Of the files as they are now. Taken at boot, it is that of the running code.
+ * @returns {string}  Digest of the files now. At boot, these files are the running code.
  */
 export function controlDigest(root) {
   const hash = createHash('sha256');
@@ -64,7 +64,7 @@ export async function probe(installation) {
 function probeOne({ root, node }, name) {
   const main = join(root, 'daemon', name, 'main.js');
   return new Promise((resolve, reject) => {
-    // A program that does not know the argument must not use our home.
+    // A version that does not know --probe would start, so it must not get our home.
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, NCLUST_HOME: '/dev/null' };
     const options = { cwd: '/', env, timeout: PROBE_MS, killSignal: /** @type {const} */ ('SIGKILL') };
     withDefaultOomScore(() =>
@@ -73,7 +73,7 @@ function probeOne({ root, node }, name) {
           const { version, digest } = JSON.parse(out);
           if (typeof version === 'string' && typeof digest === 'string') return resolve({ version, digest });
         } catch {
-          // Reported below, together with its output.
+          // unusable() reports the error and the output.
         }
         reject(unusable(main, error, err));
       }),

@@ -29,7 +29,7 @@ export function refuseWhatWasTakenBack(context, { root, token }) {
 }
 
 /**
- * Two updates that undo each other would never end, so the last one counts.
+ * Only the last update counts, because two updates that undo each other would never end.
  * @param {ApiContext} context
  * @param {Wanted} wanted
  */

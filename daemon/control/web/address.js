@@ -90,8 +90,9 @@ export function describeListenError(error) {
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::']);
 
 /**
- * A foreign page could point its own name at this address ("DNS rebinding") and would then be of
- * the same origin. Any port is accepted, because a tunnel may use another one.
+ * Refuses foreign names, because a foreign page could point its name at this address ("DNS
+ * rebinding"). For the browser, this page would then have the same origin. Any port is accepted,
+ * because a tunnel may use another port.
  * @param {string | undefined} host
  * @param {WebAddress} address
  * @returns {host is string}
@@ -106,7 +107,7 @@ export function isOurName(host, address) {
 }
 
 /**
- * Browsers send the origin of the page that opens a WebSocket. Only our own page may.
+ * Browsers send the origin of the page that opens a WebSocket. Only our page may open a WebSocket.
  * @param {IncomingHttpHeaders} headers
  */
 export function isOurPage({ host, origin }) {

@@ -27,7 +27,7 @@ import {
 /** @import { Settings } from '../settings.js' */
 /** @import { Dashboard } from './server.js' */
 
-/** Ports that are tried in turn if the user did not name one. */
+/** Number of ports to try if the user did not choose a port. */
 const PORTS_TRIED = 20;
 
 /**
@@ -56,7 +56,7 @@ const PORTS_TRIED = 20;
  *   ERR_NCLUST_BAD_SETTING, ERR_NCLUST_WEB_FAILED, ERR_NCLUST_SETTINGS_FILE.
  * @property {() => Promise<{ wasOn: boolean }>} end  The old token becomes invalid.
  * @property {() => Promise<void>} sync  Applies the settings. Never rejects.
- * @property {() => Promise<Unserved | null>} syncNow  Never rejects. Null: it is served, or off.
+ * @property {() => Promise<Unserved | null>} syncNow  Never rejects. Null: no failure.
  * @property {() => string[]} notices
  * @property {() => Promise<void>} close  Does not change the settings.
  */
@@ -75,7 +75,7 @@ const PORTS_TRIED = 20;
 export function createWeb({ settings, tokenFile, context: context, onTick, clock, managerLog, folder }) {
   /** @type {{ dashboard: Dashboard, token: string, mayAct: boolean } | null} */
   let open = null;
-  /** Why it could not listen. @type {string | null} */
+  /** Why the dashboard could not listen. @type {string | null} */
   let problem = null;
   let isSyncing = false;
   /** @type {Promise<unknown>} */
@@ -141,12 +141,12 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     if (isRemote && !(allowRemote ?? wasRemote)) throw remoteAddressError(wanted);
     let takenPorts = /** @type {number[]} */ ([]);
     if (!open || (wanted && !isServedAt(open.dashboard.address, wanted))) {
-      // The same port of another address may be ours. If the new one fails, the next sync opens the
-      // old one again.
+      // The old dashboard may use this port at another address, so close it first. If the new
+      // dashboard fails, the next sync opens the old dashboard again.
       if (open && wanted?.port === open.dashboard.address.port) await shut();
       const next = await serveSomewhere(wanted);
       takenPorts = next.takenPorts;
-      // Written before the old one is closed: if the write fails, nothing has changed.
+      // Write the settings before the old dashboard closes, because the write may fail.
       try {
         if (allowRemote !== undefined) settings.set('web.allow_remote', String(allowRemote));
         settings.set('web.listen', writeWebAddress(next.dashboard.address));
@@ -201,7 +201,7 @@ export function createWeb({ settings, tokenFile, context: context, onTick, clock
     if (open && isServedAt(open.dashboard.address, listen)) return keepUp(open);
     await shut();
     if (needsAllowRemote(listen, allowRemote)) {
-      problem = null; // As long as the settings are wrong, the notices report it.
+      problem = null; // The notices report that the settings are wrong.
       return undefined;
     }
     try {

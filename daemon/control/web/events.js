@@ -8,7 +8,7 @@ import { flag, optional, readParams, text, wholeUpTo, withDefault } from '../api
 const LINES = 200;
 const LINES_MAX = 1_000;
 
-/** About 5,000 entries, which are read in 10 ms. */
+/** About 5,000 entries. Control reads them in 10 ms. */
 const READ_BYTES = 1024 * 1024;
 
 const SHAPE = {
@@ -35,7 +35,7 @@ export function eventLog({ parts, paths }, params, client) {
 }
 
 /**
- * An event of a whole app is about each of its slots, and an event of the manager is about all.
+ * An event of a whole app is about each slot of the app. An event of the manager is about all apps.
  * @param {string | undefined} app
  * @param {number | undefined} id
  * @returns {(event: LoggedEvent) => boolean}

@@ -40,16 +40,19 @@ const ACTIONS = {
   reset: ['targets'],
 };
 
-/** A page sends one. Control looks for each in the whole list, and again for each log line. */
+/**
+ * Our page sends one target. Control compares each target with the whole list, and again for each
+ * log line.
+ */
 const TARGETS_MAX = 10;
 
-/** The same form as on the command line. */
+/** A regular expression has the same form as on the command line. */
 const PATTERN = /^\/.+\/[imsu]*$/;
 
-/** Our page has four. Each takes CPU time every second. */
+/** Our page has four subscriptions. Each subscription takes CPU time every second. */
 const SUBSCRIPTIONS_MAX = 32;
 
-/** Limit of a request's token. The last 200 are written with every change of the list. */
+/** Limit for a request token. Control writes the last 200 tokens with every change of the list. */
 const TOKEN_MAX_CHARS = 200;
 
 /** Parameters that a page cannot choose. @type {Record<string, object>} */
@@ -84,7 +87,7 @@ export function createPageAnswer(context, mayAct) {
 }
 
 /**
- * Refuses regular expressions, because one can run for an unlimited time and would block control.
+ * Refuses regular expressions, because such an expression may never end and would block control.
  * @param {ApiContext} context
  * @param {unknown[]} targets
  */

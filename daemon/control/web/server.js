@@ -14,7 +14,7 @@ import { createPages } from './sockets.js';
 /** @import { WebAddress } from '../../../lib/shared/settings/listen-address.js' */
 /** @import { Pages } from './sockets.js' */
 
-/** Twice as many as pages. Each of them can keep control busy for 0.1 s. */
+/** Twice the limit for pages. Each connection can keep control busy for 0.1 s. */
 const CONNECTIONS_MAX = 128;
 const REQUEST_MS = 5_000;
 const KEEP_ALIVE_MS = 30_000;
@@ -32,7 +32,7 @@ const STALLED_MS = 30_000;
 
 /**
  * @typedef {object} DashboardOptions
- * @property {(error: Error) => void} onFault  A request could not be answered.
+ * @property {(error: Error) => void} onFault  Called if control could not answer a request.
  * @property {string} [folder]
  * @property {number} [stalledMs]
  */
@@ -76,7 +76,7 @@ export async function serveDashboard(wanted, { folder, onFault, stalledMs = STAL
     server.once('error', reject);
     server.listen({ host: wanted.host, port: wanted.port, exclusive: true }, () => resolve(undefined));
   });
-  server.on('error', () => {}); // A single connection could not be accepted.
+  server.on('error', () => {}); // Ignored: only one connection could not be accepted.
   const address = { host: wanted.host, port: /** @type {AddressInfo} */ (server.address()).port };
   /** @type {Promise<void> | null} */
   let closed = null;
@@ -117,7 +117,7 @@ function upgrade(request, socket, head, { pages, address }) {
  * @param {string} status
  */
 function refuse(socket, status) {
-  // A client that never closes its side would occupy one of few connections.
+  // Do not wait for the client to close its side, because the number of connections is limited.
   socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   socket.resume();
@@ -160,8 +160,8 @@ function respondRefuse(response, status, text, more = {}) {
 
 /**
  * The page may load only its own files, connect only to its origin, and not be framed.
- * @param {string | null} host  For browsers in which 'self' does not include a WebSocket. It is
- *   checked before, because it becomes part of a header.
+ * @param {string | null} host  For browsers in which 'self' does not include a WebSocket. The
+ *   caller has checked the host, because it becomes part of a header.
  */
 function protection(host) {
   const connect = host === null ? "'none'" : `'self' ws://${host}`;
@@ -191,7 +191,7 @@ const TYPES = {
 
 /**
  * Modules that page and command line share. They must not import anything of Node.js. The page
- * imports them by their relative paths on disk, because a browser does not go above "/".
+ * imports them by their relative paths on disk. Browsers ignore a ".." above "/".
  */
 const SHARED = [
   'lib/render/death.js',
@@ -210,7 +210,8 @@ const ROOT = new URL('../../../', import.meta.url);
 const OF_PACKAGES = { '/uplot.js': 'uplot/dist/uPlot.esm.js', '/uplot.css': 'uplot/dist/uPlot.min.css' };
 
 /**
- * By the path of the request. Read once, so that an update cannot mix two versions of the page.
+ * Returns the files by the path of the request. Control reads them only once, so that an update
+ * cannot mix two versions of the page.
  * @param {string} [folder]
  * @returns {Map<string, PageFile>}  Throws errors of the file system.
  */

@@ -25,7 +25,7 @@ const FAREWELL_MS = 1_000;
  * @property {(request: IncomingMessage, socket: Duplex, head: Buffer) => void} take
  * @property {(isRight: (given: unknown) => boolean) => void} changeToken  For new connections.
  * @property {() => void} sendAway  The pages connect again, with their new permissions.
- * @property {() => void} close  At once.
+ * @property {() => void} close  Ends all connections at once.
  */
 
 /**
@@ -57,7 +57,7 @@ export function createPages({ context: context, clock, isRight: isRightNow, mayA
       strangers.delete(ws);
       pages.delete(ws);
     });
-    ws.on('error', () => ws.terminate()); // It broke the protocol, and has got a close code.
+    ws.on('error', () => ws.terminate()); // The client broke the protocol and has got a close code.
     askForToken(ws, {
       isRight: (given) => isRight(given),
       clock,
@@ -113,12 +113,12 @@ export function createPages({ context: context, clock, isRight: isRightNow, mayA
   };
 }
 
-/** The close code for a connection that we end: connect again. */
+/** The close code that makes the page connect again. */
 const COME_AGAIN = 1012;
 const NO_TEXT = 1003;
 
 /**
- * A stream of lines as for socket clients, so that the same rules for slow readers apply.
+ * Makes a stream of lines, as for socket clients, so that the same rules for slow readers apply.
  * @param {WebSocket} ws
  */
 function pageStream(ws) {
@@ -128,7 +128,7 @@ function pageStream(ws) {
       ws.resume();
     },
     write(line, _encoding, done) {
-      // Done when the system has accepted it: until then it counts as waiting.
+      // Call done() when the system has accepted the line. Until then the line counts as waiting.
       if (ws.readyState === ws.OPEN) ws.send(String(line), done);
       else done();
     },
@@ -143,7 +143,7 @@ function pageStream(ws) {
   });
   ws.on('message', (data, isBinary) => {
     if (isBinary) return ws.close(NO_TEXT);
-    // In JSON, line ends occur only between tokens.
+    // In JSON, line ends occur only between tokens, so a space can replace them.
     const line = `${String(data).replace(/[\r\n]+/g, ' ')}\n`;
     if (!stream.push(line)) ws.pause();
     return undefined;
@@ -164,7 +164,7 @@ const NOT_AUTHENTICATED = 4401;
  * @param {object} o
  * @param {(given: unknown) => boolean} o.isRight
  * @param {Clock} o.clock
- * @param {(id: string | number) => void} o.onRight  The request is not answered yet.
+ * @param {(id: string | number) => void} o.onRight  Has to answer the request.
  * @param {() => void} o.onWrong  The token was wrong or late. Not called if the client has left.
  */
 function askForToken(ws, { isRight, clock, onRight, onWrong }) {

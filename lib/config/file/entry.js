@@ -13,16 +13,20 @@ import { isServeApp, serveApp, staticSite } from './static-site.js';
  * @typedef {object} Entry
  * @property {string} keyPath
  * @property {Record<string, any>} options  By the `key` of the attribute.
- * @property {Record<string, ReturnType<typeof readEnvironment>>} environments  Each `env_<name>`.
+ * @property {Record<string, ReturnType<typeof readEnvironment>>} environments  By the name in
+ *   `env_<name>`.
  * @property {Fault[]} faults
  * @property {string[]} warnings
  */
 
-/** The key has at least `from` characters. The lengths differ by at most `longerBy`. */
+/**
+ * Suggests a known key only if the unknown key has at least `from` characters, and only if the
+ * lengths of both keys differ by at most `longerBy`.
+ */
 const SUGGESTION = { longerBy: 3, from: 4 };
 
 /**
- * Reads every attribute, even if others are invalid.
+ * Reads every attribute, even if another attribute is invalid.
  * @param {unknown} entry
  * @param {string} keyPath
  * @returns {Entry}
@@ -53,7 +57,7 @@ export function readEntry(entry, keyPath) {
  * @param {Entry} read
  * @param {string} word
  * @param {unknown} value
- * @param {Map<string, string>} said  Attributes read so far, with the key that the file has.
+ * @param {Map<string, string>} said  By attribute: the key in the file, which may be an alias.
  */
 function readOne(read, word, value, said) {
   const where = withKeyPath(read.keyPath, word);
@@ -128,7 +132,7 @@ export function completeEntry(entry, choice) {
 
 /**
  * Turns `script: "serve"` into the static server, as PM2 does. If a file or program "serve" exists,
- * the app runs that one, unless it has PM2_SERVE_* variables.
+ * the app runs this program instead, unless the app has PM2_SERVE_* variables.
  * @param {Record<string, any>} options
  * @param {Choice} choice
  */

@@ -14,11 +14,11 @@ import { typeStrippingFlags } from '../spec/interpreter.js';
 const MAIN = fileURLToPath(new URL('../evaluation/main.js', import.meta.url));
 
 /**
- * Runs a config file that is code. Variables that it sets are set in this process too, because many
- * files begin with `require('dotenv').config()`.
+ * Runs a config file that is code, in a child process. Copies the environment variables that the
+ * file sets to this process, because many files begin with `require('dotenv').config()`.
  * @param {string} file
  * @param {object} o
- * @param {string | null} o.env  The chosen environment, for an export that is a function.
+ * @param {string | null} o.env  The chosen environment. An exported function gets this name.
  * @param {string} o.version  Of the Node.js that runs this command.
  * @param {Patience & { talk: (sentence: string) => void }} o.patience
  * @returns {Promise<Loaded>}
@@ -29,7 +29,7 @@ export async function evaluate(file, { env, version, patience }) {
     throw unreadableError(file, `Node.js ${version} cannot run TypeScript`, {
       hint: 'Use Node.js 22.18 or newer, or write the file as .js, .json or .yaml.',
     });
-  // The file prints to stderr, because stdout is for the data of the command.
+  // stdout of the file goes to stderr, because stdout is for the data of the command.
   const child = fork(MAIN, [JSON.stringify({ file, env }), ...process.argv.slice(2)], {
     execArgv: [...flags, '--'], // Node.js must not read the arguments of the command.
     serialization: 'advanced',
@@ -78,7 +78,7 @@ function answerOf(child, file) {
  */
 function ending(code, signal) {
   if (signal !== null) return `it was killed by ${signal}`;
-  // 13: a top-level await never settled.
+  // Exit code 13: a top-level await never settled.
   return code === 0 || code === 13
     ? 'it exited before it exported anything: it waits for a promise that never settles, or calls process.exit()'
     : `it exited with code ${code}`;
@@ -98,9 +98,9 @@ const LIMIT_VARIABLE = 'NCLUST_CONFIG_TIMEOUT';
 
 const LIMIT_MS = 60_000;
 
-/** When the first "has been running" notice is printed. */
+/** Time until the first "has been running" notice, in ms. */
 const FIRST_WORD_MS = 5_000;
-/** How often it is printed after that. */
+/** Time between two later notices, in ms. */
 const NEXT_WORD_MS = 15_000;
 
 /** @typedef {{ limitMs: number, firstWordMs: number }} Patience  `limitMs` 0: no limit. */
@@ -121,7 +121,8 @@ export function evaluationLimits(shell) {
 }
 
 /**
- * Prints notices while an evaluation runs. Rejects at the time limit, but does not stop it.
+ * Prints notices while an evaluation runs. Rejects at the time limit, but does not stop the
+ * evaluation.
  * @template T
  * @param {string} file
  * @param {Promise<T>} evaluation
@@ -168,12 +169,12 @@ function tooLate(file, limitMs) {
   });
 }
 
-/** Time limit for `node --check`. If it takes longer, the error names no line. */
+/** Time limit for `node --check`. If the check takes longer, the error does not show the line. */
 const CHECK_MS = 5_000;
 
 /**
- * Finds the place of a syntax error in an ES module. Only `node --check` prints it; the error of
- * import() does not contain it.
+ * Finds the place of a syntax error in an ES module with `node --check`, because the error of
+ * import() does not contain the place.
  * @param {string} file
  * @param {string[]} flags
  * @returns {Promise<{ line?: number, column?: number | null }>}  Empty: unknown.

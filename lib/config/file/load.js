@@ -28,7 +28,7 @@ export const STDIN = '-';
 export async function loadConfig(file, { env, version, stdin, patience }) {
   if (file === STDIN) return plain(await parseEither(await stdin(), 'stdin'));
   if (/\.[cm]?[jt]s$/.test(file)) {
-    await textOf(file); // Reports a missing file.
+    await textOf(file); // Throws if the file is missing.
     return evaluate(file, { env, version, patience: patience() });
   }
   const text = await textOf(file);
@@ -42,7 +42,7 @@ export async function loadConfig(file, { env, version, stdin, patience }) {
  * @returns {Loaded}
  */
 function plain(value) {
-  // YAML has aliases, which may form a cycle, bytes and sets.
+  // toPlain() is needed because YAML may contain bytes, sets, and aliases that form a cycle.
   return { ...toPlain(value), isFunction: false };
 }
 
@@ -136,7 +136,7 @@ function ofPackage(content, file) {
 }
 
 /**
- * Parses strict JSON, because JSON5 takes seconds longer for a file of megabytes.
+ * Tries strict JSON first, because the JSON5 parser needs seconds for a file of several megabytes.
  * @param {string} text
  * @returns {unknown}
  */
@@ -144,7 +144,7 @@ function strictJson(text) {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // The JSON5 parser reports what is wrong, and where.
+    return undefined; // The JSON5 parser then reports the error and its place.
   }
 }
 

@@ -21,7 +21,7 @@ import { loadConfig, STDIN } from './load.js';
 /**
  * @typedef {object} Wanted
  * @property {string | null} [file]  A path, or "-" for stdin. Default: the config file in `cwd`.
- * @property {unknown} [value]  The content itself, in place of a file.
+ * @property {unknown} [value]  The content, if the caller does not give a file.
  * @property {string | null} [env]  The environment whose `env_<name>` is added to `env`.
  * @property {string | null} [only]  Names of apps, separated by commas or spaces. Default: all.
  * @property {string} cwd
@@ -30,7 +30,8 @@ import { loadConfig, STDIN } from './load.js';
  * @property {{ file: string, version: string }} node  The Node.js that runs this command.
  * @property {() => Promise<string>} [stdin]
  * @property {(sentence: string) => void} [talk]
- * @property {Record<string, any>} [options]  By key: options of the command line, for every app.
+ * @property {Record<string, any>} [options]  Options of the command line, by key. They apply to
+ *   every app.
  */
 
 /**
@@ -79,14 +80,14 @@ export async function readNames(wanted) {
  * @property {string} shown  The name in messages.
  * @property {string} folder  Base of relative paths.
  * @property {Entry[]} entries  The chosen apps.
- * @property {Fault[]} faults  Of the file. The faults of an app are in its entry.
+ * @property {Fault[]} faults  Faults of the file itself. Each entry has the faults of its app.
  * @property {string[]} warnings
  * @property {Record<string, unknown> | null} deploy
  */
 
 /**
  * @param {Wanted} wanted
- * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG if it cannot be read,
+ * @returns {Promise<Description>}  Rejects with ERR_NCLUST_BAD_CONFIG if the file cannot be read,
  *   _CONFIG_NOT_FOUND, _APP_NOT_FOUND for `only`, _USAGE for `env` and `options`.
  */
 export async function describeConfig({
@@ -216,8 +217,8 @@ function namesTwice(entries) {
 }
 
 /**
- * Warns of an unknown key only if it looks like a known one, because a file may keep values under
- * other keys, to share them between apps.
+ * Warns of an unknown key only if the key looks like a known key. The user may have added any other
+ * key on purpose, to share values between apps.
  * @param {string} key
  */
 function misspelt(key) {

@@ -10,7 +10,7 @@ import {
 /**
  * Turns an entry of `static` into the attributes of an app that serves a folder.
  * @param {Record<string, any>} entry
- * @param {string} [where]  Named in the error, such as "static[0]".
+ * @param {string} [where]  The key path for errors, such as "static[0]".
  * @returns {Record<string, any>}  By attribute name. A relative `path` stays relative.
  */
 export function staticSite(entry, where = 'static') {
@@ -81,7 +81,7 @@ export function serveApp(app) {
 const KEYS = { username: 'basic_auth.username', password: 'basic_auth.password', basicAuth: 'basic_auth' };
 
 /**
- * `directory` is the path of the folder, or whether its content is listed.
+ * `directory` is either the folder to serve, or a boolean that turns the listing on or off.
  * @param {unknown} directory
  */
 function folderOf(directory) {

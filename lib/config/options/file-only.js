@@ -71,7 +71,8 @@ function asVariable(value, where) {
 const { flag, text, words } = KINDS;
 
 /**
- * Attributes that are not options, because the command line has another form for them, or no use.
+ * Attributes that only a config file has. The command line has another form for them, or does not
+ * need them.
  * @type {StartOption[]}
  */
 export const FILE_OPTIONS = [

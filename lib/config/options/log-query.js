@@ -6,7 +6,7 @@ import { parseDuration } from '../../shared/units.js';
 /** @import { Level } from '../../shared/logs/level.js' */
 /** @import { Grep } from '../../shared/logs/safe-pattern.js' */
 
-/** The manager returns at most this number at once. */
+/** Maximum number of lines in one answer of the manager. */
 const LINES_MAX = 100_000;
 
 /**
@@ -44,14 +44,14 @@ export function readLogOptions(options, nowMs) {
 }
 
 /**
- * Reads a pattern, or one with flags between slashes: `timeout`, `/time.?out/i`.
+ * Reads a pattern such as `timeout`, or a pattern between slashes with flags: `/time.?out/i`.
  * @param {string} text
  * @returns {Grep}
  */
 export function readGrep(text) {
   if (text === '') throw usage('--grep is "".', 'Give a text or a regular expression to look for.');
   const match = /^\/(.+)\/([a-z]*)$/s.exec(text);
-  // "/api/users" is a path, because "users" are not flags.
+  // The whole text "/api/users" is the pattern, because "users" are not flags.
   const grep =
     match && /^[imsu]*$/.test(match[2]) ? { source: match[1], flags: match[2] } : { source: text, flags: '' };
   compile(grep);
@@ -109,7 +109,10 @@ export const MOMENT_FORMS =
   'how long ago ("2h", "30m", 5000 for milliseconds), a time of day ("14:30"), a date ("2026-11-21", ' +
   '"2026-11-21T14:30:05Z") or milliseconds since 1970';
 
-/** A bare number from here on is a point in time (1973 or later), a smaller one a duration. */
+/**
+ * From this value on, a bare number is a point in time (1973 or later). A smaller number is a
+ * duration.
+ */
 const EPOCH_FROM = 1e11;
 
 const DAY_MS = 86_400_000;
@@ -130,7 +133,7 @@ export function parseMoment(text, nowMs) {
 }
 
 /**
- * The last moment with this time of day: at ten past midnight, "23:50" is yesterday's.
+ * Returns the last moment with this time of day. At 00:10, "23:50" means 23:50 of yesterday.
  * @param {string} text
  * @param {number} nowMs
  */
@@ -148,7 +151,7 @@ function parseDate(text) {
   const match = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i.exec(text);
   if (!match) return null;
   const [, year, month, day, time = '00:00', offset = ''] = match;
-  // Date turns the 31st of February into the 3rd of March.
+  // Date.UTC() turns the 31st of February into the 3rd of March, so check the result.
   const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day));
   if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== `${year}-${month}-${day}`)
     return null;

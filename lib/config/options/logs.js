@@ -104,7 +104,7 @@ export const LOG_OPTIONS = [
     default: 'raw',
     help: 'raw, or json for one record a line (default: raw)',
   },
-  // Before --log-date-format, which overrides it if both are given.
+  // --time must be listed before --log-date-format: if the user gives both, the later row wins.
   {
     name: 'time',
     flags: '--time',

@@ -9,19 +9,22 @@ import { ADDING_OPTIONS, RESTART_TRIGGER_OPTIONS, TRIGGER_OPTIONS } from './trig
 /**
  * A setting of an app: an option of `start`, an attribute of a config file, or both.
  * @typedef {object} StartOption
- * @property {string} [flags]  In the syntax of commander. Missing: only an attribute.
+ * @property {string} [flags]  In the syntax of commander. Missing: `start` does not have this
+ *   option.
  * @property {string} key  The key of the value in the options of commander.
  * @property {boolean} [isRepeatable]  The value is a list.
- * @property {string} [name]  As in PM2; camelCase is accepted too. Missing: only an option.
+ * @property {string} [name]  The attribute, as in PM2. A file may also use camelCase. Missing: a
+ *   config file does not have this attribute.
  * @property {string[]} [aliases]
  * @property {string} help
  * @property {string} [meaning]  Describes the attribute, if `help` fits only the option.
  * @property {string} [default]  In words.
- * @property {string} [unit]  Of a bare number.
+ * @property {string} [unit]  The unit of a number without a unit.
  * @property {string} [accepted]
  * @property {Record<string, unknown>} [schema]  JSON Schema, for editors.
- * @property {string} [note]  Why it is accepted and does nothing.
- * @property {keyof AppSpec} [field]  Of the spec. Missing: build.js reads it together with others.
+ * @property {string} [note]  Why nclust accepts the setting but ignores it.
+ * @property {keyof AppSpec} [field]  The field of the spec. Missing: build.js combines the value
+ *   with other values.
  * @property {(value: any, where: string) => unknown} read  See readers.js.
  */
 
@@ -97,7 +100,7 @@ export const OPTIONS_OF = { start: START_OPTIONS, reload: RELOAD_OPTIONS, restar
 
 /**
  * @param {Record<string, unknown>} given  From commander.
- * @returns {Record<string, any>}  By key, without absent ones. Throws ERR_NCLUST_USAGE.
+ * @returns {Record<string, any>}  By key. Contains only given options. Throws ERR_NCLUST_USAGE.
  */
 export function readStartOptions(given) {
   return readOptions(START_OPTIONS, given);
@@ -134,7 +137,7 @@ export function specFields(options) {
  * @returns {Record<string, any>}
  */
 function readOptions(table, given) {
-  // commander sets an absent --no- option to true.
+  // If a --no- option is absent, commander sets its key to true.
   const present = table.filter(
     ({ key, flags }) => flags && given[key] !== undefined && !(flags.startsWith('--no-') && given[key] === true),
   );
@@ -144,8 +147,8 @@ function readOptions(table, given) {
 }
 
 /**
- * In `--stop-exit-codes 0 app.js`, commander gives the script to the option too. Returns the words
- * from the first that is not a code as `rest`.
+ * In `--stop-exit-codes 0 app.js`, commander gives the script to the option too. `rest` begins at
+ * the first word that is not an exit code.
  * @param {string[]} words
  * @returns {{ codes: string[], rest: string[] }}
  */
@@ -155,7 +158,8 @@ export function separateExitCodes(words) {
 }
 
 /**
- * In `start --watch app.js`, commander gives the script to the option. Makes it the target again.
+ * In `start --watch app.js`, commander gives the script to the option. This function makes the
+ * script the target again.
  * @template {unknown} Watch
  * @param {string[]} targets
  * @param {Watch} watch  From commander.

@@ -3,8 +3,9 @@ import { INSTANCES_FORMS } from '../../shared/host/cpus.js';
 import { signalName } from '../../shared/host/signals.js';
 import { DURATION_FORMS, parseDuration } from '../../shared/units.js';
 
-// Each reader turns a typed value, or one of a config file, into the value of a spec. It throws
-// ERR_NCLUST_USAGE with the option or key path, the found and the accepted values.
+// Each reader turns a value of the command line or of a config file into a value of the spec. If
+// the value is invalid, the reader throws ERR_NCLUST_USAGE. The error names the option or key path,
+// the found value and the accepted values.
 
 const TEXT_FORMS = 'a text that is not empty';
 const WORDS_FORMS = 'a text whose quotes are closed, or a list of texts';
@@ -184,7 +185,7 @@ function asSignal(value, where) {
 /** @satisfies {Record<string, ValueKind>} */
 export const KINDS = {
   text: { read: readText, accepted: TEXT_FORMS, schema: { type: 'string' } },
-  /** Accepts a number too, because quotes may be missing in YAML. */
+  /** Also accepts a number, because YAML reads a text such as 123 without quotes as a number. */
   word: { read: readText, accepted: TEXT_FORMS, schema: { type: ['string', 'number'] } },
   words: {
     read: asWords,

@@ -16,7 +16,7 @@ export const ATTRIBUTES = /** @type {Attribute[]} */ (START_OPTIONS.filter(({ na
 /** `env_<name>` contains the variables of the environment that `--env <name>` chooses. */
 export const ENVIRONMENT_PREFIX = 'env_';
 
-/** Keys of a file that is not itself an app or a list of apps. */
+/** Top-level keys of a config file, unless the file itself is an app or a list of apps. */
 export const TOP_LEVEL = ['apps', 'static', 'deploy', 'pm2', 'nclust'];
 
 /** @type {Map<string, Attribute> | null} */

@@ -15,7 +15,7 @@ const OBJECT_FORMS = 'an object with options of chokidar';
 
 const TEXTS = { type: ['string', 'array'], items: { type: 'string' } };
 
-/** Events that reload an app, and its pid file. @type {StartOption[]} */
+/** Options for the triggers that reload an app, and for its pid file. @type {StartOption[]} */
 export const TRIGGER_OPTIONS = [
   {
     flags: '--watch [path]',
@@ -124,10 +124,10 @@ export const TRIGGER_OPTIONS = [
   },
 ];
 
-/** Without --watch, which has another meaning for `restart`. */
+/** All trigger options except --watch, because `restart --watch` has another meaning. */
 export const RESTART_TRIGGER_OPTIONS = TRIGGER_OPTIONS.filter(({ key }) => key !== 'watch');
 
-/** Options that mean nothing for a listed app. @type {StartOption[]} */
+/** Options that apply only when an app is added to the list. @type {StartOption[]} */
 export const ADDING_OPTIONS = [
   {
     flags: '--no-autostart',
@@ -159,8 +159,8 @@ function asWatch(value, where) {
  */
 function asIgnored(value, where) {
   if (value === false || value === null) return [];
-  // As in PM2, a text may hold several patterns. In a list of a file, each entry is one pattern,
-  // which may have spaces.
+  // As in PM2, a text may contain several patterns, separated by spaces. If a config file has a
+  // list, each entry is one pattern and may contain spaces.
   const isText = !Array.isArray(value) || where.startsWith('--');
   const given = [value]
     .flat()
@@ -263,7 +263,7 @@ function textsOf(value, where, accepted) {
  * @returns {string | null}  The message of croner. Null: the pattern is valid.
  */
 function cronFault(pattern) {
-  // Not imported above, because every command that takes options loads this file.
+  // Loads croner only here, because every command with options loads this file.
   const { Cron } = /** @type {typeof import('croner')} */ (createRequire(import.meta.url)('croner'));
   try {
     return new Cron(pattern, { paused: true }).nextRun() === null ? 'no date matches it' : null;

@@ -24,7 +24,10 @@ import { resolveOwner } from './owner.js';
  * @property {string} [keyPath]  Names the app in messages. Default: the target.
  */
 
-/** This command may itself run in an app of nclust, or in a child process with an IPC channel. */
+/**
+ * Apps must not inherit these variables. This command has them if it runs in an app of nclust, in
+ * a systemd unit, or in a child process with an IPC channel.
+ */
 const NOT_INHERITED = [
   'NCLUST_INSTANCE',
   'NCLUST_KEEPER_INHERIT',
@@ -102,7 +105,7 @@ export function snapshot(env) {
 }
 
 /**
- * A file comes first, even if its name has a space.
+ * Looks for a file first, because the name of a file may contain a space.
  * @param {string} target
  * @param {string} cwd
  * @param {Surroundings} surroundings
@@ -131,7 +134,7 @@ function ofScript(script, args, options, { cwd, env, node, owner }) {
     ...splitNodeOptions(String(options.env?.NODE_OPTIONS ?? env.NODE_OPTIONS ?? '')),
   ];
   const program = resolveProgram(script, interpreter, { path: env.PATH, cwd, node, owner, nodeArgs });
-  // The user may have given the subcommand of deno already.
+  // If the user has given the subcommand of deno ("run"), do not add it again.
   const isComplete = program.flags.length > 0 && program.flags[0] === interpreterArgs[0];
   const ours = [
     ...program.flags,
@@ -177,7 +180,7 @@ function throughShell(command, args, options, { cwd, env }) {
   }
   const shell = findProgram('bash', { path: env.PATH, cwd }) ?? '/bin/sh';
   const file = shell;
-  // "$@" passes the arguments on without quoting them again. The word before them is $0.
+  // The shell replaces "$@" with the arguments, so they need no quotes. basename(shell) is $0.
   const execArgs = args.length === 0 ? ['-c', command] : ['-c', `${command} "$@"`, basename(shell), ...args];
   return {
     fields: { kind: 'exec', file, interpreter: shell, interpreterArgs: ['-c'], execArgs, nodeVersion: null },
@@ -211,7 +214,7 @@ export function checkFolder(folder) {
   try {
     if (statSync(folder).isDirectory()) return folder;
   } catch {
-    // Reported below, like a path that is not a directory.
+    // The folder is missing. The error below reports it.
   }
   throw new NclustError(
     'ERR_NCLUST_CWD_NOT_FOUND',
@@ -246,7 +249,7 @@ function versionIn(file, user) {
     const { version } = JSON.parse(textOf(file, user));
     return typeof version === 'string' ? version : null;
   } catch {
-    return null; // Missing or broken. Not an error, because only lists show the version.
+    return null; // A missing or invalid file is not an error, because only lists show the version.
   }
 }
 

@@ -13,10 +13,10 @@ import { resolveOwner } from './owner.js';
 /** @import { Where } from './interpreter.js' */
 
 /**
- * Handles only options whose effect depends on the script: folder, user, interpreter, arguments.
+ * Handles only options that also change other fields: folder, user, interpreter and arguments.
  * @param {AppSpec} spec
  * @param {Record<string, any>} options  From readRestartOptions or readReloadOptions.
- * @param {string[]} args  For the app. Empty: keeps those it has.
+ * @param {string[]} args  For the app. Empty: keeps the present arguments.
  * @param {Surroundings} surroundings
  * @returns {Partial<AppSpec>}  Throws like buildSpec().
  */
@@ -40,8 +40,8 @@ const STARTABLE = new Set([...OPTIONS_OF.restart.map(({ key }) => key), 'instanc
  * @param {SlotStatus[]} slots  With detail.
  * @param {object} o
  * @param {Record<string, any>} o.read  From readStartOptions.
- * @param {string[]} o.args  For the apps. Empty: keeps those they have.
- * @param {boolean} o.isShellNew  Replaces their shell variables with those of this shell.
+ * @param {string[]} o.args  For the apps. Empty: keeps the present arguments.
+ * @param {boolean} o.isShellNew  The apps get the variables of this shell.
  * @param {Surroundings} surroundings
  * @returns {AppSpec[]}
  */
@@ -70,7 +70,7 @@ function flagOf(key) {
 }
 
 /**
- * As with -i for a new app, a Node.js program runs in cluster mode.
+ * With a number of instances, a Node.js program runs in cluster mode, as a new app with -i does.
  * @param {AppSpec} spec
  * @returns {Partial<AppSpec>}
  */
@@ -112,7 +112,7 @@ function ownedBy(spec, { uid, gid }) {
   };
 }
 
-/** Flags that nclust itself puts before the user's own, for any interpreter. */
+/** Flags that nclust may add before the flags of the user, for any interpreter. */
 const OURS = new Set(['run', ...['v22.6.0', 'v22.18.0'].flatMap((version) => typeStrippingFlags(version) ?? [])]);
 
 /**

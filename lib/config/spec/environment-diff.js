@@ -6,13 +6,13 @@ import { listLayers, MASK } from '../../shared/spec/environment.js';
 /**
  * @typedef {object} Difference
  * @property {string} name
- * @property {'added' | 'removed' | 'changed'} change  `added`: only the instance has it.
+ * @property {'added' | 'removed' | 'changed'} change  `added`: only the instance has the variable.
  * @property {string | null} value  In the instance. Null: absent.
  * @property {string | null} shell  In the shell. Null: absent.
- * @property {string} origin  Where the instance got it, or why the instance does not have it.
+ * @property {string} origin  Where the variable of the instance comes from, or why it is absent.
  */
 
-/** A file is shown by its path. */
+/** Words for the origin of a variable. If the origin is a file, its path is shown instead. */
 const ORIGINS = {
   interpreter: 'interpreter',
   shell: 'shell at start',
@@ -23,7 +23,7 @@ const ORIGINS = {
   nclust: 'nclust',
 };
 
-/** Every shell sets these for itself. They are compared only if the app declares them. */
+/** Every shell sets these variables itself, so only values that the app declares are compared. */
 const PASSING = new Set(['_', 'SHLVL', 'OLDPWD', 'PWD']);
 
 /**

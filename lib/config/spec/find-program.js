@@ -16,7 +16,7 @@ export function findProgram(name, { path, cwd }) {
   if (name.includes('/')) return isProgram(resolve(cwd, name)) ? resolve(cwd, name) : null;
   if (name === '') return null;
   for (const folder of (path ?? '').split(delimiter)) {
-    if (!isAbsolute(folder)) continue; // "." in PATH would mean another file for the daemon than for the shell.
+    if (!isAbsolute(folder)) continue; // The manager resolves a relative folder differently.
     const file = join(folder, name);
     if (isProgram(file)) return file;
   }

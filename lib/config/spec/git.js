@@ -7,14 +7,15 @@ import { findCheckout, readGitFolder } from '../../shared/host/git-folder.js';
 /** @import { Versioning } from '../../shared/spec/versioning.js' */
 /** @import { AppSpec } from '../../shared/spec/spec.js' */
 
-/** Time limit for each git command. After it, the fields of this command are null. */
+/** Time limit for each git command. If git is slower, the fields from this command are null. */
 const GIT_MS = 1_000;
 const COMMENT_MAX = 1_000;
 
 const run = promisify(execFile);
 
 /**
- * For `nclust jlist`. Asks git once for each checkout when an app starts, and never for a list.
+ * Adds the git data that `nclust jlist` shows. Runs git only when apps start, once for each
+ * checkout.
  * @param {AppSpec[]} specs
  * @returns {Promise<AppSpec[]>}  Never rejects.
  */

@@ -11,8 +11,8 @@ import { findProgram, isProgram } from './find-program.js';
  * @property {'node' | 'exec'} kind
  * @property {string} file  Absolute.
  * @property {string} interpreter  Absolute, or "none".
- * @property {string[]} flags  For the interpreter, before those of the user.
- * @property {Record<string, string>} env  Variables that are set if the user does not set them.
+ * @property {string[]} flags  Flags that nclust puts before the flags of the user.
+ * @property {Record<string, string>} env  Defaults. A variable of the user wins.
  * @property {string | null} nodeVersion
  */
 
@@ -26,7 +26,7 @@ import { findProgram, isProgram } from './find-program.js';
  * @property {string[]} nodeArgs  The user's options for Node.js, with those in NODE_OPTIONS.
  */
 
-/** Names to try, in order. @type {Record<string, string[]>} */
+/** Interpreters to try for each extension, in order. @type {Record<string, string[]>} */
 const BY_EXTENSION = {
   '.js': ['node'],
   '.cjs': ['node'],
@@ -92,7 +92,7 @@ function byFile(script, where) {
 
 /**
  * @param {string | undefined} nodeOptions
- * @returns {string[]}  Split as Node.js does, except for quotes, which make no difference here.
+ * @returns {string[]}  Unlike Node.js, does not handle quotes. The callers do not need that.
  */
 export function splitNodeOptions(nodeOptions = '') {
   return nodeOptions.split(/\s+/).filter(Boolean);
@@ -141,7 +141,7 @@ function itself(script) {
 
 /**
  * @param {string} script
- * @param {string[]} names  The first that exists and can run the script is used.
+ * @param {string[]} names  Uses the first program that exists and can run the script.
  * @param {Where} where
  */
 function withInterpreter(script, names, where) {
@@ -161,8 +161,8 @@ function withInterpreter(script, names, where) {
 }
 
 /**
- * "node" is the Node.js that runs this command, not the first in PATH, because it exists and its
- * version is known.
+ * "node" means the Node.js that runs this command, not the first "node" in PATH, because nclust
+ * knows the path and the version of this Node.js.
  * @param {string} name
  * @param {Where} where
  */
@@ -174,7 +174,7 @@ function findInterpreter(name, { path, cwd, node }) {
  * @param {string} file
  * @param {boolean} isTypeScript
  * @param {Where} where
- * @returns {Program | null}  Null: it cannot run the script.
+ * @returns {Program | null}  Null: the program cannot run the script.
  */
 function describe(file, isTypeScript, where) {
   const name = basename(file);
@@ -201,7 +201,7 @@ function describe(file, isTypeScript, where) {
  */
 function typeScriptFlags(version, nodeArgs) {
   if (hasLoader(nodeArgs)) return [];
-  // A file that the user preloads may register a loader.
+  // Allows any file that the user preloads, because the file may register a loader.
   return typeStrippingFlags(version) ?? (nodeArgs.some((arg) => PRELOADS.test(arg)) ? [] : null);
 }
 
@@ -272,9 +272,9 @@ function headOf(bytes) {
 }
 
 /**
- * The flags with which a version of Node.js runs TypeScript without a loader.
+ * Returns the flags that this version of Node.js needs to run TypeScript without a loader.
  * @param {string} version  As in `process.version`.
- * @returns {string[] | null}  Empty: it needs none. Null: it cannot run TypeScript.
+ * @returns {string[] | null}  Empty: no flag is needed. Null: this version cannot run TypeScript.
  */
 export function typeStrippingFlags(version) {
   const [major, minor] = version.replace(/^v/, '').split('.').map(Number);

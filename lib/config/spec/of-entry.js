@@ -10,11 +10,11 @@ import { buildSpec } from './build.js';
 
 /**
  * @typedef {import('./build.js').Surroundings & { folder: string, envName: string | null }}
- *   Surroundings  `cwd` is that of the shell, `folder` that of the file.
+ *   Surroundings  `cwd` is the folder of the shell, `folder` the folder of the config file.
  */
 
 /**
- * The attribute to report for an error that does not name its attribute.
+ * These errors do not name an attribute. This table adds the attribute to the report.
  * @type {Partial<Record<ErrorCode, string>>}
  */
 const ATTRIBUTE_OF = {

@@ -7,7 +7,8 @@ import { NclustError } from '../../shared/errors.js';
  * @property {number | null} uid  Null: the user of the manager.
  * @property {number | null} gid  Null: the group of the manager.
  * @property {string} user  The name for lists.
- * @property {string | null} home  The home directory of another user. Null: the manager's, or none.
+ * @property {string | null} home  The home directory of `user`. Null: `user` runs the manager, or
+ *   has no account.
  */
 
 /**
@@ -43,7 +44,7 @@ function nameOf(self) {
   try {
     return userInfo().username;
   } catch {
-    return String(self); // A container platform may choose a number that has no account.
+    return String(self); // A container may run with a user id that has no account.
   }
 }
 

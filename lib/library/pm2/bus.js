@@ -55,7 +55,7 @@ export class PatternEmitter {
   }
 
   /**
-   * An error that a listener throws becomes an uncaught exception and does not end the bus.
+   * If a listener throws, the error becomes an uncaught exception, and the bus continues.
    * @param {string} event
    * @param {unknown} data
    */
@@ -147,14 +147,14 @@ export class Bus extends PatternEmitter {
     this.#events = nclust.events();
   }
 
-  /** @returns {Promise<this>}  After this no event is missed. */
+  /** @returns {Promise<this>}  After the promise resolves, the bus misses no event. */
   async open() {
     await this.#events.ready;
     void this.#relay(this.#events, (event) => this.#emitEvent(event)).then(() => this.#onManagerExit());
     return this;
   }
 
-  /** @returns {Promise<void>}  After this no line is missed, if the program listens to lines. */
+  /** @returns {Promise<void>}  After the promise resolves, the bus misses no line. */
   async ready() {
     await this.#logs?.ready.catch(() => {}); // #relay() reports the error.
   }
@@ -187,7 +187,7 @@ export class Bus extends PatternEmitter {
     void this.#logs?.return();
   }
 
-  /** Subscribes to lines when the first listener needs them, because there are many. */
+  /** Subscribes to log lines only if a listener needs them, because there may be many lines. */
   #subscribeToLogs() {
     if (
       this.#logs ||
@@ -240,7 +240,7 @@ export class Bus extends PatternEmitter {
   }
 
   /**
-   * Asks the manager, because an app may send an event before an event of its process.
+   * Asks the manager for an unknown app, because its log line may arrive before its first event.
    * @param {string} name
    */
   async #namespaceOf(name) {

@@ -170,7 +170,7 @@ function pickUpdateOptions(o) {
 }
 
 /**
- * Combines PM2's shapes of a process: that of a list and that of a change.
+ * PM2 describes a process in two shapes: for a list and for a change. The result has all fields.
  * @param {SlotStatus} slot  With details.
  */
 function toWorker(slot) {
@@ -214,7 +214,7 @@ export function toPm2Env({
   };
 }
 
-/** These texts are those of PM2, because programs compare them. */
+/** The same texts as in PM2, because programs compare these texts. */
 const NOT_FOUND = 'process or namespace not found';
 const NOTHING_THERE = 'process name not found';
 

@@ -32,7 +32,7 @@ const REPLACEMENTS = {
 /**
  * PM2's programmatic API for one home. Has one connection, which opens at the first call.
  * @param {object} o
- * @param {string} [o.home]  Default: NCLUST_HOME at that time, else ~/.nclust.
+ * @param {string} [o.home]  Default: NCLUST_HOME when the connection opens, or ~/.nclust.
  * @param {string} [o.cwd]
  * @param {boolean} [o.isIndependent]  Only this program uses the home. destroy() removes it.
  */
@@ -52,7 +52,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
   const homeOf = () => own ?? resolveHome(process.env);
 
   async function reach() {
-    // PM2 ignores unknown attributes.
+    // Drops warnings, because PM2 accepts unknown attributes without a warning.
     connecting ??= connect({ home: homeOf(), cwd, onWarning: () => {} });
     try {
       return await connecting;
@@ -136,7 +136,7 @@ export function createPm2({ home: own, cwd, isIndependent = false }) {
         );
       if (Object.hasOwn(ownCalls, method)) return await ownCalls[method](...args);
       const nclust = await reach();
-      // A program that listens to lines must not miss the first lines of the app it starts next.
+      // Waits until the bus receives log lines, so that the bus gets the first lines of a new app.
       await Promise.all([...buses].map((bus) => bus.ready()));
       return await CALLS[method](nclust, ...args);
     } catch (error) {
@@ -151,8 +151,9 @@ const LONGEST_MS = 2 ** 31 - 1;
 const BIN = fileURLToPath(new URL('../../../bin/nclust.js', import.meta.url));
 
 /**
- * connect(true) of PM2: the apps end when this program exits. The manager is a separate process.
- * @param {Nclust} nclust  Its manager was started for this program.
+ * As with connect(true) of PM2, the apps end when this program exits. Runs "nclust kill" at exit,
+ * because the manager is a separate process.
+ * @param {Nclust} nclust  Connected to a manager that was started for this program.
  */
 function endWithProgram(nclust) {
   const { home } = nclust;
@@ -171,5 +172,5 @@ function endWithProgram(nclust) {
 /** @param {Nclust} nclust */
 async function keepAlive(nclust) {
   const nothing = nclust.events({ types: ['nclust:nothing'] });
-  await nothing.next().catch(() => {}); // Waits for disconnect(), or the exit of the manager.
+  await nothing.next().catch(() => {}); // Resolves at disconnect() or when the manager exits.
 }

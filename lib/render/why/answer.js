@@ -9,7 +9,7 @@ import { nameSubject, formatSpan } from './fold.js';
 /** Crashes that are further apart than this are explained separately. */
 const APART_MS = 10 * 60_000;
 
-/** The answer is about the instances with the worst status. @type {ShownStatus[]} */
+/** The answer describes only the instances with the worst status. @type {ShownStatus[]} */
 const WORST_FIRST = ['errored', 'waiting restart', 'launching', 'stopping', 'stopped', 'online'];
 
 /**
@@ -178,7 +178,8 @@ function crashNote(crashes) {
 }
 
 /**
- * Oldest first, of the present generation since its last start, with gaps of at most APART_MS.
+ * Returns the latest crashes of the present generation, oldest first. The gaps between two crashes
+ * are at most APART_MS.
  * @param {SlotStatus[]} slots
  * @param {LoggedEvent[]} events
  */
@@ -195,7 +196,8 @@ function crashesOfSlots(slots, events) {
 }
 
 /**
- * Events of another generation are about instances on probation, or the time before a reload.
+ * An event of another generation is not about the slot: it is from before a reload, or from an
+ * instance on probation.
  * @param {SlotStatus} slot
  * @param {LoggedEvent} event
  */

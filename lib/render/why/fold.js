@@ -9,7 +9,8 @@ import { count, describeEnd, eventStyle, eventWords, isAsked, quoteLastLine } fr
 const BETWEEN_CRASHES = new Set(['started', 'ready', 'backoff']);
 
 /**
- * Oldest first. Leaves out an event that another one implies. A run of one kind becomes one line.
+ * Returns lines, oldest first. Leaves out an event that follows from another event. Several similar
+ * events in a row become one line.
  * @param {LoggedEvent[]} events
  */
 export function foldEvents(events) {

@@ -27,31 +27,32 @@ const DECOMPRESSORS = {
 };
 
 /**
- * Reads forward. A block is valid until the next read. Null: no bytes now; in a segment, never.
+ * Reads forward. A block is valid until the next read. Null: there are no bytes now. In a segment,
+ * no more bytes will come.
  * @typedef {object} ContentReader
  * @property {(maxBytes: number) => Promise<Buffer | null>} read
  * @property {((maxBytes: number) => Buffer | null) | null} readNow
- *   read() in this turn. Null for a compressed content.
- * @property {() => boolean} isTorn  The content ended before it should.
- * @property {() => Stats} stat  Reads the state of the open file, also if its name has changed.
+ *   Like read(), but in this turn of the event loop. Null for a compressed content.
+ * @property {() => boolean} isTorn  Whether the compressed file is incomplete or damaged.
+ * @property {() => Stats} stat  Reads the state of the open file, even after a rename.
  * @property {(into: Buffer, at: number) => Buffer} readAt
- *   Fills the buffer as far as there are bytes, in this turn. Empty if compressed.
+ *   Fills the buffer in this turn with the available bytes. Empty for a compressed content.
  * @property {() => void} close  Idempotent.
  */
 
 /**
  * @typedef {{ atMs: number | null, sortMs: number }} WrittenAt  When a line was written. `sortMs`:
- *   the last change of its file if the time is not known.
+ *   the same time, or the last change of the file if the time is not known.
  */
 
 /**
  * @param {Content} content
- * @param {number} offset  In the bytes that the app wrote, compressed or not.
- * @returns {ContentReader | null}  Null: it is gone, or we cannot read it.
+ * @param {number} offset  Counts the bytes that the app wrote, even if the file is compressed.
+ * @returns {ContentReader | null}  Null: the file is gone or not readable.
  */
 export function openContent({ file, user, compression }, offset) {
   const create = compression === null ? null : DECOMPRESSORS[compression];
-  if (create === undefined) return null; // This Node.js does not have it.
+  if (create === undefined) return null; // This Node.js cannot decompress it.
   try {
     const fd = openAsUser(user, file, FLAGS);
     return create ? openCompressed(fd, create, offset) : openPlain(fd, offset);
@@ -87,7 +88,7 @@ export function isInsideLine(reader, offset) {
 }
 
 /**
- * Synchronous, because bytes that were written a moment ago come from memory.
+ * Reads synchronously, because the system still has recently written bytes in memory.
  * @param {number} fd  The reader closes it.
  * @param {number} offset
  * @returns {ContentReader}
@@ -123,7 +124,7 @@ function openPlain(fd, offset) {
 }
 
 /**
- * A torn or garbled file ends at its first wrong byte.
+ * An incomplete or damaged file ends at its first wrong byte.
  * @param {number} fd  The reader closes it.
  * @param {() => Transform} create
  * @param {number} offset
@@ -133,7 +134,7 @@ function openCompressed(fd, create, offset) {
   const source = createReadStream('', { fd, highWaterMark: STREAM_BYTES });
   const plain = source.pipe(create());
   source.on('error', (error) => plain.destroy(error));
-  plain.on('error', () => {}); // The iterator throws it at the next read.
+  plain.on('error', () => {}); // The iterator throws this error at the next read.
   const blocks = plain[Symbol.asyncIterator]();
   let skipBytes = offset;
   let isTorn = false;
@@ -146,7 +147,7 @@ function openCompressed(fd, create, offset) {
       const { value, done } = await blocks.next();
       return done ? null : value;
     } catch {
-      isTorn = true; // Or garbled: the bytes before it have been read.
+      isTorn = true; // Incomplete or damaged: all bytes before the fault have been read.
       return null;
     }
   }

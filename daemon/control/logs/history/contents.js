@@ -1,6 +1,6 @@
-// Knows: the contents of a path, its segments and the active file, and which one a position is in.
+// Knows: the contents of a path (its segments and the active file), and the content of a position.
 // Must not: open or read a log file; content-reader.js does.
-// Start at: findContent(), then findContentAfter(); start-positions.js goes back with
+// Start at: findContent(), then findContentAfter(); start-positions.js uses
 // listNewestFirst().
 import { statAsUser } from '../../../../lib/shared/host/as-user.js';
 import { readSegments, listSegmentsByPath } from '../archive/segments.js';
@@ -17,14 +17,14 @@ import { readStartedAt, timesFilePath } from '../times/format.js';
  * @property {User | null} user
  * @property {string} plainPath  The name under which its times are stored.
  * @property {Compression | null} compression
- * @property {number} startedAtMs  Its identity.
+ * @property {number} startedAtMs  Identifies the content within its path.
  * @property {number | null} endedAtMs  Null: the active file.
  */
 
 /**
  * @typedef {object} HistorySource
  * @property {string} timesFolder
- * @property {(path: string) => Position | null} positionOf  Null: control does not write there.
+ * @property {(path: string) => Position | null} positionOf  Null: control does not write this file.
  * @property {(path: string) => User | null} userOf
  */
 
@@ -32,10 +32,10 @@ import { readStartedAt, timesFilePath } from '../times/format.js';
 
 /** @typedef {Record<string, Position>} Cursor  How far a client has read, by path. */
 
-/** Under this key a cursor has the time when it was made, for files that did not exist yet. */
+/** Key of the time at which a cursor was made. Needed for files that did not exist at that time. */
 export const MADE_AT = '';
 
-/** The identity of an active file that has no times: a path has only one. */
+/** Identity of an active file without times. A path has only one active file, so 0 is unique. */
 export const UNKNOWN = 0;
 
 /**
@@ -43,7 +43,7 @@ export const UNKNOWN = 0;
  * @param {Position} position
  * @param {HistorySource} source
  * @returns {{ content: Content | null, isGap: boolean }}
- *   `isGap`: that content is gone, and this is the next one.
+ *   `isGap`: the content of the position is gone, and `content` is the next content.
  */
 export function findContent(path, { startedAtMs, offset }, source) {
   const active = activeContent(path, source);
@@ -51,7 +51,7 @@ export function findContent(path, { startedAtMs, offset }, source) {
   const older = segmentContents(path, source);
   const found = older.find((one) => one.startedAtMs === startedAtMs);
   if (found) return { content: found, isGap: false };
-  // The path was empty, or has got its times since.
+  // When the position was made, the path was empty, or its content had no times yet.
   if (startedAtMs === UNKNOWN) return { content: (offset === 0 ? older[0] : null) ?? active, isGap: false };
   return { content: firstAfter(older, startedAtMs) ?? active, isGap: true };
 }
@@ -60,7 +60,7 @@ export function findContent(path, { startedAtMs, offset }, source) {
  * @param {string} path
  * @param {number} startedAtMs
  * @param {HistorySource} source
- * @returns {{ content: Content | null, isGap: boolean }}  Null: this is the last content.
+ * @returns {{ content: Content | null, isGap: boolean }}  `content` is null after the last content.
  */
 export function findContentAfter(path, startedAtMs, source) {
   const active = activeContent(path, source);
@@ -76,7 +76,8 @@ export function findContentAfter(path, startedAtMs, source) {
  * @param {string} path
  * @param {HistorySource} source
  * @param {(path: string) => Segment[]} segmentsOf
- *   Called only if the active file is not enough, because most clients want the last lines.
+ *   Called only if the active file is not enough. It is usually enough, because most clients want
+ *   only the last lines.
  * @returns {Generator<Content, void, void>}
  */
 export function* listNewestFirst(path, source, segmentsOf) {
@@ -122,7 +123,7 @@ export function createSegmentList(paths, { userOf }) {
 /**
  * @param {string} path
  * @param {HistorySource} source
- * @returns {Content | null}  Null if there is no such file, or not a regular one.
+ * @returns {Content | null}  Null: the file does not exist, or is not a regular file.
  */
 function activeContent(path, { timesFolder, positionOf, userOf }) {
   const user = userOf(path);
@@ -132,10 +133,10 @@ function activeContent(path, { timesFolder, positionOf, userOf }) {
 }
 
 /**
- * The identity of a segment without times is its end, as a negative number.
+ * If a segment has no times, its identity is the time of its end, as a negative number.
  * @param {string} path
  * @param {HistorySource} source
- * @param {Segment[]} [segments]  If the caller has listed them.
+ * @param {Segment[]} [segments]  Given if the caller has already listed the segments.
  * @returns {Content[]}  Oldest first.
  */
 function segmentContents(path, { timesFolder, userOf }, segments = readSegments(path, userOf(path))) {
@@ -165,6 +166,6 @@ export function statFile(path, user) {
   try {
     return statAsUser(user, path);
   } catch {
-    return null; // We may not look: there is nothing to show.
+    return null; // Control may not read the folder, so there is nothing to show.
   }
 }

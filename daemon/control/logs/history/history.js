@@ -1,4 +1,4 @@
-// Knows: existing log lines, for `nclust logs`: where to begin, and how lines are merged by time.
+// Knows: how `nclust logs` gets existing lines: where to begin, and how to merge lines by time.
 // Must not: change a file, or hold up the event loop for long. Start at: sendHistory(), then
 // start-positions.js and path-reader.js.
 import { MADE_AT } from './contents.js';
@@ -12,7 +12,7 @@ import { createReaderTable } from './start-positions.js';
 /** @import { ReadLine } from './line-queue.js' */
 /** @import { KeptFile, PathReader } from './path-reader.js' */
 
-/** If at most this is left, one turn reads it all, so that no line is written in between. */
+/** Up to this many remaining bytes are read in one turn, so that no line is written in between. */
 const LAST_BYTES = 256 * 1024;
 
 /** After this many new bytes, later lines are only counted, so that a slow client catches up. */
@@ -20,32 +20,34 @@ const NEW_MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * @typedef {object} Query
- * @property {number | null} lines  For each file; with `isWanted`, for all together. Null: all.
+ * @property {number | null} lines  Limit for each file, or with `isWanted` for all files
+ *   together. Null: all lines.
  * @property {number} sinceMs
  * @property {number} untilMs
  * @property {Wanted['isWanted']} isWanted  Null: every line.
- * @property {Cursor | null} cursor  Continue there; `lines` does not count then.
+ * @property {Cursor | null} cursor  Where to continue. If set, `lines` is ignored.
  */
 
 /**
  * @typedef {object} HistoryParts
- * @property {() => KeptFile[]} files  The files at this moment: apps come and go.
+ * @property {() => KeptFile[]} files  The current files. Apps may change during the read.
  * @property {Query} query
  * @property {HistorySource} source
  * @property {() => Set<string>} heldPaths
- *   Files that an instance writes to now, so the rest of a line may follow.
+ *   Files that an instance writes to now. There, the rest of an unfinished line may follow.
  * @property {number} nowMs
  * @property {(page: Page) => Promise<void>} send
- *   Resolves when the page is on its way, or the client has left. History is never dropped.
- * @property {(page: Page) => void} sendNow  Without waiting.
+ *   Resolves when the page is sent, or the client has disconnected. Pages are never dropped.
+ * @property {(page: Page) => void} sendNow  Like send(), but does not wait.
  * @property {((unfinished: UnfinishedLine[]) => void) | null} attach
- *   Null: the client does not follow. Called in the turn that finds nothing left.
+ *   Called in the turn that finds nothing left to read. Null: the client does not follow.
  * @property {AbortSignal} signal
  */
 
 /**
- * Sends existing lines in the order of time, also those written during the read. Live lines take
- * over in the turn that finds nothing left (hand-over.js): no line comes twice or is missing.
+ * Sends existing lines in the order of time, including lines that are written during the read. Live
+ * lines take over in the turn that finds nothing left to read (hand-over.js), so that no line is
+ * missing or sent twice.
  * @param {HistoryParts} parts
  * @returns {Promise<{ cursor: Cursor, isGap: boolean }>}
  */
@@ -89,15 +91,15 @@ export async function sendHistory(parts) {
   }
 }
 
-/** About this much is sent in one notification. */
+/** Approximate size of a notification. */
 const PAGE_BYTES = 256 * 1024;
 
 /** Estimated size of the fields around a line. */
 const ENTRY_BYTES = 120;
 
 /**
- * @typedef {object} Page  The contents of a notification. `missed`: number of lines dropped before
- *   these; `missedOf` and `gapOf`: by app.
+ * @typedef {object} Page  The contents of a notification. `missed`: number of dropped lines before
+ *   `entries`. `missedOf`: this number for each app. `gapOf`: names of the apps with a gap.
  * @property {LogEntry[]} entries
  * @property {Cursor} [cursor]
  * @property {true} [gap]
@@ -110,7 +112,7 @@ const ENTRY_BYTES = 120;
  * @param {object} o
  * @param {Pick<Query, 'sinceMs' | 'untilMs' | 'isWanted'>} o.query
  * @param {() => PathReader[]} o.readers
- * @param {Cursor} o.cursor  The first page contains it, so that a client knows every path.
+ * @param {Cursor} o.cursor  The first page contains the cursor, so that a client knows every path.
  */
 function createPages({ query, readers, cursor }) {
   /** @type {LogEntry[]} */

@@ -7,7 +7,7 @@ import { yieldToEventLoop } from './merge.js';
 /** @import { ContentReader, WrittenAt } from './content-reader.js' */
 /** @import { Content } from './contents.js' */
 
-/** Size of a block that is read from the end. The longest line fits, wherever it begins. */
+/** Size of the blocks in which a file is read from its end. A line of LINE_MAX_BYTES fits. */
 const WINDOW_BYTES = 2 * LINE_MAX_BYTES;
 
 const NEWLINE = 0x0a;
@@ -22,22 +22,22 @@ const NEWLINE = 0x0a;
  * @property {number} sinceMs
  * @property {number} untilMs
  * @property {((line: string, part: Part | null) => boolean) | null} isWanted
- *   Null: every line, and every part of a long one.
+ *   Null: every line, and every part of a long line, is wanted.
  */
 
 /**
  * @typedef {(bytes: Buffer, sortMs: number, isFirstPart?: boolean) => boolean | null} Judge
- *   Whether a line is wanted. Null: neither this line nor an earlier one.
+ *   Whether a line is wanted. Null: this line and all earlier lines are too old.
  */
 
 /**
- * Reads a plain file from its end, as far as needed.
+ * Finds the last wanted lines. Reads a plain file from its end, and only as far as needed.
  * @param {Content} content
  * @param {Wanted} wanted
  * @param {object} o
  * @param {string} o.timesFolder
  * @param {AbortSignal} o.signal
- * @param {number} o.endBytes  Lines behind it do not count. Infinity: all lines.
+ * @param {number} o.endBytes  Lines after this offset do not count. Infinity: all lines.
  * @returns {Promise<Start[] | null>}  Newest first. Null when the content is gone.
  */
 export async function lastStarts(content, wanted, { timesFolder, signal, endBytes }) {
@@ -72,7 +72,7 @@ async function fromEnd(reader, content, { wanted, writtenAt, judge, signal, endB
   /** @type {Start[]} */
   const found = [];
   const buffer = Buffer.allocUnsafe(WINDOW_BYTES);
-  // Whether the line at the end of the window goes on behind it.
+  // Whether the line at the end of the window continues after the window.
   let goesOn = false;
   for (let end = Math.min(reader.stat().size, endBytes); end > 0 && !signal.aborted;) {
     const begin = Math.max(0, end - WINDOW_BYTES);
@@ -85,7 +85,7 @@ async function fromEnd(reader, content, { wanted, writtenAt, judge, signal, endB
       const line = isLong && wanted.isWanted ? firstPart(reader, begin + start) : bytes.subarray(start, lineEnd);
       const verdict = judge(line, sortMs, isLong);
       if (verdict === null) return found;
-      // The beginning of a long line decides. It is in the next window.
+      // Whether a long line is wanted depends on its beginning, which is in the next window.
       if (isInside && at === 0 && wanted.isWanted) continue;
       if (verdict) found.push({ at: { startedAtMs: content.startedAtMs, offset: begin + start }, sortMs });
       if (found.length >= wanted.count) return found;
@@ -98,7 +98,7 @@ async function fromEnd(reader, content, { wanted, writtenAt, judge, signal, endB
 }
 
 /**
- * @param {ContentReader} reader  It reads a plain file.
+ * @param {ContentReader} reader  Reader of a plain file.
  * @param {number} offset
  */
 function firstPart(reader, offset) {
@@ -158,12 +158,13 @@ function linesOf(bytes, from, begin, writtenAt) {
 }
 
 /**
- * @param {Buffer} bytes  They may begin inside a line or a character.
+ * @param {Buffer} bytes  The block may begin inside a line or a character.
  * @returns {{ from: number, isInside: boolean }}
- *   Where the first whole line begins; in an endless line, where a character begins.
+ *   Where the first whole line begins. If no line begins here, where the first whole character
+ *   begins.
  */
 function startOfLine(bytes) {
-  // A newline at the very end is not followed by a line.
+  // Ignores a newline at the very end, because no line of this block follows it.
   const newline = bytes.subarray(0, -1).indexOf(NEWLINE);
   if (newline !== -1) return { from: newline + 1, isInside: false };
   let from = 0;
@@ -186,10 +187,10 @@ function judgeOf({ sinceMs, untilMs, isWanted }) {
 }
 
 /**
- * The first line that begins at an offset or behind it.
+ * Finds the first line that begins at or after an offset.
  * @param {Content} content
  * @param {number} offset
- * @returns {Promise<number>}  The end, if there is none.
+ * @returns {Promise<number>}  Offset of the line. If no line begins there: the end of the content.
  */
 export async function findLineFrom(content, offset) {
   if (offset === 0) return 0;

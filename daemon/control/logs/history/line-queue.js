@@ -1,6 +1,6 @@
-// Knows: the lines of one path that were read and not taken yet, the unfinished line behind them,
-// and the positions of both.
-// Must not: open or look for a file; path-reader.js hands it bytes.
+// Knows: the lines of one path that were read but not taken yet, the unfinished line after them,
+// and the positions of these lines.
+// Must not: open or look for a file; path-reader.js supplies the bytes.
 // Start at: append().
 import { createLineSplitter } from '../lines.js';
 import { UNKNOWN } from './contents.js';
@@ -80,7 +80,7 @@ export class LineQueue {
     this.#appendedTo = this.position;
   }
 
-  /** @returns {boolean}  Whether there was an unfinished line. It is a line now. */
+  /** @returns {boolean}  Whether there was an unfinished line, which now counts as a line. */
   finishLine() {
     if (this.#splitter.heldBytes() === 0) return false;
     const to = this.position;
@@ -91,7 +91,7 @@ export class LineQueue {
     return true;
   }
 
-  /** The next bytes are the rest of a line, whose beginning was not read. */
+  /** Call this if the next bytes are the rest of a line whose beginning was not read. */
   startInsideLine() {
     this.#splitter.precede(NOTHING, { line: {}, isFirst: false });
   }
@@ -103,8 +103,9 @@ export class LineQueue {
   }
 
   /**
-   * Bytes are missing: drops the unfinished line, and goes to the beginning of another content.
-   * @param {number | null} startedAtMs  Null: there is none, and the position stays.
+   * Call this if bytes are missing. Drops the unfinished line, and moves to the beginning of
+   * another content.
+   * @param {number | null} startedAtMs  Null: without another content, the position stays.
    */
   skipTo(startedAtMs) {
     this.#splitter.end();
@@ -112,7 +113,8 @@ export class LineQueue {
   }
 
   /**
-   * An unfinished line continues there, because a file may be rotated in the middle of a line.
+   * Moves to the beginning of the next content. An unfinished line continues there, because a file
+   * may be rotated in the middle of a line.
    * @param {number} startedAtMs
    */
   moveTo(startedAtMs) {
@@ -123,7 +125,7 @@ export class LineQueue {
   }
 
   /**
-   * The content at the position had no times, and has got them since.
+   * Sets the identity of the content at the position. Until now, it was UNKNOWN.
    * @param {number} startedAtMs
    */
   identify(startedAtMs) {

@@ -1,7 +1,7 @@
 /** @import { ReadLine } from './line-queue.js' */
 /** @import { PathReader } from './path-reader.js' */
 
-/** Contents that are open at the same time: 80 KiB of memory each. */
+/** Limit of contents that are open at the same time. Each needs 80 KiB of memory. */
 const OPEN_MAX = 128;
 
 /**
@@ -15,10 +15,10 @@ export function yieldToEventLoop() {
 }
 
 /**
- * Reads many paths in the order of time, each until its limit.
+ * Reads the lines of many paths in the order of time. Reads each path up to its limit.
  * @param {PathReader[]} readers
  * @param {(reader: PathReader, line: ReadLine) => Promise<unknown> | null} take
- *   Reading waits for its promise.
+ *   If `take` returns a promise, reading waits for the promise.
  * @param {AbortSignal} signal
  */
 export async function mergeLines(readers, take, signal) {
@@ -44,7 +44,7 @@ export async function mergeLines(readers, take, signal) {
 }
 
 /**
- * mergeLines() for lines that can be read in this turn.
+ * Like mergeLines(), but only for lines that can be read in this turn.
  * @param {PathReader[]} readers
  * @param {(reader: PathReader, line: ReadLine) => void} take
  */
@@ -75,7 +75,7 @@ function createOpenReaders() {
   };
 }
 
-/** Readers by the time of their next line, those with equal times in the order of push(). */
+/** Sorts readers by the time of their next line. If times are equal, the order of push() counts. */
 function createHeap() {
   /** @type {{ reader: PathReader, order: number }[]} */
   const heap = [];
@@ -110,12 +110,12 @@ function createHeap() {
         at = parent;
       }
     },
-    /** Removes the first. Call restoreOrder() next. */
+    /** Removes the first reader. Call restoreOrder() next. */
     pop() {
       const last = heap.pop();
       if (last && heap.length > 0) heap[0] = last;
     },
-    /** To be called when the first reader has another line. */
+    /** Call this when the next line of the first reader has changed. */
     restoreOrder() {
       for (let at = 0; ;) {
         const left = 2 * at + 1;

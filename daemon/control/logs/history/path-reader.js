@@ -25,7 +25,7 @@ import { LineQueue } from './line-queue.js';
 /** @import { ReadLine } from './line-queue.js' */
 
 /**
- * A log file and the slot it belongs to; if several slots share it, the first.
+ * A log file and its slot. If several slots share the file, the first of these slots.
  * @typedef {object} KeptFile
  * @property {string} path
  * @property {User | null} user
@@ -41,10 +41,10 @@ import { LineQueue } from './line-queue.js';
  * @property {(offset: number) => WrittenAt} writtenAt
  */
 
-/** Every content of the path. @type {Position} */
+/** No limit: all contents of the path are read. @type {Position} */
 const TO_THE_END = { startedAtMs: UNKNOWN, offset: Infinity };
 
-/** Its position stays right if the file is rotated, compressed or removed while it is read. */
+/** Reads the lines of a path. Keeps its position if a file is rotated, compressed or removed. */
 export class PathReader {
   #source;
   #blockBytes;
@@ -53,12 +53,12 @@ export class PathReader {
   #state = 'reading';
   /** @type {OpenContent | null} */
   #open = null;
-  /** Only the first content can be opened in the middle of a line. */
+  /** Whether a content was opened before. Only the first content can begin inside a line. */
   #wasOpened = false;
   #limit = TO_THE_END;
   #isLimitFinal = true;
 
-  /** Bytes are missing before the next line. The caller resets it. */
+  /** Whether bytes are missing before the next line. The caller resets this flag. */
   isGap = false;
 
   /**
@@ -76,7 +76,7 @@ export class PathReader {
 
   /**
    * @param {Position} limit
-   * @param {boolean} isFinal  No more will be written: an unfinished line counts as a line.
+   * @param {boolean} isFinal  No more bytes will come, so an unfinished line counts as a line.
    */
   readUntil(limit, isFinal) {
     const isSame = isSamePosition(this.#limit, limit) && isFinal === this.#isLimitFinal;
@@ -106,7 +106,7 @@ export class PathReader {
     return this.#state !== 'reading';
   }
 
-  /** Infinity: not known. */
+  /** Bytes left to read. Infinity: not known. */
   get leftBytes() {
     if (this.isExhausted) return 0;
     const { startedAtMs, offset } = this.#lines.position;
@@ -123,7 +123,7 @@ export class PathReader {
     return this.nextLine !== undefined;
   }
 
-  /** fill() in this turn, up to a compressed segment. */
+  /** Like fill(), but in this turn. Stops at a compressed segment. */
   fillNow() {
     while (!this.nextLine && !this.isExhausted) {
       const open = this.#openForReading();
@@ -140,7 +140,7 @@ export class PathReader {
     return this.#lines.next;
   }
 
-  /** @returns {ReadLine}  Only when there is a next line. */
+  /** @returns {ReadLine}  Call this only if there is a next line. */
   shiftLine() {
     return this.#lines.shift();
   }
@@ -174,7 +174,8 @@ export class PathReader {
   #openForReading() {
     if (this.#isAtLimit()) return null;
     if (this.#open && hasNewIdentity(this.#open, this.#source)) this.closeFile();
-    // The second try finds a content that was compressed or removed before it could be opened.
+    // The first try fails if the content was compressed or removed after findContent() found it.
+    // The second try then finds the compressed file or the next content.
     if (!this.#open && !this.#openAtPosition()) this.#openAtPosition();
     return this.#open;
   }
@@ -206,7 +207,7 @@ export class PathReader {
     return true;
   }
 
-  /** @param {Content | null} content  Bytes before it are missing. */
+  /** @param {Content | null} content  The bytes before this content are missing. */
   #skipTo(content) {
     this.isGap = true;
     this.#lines.skipTo(content?.startedAtMs ?? null);
@@ -217,14 +218,14 @@ export class PathReader {
     return this.leftBytes <= 0 || (startedAtMs > 0 && this.#lines.position.startedAtMs > startedAtMs);
   }
 
-  /** Opening a content may have moved the position to the limit: then 0. */
+  /** Returns 0 if opening a content has moved the position to the limit. */
   #bytesToRead() {
     return this.#isAtLimit() ? 0 : Math.min(this.#blockBytes, this.leftBytes);
   }
 }
 
 /**
- * Whether the active file was truncated, or has got its times: now it is another content.
+ * Whether the open file now counts as another content, because it was truncated or has got times.
  * @param {OpenContent} open
  * @param {HistorySource} source
  */

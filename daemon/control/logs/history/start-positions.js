@@ -15,19 +15,20 @@ import { PathReader } from './path-reader.js';
 /** @typedef {(path: string) => Segment[]} SegmentsOf */
 
 /**
- * Finds the last `count` lines of each path; with `isWanted`, of all paths together.
+ * Finds where the last `count` lines of each path begin. With `isWanted`, `count` is for all paths
+ * together.
  * @param {string[]} paths
  * @param {Wanted} wanted
  * @param {HistorySource} source
  * @param {AbortSignal} signal
  * @param {Map<string, Position>} [ends]
- *   The end of each path when the client asked: later lines do not count.
+ *   The end of each path at the time of the request. Later lines do not count.
  */
 async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
   /** @type {Map<string, Position>} */
   const starts = new Map();
   /**
-   * Starts of the newest lines of all paths so far, newest first.
+   * Starts of the newest lines of all paths that were searched, newest first.
    * @type {{ path: string, start: Start }[]}
    */
   let newest = [];
@@ -37,7 +38,7 @@ async function startsOfLast(paths, wanted, source, signal, ends = new Map()) {
     starts.set(path, end);
     if (wanted.count === 0) continue;
     const isFull = wanted.isWanted !== null && newest.length >= wanted.count;
-    // With `count` lines found, an older line cannot be among the last.
+    // If `count` lines are found, lines that are older than all of them are not needed.
     const sinceMs = isFull ? Math.max(wanted.sinceMs, newest[wanted.count - 1].start.sortMs) : wanted.sinceMs;
     const found = await lastOfPath(path, { ...wanted, sinceMs }, { source, signal, segmentsOf, end });
     if (wanted.isWanted === null && found.length > 0) starts.set(path, found[found.length - 1].at);
@@ -83,7 +84,7 @@ async function startSince(path, sinceMs, { source, segmentsOf }) {
   if (!first) return fileSize(path, source);
   const { startedAtMs, plainPath } = first;
   const times = readTimes(source.timesFolder, plainPath);
-  // Without times, history.js judges each line by the last change of its file.
+  // If there are no times, history.js uses the last change of the file as the time of each line.
   if (times?.startedAtMs !== startedAtMs) return { startedAtMs, offset: 0 };
   const offset = times.offsetOf(sinceMs);
   if (offset === null) return { startedAtMs, offset: afterLastMoment(first, path, source) };
@@ -113,7 +114,7 @@ async function lastOfPath(path, wanted, { source, signal, segmentsOf, end }) {
     if (signal.aborted || found.length >= wanted.count) break;
     if (content.endedAtMs !== null && content.endedAtMs < wanted.sinceMs) break;
     const isLast = content.startedAtMs === end.startedAtMs;
-    // The file was started after the client asked.
+    // Skips a file that was started after the request.
     if (content.endedAtMs === null && end.startedAtMs !== UNKNOWN && !isLast) continue;
     const search = { ...wanted, count: wanted.count - found.length };
     const o = { timesFolder: source.timesFolder, signal, endBytes: isLast ? end.offset : Infinity };
@@ -125,7 +126,7 @@ async function lastOfPath(path, wanted, { source, signal, segmentsOf, end }) {
 }
 
 /**
- * Finds a content that was compressed since it was listed.
+ * Finds a content that was compressed after it was listed.
  * @param {string} path
  * @param {Content} content
  * @param {HistorySource} source
@@ -148,7 +149,7 @@ const BLOCK_MAX_BYTES = 64 * 1024;
 export function createReaderTable({ query, source, heldPaths, attach, nowMs, signal }) {
   /** @type {Map<string, PathReader>} */
   const readers = new Map();
-  /** Where each path ended for a client that does not follow. @type {Map<string, Position>} */
+  /** Ends of paths at the request, if the client does not follow. @type {Map<string, Position>} */
   const ends = new Map();
 
   /**
@@ -198,7 +199,7 @@ export function createReaderTable({ query, source, heldPaths, attach, nowMs, sig
       add(files, (path) => /** @type {Position} */ (starts.get(path)));
     },
     /**
-     * Adds files of apps that were started since.
+     * Adds files of apps that were started after the request.
      * @param {KeptFile[]} files
      */
     async addNew(files) {
@@ -212,8 +213,8 @@ export function createReaderTable({ query, source, heldPaths, attach, nowMs, sig
       add(fresh, (path) => /** @type {Position} */ (starts.get(path)));
     },
     /**
-     * Sets the limit of each reader: the present end of its path, or, if the client does not
-     * follow, the end when the client asked.
+     * Sets the limit of each reader. If the client follows, it is the current end of the path.
+     * Otherwise it is the end at the time of the request.
      * @returns {number}  Bytes left to read. Infinity: not known.
      */
     setLimits() {

@@ -2,17 +2,18 @@
 
 /** @typedef {{ line: string, stream: LogStream, atMs: number, id: number }} ShippedLine */
 
-/** Memory of a line besides its characters, because a million empty lines also fill memory. */
+/** Added to the length of each line, because even empty lines need memory. */
 const LINE_BYTES = 64;
 
 /**
- * When it is full, it drops the oldest lines.
+ * Lines that wait to be sent. A full backlog drops its oldest lines.
  * @typedef {object} Backlog
  * @property {(stream: LogStream, lines: string[], atMs: number, id: number) => number} add
  *   Returns the number of lines it dropped.
- * @property {(maxBytes: number) => ShippedLine[]} shift  The oldest; at least one if any waits.
- * @property {(lines: ShippedLine[]) => void} putBack  The lines that were taken last.
- * @property {() => number} clear  Returns the number of lines it had.
+ * @property {(maxBytes: number) => ShippedLine[]} shift  Removes and returns the oldest lines: at
+ *   least one line, unless the backlog is empty.
+ * @property {(lines: ShippedLine[]) => void} putBack  Inserts the lines of the last shift() again.
+ * @property {() => number} clear  Returns the number of removed lines.
  * @property {() => boolean} isEmpty
  */
 
@@ -29,7 +30,7 @@ export function createBacklog(maxBytes) {
   function shift() {
     const first = lines[from++];
     bytes -= sizeOf(first);
-    // Not after every line, because it moves all the others.
+    // Does not do this for every line, because slice() copies all other lines.
     if (from > 1_000 && from * 2 > lines.length) {
       lines = lines.slice(from);
       from = 0;

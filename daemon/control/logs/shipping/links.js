@@ -44,7 +44,8 @@ function octetCounted(message) {
 }
 
 /**
- * Falls back to logger(1), part of every Linux, because Node.js has no Unix datagram sockets.
+ * If the socket accepts only datagrams, sends with logger(1), which every Linux has. Node.js has no
+ * Unix datagram sockets.
  * @param {{ path: string, facility: number }} target
  * @param {{ name: string, user: User | null }} app
  * @param {(line: ShippedLine) => string} frame

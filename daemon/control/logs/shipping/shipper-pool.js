@@ -1,4 +1,4 @@
-// Knows: log lines on their way to syslog, HTTP or a command, and what was lost there.
+// Knows: log lines that are sent to syslog or a command, and how many of them were lost.
 // Must not: let an app or a log file wait for a target.
 // Start at: createShipperPool(), then shipper.js; transports.js has the connections.
 import { createLineSplitter } from '../lines.js';
@@ -14,12 +14,12 @@ import { PARTING_MS } from './transports.js';
 /** @import { Connect } from './links.js' */
 /** @import { Shipper, Tally } from './shipper.js' */
 
-/** Time for waiting lines, and a command that reads them, once no instance is left, in ms. */
+/** When no instance is left, in ms: time to send waiting lines, and for a command to read them. */
 const DRAIN_MS = 30_000;
 
 /**
- * @typedef {object} Lease  `user`: of the instance that wrote last. `cancelEnd`: called when an
- *   instance writes there again.
+ * @typedef {object} Lease  `user`: user of the instance that wrote last. `cancelEnd`: called when
+ *   an instance writes to this target again.
  * @property {User | null} user
  * @property {Shipper} shipper
  * @property {Set<string>} holders
@@ -32,17 +32,18 @@ const DRAIN_MS = 30_000;
  * @property {(place: LogPlace, stream: LogStream, chunk: Buffer) => void} send
  * @property {(place: LogPlace) => void} retarget  The settings of an instance have changed.
  * @property {(instanceId: string) => void} letGo
- *   Sends waiting lines in the background, unless another instance takes over.
+ *   Called when an instance ends. After the last instance of an app, the waiting lines are sent in
+ *   the background.
  * @property {(name: string) => Shipped[]} countersOf
  * @property {() => string[]} notices
- * @property {() => Promise<void>} close  Sends what it has, within a second.
+ * @property {() => Promise<void>} close  Tries to send the waiting lines within a second.
  */
 
 /**
  * @param {object} o
  * @param {Clock} o.clock
  * @param {ManagerLog} o.managerLog
- * @param {(name: string) => string[]} [o.targetsOf]  Also if the app does not run.
+ * @param {(name: string) => string[]} [o.targetsOf]  Targets of an app, even of a stopped app.
  * @param {(target: string, name: string) => Connect} [o.connectorTo]
  * @returns {ShipperPool}
  */
@@ -51,7 +52,7 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
   const leases = new Map();
   /** @type {Map<string, { place: LogPlace, splitters: Map<LogStream, LineSplitter> }>} */
   const senders = new Map();
-  /** Also ended shippers. @type {Map<string, { tally: Tally, name: string, target: string }>} */
+  /** Also of ended shippers. @type {Map<string, { tally: Tally, name: string, target: string }>} */
   const tallies = new Map();
   /** Shippers that have sent all their lines and are closing. @type {Set<Shipper>} */
   const parting = new Set();

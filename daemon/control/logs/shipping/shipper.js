@@ -22,21 +22,22 @@ const BACKLOG_BYTES = 1024 * 1024 - BATCH_BYTES;
 /** Pause before the second attempt; doubles up to 15 s. */
 const RETRY_MS = 500;
 
-/** If a link was open for this long, the back-off starts again after its end, in ms. */
+/** If a link was open for this long, in ms, the pause after its end is short again. */
 const GOOD_MS = 10_000;
 
 /**
- * No app waits for it. It drops and counts lines that the target does not accept, oldest first.
+ * Sends lines to one target. No app waits for a shipper: if the target accepts too few lines, the
+ * shipper drops and counts the oldest lines.
  * @typedef {object} Shipper
  * @property {(stream: LogStream, lines: string[], atMs: number, id?: number) => void} send
- *   Without line ends. `id`: of the slot, by default the shipper's.
+ *   `lines` have no line ends. `id`: id of the slot. Default: the id of the shipper.
  * @property {Tally['counters']} counters
  * @property {Tally['notice']} notice
  * @property {(listener: () => void) => void} onceIdle
- *   Calls once no line waits, perhaps at once. A second listener replaces the first.
+ *   Calls the listener when no line waits, perhaps at once. A second listener replaces the first.
  * @property {(graceMs?: number) => Promise<void>} close  Sends for up to a second. Then sent lines
  *   have `graceMs` to arrive, by default a second. Idempotent; never rejects.
- * @property {() => Promise<void>} hurry  Shortens a grace period that has started to one second.
+ * @property {() => Promise<void>} hurry  Shortens the current grace period to one second.
  */
 
 /**
@@ -81,7 +82,7 @@ export function createShipper(
     try {
       link = connect({ clock, events: { onOpen, onTaken, onDown } });
     } catch (error) {
-      onDown(describeError(error)); // Descriptors or processes ran out; later there will be some.
+      onDown(describeError(error)); // Perhaps no descriptor was free. A later try may succeed.
     }
   }
 
@@ -108,7 +109,7 @@ export function createShipper(
     if (failures === 1) managerLog('shipping-failed', { app: name, target: shortTarget(target), reason });
     isOpen = false;
     link = null;
-    // Sent again over the next link. Some lines may arrive twice, which is better than not at all.
+    // The next link sends these lines again. A line may arrive twice, which is better than a loss.
     backlog.putBack(untaken());
     tally.setProblem(reason);
     if (closing) onIdle();
@@ -189,8 +190,8 @@ const LOSS_REPORTED_MS = 3_600_000;
  * @property {(count: number) => void} lost
  * @property {(reason: string | null) => void} setProblem  Why nothing can be sent now.
  * @property {() => Shipped} counters
- * @property {() => string | null} notice  The sum of all losses, if the last one was
- *   less than an hour ago. For people.
+ * @property {() => string | null} notice  A message for people with the sum of all losses.
+ *   Null: there was no loss in the last hour.
  */
 
 /**

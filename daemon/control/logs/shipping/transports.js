@@ -11,20 +11,20 @@ import { connectAsUser } from '../../../../lib/shared/host/as-user.js';
 /** @import { ShippedLine } from './backlog.js' */
 
 /**
- * One connection to a target, or one process. It ends once; the shipper makes the next one.
+ * One connection to a target, or one process. After the end of a link, the shipper creates another.
  * @typedef {object} Link
  * @property {(lines: ShippedLine[]) => void} write
  *   To be called when the link is open and all earlier lines are taken.
  * @property {(graceMs: number) => Promise<void>} close  Waits up to `graceMs` until lines have
- *   arrived. Emits no more events. A later call replaces the time.
+ *   arrived. The link emits no more events. A later call sets another time limit.
  */
 
 /**
  * @typedef {object} LinkEvents
- * @property {() => void} onOpen  Once.
+ * @property {() => void} onOpen  Called once.
  * @property {(count: number) => void} onTaken  The system has accepted this many more lines.
  * @property {(reason: string) => void} onDown
- *   Once, at the end. Lines that were not taken have not arrived, or only in part.
+ *   Called once, at the end. Lines that were not taken have arrived only in part, or not at all.
  */
 
 /** @typedef {{ clock: Clock, events: LinkEvents }} LinkParts */
@@ -33,7 +33,7 @@ import { connectAsUser } from '../../../../lib/shared/host/as-user.js';
 export const PARTING_MS = 1_000;
 
 /**
- * Passes each event on once, and none after the end.
+ * Passes events on until onDown(). Passes onDown() on only once.
  * @param {LinkEvents} events
  * @returns {LinkEvents & { mute: () => void, isOver: () => boolean }}
  */
@@ -65,17 +65,17 @@ export function describeError(error) {
 }
 
 /**
- * Writes to the standard input of a process, one line for each line.
+ * Starts a process, and writes each log line to the standard input of the process.
  * @param {{
  *   file: string, args: string[], env: Record<string, string | undefined>, user: User | null
- * }} program  Null: as the user of this process.
+ * }} program  `user` null: the user of this process.
  * @param {(line: ShippedLine) => string} textOf  Without the line end.
  * @param {LinkParts} parts
  * @returns {Link}
  */
 export function createProcessLink({ file, args, env, user }, textOf, { clock, events }) {
   const report = onceOnly(events);
-  // Its own process group, because Ctrl-C in the manager's terminal must not end it.
+  // Starts a new process group, because Ctrl-C in the manager's terminal must not end the process.
   const child = withDefaultOomScore(() =>
     spawn(file, args, { ...user, stdio: ['pipe', 'ignore', 'ignore'], env, detached: true }),
   );
@@ -85,8 +85,8 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
   child.on('exit', (code, signal) =>
     report.onDown(signal ? `the command was killed by ${signal}` : `the command exited with code ${code}`),
   );
-  // There is no pipe if descriptors ran out. An EPIPE is ignored, because the process may still
-  // run, and a second process must not run beside it.
+  // `stdin` is missing if no descriptor was free. EPIPE is ignored, because the process may still
+  // run: onDown() would let the shipper start a second process beside the first process.
   child.stdin?.on('error', () => {});
   let cancelEnd = () => {};
 
@@ -103,7 +103,7 @@ export function createProcessLink({ file, args, env, user }, textOf, { clock, ev
       if (hasEnded()) return Promise.resolve();
       return new Promise((resolve) => {
         cancelEnd = clock.after(graceMs, () => {
-          // The process goes on without its input, so end it here.
+          // The process still runs, although its input has ended.
           if (child.pid !== undefined) endGroup(child.pid);
           resolve();
         });
@@ -124,7 +124,7 @@ function endGroup(pid) {
   try {
     process.kill(-pid, 'SIGTERM');
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error; // It has exited.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error;
   }
 }
 
@@ -133,7 +133,7 @@ const KEEP_ALIVE_MS = 30_000;
 
 /**
  * @param {{ host: string, port: number } | { path: string, user: User | null }} address
- *   Connects with the rights of `user`; null: of this process.
+ *   Connects with the rights of `user`. Null: with the rights of this process.
  * @param {(line: ShippedLine) => string} frame
  * @param {LinkParts} parts
  * @returns {Link}  Throws errors of the system about the path.
@@ -144,7 +144,8 @@ export function createStreamLink(address, frame, { clock, events }) {
     'path' in address
       ? connectAsUser(address.user, address.path, (path) => connect({ path }))
       : connect({ ...address, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS });
-  // The end of the other side is noticed only when all its data have been read.
+  // Reads and drops incoming data, because Node.js reports the end of the connection only after all
+  // data are read.
   socket.resume();
   let cancelEnd = () => {};
   socket.on('connect', report.onOpen);
@@ -178,11 +179,11 @@ export function createStreamLink(address, frame, { clock, events }) {
   };
 }
 
-/** Limit of a message: common receivers cut at 8 KiB, and a character takes up to four bytes. */
+/** Maximum characters of a line: many receivers cut at 8 KiB; a character has up to four bytes. */
 const TEXT_MAX = 2_000;
 
 /**
- * Nothing reports whether a datagram arrives. If no program listens there, the second one fails.
+ * UDP does not report whether a datagram arrives. If no program listens, the second datagram fails.
  * @param {{ host: string, port: number }} address
  * @param {(line: ShippedLine) => string} message
  * @param {LinkParts} parts
@@ -244,7 +245,7 @@ function partsOf(line) {
 }
 
 /**
- * Does not cut between the two halves of a character.
+ * Returns an end that does not split a surrogate pair.
  * @param {string} line
  * @param {number} end
  */

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-// The form of a times file: one line of text, then pairs of numbers: the difference to the previous
-// pair in ms, and in bytes.
+// A times file has one line of text, and then pairs of numbers. A pair has the difference to the
+// previous pair in ms, and the difference in bytes.
 
 const HEADER = /^nclust-times 1 (\d{1,15}) "/;
 
-/** A path has at most 4096 bytes, and six times as many when quoted. */
+/** A path has at most 4096 bytes. In JSON, it can have six times as many bytes. */
 const HEADER_MAX_BYTES = 32 * 1024;
 
 const NEWLINE = 0x0a;
@@ -30,7 +30,7 @@ export function timesFilePath(folder, path) {
 
 /**
  * @param {number} startedAtMs
- * @param {string} path  For people who find the file.
+ * @param {string} path  Stored for people who find the file.
  * @returns {Buffer}
  */
 export function formatHeader(startedAtMs, path) {
@@ -55,7 +55,7 @@ export function readTimesFile(file) {
   try {
     return readFileSync(file);
   } catch {
-    return null; // For any reason: then times are not known.
+    return null; // If the file cannot be read, the times are not known.
   }
 }
 
@@ -76,14 +76,14 @@ export function readStartedAt(file) {
     const match = HEADER.exec(head.toString('latin1', 0, bytes));
     return match ? Number(match[1]) : null;
   } catch {
-    return null; // There is no readable file.
+    return null; // For example, the path is a folder.
   } finally {
     closeSync(fd);
   }
 }
 
 /**
- * Skips an incomplete end.
+ * Reads the moments of a times file. Skips an incomplete pair at the end.
  * @param {Buffer} bytes
  * @param {{ startedAtMs: number, headerBytes: number }} header
  */
@@ -108,18 +108,18 @@ export function createMoments(bytes, { startedAtMs, headerBytes }) {
   };
 }
 
-// Whole numbers in seven bits of each byte; the last byte has no eighth bit.
+// A whole number has seven bits in each byte. The eighth bit is set in all bytes except the last.
 
 const SEVEN_BITS = 0x80;
 
-/** 2^56 is more than any file size and any clock. */
+/** 8 bytes have room for numbers below 2^56. File sizes and times in ms are smaller. */
 export const VARINT_MAX_BYTES = 8;
 
 /**
  * @param {Buffer} into
  * @param {number} at
- * @param {number} value  From 0.
- * @returns {number}  The offset after it.
+ * @param {number} value  0 or more.
+ * @returns {number}  The offset after the number.
  */
 export function writeVarint(into, at, value) {
   let rest = value;
@@ -139,7 +139,7 @@ export function writeVarint(into, at, value) {
 function createVarintReader(bytes, from = 0) {
   let at = from;
   return {
-    /** The offset of the next one. */
+    /** The offset of the next number. */
     at: () => at,
     /** @returns {number | null}  Null: there is no whole number left. */
     next() {

@@ -15,8 +15,8 @@ import {
 /** @import { Moment } from './format.js' */
 
 /**
- * Resolution of times in ms, by the size of their file in bytes. The times of a log file that is
- * never rotated must not grow without end, because they are read as a whole.
+ * Resolution of times in ms, by the size of the times file in bytes. If a log file is never
+ * rotated, its times file must still not grow without limit, because it is read as a whole.
  */
 const STEPS = [
   { upToBytes: 256 * 1024, stepMs: 10 },
@@ -24,7 +24,7 @@ const STEPS = [
   { upToBytes: Infinity, stepMs: 60_000 },
 ];
 
-/** Longest time that a moment waits to be written, in ms, while more moments come. */
+/** While new moments come, they are written to the file at this interval, in ms. */
 const FLUSH_MS = 1_000;
 
 /** A time further in the future than this is not valid, in ms. */
@@ -35,14 +35,14 @@ const BUFFER_BYTES = 4 * 1024;
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK;
 
 /**
- * Stores when lines were written, because raw files do not contain it. Never throws.
+ * Stores when lines were written, because raw log files do not contain this time. Never throws.
  * @typedef {object} Times
- * @property {number} startedAtMs  Identifies the content; larger than that of any earlier one.
+ * @property {number} startedAtMs  Identifies the content. Later contents have larger numbers.
  * @property {(offset: number, atMs: number) => void} note
- *   Notes that the bytes from here on are written now. Hot.
+ *   Notes that the bytes from `offset` on are written at `atMs`. Called very often.
  * @property {() => void} flush
  * @property {(plainPath: string) => void} moveTo
- *   The content is a segment now; the path begins a new one.
+ *   The content is a segment now; the path begins a new content.
  * @property {() => void} discard  The content is gone; the path begins a new content.
  * @property {() => void} close  Idempotent.
  */
@@ -60,7 +60,7 @@ export function createTimes(folder, path, { nowMs }) {
   let usedBytes = 0;
   const resumed = resume(file, path, nowMs());
   let { startedAtMs, last } = resumed;
-  /** The part that is certainly in the file. 0 bytes: not even the header. */
+  /** The part that was written to the file. 0 bytes: the file does not have the header yet. */
   let kept = { last, bytes: resumed.bytes };
   let flushedAtMs = -Infinity;
 
@@ -93,7 +93,8 @@ export function createTimes(folder, path, { nowMs }) {
       return startedAtMs;
     },
     note(offset, atMs) {
-      // If the clock was set back, time stands still here, because times have to be in order.
+      // If the clock was set back, stores no moment until the clock reaches the last time again,
+      // because times must be in order.
       if (last && offset >= last.offset && atMs - last.atMs < stepAt(kept.bytes)) return;
       // Another program has truncated the file.
       if (last && offset < last.offset) beginAt(later());
@@ -123,7 +124,7 @@ function stepAt(bytes) {
 /**
  * @param {string} folder
  * @param {string} path  An active file, or the plain path of a segment.
- * @returns {ReadTimes | null}  Null if nothing is known.
+ * @returns {ReadTimes | null}  Null: there are no stored times.
  */
 export function readTimes(folder, path) {
   const bytes = readTimesFile(timesFilePath(folder, path));
@@ -160,13 +161,14 @@ export function readTimes(folder, path) {
 }
 
 /**
- * Cheap from one line to the next.
+ * Reads stored times. Fast if each call asks for a later offset.
  * @typedef {object} ReadTimes
  * @property {number} startedAtMs
  * @property {(offset: number) => number | null} atOf
  *   When the byte was written. Null: before the first known moment.
  * @property {(atMs: number) => number | null} offsetOf
- *   The first offset at that time or later; may be inside a line. Null: there is none.
+ *   The first offset that was written at that time or later. It may be inside a line. Null: nothing
+ *   was written then.
  */
 
 /**
@@ -195,7 +197,7 @@ function sizeOf(path) {
   try {
     return statSync(path).size;
   } catch {
-    return 0; // It does not exist yet.
+    return 0; // The file does not exist yet.
   }
 }
 
@@ -204,7 +206,7 @@ function sizeOf(path) {
  * @param {string} file
  * @param {Buffer} bytes
  * @param {number} at
- * @returns {boolean}  Whether all of it is in the file, and nothing after it.
+ * @returns {boolean}  Whether all bytes are in the file, and the file ends after them.
  */
 function put(folder, file, bytes, at) {
   return attempt(() => {
@@ -238,6 +240,6 @@ function attempt(act) {
     act();
     return true;
   } catch {
-    return false; // A full disk costs times, never lines.
+    return false; // On a full disk, only times are lost here, not lines.
   }
 }

@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs';
 
-/** A write that takes longer makes the disk count as slow, in ms. */
+/** If a write takes longer than this, in ms, the disk counts as slow. */
 const SLOW_MS = 50;
 
 /** The disk counts as fast again after this many fast writes in a row. */
@@ -11,13 +11,14 @@ const QUICK_MS = 10;
 const AT_ONCE_MAX = 2;
 
 /**
- * While the disk is fast, control writes synchronously, because bytes from a pipe exist nowhere
- * else. After a slow write, other threads write, so that a disk that hangs holds up only logs.
+ * While the disk is fast, control writes synchronously, because control has the only copy
+ * of bytes from a pipe. After a slow write, other threads write, so that a disk that hangs delays
+ * only logs.
  * @typedef {object} Disk
  * @property {() => boolean} isSlow
  * @property {(fd: number, bytes: Buffer) => number} writeNow  Throws errors of write(2).
  * @property {(fd: number, bytes: Buffer) => Promise<number>} writeLater
- *   The bytes must not change until it resolves.
+ *   The bytes must not change until the promise resolves.
  */
 
 /**

@@ -18,7 +18,7 @@ import { createLogFile } from './log-file.js';
 /** @typedef {ReturnType<typeof createFileTable>} FileTable */
 
 /**
- * Opens each file once, also if instances share it. The options of the last holder count.
+ * Opens each file once, even if instances share it. The options of the last holder apply.
  * @param {object} o
  * @param {() => number} o.nowMs
  * @param {(path: string) => Times} o.openTimes
@@ -56,8 +56,8 @@ export function createFileTable({ nowMs, openTimes, archive, limitsOf, onLost = 
   }
 
   /**
-   * A file without a holder stays while bytes wait for the disk, because a path must not have two
-   * writers, and while its losses are reported.
+   * Whether the table can drop a file. A file without a holder stays while bytes wait for the disk,
+   * because a path must not have two writers. It also stays while its losses are reported.
    * @param {Entry} entry
    */
   function isOver({ file, holders }) {

@@ -1,4 +1,4 @@
-// Knows: appending to log files: rotation, slow and full disks, what was lost.
+// Knows: how control appends to log files: rotation, slow and full disks, lost lines.
 // Must not: throw when a disk fails, or lose a line without counting it.
 // Start at: createLogFile(), then open-file.js; file-table.js opens each path once.
 import { createOpenFile } from './open-file.js';
@@ -17,20 +17,22 @@ const LINE_END = Buffer.from('\n');
  * @typedef {object} LogFile
  * @property {() => void} prepare  Opens an existing file before output comes. Never throws.
  * @property {(chunk: Buffer, onWritten: OnWritten) => Promise<void> | null} append
- *   Null: the caller may send more. Else it waits for the promise. Never throws or rejects.
- * @property {() => Position | null} position  Of the next byte. Null: not open, or not regular.
+ *   Null: the caller may append more at once. Otherwise it waits for the promise. Never throws or
+ *   rejects.
+ * @property {() => Position | null} position  Position of the next byte. Null: not an open
+ *   regular file.
  * @property {() => Promise<void>} truncate  Rejects with errors of the system.
  * @property {() => void} reopen  The next write opens the path again.
  * @property {() => boolean} isIdle  No bytes wait for the disk.
  * @property {() => string | null} notice  The present problem, for people.
  * @property {Losses} losses
- * @property {() => void} finish  Writes what waits before it returns. Never throws.
+ * @property {() => void} finish  Writes all waiting bytes before it returns. Never throws.
  * @property {() => void} close  Idempotent; a later append opens the file again.
  */
 
 /**
  * @typedef {(part: Buffer, at: Position | null) => void} OnWritten  Called with the position of
- *   each part of a chunk. Null: the part is lost.
+ *   each part of a chunk. Null: the part is lost, or the file is not a regular file.
  */
 
 /** @typedef {{ chunk: Buffer, onWritten: OnWritten }} Pending */
@@ -38,7 +40,7 @@ const LINE_END = Buffer.from('\n');
 /**
  * @param {object} o
  * @param {Disk} o.disk
- * @param {() => boolean} o.isDropping  Lose lines, rather than let the app wait.
+ * @param {() => boolean} o.isDropping  Lines may be lost, so that the app does not wait.
  * @param {(reason: string) => void} [o.onLost]  Called at the first loss after a quiet hour.
  * @param {Parameters<typeof createOpenFile>[0]} o.place
  * @returns {LogFile}
@@ -48,7 +50,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
   const file = createOpenFile(place);
   const losses = createLosses(nowMs, onLost);
   let isClosed = false;
-  /** Bytes were lost in the middle of a line, so the next line must begin on a line of its own. */
+  /** Bytes were lost inside a line, so a line end must be written before the next line. */
   let isTorn = false;
   /** @type {Pending[]} */
   const pending = [];
@@ -77,7 +79,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
   }
 
   /**
-   * writeNow() for a slow disk.
+   * Like writeNow(), but for a slow disk.
    * @param {Buffer} chunk
    * @param {OnWritten} onWritten
    */
@@ -99,7 +101,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
 
   /**
    * @param {Buffer} chunk
-   * @returns {number}  Where the next file begins.
+   * @returns {number}  Where the next file begins in the chunk. 0: not in this chunk.
    */
   function begin(chunk) {
     file.ready();
@@ -164,7 +166,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
   }
 
   /**
-   * Runs between two writes, not after all of them: a flood never ends.
+   * Runs `act` after the current write, not after all writes, because a flood may never end.
    * @param {() => void} act  Must not throw.
    */
   function betweenWrites(act) {
@@ -197,7 +199,7 @@ export function createLogFile({ disk, isDropping, onLost, place }) {
     reopen: () => betweenWrites(file.close),
     isIdle: () => pumping === null,
     finish() {
-      // The other thread may have written some of it.
+      // The other thread may have written a part of this chunk.
       if (writing)
         writeNow(
           writing.chunk.subarray(Math.min(writing.chunk.length, writing.from + file.catchUp())),
@@ -238,13 +240,13 @@ const REPORTED_MS = 3_600_000;
  * @property {(bytes: Buffer, reason: string) => void} add
  * @property {() => void} recovered  Writing works again.
  * @property {() => { lines: number, bytes: number, reason: string, atMs: number } | null} recent
- *   Null if there was none in the last hour.
+ *   Null: there was no loss in the last hour.
  * @property {() => boolean} isLosing  Whether the last write failed.
  */
 
 /**
  * @param {() => number} nowMs
- * @param {(reason: string) => void} [onFirst]  Called for a loss if none is being reported.
+ * @param {(reason: string) => void} [onFirst]  Called at the first loss after a quiet hour.
  * @returns {Losses}
  */
 export function createLosses(nowMs, onFirst = () => {}) {

@@ -39,7 +39,7 @@ const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | cons
  * @property {() => void} rotate  Never throws, because a file that grows is better than lost lines.
  * @property {() => Position | null} position  The position of the next byte.
  * @property {() => void} truncate
- * @property {() => string | null} problem  Why it is not rotated.
+ * @property {() => string | null} problem  Why the file is not rotated.
  * @property {() => void} close  Idempotent; the file is opened again on demand.
  */
 
@@ -99,7 +99,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     file = null;
   }
 
-  /** A removed file has to free its space, and a truncated one has another size. */
+  /** Closes a removed file to free its space. Reads the size again, for a truncated file. */
   function look() {
     const { fd } = opened();
     const stat = fstatSync(fd);
@@ -124,7 +124,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     now.times.moveTo(segment);
     close();
     onRotated(path, segment);
-    // The path exists at all times, for programs that read or tail it.
+    // Creates the next file at once, for programs that read or tail the path.
     tryToOpen();
   }
 
@@ -132,7 +132,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     try {
       opened();
     } catch {
-      // The next write reports it.
+      // The next write reports the error.
     }
   }
 
@@ -172,7 +172,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     cutOf(chunk) {
       const { sizeBytes, times } = opened();
       const { maxSizeBytes } = limits();
-      // The rotation was due in the middle of a line.
+      // If a rotation is due inside a line, the next file begins after this line.
       const lineEnd = isInsideLine && isDue() ? chunk.indexOf(NEWLINE) + 1 : 0;
       isInsideLine = chunk[chunk.length - 1] !== NEWLINE;
       if (lineEnd > 0) return lineEnd;
@@ -189,7 +189,7 @@ export function createOpenFile({ path, user, nowMs, limits, openTimes, onRotated
     },
     rotate,
     position() {
-      // The caller is about to read the file and its times.
+      // Writes the times first, because the caller reads the file and its times next.
       file?.times?.flush();
       return file ? positionOf(file) : null;
     },

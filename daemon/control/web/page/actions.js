@@ -30,7 +30,7 @@ export function listActions(sample, { app: name, worker: id }) {
   if (!app || (id !== undefined && !worker)) return { actions: [], why: null };
   const workers = worker ? [worker] : (groupByApp(sample.workers).get(app.name) ?? []);
   const target = worker && workers.length < app.workers ? String(worker.id) : app.name;
-  // The manager looks for a name before it looks for an id.
+  // The manager looks for a name before it looks for an id, so this target could reach other apps.
   if (
     target === 'all' ||
     (target !== app.name && sample.apps.some((one) => one.name === target || one.namespace === target))

@@ -106,7 +106,7 @@ function connect(token) {
  */
 function turn(phase, welcome) {
   const isOther = welcome !== null && store.welcome !== null && store.welcome.version !== welcome.version;
-  // After an update of the manager, the page is another one.
+  // An update of the manager may have changed the page, so load it again.
   if (isOther) return location.reload();
   store = { ...store, phase, welcome: welcome ?? store.welcome };
   if (phase === 'refused') {
@@ -115,7 +115,7 @@ function turn(phase, welcome) {
   }
   if (phase === 'live') {
     list();
-    // The connection gets the news first.
+    // The connection first has to repeat its older subscriptions.
     queueMicrotask(() => detail?.begin());
   }
   draw();
@@ -136,7 +136,7 @@ function list() {
         store = { ...store, slots, notices };
         draw();
       })
-      .catch(() => {}); // Requested again with the next connection.
+      .catch(() => {}); // The next connection requests the list again.
   }, LIST_DEBOUNCE_MS);
 }
 

@@ -47,11 +47,12 @@ const OPEN = 1;
 /** Pauses between attempts, in ms. The last one repeats. */
 const PAUSES_MS = [250, 1_000, 1_000, 2_000, 5_000];
 
-/** A sample comes every second. After this long without one, the connection is dead, in ms. */
+/** A sample comes every second. Without a sample for this time, in ms, the connection is dead. */
 const SILENCE_MS = 10_000;
 
 /**
- * Sends changes again after a lost connection: by their token, the manager runs each only once.
+ * Sends requests for changes again after a lost connection. Each has a token, so the manager
+ * carries it out only once.
  * @param {object} o
  * @param {() => WebSocket} o.open
  * @param {string} o.token
@@ -141,7 +142,7 @@ export function createConnection({ open, token, onPhase, clock }) {
    * @param {any} params
    */
   function send(id, method, params) {
-    // A closing connection ends soon.
+    // If the connection is closing, lose() will handle the request.
     if (socket?.readyState === OPEN) socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
   }
 
@@ -174,7 +175,7 @@ export function createConnection({ open, token, onPhase, clock }) {
       .then((result) => {
         if (follows.get(name) === one) one.onAnswer?.(result);
       })
-      // After a lost connection, all subscriptions begin again.
+      // Ignores a lost connection, because the next connection starts all subscriptions again.
       .catch((error) => {
         if (error instanceof Refusal && follows.get(name) === one) one.onRefusal?.(error);
       });
@@ -190,7 +191,7 @@ export function createConnection({ open, token, onPhase, clock }) {
     if (phase === 'live') start(name, one);
     return () => {
       if (!follows.delete(name) || phase !== 'live') return;
-      request('unsubscribe', { subscription: name }).catch(() => {}); // A lost connection ends it anyway.
+      request('unsubscribe', { subscription: name }).catch(() => {}); // A lost connection ended it.
     };
   }
 

@@ -12,7 +12,7 @@ import { lineText } from './logs.js';
 /** @typedef {[label: string, text: string]} Fact */
 
 /**
- * @param {SlotStatus[]} slots  With detail; of one app, or one slot of it.
+ * @param {SlotStatus[]} slots  Detailed slots of one app, or one slot.
  * @param {number} nowMs
  * @returns {Fact[]}
  */

@@ -272,7 +272,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
     if (range !== 1_000) askHistory(6);
   }
 
-  /** @param {number} [newest]  Number of points. */
+  /** @param {number} [newest]  Limit for the number of points. */
   function askHistory(newest = Infinity) {
     const asked = range;
     const of = isApp ? 'apps' : 'workers';
@@ -306,5 +306,5 @@ export function createDetail({ place, connection, onGo, onAct }) {
   }
 }
 
-/** Does nothing: the next connection repeats the request, and the sample shows what is gone. */
+/** Ignores an error. The next connection repeats the request, and the sample shows missing apps. */
 function leave() {}

@@ -41,7 +41,7 @@ export function setText(node, text) {
 }
 
 /**
- * Replaces control and direction characters, because a name must not look like another one.
+ * Replaces control and direction characters, because a name must not look like another name.
  * @param {string} text
  */
 export function plain(text) {

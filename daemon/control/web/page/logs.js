@@ -161,7 +161,7 @@ export function createLogs({ target, slotOf, follow }) {
   }
 }
 
-/** Limit for lines on the page; the log files have all. */
+/** Limit for lines on the page. The log files contain all lines. */
 export const LINES_MAX = 2_000;
 
 const LINE_MAX_CHARS = 4_000;

@@ -9,7 +9,7 @@ import { computeStaleMs } from './store.js';
 /** @import { Concern } from './attention.js' */
 /** @import { Store } from './store.js' */
 
-/** Limit for items that need attention; the others are counted. */
+/** Limit for shown items that need attention. The page only counts further items. */
 const SHOWN = 5;
 
 export function createOverview() {
@@ -111,7 +111,7 @@ function showConnection(store, now) {
         : 'Reconnecting…';
   attribute(node, 'data-phase', store.phase === 'live' && staleMs === null ? 'live' : 'lost');
   setText(/** @type {Element} */ (node.firstElementChild), words);
-  // Outside of the live region, because a screen reader must not read out the seconds.
+  // The age is outside of the live region, because a screen reader must not read out the seconds.
   setText(/** @type {Element} */ (node.lastElementChild), age);
   document.body.classList.toggle('is-stale', staleMs !== null);
 }

@@ -1,4 +1,5 @@
-// The address holds the token only until it is read. Then the tab keeps it, even over a reload.
+// The address contains the token only until the page reads it. Then the tab stores the token, so
+// that it survives a reload.
 
 /** @typedef {{ app?: string, worker?: number }} Place  Neither field: the table. */
 

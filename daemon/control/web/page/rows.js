@@ -2,13 +2,13 @@
 /** @import { ShownStatus } from '../../../../lib/shared/wire/protocol.js' */
 
 /**
- * An app with one worker is one row, which has both fields.
+ * An app with one worker has only one row, with both `app` and `worker`.
  * @typedef {object} Row
  * @property {string} key
- * @property {AppSample | null} app  Null: a worker below its app.
- * @property {WorkerSample | null} worker  Null: an app with several workers.
+ * @property {AppSample | null} app  Null: the row is a worker below its app.
+ * @property {WorkerSample | null} worker  Null: the row is an app with several workers.
  * @property {WorkerSample[]} workers
- * @property {boolean | null} isExpanded  Null: it cannot be expanded.
+ * @property {boolean | null} isExpanded  Null: the row cannot be expanded.
  */
 
 /** @typedef {{ field: SortField, isReversed: boolean }} Sort */
@@ -54,7 +54,7 @@ export const workerKey = (id) => `worker ${id}`;
  * @param {string} [o.filter]
  * @param {Sort} [o.sort]
  * @param {Set<string>} [o.flipped]  Apps that the user has expanded or collapsed.
- * @param {Map<string, number> | null} [o.held]  By key: an order that is kept for now.
+ * @param {Map<string, number> | null} [o.held]  Places by key, if rows must not move.
  * @returns {Row[]}
  */
 export function listRows({

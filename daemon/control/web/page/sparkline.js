@@ -33,7 +33,7 @@ export function sparkPath(points, { width, height }) {
     .join('');
 }
 
-/** Hidden from screen readers, because the value is next to it. */
+/** The chart is hidden from screen readers, because the value is next to it. */
 export function createSpark() {
   const size = { width: 72, height: 18 };
   const path = svg('path', {});
@@ -49,8 +49,8 @@ export function createSpark() {
 
 /**
  * @param {Map<string, Points>} sparks
- * @param {{ key: string, cpu: number }[]} news  All keys that exist.
- * @param {number} missing  Unknown seconds before.
+ * @param {{ key: string, cpu: number }[]} news  The values of all rows.
+ * @param {number} missing  Number of seconds without data before the news.
  */
 export function addToSparks(sparks, news, missing) {
   const gap = new Array(Math.min(SPARK_POINTS, missing)).fill(null);
@@ -83,7 +83,7 @@ export function emptyTrend(stepMs) {
 }
 
 /**
- * Points that the page saw before stay, because a new manager starts without history.
+ * Keeps older points of the page, because a new manager starts without history.
  * @param {Trend} trend
  * @param {MetricsHistory} history
  * @param {Partial<Record<SeriesName, (number | null)[]>>} series
@@ -122,7 +122,7 @@ export function withHistory(trend, { stepMs, endMs, points }, series) {
 }
 
 /**
- * @param {Trend} trend  By the second.
+ * @param {Trend} trend  A trend with steps of one second.
  * @param {number} atMs
  * @param {AppSample | WorkerSample} of
  */
@@ -147,7 +147,7 @@ export function withSample(trend, atMs, of) {
 }
 
 /**
- * A gap, because a line would claim values in between.
+ * Returns a time without a value, because otherwise a line would suggest values in between.
  * @param {number | undefined} before
  * @param {number} after
  * @param {number} stepMs

@@ -79,7 +79,7 @@ export function managerTime({ sample, heardAt }, now) {
  * Samples come every second, so one older than STALE_MS is outdated.
  * @param {Store} store
  * @param {number} now
- * @returns {number | null}  Null: it is fresh.
+ * @returns {number | null}  Null: the sample is fresh.
  */
 export function computeStaleMs({ phase, sample, heardAt }, now) {
   if (!sample) return null;

@@ -59,7 +59,7 @@ function of({ app, worker }) {
 /**
  * @param {object} o
  * @param {string} o.label
- * @param {boolean} [o.isFlat]  Workers alone.
+ * @param {boolean} [o.isFlat]  The table has only rows for workers.
  * @param {(row: Row) => void} o.onOpen
  * @param {() => void} o.onChange  The rows have to be drawn again.
  */
@@ -232,7 +232,8 @@ export function createTable({ label, isFlat = false, onOpen, onChange }) {
   /** @param {MouseEvent} event */
   function onClick(event) {
     const row = rows.find(({ key }) => key === /** @type {HTMLElement} */ (event.currentTarget).dataset.key);
-    // The browser follows links, also into another tab. A user who selects text wants to copy it.
+    // Ignore links, because the browser follows them. Ignore selected text, because the user may
+    // copy it.
     if (!row || /** @type {Element} */ (event.target).closest('a, button') || !getSelection()?.isCollapsed) return;
     onOpen(row);
   }
@@ -275,7 +276,7 @@ export function showState(node, { workers }) {
 }
 
 /**
- * Whether it is sorted from the greatest.
+ * Whether the column is sorted from the greatest value.
  * @param {SortField} field
  */
 function isNumber(field) {
