@@ -1,33 +1,34 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** How often to look for zombies. Nothing reaps a zombie that is seen twice. */
+/** How often to look for zombies. Nothing reaps a zombie that is still there at the next check. */
 const LOOK_EVERY_MS = 10_000;
 
 const SHELL = '/bin/sh';
 const RUNTIME = fileURLToPath(new URL('../../bin/nclust-runtime', import.meta.url));
 
-/** Exit status of shells for SIGTERM. */
+/** The exit status that shells report for a process that SIGTERM has ended. */
 const BY_SIGTERM = 143;
 
 /**
- * Not in the types of Node.js 20.
+ * The types of Node.js 20 do not contain execve().
  * @typedef {{ execve?: (file: string, args: string[], env: NodeJS.ProcessEnv) => never }}
  *   WithExecve
  */
 
 /**
- * Replaces this process with a shell of the same pid, which starts `nclust run` again, because the
- * first process of a container must reap every orphan and Node.js reaps only its own children.
- * Without a shell or execve(), exits at stop signals until `run` listens to them, because the
- * kernel drops signals for which pid 1 has no listener. Call this before other modules are loaded.
- * @param {string[]} argv  Without node and the script.
+ * Replaces this process with a shell of the same pid. The shell then starts `nclust run` again. The
+ * reason: the first process of a container must reap every orphan, and Node.js reaps only its own
+ * children. Without a shell or execve(), this process exits at a stop signal until `run` listens to
+ * stop signals, because the kernel drops a signal if pid 1 has no listener. Call this before other
+ * modules are loaded.
+ * @param {string[]} argv  The arguments after node and the script.
  */
 export function becomeInit(argv) {
   const words = parseRunWords(argv);
   if (words === null) return;
   const { execve } = /** @type {WithExecve} */ (process);
-  // The ExperimentalWarning of execve() would be emitted in the next tick, which never runs.
+  // execve() never prints its ExperimentalWarning, because Node.js would do this in the next tick.
   if (execve && existsSync(SHELL) && existsSync(RUNTIME))
     execve.call(process, SHELL, ['sh', RUNTIME, `--node=${process.execPath}`, ...words], process.env);
   for (const signal of STOPPING) process.once(signal, () => process.exit(BY_SIGTERM));
@@ -35,7 +36,7 @@ export function becomeInit(argv) {
 
 /**
  * @param {string[]} argv
- * @returns {string[] | null}  Null: another command. Options may come before the command.
+ * @returns {string[] | null}  Null: the command is not `run`. Options may come before the command.
  */
 export function parseRunWords(argv) {
   const at = argv.findIndex((word) => !word.startsWith('-'));
@@ -69,7 +70,7 @@ export function watchZombies(say) {
 export function findZombies(parent, proc = '/proc') {
   return pidsIn(proc).filter((pid) => {
     const stat = statOf(`${proc}/${pid}/stat`);
-    // The name, in parentheses, may contain spaces and parentheses.
+    // The name of the process is in parentheses, and may itself contain spaces and parentheses.
     const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return state === 'Z' && Number(ppid) === parent;
   });
@@ -96,7 +97,8 @@ function statOf(file) {
 }
 
 /**
- * Within this time, two signals count as one. The terminal and the shell (pid 1) both send Ctrl-C.
+ * Two stop signals within this time, in ms, count as one, because at Ctrl-C the terminal and the
+ * shell (pid 1) each send a signal.
  */
 const TWICE_MS = 300;
 

@@ -8,7 +8,7 @@ import { NclustError } from '../shared/errors.js';
 import { homePaths, resolveHome } from '../shared/paths.js';
 import { outputSocket } from '../shared/wire/output-frame.js';
 
-/** How long a manager of the home may take to answer at the keeper socket. */
+/** Time limit for a manager of the home to answer at the keeper socket, in ms. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
@@ -53,7 +53,7 @@ async function reasonAgainst(home) {
   }
   if (countSavedApps(home) === 0) return null;
   if (!existsSync(outputSocket(paths.run))) return 'it contains a list of apps that another command started';
-  // The list is left from a foreground run that was killed. This run gets its own list.
+  // A killed foreground run has left this list. The new run must not start the apps of that list.
   for (const file of [paths.state, paths.stateBackup]) rmSync(file, { force: true });
   return null;
 }
@@ -67,7 +67,7 @@ function makeHome(folders) {
       checkHome(home);
       return home;
     } catch {
-      // Missing, read-only, too long for a socket, or owned by another user: try the next folder.
+      // The folder is missing, read-only, unsafe, or its path is too long for a socket.
     }
   }
   throw new NclustError(

@@ -11,20 +11,20 @@ import { createFrameReader } from '../shared/wire/output-frame.js';
 /** @import { Sink } from './sink.js' */
 
 /**
- * Reads only as fast as the sinks write, so that an app that writes too much has to wait:
+ * Reads output of apps only as fast as the sinks write, so that an app that writes too much waits:
  *
  *     app -- pipe --> control -- output.sock --> here --> stdout, stderr
  *
  * @typedef {object} Output
  * @property {() => Promise<boolean>} close  Waits for the last output of control. False: the reader
- *   has stopped, and the rest is dropped.
+ *   of a sink does not read any more, and the rest is dropped.
  */
 
-/** How long close() waits for a reader that takes nothing. */
+/** How long close() waits while the reader of a sink reads nothing, in ms. */
 const PATIENCE_MS = 2_000;
 
 /**
- * @param {string} path  Of the socket. A dead socket is replaced.
+ * @param {string} path  Path of the socket. Replaces a socket of a dead process.
  * @param {object} o
  * @param {{ out: Sink, err: Sink }} o.sinks
  * @param {Shape} o.shape
@@ -113,7 +113,7 @@ const LINE_MAX_BYTES = 64 * 1024;
 /**
  * Holds back an unfinished line, so that lines of several processes do not mix.
  * @typedef {object} WholeLines
- * @property {(bytes: Buffer) => Buffer} push  Copies the bytes that it keeps.
+ * @property {(bytes: Buffer) => Buffer} push  Returns finished lines. Copies the rest.
  * @property {() => Buffer} end  Returns the unfinished line, with a line end.
  */
 
@@ -139,7 +139,7 @@ export function createWholeLines() {
 /**
  * @param {Buffer} bytes
  * @param {number} from
- * @returns {number}  End of the last whole UTF-8 character. The length if it is not UTF-8.
+ * @returns {number}  End of the last whole UTF-8 character. Bytes that are not UTF-8: the length.
  */
 function endOfCharacters(bytes, from) {
   for (let at = bytes.length - 1; at >= Math.max(from, bytes.length - 4); at--) {

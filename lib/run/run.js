@@ -20,21 +20,22 @@ import { openOutput } from './output.js';
 /** @import { Shape } from './output.js' */
 /** @import { Sink } from './sink.js' */
 
-/** How often to check the list, because an app that cannot be started writes nothing. */
+/** How often to check the list of apps. An app that cannot be started sends no output to notice. */
 const LOOK_EVERY_MS = 2_000;
 
 /**
- * A user who has stopped the apps may start them again: this many checks must find none running.
+ * If a user has stopped apps, `run` exits only when this many checks in a row find no running app,
+ * because the user may start the apps again.
  */
 const IDLE_CHECKS_MIN = 4;
 
-/** Exit status of shells for SIGKILL. */
+/** The exit status that shells report for a process that SIGKILL has ended. */
 const KILLED = 137;
 
 /**
  * @typedef {object} RunParts
- * @property {Context} context  Of the command. Its home is not used.
- * @property {string} home  Of this run.
+ * @property {Context} context  Context of the command. Its home is not used.
+ * @property {string} home  The home of this run.
  * @property {{ out: Sink, err: Sink }} sinks
  * @property {Shape} shape
  * @property {(sentence: string) => void} showMessage
@@ -46,7 +47,7 @@ const KILLED = 137;
  * @param {AppSpec[]} specs
  * @param {{ delayMs: number, isAutoExit: boolean }} o
  * @param {RunParts} parts
- * @returns {Promise<number>}  The exit status. No process is left, even if it rejects.
+ * @returns {Promise<number>}  The exit status. No process is left, even if the promise rejects.
  */
 export async function runForeground(
   specs,
@@ -135,7 +136,7 @@ function runFolder(home) {
  * @param {(sentence: string) => void} o.say
  * @param {AbortSignal} o.signal
  * @param {(wake: () => void) => void} o.onNudge
- * @returns {Promise<number | null>}  Null: aborted by the signal.
+ * @returns {Promise<number | null>}  The exit status. Null: `signal` was aborted.
  */
 async function waitUntilOver(client, { isAutoExit, say, signal, onNudge }) {
   /** @type {Set<number>} */
@@ -165,7 +166,7 @@ async function stopAll(client) {
 /**
  * @param {number} ms
  * @param {AbortSignal} signal
- * @param {(wake: () => void) => void} [onBegun]  `wake` ends the pause.
+ * @param {(wake: () => void) => void} [onBegun]  Gets `wake`, which ends the pause early.
  * @returns {Promise<void>}
  */
 function pause(ms, signal, onBegun = () => {}) {

@@ -3,26 +3,26 @@
 const LINE_END = Buffer.from('\n');
 const NEWLINE = 0x0a;
 
-/** How long flush() waits for a reader that takes nothing. */
+/** How long flush() waits while the reader reads nothing, in ms. */
 const PATIENCE_MS = 2_000;
 
 /**
- * Standard output or error. Its reader may be slow, or gone.
+ * Standard output or standard error. The reader may be slow, or may have exited.
  * @typedef {object} Sink
- * @property {(from: string, bytes: Buffer) => Promise<void> | null} write  Promise: wait before the
- *   next write. Lines of two writers never mix. Never throws or rejects.
+ * @property {(from: string, bytes: Buffer) => Promise<void> | null} write  Wait for the promise
+ *   before the next write. Lines of two writers never mix. Never throws or rejects.
  * @property {(sentence: string) => void} say  Writes a message of nclust on its own line.
- * @property {() => Promise<boolean>} flush  Waits while the reader reads. False: bytes are left.
+ * @property {() => Promise<boolean>} flush  Waits for the reader. False: bytes are left.
  */
 
 /**
  * @param {Writable} stream
- * @param {() => void} onClosed  The reader is gone. Later writes are dropped.
+ * @param {() => void} onClosed  Called when the reader has exited. Later writes are dropped.
  * @returns {Sink}
  */
 export function createSink(stream, onClosed) {
   let isClosed = false;
-  /** The writer of an unfinished line. */
+  /** The writer of an unfinished line. Empty: all lines are finished. */
   let inside = '';
   stream.on('error', () => {
     if (isClosed) return;
@@ -67,7 +67,7 @@ export function createSink(stream, onClosed) {
 function takenWithin(stream, ms) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
-    // The callback runs after all queued bytes.
+    // The callback runs when all bytes that were queued before are written.
     stream.write('', () => {
       clearTimeout(timer);
       resolve();

@@ -3,14 +3,14 @@ import { CLEAN_EXIT, describeListenFailure } from '../shared/death-text.js';
 
 /** @import { Death, SlotStatus } from '../shared/wire/protocol.js' */
 
-/** Shells add this to the number of a signal. */
+/** Shells report this plus the number of the signal for a process that a signal has ended. */
 const BY_SIGNAL = 128;
 
 /**
  * @typedef {object} Verdict
- * @property {boolean} isOver  Nothing runs, and nothing will be restarted.
+ * @property {boolean} isOver  No instance runs or waits for a restart.
  * @property {boolean} isByCommand  A user has stopped an instance, and may start it again.
- * @property {number} exitStatus  That of the first instance that failed. 0: no instance failed.
+ * @property {number} exitStatus  Exit status of the first instance that failed. 0: no failure.
  */
 
 /**

@@ -12,11 +12,11 @@ import { listFolder, renderListing, sendFile, sendPage, varyBy } from './respond
 
 const NOT_FOUND_PAGE = '404.html';
 
-/** Closes the connection of a client that reads nothing of an answer for this long. */
+/** The server closes a connection if the client reads nothing of an answer for this long, in ms. */
 const STALLED_MS = 60_000;
 
 /**
- * @param {ServeSettings & { path: string }} settings  With an absolute path.
+ * @param {ServeSettings & { path: string }} settings  `path` is absolute.
  * @param {(sentence: string) => void} talk
  * @param {number} [stalledMs]
  * @returns {Server}
@@ -35,7 +35,7 @@ export function createStaticServer(settings, talk, stalledMs = STALLED_MS) {
 function createHandler(settings, talk) {
   const mayEnter = settings.credentials ? createGatekeeper(settings.credentials) : () => true;
   const cacheControl = createCacheControl({ cache: settings.cache, isPrivate: settings.credentials !== null });
-  // A range counts bytes of the file, so its answer must not be compressed.
+  // The answer to a range request must not be compressed, because a range counts bytes of the file.
   const compress = compression({
     filter: (request, response) =>
       response.statusCode !== 206 && !response.hasHeader('Content-Range') && compression.filter(request, response),
@@ -103,7 +103,8 @@ function headersFor({ cors }) {
 }
 
 /**
- * Browsers that navigate accept text/html. A missing script or image must get status 404.
+ * Whether a browser opens a page: only such a request accepts text/html. For a missing script or
+ * image, the server must answer with status 404, and not with the home page.
  * @param {Request} request
  */
 function wantsPage({ headers }) {
@@ -141,7 +142,7 @@ function redirect(response, segments, query) {
 
 /**
  * @param {{ username: string, password: string }} credentials
- * @returns {(header: string | undefined) => boolean}  Takes constant time, to hide good guesses.
+ * @returns {(header: string | undefined) => boolean}  Takes the same time for every guess.
  */
 export function createGatekeeper({ username, password }) {
   const wanted = [digest(username), digest(password)];
@@ -150,7 +151,7 @@ export function createGatekeeper({ username, password }) {
     const text = Buffer.from(encoded, 'base64').toString('utf8');
     const colon = text.indexOf(':');
     const given = [text.slice(0, Math.max(colon, 0)), text.slice(colon + 1)];
-    // Always compares both, for constant time.
+    // Always compares the name and the password, so that the time does not reveal a correct name.
     const isEqual = given.map((word, at) => timingSafeEqual(digest(word), wanted[at]));
     return isEqual.every(Boolean) && colon >= 0;
   };
@@ -168,7 +169,7 @@ const YEAR_S = 31_536_000;
 
 const PAGES = new Set(['.html', '.htm', '.xhtml']);
 
-/** Extensions of files whose names bundlers give a hash. */
+/** Bundlers put a hash into the names of files with these extensions. */
 const ASSETS = new Set([
   '.js',
   '.mjs',
@@ -197,8 +198,9 @@ const ASSETS = new Set([
 
 /**
  * @param {object} o
- * @param {string} o.cache  A duration for files that are not a page and not hashed, "none" or "".
- * @param {boolean} o.isPrivate  Not for shared caches, because a password is required.
+ * @param {string} o.cache  "none": caches keep no file. Otherwise a duration or "", for files that
+ *   are neither a page nor hashed.
+ * @param {boolean} o.isPrivate  Shared caches must not keep files, because a password is required.
  * @returns {(file: string) => string}
  */
 export function createCacheControl({ cache, isPrivate }) {
@@ -214,7 +216,7 @@ export function createCacheControl({ cache, isPrivate }) {
 
 /**
  * Whether a bundler has put a hash into the name: app.3f2a9c1b.js, index-BfX2aZ9k.js. A word or a
- * date must not match, because browsers would keep the file for a year.
+ * date must not count as a hash, because browsers keep a hashed file for a year.
  * @param {string} file
  */
 export function isHashed(file) {

@@ -5,8 +5,9 @@ import { join, relative, sep } from 'node:path';
 const WELL_KNOWN = '.well-known';
 
 /**
- * Splits a path at its slashes, then decodes each name once, so that a decoded slash separates
- * nothing. Refuses names that could climb, end a path early or be read in two ways.
+ * Splits a path at its slashes and then decodes each name once, so that an encoded slash does not
+ * separate names. Refuses hidden names (including ".."), and names with a slash, a backslash or a
+ * control character.
  * @param {string} target  From the request line: "/a/b?c" or "http://host/a/b".
  * @returns {{ segments: string[], isFolder: boolean, query: string } | { refusal: 400 | 403 }}
  */
@@ -24,7 +25,7 @@ export function readRequestPath(target) {
 
 /**
  * @param {string[]} segments
- * @returns {string}  Begins with one slash, because two would name another host in a redirect.
+ * @returns {string}  Begins with exactly one slash: a redirect to "//a" leads to the host "a".
  */
 export function encodePath(segments) {
   return `/${segments.map(encodeURIComponent).join('/')}`;
@@ -37,7 +38,7 @@ export function isHidden(name) {
 
 /**
  * @param {string} segment
- * @returns {string | null}  Null: not UTF-8 (overlong forms too), or a wrong % form.
+ * @returns {string | null}  Null: the segment contains a wrong % form, or is not UTF-8.
  */
 function decode(segment) {
   try {
@@ -68,8 +69,8 @@ export function isAbsent(error) {
  */
 
 /**
- * Follows links only to targets inside the folder: compares real paths, not the request. Resolves
- * the folder each time, because it may be a link that a deploy switches.
+ * Follows a link only if its target is inside the folder. To check this, compares real paths.
+ * Resolves the folder for each request, because the folder may be a link that a deploy switches.
  * @param {string} folder
  * @param {string[]} segments
  * @returns {Promise<Found>}
@@ -80,7 +81,7 @@ export async function locate(folder, segments) {
     const path = await realpath(join(root, ...segments));
     const inside = relative(root, path);
     if (inside === '..' || inside.startsWith(`..${sep}`)) return { type: 'nothing' };
-    // Otherwise a link could expose a hidden file.
+    // A link with a visible name must not expose a hidden file.
     if (inside.split(sep).some((name, at) => isHidden(name) && name !== segments[at])) return { type: 'nothing' };
     const stats = await stat(path);
     const { size: bytes, mtimeMs: modifiedAtMs } = stats;

@@ -20,10 +20,10 @@ export function sendFile(request, response, { root, file, bytes: size, modifiedA
   request.headers.range = isSame(request.headers['if-range'], modifiedAtMs)
     ? satisfiable(request.headers.range, size)
     : undefined;
-  // send() would accept a weak validator, and a later date.
+  // isSame() has checked If-Range. send() would also accept a weak entity tag or a later date.
   delete request.headers['if-range'];
-  // Also for 304 and 206, which compression does not handle: a cache must not confuse the
-  // compressed and the plain form.
+  // compression() does not set this header for status 304 and 206. Without the header, a cache
+  // could confuse the compressed form and the plain form.
   varyBy(response, 'Accept-Encoding');
   const isWhole = status !== undefined;
   response.setHeader('Cache-Control', isWhole ? 'no-cache' : cacheControl(file));
@@ -44,8 +44,9 @@ export function sendFile(request, response, { root, file, bytes: size, modifiedA
 }
 
 /**
- * Whether the file has the same bytes as the client's part of it (RFC 9110, 13.1.5). The entity
- * tags of send() are weak, so they never prove this. A date proves it if its second is over.
+ * Whether the file is unchanged since the client got a part of the file (RFC 9110, 13.1.5). The
+ * entity tags of send() are weak, so an entity tag never proves this. A date proves this if its
+ * second is over, because a later change then gets another date.
  * @param {string | string[] | undefined} ifRange
  * @param {number} modifiedAtMs
  */
@@ -56,8 +57,8 @@ function isSame(ifRange, modifiedAtMs) {
 }
 
 /**
- * A request for more last bytes than the file has means the whole file (RFC 9110, 14.1.2), but
- * send() refuses it.
+ * If a client requests the last N bytes of a shorter file, the answer must be the whole file (RFC
+ * 9110, 14.1.2), but send() refuses such a request.
  * @param {string | undefined} range
  * @param {number} size
  */
@@ -96,7 +97,8 @@ function fail(response, status) {
 }
 
 /**
- * If the file becomes shorter while it is sent, the client would wait for the rest.
+ * Closes the connection if the file becomes shorter during the answer, because the client would
+ * otherwise wait for the rest.
  * @param {ReadStream} bytes
  * @param {Response} response
  */
@@ -124,7 +126,7 @@ export async function listFolder(root, segments) {
   const names = all.filter((name) => !isHidden(name) && !name.includes('\\'));
   /** @type {Entry[]} */
   const entries = [];
-  // One after the other, so that a folder with 100,000 files does not open all of them at once.
+  // Looks up one name after the other, because a folder may contain 100,000 files.
   for (const name of names) {
     const found = await locate(root, [...segments, name]);
     if (found.type === 'nothing') continue;
@@ -168,7 +170,7 @@ function escapeHtml(text) {
 }
 
 /**
- * Caches must not use the answer for another value of this request header.
+ * Adds to Vary: caches must not use the answer for another value of this request header.
  * @param {ServerResponse} response
  * @param {string} header
  */

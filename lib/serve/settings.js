@@ -93,7 +93,8 @@ function asHomepage(value, name) {
 }
 
 /**
- * A missing user name or password is an error, so that the folder is never served without one.
+ * Throws if a password is wanted and the user name or the password is missing, so that the folder
+ * is not served without a password by mistake.
  * @param {ServeOptions} options
  * @param {(key: keyof ServeOptions) => string} nameOf
  */
@@ -137,12 +138,12 @@ function asOrigin(value, name) {
  * @property {string} path  The folder, absolute or relative to the working directory of the server.
  * @property {number} port
  * @property {string} host
- * @property {boolean} isSpa  A page without a file gets the home page.
+ * @property {boolean} isSpa  Send the home page for a page that does not exist.
  * @property {boolean} hasListing  List a folder without a home page.
  * @property {string} homepage  The file to send for a folder.
  * @property {{ username: string, password: string } | null} credentials
- * @property {string} cache  "": the rules of handler.js. Else "none" or a duration.
- * @property {string} cors  Allowed origin of pages on other sites. "*": all. "": none.
+ * @property {string} cache  "none", a duration, or "" for the default of handler.js.
+ * @property {string} cors  Origin of a site whose pages may read the files. "*": all. "": no site.
  */
 
 const DEFAULT_PORT = 8080;
@@ -155,8 +156,8 @@ export const serveScript = () => fileURLToPath(new URL('./main.js', import.meta.
 export const defaultServeName = (port) => `static-page-server-${port}`;
 
 /**
- * They have PM2's names, so that a config file may set them itself. None is missing, because
- * main.js would take a missing one from the shell.
+ * The variables have PM2's names, so that a config file may set them. Returns every variable,
+ * because main.js would take a missing variable from the shell.
  * @param {ServeSettings} settings
  * @returns {Record<string, string>}
  */

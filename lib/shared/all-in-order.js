@@ -1,8 +1,9 @@
 /**
- * Promise.all whose error does not depend on timing.
+ * Like Promise.all(), but the error does not depend on timing.
  * @template T
  * @param {readonly Promise<T>[]} promises
- * @returns {Promise<T[]>}  Rejects with the reason of the first in order, after all have settled.
+ * @returns {Promise<T[]>}  Rejects after all promises have settled, with the error of the first
+ *   rejected promise in the list.
  */
 export async function allInOrder(promises) {
   await Promise.allSettled(promises);

@@ -5,8 +5,9 @@ const WAITING_MAX = 32;
 
 /**
  * Never throws. Each connection gets one answer at a time, because an unknown client can send
- * thousands of requests in one packet, and each may open a file. When the connection ends, waiting
- * requests are dropped: Node.js emits 'close' only for the response that has the socket.
+ * thousands of requests in one packet, and each may open a file. After the end
+ * of a connection, its waiting requests get no answer, because Node.js emits 'close' only for the
+ * response that has the socket.
  * @param {(request: IncomingMessage, response: ServerResponse) => unknown} answer
  * @param {(error: Error, request: IncomingMessage, response: ServerResponse) => void} onFault
  *   Reports an error of `answer`, and ends the response.
@@ -37,7 +38,7 @@ export function answerInTurn(answer, onFault) {
     waiting.set(socket, count);
     response.once('socket', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
-      // Node.js has not finished with the event: it flushes the response next.
+      // Waits for the next tick, because Node.js flushes the response right after this event.
       process.nextTick(begin, request, response);
     });
     return undefined;

@@ -46,7 +46,7 @@ export function toWire(error) {
 }
 
 /**
- * Numbers of JSON-RPC itself (-32700 to -32600) become ERR_NCLUST_PROTOCOL.
+ * Error numbers of JSON-RPC (-32700 to -32600) become ERR_NCLUST_PROTOCOL.
  * @param {WireError} wire
  */
 export function fromWire(wire) {
@@ -56,7 +56,7 @@ export function fromWire(wire) {
 }
 
 /**
- * A code that this version does not know keeps its name.
+ * Keeps an error code that this version does not know.
  * @param {Record<string, unknown>} fields
  */
 export function fromFields({ code, message, hint, data, exitStatus }) {

@@ -42,7 +42,7 @@ function parseEvent(line) {
 }
 
 /**
- * @param {string} path  Of the newest segment.
+ * @param {string} path  Path of the newest segment.
  * @returns {string[]}  Existing segments, newest first.
  */
 export function eventSegments(path) {
@@ -84,7 +84,8 @@ function namesIn(folder) {
 /** @typedef {{ fd: number, ino: number }} Segment  The caller closes it. */
 
 /**
- * Opens the newest first, because a rotation in between then repeats a segment and hides none.
+ * Opens the newest segment first. If the log is rotated at the same time, this order can find a
+ * segment twice, but cannot miss a segment.
  * @param {string} path
  * @returns {Segment[]}  Oldest first.
  */
@@ -114,7 +115,7 @@ function openIfThere(path) {
 
 /**
  * @param {string} path
- * @returns {LoggedEvent[]}  In the order of writing. Empty without a log.
+ * @returns {LoggedEvent[]}  Oldest first. Empty without a log.
  */
 export function readEvents(path) {
   return openSegments(path).flatMap(({ fd }) => {
@@ -128,8 +129,8 @@ export function readEvents(path) {
 
 /**
  * @param {string} path
- * @param {number} maxBytes  From the end of the log. An entry that is cut there is left out.
- * @returns {LoggedEvent[]}  In the order of writing.
+ * @param {number} maxBytes  How much to read at the end of the log. Leaves out a cut first entry.
+ * @returns {LoggedEvent[]}  Oldest first.
  */
 export function readLastEvents(path, maxBytes) {
   /** @type {LoggedEvent[]} */

@@ -5,8 +5,8 @@
 export const TICK_MS = 1_000;
 
 /**
- * An app has the sum of its instances, and a longer step has the mean. With `worst`, both have the
- * greatest value.
+ * The value of an app is the sum of its instances. The value of a longer step is the mean. With
+ * `worst`, both are the greatest value.
  */
 export const SERIES = /** @type {const} */ ({
   cpu: { worst: false },
@@ -27,7 +27,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @typedef {object} HttpTotals
  * @property {number} requests
  * @property {number} aborted
- * @property {number} upgrades  To WebSocket; not part of the requests.
+ * @property {number} upgrades  Upgrades to WebSocket. They do not count as requests.
  * @property {Record<'1xx' | '2xx' | '3xx' | '4xx' | '5xx', number>} responses
  * @property {number} durationMs
  */
@@ -35,7 +35,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
 /**
  * @typedef {object} HttpSample
  * @property {number} requestsPerS
- * @property {number} errorsPerS  With a status from 500.
+ * @property {number} errorsPerS  Answers with status 500 or above.
  * @property {number} activeRequests
  * @property {number | null} latencyP50Ms  Of the last 10 s. Null: there was no answer.
  * @property {number | null} latencyP95Ms
@@ -44,7 +44,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  */
 
 /**
- * Null: not known.
+ * Null: the value is not known.
  * @typedef {object} CommonSample
  * @property {string} name
  * @property {string} namespace
@@ -54,8 +54,8 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} processes
  * @property {number | null} fds
  * @property {number | null} heapUsedBytes
- * @property {number | null} elu  0 to 1. Of an app: the mean.
- * @property {number | null} delayP50Ms  Event loop, in the last second. An app has the worst.
+ * @property {number | null} elu  Event loop utilization, 0 to 1. An app has the mean.
+ * @property {number | null} delayP50Ms  Event loop delay in the last second. An app has the worst.
  * @property {number | null} delayP99Ms
  * @property {number | null} delayMaxMs
  * @property {number | null} gcMsPerS
@@ -67,13 +67,13 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @typedef {object} WorkerOnly
  * @property {number} id
  * @property {number} slot
- * @property {number} pid  0: none.
+ * @property {number} pid  0: no process runs.
  * @property {string | null} instanceId
  * @property {ShownStatus} status
  * @property {number} generation
  * @property {number | null} startedAtMs
  * @property {boolean} isNode
- * @property {number | null} cpuMs  Used by all processes of the slot so far.
+ * @property {number | null} cpuMs  CPU time that all processes of the slot have used.
  * @property {number | null} pssBytes  Only with `detail`, like privateBytes.
  * @property {number | null} privateBytes
  * @property {number | null} heapLimitBytes
@@ -96,7 +96,7 @@ export const STEPS = /** @type {const} */ ({ 1000: 600, 10000: 2160 });
  * @property {number} load1
  * @property {number} load5
  * @property {number} load15
- * @property {number | null} diskTotalBytes  Of the file system of the home.
+ * @property {number | null} diskTotalBytes  Size of the file system of the home.
  * @property {number | null} diskUsedBytes
  * @property {number} uptimeS
  */

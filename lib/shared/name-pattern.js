@@ -1,9 +1,9 @@
 import { NclustError } from './errors.js';
 
 /**
- * Reads "/^web-/i".
+ * Reads a pattern of names such as "/^web-/i".
  * @param {string} target
- * @returns {RegExp | null}  Null: not of that form. Throws ERR_NCLUST_BAD_SELECTOR.
+ * @returns {RegExp | null}  Null: not a pattern. Throws ERR_NCLUST_BAD_SELECTOR.
  */
 export function namePattern(target) {
   const match = /^\/(.+)\/([imsu]*)$/.exec(target);

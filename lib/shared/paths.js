@@ -17,7 +17,7 @@ export function resolveHome(env) {
  * @property {string} sock
  * @property {string} state
  * @property {string} stateBackup
- * @property {string} reserve  Space for the case that the disk is full.
+ * @property {string} reserve  A file that reserves space in case the disk becomes full.
  * @property {string} dump
  * @property {string} settings
  * @property {string} webToken
@@ -53,7 +53,7 @@ export function homePaths(home) {
 /**
  * @param {string} logs
  * @param {string} name
- * @param {LogStream | null} stream  Null: of both streams.
+ * @param {LogStream | null} stream  Null: the file has both streams.
  * @param {number | null} id  Null if all instances share the file.
  */
 export function logFile(logs, name, stream, id) {

@@ -21,7 +21,7 @@ export function shortNotice(sentence) {
 /**
  * @param {string} script
  * @param {string[]} interpreterArgs
- * @returns {string}  A command becomes its program.
+ * @returns {string}  If the script is a shell command, only its program.
  */
 export function shortScript(script, interpreterArgs) {
   if (interpreterArgs[0] !== '-c') return script;

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../helpers/wait-for.js';
 
-// The server makes a file when it listens, because a measurement must not rely on a manager.
+// The server creates a file when it listens, because a measurement must not trust a manager.
 const IDLE_SERVER = `
 const http = require('node:http');
 const fs = require('node:fs');

@@ -3,7 +3,7 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 
-/** Longer than PM2's kill_timeout (1.6 s) and its longest drain (3 s). */
+/** Time limit for a worker to exit, in ms. PM2 allows less: kill_timeout 1.6 s, drain 3 s. */
 const PATIENCE_MS = 4_000;
 
 cluster.setupPrimary({ exec: process.env.SCRIPT });

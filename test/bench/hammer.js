@@ -1,5 +1,5 @@
-// A cheap client, so that two cores measure the server: `node hammer.js new|keep-alive PORT
-// CONNECTIONS SECONDS` prints {"requests": N, "failed": N}.
+// A client that uses little CPU time, so that a machine with two cores can measure the server.
+// `node hammer.js new|keep-alive PORT CONNECTIONS SECONDS` prints {"requests": N, "failed": N}.
 import { connect } from 'node:net';
 
 const [mode, port, connections, seconds] = process.argv.slice(2);

@@ -10,7 +10,7 @@ import { runProgram } from '../helpers/run-program.js';
 /**
  * @typedef {object} Rival
  * @property {'nclust' | 'PM2'} name
- * @property {string} folder  Where commands run.
+ * @property {string} folder  The folder in which commands run.
  * @property {(words: string[], o?: { env?: Record<string, string> }) => Promise<Result>} run
  *   Throws if the command fails.
  * @property {() => Promise<{ name: string, pid: number }[]>} list

@@ -18,7 +18,7 @@ import { measureStartTime } from './figures/start-time.js';
 import { measureThroughput } from './figures/throughput.js';
 
 /**
- * nclust has to be at most `bound`, or with `isAtLeast` at least that.
+ * The value of nclust must be at most `bound`. With `isAtLeast`, it must be at least `bound`.
  * @typedef {object} Row
  * @property {string} what
  * @property {string} unit
@@ -27,10 +27,10 @@ import { measureThroughput } from './figures/throughput.js';
  * @property {number | null} [cluster]  null if bare node:cluster cannot do that.
  * @property {number} bound
  * @property {string} boundIs
- * @property {number} [ratio]  To the peer that `boundIs` names, measured at the same moments.
- *   `bound` is for the ratio, because the speed of a machine changes more than the measured value.
+ * @property {number} [ratio]  nclust divided by the peer in `boundIs`, measured in turns. If there
+ *   is a ratio, `bound` applies to the ratio, because the speed of a machine varies more.
  * @property {boolean} [isAtLeast]
- * @property {boolean} [isInformation]  Shown, not judged.
+ * @property {boolean} [isInformation]  The row is shown, but `bound` does not apply.
  */
 
 const FIGURES = {

@@ -25,9 +25,9 @@ export const PLAIN_APP = fileURLToPath(new URL('../fixtures/serves-all.js', impo
 /**
  * @param {string} [o.script]
  * @param {'http' | 'https' | 'h2'} [o.protocol]
- * @param {Record<string, string>} [o.env]  PORT is set.
- * @param {string[]} [o.flags]  Of `start`, for nclust.
- * @returns {Promise<Service>}  Resolves when it answers. The caller closes it.
+ * @param {Record<string, string>} [o.env]  openService() adds PORT.
+ * @param {string[]} [o.flags]  Options of `nclust start`.
+ * @returns {Promise<Service>}  Resolves when the service answers. The caller closes it.
  */
 export async function openService(name, { workers, script = PLAIN_APP, protocol = 'http', env = {}, flags = [] }) {
   const port = await takePort();
@@ -81,7 +81,7 @@ async function openBare({ script, workers, env }) {
       primary.kill('SIGUSR2');
       await waitFor('the bare cluster to have reloaded', () => reloads() > before, { deadlineMs: 120_000 });
     },
-    // The primary has the app's environment as well.
+    // Also finds the primary, because it has the environment of the app.
     pids: () => processesWith('PORT', env.PORT).map(({ pid }) => pid),
     async close() {
       primary.kill('SIGKILL');

@@ -8,7 +8,7 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 const PATIENCE_MS = 10_000;
 
-/** One browser for a test file. Its pages must not report errors. */
+/** Opens one browser for a test file. A test fails if a page reports an error. */
 export function useBrowser() {
   let browser;
   let problems = [];
@@ -52,7 +52,7 @@ export function useBrowser() {
 
 /** @returns {Promise<string[]>}  Accessibility problems that axe finds. */
 export async function barriers(page) {
-  // Added by the debugger, because the page's policy forbids foreign scripts.
+  // The debugger adds axe, because the policy of the page forbids foreign scripts.
   const { readFileSync } = await import('node:fs');
   await page.evaluate(readFileSync(AXE, 'utf8'));
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));

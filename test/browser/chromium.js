@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** @returns {string}  Throws and explains what to install if there is none. */
+/** @returns {string}  A path. If Chromium is missing, the error explains what to install. */
 export function findChromium() {
   const given = process.env.CHROME_PATH;
   if (given && existsSync(given)) return given;

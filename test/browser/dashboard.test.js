@@ -77,7 +77,7 @@ test('an open page connects to the next manager and shows its apps', async () =>
   const page = await browser.page();
   await page.goto(`${url.href}&app=runs-code`);
   await see(page, '.title .state', 'online 2/2');
-  // A reload of the page would remove this.
+  // Marks the page. A reload of the page would remove this mark.
   await page.evaluate(() => {
     document.body.dataset.own = 'yes';
   });
@@ -153,7 +153,7 @@ test('a screen reader gets the apps, figures, charts and the outcome of an actio
   await page.getByRole('button', { name: 'Restart', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Restart “listens-late”?' });
   await dialog.getByRole('button', { name: 'Restart' }).click();
-  // An open dialog has the outcome itself, because a screen reader does not read behind it.
+  // The dialog shows the outcome, because a screen reader does not read text behind a dialog.
   await page.getByRole('button', { name: 'Hide' }).click();
   await page.getByRole('status').filter({ hasText: 'Restarted “listens-late”.' }).waitFor();
   expect((await app.pids()).filter((pid) => before.includes(pid))).toEqual([]);

@@ -13,8 +13,8 @@ export const TOKEN = 'a'.repeat(43);
 const FILES = readPageFiles();
 
 /**
- * dashboard.test.js tests the page with a real manager.
- * @param {Record<string, (params: any, client: any) => any>} [o.methods]  Replace its own methods.
+ * Starts a fake manager for the page. dashboard.test.js tests the page with a real manager.
+ * @param {Record<string, (params: any, client: any) => any>} [o.methods]  They replace own methods.
  */
 export async function fakeManager({ mayAct = false, workers = [worker({})], methods = {} } = {}) {
   const state = {

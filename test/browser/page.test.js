@@ -80,7 +80,7 @@ describe('the table of apps', () => {
     await page.locator('body[data-seen]').waitFor({ state: 'attached' });
     const { texts, nodes } = await page.evaluate(() => globalThis.seen);
     expect(nodes).toBe(0);
-    // The row of the worker and that of its app. The uptime may reach a minute.
+    // The rows of the worker and its app change. All rows change if their uptime reaches a minute.
     expect(texts).toBeLessThan(650);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
   });

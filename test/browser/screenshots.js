@@ -46,7 +46,7 @@ try {
     }),
   };
   for (const end = Date.now() + seconds * 1_000; Date.now() < end - 20_000; await pause(1_000));
-  // It stops after its first crashes.
+  // The mailer stops after its first crashes.
   await nclust('start', 'mailer.js', '--max-restarts', '2', '--exp-backoff-restart-delay', '100').catch(() => {});
   await nclust('reload', 'api');
   await pause(8_000);
@@ -75,7 +75,7 @@ async function open(url, options) {
   return page;
 }
 
-/** Removes names of this machine. */
+/** Replaces names of this machine. */
 function elsewhere(text) {
   return text
     .replaceAll(work, '/srv/shop')

@@ -11,7 +11,7 @@ import { startTraffic } from '../helpers/traffic/traffic.js';
 const CLIENTS = { 'one-shot': 2, 'keep-alive': 2, slow: 1 };
 
 /**
- * The new code records that it was tried before it does anything else.
+ * Replaces the code of the app. The new code first records that nclust has started it.
  * @returns {{ tried: () => number }}
  */
 function deploy(home, app, code) {
@@ -140,7 +140,7 @@ test('a rollback window gives the traffic back to the old workers when a new one
   const app = await serve(home, 'http-echo', { instances: 2, flags: ['--min-uptime', '300'] });
   const before = await app.pids();
   deploy(home, app, `${fixtureCode('http-echo')}\nsetTimeout(() => { throw new Error('out of luck'); }, 2500);\n`);
-  // A crash breaks off at most the requests inside that worker.
+  // The crash of a worker breaks at most the requests inside this worker.
   const traffic = startTraffic(app, { 'one-shot': 2 }, { pauseMs: 5 });
   const result = await home.nclust('reload', app.name, '--rollback-window', '20s');
   await untilNothingIsLeftOver(home);

@@ -42,7 +42,7 @@ test('connections wait for the next worker instead of being refused while no wor
   const home = await sandbox();
   const app = await home.app('http-echo', { flags: ['--min-uptime', '100', '--restart-delay', '600'] });
   const [pid] = await app.pids();
-  // On a slow machine an app older than min_uptime is up before it listens.
+  // Waits, because an app older than min_uptime is up even if it does not listen yet.
   await home.waitFor('the worker to listen', async () => (await app.instances())[0].addresses.length > 0);
   await home.waitFor(
     'the worker to run longer than its minimum uptime',

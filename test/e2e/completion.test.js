@@ -11,7 +11,7 @@ const QUESTIONS = {
   bash: (line) =>
     `source ~/.bashrc; COMP_WORDS=(${line} ""); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _nclust; printf ` +
     `'%s\\n' "\${COMPREPLY[@]}"`,
-  // Without a terminal zsh has no completion system, so its functions are simulated.
+  // Without a terminal, zsh has no completion system. This code simulates its functions.
   zsh: (line) =>
     `compdef() { :; }; compinit() { :; }; _files() { ls }; compadd() { shift; print -rl -- "$@" }; source ` +
     `~/.zshrc; words=(${line} ""); CURRENT=$#words; _nclust`,

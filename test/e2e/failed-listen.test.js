@@ -6,7 +6,7 @@ import { sandbox } from '../helpers/sandbox.js';
 
 const FAST = ['--min-uptime', '400', '--listen-timeout', '5000'];
 
-/** In this process, which is not an app. */
+/** Holds a port in this process, which is not an app. */
 async function holdPort() {
   const port = await takePort();
   const server = createServer().listen(port);

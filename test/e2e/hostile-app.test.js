@@ -5,10 +5,10 @@ import { expect, test } from 'vitest';
 import { takePort } from '../helpers/ports.js';
 import { sandbox } from '../helpers/sandbox.js';
 
-/** It throws when it is converted to a string. */
+/** An object that throws when code converts the object to a string. */
 const NO_TEXT = '{ toString: 1, valueOf: 1 }';
 
-/** Sends messages in the name of its agent. */
+/** Code that sends messages in the name of the agent of the app. */
 const AGENT_SAYS = `const say_ = (act, more) => process.send({ cmd: 'NODE_NCLUST', act, ...more });`;
 
 const BAD_WORDS = `
@@ -47,7 +47,7 @@ test('an app that answers nonsense to a drain request is killed at the deadline'
     ${AGENT_SAYS}
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
     process.on('internalMessage', ({ act }) => act === 'drain' && say_('drained', { caught: null }));
-    // A request without an answer: its agent would wait for it.
+    // The app never answers this request, so the real agent waits for the answer.
     const server = http.createServer(() => process.send('ready')).listen(0, '127.0.0.1', () =>
       http.get({ port: server.address().port }).on('error', () => {}));`;
   const flags = ['--name', 'bad', '--wait-ready', '--kill-timeout', '700'];

@@ -52,7 +52,7 @@ describe('logs lose no line', () => {
         deadlineMs: 30_000,
       },
     );
-    // docs/logs.md: at most one read is lost for each death, and a line may be cut there.
+    // As docs/logs.md promises: a death of control loses at most one read, and may cut a line.
     const written = expected('out', 200_000);
     const place = new Map(written.map((line, at) => [line, at]));
     const lines = linesOf(outFile);

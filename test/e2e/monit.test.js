@@ -29,8 +29,8 @@ describe.skipIf(missing)(`monit on a real terminal${missing ? ` (${missing})` : 
   ];
 
   /**
-   * Over the whole width, without remains of another size. From 140 columns on, a border is beside
-   * the table.
+   * Whether the screen fills the whole width, without remains of another size. From 140 columns on,
+   * a border must be beside the table.
    */
   function isWhole(text, { columns, rows }) {
     const lines = text.replace(/[日本]/g, 'xx').split('\n');

@@ -250,7 +250,7 @@ test('a command stores compiled code for the next one, if Node.js can', async ()
 });
 
 describe('--env-file', () => {
-  /** Each Node.js process that reads the env file writes down its script. */
+  /** Each Node.js process with the variables of the env file writes its script to a log. */
   async function withEnvFile() {
     const home = await sandbox();
     const preload = join(home.work, 'preload.cjs');

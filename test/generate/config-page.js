@@ -39,7 +39,7 @@ function notNeeded() {
   return [cells(['attribute', 'why']), cells(['---', '---']), ...rows].join('\n');
 }
 
-/** Formats of times and sizes are explained once on the page. */
+/** Shortens the formats of times and sizes, because the page explains them once. */
 function acceptedBy({ accepted = '' }) {
   return accepted.replace(DURATION_FORMS, 'a time').replace(BYTES_FORMS, 'a size');
 }

@@ -3,7 +3,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 /** @import { Socket } from 'node:net' */
 
 /**
- * The server's end, because a client that does not read does not notice a closed connection.
+ * Resolves with the server's end of a connection, because a client that does not read does not
+ * notice that the connection was closed.
  * @param {number} port
  * @returns {Promise<Socket>}
  */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 /**
  * @param {Sandbox} home
- * @param {Record<string, any>[]} apps  The test changes them in place; `write` writes the file.
+ * @param {Record<string, any>[]} apps  The test changes this list in place.
  */
 export function createConfigFile(home, apps) {
   const path = join(home.work, 'nclust.config.json');

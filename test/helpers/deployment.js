@@ -22,7 +22,7 @@ const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 /**
  * A git repository, folders that act as hosts, and a config file that deploys to them.
  * @typedef {object} Site
- * @property {string} path  On each host, from its home.
+ * @property {string} path  Relative to the home folder on each host.
  * @property {(host?: string) => string} root
  * @property {(files: Record<string, string>) => string} commit
  * @property {(...args: string[]) => string} git
@@ -32,7 +32,7 @@ const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
  * @property {(host?: string) => string | null} current
  * @property {(host?: string) => string[]} releases
  * @property {(file: string, host?: string) => string} read
- * @property {() => string[][]} calls  The arguments of each ssh.
+ * @property {() => string[][]} calls  The arguments of each call of ssh.
  */
 
 /**

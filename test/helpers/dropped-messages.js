@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * A real agent sends no message that the manager drops, so every test with an honest app checks the
- * table of the keeper (daemon/keeper/agent-acts.js).
+ * Returns log lines about dropped messages. A test with an honest app expects an empty list,
+ * because the keeper must accept every message of a real agent (daemon/keeper/agent-acts.js).
  * @param {string} home
  * @returns {string[]}
  */

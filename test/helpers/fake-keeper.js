@@ -7,9 +7,9 @@ import { EventEmitter } from 'node:events';
  * Times in ms after the start. An event without a time does not happen.
  * @typedef {object} Behaviour
  * @property {string} [refuses]  The error code of the spawn.
- * @property {number} [spawnsAfterMs]  The keeper knows the instance from then on. Default: at once.
- * @property {number} [bootsAfterMs]  Its event loop is blocked until then. Infinity: no report, not
- *   blocked. Default: at once.
+ * @property {number} [spawnsAfterMs]  Then the keeper knows the instance. Default: at once.
+ * @property {number} [bootsAfterMs]  Until then, the event loop of the instance is blocked.
+ *   Infinity: the loop is not blocked, but the instance never reports a boot. Default: at once.
  * @property {number} [listensAfterMs]
  * @property {number} [readyAfterMs]
  * @property {number} [exitsAfterMs]
@@ -60,26 +60,26 @@ export class FakeKeeper {
   reports = new Map();
   /** @type {{ instanceId: string, message?: unknown, text?: string, token?: string }[]} */
   sent = [];
-  /** The code of a refusal, or nothing. @type {(params: any) => string | void} */
+  /** Returns an error code to refuse a message. @type {(params: any) => string | void} */
   takes = () => {};
   /** @type {(instanceId: string, question: any) => ProfileAnswer} */
   profiles = () => ({ failure: null, bytes: 7, stack: null });
-  /** Each ends a profile. @type {(() => void)[]} */
+  /** Each function ends one profile. @type {(() => void)[]} */
   profileEnds = [];
   /** Verbs that this version does not know. @type {Set<string>} */
   lacks = new Set();
-  /** An earlier version does not report boots. */
+  /** False: no reports of boots, as in an earlier version of the keeper. */
   knowsBoots = true;
   isTerminating = false;
   hasLeft = false;
   digest = 'fake';
-  /** The folder that control is started from, and the one it was taken back from. */
+  /** The installation that the keeper starts control from. */
   root = '/fake';
-  /** @type {string | null} */
+  /** An installation whose control failed, so the keeper left it. @type {string | null} */
   refusedRoot = null;
   /** @type {'unready' | 'crashed' | 'silent' | null} */
   refusedWhy = null;
-  /** Dies when it gets this verb, before it carries it out. @type {string | null} */
+  /** The keeper dies when it receives this verb, before it acts. @type {string | null} */
   diesAt = null;
   /** @type {(params: any) => Behaviour} */
   behave = () => ({ listensAfterMs: 10 });
@@ -110,8 +110,8 @@ export class FakeKeeper {
 
   /**
    * @param {object} [o]
-   * @param {(message: any) => boolean} [o.mayPass]  Called for each message of control; after a
-   *   false one, control is dead.
+   * @param {(message: any) => boolean} [o.mayPass]  Called for each message of control. If it
+   *   returns false, control is dead from then on.
    */
   connect({ mayPass = () => true } = {}) {
     this.#port?.cut();
@@ -139,7 +139,7 @@ export class FakeKeeper {
     return port;
   }
 
-  /** Its processes live on. */
+  /** The keeper dies, but its processes continue to run. */
   die() {
     const port = /** @type {any} */ (this.#port);
     this.#port = null;
@@ -528,7 +528,7 @@ function refusal(code) {
 }
 
 /**
- * Lets every message that is on its way arrive.
+ * Waits until every message that is on its way has arrived.
  * @returns {Promise<void>}
  */
 export function settle() {

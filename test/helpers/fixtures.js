@@ -13,7 +13,7 @@ export function fixturePath(fixture) {
 }
 
 /**
- * Away from the project, because our package.json would change how the fixture runs.
+ * Copies the fixture out of the project, because our package.json would change how it runs.
  * @param {string} fixture
  * @param {string} folder
  * @param {string} [as]

@@ -84,7 +84,7 @@ export async function startFrameworks(home, apps) {
   symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));
   const started = await Promise.all(apps.map((app) => startApp(home, app)));
   for (const { result } of started) expect(result, `${result.stdout}${result.stderr}`).toMatchObject({ exitStatus: 0 });
-  // On a busy machine an app may need more than min_uptime to boot.
+  // If an app boots longer than min_uptime on a busy machine, it counts as up before it listens.
   await home.waitFor('all to listen', async () => (await home.list()).every((slot) => slot.addresses.length > 0), {
     deadlineMs: 30_000,
   });
@@ -92,7 +92,8 @@ export async function startFrameworks(home, apps) {
 }
 
 /**
- * Expects no repaired session, because no worker is replaced yet.
+ * Waits until every session has upgraded. Expects no other note before that: no worker has been
+ * replaced yet, so no session needs a repair.
  * @param {Sandbox} home
  * @param {number} clients
  * @param {Ledger} ledger
@@ -106,7 +107,7 @@ async function untilUpgraded(home, clients, ledger) {
 }
 
 /**
- * Sends each message after the previous answer, until an error.
+ * Sends each message after the answer to the previous message. Stops at the first error.
  * @param {string} url
  * @param {{ messages: number, transports?: ('polling' | 'websocket')[] }} o
  */

@@ -21,7 +21,7 @@ const METHODS = [
 ];
 
 /**
- * No frame is a valid mutation.
+ * No frame is a valid request to change something.
  * @param {string} sock
  * @param {{ frames: number, seed: number }} o
  * @returns {Promise<void>}  Resolves when the server has processed all frames.
@@ -74,7 +74,7 @@ function frame(random) {
     jsonrpc: pick(['2.0', '2.0', '1.0', 2, null]),
     id: pick([1, 'a', null, {}, [], -5, 1e300, undefined]),
     method: pick([...METHODS, 7, null, {}]),
-    // Never a token: without it no mutation is valid.
+    // Contains no token, because without a token no request to change something is valid.
     params: pick([
       ...strange,
       {

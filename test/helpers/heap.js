@@ -5,11 +5,11 @@ import { pause, waitFor } from './wait-for.js';
 const FRAMEWORKS = new URL('../frameworks/', import.meta.url);
 const INSPECTOR = 'http://127.0.0.1:9229/json/list';
 
-/** One collection leaves objects with finalizers, and unsent messages. */
+/** Several, because one collection does not free unsent messages and objects with finalizers. */
 const LOOKS = 4;
 const LOOK_EVERY_MS = 60;
 
-/** Compiled code, which V8 makes and drops at will. It grows with the work of a program. */
+/** Left out: V8 creates and drops compiled code at any time, and the code grows with the work. */
 const COMPILED = ['code', 'hidden'];
 
 /**
@@ -17,12 +17,12 @@ const COMPILED = ['code', 'hidden'];
  * @typedef {object} InUse
  * @property {number} heapBytes  After a full garbage collection, without compiled code.
  * @property {number} privateBytes  After the same collection, including V8's reserve.
- * @property {Record<string, number>} handles  Active resources and timers by kind: the least of
- *   several measurements, so that short-lived ones do not count.
+ * @property {Record<string, number>} handles  Active resources and timers by kind. Each count is
+ *   the smallest of several measurements, so that short-lived resources do not count.
  */
 
 /**
- * @param {number} pid  Only one process of the machine may have its inspector open.
+ * @param {number} pid  No other process of the machine may have its inspector open.
  * @returns {Promise<InUse>}
  */
 export async function inUse(pid) {
@@ -56,7 +56,7 @@ export async function inUse(pid) {
   }
   const ownBytes = privateBytes(pid);
   const heapBytes = await snapshotBytes(socket, call);
-  // Closing it from inside ends this connection.
+  // The process closes its inspector. This also ends our connection.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   void call('Runtime.evaluate', { expression: 'setImmediate(() => process._debugEnd())' });
   await closed;

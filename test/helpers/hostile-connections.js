@@ -7,15 +7,15 @@ import { pause, within } from './wait-for.js';
 
 const LOOKED_AT = 1024 * 1024;
 
-/** Longer than any server here lets a connection wait. */
+/** Longer than the time limits of all servers in these tests. */
 const HUNG_MS = 30_000;
 
 /**
  * @typedef {object} Target
  * @property {number} port
- * @property {string[]} paths  Answered with 200.
+ * @property {string[]} paths  The server answers these paths with status 200.
  * @property {string} root  A folder whose files must not be sent.
- * @property {string | null} token  Null: it has no WebSocket.
+ * @property {string | null} token  Null: the server has no WebSocket.
  */
 
 /** @typedef {{ kind: string, statuses: string[], text: string }} Outcome */
@@ -41,7 +41,7 @@ const KINDS = {
 
 const KIND_NAMES = ['path', 'path', 'path', 'headers', 'body', 'pipelined', 'garbage', 'upgrade', 'upgrade'];
 
-/** `half` closes its side at once. `reset` and `deaf` leave before the answer. */
+/** `half` sends all, then closes its side. `reset` and `deaf` disconnect before the answer. */
 const WAYS = ['whole', 'whole', 'whole', 'whole', 'split', 'half', 'cut', 'reset', 'deaf'];
 
 /**
@@ -54,7 +54,8 @@ export async function attack(random, target) {
   const made = KINDS[kind](random, target);
   const { bytes, frames = [] } = typeof made === 'string' ? { bytes: Buffer.from(made, 'latin1') } : made;
   const picked = frames.length > 0 ? 'whole' : pickOne(random, WAYS);
-  // After half a request, a client would wait until the server's time limit.
+  // Garbage may look like the start of a request. So the client closes its side, because
+  // otherwise it would wait until the server's time limit.
   const way = kind === 'garbage' && (picked === 'whole' || picked === 'split') ? 'half' : picked;
   const cutAt = Math.floor(random() * bytes.length);
   const socket = connect({ port: target.port, host: '127.0.0.1', allowHalfOpen: true });
@@ -109,7 +110,7 @@ function listen(socket, frames) {
 /**
  * @param {Socket} socket
  * @param {Buffer} bytes
- * @returns {Promise<void>}  When the system has the bytes, or the connection is closed.
+ * @returns {Promise<void>}  Resolves when the system has the bytes, or the connection is closed.
  */
 function written(socket, bytes) {
   return new Promise((resolve) => {
@@ -335,14 +336,14 @@ function frame(random) {
 /**
  * @param {number} first  FIN, the reserved bits and the opcode.
  * @param {Buffer | string} payload
- * @param {{ isMasked?: boolean, lies?: number | null }} [o]  `lies`: the length in the header.
- * @returns {Buffer}  The mask is 0, which changes nothing.
+ * @param {{ isMasked?: boolean, lies?: number | null }} [o]  `lies`: a wrong length for the header.
+ * @returns {Buffer}  The mask is 0, so the payload stays unchanged.
  */
 function encode(first, payload, { isMasked = true, lies = null } = {}) {
   const length = Buffer.alloc(9);
   length[0] = (isMasked ? 0x80 : 0) | 127;
   length.writeBigUInt64BE(BigInt(lies ?? payload.length), 1);
-  // Control frames must have their length in the first byte.
+  // Short lengths use the short form, because control frames must not use the long form.
   const short = payload.length < 126 && lies === null ? Buffer.from([(isMasked ? 0x80 : 0) | payload.length]) : length;
   return Buffer.concat([Buffer.from([first]), short, Buffer.alloc(isMasked ? 4 : 0), Buffer.from(payload)]);
 }

@@ -18,7 +18,7 @@ const PACKAGE = fileURLToPath(new URL('../..', import.meta.url));
  */
 
 /**
- * @param {Sandbox} home  Removed together with the installation.
+ * @param {Sandbox} home  The installation is in this home, and is removed with it.
  * @param {string} version
  * @param {Record<string, string>} [edits]  Texts to append, by path in the package.
  * @returns {Installation}

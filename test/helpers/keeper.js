@@ -33,7 +33,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  * @param {string} [o.home]  Default: a new one, removed after the test.
  * @param {object[]} [o.adopt]  Orphans, from `snapshot`.
  * @param {number} [o.uid]
- * @param {boolean} [o.isOpen]  Other users can read its code and fixtures.
+ * @param {boolean} [o.isOpen]  Other users can read the code of the keeper and the fixtures.
  * @param {boolean} [o.isHostile]
  * @param {boolean} [o.expectHeld]  Resolves when this keeper exits: another one has the home.
  */
@@ -77,7 +77,8 @@ export async function realKeeper({
     else resolve?.(message.ok);
   });
 
-  // A keeper ends every process with the marker of its instance, so tests must not share names.
+  // A keeper ends every process with the marker of an instance. The suffix keeps the instances of
+  // two tests apart.
   const ending = `.${basename(home)}`;
   const shortId = (/** @type {string} */ id) => (id.endsWith(ending) ? id.slice(0, -ending.length) : id);
   const fullId = (/** @type {string} */ id) => shortId(id) + ending;
@@ -199,7 +200,7 @@ export async function realKeeper({
 }
 
 /**
- * Copies what a keeper reads, because this user may not be able to read the checkout.
+ * Copies the files that a keeper reads, because the user may not be able to read the checkout.
  * @param {number} uid
  * @param {string} home
  * @returns {string}
@@ -211,7 +212,7 @@ function copyFor(uid, home) {
   return join(home, 'code');
 }
 
-/** @returns {string}  Removed after the test. */
+/** @returns {string}  A folder that is removed after the test. */
 export function openCopy() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-code-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -227,7 +228,7 @@ function copyTo(folder) {
     cpSync(join(ROOT, part), join(folder, part), { recursive: true });
 }
 
-/** @returns {string}  Removed after the test. */
+/** @returns {string}  A folder that is removed after the test. */
 export function temporaryHome() {
   const home = mkdtempSync(join(tmpdir(), 'nclust-keeper-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));

@@ -13,7 +13,7 @@ export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 
  * @property {Bucket} bucket
  * @property {string} detail
  * @property {number} [pid]
- * @property {string} [note]  Worth counting although it is not an error.
+ * @property {string} [note]  An event that is counted although it is not an error.
  */
 
 /**
@@ -27,7 +27,7 @@ export const BUCKETS = ['ok', 'refused', 'reset', 'hung', 'truncated', 'wrong', 
 /**
  * @typedef {object} Totals
  * @property {number} requests
- * @property {number[]} latenciesMs  Of good answers.
+ * @property {number[]} latenciesMs  One for each good answer.
  * @property {number} longestGapMs
  * @property {number} lastOkMono
  */

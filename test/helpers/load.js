@@ -11,13 +11,14 @@ import { pause } from './wait-for.js';
 export { ledgerLine } from './ledger-table.js';
 
 /**
- * With `ratePerSecond`, requests do not wait for answers. Else each connection sends one at a time.
+ * With `ratePerSecond`, requests do not wait for answers. Without it, each connection sends its
+ * next request after the answer.
  * @param {string} url
  * @param {object} o
  * @param {number} [o.connections]
  * @param {number} [o.ratePerSecond]
  * @param {boolean} [o.keepAlive]  False: a new connection for each request.
- * @param {number} [o.timeoutMs]  Then a request counts as hung.
+ * @param {number} [o.timeoutMs]  A request that takes longer counts as hung.
  * @param {number} [o.pauseMs]
  * @returns {Load}
  */

@@ -7,7 +7,8 @@ import { readSegments } from '../../daemon/control/logs/archive/segments.js';
 
 /** @param {string} path */
 export function wholeLog(path) {
-  // The active file first, so that a rotation in between makes lines appear twice, not go missing.
+  // Reads the active file first. After a rotation between the two reads, lines then appear twice,
+  // but no line is missing.
   const active = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
   return Buffer.concat([...readSegments(path).map(contentOf), active]).toString('utf8');
 }
@@ -28,7 +29,7 @@ export function wholeLogLines(path) {
 }
 
 /**
- * The log may be rotated first.
+ * The log may be rotated before the next write.
  * @param {string} path
  * @returns {Promise<void>}
  */

@@ -25,7 +25,7 @@ export async function startCode(home, name, code, ...flags) {
 }
 
 /**
- * The modes are restored, and the screen shows only the output of the shell.
+ * Expects the restored terminal modes, and only the output of the shell on the screen.
  * @param {ReturnType<typeof import('./tmux.js').openMonit>} screen
  * @param {number} status
  */

@@ -18,7 +18,7 @@ export async function notifySocket(folder) {
     await running.done;
   });
   await waitFor('the socket of systemd', () => running.stdout().startsWith('listening'));
-  /** Oldest first, each as its fields. */
+  /** The messages, oldest first. Each message is a list of its fields. */
   const received = () =>
     running
       .stdout()
@@ -29,7 +29,7 @@ export async function notifySocket(folder) {
   return {
     path,
     received,
-    /** Reported by the kernel. */
+    /** The pids of the senders, which the kernel reports. */
     senders: () => running.stderr().trimEnd().split('\n').map(Number),
     count: (/** @type {string} */ field) =>
       received()

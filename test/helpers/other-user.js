@@ -11,14 +11,14 @@ export const isRoot = process.getuid?.() === 0;
 export const SECRET = 'SECRET=only-for-root';
 
 /**
- * For an app of the user "nobody", which cannot change a folder above them.
+ * Folders for an app of the user "nobody", who cannot change the folder that contains them.
  * @typedef {object} UserFolders
  * @property {string} own  Owned by "nobody".
  * @property {string} closed  Only for root. Contains the files "secret" (SECRET) and "number" (a
  *   pid), and the folder "empty".
  * @property {string} open  Only root may change it.
- * @property {(name: string, make: (path: string) => void) => string} plant  Gives it to "nobody".
- *   Returns its path.
+ * @property {(name: string, make: (path: string) => void) => string} plant  Makes a file in
+ *   `own`, gives the file to "nobody" and returns its path.
  * @property {() => string[]} closedNames
  */
 

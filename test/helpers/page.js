@@ -6,7 +6,7 @@ import { within } from './wait-for.js';
 
 /**
  * @typedef {object} Page
- * @property {any} welcome  The answer to the token; null if it was not sent.
+ * @property {any} welcome  The answer to the token. Null if the page sent no token.
  * @property {(method: string, params?: object) => Promise<any>} request  Rejects with the `code`
  *   and `data` of the answer.
  * @property {(text: string | Buffer) => void} send
@@ -26,9 +26,9 @@ export function partsOf(url) {
 /**
  * @param {string} url
  * @param {{ origin?: string, headers?: Record<string, string>, token?: string | null, path?: string }} [o]
- *   `token` null: it is not sent.
- * @returns {Promise<Page>}  Rejects with the `status` if the connection is refused, with the
- *   `closeCode` if the token is.
+ *   If `token` is null, the page sends no token.
+ * @returns {Promise<Page>}  Rejects with the `status` if the server refuses the connection, and
+ *   with the `closeCode` if the server refuses the token.
  */
 export async function openPage(
   url,

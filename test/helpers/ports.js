@@ -1,13 +1,13 @@
 import { createServer } from 'node:net';
 
-// The kernel uses higher ports for outgoing connections, of which a load test has thousands.
+// The kernel uses higher ports for outgoing connections, and a load test opens thousands of them.
 const LOWEST = 12_000;
 const HIGHEST = 32_000;
 
 /** @type {Set<number>} */
 const taken = new Set();
 
-/** @returns {Promise<number>}  Each port only once. */
+/** @returns {Promise<number>}  Never the same port twice. */
 export async function takePort() {
   for (;;) {
     const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));

@@ -25,7 +25,7 @@ export function processesOf(home) {
 }
 
 /**
- * The main process of an instance is the oldest that carries its marker.
+ * Returns the main process of each instance: the oldest process with the marker of the instance.
  * @param {string} home
  */
 export function instancesOf(home) {
@@ -127,7 +127,7 @@ function readProcess(pid, home) {
  */
 function roleOf(command, instanceId) {
   if (instanceId !== null) return 'app';
-  // A process has its script in its command line until it has set its title.
+  // The command line contains the script until the process sets its title.
   if (/daemon\/keeper\/main\.js|^nclust keeper \(/.test(command)) return 'keeper';
   return /daemon\/control\/main\.js|^nclust control \(/.test(command) ? 'control' : 'other';
 }
@@ -140,7 +140,7 @@ function readProc(pid, file) {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
-    // It has exited, or belongs to another user and so is not ours.
+    // The process has exited, or belongs to another user and so is not ours.
     return null;
   }
 }

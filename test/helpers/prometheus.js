@@ -1,12 +1,12 @@
-// Strict: it also rejects what "promtool check metrics" complains about.
+// This reader is strict: it also rejects texts that "promtool check metrics" complains about.
 
 const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const TYPES = ['counter', 'gauge', 'histogram'];
 const SUFFIXES = { counter: [''], gauge: [''], histogram: ['_bucket', '_sum', '_count'] };
 /**
- * Units other than the base ones, and abbreviations: https://prometheus.io/docs/practices/naming/
- * and the linter of client_golang.
+ * Units that are not base units, and abbreviations. Sources: the linter of client_golang and
+ * https://prometheus.io/docs/practices/naming/
  */
 const PREFIXED =
   /(?:pico|nano|micro|milli|centi|deci|deca|hecto|kilo|kibi|mega|mibi|mebi|giga|gibi|tera|tebi|peta|pebi)\w+/;
@@ -23,7 +23,7 @@ const CAMEL = /[a-z][A-Z]/;
  */
 
 /**
- * The text format, version 0.0.4.
+ * Reads version 0.0.4 of the text format.
  * @param {string} text
  * @returns {Map<string, ReadFamily>}  Throws at the first error.
  */

@@ -13,8 +13,8 @@ import { fetchOnce } from './sandbox-app.js';
 const APPS = 10;
 
 /**
- * After each edit, checks that no step is left, that running apps match the file, and that apps
- * without an edit have lost no request.
+ * After each edit, checks that `apply` has nothing left to do and that the running apps match the
+ * file. Also checks that no app has lost a request, except while it was changed.
  * @param {Sandbox} home
  * @param {{ edits: number, seed: number, tell?: (line: string) => void }} o
  * @returns {Promise<Record<string, number>>}
@@ -92,7 +92,7 @@ function nextEdit(apps, random, entryOf) {
 }
 
 /**
- * Each returns the change.
+ * Each function changes the entry and returns the change.
  * @type {Record<string, (entry: Entry, random: () => number) => object>}
  */
 const EDITS = {
@@ -193,7 +193,7 @@ async function agree(home, config, where) {
   if (JSON.stringify(found.sort()) !== JSON.stringify(expected.sort()))
     throw new Error(`After ${where} there is ${JSON.stringify({ found, expected })}`);
   for (const { name, env, args = [] } of config.apps) {
-    // An app that does not listen yet may be up because of its age.
+    // An app may count as up because of its age, before it listens.
     const answer = await home.waitFor(`${name} to answer`, () => fetchOnce(`http://127.0.0.1:${env.PORT}/?env=1`));
     const is = { COLOUR: answer.env.COLOUR, SIZE: answer.env.SIZE, args: answer.argv };
     const should = { COLOUR: env.COLOUR, SIZE: env.SIZE, args };

@@ -12,10 +12,11 @@ const OPERATIONS = 5;
 const VERBS = /** @type {const} */ (['start', 'stop', 'restart', 'reload', 'crash', 'delete', 'stop', 'delete']);
 
 /**
- * Acts on apps mostly before or while they begin to listen.
+ * Runs commands on apps, mostly before or while the apps start to listen.
  * @param {Sandbox} home
  * @param {{ seed: number, sequences: number, atOnce: number }} o
- * @returns {Promise<string[]>}  Addresses that are held without an app, with the operations before.
+ * @returns {Promise<string[]>}  Addresses that are held without an app, with the operations
+ *   that led to this.
  */
 export async function leakedAddresses(home, { seed, sequences, atOnce }) {
   const random = createRandom(seed);
@@ -101,7 +102,7 @@ const DO = {
 };
 
 /**
- * The app was deleted before, or its process has exited.
+ * Ignores that the app is already deleted, or that its process has exited.
  * @param {{ code?: string }} error
  */
 function whenThereIsNone(error) {
@@ -150,7 +151,7 @@ const TABLES = ['tcp', 'tcp6', 'udp', 'udp6', 'unix', 'netlink'];
 
 /**
  * @param {number} pid
- * @returns {string[]}  In no table of the kernel, because they do not listen.
+ * @returns {string[]}  Sockets that are in no table of the kernel, because they do not listen.
  */
 function boundOnly(pid) {
   const listed = TABLES.map((table) => readFileSync(`/proc/${pid}/net/${table}`, 'utf8')).join('\n');

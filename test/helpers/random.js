@@ -1,7 +1,7 @@
 /**
- * The same numbers for the same seed: mulberry32.
+ * The same seed gives the same numbers (algorithm: mulberry32).
  * @param {number} seed
- * @returns {() => number}  From 0 up to, not including, 1.
+ * @returns {() => number}  At least 0, and less than 1.
  */
 export function createRandom(seed) {
   let state = seed >>> 0;

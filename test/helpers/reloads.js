@@ -31,7 +31,7 @@ export async function serve(home, fixture, o) {
 }
 
 /**
- * Expects a new process for every old one.
+ * Expects that a new process replaces every old process.
  * @param {Sandbox} home
  * @param {App} app
  * @param {...string} words
@@ -102,7 +102,7 @@ export function differentNode() {
 
 /**
  * @param {number} major
- * @returns {string | null}  null if `npm run test:nodes` has not fetched it.
+ * @returns {string | null}  null if `npm run test:nodes` has not installed this version.
  */
 export function otherNode(major) {
   const path = fileURLToPath(

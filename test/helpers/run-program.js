@@ -7,12 +7,13 @@ import { slowdown } from './wait-for.js';
 
 /**
  * @typedef {object} Result
- * @property {number | null} exitStatus  null if a signal ended it.
+ * @property {number | null} exitStatus  null if a signal ended the program.
  * @property {string | null} signal
  * @property {string} stdout
  * @property {string} stderr
  * @property {number} durationMs
- * @property {() => any} json  stdout. Throws with both streams if it is not JSON.
+ * @property {() => any} json  Parses stdout. If stdout is not JSON, throws an error with both
+ *   streams.
  */
 
 /**
@@ -30,7 +31,7 @@ import { slowdown } from './wait-for.js';
  * @param {object} o
  * @param {Record<string, string | undefined>} o.env
  * @param {string} [o.cwd]
- * @param {string} [o.input]  For stdin, which is closed otherwise.
+ * @param {string} [o.input]  Text for stdin. Without it, stdin is empty.
  * @param {number} [o.timeoutMs]  Scales with NCLUST_TEST_SLOWDOWN.
  * @param {number} [o.uid]
  * @param {number} [o.gid]

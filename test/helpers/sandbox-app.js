@@ -13,7 +13,7 @@ import { fixturePath } from './fixtures.js';
  * @property {string} url
  * @property {() => Promise<SlotStatus[]>} instances
  * @property {() => Promise<number[]>} pids  In the order of the slots. 0: no process.
- * @property {(path?: string) => Promise<any>} get  Parsed if it is JSON.
+ * @property {(path?: string) => Promise<any>} get  The body, parsed if it is JSON.
  * @property {(fixture: string) => void} replaceWith
  */
 

@@ -25,7 +25,7 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
 /**
  * @typedef {object} RunOptions
  * @property {string} [cwd]  Default: the sandbox's work folder.
- * @property {Record<string, string | undefined>} [env]  Merged over the sandbox's.
+ * @property {Record<string, string | undefined>} [env]  Overrides variables of the sandbox.
  * @property {string} [input]
  * @property {number} [timeoutMs]
  * @property {number} [uid]
@@ -34,12 +34,12 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
 
 /**
  * @typedef {object} AppOptions
- * @property {string} [name]  Default: the fixture's.
+ * @property {string} [name]  Default: the name of the fixture.
  * @property {number | string} [instances]
- * @property {string[]} [flags]  Of `nclust start`.
- * @property {string[]} [args]  Of the app, after --.
- * @property {Record<string, string>} [env]  Of the app; PORT is set.
- * @property {boolean} [inPlace]  Not copied, because the fixture needs the files beside it.
+ * @property {string[]} [flags]  Options of `nclust start`.
+ * @property {string[]} [args]  Arguments of the app, after --.
+ * @property {Record<string, string>} [env]  Variables of the app. PORT is always set.
+ * @property {boolean} [inPlace]  The fixture stays in its folder, because it needs files there.
  */
 
 /** @typedef {{ deadlineMs?: number }} Patience */
@@ -47,7 +47,7 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
 /**
  * @typedef {object} Sandbox
  * @property {string} home  NCLUST_HOME.
- * @property {string} work  Where commands run.
+ * @property {string} work  The folder in which commands run.
  * @property {Record<string, string | undefined>} env
  * @property {(...args: (string | RunOptions)[]) => Promise<Result>} nclust
  * @property {(...args: (string | RunOptions)[]) => Running} follow  For commands that do not exit.
@@ -66,7 +66,7 @@ export const nodeUnderTest = () => process.env.NCLUST_TEST_NODE ?? process.execP
  */
 
 /**
- * Closed after the test, which fails if a process or file is left.
+ * The sandbox is closed after the test. The test fails if a process or a file is left.
  * @param {SandboxOptions} [o]
  */
 export async function sandbox(o) {
@@ -79,12 +79,12 @@ export async function sandbox(o) {
  * @typedef {object} SandboxOptions
  * @property {string} [bin]
  * @property {boolean} [isHostile]  Its apps may send messages that an agent does not send.
- * @property {string} [home]  Not removed at the end.
+ * @property {string} [home]  A home that is not removed at the end.
  * @property {Record<string, string | undefined>} [env]
  */
 
 /**
- * The caller closes it.
+ * The caller closes the sandbox.
  * @param {SandboxOptions} [o]
  */
 export function openSandbox({ bin = BIN, home: givenHome, env: moreEnv = {}, isHostile = false } = {}) {
@@ -199,7 +199,7 @@ async function leave({ home, nclust }) {
     if (killed.exitStatus !== 0) problems.push(`nclust kill exited with ${killed.exitStatus}: ${killed.stderr}`);
   }
   for (const one of processesOf(home)) problems.push(`still running: pid ${one.pid} (${one.role}) ${one.command}`);
-  // Keeper and control start each other again, so once is not enough.
+  // Keeper and control restart each other, so one round of kills may not be enough.
   for (let left = processesOf(home); left.length > 0; left = processesOf(home))
     for (const one of left) endProcess(one.pid);
   return [...problems, ...leftFiles(home)];
@@ -210,7 +210,7 @@ function endProcess(pid) {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has just exited.
+    // The process has just exited.
   }
 }
 

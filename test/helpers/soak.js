@@ -1,7 +1,7 @@
 export const soakScale = Number(process.env.NCLUST_SOAK_SCALE ?? 1);
 
 /**
- * From the clock, or NCLUST_SOAK_SEED. Prints the command that repeats the run.
+ * Returns NCLUST_SOAK_SEED, or a seed from the clock. Prints the command that repeats the run.
  * @param {string} file  From the root of the project.
  * @param {string} [script]
  */

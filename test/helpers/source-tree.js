@@ -29,8 +29,8 @@ export function sourceFiles(...folders) {
 
 /**
  * @param {SourceFile} file
- * @returns {string[]}  Its imports: paths from the root of the project for our own files, names for
- *   packages and `node:`.
+ * @returns {string[]}  The imports of the file: paths from the root of the project for our own
+ *   files, names for packages and modules of Node.js.
  */
 export function importsOf({ path, code }) {
   return [...code.matchAll(SPECIFIER)]
@@ -43,7 +43,7 @@ const STRING = /(['`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
 const TITLE = /\b(?:test|it|describe)(?:\.\w+(?:\([^()]*\))?)*\(\s*(['`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
 
 /**
- * Types are imported in comments, and a type is not a dependency.
+ * Also removes imports of types, which are in comments, because a type is not a dependency.
  * @param {string} text
  */
 export function withoutComments(text) {
@@ -60,7 +60,7 @@ export function commentsOf(text) {
 
 /**
  * @param {string} code  Without comments.
- * @returns {string[]}  Strings of one line that have a space, with X for inserted values.
+ * @returns {string[]}  Strings of one line that contain a space. X replaces inserted values.
  */
 export function textsOf(code) {
   return [...code.matchAll(STRING)].map(([, , text]) => plain(text)).filter((text) => text.includes(' '));

@@ -19,12 +19,12 @@ import { waitFor, within } from './wait-for.js';
 /** @typedef {{ method?: string, headers?: Record<string, string> }} AskOptions */
 
 /**
- * In latin1 a character is a byte.
+ * All texts are in latin1, so that each character is one byte.
  * @typedef {{ status: number, headers: Record<string, string>, body: string, raw: string }} Answer
  */
 
 /**
- * Without a manager, until the test ends.
+ * Runs a static server without a manager until the test ends.
  * @param {string} path
  * @param {Partial<ServeSettings>} [settings]
  * @returns {Promise<StaticServer>}

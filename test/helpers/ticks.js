@@ -12,7 +12,7 @@ import { nextWrite, wholeLog, wholeLogLines } from './log-files.js';
 export const numbered = (word, count) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}`);
 
 /**
- * Shows only the first difference, because there are 100,000 lines.
+ * A failure shows only the first difference, because there are 100,000 lines.
  * @param {string[]} found
  * @param {string[]} expected
  */
@@ -25,10 +25,10 @@ export function expectLines(found, expected) {
 }
 
 /**
- * 1,000 lines a second.
+ * Starts an app that writes 1,000 lines a second.
  * @param {Sandbox} home
  * @param {string[]} [flags]
- * @returns {Promise<string>}  Its log file.
+ * @returns {Promise<string>}  The path of its log file.
  */
 export async function startTicks(home, flags = []) {
   await home.nclust('start', home.place('ticks'), '--no-wait', '--no-autorestart', ...flags);
@@ -36,7 +36,7 @@ export async function startTicks(home, flags = []) {
 }
 
 /**
- * Kills control right after each write, and updates nclust.
+ * Kills control `kills` times, each time right after a write. Then updates nclust.
  * @param {Sandbox} home
  * @param {{ kills: number, rotations: number }} o
  * @returns {Promise<{ found: string[], expected: string[] }>}

@@ -1,7 +1,7 @@
 import { textWidth } from '../../lib/render/text.js';
 
 /**
- * Throws at codes that monit does not write.
+ * Throws an error at an escape code that monit does not use.
  * @param {{ columns: number, rows: number }} size
  */
 export function createTinyTerminal({ columns, rows }) {
@@ -62,7 +62,10 @@ export function createTinyTerminal({ columns, rows }) {
   };
 }
 
-/** The attributes that each number ends. @type {Record<number, number[]>} */
+/**
+ * The attributes that a code ends: 0 ends all, 22 bold and dim, 27 inverse, 39 the colour.
+ * @type {Record<number, number[]>}
+ */
 const ENDS = { 0: [1, 2, 7, 31, 32, 33, 34, 35, 36, 90], 22: [1, 2], 27: [7], 39: [31, 32, 33, 34, 35, 36, 90] };
 
 /**

@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 
 const BIN = fileURLToPath(new URL('../../bin/nclust.js', import.meta.url));
 
-/** Null: tests on a real terminal are possible. */
+/** Returns null if tests on a real terminal are possible, or the reason why they are not. */
 export function noTmux() {
   return spawnSync('tmux', ['-V']).status === 0 ? null : 'tmux is not installed';
 }
@@ -20,7 +20,7 @@ let started = 0;
  */
 
 /**
- * Closed after the test.
+ * The terminal is closed after the test.
  * @param {Sandbox} home
  * @param {Shown} o
  */
@@ -31,7 +31,7 @@ export function openTmux(home, o) {
 }
 
 /**
- * Closed after the test.
+ * The terminal is closed after the test.
  * @param {Sandbox} home
  * @param {{ columns: number, rows: number }} size
  * @param {Record<string, string>} [env]
@@ -63,14 +63,14 @@ export function openMonit(home, size, env) {
 }
 
 /**
- * The caller closes it.
+ * The caller closes the terminal.
  * @param {Pick<Sandbox, 'home' | 'work' | 'env'>} home
  * @param {Shown} o
  */
 export function startTmux(home, { words, columns, rows, env = {} }) {
-  // A new name, because a server that ends keeps its socket for a moment.
+  // Each server has a new socket, because a server that exits keeps its socket for a moment.
   const socket = join(home.work, `tmux-${(started += 1)}.sock`);
-  // Without NCLUST_HOME, because the server must not count as a process of the home.
+  // NCLUST_HOME is missing, because tmux must not count as a process of the home.
   const own = { PATH: home.env.PATH, HOME: home.env.HOME, LANG: 'C.UTF-8', TERM: 'xterm-256color' };
   const tmux = (/** @type {string[]} */ ...args) =>
     execFileSync('tmux', ['-u', '-S', socket, '-f', '/dev/null', ...args], { env: own, encoding: 'utf8' });
@@ -82,7 +82,7 @@ export function startTmux(home, { words, columns, rows, env = {} }) {
     'echo before',
     `env ${command}`,
     'echo "ended with $?"',
-    // Prints the modes that the command left.
+    // Prints the terminal modes after the command.
     'stty -a | tr ";" "\\n" | grep -o -e "-\\?icanon" -e "-\\?echo\\b"',
     'exec sleep 1000',
   ];
@@ -96,10 +96,10 @@ export function startTmux(home, { words, columns, rows, env = {} }) {
     type: (text) => void tmux('send-keys', '-l', text),
     /** @param {{ columns: number, rows: number }} size */
     resize: (size) => void tmux('resize-window', '-x', String(size.columns), '-y', String(size.rows)),
-    /** "1 0" is the alternate screen, without cursor. */
+    /** Three flags (0 or 1): the alternate screen, the cursor, and line wrap. */
     modes: () => tmux('display-message', '-p', '#{alternate_on} #{cursor_flag} #{wrap_flag}').trim(),
     /**
-     * Only later output.
+     * Writes the output from now on to the file.
      * @param {string} file
      */
     record: (file) => void tmux('pipe-pane', `cat >> ${quoted(file)}`),

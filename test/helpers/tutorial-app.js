@@ -17,7 +17,8 @@ export function placeTutorialApp(folder, file) {
 }
 
 /**
- * Work for 1.5 cores: on any machine, one process falls behind and two do not.
+ * Returns the rounds per request that keep 1.5 cores of any machine busy: one process falls behind,
+ * and two processes do not.
  * @param {number} ratePerSecond
  */
 export function workForOneCoreAndABit(ratePerSecond) {

@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 15;
 export const slowdown = () => Number(process.env.NCLUST_TEST_SLOWDOWN ?? 1);
 
 /**
- * A predicate that throws is not true yet, and its error is shown.
+ * A predicate that throws counts as not true yet. At the deadline, the message shows the error.
  * @template T
  * @param {string} what  Completes the sentence "waited for ...".
  * @param {() => T | Promise<T>} predicate

@@ -9,16 +9,16 @@ import { within } from './wait-for.js';
  * @property {(method: string, params?: object) => Promise<any>} request  Rejects with the `code`
  *   and `data` of the answer.
  * @property {(bytes: string | Uint8Array) => void} write
- * @property {() => Promise<string | null>} nextLine  Without answers to request(). Null: the server
- *   closed.
- * @property {() => void} stopReading  The kernel's buffers fill up.
+ * @property {() => Promise<string | null>} nextLine  The next line that is not an answer to
+ *   request(). Null: the server closed the connection.
+ * @property {() => void} stopReading  From then on, the buffers of the kernel fill up.
  * @property {Promise<void>} closed  By either side.
  * @property {() => void} close
  */
 
 /**
  * @param {string} sock
- * @returns {Promise<Wire>}  The caller closes it.
+ * @returns {Promise<Wire>}  A client that the caller closes.
  */
 export async function openWire(sock) {
   const socket = connect(sock);

@@ -13,10 +13,10 @@ import { slowdown } from '../helpers/wait-for.js';
 const MESSAGES = 100_000;
 const ANSWER_MS = 1_000;
 const TEST_MS = 300_000;
-/** Memory is measured from here on, after the keeper has seen each message once. */
+/** Memory is measured after this number of messages: by then, the keeper has seen each kind. */
 const WARM = 20_000;
 const GROWTH_MAX_BYTES = 16 * 2 ** 20;
-/** Sockets that the hostile app may have: 20 of TCP by address, and those of UDP. */
+/** Limit for the TCP and UDP sockets that the hostile app makes the keeper open. */
 const SOCKETS_MAX = 600;
 const OTHERS = [
   ['one', { instances: 2 }],

@@ -30,7 +30,7 @@ import { askRaw } from '../helpers/static-server.js';
 const [, CANARY] = SECRET.split('=');
 const ROUNDS = 10_000;
 
-/** Limit of a command, in ms: reloads of an app that cannot start end with its listen timeout. */
+/** Limit of a command, in ms. A reload of an app that cannot start ends at its listen timeout. */
 const COMMAND_MS = 30_000;
 
 /**
@@ -39,12 +39,12 @@ const COMMAND_MS = 30_000;
  * @property {string} own
  * @property {string} closed  Must stay untouched.
  * @property {UserFolders['plant']} plant
- * @property {(...words: string[]) => Promise<void>} run  It may fail, but must not hang.
+ * @property {(...words: string[]) => Promise<void>} run  The command may fail, but must not hang.
  * @property {() => void} expectUntouched
  */
 
 async function openStage() {
-  // The folders first, because the manager has to be gone before they are removed.
+  // Creates the folders first, so that they are removed last, after the manager has exited.
   const { own, closed, plant } = userFolders();
   const home = await sandbox();
   for (const name of ['cwd', 'logs', 'run', 'site', '.git', '.git/refs', '.git/refs/heads']) mkdirSync(join(own, name));
@@ -102,7 +102,7 @@ async function openStage() {
   };
 }
 
-/** @param {string} path  A hard link to a file of root stays root's. */
+/** @param {string} path  If the path is a hard link to a file of root, root keeps the file. */
 function giveToNobody(path) {
   const stat = lstatSync(path);
   if (stat.isDirectory() || stat.nlink === 1) lchownSync(path, NOBODY.uid, NOBODY.gid);
@@ -130,7 +130,7 @@ function textOf(path) {
   try {
     return readFileSync(path, 'latin1');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return ''; // The manager has rotated it.
+    if (codeOf(error) === 'ENOENT') return ''; // The manager has rotated the file.
     throw error;
   }
 }
@@ -200,7 +200,7 @@ describe.runIf(isRoot)('the user of an app', () => {
       );
       for (const path of ['/', '/secret', '/../closed/secret', '/%2e%2e/closed/secret'])
         expect((await askRaw(port, path)).body, path).not.toContain(CANARY);
-      await run('reload', 'all'); // If it fails, the old server continues.
+      await run('reload', 'all'); // If the reload fails, the old server continues.
       expectUntouched();
     }
   });
@@ -222,7 +222,8 @@ describe.runIf(isRoot)('the user of an app', () => {
       readdirSync(join(own, 'logs')).some((name) => /^out-0__(?!2026-01-0).*\.gz$/.test(name)),
     );
     await run('logs', 'app', '--nostream', '--lines', '5000');
-    rmSync(segment(2), { force: true }); // A hard link to a file of root, which its user could not make.
+    // Removes the hard link to a file of root, because the user of the app could not have made it.
+    rmSync(segment(2), { force: true });
     expectUntouched();
   });
 

@@ -46,7 +46,7 @@ async function attackMany(what, target, count, seed) {
 const serverErrors = (table) =>
   Object.entries(table).flatMap(([kind, row]) =>
     Object.keys(row)
-      // The dashboard accepts a limited number of pages at once.
+      // 503 is not an error for these kinds, because the dashboard limits the number of open pages.
       .filter((status) => status.startsWith('5') && !(status === '503' && ['upgrade', 'pipelined'].includes(kind)))
       .map((status) => `${kind}: ${status}`),
   );
@@ -64,7 +64,7 @@ test('metrics and dashboard answer or close hostile HTTP requests, and control s
   const dashboard = { port: Number(new URL(url).port), paths: ['/', '/uplot.js', '/app.js?v=1'], root, token };
   const before = await home.daemon();
   const pid = before.controlPid;
-  // Warm-up includes modules that load with the first request.
+  // Warms up first, because some modules load with the first request.
   for (const target of [metrics, dashboard]) await attackMany('warm up', target, WARM_UP, seed + 1);
   const [fdsBefore, bytesBefore] = [countDescriptors(pid), privateBytes(pid)];
 

@@ -10,7 +10,7 @@ import { takePort } from '../helpers/ports.js';
 import { residentBytes } from '../helpers/processes.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// A hostile app at the other end of a real channel, beside another app, which goes on serving.
+// Tests a hostile app at the other end of a real channel. Another app must continue to serve.
 
 const TOOLS = `
   const net = require('net');
@@ -51,7 +51,7 @@ async function hostile(code, params = {}) {
     port,
     begin: () => keeper.call('send-message', { instanceId: 'bad', message: 'go' }),
     dropped: () => log().filter(({ event }) => event === 'message-dropped'),
-    /** The other app serves, and no error was thrown past the handlers. */
+    /** Expects that the other app serves, and that the keeper has handled every error. */
     async isUnharmed() {
       expect(await ask({ port })).toMatchObject({ pid: expect.any(Number) });
       expect(log().filter(({ event }) => event === 'uncaught' || event === 'child-error')).toEqual([]);
@@ -135,7 +135,7 @@ test('an app that sends sockets without their messages is cut off, and the socke
   const before = countDescriptors(keeper.pid);
   await begin();
   await keeper.says('bad', 'is cut off');
-  // It uses the keeper socket instead of its channel.
+  // The agent reconnects through the keeper socket, which takes the place of the channel.
   await waitFor('the sockets to be closed', () => countDescriptors(keeper.pid) <= before);
   await isUnharmed();
 });
@@ -181,7 +181,7 @@ test('an app that floods its channel is read one second later, and other apps do
 
 test('an invalid listen() is refused, and an invalid answer becomes an error', async () => {
   const { keeper, begin } = await hostile(`
-    // Before its agent does.
+    // Runs before the listener of the agent.
     process.prependListener('internalMessage', (message) => {
       if (message.act === 'refused') say('refused', message.seq, message.code);
       if (message.act === 'ping') agentSays('answer', { seq: message.seq, open: 'many' });
@@ -218,7 +218,7 @@ test('an app cannot answer for a connection that a worker of another app was giv
       .map((id) => Number(/accepted (\d+) \.\s*$/.exec(keeper.output(id))?.[1] ?? 0))
       .reduce((sum, count) => sum + count, 0);
   await openConnections({ port }, 64, 'burst');
-  // Each connection was answered, so two workers have the next one.
+  // If two workers got the same connection, the count would be too high.
   await waitFor('the workers to report', () => accepted() >= 64);
   await ask({ port });
   await waitFor('the last connection to be accepted', () => accepted() >= 65);

@@ -140,7 +140,7 @@ test('standard input: a write is refused once 64 KiB wait to be read', async () 
     taken += code === null ? text.length : 0;
     return code === 'EAGAIN';
   });
-  // Half of it is in the kernel.
+  // Up to 64 KiB wait in the keeper, and up to 64 KiB in the kernel.
   expect(taken).toBeLessThanOrEqual(128 * 1024);
   expect(await keeper.call('snapshot')).toMatchObject({ children: [{ exit: null }] });
 });

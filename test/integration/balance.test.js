@@ -55,7 +55,7 @@ test('a worker that blocks its event loop gets no connections, and gets its shar
     });`);
   const blocking = ask({ port, path: '/block' });
   await waitFor('the worker to block', () => IDS.some((id) => keeper.output(id).includes('blocks')));
-  // These stay open, so that the other workers exceed their share and pass new connections on.
+  // These connections stay open. So the other workers exceed their share, and pass new ones on.
   const held = await openConnections({ port }, 12, 'one by one');
   const meanwhile = [];
   for (let nth = 0; nth < 60; nth += 1) meanwhile.push(await ask({ port }));
@@ -71,7 +71,7 @@ test('a worker that blocks its event loop gets no connections, and gets its shar
 test('a connection that is passed to a dying worker goes to another worker', async () => {
   const { keeper, port, pids } = await cluster('answer(request, response);');
   await openConnections({ port }, 40, 'burst');
-  // Stopped workers accept nothing, so the fourth gets more than its share.
+  // Stopped workers accept nothing, so the only running worker gets more than its share.
   for (const pid of pids.slice(1)) process.kill(pid, 'SIGSTOP');
   const asked = Promise.all(Array.from({ length: 20 }, () => ask({ port })));
   for (const pid of pids.slice(1)) process.kill(pid, 'SIGKILL');
@@ -114,7 +114,8 @@ test('sticky scheduling sends every connection of a client to one slot, even wit
 
 test('os scheduling leaves the choice to the kernel, without the keeper', async () => {
   const { keeper, port } = await cluster('answer(request, response);', { scheduling: 'os' });
-  process.kill(keeper.pid, 'SIGSTOP'); // Connections that are passed on get no answer.
+  // A stopped keeper cannot pass connections on, so a connection that is passed on gets no answer.
+  process.kill(keeper.pid, 'SIGSTOP');
   const byPid = await openConnections({ port }, 32, 'burst');
   process.kill(keeper.pid, 'SIGCONT');
   expect([...byPid.values()].reduce((sum, one) => sum + one, 0)).toBe(32);
@@ -148,15 +149,17 @@ test('a draining worker finishes its requests and gets no new ones, even with th
   const own = pids[IDS.indexOf(draining)];
   const others = pids.filter((pid) => pid !== own);
   await keeper.retire(draining, { drain: 'handover', killTimeoutMs: 60_000 });
-  await keeper.call('ping', { instanceId: draining, timeoutMs: 5_000 }); // It has started to drain.
+  // The answer shows that the worker has started to drain.
+  await keeper.call('ping', { instanceId: draining, timeoutMs: 5_000 });
   for (const pid of others) process.kill(pid, 'SIGSTOP');
   const sockets = Array.from({ length: 20 }, () => connect(port));
   const answers = sockets.map((socket) => text(socket));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  // Twice through its event loop: then it has accepted.
+  // After two turns of its event loop, the draining worker has accepted the connections.
   for (let nth = 0; nth < 2; nth += 1) await keeper.call('ping', { instanceId: draining, timeoutMs: 5_000 });
   for (const pid of others) process.kill(pid, 'SIGCONT');
-  // Paused until then, so that each of the others has more than its share and passes some on.
+  // The clients send nothing before all connections are accepted. So each of the other workers has
+  // more than its share and passes some connections on.
   await waitFor('all connections to be accepted', () => queuedOn(port) === 0);
   for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
   for (const answer of await Promise.all(answers))
@@ -169,7 +172,8 @@ test('a draining worker finishes its requests and gets no new ones, even with th
 test('SIGKILL of the keeper loses no connection that it is passing on', async () => {
   const { keeper, port } = await cluster('answer(request, response);');
   await openConnections({ port }, 40, 'burst');
-  process.kill(keeper.pid, 'SIGSTOP'); // Connections above the shares of all four wait in its channels.
+  // Connections above the shares of the four workers wait in the channels of the keeper.
+  process.kill(keeper.pid, 'SIGSTOP');
   const sockets = Array.from({ length: 20 }, () => connect(port));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   await waitFor('all connections to be accepted', () => queuedOn(port) === 0);

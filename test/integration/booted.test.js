@@ -11,7 +11,7 @@ const BLOCKS = `console.log('loads'); require('node:fs').readFileSync('./gate');
 const AWAITS = `console.log('loads'); await (await import('node:fs/promises')).readFile('./gate');`;
 const TELLS = `${STAYS} console.log('loaded');`;
 
-/** The first file is its script. */
+/** The first file of a program is its script. */
 const PROGRAMS = {
   'a CommonJS module that blocks': { files: { 'app.cjs': `${BLOCKS} ${TELLS}` } },
   'a CommonJS module in fork mode': { mode: 'fork', files: { 'app.cjs': `${BLOCKS} ${TELLS}` } },
@@ -61,7 +61,7 @@ test.each(Object.entries(PROGRAMS))('%s has booted once it is loaded', async (_w
   const { keeper, answer, fact, open, isSaid } = await started(program);
   expect(answer.bootedAtMs).toBe(null);
   await keeper.says('one', 'loads');
-  // A program that does not block has reported by then.
+  // A program that does not block answers. A report that came too early would arrive before that.
   if (!Object.values(program.files).includes(BLOCKS) && !program.files['app.cjs'])
     await keeper.call('ping', { instanceId: 'one', timeoutMs: 10_000 });
   expect([isSaid(), (await fact()).bootedAtMs]).toEqual([false, null]);

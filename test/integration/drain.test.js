@@ -201,7 +201,7 @@ test.each(['cluster', 'fork'])('%s: the app gets the message "shutdown" instead 
   await keeper.says('one', 'waits');
   await keeper.retire('one', { message: true });
   expect((await keeper.event('exited', 'one')).data).toMatchObject({ code: 7 });
-  // The pipe is read separately: its end may come after the exit.
+  // The output comes through a pipe, so its last part may arrive after the exit.
   await keeper.says('one', 'message shutdown');
   expect(keeper.output('one')).not.toContain('SIG');
 });
@@ -229,7 +229,8 @@ test('a client whose TLS handshake comes after the start of the drain is served'
   const socket = connect(port);
   await keeper.says('one', 'connected');
   await keeper.retire('one', { drain: 'handover' });
-  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 }); // It has started to drain.
+  // The answer shows that the worker has started to drain.
+  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 });
   const answer = new Promise((resolve, reject) => {
     requestHttps({ createConnection: () => connectTls({ socket, rejectUnauthorized: false }) }, (response) =>
       collect(response, resolve, reject),
@@ -255,7 +256,8 @@ test('an HTTP/2 session that shakes hands during the drain finishes its requests
   const socket = connect(port);
   await keeper.says('one', 'connected');
   await keeper.retire('one', { drain: 'handover', killTimeoutMs: 60_000 });
-  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 }); // It has started to drain.
+  // The answer shows that the worker has started to drain.
+  await keeper.call('ping', { instanceId: 'one', timeoutMs: 5_000 });
   const session = connectHttp2('https://localhost', {
     createConnection: () => connectTls({ socket, ALPNProtocols: ['h2'], rejectUnauthorized: false }),
   });
@@ -267,7 +269,7 @@ test('an HTTP/2 session that shakes hands during the drain finishes its requests
 });
 
 /**
- * A client of plain TCP that the app greets: then the app has the connection.
+ * A plain TCP client. Resolves after the greeting, because the app has the connection by then.
  * @returns {Promise<{ received: () => string, ended: Promise<string> }>}  `ended`: how the
  *   connection ended.
  */
@@ -285,8 +287,8 @@ const greeted = (port) =>
   });
 
 /**
- * A drain that waits for the connection takes three quarters of this, and no test waits that long
- * for the exit.
+ * A drain that waits for the connection takes three quarters of this time limit, in ms. Every test
+ * here would fail earlier.
  */
 const PATIENCE_MS = 600_000;
 

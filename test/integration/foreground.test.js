@@ -29,7 +29,7 @@ async function foreground({ isReading = true } = {}) {
       received.bytes += bytes.length;
       received.text = (received.text + bytes.toString('latin1')).slice(-1_000);
     });
-    socket.on('data', read).on('error', () => {}); // Some tests are about its end.
+    socket.on('data', read).on('error', () => {}); // Some tests break the connection.
     if (isReading) socket.resume();
   });
   await new Promise((resolve) => void server.listen(outputSocket(run), () => resolve(undefined)));

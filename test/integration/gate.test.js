@@ -6,8 +6,8 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// Tests a new instance, which does not serve until it is admitted, and an old instance, which no
-// longer serves and can be taken back.
+// Tests a new instance, which does not serve until it is admitted, and a parked old instance, which
+// no longer serves but can serve again.
 
 async function beside(mode) {
   const keeper = await realKeeper();

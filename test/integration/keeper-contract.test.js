@@ -6,7 +6,7 @@ import { fixturePath } from '../helpers/fixtures.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// The tests of control rely on the fake keeper, so both keepers have the same conversation here.
+// The tests of control use a fake keeper, so it must answer here in the same way as a real keeper.
 
 function fakeSpeaker() {
   const fake = new FakeKeeper(systemClock());
@@ -28,7 +28,7 @@ async function realSpeaker() {
   return { call, events };
 }
 
-/** @returns {Promise<unknown[]>}  Without pids, times and paths, which always differ. */
+/** @returns {Promise<unknown[]>}  Leaves out pids, times and paths, because these always differ. */
 async function converse({ call, events }) {
   const transcript = [];
   const ask = async (verb, params = {}) => {

@@ -11,7 +11,7 @@ test('a second keeper exits and leaves the home to the first', async () => {
 
   expect(JSON.parse(second.report())).toEqual({ held: true });
   expect(JSON.parse(first.report())).toEqual({ ok: true });
-  // The keeper may be running mkfifo at this moment.
+  // Looks only at keepers, because the keeper may be running mkfifo at this moment.
   expect(
     processesOf(first.home)
       .filter(({ role }) => role === 'keeper')

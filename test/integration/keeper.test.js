@@ -92,14 +92,14 @@ test.each([
   const env = kind === 'port' ? { PORT: String(port) } : { SOCKET: path };
   await keeper.spawnNode('one', 'listens-when-told-to-end', { mode, env });
   await keeper.says('one', 'runs');
-  // In control's order: first it releases the sockets, then the processes end.
+  // The same order as in control, which releases the sockets before it retires the processes.
   await keeper.call('release', { app: 'api' });
   await keeper.retire('one');
   await keeper.says('one', 'listens');
   await keeper.event('gone', 'one');
 
   expect((await keeper.call('sockets')).sockets).toEqual([]);
-  // A program in fork mode that calls process.exit() leaves its path, as it would alone.
+  // In fork mode, a program that calls process.exit() leaves its path behind, as without nclust.
   if (kind === 'port') expect(await isFree(port)).toBe(true);
   else if (mode === 'cluster') expect(existsSync(path)).toBe(false);
 });
@@ -404,7 +404,7 @@ test.runIf(process.getuid?.() === 0)(
   'a process of another user does not keep the rest of the tree from being ended',
   async () => {
     const keeper = await realKeeper({ uid: 65_534 });
-    // A shell, because that user may not be able to read the fixtures.
+    // Uses a shell, because the user of the keeper may not be able to read the fixtures.
     const { pid } = await keeper.spawn('one', {
       file: '/bin/sh',
       args: ['-c', 'trap "" INT TERM; echo ready; while :; do sleep 1; done'],

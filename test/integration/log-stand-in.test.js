@@ -25,11 +25,11 @@ import { waitFor, within } from '../helpers/wait-for.js';
 
 const AGENT = fileURLToPath(new URL('../../daemon/agent/', import.meta.url));
 
-/** Of the fallback. */
+/** The value in daemon/agent/log-fallback.cjs. */
 const LOOK_EVERY_MS = 200;
 const isLinux = process.platform === 'linux';
 const OTHER = 65_534;
-/** More than the pipe holds, so it has to be read. */
+/** More lines than the pipe holds, so that the fallback has to read the pipe. */
 const MANY = 1_000;
 const FILES_MAX = 64;
 const LIMITED = `ulimit -n ${FILES_MAX}; exec "$@"`;
@@ -147,7 +147,8 @@ test.runIf(isLinux)('a stand-in at the limit of open files reads as soon as desc
   await say('fill');
   const threadsBefore = threads();
   await say('begin');
-  // The descriptors that a thread needs for itself, which differ between versions of Node.js.
+  // Frees one descriptor after the other, because the number that a thread needs depends on
+  // the version of Node.js.
   await waitFor('the thread to start', async () => threads() > threadsBefore || (await say('free', 1), false));
   await say('write', 'last words\n');
   await say('free');
@@ -165,7 +166,7 @@ test.runIf(isLinux)(
     rmSync(join(home, 'taken'));
     await waitFor('the line in the log', async () => {
       await say('write', 'again\n');
-      // Earlier contents of the pipe come before it.
+      // Earlier contents of the pipe may come before this line.
       return existsSync(logFiles.out) && logged().includes('again\n');
     });
   },

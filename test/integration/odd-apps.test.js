@@ -6,9 +6,9 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// Node.js allows all of this, so the agent must not prevent it.
+// Tests unusual apps. Node.js allows this code, so the agent must not prevent it.
 
-/** @param {{ mode?: string, [param: string]: unknown }} [params]  PORT in it is its port. */
+/** @param {{ mode?: string, [param: string]: unknown }} [params]  PORT is the port of the app. */
 async function running(code, { mode = 'cluster', ...params } = {}) {
   const keeper = await realKeeper();
   const port = await takePort();
@@ -156,7 +156,7 @@ test.each(['cluster', 'fork'])('%s: an app that unrefs its channel can be gated'
   expect(await ask({ port })).toMatchObject({ pid });
 });
 
-// A worker of node:cluster stays as long as its channel does, with or without a gate.
+// Fork mode only, because a worker of node:cluster runs as long as its channel is open.
 test('an app in fork mode that is retired while gated exits without a kill', async () => {
   const { keeper, start, exitOf } = await running(
     `
@@ -215,7 +215,8 @@ test('an error that an app throws for a connection reaches the app, whichever wo
   `);
   for (const slot of [0, 1]) await start(`worker-${slot}`, { scheduling: 'sticky', slot });
   for (const slot of [0, 1]) await keeper.event('listening', `worker-${slot}`);
-  // From one client: all go to one worker, and about every second one is accepted by the other.
+  // All connections come from one client, so all go to one worker. But the other worker accepts
+  // about half of them first.
   for (let nth = 0; nth < 20; nth += 1) {
     const socket = connect(port, '127.0.0.1')
       .on('error', () => {})

@@ -8,14 +8,14 @@ import { ask } from '../helpers/connections.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// A keeper that runs as root, and apps of another user, whom root must not trust.
+// The keeper runs as root. Its apps run as another user, and root must not trust this user.
 
 const OTHER = 65_534;
 const OWNER = { uid: OTHER, gid: OTHER };
 
 /**
  * @param {number} [o.uid]
- * @returns {string}  Removed after the test.
+ * @returns {string}  A folder that is removed after the test.
  */
 function folderOf({ uid = OTHER, mode = 0o755 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-user-'));

@@ -7,8 +7,8 @@ import { realKeeper } from '../helpers/keeper.js';
 import { takePort } from '../helpers/ports.js';
 import { nodeUnderTest } from '../helpers/sandbox.js';
 
-// Node's permission model lets a program read only what its arguments name, which does not include
-// the agent.
+// With the permission model of Node.js, a program can read only files that its arguments name. The
+// files of the agent are not among them.
 
 const help = execFileSync(nodeUnderTest(), ['--help'], { encoding: 'utf8' });
 const OFFLINE = [

@@ -31,7 +31,7 @@ test.each([
   console.log(Object.fromEntries([...statuses].sort()));
   expect([child.exitCode, child.signalCode, stderr()]).toEqual([null, null, '']);
   expect(await ask('/')).toMatchObject({ status: 200, body: PAGE });
-  // Each kind of answer occurred: the requests have reached the rules.
+  // Every kind of answer has occurred, so the requests have reached the rules of the server.
   for (const status of ['200', '206', '400', '403', '404', '405', '416'])
     expect(statuses.get(status) ?? 0, status).toBeGreaterThan(count / 200);
   expect(statuses.get('500') ?? 0).toBe(0);

@@ -48,7 +48,7 @@ async function listen(where) {
     socket.setEncoding('utf8').on('data', (text) => {
       received[at] += text;
     });
-    socket.on('error', () => {}); // Some tests are about its end.
+    socket.on('error', () => {}); // Some tests break the connection.
   });
   server.listen(where, typeof where === 'number' ? '127.0.0.1' : undefined);
   await once(server, 'listening');
@@ -61,7 +61,7 @@ async function listen(where) {
   return { port: typeof address === 'object' && address ? address.port : 0, sockets, received, close };
 }
 
-/** Messages of RFC 6587, with their length in front. */
+/** Splits a text into messages of RFC 6587: the length comes before each message. */
 function octetCounted(text) {
   const messages = [];
   const bytes = Buffer.from(text);
@@ -117,7 +117,7 @@ describe('shipping over TCP', () => {
     server.sockets[0].pause();
     const line = 'x'.repeat(1_000);
     let taken = 0;
-    // The system buffers some MB.
+    // Sends many lines, because the system buffers some MB.
     await waitFor('lines to be dropped', () => {
       for (let at = 0; at < 2_000; at++, taken++) shipper.send('out', [`${line}${taken}`], atMs);
       return shipper.counters().dropped > 5_000;
@@ -283,7 +283,7 @@ describe('shipping over a Unix socket', () => {
         .split('\n')
         .filter((line) => line.includes(`logger --socket ${path}`));
       expect(loggers).toEqual([expect.stringMatching(/^ *\d+ +65534 /)]);
-      // This user can read it, and the environment of the manager may contain secrets of root.
+      // The user can read this environment, so the manager must not pass on secrets of root.
       const environment = readFileSync(`/proc/${Number.parseInt(loggers[0])}/environ`, 'utf8');
       expect(environment.split('\0').map((variable) => variable.split('=')[0])).not.toContain('HOME');
     });

@@ -7,8 +7,8 @@ import { ask } from '../helpers/connections.js';
 import { realKeeper } from '../helpers/keeper.js';
 import { waitFor } from '../helpers/wait-for.js';
 
-// The keeper holds Unix sockets like ports, so that their path leads somewhere as long as the app
-// is wanted.
+// The keeper holds a Unix socket like a port, so that clients can connect to the path as long as
+// the app is wanted.
 
 describe.each(['cluster', 'fork'])('a Unix socket path in %s mode', (mode) => {
   const begin = async () => {

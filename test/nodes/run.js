@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const PROJECTS = ['integration', 'e2e', 'load', 'long', 'long-load'];
-/** Files of these names in all projects: `metrics` is an integration test as well. */
+/** Test files with these names in every project. For example, several projects have `metrics`. */
 const CORE = [
   'start',
   'stop',

@@ -94,8 +94,8 @@ function once(run) {
 
 /**
  * @param {{ testResults: FileResult[] }} report
- * @returns {Map<string, string>}  Each title with its error. A file that cannot be loaded is its
- *   own title.
+ * @returns {Map<string, string>}  Each title with its error. For a file that cannot be loaded,
+ *   the title is the path.
  */
 function failedIn({ testResults }) {
   return new Map(

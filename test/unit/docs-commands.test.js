@@ -21,7 +21,7 @@ const GENERAL = ['--version', '--help', '--color', '--no-color', '--silent', '-v
 /** A word in angle or square brackets is a placeholder. */
 const isPlaceholder = (word) => /[<[…]|\.\.\.$/.test(word);
 
-/** In code blocks, and between backticks if a command follows "nclust". */
+/** Finds commands in code blocks, and between backticks if a command follows "nclust". */
 function commandLines(page) {
   const lines = readFileSync(new URL(page, ROOT), 'utf8').split('\n');
   let isFenced = false;
@@ -36,11 +36,11 @@ function commandLines(page) {
 /** @type {Record<string, string>} */
 const CLOSED_BY = { "'": "'", '(': ')' };
 
-/** From each "nclust" to the end of that command or to a comment. */
+/** Returns the text after each "nclust", to the end of that command or to a comment. */
 function calls(text) {
   const plain = text.replace(/\$\([^)]*\)/g, 'word');
   const isPicture = /[─│└├┌]/.test(text);
-  // In a text of another program (a config file, a shell script) it is in quotes.
+  // In a config file or a shell script, the command may be in quotes.
   return isPicture
     ? []
     : [...plain.matchAll(/(^|[\s"'(=])nclust (?=[a-zA-Z-])(.*?)(?=, (?:and )?nclust |$)/g)].map(([, before, rest]) =>

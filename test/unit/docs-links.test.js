@@ -10,7 +10,7 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ];
 
-/** Without code, because brackets have another meaning there. */
+/** Returns a page without code, because brackets have another meaning in code. */
 const textOf = (page) =>
   readFileSync(new URL(page, ROOT), 'utf8')
     .replace(/^```[^]*?^```$/gm, '')
@@ -27,7 +27,7 @@ function targetsOf(page) {
   return found.filter((target) => !/^[a-z]+:/.test(target));
 }
 
-/** As GitHub makes them from headings. */
+/** Returns the anchors that GitHub makes from headings. */
 function anchorsOf(page) {
   const text = readFileSync(page, 'utf8').replace(/^```[^]*?^```$/gm, '');
   return [...text.matchAll(/^#+ +(.+)$/gm)].map(([, heading]) =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sourceFiles } from '../helpers/source-tree.js';
 
-// One package draws the colours and one the tables: see docs/architecture.md.
+// chalk draws the colours, and cli-table3 draws the tables: see docs/architecture.md.
 const files = sourceFiles('bin', 'lib', 'daemon');
 
 const filesWith = (pattern) =>

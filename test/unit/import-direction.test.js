@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { importsOf, sourceFiles } from '../helpers/source-tree.js';
 
-// The table in docs/architecture.md: a row allows the folder itself, and each folder that it names
-// with everything below it. Rows of control name folders of control.
+// Tests the rules of the table in docs/architecture.md. The folder of a row may import itself and
+// the named folders, with everything below them. Rows of control name folders of control.
 
 const PACKAGES = {
   'lib/': [

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { sourceFiles } from '../helpers/source-tree.js';
 
-// A signal before the drain loses requests, and signals from two places end the wrong process. So
-// only one place sends them.
+// Only one place sends stop signals, because a signal before the drain loses requests, and signals
+// from two places may end the wrong process.
 const ALLOWED = {
   'daemon/keeper/retire.js': 'the one place that ends processes',
   'daemon/keeper/host/processes.js': 'how a signal is sent',

@@ -69,7 +69,7 @@ function turnsIn(path, texts) {
 
 /**
  * @param {string} comment
- * @returns {string[]}  Its description and those of its tags, without types and names.
+ * @returns {string[]}  The descriptions of the comment and of its tags, without types and names.
  */
 function proseOf(comment) {
   const words = comment.replace(/^\s*\/?\*+\/?|\*\/\s*$|^\s*\/\/ ?/gm, '');

@@ -38,7 +38,7 @@ const SMALL = {
   'lib/config/define-config.js': 'what a config file imports, without the rest',
 };
 
-/** Files of Node.js, and examples. */
+/** Names that are not files of this project: files of Node.js, and examples. */
 const ELSEWHERE = /^(Node|(lib\/)?net|lib\/internal\/.+|src\/a|index-BfX2aZ9k)\.js$/;
 
 const files = sourceFiles('bin', 'lib', 'daemon');
@@ -164,7 +164,8 @@ function exportsOf(path, code) {
 }
 
 /**
- * Also true if a comment of the file names the other one, because types are imported in comments.
+ * Also true if only a comment of another file imports the name, because types are imported in
+ * comments.
  */
 function isUsed(path, name) {
   const word = new RegExp(`\\b${name}\\b`);

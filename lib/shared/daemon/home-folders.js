@@ -1,5 +1,5 @@
-// Checks whether another user could replace the home by a folder of their own. Then the manager
-// would read that user's state and start its apps, and write where its links lead.
+// Checks whether another user could replace the home with another folder. The manager would then
+// start the apps in the state file of this user, and write to files that links of this user name.
 import { lstatSync, readlinkSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -18,7 +18,7 @@ import { ACCOUNT_FILES, splitLines, listMembers, readIfThere } from './accounts.
 /**
  * @typedef {object} OwnAccount
  * @property {() => boolean} hasOwn  Whether the user of this process has an account.
- * @property {(uid: number) => boolean} isOutside  Whether an owner is not in our user namespace.
+ * @property {(uid: number) => boolean} isOutside  Whether a user is not in our user namespace.
  */
 
 /** @typedef {AccountFiles & OwnAccount} Accounts  Read only for a suspicious folder. */
@@ -35,12 +35,13 @@ const LINKS_MAX = 40;
 const ADMIN_GID = 80;
 
 /**
- * Checks the home, and each folder and link on the way to it, as sshd does (StrictModes). Each must
- * belong to root or to us, and no other user may write to it. Also accepted:
+ * Checks the home, and each folder and link on the path of the home, as sshd does (StrictModes).
+ * Each must belong to root or to our user, and no other user may have write permission. Also
+ * accepted:
  * - sticky folders
  * - folders of a group without other users, because Debian and Fedora give each user such a group
- * - everything, if our user has no account, because then a container platform has chosen the number
- * @param {string} home  It need not exist yet.
+ * - everything, if our user has no account: a container platform has then chosen the user number
+ * @param {string} home  The folder may be missing.
  * @param {Partial<Situation>} [o]
  * @returns {Fault | null}
  */
@@ -103,8 +104,8 @@ function describe(home, folder, stat, { what, change }) {
 
 /**
  * @param {string} home
- * @returns {Generator<[path: string, stat: Stats]>}  From the root to the home, and through links.
- *   Ends at a folder that cannot be reached, because then using the home fails, too.
+ * @returns {Generator<[path: string, stat: Stats]>}  Steps from the root to the home, and through
+ *   links. Ends at a folder that cannot be reached, because the home is then not usable either.
  */
 function* stepsTo(home) {
   let folder = '/';
@@ -137,8 +138,9 @@ function statIfThere(path) {
 }
 
 /**
- * On macOS the files do not contain users. Elsewhere, root does not trust a group that the files do
- * not contain: it may belong to a directory service or to the volume of a container.
+ * Whether the group may contain other users. On macOS, the account files do not contain users.
+ * Elsewhere, root does not trust a group that is missing in the account files, because such a group
+ * may belong to a directory service or to the volume of a container.
  * @param {number} gid
  * @param {Situation} situation
  */
@@ -174,8 +176,8 @@ const ACCOUNTS = {
       return false;
     }
   },
-  // The system shows this number for every owner outside the namespace. If a user of the namespace
-  // has the same number, nclust cannot distinguish them.
+  // The kernel shows the overflow number for every owner outside the namespace. If a user of the
+  // namespace has this number, nclust cannot distinguish this user from the owners outside.
   isOutside: (uid) =>
     uid === Number(readIfThere('/proc/sys/kernel/overflowuid') || -1) &&
     !isMapped(uid, readIfThere('/proc/self/uid_map')),

@@ -1,13 +1,14 @@
 // oom_score_adj: see proc(5).
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** For the keeper. Control inherits it. */
+/** The score of the keeper. Control inherits the score. */
 const LOW = '-900';
 
 const OWN = '/proc/self/oom_score_adj';
 
 /**
- * The kernel then kills the keeper last, because it holds the sockets of all apps. Needs root.
+ * Lets the kernel kill the keeper last when memory runs out. The keeper holds the sockets of all
+ * apps. Needs root.
  * @param {string} [file]
  */
 export function lowerOomScore(file = OWN) {
@@ -16,7 +17,8 @@ export function lowerOomScore(file = OWN) {
 
 /**
  * Starts a process that must not inherit the lowered score. This process has the usual score during
- * the call, because resetting the child's score later would miss processes that it starts at once.
+ * the call. A reset of the child's score after the call would miss processes that the child starts
+ * at once.
  * @template T
  * @param {() => T} start  Synchronous.
  * @param {string} [file]

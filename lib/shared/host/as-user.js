@@ -1,5 +1,5 @@
-// A manager of root works here on files of an app of another user. It must not do what this user
-// could not do, except in folders that only root can change. All paths are absolute.
+// A manager of root handles files of an app of another user. The manager must not do anything that
+// this user may not do, except in folders that only root can change. All paths are absolute.
 import { spawnSync } from 'node:child_process';
 import {
   constants,
@@ -21,7 +21,7 @@ import { hasPermission, reach, READ, SEARCH, STICKY, systemError, WRITE } from '
 
 const MAKE_MS = 1_000;
 
-/** /proc, /sys, and control groups (2 and 1): file system types of statfs(2). */
+/** File system types in statfs(2): /proc, /sys, and control groups (v2 and v1). */
 const KERNEL_TYPES = [0x9fa0, 0x62656572, 0x63677270, 0x27e0eb];
 
 /**
@@ -37,7 +37,7 @@ export function readUser({ uid, gid }, own = process.geteuid?.() ?? 0) {
  * @param {User | null} user
  * @param {string} path
  * @param {{ isFollowing?: boolean }} [o]  Default true: a link at the end is followed.
- * @returns {User | null}  The user whose rights count. Null: root may work as root (see isTrusted).
+ * @returns {User | null}  The user whose rights apply. Null: the rights of root (see isTrusted).
  */
 export function chooseActor(user, path, o) {
   return user && reach(user, path, ({ isTrusted }) => (isTrusted ? null : user), o);
@@ -45,11 +45,11 @@ export function chooseActor(user, path, o) {
 
 /**
  * A new file belongs to the user. In a folder that the user can change, this opens only regular
- * files, and none of the kernel, because the kernel checks who opens its files, and not only their
- * mode.
+ * files outside of /proc and /sys. The mode of a file there does not show all that this user may
+ * do, because the kernel also checks which user opens the file.
  * @param {User | null} user
  * @param {string} path
- * @param {number} flags  With O_NONBLOCK, because open(2) waits for the other end of a named pipe.
+ * @param {number} flags  Add O_NONBLOCK, because open(2) waits for the other end of a named pipe.
  * @param {number} [mode]
  * @returns {number}
  */
@@ -101,7 +101,7 @@ export function statAsUser(user, path, { isFollowing = true } = {}) {
 
 /**
  * @param {User | null} user
- * @param {string} path  May be missing. A link is removed, and not its target.
+ * @param {string} path  The file may be missing. Removes a link, and not its target.
  * @returns {void}
  */
 export function removeAsUser(user, path) {
@@ -155,8 +155,8 @@ export function listAsUser(user, folder) {
 }
 
 /**
- * Also makes missing parents. The folder belongs to the user, except in a trusted folder, where
- * several apps may use it.
+ * Also makes missing parents. The new folder belongs to the user. In a trusted folder, the new
+ * folder belongs to root, because several apps may use it.
  * @param {User | null} user
  * @param {string} path
  * @returns {void}
@@ -171,7 +171,8 @@ export function makeFolderAsUser(user, path) {
   reach(user, path, ({ name, stat, at, isTrusted }) => {
     if (stat !== null) return;
     if (isTrusted) return mkdirSync(at(name), 0o700);
-    // mkdir(2) does not return a descriptor, so a chown(2) after it could affect another folder.
+    // Runs a program as the user. A chown(2) by root could change another folder, because mkdir(2)
+    // does not return a descriptor.
     const { status } = spawnSync('mkdir', ['-m', '700', '--', path], {
       ...user,
       cwd: '/',

@@ -8,14 +8,14 @@ export const INSTANCES_FORMS =
 
 /**
  * The smallest of CPU affinity, cpuset and cgroup quota (v1 and v2), at least 1.
- * `os.availableParallelism()` alone has no quota before Node.js 22.
+ * `os.availableParallelism()` ignores the quota before Node.js 22.
  * @param {object} [o]
  * @param {string} [o.root]  Base of /proc and /sys.
  * @param {number} [o.affinity]
  */
 export function availableCpus({ root = '/', affinity = availableParallelism() } = {}) {
   const quota = Math.min(quotaV1(root), quotaV2(root));
-  // Rounded down, as libuv does, because one process more would be throttled.
+  // Rounds down, as libuv does, because the kernel would throttle one more process.
   return Math.max(1, Math.floor(Math.min(affinity, allowedCpus(root), quota)));
 }
 
@@ -38,7 +38,7 @@ export function resolveInstances(instances, cpus) {
 }
 
 /**
- * Here "+N" and "-N" count from the present number.
+ * Here "+N" and "-N" are relative to the current number of instances.
  * @param {string | number} instances
  * @param {number} current
  * @param {number} cpus
@@ -99,7 +99,8 @@ function quotaV1(root) {
 }
 
 /**
- * A limit of any parent counts. In a container the path may be of the host: then only "/" exists.
+ * The limits of all parent groups apply. In a container, the path may be valid only on the host.
+ * Only "/" exists then.
  * @param {string} path
  * @param {(folder: string) => number} quotaOf
  */
@@ -112,7 +113,7 @@ function smallest(path, quotaOf) {
 }
 
 /**
- * @param {string} [quota]  "max" and "-1" mean none.
+ * @param {string} [quota]  "max" and "-1": no limit.
  * @param {string} [period]
  */
 function ratio(quota, period) {

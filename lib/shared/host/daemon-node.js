@@ -1,15 +1,15 @@
 /**
- * For the keeper. Control inherits them. Do not add --optimize-for-size or a smaller --v8-pool-size
- * to save 2 MB: with them Node.js 24 hangs at 1 % of its exits on a busy machine.
+ * Node.js options of the keeper and control. Do not add --optimize-for-size or a smaller
+ * --v8-pool-size to save 2 MB, because Node.js 24 then hangs at 1 % of its exits on a busy machine.
  */
 export const DAEMON_NODE_ARGS = [
-  // Without it, the garbage of a crash loop grows the keeper from 21 to 39 MB of private memory.
+  // Without this option, the keeper grows from 21 to 39 MB of private memory in a crash loop.
   '--max-semi-space-size=1',
-  // For daemon/control/host/idle-gc.js and daemon/keeper/main.js.
+  // idle-gc.js in control and daemon/keeper/main.js need this option.
   '--expose-gc',
 ];
 
 /**
- * One arena for all threads saves 0.4 MB a process. Apps do not get it.
+ * One malloc arena for all threads saves 0.4 MB a process. Apps do not get this variable.
  */
 export const DAEMON_NODE_ENV = { MALLOC_ARENA_MAX: '1' };

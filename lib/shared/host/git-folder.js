@@ -28,8 +28,8 @@ const REF = /^refs\/(?!(?:.*\/)?\.\.)\S+$/;
  * @property {string[]} remotes
  * @property {string | null} remote  The remote of the branch, else "origin", else the first one.
  * @property {string | null} url  Without password and token.
- * @property {boolean} isOnRemote  At the last fetch.
- * @property {number} updatedAtMs  Last checkout, commit or pull.
+ * @property {boolean} isOnRemote  Whether the remote had the branch at the last fetch.
+ * @property {number} updatedAtMs  Time of the last checkout, commit or pull.
  */
 
 /**
@@ -46,7 +46,7 @@ export function findCheckout(folder) {
 /**
  * @param {string} root
  * @param {User | null} user  Null: the rights of this process.
- * @returns {Promise<GitFolder | null>}  Null if it is not a checkout, or cannot be read.
+ * @returns {Promise<GitFolder | null>}  Null if `root` is not a checkout, or cannot be read.
  */
 export async function readGitFolder(root, user) {
   const { stat, text, line, bytes, pathIn } = createReader(user);
@@ -57,7 +57,7 @@ export async function readGitFolder(root, user) {
     if (head === null) return null;
     const ref = refIn(head);
     const branch = ref === null ? 'HEAD' : ref.replace(/^refs\/heads\//, '');
-    // HEAD names a file that is read next, and its content is shown.
+    // Checks HEAD, because nclust reads the file that HEAD names, and shows the content.
     if (!(ref === null ? REVISION : REF).test(ref ?? head) || !isName(branch)) return null;
     const config = linesOf(await text(join(shared, 'config'), CONFIG_MAX_BYTES));
     const remotes = config.flatMap((one) => /^\[remote "(.+)"\]/.exec(one)?.[1] ?? []).filter(isName);
@@ -85,7 +85,7 @@ export async function readGitFolder(root, user) {
 
 /** @param {string} url */
 export function withoutCredentials(url) {
-  // An address of ssh needs its user name.
+  // Keeps the user name of an SSH address, because SSH needs the name.
   return url
     .replace(/^(https?:\/\/)[^/]*@/i, '$1')
     .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/:@]*):[^/]*@/i, '$1@')
@@ -93,7 +93,7 @@ export function withoutCredentials(url) {
 }
 
 /**
- * A worktree and a submodule have a file that names the folder.
+ * In a worktree or a submodule, ".git" is a file that contains the path of the git folder.
  * @param {string} root
  * @param {Pick<Reader, 'stat' | 'pathIn'>} reader
  */
@@ -125,7 +125,7 @@ function createRefs(folders, { line, bytes }) {
 
   /**
    * @param {string} ref
-   * @param {boolean} [isLed]  Another ref has led here, as the remote's HEAD does.
+   * @param {boolean} [isLed]  Another ref has named this ref, as HEAD of a remote does.
    * @returns {Promise<string | null>}
    */
   async function revisionOf(ref, isLed = false) {
@@ -186,10 +186,11 @@ function linesOf(config) {
 
 /**
  * @typedef {object} Reader
- * @property {(path: string) => Promise<Stats | null>} stat  Null: it cannot be reached.
+ * @property {(path: string) => Promise<Stats | null>} stat  Null: no access.
  * @property {(file: string) => Promise<string | null>} line
  * @property {(file: string, maxBytes: number) => Promise<string | null>} text
- * @property {(file: string, maxBytes: number) => Promise<Buffer | null>} bytes  Rejects above it.
+ * @property {(file: string, maxBytes: number) => Promise<Buffer | null>} bytes  Rejects
+ *   above `maxBytes`.
  * @property {(file: string, pattern: RegExp) => Promise<string | null>} pathIn  Rejects if the user
  *   can change the file but not the folder that it names, because root would read this folder.
  */

@@ -7,10 +7,10 @@ import { openAsUser } from './as-user.js';
 const [open, fstat, close] = [promisify(fs.open), promisify(fs.fstat), promisify(fs.close)];
 const read = promisify(fs.read);
 
-/** open(2) waits for the other end of a named pipe. */
+/** Without O_NONBLOCK, open(2) waits for the other end of a named pipe. */
 const FLAGS = fs.constants.O_RDONLY | fs.constants.O_NONBLOCK;
 
-/** `message` follows the path of the file. */
+/** `message` completes a sentence that begins with the path of the file. */
 export class Unfit extends Error {
   isTooLong = false;
 }
@@ -18,7 +18,8 @@ export class Unfit extends Error {
 const FIRST_BYTES = 4_096;
 
 /**
- * Reads a file that others may change. Blocks the thread only to open it with the rights of a user.
+ * Reads a file that other programs may change. If `user` is given, blocks the thread while it opens
+ * the file with the rights of this user.
  * @param {string} file
  * @param {number} maxBytes
  * @param {User | null} [user]  Null: the rights of this process.

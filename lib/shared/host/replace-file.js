@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes atomically, with mode 0600.
+ * Replaces the file atomically. The new file has mode 0600.
  * @param {string} file
  * @param {string} text
  */
@@ -17,7 +17,7 @@ export function replaceFile(file, text) {
 }
 
 /**
- * Never writes through a link. May leave a part of the file if it throws.
+ * Replaces a link, and does not write to its target. An error may leave an incomplete file.
  * @param {string} file
  * @param {string | Buffer} content
  */

@@ -30,7 +30,7 @@ export function systemLimits(keeperPid, { root = '/' } = {}) {
 }
 
 /**
- * A limit of any parent counts too: see smallest() in cpus.js.
+ * The limits of all parent groups apply, as in smallest() of cpus.js.
  * @param {string} mount
  * @param {string} [path]
  */

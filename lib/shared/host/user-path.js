@@ -1,7 +1,8 @@
 // Follows, as root, a path that the user of an app can change. reach() opens each folder once and
-// looks up the next name from that descriptor, so exchanging a folder has no effect.
+// looks up the next name from that descriptor. If the user exchanges a folder, this has no effect.
 //
-// Not with seteuid(2), because it changes every thread, also one that reads a file of another app.
+// seteuid(2) is not usable here, because it changes every thread of the process. Another thread may
+// be reading a file of another app.
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync } from 'node:fs';
 import { constants as os } from 'node:os';
 import { getSystemErrorMap } from 'node:util';
@@ -14,20 +15,20 @@ import { listMembers } from '../daemon/accounts.js';
 /**
  * @typedef {object} Reached
  * @property {string} name
- * @property {Stats | null} stat  Without following a link; null: it does not exist.
- * @property {string} place  Leads to the file, even if its name changes.
+ * @property {Stats | null} stat  Does not follow a link. Null: the file does not exist.
+ * @property {string} place  A path that leads to the file even after a rename.
  * @property {Stats} folder
- * @property {(name: string) => string} at  Its path in the folder, even if names above it change.
+ * @property {(name: string) => string} at  Path of a name in the folder, even after a rename above.
  * @property {boolean} isTrusted  The user can change neither the folder nor one above it.
  */
 
-/** Only Linux can continue from a descriptor: on other systems only trusted folders are entered. */
+/** Only Linux can look up a name from a descriptor. On other systems, untrusted folders fail. */
 const HAS_PLACES = process.platform === 'linux';
 
 /** O_PATH: the descriptor stands for a path, and opening it has no effect on the file. */
 const PLACE = 0o10000000 | constants.O_NOFOLLOW;
 
-/** Includes the names of links. */
+/** Limit for the names on the way, including the names in targets of links. */
 const STEPS_MAX = 256;
 
 export const [READ, WRITE, SEARCH] = [4, 2, 1];
@@ -60,8 +61,8 @@ export function reach(user, path, work, { isFollowing = true } = {}) {
       next = openIfThere(at(name));
       isWayTrusted = isTrusted || (isWayTrusted && isKeptBySticky(folder.stat, next?.stat));
       if (next?.stat.isSymbolicLink() && (isFollowing || !isLast)) {
-        // The only second lookup, because Node.js reads a link only by its name. If the user
-        // exchanges the link before it, the new link is also the user's.
+        // Looks up the name a second time, because Node.js reads a link only by its name. If the
+        // user exchanges the link in between, the new link also belongs to the user.
         const target = readlinkSync(at(name));
         todo.unshift(...partsOf(target));
         if (target.startsWith('/')) folder = exchange(folder, openPlace('/'));
@@ -126,8 +127,8 @@ function exchange(before, after) {
 }
 
 /**
- * A folder of root that its group may change is closed to a user who is not in this group: on many
- * systems the group of /var/log is syslog.
+ * Whether only root, and not the user, can change the folder. If a group can change the folder, the
+ * user must not be in this group. For example, the group of /var/log is syslog on many systems.
  * @param {User} user
  * @param {Stats} folder
  */

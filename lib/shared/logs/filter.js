@@ -15,7 +15,7 @@ export { LEVELS, detectLevel };
  */
 
 /**
- * With a level, lines without one are left out.
+ * If a level is wanted, the filter leaves out lines without a level.
  * @param {FilterOptions} wanted
  * @returns {(line: string) => boolean}
  */
@@ -25,8 +25,8 @@ export function createLogFilter(wanted) {
 }
 
 /**
- * The first part decides about a line. If it does not contain the level, or was not seen, the level
- * does not count.
+ * The first part of a line decides for the other parts of this line. If the filter has not seen the
+ * first part, or if the first part ends before the level, the filter ignores the level.
  * @param {FilterOptions} wanted
  * @returns {(line: string, part: Part | null) => boolean}
  */

@@ -35,10 +35,10 @@ const WORDS = {
   panic: 'fatal',
 };
 
-/** The surest first. */
+/** The most reliable key first. */
 const KEYS = /** @type {const} */ (['level', 'severity', 'log.level']);
 
-/** Most lines have none, and then nothing needs to be parsed. */
+/** Most lines do not match, and need not be parsed. */
 const MENTION = /"(?:level|severity|log\.level)"/;
 
 /**
@@ -93,7 +93,7 @@ function readLevel(value) {
 }
 
 /**
- * Numbers of pino and bunyan. Below 10 are those of syslog, where the least is the worst.
+ * Reads numbers of pino and bunyan. Ignores numbers below 10, because syslog uses 0 for the worst.
  * @param {number} number
  */
 function ofNumber(number) {
@@ -143,7 +143,7 @@ function createReader(text) {
 
   /**
    * @param {RegExp} pattern
-   * @returns {string | null}  Null: something else comes, or the text ends within it.
+   * @returns {string | null}  Null: the next token does not match, or is not complete.
    */
   function read(pattern) {
     match(SPACE);

@@ -9,19 +9,20 @@ const PATTERN_MAX_CHARS = 500;
 const LINE_MAX_CHARS = 8 * 1024;
 
 /**
- * About 2.5 ms in the worst case (Node.js 20), less than a time limit for every line would cost.
+ * This many steps take about 2.5 ms in the worst case (Node.js 20). A time limit for every line
+ * would cost more.
  */
 const STEPS_MAX = 1_000_000;
 
 const MATCH_TIMEOUT_MS = 50;
 
-/** "g" and "y" would remember where the last line matched. */
+/** Without "g" and "y", because such patterns continue at the end of their last match. */
 const FLAGS = /^[imsu]*$/;
 
 /**
- * It is not enough to forbid nested quantifiers: /a.*b.*c/ takes 2 s on 2,048 characters "abab...".
- * So if a match may need more than STEPS_MAX, V8 stops it after MATCH_TIMEOUT_MS, and the matcher
- * then searches less of every line. This costs at most half a second for each pattern.
+ * Forbidding nested quantifiers is not enough: /a.*b.*c/ takes 2 s on 2,048 characters "abab...".
+ * If a match may need more than STEPS_MAX, V8 stops the match after MATCH_TIMEOUT_MS. From then on,
+ * the matcher searches less of every line. This costs at most half a second for each pattern.
  * @param {Grep} grep
  * @returns {Matcher}
  */
@@ -75,8 +76,8 @@ function refused(source, why) {
 }
 
 /**
- * The longest text that takes at most STEPS_MAX: the places where n quantifiers end are in order,
- * so there are length^n / n! of them.
+ * The length of the longest text that a match can search in STEPS_MAX. The ends of n quantifiers
+ * are in order, so they have length^n / n! possible positions.
  * @param {number} degree
  */
 function straightCharsOf(degree) {
@@ -88,7 +89,7 @@ function straightCharsOf(degree) {
 
 /**
  * @param {RegExp} pattern
- * @returns {(text: string) => boolean | null}  Null: it took too long.
+ * @returns {(text: string) => boolean | null}  Null: the match took too long.
  */
 function withTimeLimit(pattern) {
   const context = createContext({ pattern, text: '' });
@@ -101,23 +102,23 @@ function withTimeLimit(pattern) {
         return script.runInContext(context, { timeout: MATCH_TIMEOUT_MS });
       } catch (error) {
         if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-        // V8 also counts the time in which a busy machine runs other programs.
+        // Tries again, because V8 also counts time in which the machine ran other programs.
         if (process.cpuUsage(before).user >= (MATCH_TIMEOUT_MS * 1_000) / 2) return null;
       }
     }
   };
 }
 
-/** A group that is repeated up to this often counts as that many copies. */
+/** A group with at most this many repetitions counts as that many copies of the group. */
 const COPIES_MAX = 20;
 
-/** This many yes-or-no choices cost a constant factor; more of them have no useful bound. */
+/** Up to this many yes-or-no choices cost a constant factor. With more, the cost is unknown. */
 const CHOICES_MAX = 6;
 
 /**
  * @typedef {object} Cost
- * @property {number} degree  Quantifiers with a variable length: matching n characters takes at
- *   most n^(degree + 1) steps. Infinity: unknown.
+ * @property {number} degree  Number of quantifiers with a variable length. To match n characters
+ *   takes at most n^(degree + 1) steps. Infinity: unknown.
  * @property {boolean} isNested  A part with a variable length is itself repeated without a limit.
  */
 

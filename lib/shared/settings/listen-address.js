@@ -44,7 +44,7 @@ export function parseOtlp(text) {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.search !== '' || url.hash !== '')
     return null;
-  // A path stays as it is, as with OTEL_EXPORTER_OTLP_METRICS_ENDPOINT.
+  // A URL with a path stays unchanged, as with OTEL_EXPORTER_OTLP_METRICS_ENDPOINT.
   if (url.pathname === '/') url.pathname = '/v1/metrics';
   return url.href;
 }
@@ -60,7 +60,7 @@ export const WEB_LISTEN_FORMS =
   'a port (9616; 0 is any free one), or an address and a port (127.0.0.1:9616, [::1]:9616)';
 
 /**
- * As in the settings.
+ * Reads an address of the settings.
  * @param {string} text
  * @returns {WebTarget | null}
  */
@@ -70,9 +70,9 @@ export function parseWebTarget(text) {
 }
 
 /**
- * As a person writes it.
+ * Reads an address that a user types. A port alone is enough.
  * @param {string} text
- * @returns {WebAddress | null}  Port 0: any free one.
+ * @returns {WebAddress | null}  Port 0: any free port.
  */
 export function parseWebListen(text) {
   const whole = /^\d{1,5}$/.test(text) ? `${WEB_HOST}:${text}` : text;
@@ -97,7 +97,7 @@ export function writeWebAddress({ host, port }) {
 /**
  * An address of the settings that cannot be used.
  * @typedef {object} Unserved
- * @property {string} reason  A code of the system if there is one.
+ * @property {string} reason  A system error code, or the text of another error.
  * @property {number} retryMs
  */
 
@@ -113,7 +113,7 @@ export function explainUnserved(reason) {
 }
 
 /**
- * For the list.
+ * The notice below the list of apps.
  * @param {{ what: string, where: string, reason: string, instead: string }} o
  */
 export function unservedNotice({ what, where, reason, instead }) {
@@ -125,7 +125,7 @@ export function unservedNotice({ what, where, reason, instead }) {
 }
 
 /**
- * For the user who has just set it.
+ * The sentence for a user who has just set the address.
  * @param {Unserved} unserved
  */
 export function unservedSentence({ reason, retryMs }) {

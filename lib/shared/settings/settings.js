@@ -13,9 +13,9 @@ import {
 } from './listen-address.js';
 
 /**
- * Stored as written ("10mb") and parsed when it is used.
+ * nclust stores a setting as the user wrote it ("10mb"), and parses the text at each use.
  * @typedef {object} SettingRule
- * @property {(text: string) => unknown} parse  Null if it is invalid.
+ * @property {(text: string) => unknown} parse  Null: the text is invalid.
  * @property {string} accepted
  * @property {string} fallback
  * @property {string} help
@@ -83,15 +83,15 @@ const PM2_LOGROTATE = {
 
 /**
  * @typedef {object} ReadSettings
- * @property {Record<string, string>} given  All texts and numbers in it, as text.
- * @property {Record<SettingKey, any>} values  Complete; `Infinity` for no limit.
- * @property {string[]} problems  Entries that cannot be used, in sentences.
+ * @property {Record<string, string>} given  All texts and numbers of the file, as text.
+ * @property {Record<SettingKey, any>} values  The values of all settings. `Infinity`: no limit.
+ * @property {string[]} problems  A sentence for each entry that cannot be used.
  * @property {string | null} broken  Why the whole file cannot be used.
  */
 
 /**
  * @param {string | null} text  Null: there is no file.
- * @param {(key: string, value: unknown) => boolean} [isPossible]  On this machine.
+ * @param {(key: string, value: unknown) => boolean} [isPossible]  Whether this machine can use it.
  * @returns {ReadSettings}  Never throws.
  */
 export function readSettings(text, isPossible = () => true) {
@@ -110,7 +110,7 @@ export function readSettings(text, isPossible = () => true) {
 /** @typedef {{ key: string, value: string, isSet: boolean, help: string }} ShownSetting */
 
 /**
- * A setting with an invalid value has its default.
+ * For a setting with an invalid value, this describes the default.
  * @param {Record<string, string>} given
  * @returns {ShownSetting[]}
  */
@@ -263,7 +263,7 @@ function wholeUpTo(max) {
   return (text) => (/^\d+$/.test(text) && Number(text) <= max ? Number(text) : null);
 }
 
-/** The path may lead to a named pipe. */
+/** Contains O_NONBLOCK, because open(2) waits if the path leads to a named pipe. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**

@@ -2,17 +2,18 @@
 
 /**
  * @typedef {'nothing' | 'live' | 'along' | 'scale' | 'rollout' | 'replace'} Needs  The effect of a
- *   changed field on a running app. Of several fields, the later one in this order counts. nothing:
- *   it only describes. live: it needs no new process. along: it waits for the next rollout.
- *   rollout: new instances replace the old ones without losing a request. replace: the old
- *   instances and their sockets must be gone before new instances start.
+ *   changed field on a running app. If several fields change, the effect that is last in this order
+ *   applies. nothing: the field only describes the app. live: the change needs no new process.
+ *   along: the change waits for the next rollout. rollout: new instances replace the old instances
+ *   without losing a request. replace: the old instances exit and their sockets close before new
+ *   instances start.
  */
 
 /**
  * @typedef {object} NeedsRow
  * @property {Needs} needs
  * @property {string} attribute  The name in a config file.
- * @property {boolean} [isDerived]  It follows from other fields.
+ * @property {boolean} [isDerived]  nclust derives the field from other fields.
  */
 
 /** @type {Record<string, NeedsRow>} */
@@ -44,14 +45,14 @@ export const SPEC_NEEDS = {
   stopExitCodes: row('live', 'stop_exit_codes'),
   killTimeoutMs: row('live', 'kill_timeout'),
   stopSignal: row('live', 'stop_signal'),
-  // Not live, because a running app that has never sent "ready" would then count as late.
+  // Not live: a running app may never have sent "ready", and would suddenly count as not ready.
   waitReady: row('rollout', 'wait_ready'),
   listenTimeoutMs: row('live', 'listen_timeout'),
   treekill: row('live', 'treekill'),
   instanceVar: row('rollout', 'instance_var'),
   version: derived('along', 'version'),
   nodeVersion: derived('along', 'node_version'),
-  // The workers of an app must agree on it, and each gets it at its start.
+  // All workers of an app must use the same value, and a worker gets the value at its start.
   scheduling: row('rollout', 'scheduling'),
   maxSurge: row('live', 'max_surge'),
   maxUnavailable: row('live', 'max_unavailable'),
@@ -100,7 +101,7 @@ export const SPEC_NEEDS = {
 const LIVE = Object.keys(SPEC_NEEDS).filter((field) => ['nothing', 'live'].includes(SPEC_NEEDS[field].needs));
 
 /**
- * Includes fields that only describe.
+ * Takes the live fields of `wanted`, and the fields that only describe the app.
  * @param {AppSpec} spec
  * @param {AppSpec} wanted
  * @returns {AppSpec}

@@ -15,7 +15,7 @@ import { MASK } from './environment.js';
 
 /** @typedef {{ changes: SpecChange[], needs: Set<Needs> }} SpecDiff */
 
-/** Their keys are shown one by one. */
+/** The diff shows each key of these fields. */
 const RECORDS = ['env', 'shellEnv', 'fileEnv', 'secrets', 'watchOptions'];
 
 const SECRET_KEY =
@@ -25,11 +25,11 @@ const SECRET_KEY =
 const SECRET_VALUE = /^[a-z][a-z0-9+.-]*:\/\/[^/@\s]*:[^/@\s]+@/i;
 
 /**
- * Ignores the number of instances, because the running ones count.
+ * Ignores the number of instances in the specs, because the number of running instances counts.
  * @param {AppSpec} before
  * @param {AppSpec} after
  * @param {object} [o]
- * @param {boolean} [o.isShellNew]  Whether the shell variables are to change.
+ * @param {boolean} [o.isShellNew]  Whether new shell variables replace the old.
  * @returns {SpecDiff}
  */
 export function diffSpecs(before, after, { isShellNew = false } = {}) {
@@ -50,7 +50,7 @@ export function diffSpecs(before, after, { isShellNew = false } = {}) {
 }
 
 /**
- * An unknown field is of another version, and needs a new process that knows it.
+ * An unknown field comes from another version of nclust. Only a new process can use the field.
  * @param {string} field
  * @param {boolean} isShellNew
  * @returns {NeedsRow}

@@ -7,15 +7,15 @@ import { isFilled, isText, nullable, texts } from './rules.js';
  * The sources of an app's environment besides `env` and `shellEnv`.
  * @typedef {object} EnvironmentSpec
  * @property {Record<string, string>} interpreterEnv  Set unless the shell sets them.
- * @property {Record<string, string>} ownerEnv  HOME, USER and LOGNAME, if it runs as another user.
- * @property {string[]} envFiles  The last one wins. Relative to `cwd`.
+ * @property {Record<string, string>} ownerEnv  HOME, USER and LOGNAME, if the app has a user.
+ * @property {string[]} envFiles  Relative to `cwd`. The last file wins.
  * @property {FileEnv[]} fileEnv  Their contents when the generation started.
  * @property {Record<string, SecretSource>} secrets
- * @property {string | null} incrementVar  The variable to whose value the slot is added.
- * @property {boolean | string | string[]} filterEnv  Shell variables to leave out. A text: that
- *   variable. A list: those whose names contain one of these.
+ * @property {string | null} incrementVar  nclust adds the slot to this variable.
+ * @property {boolean | string | string[]} filterEnv  Shell variables to leave out. A text: the
+ *   variable of this name. A list: variables whose names contain one of the texts.
  * @property {string[]} envUnquoted  Variables of `env` that were given as a number or boolean.
- * @property {string | null} envName  `env_<name>` of its config file.
+ * @property {string | null} envName  The app uses `env_<name>` of the config file.
  */
 
 /** @typedef {{ file: string, env: Record<string, string> }} FileEnv  The path is absolute. */

@@ -3,14 +3,14 @@ import { flag, isFilled, isText, isWhole, oneOf, nullable } from './rules.js';
 
 /** @import { Rule } from './rules.js' */
 
-/** Each target has its own buffer. */
+/** Limits the memory, because each target has its own buffer. */
 export const SHIP_TARGETS_MAX = 8;
 
 export const SHIP_TARGET_FORMS =
   '"syslog+udp://host:port", "syslog+tcp://host:port", "syslog+unix:///path" or "exec:command"; the first ' +
   'three may end in "?facility=local0"';
 
-/** Numbers of RFC 5424, 6.2.1. */
+/** The index of a facility is its number in RFC 5424, 6.2.1. */
 const FACILITIES = [
   'kern',
   'user',
@@ -66,21 +66,21 @@ export function parseShipTarget(text) {
 /**
  * A null field has the default of the home (`nclust set`).
  * @typedef {object} LogSpec
- * @property {string} outFile  Empty: the default path. "/dev/null", "NULL": none.
+ * @property {string} outFile  Empty: the default path. "/dev/null", "NULL": no file.
  * @property {string} errorFile
- * @property {string} logFile  With both streams. Empty: none. "default": <name>.log.
+ * @property {string} logFile  Has both streams. Empty: no file. "default": <name>.log.
  * @property {boolean | null} mergeLogs  Null: the default rule.
  * @property {'raw' | 'json'} logType
- * @property {string | null} logDateFormat  In dayjs' format. Null: nothing.
+ * @property {string | null} logDateFormat  Time before each line, in dayjs' format. Null: no time.
  * @property {boolean} disableLogs  No files, and no lines for followers.
  * @property {string[]} logShip
- * @property {'block' | 'drop'} logOverflow  With a slow disk: the app waits, or lines are lost.
+ * @property {'block' | 'drop'} logOverflow  If the disk is slow, the app waits or lines are lost.
  * @property {number} logRateLimitBytes  Per second and instance. 0: no limit.
  * @property {number | null} logMaxSizeBytes  0: no limit.
  * @property {'hourly' | 'daily' | 'weekly' | 'never' | null} logInterval  Independent of the size.
- * @property {number | null} logMaxFiles  Rotated files of each log file. 0: none.
+ * @property {number | null} logMaxFiles  Rotated files to keep for each log file. 0: no file.
  * @property {number | null} logMaxAgeMs  0: no limit.
- * @property {number | null} logMaxTotalBytes  Of all log files of the app. 0: no limit.
+ * @property {number | null} logMaxTotalBytes  For all log files of the app. 0: no limit.
  * @property {'gzip' | 'zstd' | 'none' | null} logCompress
  */
 
@@ -88,7 +88,7 @@ const NO_PATHS = ['', 'NULL'];
 
 const HOME_DEFAULT = 'the default of the home';
 
-/** Catches 10 typed for "10M", which would rotate at every other line. */
+/** Refuses 10, because the user means "10M". 10 bytes would rotate at every other line. */
 const SIZE_MIN_BYTES = 1024;
 
 const SIZE_FORMS = `0 for no limit, or a whole number from ${SIZE_MIN_BYTES}`;

@@ -2,10 +2,10 @@
  * @typedef {object} Rule
  * @property {(value: unknown) => boolean} accepts
  * @property {string} accepted
- * @property {unknown} [fallback]  Without one the field is required.
+ * @property {unknown} [fallback]  A field without a fallback is required.
  */
 
-// Node.js turns a timer above this into one of 1 ms.
+// If a timer is longer than this, Node.js fires the timer after 1 ms.
 const TIMER_MAX_MS = 2_147_483_647;
 
 /**
@@ -68,7 +68,7 @@ export function isWhole(value) {
 }
 
 /**
- * Without NUL, because execve would cut the text there.
+ * Refuses a text with NUL, because execve() would cut the text at NUL.
  * @param {unknown} value
  * @returns {value is string}
  */

@@ -25,7 +25,7 @@ import { VERSIONING_RULES } from './versioning.js';
  * @property {string} file  Absolute path of the program that is executed.
  * @property {string} script  Absolute path, or the shell command as the user wrote it.
  * @property {string} interpreter  Absolute path or "none".
- * @property {string | null} interpreterGiven  Null: found by the extension or the first line.
+ * @property {string | null} interpreterGiven  Null: nclust chose the interpreter.
  * @property {string[]} interpreterArgs
  * @property {string[]} args
  * @property {string[]} execArgs  The actual arguments of `file`, for kind exec.
@@ -38,11 +38,12 @@ import { VERSIONING_RULES } from './versioning.js';
  * @property {boolean} autorestart
  * @property {number} maxRestarts  Unstable exits within 10 minutes.
  * @property {number} restartDelayMs
- * @property {number | null} backoffMs  Doubles up to 15 s. Null: 100 ms, none with restartDelayMs.
+ * @property {number | null} backoffMs  First delay. It doubles up to 15 s. Null: 100 ms, or no
+ *   delay with restartDelayMs.
  * @property {number} minUptimeMs
  * @property {number[]} stopExitCodes
  * @property {number} killTimeoutMs
- * @property {string | null} stopSignal  Null: SIGTERM if the app listens to it, else SIGINT.
+ * @property {string | null} stopSignal  Null: SIGTERM if the app handles SIGTERM, else SIGINT.
  * @property {boolean} waitReady
  * @property {number} listenTimeoutMs
  * @property {boolean} treekill
@@ -159,7 +160,7 @@ export function completeSpec(spec) {
 }
 
 /**
- * Unknown fields, which a downgrade keeps for the next upgrade.
+ * Fields that this version does not know. A downgrade keeps these fields for the next upgrade.
  * @param {AppSpec} spec
  * @returns {Partial<AppSpec>}
  */
@@ -177,7 +178,7 @@ function checkObject(value, keyPath) {
   throw badSpec(keyPath, value, 'an object');
 }
 
-/** Not quoted by errors, because people put passwords there. */
+/** Errors do not quote these fields, because people put passwords there. */
 const PRIVATE = new Set(['env', 'shellEnv', 'secrets', 'args', 'execArgs']);
 
 /**

@@ -5,18 +5,18 @@ import { flag, isText, isWhole, nullable, texts, whole } from './rules.js';
 /**
  * @typedef {object} TriggerSpec
  * @property {string[]} watch  Files, folders and globs, relative to `cwd`.
- * @property {boolean} watchOff  Paused by `stop --watch` or `restart --watch`.
+ * @property {boolean} watchOff  Whether `stop --watch` or `restart --watch` has paused watching.
  * @property {string[]} ignoreWatch  See readWatchPattern().
  * @property {string[]} watchExtensions  Without the dot. Empty: all files.
  * @property {number} watchDelayMs  Quiet time before the reload. 0: 100 ms.
  * @property {Record<string, unknown>} watchOptions  For chokidar.
  * @property {string | null} cronRestart  For croner.
  * @property {number} maxMemoryBytes  For an instance with its descendants. 0: no limit.
- * @property {boolean} autostart  False: it is added to the list as stopped.
+ * @property {boolean} autostart  False: a new app is stopped in the list.
  * @property {string} pidFile  Empty: <home>/pids/<name>-<id>.pid. Relative to `cwd`.
  */
 
-/** Catches 300 typed for "300M", which would reload at every check. */
+/** Refuses 300, because the user means "300M". 300 bytes would reload the app at every check. */
 const MEMORY_MIN_BYTES = 1024 ** 2;
 
 const CRON_MAX = 200;
@@ -73,27 +73,27 @@ function isCronText(value) {
 }
 
 /**
- * The four kinds of PM2, which its chokidar also distinguishes by their form.
+ * The four kinds of patterns in PM2. PM2 also distinguishes the kinds by their form.
  *   "node_modules", "*.log"              name: of a file or folder, at any depth
  *   "public/*", "./tmp", "/srv/data"     path: from `cwd`; a folder includes its contents
  *   "[\\/\\\\]\\./", "/^cache-/i"        regex: of the path from `cwd`, with a slash before it
- *   "!public/index.html"                 not ignored after all
+ *   "!public/index.html"                 exception: not ignored
  * @typedef {{ kind: 'name' | 'path', glob: string, isException: boolean }
  *   | { kind: 'regex', regex: RegExp, isException: boolean }} WatchPattern
  */
 
-/** An escaped slash occurs in globs, too. */
+/** Not a glob: only a regular expression contains one of these. */
 const REGEX_ONLY = /\\[^*?[\]{}()!]|^\^|\$$|\.\*/;
 
 /**
  * @param {string} text
- * @returns {WatchPattern | null}  Null: a regular expression that is invalid.
+ * @returns {WatchPattern | null}  Null: an invalid regular expression.
  */
 export function readWatchPattern(text) {
   const isException = text.startsWith('!') && text.length > 1;
   const rest = isException ? text.slice(1) : text;
   const slashed = /^\/(.+)\/([imsu]*)$/.exec(rest);
-  // "/srv/data/" is a path; a regular expression contains a character that no path has.
+  // "/srv/data/" is a path. A regular expression contains a character that is rare in paths.
   if (slashed && /[\\^$|()]|\.\*/.test(slashed[1])) return regexOf(slashed[1], slashed[2], isException);
   if (REGEX_ONLY.test(rest)) return regexOf(rest, '', isException);
   const glob = rest.replace(/^\.\//, '').replace(/(?<=.)\/+$/, '');

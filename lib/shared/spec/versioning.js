@@ -3,12 +3,13 @@ import { isText } from './rules.js';
 /** @import { Rule } from './rules.js' */
 
 /**
- * Read from git when a command last started, restarted or reloaded the app. The names are PM2's.
+ * Read from git when a command last started, restarted or reloaded the app. The
+ * properties have PM2's names.
  * @typedef {object} Versioning
  * @property {'git'} type
  * @property {string | null} url  Without password and token.
  * @property {string | null} revision
- * @property {string | null} comment  Of the commit.
+ * @property {string | null} comment  Message of the commit.
  * @property {boolean | null} unstaged  Whether tracked files had been changed.
  * @property {string} branch
  * @property {string[]} remotes

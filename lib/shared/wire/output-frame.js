@@ -5,13 +5,13 @@ import { join } from 'node:path';
 
 const NEWLINE = 0x0a;
 
-/** A head has a few hundred bytes. */
+/** Limit for a head, which usually has a few hundred bytes. */
 const HEAD_MAX_BYTES = 64 * 1024;
 
 /**
  * @typedef {object} FrameHead
  * @property {string} instanceId
- * @property {number} id  Of the slot.
+ * @property {number} id  Id of the slot.
  * @property {string} name
  * @property {LogStream} stream
  * @property {number} atMs
@@ -33,7 +33,8 @@ export function outputFrame(head, bytes) {
 }
 
 /**
- * Passes on each piece at once, so that nothing is lost if the sender is killed within a frame.
+ * Passes on each piece of a frame at once, so that no received output is lost if the sender is
+ * killed in the middle of a frame.
  * @param {(head: FrameHead, bytes: Buffer) => void} onPiece  The bytes are valid until it returns.
  * @returns {(chunk: Buffer) => void}  Throws if the data are not a frame.
  */

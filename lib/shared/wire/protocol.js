@@ -1,4 +1,5 @@
-// docs/protocol.md explains it. Must not import control or the command, because both import it.
+// docs/protocol.md explains the protocol. Control and the command import this file, so this file
+// must not import them.
 
 /** @import { SpecChange } from '../spec/diff.js' */
 /** @import { AppSpec } from '../spec/spec.js' */
@@ -9,7 +10,7 @@ export const PROTOCOL = 1;
 /** The limit for one line, without the newline. */
 export const TO_SERVER_MAX_BYTES = 8 * 1024 * 1024;
 
-/** Larger, because a list with details contains every app's environment. */
+/** Larger than the limit above, because a list with details has the environment of every app. */
 export const TO_CLIENT_MAX_BYTES = 16 * 1024 * 1024;
 
 export const INSPECTOR_URL = /^ws:\/\/[\w.:[\]-]+\/[\w-]+$/;
@@ -73,7 +74,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {number | null} code
  * @property {string | null} signal
  * @property {DeathCause} cause
- * @property {string | null} by  Null: it was unplanned.
+ * @property {string | null} by  Null: the exit was unplanned.
  * @property {number} uptimeMs
  * @property {boolean} wasReady
  * @property {string[]} lastLines  The end of stderr: at most 20 lines and 4 KiB.
@@ -85,7 +86,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} app
  * @property {string} address
  * @property {number} port  0 for a Unix socket.
- * @property {{ id: number, slot: number, pid: number }[]} users  None: clients wait in its queue.
+ * @property {{ id: number, slot: number, pid: number }[]} users  Empty: clients wait in the queue.
  */
 
 /**
@@ -96,7 +97,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} code  The system's: EADDRINUSE, EACCES.
  * @property {string | null} app  The app of this manager that holds the address.
  * @property {boolean} [isUdp]  Reported only if the app did not handle the error, and exited.
- * @property {{ pid: number, command: string, isOwn?: boolean } | null} [holder]  isOwn: of the app.
+ * @property {{ pid: number, command: string, isOwn?: boolean } | null} [holder]  isOwn: another
+ *   instance of the app holds the address.
  */
 
 /**
@@ -104,7 +106,7 @@ export const METHODS = /** @type {const} */ ([
  * @typedef {object} Shipped
  * @property {string} target
  * @property {number} sent  Lines that the system has accepted.
- * @property {number} dropped  The target was too slow or away.
+ * @property {number} dropped  Lines lost because the target was too slow or unreachable.
  * @property {string | null} problem
  */
 
@@ -118,10 +120,10 @@ export const METHODS = /** @type {const} */ ([
 /**
  * @typedef {object} SlotTriggers
  * @property {WatchShown | null} watch  Null: nothing is watched now.
- * @property {number | null} nextRunMs  Of its cron, wall clock.
+ * @property {number | null} nextRunMs  Next run of the cron trigger, wall clock.
  * @property {{ bytes: number, misses: number } | null} memory  misses: the number of instances in a
  *   row that were above the limit at their first check.
- * @property {{ atMs: number, by: string, problem: string | null } | null} last  Kept in memory.
+ * @property {{ atMs: number, by: string, problem: string | null } | null} last  Only in memory.
  */
 
 /**
@@ -158,7 +160,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string} cwd
  * @property {string} outFile
  * @property {string} errorFile
- * @property {string} [logFile]  With both streams. Empty or absent: none.
+ * @property {string} [logFile]  Has both streams. Empty or absent: no file.
  * @property {string} pidFile
  * @property {SlotTriggers} [triggers]
  * @property {{ lines: number, bytes: number, reason: string } | null} [logLost]  In the last hour.
@@ -166,7 +168,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {string | null} nodeVersion
  * @property {boolean} watching
  * @property {{ address: string, port: number, family: string }[]} addresses
- * @property {ListenFailure | null} listenFailure  Its last failed listen(), until it listens there.
+ * @property {ListenFailure | null} listenFailure  The last failed listen().
+ *   Null again when the instance listens on that address.
  * @property {string | null} waitingFor
  * @property {boolean} isReady
  * @property {boolean} autorestart
@@ -231,13 +234,13 @@ export const METHODS = /** @type {const} */ ([
  */
 
 /**
- * In PM2's words.
+ * Has PM2's names.
  * @typedef {object} ProcessEvent
  * @property {'process:event'} type
  * @property
  *   {'start' | 'online' | 'exit' | 'stop' | 'restart' | 'reload' | 'delete' | 'restart overlimit'}
  *   event
- * @property {boolean} manually  A user asked for it.
+ * @property {boolean} manually  Whether a user asked for the change.
  * @property {ProcessInEvent} process
  * @property {number} at
  */
@@ -263,8 +266,8 @@ export const METHODS = /** @type {const} */ ([
  * @property {number} slot
  * @property {WaitingPhase} phase
  * @property {number} forMs
- * @property {number | null} leftMs  At most. Null: it does not depend on time.
- * @property {string | null} detail  In words: what is missing.
+ * @property {number | null} leftMs  Longest time left. Null: no time limit.
+ * @property {string | null} detail  A text that names the missing condition.
  */
 
 /**
@@ -285,7 +288,8 @@ export const METHODS = /** @type {const} */ ([
 /**
  * @typedef {'start' | 'none' | 'live' | 'scale' | 'rollout' | 'replace' | 'delete'} PlanAction
  *   start: the app is new, or none of its instances runs as it should. live: running instances take
- *   the change. rollout: a reload. replace: running instances end first.
+ *   the change. rollout: a reload. replace: running instances exit
+ *   before new instances start.
  */
 
 /**

@@ -53,7 +53,7 @@ export function createLineReader({ maxBytes, onLine, onTooLong }) {
 
   /** @param {Uint8Array} part */
   function hold(part) {
-    // A copy, because sockets may pass views of a buffer that they reuse.
+    // Copies the part, because a socket may reuse the buffer of its data.
     if (part.length > 0) parts.push(Uint8Array.prototype.slice.call(part));
     heldBytes += part.length;
   }
@@ -85,7 +85,7 @@ export function createLineReader({ maxBytes, onLine, onTooLong }) {
 }
 
 /**
- * Never throws: for a bad line it returns the fault to answer with.
+ * Never throws. For a bad line, returns the error to send back.
  * @param {string} line
  * @returns {Parsed}
  */

@@ -60,7 +60,7 @@ async function repeat(times, measure) {
 }
 
 /**
- * Connections of the busiest worker over the mean.
+ * Connections of the busiest worker, divided by the mean of all workers.
  * @returns {Promise<number>}
  */
 export async function spread(url, { count, how }) {
@@ -82,7 +82,7 @@ async function longestWaitMs(url) {
   const address = addressOf({ url });
   const ledger = openLedger();
   const blocked = exchange(address, { agent: false, path: `/block?ms=${BLOCK_MS}`, timeoutMs: BLOCK_MS * 3 });
-  // Long enough for the request to have reached its worker.
+  // Waits until the request has reached a worker.
   await pause(100);
   const asked = [];
   for (const until = performance.now() + BLOCK_MS - 300; performance.now() < until;) {

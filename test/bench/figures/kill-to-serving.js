@@ -12,7 +12,7 @@ import { openRival, timed } from '../rivals.js';
 
 const KILLS = 10;
 
-/** Beside the boot of the same app without a manager. */
+/** Compares with the boot time of the same app without a manager. */
 export async function measureKillToServing({ runs }) {
   const bare = [];
   for (let run = 0; run < runs * 4; run += 1) bare.push(await bareBoot());
@@ -40,7 +40,7 @@ async function killToServing(name) {
     await arrivals.until(1);
     const times = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
-      // Longer than min_uptime, so that the crash does not look like a crash loop.
+      // Waits longer than min_uptime, so that the kills do not look like a crash loop.
       await pause(1_300);
       const { pid } = await firstAnswer(port);
       times.push(
@@ -75,7 +75,7 @@ async function bareBoot() {
   return tookMs;
 }
 
-/** Each try is a new connection: under PM2, a connection to the dead worker hangs. */
+/** Opens a new connection for each try, because PM2 lets a connection to a dead worker hang. */
 function firstAnswer(port) {
   return new Promise((resolve) => {
     const asking = setInterval(() => {

@@ -17,14 +17,14 @@ export async function measureListTime({ runs }) {
   });
 }
 
-/** Drawing takes most of the time. */
+/** With this many processes, drawing the table takes most of the time. */
 export async function measureLongList({ runs }) {
   return compare({ runs, what: `\`ls\` with ${MANY} processes`, share: 0.9 }, async (rival) => {
     await rival.run(['start', 'sleep', '--name', 'many', '-i', String(MANY), '--', '100000']);
   });
 }
 
-/** Beside an empty Node.js program. */
+/** Compares with an empty Node.js program. */
 export async function measureCommandTime({ runs }) {
   const rival = openRival('nclust');
   const times = { node: [], '--version': [], help: [] };
@@ -48,8 +48,8 @@ export async function measureCommandTime({ runs }) {
 }
 
 /**
- * Both take turns, so that a busy moment affects both.
- * @param {{ runs: number, what: string, share: number }} o  `share`: of PM2's time.
+ * nclust and PM2 take turns, so that a busy moment of the machine affects both.
+ * @param {{ runs: number, what: string, share: number }} o  `share`: limit, in PM2's times.
  */
 async function compare({ runs, what, share }, prepare) {
   const rivals = [openRival('nclust'), openRival('PM2')];

@@ -15,7 +15,7 @@ const BLOCKS = 4_000;
 const BLOCK_BYTES = 64 * 1024;
 const MB = 1_000_000;
 
-/** Notes when the last of COUNT times SIZE bytes, or of short lines, is written. */
+/** Writes COUNT blocks of SIZE bytes, or COUNT short lines, and records how long this takes. */
 const WRITER = `
 const { writeFileSync, renameSync } = require('node:fs');
 const count = Number(process.env.COUNT);
@@ -26,7 +26,7 @@ const startedMono = performance.now();
   for (let line = 0; line < count; line += 1) {
     const text = block ?? 'line ' + line + ' of the flood\\n';
     bytes += text.length;
-    // Waits when the pipe is full. Lines are written as programs write them.
+    // Blocks wait if the pipe is full. Lines do not, because most programs do not wait.
     if (!process.stdout.write(text) && block) await new Promise((resolve) => process.stdout.once('drain', resolve));
   }
   process.stdout.write('', () => {
@@ -124,7 +124,7 @@ async function write(name, env, flags = []) {
     await waitForQuiet(rival.managerPids());
     const before = cpuTicks(rival.managerPids());
     const script = placeScript(rival.folder, WRITER);
-    // Without rotation, because PM2 does not rotate.
+    // Turns rotation off, because PM2 does not rotate.
     await rival.run(
       [
         'start',
@@ -144,7 +144,7 @@ async function write(name, env, flags = []) {
   }
 }
 
-/** A manager that buffers still writes after the app has finished. */
+/** Waits for the managers, because a manager with a buffer still writes after the app is done. */
 async function waitForQuiet(pids) {
   let before = -1;
   await waitFor(

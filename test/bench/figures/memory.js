@@ -67,8 +67,8 @@ async function managed(name) {
 }
 
 /**
- * Starts as many bare processes as workers, because pages that several processes map are not
- * private.
+ * Measures processes without a manager. Starts as many processes as a manager has workers, because
+ * memory pages that several processes share do not count as private.
  * @returns {Promise<number>}
  */
 async function bareWorkerBytes() {

@@ -10,7 +10,7 @@ import { openRival } from '../rivals.js';
 import { openService } from '../services.js';
 import { HAMMER } from './throughput.js';
 
-/** On one core, both programs have the same busy moments: pairs differ by 1 %, not by 33 %. */
+/** Both programs run on this core, so that busy moments affect both. Pairs then differ by 1 %. */
 const CORE = '0';
 const PAIRS_A_RUN = 5;
 const WARM_SECONDS = 4;
@@ -24,7 +24,7 @@ const COUNT = 500;
 const WATCH_MS = 15_000;
 const MB = 2 ** 20;
 
-/** The cost for the app, and for control. */
+/** Measures what metrics cost the app and control. */
 export async function measureMetrics({ runs }) {
   const measured = await beside([], UNMEASURED, runs);
   const same = await beside(UNMEASURED, UNMEASURED, runs);
@@ -70,8 +70,8 @@ export async function measureMetrics({ runs }) {
 }
 
 /**
- * How many requests one app serves with the CPU time of one request of the other: the median of
- * pairs of fresh workers.
+ * How many requests the first app serves with the CPU time that the second app needs for one
+ * request. Returns the median of several pairs of fresh workers.
  */
 async function beside(flags, otherFlags, runs) {
   const ratios = [];
@@ -133,7 +133,7 @@ async function workerBytes(flags) {
       env: { PORT: String(port), ARRIVALS: arrivals.path },
     });
     await arrivals.until(INSTANCES);
-    // The first collection costs each worker 0.5 MB, and comes with its first work.
+    // Sends requests first, because the first garbage collection costs each worker 0.5 MB.
     for (let asked = 0; asked < INSTANCES * REQUESTS_EACH; asked += 1) await fetchOnce(`http://127.0.0.1:${port}/`);
     await pause(SETTLE_MS);
     return median(arrivals.pids().map(privateBytes));

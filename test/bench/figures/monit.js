@@ -9,7 +9,7 @@ const COUNT = 100;
 const SIZE = { columns: 200, rows: 50 };
 const WATCH_MS = 15_000;
 
-/** While nothing happens. Skipped without tmux. */
+/** Measures monit while nothing changes. Skipped without tmux. */
 export async function measureMonit({ runs }) {
   const missing = noTmux();
   if (missing) {

@@ -8,7 +8,7 @@ import { openRival } from '../rivals.js';
 const RATE = 50;
 const SECONDS = 30;
 
-/** 50 requests/s for 30 s: the share of answers within a second. */
+/** Measures the share of answers within a second, at 50 requests/s for 30 s. */
 export async function measureSlowRoute() {
   await setup();
   const share = async (...o) => (await serve(...o)) * 100;

@@ -83,7 +83,7 @@ async function startServers(rival) {
   return tookMs;
 }
 
-/** --no-wait, because PM2 does not wait for min_uptime of a program that does not listen. */
+/** Uses --no-wait, because PM2 does not wait for min_uptime of a program that does not listen. */
 async function startSleeps(rival) {
   const noWait = rival.name === 'nclust' ? ['--no-wait'] : [];
   const allRun = () => waitFor('all sleeps to run', () => countSleeps() === COUNT, { deadlineMs: 60_000 });

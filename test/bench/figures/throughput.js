@@ -7,14 +7,14 @@ import { openService } from '../services.js';
 
 export const HAMMER = fileURLToPath(new URL('../hammer.js', import.meta.url));
 const SECONDS = 1;
-/** Two processes of one program differ by up to a tenth, so several fresh ones are measured. */
+/** Processes of one program differ by up to a tenth, so each run measures several fresh sets. */
 const SETS_A_RUN = 2;
-/** Short rounds in turns: a busy moment of the machine lasts longer than a round. */
+/** Services take turns in short rounds, so that a busy moment of the machine affects all. */
 const ROUNDS_A_SET = 4;
 /** Each worker compiles its hot code first. */
 const WARM_UP_ROUNDS = 3;
 const CONNECTIONS = 32;
-/** Too few clients would be slower than the service, and their speed would be measured. */
+/** With fewer clients, the clients would be slower than the service, and limit the result. */
 const CLIENTS = Math.max(1, Math.min(CONNECTIONS, Math.floor(availableParallelism() / 2)));
 const NAMES = ['nclust', 'PM2', 'cluster'];
 
@@ -73,7 +73,7 @@ async function hammerSet(mode, workers) {
   try {
     for (const name of NAMES) services.push(await openService(name, { workers }));
     for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS_A_SET; round += 1) {
-      // Each service is sometimes the first.
+      // Rotates the order, so that each service is sometimes the first.
       services.push(...services.splice(0, 1));
       for (const service of services) found[service.name].push(await hammer(service, mode));
     }

@@ -57,7 +57,7 @@ test('sticky scheduling keeps each client address on its slot, even across a rel
     }
     return slots;
   };
-  // A slot whose worker does not listen yet is not chosen.
+  // Waits, because the keeper does not choose a slot whose worker does not listen yet.
   await home.waitFor('all slots to listen', async () =>
     (await app.instances()).every((slot) => slot.addresses.length > 0),
   );

@@ -32,10 +32,11 @@ const untilReplaced = (home, old) =>
   );
 
 /**
- * If control and keeper both died, the orphans have to release the port. The kernel resets a
- * connection that it has queued for the last orphan in the 0.1 ms around its close: one in 3 of 390
- * takeovers. Node cannot take it out of that queue. If both sockets can be bound (Node.js 22.12),
- * no connection is refused; otherwise, in the one instant without a socket.
+ * If control and keeper have died, the orphans must release the port. When the last orphan closes
+ * its socket, the kernel resets a connection that has come into the queue of this socket in the
+ * last 0.1 ms. This happens to one connection in 3 of 390 takeovers, and Node.js cannot prevent it.
+ * Since Node.js 22.12, the new socket is bound before, so the kernel refuses no connection. In
+ * older versions, the kernel refuses connections in the one instant without a socket.
  */
 function expectOneInstant(ledger) {
   expect(ledger).toMatchObject({ hung: 0, truncated: 0, wrong: 0, status: 0 });
@@ -77,7 +78,7 @@ describe.each([
     const { keeperPid, controlPid } = await home.daemon();
     const load = startLoad(app.url, { connections: 4, timeoutMs: 4_000 });
 
-    // A control that still ran when its keeper was gone would have started another one.
+    // Stops control first, because control would start another keeper.
     process.kill(controlPid, 'SIGSTOP');
     process.kill(keeperPid, 'SIGKILL');
     process.kill(controlPid, 'SIGKILL');
@@ -99,7 +100,7 @@ test('ten kills of the keeper in a row leave exactly one keeper of the home', as
   for (let kill = 0; kill < 10; kill += 1) {
     const keepers = home.processes().filter((one) => one.role === 'keeper');
     expect(keepers.length).toBeLessThanOrEqual(1);
-    for (const keeper of keepers) killIfThere(keeper.pid); // The last one may be listed while it exits.
+    for (const keeper of keepers) killIfThere(keeper.pid); // It may be exiting.
     await home.waitFor('the next keeper', () => home.processes().some((one) => one.role === 'keeper'), {
       deadlineMs: 20_000,
     });

@@ -4,10 +4,10 @@ import { sandbox } from '../../helpers/sandbox.js';
 import { tlsEnv } from '../../helpers/traffic/target.js';
 import { pause } from '../../helpers/wait-for.js';
 
-// The app has no code for being replaced. test/e2e/long/load has more variants, test/e2e/soak the
-// long forms.
+// The app has no code for reloads. test/e2e/long/load has more variants, and test/e2e/soak has
+// longer tests.
 const QUICK = ['--min-uptime', '100'];
-/** Enough for a client to see the end of its connection, even on a busy machine. */
+/** Pauses of a client. They are long enough to see the end of a connection on a busy machine. */
 const THINKING = { leastPauseMs: 30, pauseMs: 15 };
 
 async function repeat(times, act) {
@@ -116,7 +116,7 @@ test('a reload survives SIGKILL of control: it succeeds, replaces every worker a
       await pause(afterMs);
       process.kill(controlPid, 'SIGKILL');
       expect(await command, `killed after ${afterMs} ms`).toMatchObject({ exitStatus: 0 });
-      // Control restarts at most once a second.
+      // Waits, because control restarts at most once a second.
       const after = await home.waitFor('all workers to be new', async () => {
         const slots = await app.instances();
         return slots.every(({ isReady, pid }) => isReady && !before.includes(pid)) && slots;

@@ -26,7 +26,7 @@ test('20 kills of a worker fail only the requests inside it, and leave no client
   console.log(ledgerLine(ledger));
 
   expect(ledger).toMatchObject({ refused: 0, hung: 0, wrong: 0, status: 0 });
-  // A connection that the dead worker had accepted is reset: at most four each time.
+  // Each kill resets only the connections that the dead worker had accepted, so at most four.
   expect(ledger.reset + ledger.truncated).toBeLessThanOrEqual(20 * 4);
   expect((await app.instances()).reduce((sum, slot) => sum + slot.restarts, 0)).toBe(20);
 });

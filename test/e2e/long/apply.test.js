@@ -16,7 +16,7 @@ const specOf = async (home, name) => (await home.nclust('describe', name, '--jso
 
 const pidsOf = async (home, name) => (await home.list()).filter((slot) => slot.name === name).map(({ pid }) => pid);
 
-/** Attributes in turn, the new value of the field, and what that takes. */
+/** Each row: an attribute and its new value, the field and its new value, and the effect. */
 const EDITS = [
   ['namespace', 'shop', 'namespace', 'shop', 'live'],
   ['autorestart', false, 'autorestart', false, 'live'],
@@ -261,7 +261,7 @@ test('apply changes the other apps when one app fails, and exits 1', async () =>
   const home = await sandbox();
   const port = await takePort();
   const config = createConfigFile(home, [
-    // On a slow machine an app older than min_uptime would be up before it listens.
+    // 10 s, because an app older than min_uptime is up even if it does not listen yet.
     { name: 'api', script: home.place('http-echo'), instances: 2, min_uptime: '10s', env: { PORT: String(port) } },
     { name: 'worker', script: home.place('keeps-alive'), ...QUICK },
   ]);

@@ -322,7 +322,7 @@ describe('init', () => {
 
   test.runIf(existsSync('/proc/self'))('reports a folder that cannot be written to', async () => {
     const home = await sandbox();
-    // Not even root may.
+    // Not even root can write to /proc/self.
     const result = await home.nclust('init', { cwd: '/proc/self' });
     expect(result).toMatchObject({
       exitStatus: 1,

@@ -4,7 +4,7 @@ import { notifySocket } from '../../helpers/notify-socket.js';
 import { environmentOf, isRunning, killIfThere } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** Ended after the test at the latest. */
+/** Runs `nclust daemon` until the end of the test at the latest. */
 async function inForeground(home, env = {}) {
   const running = home.follow('daemon', { env, timeoutMs: 120_000 });
   onTestFinished(() => killIfThere(running.child.pid));
@@ -56,7 +56,7 @@ describe('nclust daemon in the foreground', () => {
     const [orphan] = await app.pids();
     process.kill((await home.daemon()).keeperPid, 'SIGKILL');
     await home.waitFor('the next keeper', () => /The next manager is keeper/.test(running.stderr()));
-    // The manager replaces what the first one has left.
+    // The new manager replaces the worker that the first manager has left.
     await home.waitFor('the orphan to exit', () => !isRunning(orphan));
     await home.waitFor('the app to be online', async () => (await app.instances())[0].status === 'online');
     const pids = await app.pids();
@@ -74,7 +74,7 @@ describe('nclust daemon in the foreground', () => {
     const running = await inForeground(home);
     const app = await home.app('http-echo');
     const { keeperPid, controlPid } = await home.daemon();
-    process.kill(controlPid, 'SIGSTOP'); // So that it does not start a keeper before it is killed.
+    process.kill(controlPid, 'SIGSTOP'); // Control must not start a keeper.
     process.kill(keeperPid, 'SIGKILL');
     process.kill(controlPid, 'SIGKILL');
     await home.waitFor('the next keeper', () => /The next manager is keeper/.test(running.stderr()));
@@ -144,7 +144,7 @@ describe('nclust daemon under systemd', () => {
     const systemd = await notifySocket(home.work);
     const running = await inForeground(home, { NOTIFY_SOCKET: systemd.path });
     await home.waitFor('READY=1', () => systemd.count('READY=1') === 1);
-    expect(systemd.count('WATCHDOG=1')).toBe(0); // systemd did not ask for it.
+    expect(systemd.count('WATCHDOG=1')).toBe(0); // systemd did not request pings.
     running.child.kill('SIGTERM');
     expect(await running.done).toMatchObject({ exitStatus: 0 });
   });
@@ -156,8 +156,8 @@ describe('nclust daemon under systemd', () => {
     const { keeperPid, controlPid } = await home.daemon();
     await home.waitFor('two pings', () => systemd.count('WATCHDOG=1') >= 2);
     for (const pid of [controlPid, keeperPid]) process.kill(pid, 'SIGSTOP');
-    // The next check may have started. After it, the file stays quiet for longer than four checks
-    // take.
+    // A check may have started before SIGSTOP, and may still send a ping. After this ping, the
+    // socket must stay quiet for longer than four checks take.
     let [last, quietSince] = [-1, 0];
     await home.waitFor('two seconds without a ping', () => {
       const count = systemd.count('WATCHDOG=1');

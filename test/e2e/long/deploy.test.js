@@ -133,7 +133,7 @@ test('a failing hook leaves or restores the previous release, and deploy exits 1
   });
   site.configure();
   expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
-  // The failed release is older and was never current.
+  // This deploy has removed the failed releases, because they are not in the history.
   expect(site.releases()).toHaveLength(2);
 });
 
@@ -289,7 +289,7 @@ test('revert goes back, curr, prev and list show the releases, and exec runs in 
   expect(await site.deploy('prev')).toMatchObject({ exitStatus: 1 });
   expect(site.read('current/app.js')).toBe('1');
 
-  // The reverted release does not count as the previous one of the next release.
+  // A release that `revert` has left does not count as the previous release of the next release.
   await site.deploy('update');
   expect((await site.deploy('list')).stdout).toMatch(
     new RegExp(
@@ -376,7 +376,7 @@ test('deploy keeps the configured number of releases, including the current one'
     expect(await site.deploy()).toMatchObject({ exitStatus: 0 });
   }
   expect(site.releases()).toHaveLength(2);
-  // Releases of the same second are sorted by their commits.
+  // Releases of the same second sort by commit, so the current release may not be the last name.
   expect(site.releases()).toContain(site.current());
   expect(site.read('current/app.js')).toBe('3');
   expect((await site.deploy('list')).stdout.trim().split('\n')).toHaveLength(2);
@@ -439,7 +439,7 @@ test('--parallel names the failed hosts in the order of the config, whichever fa
   site.commit({ 'app.js': '1' });
   site.configure();
   await site.deploy('setup');
-  // web1 waits until the shell of web2 is gone.
+  // web1 waits until the shell of web2 has exited, so that web2 fails first.
   site.configure({
     'pre-deploy':
       'case $HOME in */web2) echo $$ > "$HOME/pid"; exit 5 ;; esac; for n in $(seq 200); do [ -s ' +

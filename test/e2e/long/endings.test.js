@@ -8,7 +8,7 @@ import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { startTraffic } from '../../helpers/traffic/traffic.js';
 
-// Programs that close their server on SIGTERM, and do not call process.exit().
+// These programs close their server on SIGTERM, and do not call process.exit().
 
 const FRAMEWORKS = fileURLToPath(new URL('../../frameworks', import.meta.url));
 

@@ -10,7 +10,7 @@ import { sandbox } from '../../helpers/sandbox.js';
 
 const FRAMEWORKS = fileURLToPath(new URL('../../frameworks', import.meta.url));
 const MIN_UPTIME_MS = 1_000;
-/** A program that loads for longer than min_uptime fails after it has tried to listen. */
+/** This program loads for longer than min_uptime, and fails only after the load, at listen(). */
 const LOADS_MS = { nest: 4_000 };
 
 const APPS = [

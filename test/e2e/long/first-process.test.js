@@ -67,7 +67,7 @@ describe.skipIf(!hasNamespaces)('the runtime as the first process of a container
     const home = await sandbox();
     const programs = join(home.work, 'programs');
     mkdirSync(programs);
-    // The first program that the runtime calls.
+    // readlink is the first program that the runtime calls.
     writeFileSync(join(programs, 'readlink'), '#!/bin/sh\nkill -s TERM 1\nPATH=/usr/bin:/bin exec readlink "$@"\n', {
       mode: 0o755,
     });

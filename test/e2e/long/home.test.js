@@ -297,7 +297,7 @@ test.runIf(isRoot)('a manager that cannot start on a full disk reports why and e
 
 /**
  * @param {(home: ReturnType<typeof openSandbox>, mount: string) => Promise<void>} body
- * @param {string} [limit]  An option of mount.
+ * @param {string} [limit]  A mount option of tmpfs.
  */
 async function onSmallDisk(body, limit = 'size=1m') {
   const root = await sandbox();

@@ -6,7 +6,7 @@ import { takePort } from '../../helpers/ports.js';
 import { environmentOf } from '../../helpers/processes.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-/** The programs exist and the ports are free. */
+/** A home of PM2. The programs in its list exist, and their ports are free. */
 async function pm2Home(home) {
   const folder = join(home.work, '.pm2');
   mkdirSync(folder);

@@ -42,7 +42,7 @@ async function open(home, o = {}) {
   return nclust;
 }
 
-/** A stopped control has received the question and not answered it. */
+/** Stops control first, so that it receives the request but does not answer before the kill. */
 async function killedMeanwhile(nclust, call, victims) {
   const pids = await nclust.hello();
   process.kill(pids.controlPid, 'SIGSTOP');
@@ -125,7 +125,7 @@ test(
     let longestMs = 0;
     for (const [name, call] of Object.entries(CALLS)) {
       const nclust = await open(home);
-      // Questions do not start a manager. This call does, and it restores what ran.
+      // A request that only reads does not start a manager. apply() does, and restores the apps.
       await nclust.apply({ apps: ['api', 'new', 'applied'].map((app) => ({ name: app, script })) });
       const startedMono = performance.now();
       outcomes[name] = await within(
@@ -165,7 +165,7 @@ test('a program with launch: false gets an error when the manager is killed', as
     ),
   ).toBe('ERR_NCLUST_DAEMON_NOT_RUNNING');
   expect(home.processes()).toEqual([]);
-  await (await open(home)).kill(); // Removes what is left on disk.
+  await (await open(home)).kill(); // Removes the files on disk.
 });
 
 test('a call is answered even if the keeper is killed during it', async () => {

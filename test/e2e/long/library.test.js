@@ -195,7 +195,7 @@ test('save, resurrect, update and kill work through the library', async () => {
   const rest = [];
   for await (const event of events) rest.push(event.event);
   expect(rest).toContain('exit');
-  // A question does not start a manager; a change does.
+  // A request that only reads does not start a manager. A change does.
   expect(await codeOf(nclust.list())).toBe('ERR_NCLUST_DAEMON_NOT_RUNNING');
   expect(await nclust.kill()).toEqual({ wasRunning: false });
   expect(home.processes()).toEqual([]);
@@ -284,7 +284,8 @@ test('a slow reader of events gets the number of dropped events', async () => {
   const nclust = await open(home);
   const events = nclust.events({ types: ['flood'], onMissed: (count) => missed.push(count) });
   await events.ready;
-  // In bursts, because a process may send 1 MiB a second, and all buffers have to be full.
+  // All buffers must become full. A process may send only 1 MiB a second, so each of six instances
+  // sends a burst every second.
   await nclust.start({
     name: 'flood',
     instances: 6,

@@ -121,7 +121,7 @@ test('a reader that stops reading uses no memory, and later gets the number of d
   expect(rssKb).toBeLessThan(150_000);
 
   following.child.stdout?.resume();
-  // The number of dropped lines comes with the next line.
+  // nclust reports the number of dropped lines with the next line.
   await home.waitFor(
     'a line after the flood',
     () => {

@@ -20,7 +20,7 @@ async function following(home, params) {
   return async () => JSON.parse((await wire.nextLine()) ?? '').params;
 }
 
-/** From the kernel, with a resolution of 10 ms. */
+/** CPU time from the kernel, with a resolution of 10 ms. */
 const cpuMs = (pid) => (readStat(pid)?.cpuTicks ?? 0) * 10;
 
 /** @param {string} home */
@@ -67,24 +67,24 @@ test('CPU and memory match /proc, for a busy worker and for all processes of a p
   const job = named(samples.at(-1), 'tree');
   expect(job).toMatchObject({ isNode: false, elu: null, http: null });
   expect(job.processes).toBeGreaterThan(1);
-  // Its child is busy.
+  // The child of the program is busy.
   expect(job.cpu).toBeGreaterThan(10);
 });
 
-/** Private memory, and the share of shared memory. */
+/** Reads the private memory, and the proportional memory (PSS). */
 function readMemory(pid) {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const bytes = (name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) * 1024;
   return { pssBytes: bytes('Pss'), privateBytes: bytes('Private_Clean') + bytes('Private_Dirty') };
 }
 
-/** @param {string} name  Of a line of /proc/meminfo. */
+/** @param {string} name  Name of a line in /proc/meminfo. */
 const memInfoBytes = (name) =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]) * 1024;
 
 const loads = () => readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 3).map(Number);
 
-/** Of all cores: proc(5). */
+/** The ticks of all cores together, see proc(5). */
 function readCpuTicks() {
   const [user, nice, system, idle, iowait, irq, softirq, steal] = readFileSync('/proc/stat', 'utf8')
     .split('\n')[0]
@@ -109,7 +109,7 @@ test('private and proportional memory and open descriptors match /proc', async (
   );
   await home.nclust('start', program, '--name', 'keeps');
   const [{ pid }] = await home.list();
-  // It shares pages with other Node.js processes of the machine, which come and go.
+  // Reads PSS twice, because other Node.js processes share pages, and may start or exit.
   const before = readMemory(pid);
   const [worker] = (await metrics(home, { detail: true })).workers;
   const after = readMemory(pid);
@@ -123,7 +123,7 @@ test('private and proportional memory and open descriptors match /proc', async (
 
   const count = () => readdirSync(`/proc/${pid}/fd`).length;
   expect(count()).toBeGreaterThan(40);
-  // They are counted on every tenth tick.
+  // nclust counts descriptors only on every tenth tick.
   await home.waitFor('all descriptors to be counted', async () => (await metrics(home)).workers[0].fds === count(), {
     deadlineMs: 20_000,
   });
@@ -165,7 +165,7 @@ test('CPU, memory, load and disk of the machine match /proc and its file system'
   expect(Math.abs(mean - truth)).toBeLessThan(2);
   expect(samples[0].cores).toBe(readFileSync('/proc/stat', 'utf8').match(/^cpu\d/gm)?.length);
 
-  // It is measured every tenth second, and others write to the disk too.
+  // nclust measures the disk only every ten seconds, and other programs write to the disk, too.
   await home.waitFor(
     'the disk figures to match',
     async () => {
@@ -212,7 +212,7 @@ test('a blocked event loop is visible while it is blocked, and other workers kee
   await home.waitFor('a report of each worker', async () =>
     (await tick()).workers.every((worker) => worker.elu !== null),
   );
-  // An idle agent has announced its next report in five seconds, and two seconds later it is late.
+  // The idle agent announces a report every five seconds. Two seconds after that, a report is late.
   const blocked = app.get('/block?ms=9000');
   let seen;
   await home.waitFor('the blocked loop in a report', async () => {

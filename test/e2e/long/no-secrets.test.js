@@ -5,7 +5,7 @@ import { openPage } from '../../helpers/page.js';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-// An app has secrets wherever people put them, and no output of nclust may contain one.
+// The app has secrets in all places where people put them. No output of nclust may contain them.
 
 const CANARIES = {
   argument: 'canary-of-an-argument',
@@ -26,7 +26,7 @@ const APP = `
 const ITS_OWN = 'the owner asks for what was declared, and scripts of PM2 read it';
 const LAST_WORDS = 'the owner asks why an app died, and its last words tell';
 
-/** Outputs that may contain a canary, because that is their purpose, but no secret. */
+/** Outputs whose purpose is to show some canaries. No output may contain the canary `secret`. */
 const EXCEPTIONS = {
   'list --json': { may: ['argument', 'command', 'stderr'], because: `${ITS_OWN}; and ${LAST_WORDS}` },
   jlist: { may: ['argument', 'command', 'variable'], because: ITS_OWN },

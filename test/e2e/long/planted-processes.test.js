@@ -21,7 +21,7 @@ test.runIf(process.getuid?.() === 0)(
     onTestFinished(() => killIfThere(pid));
 
     const { keeperPid, controlPid } = await home.daemon();
-    process.kill(controlPid, 'SIGSTOP'); // So that it does not start a keeper before it is killed.
+    process.kill(controlPid, 'SIGSTOP'); // Control must not start a keeper.
     for (const one of [keeperPid, controlPid, appPid]) process.kill(Number(one), 'SIGKILL');
     expect(await home.nclust('resurrect')).toMatchObject({ exitStatus: 0 });
     await home.waitFor('the app to be online', async () =>

@@ -8,7 +8,7 @@ import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 import { startTraffic } from '../../helpers/traffic/traffic.js';
 
-// Packages that look for a free port get the one they ask for.
+// Packages that look for a free port get the port that they ask for.
 
 const FRAMEWORKS = fileURLToPath(new URL('../../frameworks', import.meta.url));
 const PACKAGES = ['detect-port', 'get-port', 'portfinder', 'tcp-port-used'];
@@ -26,7 +26,7 @@ afterAll(() => {
 
 /**
  * @param {number} instances  0: fork mode.
- * @returns {Promise<Record<string, number>>}  The ports by app. The config file is apps.json.
+ * @returns {Promise<Record<string, number>>}  The port of each app. Writes apps.json.
  */
 async function place(home, instances) {
   symlinkSync(join(FRAMEWORKS, 'node_modules'), join(home.work, 'node_modules'));

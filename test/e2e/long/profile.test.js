@@ -9,7 +9,7 @@ const lineOf = (script, text) =>
   readFileSync(script, 'utf8')
     .split('\n')
     .findIndex((line) => line.includes(text)) + 1;
-/** DevTools needs flat lists of the length in the head, and edges that lead to nodes. */
+/** Checks what DevTools needs: lists of the length in the head, and edges that lead to nodes. */
 function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: edgeCount }, nodes, edges, strings }) {
   const [nodeFields, edgeFields] = [meta.node_fields, meta.edge_fields];
   expect(nodeFields).toEqual(expect.arrayContaining(['type', 'name', 'id', 'self_size', 'edge_count']));
@@ -31,7 +31,7 @@ function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: e
   const types = column(edges, edgeFields, 'type');
   expect(types.every(isAt(edgeTypes))).toBe(true);
   expect(column(edges, edgeFields, 'to_node').every((at) => isOfNode(at) && at % nodeFields.length === 0)).toBe(true);
-  // Elements and hidden nodes have a number there instead.
+  // Edges of type "element" and "hidden" have a number instead of a name.
   expect(
     column(edges, edgeFields, 'name_or_index').every(
       (name, at) => ['element', 'hidden'].includes(edgeTypes[types[at]]) || isString(name),
@@ -40,7 +40,7 @@ function isHeapSnapshot({ snapshot: { meta, node_count: nodeCount, edge_count: e
   expect(strings.every((text) => typeof text === 'string')).toBe(true);
 }
 
-/** A tree with one root, and a node and a time for each sample. */
+/** Checks for a tree with one root, and for a node and a time for each sample. */
 function isCpuProfile({ nodes, samples, timeDeltas, startTime, endTime }) {
   const ids = new Set(nodes.map(({ id }) => id));
   expect(ids.size).toBe(nodes.length);
@@ -56,7 +56,7 @@ function isCpuProfile({ nodes, samples, timeDeltas, startTime, endTime }) {
 
 const functionsOf = ({ nodes }) => nodes.map(({ callFrame }) => callFrame.functionName);
 
-/** It has started when the worker has opened its file. */
+/** The profile has started when the worker has opened the file of the profile. */
 async function longProfile(home, pid) {
   const command = home.follow('profile', 'api', '--cpu', '5m');
   await home.waitFor('the profile to start', () =>
@@ -80,7 +80,7 @@ async function spinner(home, o = {}) {
   return { app, pid, free: () => writeFileSync(until, '') };
 }
 
-/** Among the ports of 127.0.0.1. */
+/** The listening ports of a worker on 127.0.0.1. An open inspector has one of these ports. */
 async function inspectorOf(pid) {
   const { listeningPorts } = await import('../../../lib/profile/debugger.js');
   return [...listeningPorts(pid).values()];
@@ -145,7 +145,7 @@ test('stack and profile work on a blocked worker, which then runs on with its in
   expect(taken.nodes.map(({ callFrame }) => callFrame.url)).toContain(pathToFileURL(app.script).href);
   free();
   expect(await app.get()).toEqual({ pid });
-  // After the signal Node.js opens its inspector once more when the loop runs.
+  // Because of the signal, Node.js opens its inspector once more when the event loop runs again.
   await home.waitFor('the inspector to be closed', async () =>
     (await inspectorOf(pid)).every((port) => port === app.port),
   );

@@ -157,7 +157,7 @@ describe('signals to nclust run', () => {
     run.child.kill('SIGTERM');
     await home.waitFor('the first request to arrive', () => run.stdout().includes('ignores SIG'));
     const startedMono = performance.now();
-    // Within 300 ms it would count as the same request.
+    // A second signal within 300 ms counts as the same request, so this sends several signals.
     await home.waitFor('nclust run to exit', () => {
       run.child.kill('SIGTERM');
       return performance.now() - startedMono > 400 && run.child.exitCode !== null;

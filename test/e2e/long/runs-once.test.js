@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { takePort } from '../../helpers/ports.js';
 import { sandbox } from '../../helpers/sandbox.js';
 
-// Apps that cannot run twice: a reload leaves the old instance as it is.
+// Two instances of these apps cannot run at once. A failed reload keeps the old instance.
 
 const SERVES = `require('node:http').createServer((_, response) => response.end('{}'))`;
 

@@ -87,7 +87,7 @@ test('serve without arguments serves the current folder, with the PM2_SERVE_* se
   for (const { pid } of home.processes())
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain('not-in-ps');
 
-  // A shell without the password does not remove it.
+  // A reload from a shell without the password does not remove the password.
   expect(await home.nclust('reload', 'all', '--update-env')).toMatchObject({ exitStatus: 0 });
   expect(await askRaw(port, '/')).toMatchObject({ status: 401 });
 });

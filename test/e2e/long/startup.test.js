@@ -159,7 +159,7 @@ describe('a user service', () => {
 
   test('restores the apps after a reboot, on a newer Node.js if the old one is gone', async () => {
     const { home } = await withSystemctl();
-    // A version manager, which nclust is installed with.
+    // The folder of a version manager, with two versions of Node.js.
     const versions = join(dirname(home.work), '.nvm/versions/node');
     const [old, next] = ['v20.0.0', 'v22.0.0'].map((version) => join(versions, version, 'bin/node'));
     for (const file of [old, next]) mkdirSync(dirname(file), { recursive: true });

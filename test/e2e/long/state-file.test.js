@@ -6,7 +6,7 @@ import { openSandbox, sandbox } from '../../helpers/sandbox.js';
 let good;
 let backup;
 
-// The apps are stopped, so that a daemon starts nothing.
+// The apps are stopped, so that a new manager does not start them.
 beforeAll(async () => {
   const home = openSandbox();
   await home.app('keeps-alive', { name: 'api', instances: 2, flags: ['--no-wait'] });
@@ -42,7 +42,7 @@ test('the list survives the manager', async () => {
 });
 
 describe('a damaged state file is kept, and the backup is used', () => {
-  // The unit test of the store cuts at every byte.
+  // The unit test of the state store cuts the file at every byte.
   test.each([0, 0.01, 0.25, 0.5, 0.75, 0.99].map((share) => [`${share * 100} %`, share]))(
     'after a cut at %s',
     async (_, share) => {

@@ -27,7 +27,7 @@ describe('update to a control that fails soon after it is ready', () => {
     expect((await home.nclust('list')).stderr).toBe(`${message}\n`);
     expect(await app.pids()).toEqual(pids);
     expect(await load.stop()).toMatchObject(LOST_NOTHING);
-    // The folder of the refused one is not needed.
+    // The manager does not need the folder of the refused version.
     rmSync(bad.root, { recursive: true });
     expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
   });
@@ -71,7 +71,7 @@ describe('update to a control that fails soon after it is ready', () => {
     await home.waitFor('the old workers to exit', () => !pids.some(isRunning));
     expect(await app.instances()).toMatchObject([{ status: 'online' }, { status: 'online' }]);
     expect(await load.stop()).toMatchObject(LOST_NOTHING);
-    // Keeper and agent belong together.
+    // Workers get the agent of the same version as the keeper.
     expect(await home.nclust('restart', app.name)).toMatchObject({ exitStatus: 0 });
     for (const { command } of home.processes().filter(({ role }) => role === 'app'))
       expect(command).toContain(`${bad.root}/daemon/agent`);

@@ -12,7 +12,7 @@ import { sandbox } from '../../helpers/sandbox.js';
 
 const different = differentNode();
 const NEW_KEEPER = { 'daemon/keeper/keeper-socket.js': '\n// Another version.\n' };
-/** Long enough that every kind is in the middle of a request when the keeper exits. */
+/** Long enough that a request of every kind is unfinished when the keeper exits. */
 const LONG_REQUESTS = { slowMs: [1_000, 2_000], transferMs: 1_000, timeoutMs: 8_000 };
 const LOST_NOTHING = { refused: 0, reset: 0, hung: 0, truncated: 0, wrong: 0, status: 0 };
 

@@ -32,9 +32,9 @@ describe('watch', () => {
       { status: 'online' },
     ]);
     expect(after.filter(({ pid }) => before.includes(pid))).toEqual([]);
-    // A second reload would have come before this one.
+    // A second reload for the thousand files would happen before the reload for this file.
     save('src/last.js');
-    await untilTriggered(home, app.name, /last\.js changed/); // And its folder, if that is reported separately.
+    await untilTriggered(home, app.name, /last\.js changed/); // Maybe also its folder.
     expect(triggered(home)).toHaveLength(2);
     expect((await home.nclust('describe', app.name)).stdout).toMatch(
       /watch & reload.*last trigger.*watch: src\/last\.js changed/s,
@@ -73,7 +73,7 @@ describe('watch', () => {
     ]);
     for (const folder of ['node_modules/x', '.git', 'tmp', 'public'])
       mkdirSync(join(home.work, folder), { recursive: true });
-    await untilTriggered(home, app.name, /public changed/); // The folder itself counts.
+    await untilTriggered(home, app.name, /public changed/); // A new folder is a change.
     for (const file of ['node_modules/x/a.js', '.git/HEAD', '.env', 'tmp/a.js', 'a.txt', 'public/a.css', 'out.log'])
       save(file);
     save('src/seen.js');

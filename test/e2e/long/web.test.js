@@ -32,7 +32,7 @@ test('the page is served with everything it needs, and stdout has its address on
   const named = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => new URL(path, url).pathname);
   expect(named.length).toBeGreaterThan(0);
   for (const path of named) expect(await fetchRaw(url, path), path).toMatchObject({ status: 200 });
-  // The page's policy would not run inline scripts.
+  // The page has no inline scripts, because its policy forbids inline scripts.
   expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|https?:\/\/(?!www\.w3\.org)/i);
 
   expect((await home.nclust('web')).stdout).toBe(stdout);
@@ -233,7 +233,7 @@ test('a listen setting with a taken address is accepted with a notice, which the
 test('web without an address takes port 9616 or one of the next, and names it', async () => {
   const home = await sandbox();
   const mine = createServer();
-  // If another program has the port already, it is in use all the same.
+  // If listen() fails, another program has the port, and the port is in use anyway.
   mine.on('error', () => {}).listen(9616, '127.0.0.1');
   await Promise.race([once(mine, 'listening'), once(mine, 'error')]);
   const { stdout, stderr } = await home.nclust('web');
@@ -285,7 +285,7 @@ test('pages that stop reading later get the number of missed lines, and control 
     },
     { deadlineMs: 40_000 },
   );
-  // A page would have 25 MB to read; at most 4 MB wait for it.
+  // Each page would get 25 MB. Control keeps at most 4 MB for a page that does not read.
   expect(most - before).toBeLessThan(150 * 2 ** 20);
   const [page] = pages;
   page.readOn();

@@ -9,9 +9,9 @@ import { soakScale } from '../../helpers/soak.js';
 const ROUNDS = 10;
 /** The first rounds fill caches and let the heap find its size. */
 const WARM_UP = 3;
-/** A shortened run ends before the warm-up does. */
+/** A short run allows more growth, because the run ends before the warm-up is over. */
 const TOLERANCE = soakScale < 1 ? 1.1 : 1.02;
-/** For slow growth: compares with the very first round, including the warm-up. */
+/** Finds slow growth. This limit compares with the very first round, including the warm-up. */
 const TOLERANCE_FROM_FIRST = 1.1;
 /** Reserves of V8 and malloc vary. A leak outside of the heap (buffers, handles) is larger. */
 const PRIVATE_TOLERANCE = 1.15;
@@ -19,7 +19,7 @@ const PRIVATE_BYTES = 3 * 2 ** 20;
 
 async function expectNoGrowth(home, round) {
   const { keeperPid, controlPid } = await home.daemon();
-  // An inspector that has been open once leaves a few descriptors.
+  // Measures once before the count, because an inspector leaves a few descriptors open.
   for (const pid of [keeperPid, controlPid]) await footprintOf(pid);
   // For each running process, control may keep /proc/PID/stat open between two measurements.
   const fdsAtMost = countDescriptors(controlPid) + countDescriptors(keeperPid) + (await home.list()).length;
@@ -27,7 +27,7 @@ async function expectNoGrowth(home, round) {
   for (let n = 0; n < ROUNDS; n += 1) {
     await round();
     await untilNothingIsLeftOver(home);
-    // Values of a dead process are kept for some seconds, with a descriptor.
+    // Control keeps the values and a descriptor of a dead process for some seconds.
     await home.waitFor(
       `keeper and control to have ${fdsAtMost} descriptors again`,
       () => {
@@ -42,7 +42,7 @@ async function expectNoGrowth(home, round) {
     found.push(now);
   }
   expect(await home.daemon()).toMatchObject({ keeperPid, controlPid });
-  // The least of several, because V8 drops compiled code that has not run for a while.
+  // Uses the least of several rounds, because V8 drops compiled code that has not run for a while.
   const least = (rounds, who, what) => Math.min(...rounds.map((one) => one[who][what]));
   const [first, middle, last] = [found.slice(0, WARM_UP), found.slice(WARM_UP, 2 * WARM_UP), found.slice(-WARM_UP)];
   for (const who of ['keeper', 'control']) {
@@ -62,8 +62,8 @@ async function expectNoGrowth(home, round) {
       last,
     ].map((rounds) => leastHandles(rounds.map((one) => one[who].handles)));
     expect(handlesLast, `handles of ${who}`).toEqual(handlesFirst);
-    // A timer that is set again after each piece of work is missing during it. One left by every
-    // round would make seven.
+    // A repeated timer may be missing while its work runs, so a few more timers are accepted. A
+    // leak of one timer in every round would add seven timers.
     expect(timersLast, `timers of ${who}`).toBeLessThanOrEqual(timersFirst + WARM_UP);
   }
 }

@@ -29,7 +29,7 @@ async function digestOf(path) {
 function bytesIn(folder) {
   let bytes = 0;
   for (const name of readdirSync(folder)) {
-    // Rotation and compression go on during this.
+    // Rotation and compression may remove the file at this moment.
     const stat = statSync(join(folder, name), { throwIfNoEntry: false });
     if (stat?.isFile()) bytes += stat.size;
   }

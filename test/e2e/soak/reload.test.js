@@ -19,7 +19,7 @@ const WORKERS = 4;
 const REPLACEMENTS = Math.ceil(100 * soakScale);
 const CLIENTS = { ...EVERY_REQUEST, slow: 8, upload: 4, download: 4 };
 
-/** Supported versions. Any other version is tested if it is the current one. */
+/** Supported versions. The current version is tested even if it is not in this list. */
 const PROMISED = [20, 22, 24, 26];
 const current = majorUnderTest();
 const nodes = [...new Set([current, ...PROMISED])].map((major) => ({

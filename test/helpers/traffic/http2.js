@@ -9,8 +9,8 @@ import { openSocket, trusted, unanswered } from './target.js';
 const ATTEMPTS = 5;
 
 /**
- * Three streams at once, one of them slow. As every HTTP/2 client, sends a stream after GOAWAY
- * again on the next session, and notes that.
+ * Sends three streams at once, one of them slow. After a GOAWAY, sends unprocessed streams again
+ * on the next session, as every HTTP/2 client does, and notes that.
  * @type {OpenClient}
  */
 export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
@@ -18,7 +18,7 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   let session;
   /** @type {Error | undefined} */
   let sessionError;
-  /** The last that the server processes, according to GOAWAY. */
+  /** The last stream that the server processes, according to GOAWAY. */
   let lastStreamId = Infinity;
 
   /**
@@ -53,7 +53,7 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
   return {
     async one() {
       const outcomes = await Promise.all([send(address.path), send(address.path), send(`/slow?ms=${slowMs}`)]);
-      // Only now, because the end of a session resets a stream that still waits.
+      // Destroys the session only now, because this resets streams that still wait.
       if (outcomes.some(({ bucket }) => bucket === 'hung')) session?.destroy();
       return outcomes;
     },
@@ -67,7 +67,8 @@ export function openHttp2(address, { timeoutMs, slowMs: [slowMs] }) {
  * @param {object} o
  * @param {number} o.timeoutMs
  * @param {() => Error | undefined} o.sessionError
- * @param {(id: number | undefined) => boolean} o.isUntouched  `id`: undefined if it was never sent.
+ * @param {(id: number | undefined) => boolean} o.isUntouched  `id`: undefined if the stream was
+ *   never sent.
  * @returns {Promise<Outcome | null>}  null if the server did not process the stream.
  */
 function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
@@ -94,7 +95,8 @@ function sendOn(session, path, { timeoutMs, sessionError, isUntouched }) {
     /** @type {Error | undefined} */
     let failure;
     stream.on('error', (error) => (failure = error));
-    // The error of the session has more detail, and comes after that of the stream.
+    // Waits one turn, because the error of the session has more detail and comes after the error of
+    // the stream.
     stream.on('close', () =>
       setImmediate(() => {
         // RFC 9113, 6.8: a stream above the number in GOAWAY may be sent again.

@@ -15,7 +15,7 @@ import { openWebSocket } from './websocket.js';
 
 /**
  * @typedef {object} ClientOptions
- * @property {number} timeoutMs  Time for an answer beyond the requested delay.
+ * @property {number} timeoutMs  Time limit for an answer, added to the requested delay.
  * @property {[number, number]} slowMs
  * @property {number} transferMs
  * @property {number} sessionMs
@@ -24,7 +24,7 @@ import { openWebSocket } from './websocket.js';
 
 /** @typedef {(address: Address, o: ClientOptions) => Client} OpenClient */
 
-/** TLS and Unix sockets depend on the target: each kind except Socket.IO can use them. */
+/** The target decides about TLS and Unix sockets. Every kind except Socket.IO supports both. */
 export const KINDS = {
   'one-shot': openOneShot,
   'keep-alive': openKeepAlive,

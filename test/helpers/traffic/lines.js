@@ -7,7 +7,8 @@ import { openSocket, unanswered } from './target.js';
 /** @import { OpenClient } from './kinds.js' */
 
 /**
- * Reconnects after an end between lines. Sends no line twice: a line without an answer is lost.
+ * Reconnects if the connection ends between two lines. Sends no line twice: a line without an
+ * answer counts as lost.
  * @type {OpenClient}
  */
 export function openLines(address, { timeoutMs }) {
@@ -15,7 +16,7 @@ export function openLines(address, { timeoutMs }) {
   let socket;
 
   async function one() {
-    // After a sleep, this process must first see an end of the connection.
+    // If the connection ended during the pause before this, the event loop must notice that first.
     await setImmediate();
     const isFresh = !socket || socket.destroyed || socket.readableEnded;
     const current = isFresh ? openSocket(address).on('error', () => {}) : /** @type {Socket} */ (socket);
@@ -61,7 +62,7 @@ function say(socket, timeoutMs) {
     function finish(outcome) {
       clearTimeout(late);
       for (const [event, listener] of Object.entries(listeners)) socket.off(event, listener);
-      // Reads on, so that the end of a connection is also noticed between two lines.
+      // Continues to read, so that the client notices an end of the connection between two lines.
       socket.resume();
       resolve(outcome);
     }

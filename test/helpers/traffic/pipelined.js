@@ -10,7 +10,8 @@ const AT_ONCE = 4;
 
 /**
  * A server that announces `Connection: close` processes nothing after that answer (RFC 9112, 9.6),
- * so the client sends the rest again elsewhere. A close without announcement is a reset.
+ * so the client sends the rest again on another connection. A close without announcement counts as
+ * a reset.
  * @type {OpenClient}
  */
 export function openPipelined(address, { timeoutMs }) {
@@ -59,8 +60,8 @@ function isUsable(socket) {
  * @param {Socket} socket
  * @param {number} count
  * @param {{ address: Address, timeoutMs: number }} o
- * @returns {Promise<{ answers: Outcome[], failure: Outcome | null }>}  Fewer answers without a
- *   failure: the close was announced.
+ * @returns {Promise<{ answers: Outcome[], failure: Outcome | null }>}  If there are fewer
+ *   answers but no failure, the server has announced the close.
  */
 function batch(socket, count, { address, timeoutMs }) {
   return new Promise((resolve) => {
@@ -80,7 +81,8 @@ function batch(socket, count, { address, timeoutMs }) {
         .removeAllListeners('end')
         .removeAllListeners('close')
         .removeAllListeners('error');
-      socket.on('error', () => {}); // The connection is not used any more.
+      // An error between two batches closes the connection, and the next batch opens another one.
+      socket.on('error', () => {});
       if (failure || answers.length < count) socket.destroy();
       resolve({ answers, failure });
     }

@@ -23,7 +23,7 @@ export const openOneShot = (address, { timeoutMs }) => ({
 });
 
 /**
- * Like the agent of node:http, does not send a request again that failed on an idle connection.
+ * A request that fails on an idle connection is not sent again, as with the agent of node:http.
  * @type {OpenClient}
  */
 export const openKeepAlive = (address, { timeoutMs }) =>
@@ -69,7 +69,8 @@ export const openDownload = (address, { timeoutMs, transferMs: aboutMs }) =>
   });
 
 /**
- * Clients that began together must not end together: a short fault would hit all or none.
+ * Varies the time, because clients that start together must not end together. Otherwise a short
+ * fault would hit all clients or none of them.
  * @param {number} ms
  */
 function around(ms) {

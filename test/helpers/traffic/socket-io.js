@@ -12,7 +12,8 @@ let opened = 0;
 export const UPGRADED = 'upgraded to websocket';
 
 /**
- * With `retries`, socket.io repeats messages. A client has its own address for sticky balancing.
+ * socket.io repeats messages because of `retries`. Each client connects from another address,
+ * because sticky balancing depends on the address.
  * @type {OpenClient}
  */
 export function openSocketIo(address, { timeoutMs }) {
@@ -44,7 +45,7 @@ export function openSocketIo(address, { timeoutMs }) {
  * @param {object} o
  * @param {number} o.timeoutMs  For a message with all its retries.
  * @param {('polling' | 'websocket')[]} [o.transports]
- * @param {(trouble: string) => void} o.onTrouble  The client tries again.
+ * @param {(trouble: string) => void} o.onTrouble  The client retries after any trouble.
  * @returns {Session}
  */
 export function openSession({ host, port }, { timeoutMs, transports = ['polling', 'websocket'], onTrouble }) {

@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls';
 
 /**
  * @typedef {object} Target
- * @property {string} [url]  http: or https:; its path is for fast requests.
+ * @property {string} [url]  http: or https:. Fast requests use its path.
  * @property {string} [socketPath]
  */
 
@@ -41,7 +41,7 @@ export function addressOf({ url = 'http://localhost/', socketPath }) {
 }
 
 /**
- * Not open yet: onceOpen() waits for it.
+ * Returns a socket that is not open yet.
  * @param {Address} address
  * @param {{ ALPNProtocols?: string[] }} [o]
  * @returns {Socket}
@@ -56,7 +56,7 @@ export function openSocket({ isTls, host, port, socketPath }, o = {}) {
  * @returns {Outcome}
  */
 export function unanswered(error) {
-  // A Unix socket whose file is gone, or whose queue is full, has other codes for a refusal.
+  // A Unix socket has other codes: ENOENT if its file is gone, EAGAIN if its queue is full.
   const isRefused =
     error.code === 'ECONNREFUSED' ||
     (error.syscall === 'connect' && (error.code === 'ENOENT' || error.code === 'EAGAIN'));

@@ -26,7 +26,8 @@ const random = createRandom(2);
  *   as hung.
  * @param {[number, number]} [o.slowMs]  Real traffic has 2 000 to 4 000.
  * @param {number} [o.transferMs]
- * @param {number} [o.sessionMs]  Default: until the server closes them or the traffic is stopped.
+ * @param {number} [o.sessionMs]  Default: until the server closes the session or the test stops the
+ *   traffic.
  * @param {number} [o.pauseMs]  Mean of random pauses.
  * @param {number} [o.leastPauseMs]
  * @returns {Traffic}

@@ -108,7 +108,7 @@ function converse({ socket, head, pid }, { timeoutMs, sessionMs, stopping }) {
       if (opcode === CLOSE) verdict ??= judgeClose(payload, hasSaidBye);
       if (opcode === CLOSE && !hasSaidBye && socket.writable) socket.end(encodeFrame(CLOSE, payload));
       if (opcode !== TEXT) return;
-      // ws sends its pid first, because the handshake of a framework has no room for a pid.
+      // The ws app sends its pid as the first message, because its handshake cannot contain a pid.
       const text = payload.toString();
       if (text.startsWith('{')) pid ??= JSON.parse(text).pid;
       else if (Number(text) !== (heard += 1)) finish({ bucket: 'wrong', detail: `echo ${heard} is "${text}"` });

@@ -86,7 +86,7 @@ test.each(['cluster', 'fork'])('%s: the agent counts the same requests as the cl
   }
   await counted({ requests: 120, active: 0, aborted: 2, responses: [0, 102, 7, 5, 4] });
 
-  // All of it has been written, and most of it cannot be delivered any more.
+  // The app has written the whole answer, but the client leaves before most of it arrives.
   const left = connect(port, '127.0.0.1');
   left.write('GET /big HTTP/1.1\r\nHost: a\r\n\r\n');
   await once(left, 'data');
@@ -174,7 +174,7 @@ test('a process that creates garbage reports a growing GC time, smaller than the
     await ask(port, '/garbage?ms=50', agent);
     return (await report()) ?? { seq: 0, gcMs: 0, atMono: 0 };
   };
-  // Collections are observed from the first busy report on.
+  // The agent observes garbage collections only after the first busy report.
   const first = await waitFor('the first collections', async () => {
     const one = await readReport();
     return one.gcMs > 0 && one;
@@ -239,14 +239,14 @@ test.each([
       isOver = true;
       await Promise.all(asking);
     }
-    // It is measured closely from the first busy report on.
+    // The agent measures the delay closely only after the first busy report.
     const steady = seen.slice(2).map(({ delayMs }) => delayMs);
     for (const [p50, p99, max] of steady) {
       expect(p99).toBeGreaterThanOrEqual(p50);
       expect(max).toBeGreaterThanOrEqual(p99);
       expect(p99).toBeGreaterThanOrEqual(29);
     }
-    // On a busy machine some of them are longer.
+    // Takes the second smallest median, because some medians are higher on a busy machine.
     const [, p50] = steady.map(([median]) => median).sort((x, y) => x - y);
     expect(p50).toBeGreaterThan(25);
     expect(p50).toBeLessThan(45 * slowdown());
@@ -298,7 +298,7 @@ test.each(Object.entries(POISONS))('an app that has replaced or frozen %s still 
     `response.end('ok')).on('listening', () => { ${poison} })`;
   const { keeper, port } = await service({ code });
   for (let at = 0; at < 5; at += 1) expect(await ask(port, '/')).toBe(200);
-  // Sampling is a timer, metrics use a channel, reports use both.
+  // Sampling uses a timer, metrics use a channel, and reports use both.
   await keeper.call('sample', { instanceId: 'one', everyMs: 50 });
   const seen = () => keeper.events.find(({ event }) => event === 'agent-failed' || event === 'vitals');
   await waitFor('a report of the agent', seen);

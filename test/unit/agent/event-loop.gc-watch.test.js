@@ -49,7 +49,7 @@ test('the watch samples a process that collects all the time, and gives unseen r
 
 /**
  * @param {number} times
- * @returns {Promise<number>}  Reports without observation.
+ * @returns {Promise<number>}  The number of reports that the watch skips.
  */
 async function unwatchedFor(times) {
   for (let reports = 0; ; reports += 1) {
@@ -64,7 +64,7 @@ test('the watch skips more reports the longer a process collects, and extends a 
   expect(await unwatchedFor(25)).toBe(0);
   const gone = [];
   for (let watched = 0; watched < 4; watched += 1) gone.push(await unwatchedFor(25));
-  // 25 collections at once are 3 on the mean over the 8 reports that are skipped.
+  // A burst of 25 collections counts as 3 for each report, the mean over 8 skipped reports.
   expect(gone).toEqual([1, 3, 7, 8]);
   expect(await unwatchedFor(1)).toBe(8);
   expect([await unwatchedFor(25), await unwatchedFor(1)]).toEqual([0, 1]);

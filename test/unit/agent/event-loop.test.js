@@ -6,7 +6,7 @@ const require = createRequire(import.meta.url);
 const CLOSE_MS = 20;
 const IDLE_MS = 100;
 
-/** A loop that turns when the test wants, on its own clock. */
+/** A fake event loop with a fake clock. The test decides when the loop turns. */
 let nowMs = 0;
 let workedMs = 0;
 let timers = new Set();
@@ -16,7 +16,7 @@ const { createLoopSampler, createSampler } = withFakes(() => ({
   ...require('../../../daemon/agent/report.cjs'),
 }));
 
-/** The agent reads functions of Node.js when it is loaded. */
+/** Replaces functions of Node.js only while the agent loads, because the agent keeps them. */
 function withFakes(read) {
   const { hrtime, cpuUsage } = process;
   const nodeTimers = require('node:timers');
@@ -206,7 +206,8 @@ describe('a report', () => {
     'of five quiet seconds with %s shows whether the delays are more than one percent of the samples',
     (_, blocks, from, to) => {
       const { vitals, reports } = measured();
-      vitals.watch(500, () => {}); // It is sampled closely then.
+      // The agent samples a watched loop closely.
+      vitals.watch(500, () => {});
       rest(1_500);
       const before = reports.length;
       for (let times = 0; times < blocks; times += 1) {

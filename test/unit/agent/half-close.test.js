@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const { createHalfClose } = createRequire(import.meta.url)('../../../daemon/agent/half-close.cjs');
 
-// Long, so that a busy machine does not look like a pause.
+// These times are long, so that a delay of a busy machine does not look like a pause.
 const PART_MS = 40;
 const THINK_MS = 300;
 
@@ -51,7 +51,8 @@ test('an answer is not cut after the process was blocked between the parts of th
     expect(socket.writableEnded, 'ended between the parts').toBe(false);
     holdUp(PART_MS);
     socket.write();
-    await think(socket); // A process that is too late ends the connection after a later answer.
+    // If this process is too late, the connection ends after one of the next answers.
+    await think(socket);
   } while (!socket.writableEnded);
 });
 

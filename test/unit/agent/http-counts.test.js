@@ -23,7 +23,7 @@ beforeEach(() => {
 
 afterEach(() => counts.set(false));
 
-/** As in Node.js: an answer has no socket while it waits for another, nor after its end. */
+/** As in Node.js, a response has no socket while it waits for its turn, nor after its end. */
 function start(socket) {
   const response = Object.assign(new EventEmitter(), { socket: null, statusCode: 0, writableFinished: false });
   START.publish({ request: {}, response, socket, server: {} });
@@ -42,7 +42,7 @@ function finish(socket, statusCode = 200) {
   socket.waiting.shift();
 }
 
-/** A request from before the counts began. */
+/** Starts a request that the counts do not see, as if it had started before them. */
 function startUnseen(socket) {
   socket.waiting = [Object.assign(new EventEmitter(), { socket, statusCode: 0, writableFinished: false })];
 }
@@ -60,7 +60,8 @@ function spend(ms) {
 
 test('each pipelined request is timed from its own start', () => {
   const socket = new EventEmitter();
-  spend(200); // A lost beginning would be that of the process.
+  // If a start time were lost, the time would count from the start of the process.
+  spend(200);
   start(socket);
   start(socket);
   finish(socket);
@@ -77,7 +78,7 @@ test('a connection that ends removes its unanswered requests from the counts', (
   start(socket);
   finish(socket);
   socket.emit('close');
-  finish(socket); // Too late: no client received it.
+  finish(socket); // Too late: the client has left.
   expect(counts.take()).toMatchObject({ requests: 2, active: 0, aborted: 1, responses: [0, 1, 0, 0, 0] });
 });
 
@@ -141,7 +142,7 @@ test('a finished response is not retained, even if its connection stays open', a
   const responses = sockets.map((socket) => new WeakRef(serveOne(socket)));
   await new Promise((resolve) => {
     setImmediate(resolve);
-  }); // A WeakRef keeps its target until then.
+  }); // A WeakRef keeps its target until the end of this turn.
   collect();
   expect(responses.filter((response) => response.deref() !== undefined)).toHaveLength(0);
   expect(sockets.every((socket) => socket.listenerCount('close') === 1)).toBe(true);

@@ -69,7 +69,7 @@ test('a file that is missing or not empty is left alone', async () => {
   expect(await ask('begin', { kind: 'heap', durationMs: 0 })).toMatchObject({ failure: { code: 'ENOENT' } });
 });
 
-/** The app has replaced a timer: it fires, but the call throws. */
+/** Replaces a timer as an app may do: the timer fires, but the call that sets it throws. */
 function withBrokenTimer(name) {
   let fired = Promise.resolve();
   for (const owner of [require('node:timers'), globalThis]) {

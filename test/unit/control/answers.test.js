@@ -4,7 +4,7 @@ import { createRig, watch } from './control-rig.js';
 
 const STEPS = 60;
 const NAMES = ['api', 'web'];
-/** Longer than any command waits: commands do not wait for back-offs. */
+/** Longer than any command waits, because commands do not wait for back-offs. */
 const PATIENCE_MS = 60_000;
 
 const CODES = [

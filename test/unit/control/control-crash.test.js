@@ -102,7 +102,7 @@ const serving = (rig) =>
   );
 const isBad = ({ env }) => env.V === '2';
 
-/** Each must end the same when control is killed at any step. */
+/** Each reload must have the same outcome if control is killed at any step. */
 const RELOADS = {
   'to good code': { behave: () => ({ listensAfterMs: 10 }), error: null, versions: ['2', '2', '2'] },
   'to code that crashes': {

@@ -114,7 +114,7 @@ test.each(Array.from({ length: 6 }, (_, seed) => seed))(
     await rig.boot();
     for (let step = 0; step < STEPS; step++) {
       rig.keeper.behave = () => behaviour(random);
-      // Some are refused, and some never complete, which does not matter here.
+      // Some operations are refused, and some never complete. This does not matter here.
       void Promise.resolve(pickOne(random, DEEDS)(rig, random)).catch(() => {});
       await rig.turn(Math.floor(random() * 80));
       if (step % 50 !== 49) continue;

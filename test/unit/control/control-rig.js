@@ -16,7 +16,7 @@ export function memoryStore() {
     isFull: false,
     isExact: true,
     saves: 0,
-    /** Called before each save; after a false one, control is dead. */
+    /** Called before each save. If it returns false, the save fails because control is dead. */
     mayPass: () => true,
     load() {
       return { desired: JSON.parse(text), isExact: this.isExact, notices: [] };
@@ -77,11 +77,11 @@ export function createRig({ seed = 0 } = {}) {
     makeMetrics: null,
     /** Control's own installation. */
     own: { root: '/fake', node: process.execPath, digest: 'control' },
-    /** By root: the report of its two processes, or why it cannot run. */
+    /** By root of an installation: the report of its processes, or the error why it cannot run. */
     installed: {},
-    /** Installations of keepers after the first. Null: control's own. */
+    /** The root of each keeper that control launched. Null: the installation of control. */
     launched: [],
-    /** The digest of the next keeper. Throws if none starts. */
+    /** Returns the digest of the next keeper, or throws if the keeper cannot start. */
     nextKeeper: () => 'fake',
     /** Control has exited, so that the next control can start. */
     hasMadeWay: false,
@@ -101,7 +101,7 @@ export function createRig({ seed = 0 } = {}) {
       close: () => {},
     }),
 
-    /** The previous control is dead from then on. */
+    /** Starts the next control. From then on, the previous control is dead. */
     async boot(mayPass) {
       rig.control?.close();
       rig.hasMadeWay = false;
@@ -201,7 +201,7 @@ export function createRig({ seed = 0 } = {}) {
 
     start: (fields, more = {}) => rig.call('start', { specs: [makeSpec(fields)], ...more }),
 
-    /** Lets every message arrive in between. */
+    /** Advances the clock from timer to timer, and lets every message arrive in between. */
     async turn(ms = 1_000) {
       await settle();
       for (let left = ms; left > 0;) {

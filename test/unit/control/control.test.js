@@ -545,7 +545,7 @@ describe('the next control', () => {
     void rig.start({ instances: 1 });
     await rig.turn();
     const [{ label }] = rig.keeper.alive;
-    // The spawn arrives after the snapshot, so control gets its 'listening' event first.
+    // This spawn came after the snapshot, so control gets the 'listening' event without a spawn.
     rig.keeper.children.set('late', {
       ...rig.keeper.alive[0],
       instanceId: 'late',

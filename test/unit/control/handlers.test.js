@@ -7,7 +7,7 @@ test('an instance that exits while control lists instances again does not return
   void rig.start({ instances: 2 });
   await rig.turn();
   const [{ instanceId, label }, other] = rig.keeper.alive;
-  // The end of an instance that is unknown makes control request a snapshot.
+  // If an unknown instance exits, control requests a snapshot.
   rig.keeper.children.set('stranger', {
     ...other,
     instanceId: 'stranger',
@@ -18,7 +18,7 @@ test('an instance that exits while control lists instances again does not return
   rig.keeper.onDone = (verb) => {
     if (verb !== 'snapshot') return;
     rig.keeper.onDone = () => {};
-    // Both events follow the answer immediately.
+    // The events "exited" and "gone" follow the answer immediately.
     rig.keeper.exit(instanceId, { code: 1 });
     rig.clock.advance(1);
   };

@@ -5,7 +5,7 @@ import { createRig } from './control-rig.js';
 const STEPS = 120;
 const COUNT = 4;
 
-/** Kinds of versions of the app. A fault shows in the first instance. */
+/** Kinds of app versions. The first instance of a bad version already shows the fault. */
 const KINDS = [
   { isGood: true, behaviour: () => ({ listensAfterMs: 10, stopsAfterMs: 40 }) },
   {
@@ -33,7 +33,7 @@ function watchOver(rig, kinds, faults) {
     if (verb === 'admit' && !kinds[child.env.V].isGood)
       faults.push(`${instanceId} of bad version ${child.env.V} was let in`);
     if (verb !== 'retire' && verb !== 'park') return;
-    // Control does not know yet that it was admitted.
+    // Control does not know yet that this instance was admitted.
     if (child.admittedAtMs === rig.clock.nowMs()) return;
     const wasServing =
       child.addresses.length > 0 && !child.isGated && (verb === 'park' || !child.isParked) && !child.exit;

@@ -58,7 +58,8 @@ describe('reload', () => {
     await rig.turn(3_000);
     expect(request.state).toBe('done');
     expect(Math.min(...counts.serving)).toBe(4);
-    expect(Math.max(...counts.beside)).toBe(1); // While one starts, there is one.
+    // When a new instance starts, there is at most one other new instance.
+    expect(Math.max(...counts.beside)).toBe(1);
   });
 
   test('a higher maxSurge tries that many at once, and retires no old one before the first has passed', async () => {
@@ -353,7 +354,7 @@ describe('a bad deploy', () => {
     expect(request.error.message).toContain('Instances 0, 1 run the new code, Instances 2, 3 run the old.');
     expect(await generations()).toEqual([2, 2, 1, 1]);
     expect(await statuses()).toEqual(Array(4).fill('online'));
-    // Each comes back as it was.
+    // After a crash, each instance restarts with the code that it ran before.
     rig.keeper.behave = () => ({ listensAfterMs: 10 });
     for (const child of rig.keeper.alive) rig.keeper.exit(child.instanceId, { code: 1 });
     await rig.turn(3_000);
@@ -524,7 +525,8 @@ describe('a reload of several apps', () => {
   ])('finishes the good app as soon as alone, when another %s', async (_what, behaviour) => {
     renewedAs(behaviour);
     reloadAll();
-    await rig.turn(1_000); // The soak of its canary.
+    // The canary of the good app soaks for a second.
+    await rig.turn(1_000);
     expect(rig.keeper.alive.find(({ label }) => label.name === 'api' && label.generation === 2).isGated).toBe(false);
     await rig.turn(100);
     expect((await shown()).slice(0, 2)).toEqual(['api 2 online', 'api 2 online']);
@@ -616,7 +618,7 @@ describe('during a reload', () => {
     await running({ env: { V: '1' } });
     rig.keeper.behave = ({ env }) => (env.V === '3' ? { exitsAfterMs: 1, code: 1 } : { listensAfterMs: 100 });
     const first = reload({ env: { V: '2' } });
-    await rig.turn(1_150); // Two have been replaced.
+    await rig.turn(1_150); // Two instances have been replaced.
     const second = reload({ env: { V: '3' } });
     await rig.turn(3_000);
     expect([first.state, second.state, await generations()]).toEqual(['failed', 'failed', [2, 2, 1, 1]]);
@@ -679,7 +681,8 @@ describe('during a reload', () => {
     const scale = watch(rig.call('scale', { target: 'api', instances: '1' }));
     await rig.turn(2_000);
     expect([scale.state, await generations(), rig.keeper.alive.length]).toEqual(['done', [2], 1]);
-    expect(request.state).toBe('failed'); // Its other instances have been removed.
+    // The reload fails because scale has removed its other instances.
+    expect(request.state).toBe('failed');
   });
 });
 
@@ -688,7 +691,7 @@ describe('a keeper that dies during a reload', () => {
     await running({ instances: 2, env: { V: '1' } });
   });
 
-  /** Its processes live on, and the next keeper gets them. */
+  /** Kills the keeper. Its processes continue to run, and the next keeper adopts them. */
   async function loseKeeper(behave, meanwhile = () => {}) {
     const orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
       instanceId,
@@ -737,10 +740,11 @@ describe('a keeper that dies during a reload', () => {
   test('cancels a deadline that passes while there is no keeper', async () => {
     const request = reload({ env: { V: '2' } });
     await rig.turn(500);
+    // Without a keeper, time passes until the canary has lived long enough.
     await loseKeeper(
       () => ({ listensAfterMs: 10 }),
       () => rig.clock.advance(600),
-    ); // Until the canary has lived long enough.
+    );
     expect([request.state, rig.events.filter(({ event }) => event === 'impossible')]).toEqual(['done', []]);
   });
 

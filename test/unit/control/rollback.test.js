@@ -80,7 +80,7 @@ test('parked instances take the traffic back and new ones go when a new one cras
   rig.keeper.exit(of('2')[1].instanceId, { code: 9 });
   await rig.turn(100);
   expect(rig.keeper.alive.map(({ pid }) => pid)).toEqual(pids);
-  expect(rig.spawned()).toHaveLength(4); // None replaces the crashed one.
+  expect(rig.spawned()).toHaveLength(4); // No new instance replaces the crashed one.
   expect(rig.keeper.alive.every(({ isParked }) => !isParked)).toBe(true);
   expect(
     rig.keeper.requests
@@ -108,7 +108,7 @@ test('parked instances take the traffic back and new ones go when a new one cras
     [1, 'online'],
   ]);
   expect(rig.control.registry.desired.apps[0].spec.env.V).toBe('1');
-  // The event log has it once, and no event reports a success of the reload.
+  // The event log has the rollback once, and no event reports that the reload succeeded.
   const ends = rig.events
     .flatMap(({ event, ...fields }) => managerEvent(event, fields) ?? [])
     .filter(({ type }) => /^rollout:(done|halted|rolled-back)$/.test(type));
@@ -121,7 +121,7 @@ test('parked instances take the traffic back and new ones go when a new one cras
       reason: 'instance 1 exited with code 9 after 4s',
     },
   ]);
-  // A user who did not wait reads it too, until the next reload.
+  // The list shows the rollback to a user who did not wait, until the next reload.
   expect((await rig.call('list')).notices).toEqual([
     expect.stringMatching(/^The reload of "api" of 20.* was rolled back: instance 1 exited with code 9/),
   ]);
@@ -317,7 +317,7 @@ describe('a rollback restarts parked instances that have died, and the message r
     rig.keeper.behave = () => ({ exitsAfterMs: 5, code: 1 });
     rig.keeper.exit(of('2')[1].instanceId, { code: 9 });
     await rig.turn(1_000);
-    // The new one serves until the old one is up.
+    // The new instance serves until the old instance is up.
     expect(request.error.message).toContain('Instance 0 runs the new code, Instance 1 runs the old.');
     rig.keeper.exit(of('2')[0].instanceId, { code: 9 });
     await rig.turn(100);
@@ -328,7 +328,7 @@ describe('a rollback restarts parked instances that have died, and the message r
 });
 
 describe('if the keeper dies during the window', () => {
-  /** Its processes live on, and the next keeper gets them. */
+  /** Kills the keeper. Its processes continue to run, and the next keeper adopts them. */
   async function loseKeeper(behave) {
     rig.orphans = rig.keeper.alive.map(({ instanceId, pid, startedAtMs, label }) => ({
       instanceId,

@@ -8,7 +8,7 @@ import { createSettings } from '../../../daemon/control/settings.js';
 import { createFakeClock } from '../../helpers/fake-clock.js';
 import { pattern } from '../../helpers/pattern.js';
 
-/** A user whom file modes restrict, if the tests run as root. */
+/** If the tests run as root, a child process becomes this user, because file modes restrict it. */
 const NOBODY = 65_534;
 
 const DEFAULTS = {
@@ -201,7 +201,7 @@ test('a FIFO in place of the file is reported, and does not block', () => {
 
 test('a file that became unreadable is reported to a client that changes a setting', () => {
   if (process.getuid() === 0) chownSync(folder, NOBODY, NOBODY);
-  // Only now, because the checkout may be in a folder that no other user can enter.
+  // Changes the user after the import, because other users may not be able to enter the checkout.
   const becomeNobody =
     `if (process.getuid() === 0) { process.setgroups([]); process.setgid(${NOBODY}); ` + `process.setuid(${NOBODY}); }`;
   const script =
@@ -211,7 +211,7 @@ test('a file that became unreadable is reported to a client that changes a setti
   expect(inChild(script)).toMatch(/^ERR_NCLUST_SETTINGS_FILE .*cannot be read \(EACCES\)/);
 });
 
-/** The script may hang, or change the user of its process. */
+/** Uses a child process, because the script may hang or change the user of its process. */
 function inChild(script) {
   const module = new URL('../../../daemon/control/settings.js', import.meta.url).href;
   const program =

@@ -5,7 +5,7 @@ import { createActCheck, refuseAct } from '../../../daemon/keeper/agent-acts.js'
 
 const CLAIM = { address: '127.0.0.1', port: 80, family: 4, flags: 0, index: 0 };
 
-/** For real ones see test/helpers/dropped-messages.js. */
+/** Messages that the keeper accepts. See also test/helpers/dropped-messages.js. */
 const HONEST = [
   { act: 'hello' },
   { act: 'booted' },

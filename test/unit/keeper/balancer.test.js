@@ -54,7 +54,7 @@ function createRig(open, params = {}) {
       balancer.onRotationChanged('api');
       return child;
     },
-    /** Called when the last connection is on its way. */
+    /** A test calls this to report that the last connection was sent. */
     sent: () => {},
     child: (id) => children.get(id),
     overflow(id, has, handle = newHandle()) {
@@ -66,7 +66,7 @@ function createRig(open, params = {}) {
     lastOf: (id, act) => rig.said[id].findLast((one) => one.act === act),
     answer: (id, has) => rig.child(id).answered({ seq: rig.lastOf(id, 'ping').seq, open: has }),
     took: (id) => balancer.onAccepted(rig.child(id), rig.lastOf(id, 'connection').seq),
-    /** @param {{ isRead?: boolean }} [o]  Whether all its messages were read. */
+    /** @param {{ isRead?: boolean }} [o]  Whether all messages of the worker were read. */
     end(id, { isRead = true } = {}) {
       const child = rig.child(id);
       child.ended({ code: null, signal: 'SIGKILL', atMs: 0 });
@@ -375,6 +375,6 @@ test('sticky spreads IPv6 clients, and brings each to the same slot whichever wo
   for (const from of ['b', 'c', 'd']) expect(clients.map((client) => idOf(client, from))).toEqual(ids);
   const counts = ['a', 'b', 'c', 'd'].map((id) => ids.filter((one) => one === id).length);
   expect(counts.reduce((sum, one) => sum + one)).toBe(clients.length);
-  // At least half of a fair share.
+  // Each worker gets at least half of a fair share.
   expect(Math.min(...counts), `${counts}`).toBeGreaterThanOrEqual(8);
 });

@@ -9,7 +9,7 @@ vi.mock('../../../daemon/keeper/host/log.js', () => ({
 
 const OWNER = { uid: 1_000, gid: 100 };
 
-/** The ids of a process of root, as the system would change them. */
+/** The ids of a fake process of root. They change as in a real system. */
 let ids;
 
 beforeEach(() => {
@@ -89,8 +89,8 @@ describe('withUid()', () => {
   });
 });
 
-// All threads of the keeper have the rights of an app during withUid(): a file operation of the
-// thread pool could fail because of missing rights, or succeed with those of an app.
+// During withUid(), all threads of the keeper have the rights of an app. A file operation in the
+// thread pool could then fail, or succeed with the rights of the app.
 describe.each(sourceFiles('daemon/keeper').map((file) => [file.path, file]))('%s', (_path, file) => {
   test('uses no file operation of the thread pool', () => {
     const names = [...file.code.matchAll(/import \{([^}]*)\} from 'node:fs'/g)].flatMap(([, list]) => list.split(','));

@@ -69,7 +69,7 @@ export async function openServer(handlers) {
     server.listen(path, () => resolve(undefined));
   });
   onTestFinished(async () => {
-    // A command whose connection breaks without an answer starts a manager in this home.
+    // Answers all requests, because a command without an answer would start a manager in this home.
     for (const { id, socket } of unanswered)
       if (!socket.destroyed) socket.write(errorLine(id, toWire(new Error('The test is over.'))));
     await close();

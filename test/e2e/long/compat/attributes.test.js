@@ -22,7 +22,7 @@ const CODE =
 const ROOT = process.getuid?.() === 0;
 const NODE = realpathSync(process.execPath);
 
-/** Each row is an app of one file. */
+/** Each row describes one app. All apps are in the same config file. */
 const ROWS = [
   ...['script', 'exec', 'cmd', 'command'].map((word) => [
     `${word}`,

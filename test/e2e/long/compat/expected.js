@@ -5,7 +5,7 @@ export const QUICK = ['--min-uptime', '100'];
 /** Notices about apps of these tests that do not listen. */
 const NO_PORT = /^.* (does|do) not listen on a port or socket yet\.\n/gm;
 
-/** The list, one sentence, 0. */
+/** A command that changes apps prints the list and one sentence, and exits with 0. */
 export const changed = (sentence) => ({
   exitStatus: 0,
   stdout: expect.stringMatching(/^┌.*│ id .*│ name .*│ status .*┘\n$/s),
@@ -16,7 +16,7 @@ export const printed = (stdout) => ({ exitStatus: 0, stdout: like(stdout), stder
 
 export const said = (stderr) => ({ exitStatus: 0, stdout: '', stderr: like(stderr) });
 
-/** 1 refused or failed, 2 usage. */
+/** Exit status 1: refused or failed. 2: wrong usage. */
 export const refused = (exitStatus, stderr) => ({
   exitStatus,
   stdout: '',

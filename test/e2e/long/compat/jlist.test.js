@@ -275,7 +275,7 @@ test('prettylist has the same fields and values, but is not JSON', async () => {
   expect(JSON.parse(JSON.stringify(settled(shown)))).toEqual(settled(jlist.json()));
 });
 
-/** In jq and in JavaScript. */
+/** Each row: a jq filter, the same filter in JavaScript, and a check of the result. */
 const ONE_LINERS = [
   ['[.[].name]', (all) => all.map(({ name }) => name), (found) => [...new Set(found)].join() === LINE_UP.join()],
   [

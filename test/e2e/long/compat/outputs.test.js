@@ -63,8 +63,8 @@ const MEASURED = /(At|Ms|Bytes|Pid)$/;
 const PROSE = new Set('message hint help text notices note words reason detail answer'.split(' '));
 
 /**
- * @param {boolean} [isMeasured]  All numbers vary.
- * @returns {unknown}  With "…" for values that vary. Keeps all keys and their order.
+ * @param {boolean} [isMeasured]  Whether all numbers vary.
+ * @returns {unknown}  The value, with "…" for parts that vary. Keeps the order of keys.
  */
 function steady(value, shorten, isMeasured = false) {
   if (typeof value === 'string') return shorten(value);

@@ -1,11 +1,11 @@
 /**
- * Many of PM2's users know these by heart. Each names the test file for its effect, output and exit
- * status. Paths begin at test/e2e/long.
+ * Many users of PM2 know these commands, options and attributes by heart. Each row names the file
+ * that tests the effect, the output and the exit status. Paths are relative to test/e2e/long.
  */
 
 /**
  * @typedef {{ words: string[], file: string, isElsewhere?: boolean }} CommandRow  `words`: name and
- *   aliases. `isElsewhere`: it names another command to use.
+ *   aliases. `isElsewhere`: the command only names another command.
  */
 
 export const COMMAND_ROWS = [
@@ -154,7 +154,7 @@ export const OPTION_ROWS = [
   ),
 ];
 
-/** Name first, then aliases; all in compat/attributes.test.js. @type {string[][]} */
+/** Each row: the name, then aliases. Test: compat/attributes.test.js. @type {string[][]} */
 export const ATTRIBUTE_ROWS = [
   ['script', 'exec', 'cmd', 'command'],
   ['name'],

@@ -74,13 +74,13 @@ test.each(ATTRIBUTE_ROWS.map((words) => [words.join(' '), words]))(
       expect(findAttribute(word)?.name, word).toBe(name);
       expect(mentions(textOf('attributes.test.js'), word), `attributes.test.js does not use "${word}"`).toBe(true);
     }
-    // The page explains camelCase once for all of them.
+    // docs/config.md explains the camelCase words together.
     for (const word of words)
       if (!/[A-Z]/.test(word)) expect(mentions(config, word), `docs/config.md does not mention "${word}"`).toBe(true);
   },
 );
 
-/** The first cell of each row, without its prefix. */
+/** The first cell of each row in the table below a title. */
 function cellsOf(title) {
   const section = page.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? '';
   return section

@@ -6,7 +6,7 @@ import { placeTutorialApp, workForOneCoreAndABit } from '../../../helpers/tutori
 import { pause } from '../../../helpers/wait-for.js';
 
 const RATE = 50;
-/** A shared machine may be too slow for this rate: then an answer is late, but not lost. */
+/** A shared machine may be too slow for this rate. An answer is then late, but not lost. */
 const PATIENCE_MS = 60_000;
 const SECONDS = Number(process.env.NCLUST_TEST_EXPRESS_SECONDS ?? 10);
 
@@ -14,7 +14,7 @@ async function serveSlowRoute(file, flags) {
   const home = openSandbox();
   try {
     const port = await takePort();
-    // The speed of a shared machine varies.
+    // Measures the machine now, because the speed of a shared machine varies.
     const work = workForOneCoreAndABit(RATE);
     const result = await home.nclust('start', placeTutorialApp(home.work, file), '--name', 'tutorial', ...flags, {
       env: { PORT: String(port), WORK: String(work) },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { converse, frameworkApps, reloadFrameworks, startFrameworks } from '../../../helpers/framework-apps.js';
 import { sandbox } from '../../../helpers/sandbox.js';
 
-// test/e2e/soak reloads them ten times, one after the other.
+// test/e2e/soak reloads each app ten times, one app after the other.
 test('two reloads of the apps of all frameworks at once lose no request', async () => {
   const home = await sandbox();
   const losses = await reloadFrameworks(home, { apps: frameworkApps(), times: 2 });

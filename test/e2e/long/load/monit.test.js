@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { sandbox } from '../../../helpers/sandbox.js';
 import { noTmux, openMonit } from '../../../helpers/tmux.js';
 
-/** Catches up when it is late. */
+/** An app that writes 10,000 lines a second, and catches up when it is late. */
 const FLOODS =
   'const begunMs = Date.now(); let n = 0; setInterval(() => { const due = (Date.now() - begunMs) * 10; let ' +
   'text = ""; while (n < due) text += "flooding with line " + (n += 1) + " that has some length to it\\n"; ' +
@@ -13,7 +13,7 @@ const FLOODS =
 /** Time limit from a key to the screen, in ms. */
 const AT_ONCE_MS = 1_000;
 
-/** Written in 4 s, and visible within 5. */
+/** The app writes this many lines in 4 s. monit must show them within 5 s. */
 const LINES = 40_000;
 const LINES_MS = 5_000;
 

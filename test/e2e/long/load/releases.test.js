@@ -25,7 +25,7 @@ test.each([
     'post-deploy': 'nclust reload api',
   });
   expect(await site.deploy('setup')).toMatchObject({ exitStatus: 0 });
-  // On a busy machine min_uptime is over before an app listens.
+  // Waits, because an app older than min_uptime is up even if it does not listen yet.
   await home.waitFor('all instances to listen', async () =>
     (await home.list()).every(({ addresses }) => addresses.length > 0),
   );

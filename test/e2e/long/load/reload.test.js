@@ -17,8 +17,8 @@ describe('a reload loses no request', () => {
     await loseNothing({ socketPath }, EVERY_REQUEST, () => reloadTwice(home, app));
   });
 
-  // Their headers promised to keep the connection before the drain began. It becomes idle late, and
-  // its client uses it again.
+  // The headers of these downloads promise to keep the connection, because the drain starts later.
+  // When the connection becomes idle, the deadline is over, and the client uses it again.
   test('with downloads that outlast the deadline of idle connections', async () => {
     const home = await sandbox();
     const app = await serve(home, 'serves-all', { instances: 2, flags: QUICK });

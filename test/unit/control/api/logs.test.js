@@ -132,7 +132,7 @@ test('an app that writes only the combined file is read from there', async () =>
   expect(await logs({ targets: ['both'], cursor })).not.toHaveProperty('gap');
   expect(lines()).toEqual(['both out three']);
   pages = [];
-  // The lines of a combined file do not show their stream.
+  // A combined file does not show the stream of a line, so a filter by stream finds nothing.
   await logs({ targets: ['both'], streams: ['err'] });
   expect(lines()).toEqual([]);
 });

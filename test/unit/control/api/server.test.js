@@ -158,7 +158,7 @@ test('log lines are dropped, with a notice, for a client that reads too slowly',
   const missed = news.reduce((sum, params) => sum + (params.missed ?? 0), 0);
   expect(entries.length).toBeLessThan(150);
   expect(entries.length + missed).toBe(201);
-  // The number comes before the line after the gap, if there is one.
+  // If lines were dropped, their number comes before the next line.
   expect(news.findIndex((params) => params.missed > 0)).toBeLessThan(
     news.findIndex((params) => params.entries[0]?.line === 'back'),
   );
@@ -203,7 +203,7 @@ test('history waits for a client that reads slowly, and drops nothing', async ()
   const telling = (async () => {
     for (; sent < 100; sent++) await client.sendLogPaced('h', { entries: [{ ...entry, atMs: sent }] });
   })();
-  // As much as the buffers accept, and not all of it.
+  // Waits until the buffers are full. By then, only a part of the history has been sent.
   for (let before = -1; before < sent; await new Promise(setImmediate)) before = sent;
   expect(sent).toBeLessThan(60);
   let received = '';
@@ -234,7 +234,7 @@ test.each([
   socket.destroy();
 });
 
-/** All that was queued arrives before the answer. */
+/** Waits for an answer, because everything that was queued arrives before the answer. */
 async function untilQuiet(socket) {
   socket.write('{"jsonrpc":"2.0","id":"mark","method":"echo"}\n');
   for (;;) {

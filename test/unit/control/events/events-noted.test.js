@@ -218,7 +218,7 @@ function onDisk() {
   rig.eventLog = () => {
     const eventLog = createEventLog({ path, nowMs: rig.clock.nowMs, managerLog: () => {} });
     onTestFinished(eventLog.close);
-    // As at "control-ready": the log is never empty.
+    // Control also notes this at "control-ready", so the log is never empty.
     eventLog.note({ type: 'manager:ready' });
     return eventLog;
   };

@@ -44,7 +44,7 @@ test('a log that is cut at any byte loads, and the next event is whole', () => {
     const before = readEvents(path);
     expect(before).toEqual(readEvents(path).slice(0, before.length));
     const lines = bytes.subarray(0, at).toString().split('\n').length - 1;
-    expect(before.length - lines).toBeOneOf([0, 1]); // The last line may lack only its newline.
+    expect(before.length - lines).toBeOneOf([0, 1]); // 1: the last line lacks only its newline.
     open(path).note({ type: 'deleted', app: 'one' });
     expect(types(path)).toEqual([...before.map(({ type }) => type), 'deleted']);
   }
@@ -55,7 +55,7 @@ test('a log that was cut during a write continues with whole lines', () => {
   const eventLog = open(path);
   eventLog.note({ type: 'added', app: 'one' });
   truncateSync(path, statSync(path).size - 3);
-  // Only the next line is lost together with the torn one.
+  // The next line is lost together with the torn line, but the line after that is whole.
   eventLog.note({ type: 'added', app: 'two' });
   eventLog.note({ type: 'added', app: 'three' });
   expect(readEvents(path).at(-1)).toMatchObject({ app: 'three' });

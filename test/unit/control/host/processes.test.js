@@ -31,7 +31,7 @@ test('a process that left its family still counts, but not a reused pid', () => 
 });
 
 test('a real process has its real child in its tree', async () => {
-  // The child exits with its input, which is the parent's own.
+  // The child exits at the end of its input, which is a pipe from the parent.
   const program =
     'require("child_process").spawn(process.execPath, ["-e", "process.stdin.resume()"], { stdio: ["pipe", ' +
     '"inherit", "inherit"] }).on("spawn", () => console.log("there")); process.stdin.on("end", () => ' +

@@ -32,7 +32,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'nclust-logs-'));
   const pipes = [join(folder, 'p-out'), join(folder, 'p-err')];
   execFileSync('mkfifo', pipes);
-  // As the keeper does, so that the reader never sees an end.
+  // Opens the pipes with O_RDWR, as the keeper does, so that the reader never sees their end.
   [out, err] = pipes.map((pipe) => openSync(pipe, constants.O_RDWR));
   place = {
     instanceId: 'i',
@@ -212,7 +212,7 @@ test('the output of an app without a log file is read, because the app would blo
 
 test('a pipe that cannot be opened is retried until it can', () => {
   const late = join(folder, 'loop/late');
-  // ENOTDIR serves like EMFILE here.
+  // ENOTDIR is easier to cause than EMFILE, and has the same effect.
   closeSync(openSync(join(folder, 'loop'), 'w'));
   appLogs.attach({ ...place, outPipe: late });
   expect(appLogs.notices()).toEqual([expect.stringContaining('cannot be opened')]);

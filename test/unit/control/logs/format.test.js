@@ -95,7 +95,7 @@ describe('a date in front of each line', () => {
 });
 
 describe('a line that is longer than 64 KiB', () => {
-  // The 64 KiB end inside the last € of the first part.
+  // The limit of 64 KiB is in the middle of a €, so the first part ends before this character.
   const long = Buffer.from(`${'€'.repeat(30_000)}\n`);
 
   test('is written in parts as it arrives, with one date', () => {

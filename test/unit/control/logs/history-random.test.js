@@ -16,7 +16,7 @@ const SEED_LIST = Array.from({ length: SEEDS }, (_, at) => FIRST_SEED + at);
 
 const WORDS = ['a', 'zwölf', '€uro', '😀', '', ' ', '\r', 'x'.repeat(300)];
 
-/** Numbered lines, cut anywhere. */
+/** Writes numbered lines, in chunks that may end in the middle of a line. */
 function createApp(random, name) {
   let written = Buffer.alloc(0);
   let handedOver = 0;

@@ -11,7 +11,7 @@ import { createLogFile } from '../../../../daemon/control/logs/write/log-file.js
 
 const EVERYTHING = { lines: null, sinceMs: 0, untilMs: Infinity, isWanted: null, cursor: null };
 
-/** Control's part, without processes and sockets. */
+/** The log files and followers of control, without processes and sockets. */
 export function createLogRig() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-history-'));
   const timesFolder = join(folder, '.times');

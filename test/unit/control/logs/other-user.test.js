@@ -1,4 +1,4 @@
-// Log files of an app that runs as another user than its manager, which is root.
+// Tests log files of an app with another user. The manager of this app runs as root.
 import {
   chmodSync,
   chownSync,
@@ -121,7 +121,7 @@ describe.runIf(isRoot)('the log folder of another user', () => {
     const lines = [];
     while (await reader.fill()) {
       lines.push(reader.shiftLine().line);
-      startedAtMs = 2; // The file has been rotated, or cut to nothing.
+      startedAtMs = 2; // The file has been rotated or emptied.
       chmodSync(logs, 0);
     }
     expect(lines).toEqual(['one', 'two']);

@@ -15,7 +15,7 @@ function place() {
   return { pipe, file };
 }
 
-/** After the event loop has checked for input. */
+/** Resolves after the event loop has checked for input. */
 const turn = () =>
   new Promise((resolve) => {
     setImmediate(resolve);
@@ -31,7 +31,8 @@ test('the reader stops reading an ended pipe, even if another file already has i
 
   for (let turns = 0; reader.isOpen() || turns < 10; turns++) {
     await turn();
-    const other = openSync(file, constants.O_RDONLY); // Gets the lowest free number.
+    // The file gets the lowest free number, which is the old descriptor of the pipe.
+    const other = openSync(file, constants.O_RDONLY);
     reader.drain();
     closeSync(other);
   }

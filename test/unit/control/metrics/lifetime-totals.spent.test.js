@@ -16,7 +16,7 @@ test('the usage of an instance is added to its slot once, with the figures of it
   keepSpent(history, { instanceId: 'a', cpuMs: 100 }, null);
   expect(history.spent?.ms).toBe(100);
   keepSpent(history, { instanceId: 'b', cpuMs: 40 }, { cpuMs: 47 });
-  // It was never measured, because control was dead.
+  // Control was dead while instances "c" and "d" ran, so their usage was never measured.
   keepSpent(history, { instanceId: 'c' }, { cpuMs: 3 });
   keepSpent(history, { instanceId: 'd' }, { cpuMs: 'much' });
   expect(history.spent?.ms).toBe(150);

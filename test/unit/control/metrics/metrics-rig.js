@@ -14,7 +14,7 @@ const HOST = {
   uptimeS: 5,
 };
 
-/** A control whose processes use what `rig.usage` contains. */
+/** Creates a control. `rig.usage` returns the usage of each process. */
 export async function createMetricsRig() {
   const rig = Object.assign(createRig(), {
     usage: (pid) => ({ cpu: 5, memoryBytes: pid * 1_000, processes: 1, fds: 3 }),

@@ -97,7 +97,7 @@ test('sums of a slot outlive its instances, restarts and control', async () => {
   await start();
   rig.keeper.reports.set(ids()[0], reportOf(10));
   await rig.turn(1_000);
-  // More than control had received when the process exited.
+  // Control has not received these figures when the process exits.
   rig.keeper.reports.set(ids()[0], reportOf(12));
   const restarting = rig.call('restart', { targets: ['api'] });
   await rig.turn(1_000);
@@ -175,7 +175,7 @@ test('an app that gets the id of a deleted one starts with an empty history', as
   const deleting = rig.call('delete', { targets: ['api'] });
   await rig.turn(20);
   await deleting;
-  // No tick has noticed that the slot was removed.
+  // There was no tick since the slot was removed, so the metrics have not noticed that.
   await start({ name: 'other' });
   const { history } = await rig.call('metrics', { history: { series: ['cpu'], points: 3 } });
   expect(history.workers).toEqual([{ id: 0, name: 'other', slot: 0, series: { cpu: [null, null, null] } }]);

@@ -102,7 +102,8 @@ test('the CPU counter continues over a restart, a reload and the death of contro
     expect(await series('nclust_worker_cpu_seconds_total')).toEqual({ 0: seconds, 1: seconds });
   }
   await rig.boot();
-  // A smaller value would look like a restart of the counter.
+  // The new control shows no value before the first measurement, because a smaller value would look
+  // like a restart of the counter.
   expect((await read()).get('nclust_worker_cpu_seconds_total')).toBeUndefined();
   await rig.turn(1_000);
   expect(await series('nclust_worker_cpu_seconds_total')).toEqual({ 0: seconds, 1: seconds });

@@ -13,7 +13,7 @@ import { waitFor } from '../../../helpers/wait-for.js';
 const MB = 1024 ** 2;
 const TICK_MS = 10;
 
-/** Prints a line after every 300 ms of CPU. */
+/** Prints a character after every 300 ms of CPU time. */
 const BUSY =
   'for (let reported = 0; ; ) { const { user, system } = process.cpuUsage(); if ((user + system) / 1e3 > reported + ' +
   '300) { reported += 300; fs.writeSync(1, "x"); } }';
@@ -29,7 +29,7 @@ let read;
 
 beforeEach(() => {
   children = [];
-  // Shorter than control's, so that a test can see which descriptors are closed.
+  // `maxage` is shorter than in control, so that a test can see that descriptors are closed.
   read = createUsageReader({ readPids: createPidusageReader({ stat: (pids) => pidusage(pids, { maxage: 2_000 }) }) });
 });
 
@@ -44,7 +44,7 @@ async function started(code) {
   return child;
 }
 
-/** Waits for its children, too, because they hold its output. */
+/** Also waits for the children of the process, because they hold its output open. */
 async function end(child) {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'close');
@@ -61,7 +61,7 @@ async function look(pid) {
   return { before, usage, after };
 }
 
-/** Descriptors of this process for files in /proc about another process. */
+/** The number of descriptors that this process has for /proc/<pid>/stat. */
 function descriptorsOf(pid) {
   return readdirSync('/proc/self/fd').filter((fd) => linkOf(fd) === `/proc/${pid}/stat`).length;
 }
@@ -70,7 +70,7 @@ function linkOf(fd) {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`);
   } catch {
-    return ''; // It was the descriptor of the folder.
+    return ''; // The descriptor of the folder is closed again.
   }
 }
 
@@ -87,7 +87,7 @@ test('CPU of a busy process is that of /proc', async () => {
   const least = (second.before.cpuMs - first.after.cpuMs) / (second.after.atMono - first.before.atMono);
   const most = (second.after.cpuMs - first.before.cpuMs) / (second.before.atMono - first.after.atMono);
   expect(least).toBeGreaterThan(0);
-  // It is rounded to a tenth.
+  // The value is rounded to a tenth.
   expect(second.usage.cpu).toBeGreaterThanOrEqual(least * 100 - 0.1);
   expect(second.usage.cpu).toBeLessThanOrEqual(most * 100 + 0.1);
 });

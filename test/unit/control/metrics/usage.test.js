@@ -143,7 +143,7 @@ test('a missing process is not read again while its history is kept', async () =
   await usage(7);
   stats = [];
   await usage(7);
-  // Another process has its pid now, but pidusage still holds a descriptor of the old one.
+  // Another process has the pid now, but pidusage still holds a descriptor of the old process.
   stats = [status(7)];
   asked = [];
   for (let second = 0; second < 9; second += 1) expect(await usage(7)).toBeUndefined();
@@ -171,7 +171,7 @@ test('the history of a process that was not read for a while starts again', asyn
 test('a tree includes the children of a program that have exited', async () => {
   rows = [row(7), row(8, { ppid: 7, ownTicks: 10 }), row(9, { ppid: 8, ownTicks: 10 }), row(10)];
   expect(await tree(7)).toMatchObject({ processes: 3, memoryBytes: 3_000 });
-  // 9 has exited after 20 ticks, and 8 has waited for it: the ticks count once.
+  // Process 9 has exited after 20 ticks, and its parent 8 has waited for it. The ticks count once.
   rows = [row(7), row(8, { ppid: 7, ownTicks: 20, waitedTicks: 20 })];
   expect(await tree(7)).toMatchObject({ processes: 2, cpu: 20, cpuMs: 400 });
   expect(asked).toEqual([]);

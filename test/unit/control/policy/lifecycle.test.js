@@ -128,7 +128,7 @@ test('a seat with a step left at the age at which it counts as up gets the rest 
     life: { state: 'starting' },
     effects: [{ type: 'setTimer', ms: 9_000 }],
   });
-  // The wall clock was set back by an hour, but its time is over.
+  // The wall clock was set back by an hour, but the time of the seat is over.
   expect(next(lifeIn('starting'), EXAMPLES.timer, { ...context, nowMs: -3_600_000 }).life.state).toBe('stopping');
 });
 

@@ -165,7 +165,7 @@ test('control does not send the signal for a debugger to a process that dies of 
     code: 'ERR_NCLUST_NOT_REACHABLE',
     message: expect.stringMatching('--disable-sigusr1|only on Linux'),
   });
-  // A Node.js process that catches it.
+  // This process stands for an app that handles SIGUSR1.
   rig.control.registry.instances.get(child.instanceId).pid = process.pid;
   rig.keeper.reports.set(child.instanceId, { ownsUsr1: true });
   const own = attempt();
@@ -185,7 +185,7 @@ test.each([
   const { rig, client, child } = await running();
   rig.control.registry.instances.get(child.instanceId).pid = process.pid;
   const sent = [];
-  // Stands for a process that exits at every signal.
+  // Replaces the fake keeper, because its processes exit at every signal.
   rig.control.askKeeper = async (verb, { signal, question }) =>
     verb === 'reports' ? { reports: {} } : (sent.push(signal ?? question.step), {});
   const call = (how) => openInspector(rig.context, { target: '0', isOver: false, isLeftOpen: false, ...how }, client);

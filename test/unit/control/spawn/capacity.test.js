@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { createRig, watch } from '../control-rig.js';
 import { pattern } from '../../../helpers/pattern.js';
 
-// Lower bounds. KEEPER: what the keeper needs for itself. MANAGER: what it and control use.
+// Lower bounds. KEEPER: open files of the keeper. FILES: open files for each instance. MANAGER:
+// tasks of keeper and control. TASKS: tasks of each instance.
 const [KEEPER, FILES, MANAGER, TASKS] = [16, 3, 12, 6];
 const NONE = { files: Infinity, tasks: Infinity, tasksFile: '/sys/fs/cgroup/pids.max' };
 

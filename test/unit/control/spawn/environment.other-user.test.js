@@ -1,4 +1,4 @@
-// Env files and secrets of an app that runs as another user than its manager, which is root.
+// Tests env files and secrets of an app with another user. The manager of this app runs as root.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, linkSync, mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -13,7 +13,7 @@ beforeEach(async () => {
 const lastEnv = () => rig.spawned().at(-1)?.params.env;
 const alive = (slot) => rig.keeper.alive.find((child) => child.label.slot === slot);
 
-/** The reader of env files is imported on demand, which takes real time. */
+/** Waits in real time, because the reader of env files is imported on demand. */
 async function outcome(promise) {
   const seen = watch(promise);
   await waitFor('the answer', async () => {

@@ -54,7 +54,7 @@ const VERSIONING = {
 };
 const versioning = () => rig.control.registry.desired.apps[0].spec.versioning;
 
-/** Reads of real files do not move the clock. */
+/** Also waits in real time, because reads of real files do not depend on the fake clock. */
 async function through(request) {
   const seen = watch(request);
   while (seen.state === 'pending') {
@@ -102,7 +102,7 @@ test('a hanging disk holds one read, and requests wait a second; the revision is
   await rig.turn(30_000);
   expect(first.state).toBe('done');
   expect(versioning()).toMatchObject({ revision: null, comment: null, unstaged: null, repo_path: root });
-  // It does not wait again for the read that hangs, and starts no other one.
+  // The next request does not wait for the read that hangs, and starts no other read.
   await through(rig.call('restart', { targets: ['api'] }));
   expect(disk.looks - before).toBe(1);
 

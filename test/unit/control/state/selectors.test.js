@@ -16,8 +16,8 @@ test.each([
   [['all'], [0, 1, 2, 3, 4]],
   [['api'], [0, 1]],
   [['0'], [0]],
-  [['1'], [3]], // a name before an id
-  [['2'], [4]], // a namespace before an id
+  [['1'], [3]], // A name has priority over an id.
+  [['2'], [4]], // A namespace has priority over an id.
   [['front'], [2]],
   [['/srv/web.js'], [2]],
   [['/^api/'], [0, 1, 4]],

@@ -76,7 +76,7 @@ test('a truncated file gives the previous state and a notice, and is kept aside'
   store.save(withApps('api'));
   const whole = readFileSync(paths.state);
   for (let length = whole.length - 1; length >= 0; length--) {
-    // Truncates again: one system call less than writing the file, a thousand times.
+    // Truncates the same file again, because writing a new file takes one more system call.
     truncateSync(paths.state, length);
     const { desired, isExact, notices } = store.load();
     expect(desired.apps).toEqual([]);

@@ -177,14 +177,14 @@ test('a page has a limited number of subscriptions, even if it requests all at o
     ),
   );
   expect(client.subscriptions.size).toBe(32);
-  // All of them existed for a moment.
+  // The 28 subscriptions above the limit existed for a moment.
   expect(ended).toHaveLength(28);
   const begun = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value.subscription] : []));
   expect(begun.sort()).toEqual([...client.subscriptions.keys()].sort());
   await expect(answer('events', { subscription: 'one more' }, client)).rejects.toMatchObject({
     code: 'ERR_NCLUST_WEB_REFUSED',
   });
-  // An existing one begins again.
+  // An existing subscription may begin again.
   await answer('events', { subscription: begun[0] }, client);
   await answer('unsubscribe', { subscription: begun[1] }, client);
   await answer('events', { subscription: 'one more' }, client);

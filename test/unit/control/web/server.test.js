@@ -256,7 +256,7 @@ test('a refused client that does not close its side keeps no connection, and doe
   raw.on('data', (part) => (text += part));
   await new Promise((resolve) => raw.once('end', resolve));
   expect(text).toContain('403 Forbidden');
-  // It never ends its side.
+  // The client never ends its side.
   await within('the end', dashboard.close(), 10_000);
   raw.destroy();
 });

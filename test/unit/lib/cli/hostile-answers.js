@@ -38,7 +38,7 @@ const SLOT = {
       app: null,
       holder: { pid: 7, command: evil('nginx') },
     },
-    // The owner of this process gets the profile, so it must be this user.
+    // The profile goes to the owner of this process, so the process must belong to this user.
     pid: process.pid,
     waitingFor: evil('a restart'),
     lastDeath: death({ by: evil('you'), lastLines: [evil('Error: no')], signal: evil('SIGTERM') }),

@@ -164,7 +164,7 @@ describe('usage', () => {
     const without = COMMANDS.filter(
       ({ options = [], isHidden }) => !isHidden && !options.some(([flags]) => flags === '--json'),
     ).map(({ name }) => name);
-    // Their output is text for people or a shell.
+    // Except for jlist, these commands print text for people or for a shell.
     expect(without).toEqual(['jlist', 'prettylist', 'attach', 'examples', 'completion']);
   });
 

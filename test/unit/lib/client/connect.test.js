@@ -42,7 +42,7 @@ async function listen(name, onSocket = () => {}) {
   return server;
 }
 
-/** Connections wait in the queue of a stopped process. */
+/** Starts a listener and stops its process, so that connections wait in its queue. */
 async function stoppedListener({ backlog = 511 } = {}) {
   const path = join(home, 'nclust.sock');
   const child = spawn(
@@ -53,8 +53,8 @@ async function stoppedListener({ backlog = 511 } = {}) {
   await once(child, 'message');
   process.kill(child.pid ?? 0, 'SIGSTOP');
   const exited = once(child, 'exit');
-  // Blocks this process, so its connection stays in the queue of the dying one. A zombie whose
-  // other threads ("l") still run holds its socket.
+  // killNow() blocks this process, so its connection stays in the queue until the listener is dead.
+  // A zombie with other running threads ("l") is not dead, because it still holds its socket.
   const isOver = `case "$(ps -o stat= -p ${child.pid})" in *l*) false;; Z*) true;; *) false;; esac`;
   return {
     path,

@@ -20,8 +20,7 @@ const ended = () =>
 
 /**
  * A client whose connections send what the test wants, and then break.
- * @param {() => Promise<void>} [onHello]  Default: there is another connection as long as one is
- *   left.
+ * @param {() => Promise<void>} [onHello]  Default: rejects if no connection is left.
  */
 function clientOf(connections, onHello) {
   const asked = [];

@@ -217,7 +217,7 @@ test('logs stops reading while its reader does not read', async () => {
     },
   });
   let before = -1;
-  // The buffers of the socket and the command contain what was sent.
+  // Waits until the buffers of the socket and of the command are full.
   await waitFor('the pages to stop', async () => {
     const hasStopped = sent === before && bytes > 0;
     before = sent;

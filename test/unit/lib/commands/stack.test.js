@@ -8,7 +8,7 @@ const slot = { id: 0, name: 'api', slot: 0, pid: 2 ** 30 };
 const idle = { samples: 100, busy: 0, frames: [], resources: { PipeWrap: 1 } };
 const frame = (file) => ({ name: 'f', file, line: 1, column: 1 });
 
-/** @param {any[]} o.looks  In turn. null: none. */
+/** @param {any[]} o.looks  The stacks that the worker answers with, in turn. null: no answer. */
 function blocked({ looks, slots = [slotStatus({ pid: slot.pid })] }) {
   const [said, asked] = [[], []];
   const answers = {

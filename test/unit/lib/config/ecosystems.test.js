@@ -30,7 +30,7 @@ afterEach(() => {
 
 const read = (file, wanted = {}) => readConfig({ file, cwd: FOLDER, shell: { PATH: bin }, node: NODE, ...wanted });
 
-/** By the name of the app. */
+/** The expected apps of each file, by their names. */
 const MEANT = [
   [
     'array.config.js',

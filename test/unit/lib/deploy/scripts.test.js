@@ -10,7 +10,7 @@ import { activateScript } from '../../../../lib/deploy/scripts.js';
 const NAMES = ['root', 'repo', 'mark', 'link', 'name', 'old', 'status', 'owner', 'one', 'release'];
 const LOCK = { token: 'token', owner: 'ann' };
 
-/** Its ssh is a shell on this machine. */
+/** Creates a fake host, whose `ssh` is a shell on this machine. */
 function createHost() {
   const folder = mkdtempSync(join(tmpdir(), 'nclust-deploy-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

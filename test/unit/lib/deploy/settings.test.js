@@ -68,7 +68,7 @@ test.each([
   ['path', 'a\nb'],
   ['ssh_options', ['']],
   ['ssh_options', 7],
-  // Values of variables may be passwords.
+  // Messages hide values of variables, because they may be passwords.
   ['env', { TOKEN: 'hunter2', 'A B': 'hunter2' }, '{"A B":"…"}'],
   ['env', { TOKEN: ['hunter2'] }, '{"TOKEN":"…"}'],
   ['env', { nclust_root: '/' }, '{"nclust_root":"…"}'],

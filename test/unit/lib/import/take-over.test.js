@@ -21,7 +21,7 @@ beforeAll(() => {
   return () => rmSync(folder, { recursive: true, force: true });
 });
 
-/** With the paths of programs that exist here. */
+/** Reads a fixture, and replaces its paths with paths that exist on this machine. */
 const fixture = (name) =>
   readFileSync(fixturePath(`pm2/${name}`), 'utf8')
     .replaceAll('/srv/apps', folder)

@@ -16,7 +16,10 @@ const HTTP = {
   },
 };
 
-/** @param {Record<string, number | Partial<WorkerSample>[]>} apps  Workers by name, or how many. */
+/**
+ * @param {Record<string, number | Partial<WorkerSample>[]>} apps  The workers of each app, or their
+ *   number.
+ */
 export function sampleOf(apps, atMs = 1_000_000) {
   let id = 0;
   const workers = Object.entries(apps).flatMap(([name, given]) =>

@@ -81,7 +81,7 @@ test('the difference of any two screens turns one into the other', () => {
   for (let round = 0; round < 400; round += 1) {
     const next =
       shown && round % 9 !== 0 ? { ...shown, texts: [...shown.texts], styles: [...shown.styles] } : createScreen(SIZE);
-    // Whole rows, so that no half of a wide character is left.
+    // Clears whole rows, so that no half of a wide character is left.
     for (const y of [0, 1, 2, 3].filter(() => random() < 0.6)) {
       put(next, { x: 0, y, text: ' '.repeat(20) });
       let x = Math.floor(random() * 6);

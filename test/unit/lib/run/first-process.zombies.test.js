@@ -12,7 +12,8 @@ test('findZombies() finds the zombies of a parent, whatever their names are', ()
     mkdirSync(join(proc, pid));
     writeFileSync(join(proc, pid, 'stat'), stat);
   }
-  mkdirSync(join(proc, '14')); // Gone between the two looks.
+  // This process exits before its `stat` is read.
+  mkdirSync(join(proc, '14'));
   mkdirSync(join(proc, 'self'));
   expect(findZombies(1, proc)).toEqual([11, 13]);
   expect(findZombies(1, join(proc, 'nowhere'))).toEqual([]);

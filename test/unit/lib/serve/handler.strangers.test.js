@@ -37,7 +37,7 @@ async function serve({ hasListing = false, stalledMs } = {}) {
   return { path, said, port: server.address().port };
 }
 
-/** Root may read everything. */
+/** Changes to a user without rights, because root may read everything. */
 function becomeNobody() {
   if (process.getuid?.() !== 0) return;
   process.seteuid?.(NOBODY);
@@ -49,7 +49,7 @@ const openFiles = (path) =>
     try {
       return readlinkSync(`/proc/self/fd/${fd}`).startsWith(path);
     } catch {
-      return false; // The one that lists them.
+      return false; // The descriptor of the listing is closed.
     }
   }).length;
 
@@ -60,7 +60,8 @@ test('a client that requests many files and reads none opens one file, and none 
   raw.on('error', () => {}).pause();
   raw.write('GET /large.bin HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(30));
   await waitFor('the file', () => openFiles(path) > 0);
-  // A later request on another connection takes the same path through the file system.
+  // These later requests read the file system in the same way. After their answers, the server has
+  // opened every file that it wants to open.
   for (let at = 0; at < 20; at += 1) await askRaw(port, '/missing');
   expect(openFiles(path)).toBe(1);
   raw.destroy();

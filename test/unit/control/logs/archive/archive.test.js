@@ -156,7 +156,7 @@ test('close leaves a segment under compression as it was, and the next archive c
   const segment = rotate(path(), 300_000);
   await waitFor('the compression', () => readdirSync(logs).some((name) => name.endsWith('.tmp')));
   const closed = archive.close();
-  // In the same turn, because the process may exit with it.
+  // close() removes the unfinished file at once, because the process may exit in the same turn.
   expect(readdirSync(logs).some((name) => name.endsWith('.tmp'))).toBe(false);
   openGate();
   await closed;

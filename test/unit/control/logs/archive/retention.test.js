@@ -4,7 +4,7 @@ import { planRetention } from '../../../../../daemon/control/logs/archive/retent
 const NOW_MS = 1_000_000;
 const NONE = { maxFiles: Infinity, maxAgeMs: Infinity, maxTotalBytes: Infinity };
 
-/** 10 bytes each, named by their age in seconds. */
+/** A log file with segments of 10 bytes each, named by their age in seconds. */
 const file = (ages, more = {}) => ({
   app: 'api',
   activeBytes: 5,

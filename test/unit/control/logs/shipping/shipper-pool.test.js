@@ -61,7 +61,7 @@ beforeEach(() => {
   });
 });
 
-/** Links open a turn after they were made. */
+/** Waits one turn, because links open one turn after they are created. */
 const opened = () => new Promise((resolve) => void setImmediate(resolve));
 
 test('an unused target is closed, and the others stay as they are', async () => {

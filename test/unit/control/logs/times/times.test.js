@@ -54,7 +54,7 @@ test('times are noted 10 ms apart, so that a flood costs nothing', () => {
 test('times become coarser the longer a file is not rotated: 2 MB hold a month of a steady trickle', () => {
   const month = 30 * 24 * 3_600_000;
   let offset = 0;
-  // Every 20 ms until the first limits are passed, and then every second.
+  // Writes every 20 ms until the times file reaches its first limits, and then every second.
   for (let at = 0; at < 3_000_000; at += 20) note((offset += 30), 20);
   const early = readFileSync(timesFilePath(folder, path)).length;
   for (let at = 3_000_000; at < month; at += 1_000) note((offset += 1_500), 1_000);

@@ -7,7 +7,7 @@ import { createFileTable } from '../../../../../daemon/control/logs/write/file-t
 
 const WISHES = { name: 'api', user: null, limits: {}, overflow: 'block' };
 
-/** A disk whose slow writes end when the test wants. */
+/** A disk whose slow writes end only when the test ends them. */
 const slow = vi.hoisted(() => ({ isSlow: false, writes: [] }));
 vi.mock('../../../../../daemon/control/logs/write/disk.js', async (load) => {
   const { createDisk } = await load();

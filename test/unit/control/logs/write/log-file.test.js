@@ -58,7 +58,7 @@ const create = () =>
     },
   });
 
-/** Contents are identified by their beginning. */
+/** The time at which a file was started identifies its contents. */
 function openTimes() {
   const noted = [];
   return {

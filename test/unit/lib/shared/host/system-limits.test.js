@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemLimits } from '../../../../../lib/shared/host/system-limits.js';
 
-/** @param {Record<string, string>} files  Below their own root. */
+/** @param {Record<string, string>} files  Contents by path below a new root. */
 function machine(files) {
   const root = mkdtempSync(join(tmpdir(), 'limits-'));
   onTestFinished(() => rmSync(root, { recursive: true }));

@@ -5,7 +5,7 @@ import { checkSpec, checkSpecChange, completeSpec } from '../../../../../lib/sha
 const least = { name: 'api', kind: 'node', file: '/usr/bin/node', script: '/srv/app.js', cwd: '/srv' };
 const OWN = { name: 'api', pm_id: '7', NODE_APP_INSTANCE: '2', NCLUST_HOME: '/h', PM2_HOME: '/h' };
 
-/** In slot 2, with id 7, without nclust's own variables. */
+/** Returns the environment in slot 2 with id 7, without nclust's own variables. */
 function given(fields, secrets) {
   const env = flatten(listLayers(checkSpec({ ...least, ...fields }), { id: 7, slot: 2 }, '/h', secrets));
   return Object.fromEntries(Object.entries(env).filter(([key, value]) => OWN[key] !== value));
