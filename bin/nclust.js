@@ -1,8 +1,9 @@
 #!/bin/sh
 // 2>/dev/null; exec node -- "$0" "$@"
 
-// The line above is a command for sh and a comment for Node.js. Without "--" Node.js would read the
-// file of --env-file and obey a NODE_OPTIONS in it. sh fails to run "//" and goes on.
+// The line above is a command for sh and a comment for Node.js. sh fails to run "//" and continues
+// with exec. Without "--", Node.js would read the file of an --env-file option of nclust, and obey
+// a NODE_OPTIONS in that file.
 import module from 'node:module';
 import { isatty } from 'node:tty';
 
@@ -36,11 +37,12 @@ void main(process.argv.slice(2));
 /** @param {string[]} argv */
 async function main(argv) {
   if (process.pid === 1 && process.platform === 'linux') (await import('../lib/run/first-process.js')).becomeInit(argv);
-  // Before the large modules are loaded. Node.js 22.8 and later.
+  // Turns on the compile cache before the large modules load. Node.js 22.8 and later has this
+  // cache.
   if ('enableCompileCache' in module) (await import('../lib/cli/compile-cache.js')).keepCompiled(process.env);
   const { runProgram } = await import('../lib/cli/program.js');
   process.exitCode = await runProgram(argv, io);
-  // Faster than waiting until Node.js finds that nothing is left to do.
+  // Exits at once, because Node.js takes longer to find that nothing is left to do.
   if (process.stdout.writableLength === 0 && !hasTalked) process.exit();
 }
 
@@ -68,7 +70,8 @@ function onInterrupt(listener) {
 }
 
 /**
- * A reader that closes early (`nclust ls | head -1`) is not an error; a full disk is.
+ * Exits quietly if the reader closes early (`nclust ls | head -1`). Reports other errors, for
+ * example a full disk.
  * @param {NodeJS.ErrnoException} error
  */
 function onOutputError({ code }) {

@@ -1,6 +1,7 @@
-// nclust preloads the agent into every Node.js program, so that the keeper can hold its sockets and
-// its requests finish before it exits. The agent must not throw into the app, use its globals (so
-// the files require node:timers), or leave a trace in argv, env or its children.
+// nclust preloads the agent into every Node.js program. The agent lets the keeper hold the
+// listening sockets, and lets requests finish before the process exits. The agent must not throw
+// into the app, use globals that the app can change (so the files require node:timers), or leave a
+// trace in argv, env or child processes.
 'use strict';
 
 const fs = require('node:fs');
@@ -34,7 +35,7 @@ function start() {
 }
 
 /**
- * require() takes 30 KB more and leaves traces.
+ * Loads loader.cjs without require(), which takes 30 KB more memory and leaves traces.
  * @returns {typeof import('./loader.cjs')}
  */
 function loader() {
@@ -68,7 +69,7 @@ function beginVitals(channel, { servers }, later, isMeasured) {
   };
   if (!isMeasured) return vitals;
   vitals.of().measure((report) => channel.say({ act: 'report', report }));
-  // On Unix the report is in the channel before the process exits.
+  // Sends a last report at the exit. On Unix, send() writes the report before the process exits.
   process.once('exit', vitals.report);
   return vitals;
 }
@@ -83,11 +84,11 @@ function obey(channel, sockets, later, vitals) {
   let takeBack = () => {};
   channel.on('drain', ({ mode, byMessage, signal }) => {
     takeBack();
-    // Also sent before the drain, because the keeper may not wait until the drain has finished.
+    // Reports the caught signals before the drain too, because the keeper may not wait for its end.
     channel.say({ act: 'draining', caught: caughtSignals(), hasWorkers: hasWorkers() });
-    // letGo: an app that has closed everything must exit, although the channel is still open.
+    // channel.letGo: when the app has closed everything, the open channel must not keep it alive.
     later('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
-      // A signal without a handler ends the process before it could send its last report.
+      // Sends the last report now, because a signal without a handler ends the process at once.
       vitals.report();
       channel.say({ act: 'drained', caught: caughtSignals() });
     });
@@ -125,8 +126,9 @@ function obey(channel, sockets, later, vitals) {
 }
 
 /**
- * Node.js writes to a pipe asynchronously and drops the queue at process.exit(): of 100,000 lines
- * 2,634 arrived. The stream is still created at its first use, because it costs memory and time.
+ * Makes writes to stdout and stderr synchronous. Otherwise Node.js writes to a pipe asynchronously
+ * and drops the queue at process.exit(): only 2,634 of 100,000 lines arrived. Each stream is still
+ * created at the first use, because a stream costs memory and time.
  */
 function keepLastWords() {
   for (const name of ['stdout', 'stderr']) {
@@ -137,7 +139,7 @@ function keepLastWords() {
       const stream = get.call(process);
       try {
         stream?._handle?.setBlocking?.(true);
-        // The app may have replaced this getter with one that calls it.
+        // Leaves the property unchanged if the app has replaced this getter.
         if (Object.getOwnPropertyDescriptor(process, name)?.get === first)
           Object.defineProperty(process, name, original);
       } catch {
@@ -153,7 +155,7 @@ const MESSAGE_MAX_CHARS = 2_000;
 const STACK_MAX_CHARS = 16_000;
 
 /**
- * PM2's event "process:exception".
+ * Sends uncaught exceptions as PM2's event "process:exception".
  * @param {Channel} channel
  */
 function tellExceptions(channel) {
@@ -185,7 +187,10 @@ function tellBind(channel, { code, syscall, address, port }) {
   channel.say({ act: 'listenFailed', code, isUdp: true, claim: { address, port, family, flags: 0, index: 0 } });
 }
 
-/** At SIGUSR1 Node.js opens the inspector on port 9229, which only one process can use. */
+/**
+ * Lets SIGUSR1 open the inspector on a free port, because only one process can use the default port
+ * 9229.
+ */
 function anyPort() {
   if (!/--(inspect|debug-port)/.test(`${process.execArgv.join(' ')} ${process.env.NODE_OPTIONS}`))
     process.debugPort = 0;
@@ -200,7 +205,9 @@ function caughtSignals() {
   return ['SIGTERM', 'SIGINT'].filter((signal) => process.listenerCount(signal) > 0);
 }
 
-/** Otherwise child_process.fork() of the app would pass these arguments on to its children. */
+/**
+ * Removes the preload from execArgv, because child_process.fork() passes execArgv on to children.
+ */
 function hidePreload() {
   const { execArgv } = process;
   const at = execArgv.findIndex((arg, index) => arg === '--require' && execArgv[index + 1] === __filename);

@@ -1,4 +1,5 @@
-// Passes unread connections above the fair share of this worker to the keeper (docs/balancing.md).
+// If this worker has more than its fair share of connections, passes new connections to the keeper
+// before it reads from them (docs/balancing.md).
 'use strict';
 
 const clock = require('./isolation.cjs');
@@ -9,12 +10,13 @@ const clock = require('./isolation.cjs');
 
 /** A worker keeps this many connections above its share, because passing them on is not free. */
 const SLACK = 2;
-/** The same as a part of the share. The largest slack counts. */
+/** Like SLACK, but as a part of the share. The largest slack applies. */
 const SLACK_PART = 0.2;
 const CHURN_SPAN_MS = 100;
 /**
- * Passing on a short connection costs more than serving it. Without this slack, 4 workers passed on
- * every third connection of a client that opens one for each request.
+ * Limit of the slack for short connections, because passing on a short connection costs more than
+ * serving it. Without this slack, 4 workers passed on every third connection of a client that opens
+ * a connection for each request.
  */
 const CHURN_SLACK_MAX = 32;
 
@@ -25,7 +27,7 @@ class Balance {
   #nowMono;
   /** Infinity: there are no other workers. 0 until the keeper has sent a share. */
   #share = 0;
-  /** `accepted` counts since `sinceMono`. `open` is the number at that time. */
+  /** `accepted`: connections since `sinceMono`. `open`: open connections at `sinceMono`. */
   #span = { sinceMono: 0, accepted: 0, open: 0 };
   #churnSlack = 0;
   /** @type {Map<number, { client: any, keep: () => void }>} */
@@ -86,7 +88,8 @@ class Balance {
     if (this.#isSticky) return true;
     const { open } = this.#sockets.servers;
     this.#measureChurn(open);
-    // The keeper sends no new share before a worker has too many connections.
+    // The worker lowers its share, because the keeper sends a new share only when a worker has too
+    // many connections.
     if (open < this.#share / 2) this.#share = open;
     return open >= this.#share + Math.max(SLACK, Math.floor(this.#share * SLACK_PART), this.#churnSlack);
   }
@@ -125,7 +128,8 @@ class Balance {
   #finish(seq, isPlaced) {
     const { client, keep } = this.#passing.get(seq) ?? {};
     this.#passing.delete(seq);
-    // Node.js keeps a sent raw handle open, and the client waits until the last copy closes.
+    // Node.js does not close a sent raw handle. The connection of the client ends only when all
+    // copies are closed, so close this copy.
     if (isPlaced) client?.close();
     else keep?.();
   }
@@ -139,7 +143,8 @@ class Balance {
     const listening = this.#sockets.findHandle(claim);
     this.#channel.say({ act: listening ? 'connection-accepted' : 'connection-declined', seq });
     if (!listening) return client?.close();
-    // An error that the app throws here must end the app, as with a connection that it accepted.
+    // Calls the app in nextTick(), so that an error of the app ends the process, as it would for a
+    // connection that the worker accepted.
     process.nextTick(() => listening.accept.call(listening, 0, client));
   }
 }

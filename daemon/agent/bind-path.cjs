@@ -1,4 +1,4 @@
-// See daemon/keeper/sockets/unix-path.js.
+// Binds Unix sockets. daemon/keeper/sockets/unix-path.js explains their names.
 'use strict';
 
 const fs = require('node:fs');
@@ -24,7 +24,7 @@ function bindPath(wanted) {
 }
 
 /**
- * The app may have removed the path before it listens.
+ * Links the path to the socket again, because the app may have removed the path before listen().
  * @param {string} wanted
  * @returns {boolean}  false when all names of the socket are gone.
  */

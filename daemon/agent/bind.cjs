@@ -17,7 +17,8 @@ const REUSE_PORT = 2;
  */
 
 /**
- * Binds first without SO_REUSEPORT, which would hide a conflict. null: the address is in use.
+ * First tries to bind without SO_REUSEPORT, because SO_REUSEPORT would hide a conflict. Then binds
+ * with SO_REUSEPORT. null: the address is in use.
  * @param {Claim} claim
  */
 function bindAlone(claim) {
@@ -52,14 +53,15 @@ function tryBind({ address, port, family, flags: own }, flags) {
   const handle = /** @type {any} */ (net)._createServerHandle(address, port, family, undefined, own | flags);
   if (typeof handle === 'number') return null;
   const bound = { port };
-  // getsockname() also returns an error of bind(2) that libuv has deferred.
+  // libuv defers an error of bind(2), and getsockname() returns that error.
   if (handle.getsockname(bound) === 0) return { handle, port: bound.port };
   handle.close();
   return null;
 }
 
 /**
- * For a server that only checks whether an address is free. It accepts nothing.
+ * Opens a handle for a server that only checks whether an address is free. The handle accepts no
+ * connections.
  * @param {Claim} claim
  */
 function openStandIn({ address, port }) {

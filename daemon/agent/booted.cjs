@@ -33,7 +33,8 @@ function onBooted(then) {
   subscribe(IMPORT_BEGINS, begins);
   subscribe(IMPORT_ENDED, ended);
   process.nextTick(() => {
-    // For CommonJS the traced import is not the main module.
+    // An ES main module is still loading. If the main module is CommonJS, the traced import is
+    // another module.
     if (process.mainModule === undefined && isImporting) return;
     const listener = process.listeners('exit').find(isOfLoader);
     if (listener) whenRemoved(listener, finish);
@@ -42,7 +43,7 @@ function onBooted(then) {
 }
 
 /**
- * An app may have a function of the same name.
+ * Also compares the source, because the app may have a function with the same name.
  * @param {Function} listener
  */
 function isOfLoader(listener) {

@@ -1,4 +1,4 @@
-// IPC, and after the death of the keeper, the socket of the next one.
+// The channel to the keeper: IPC, or a socket of the next keeper after the first keeper has died.
 'use strict';
 
 const { tryTo } = require('./isolation.cjs');
@@ -7,8 +7,8 @@ const { later } = require('./loader.cjs');
 /** @import { Cluster } from 'node:cluster' */
 /** @import { LogFiles } from './log-fallback.cjs' */
 
-// With this prefix Node.js emits 'internalMessage', which the app does not see, and a listener for
-// it does not keep the process alive (lib/internal/child_process.js).
+// Because of the prefix "NODE_", Node.js emits these messages as 'internalMessage'. The app does
+// not see them, and the listener does not keep the process alive (lib/internal/child_process.js).
 const CMD = 'NODE_NCLUST';
 
 /**
@@ -20,8 +20,9 @@ const CMD = 'NODE_NCLUST';
  * @property {(act: string, listener: (message: Message, handle?: any) => void) => void} on
  * @property {() => () => void} hold  Keeps the process alive until the returned function is called.
  * @property {() => void} letGo  The channel no longer keeps the process alive.
- * @property {(listener: () => void) => void} onLost  The keeper that started this process is gone.
- * @property {() => boolean} isOpen  Whether handles can be sent, as only IPC carries them.
+ * @property {(listener: () => void) => void} onLost  `listener` is called when the keeper that
+ *   started this process is gone.
+ * @property {() => boolean} isOpen  Whether handles can be sent. Only IPC carries handles.
  */
 
 /** @param {LogFiles} [logFiles] */
@@ -58,7 +59,8 @@ function createChannel(logFiles) {
 
   /** @type {Channel} */
   const channel = {
-    // Without a callback Node.js would emit the error of a closing channel on process.
+    // The callback takes the error of a closing channel. Without a callback, Node.js would emit
+    // 'error' on process.
     say(message, handle, onSent = () => {}) {
       if (keeper) return keeper.say(message);
       if (!process.connected) return false;
@@ -90,7 +92,8 @@ const LOOK_EVERY_MS = 100;
 let watch = null;
 
 /**
- * Node.js 20-26 emits no 'disconnect' if the channel closes while a sent handle awaits its answer.
+ * Polls the channel, because Node.js 20-26 emits no 'disconnect' if the channel closes while a sent
+ * handle waits for its acknowledgement.
  * @param {() => void} lose
  */
 function watchChannel(lose) {
@@ -106,9 +109,10 @@ function watchChannel(lose) {
 }
 
 /**
- * A worker would exit with its primary (lib/internal/cluster/child.js), and send() would throw.
+ * Keeps the process alive when the channel closes: otherwise Node.js would end a cluster worker
+ * (lib/internal/cluster/child.js), and process.send() would throw.
  * @param {() => void} then
- * @returns {() => void}  Call it when the channel is closed without a 'disconnect'.
+ * @returns {() => void}  Call this function if the channel closes without a 'disconnect'.
  */
 function whenDisconnected(then) {
   let isLost = false;
@@ -126,12 +130,15 @@ function whenDisconnected(then) {
     then();
   };
   process.prependOnceListener('disconnect', lose);
-  // A listener for 'disconnect' would keep the process alive.
+  // Without this call, the listener for 'disconnect' would keep the process alive.
   refCounter()?.unrefCounted?.();
   return lose;
 }
 
-/** The process lives while this counter is above 0. ref() and unref() would overrule the app. */
+/**
+ * Returns an object with the reference counter of the channel. While the counter is above 0, the
+ * channel keeps the process alive. ref() and unref() would overrule the app.
+ */
 function refCounter() {
   return /** @type {{ refCounted?: () => void, unrefCounted?: () => void } | undefined} */ (
     /** @type {unknown} */ (process.channel)

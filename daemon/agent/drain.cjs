@@ -1,13 +1,13 @@
 // Finishes the requests of HTTP servers (plain, TLS, HTTP/2) before the process exits.
 //
-//   handover  Other workers serve on. Each further response has `Connection: close`, so that the
+// handover Other workers still serve. Each further response has `Connection: close`, so that the
 //             client connects to another worker. An idle connection closes after a pause, because
 //             its next request may be on its way and would be reset.
 //   finish    No other worker serves. Idle connections close at once.
 //
-// The app itself ends upgraded connections, and those of plain TCP and TLS. But if it handles no
-// signal, the agent sends a close frame to WebSockets, and in a handover half-close.cjs ends the
-// plain ones between two messages.
+// The app itself ends upgraded connections and plain TCP and TLS connections. But if the app
+// handles no signal, the agent sends a close frame to WebSockets, and in a handover half-close.cjs
+// ends plain connections between two messages.
 'use strict';
 
 const diagnostics = require('node:diagnostics_channel');
@@ -20,13 +20,22 @@ const { nowMono } = require('./isolation.cjs');
 /** @import { Socket } from 'node:net' */
 /** @import { SocketClaims } from './socket-claims.cjs' */
 
-/** An active keep-alive client sends its next request within this time. */
+/**
+ * In a handover, an idle connection closes after this time. An active keep-alive client sends its
+ * next request sooner.
+ */
 const IDLE_PAUSE_MS = 1_000;
-/** A client sends its first request within this time, unless it connects in advance. */
+/**
+ * A connection without a request closes after this time. A client sends its first request sooner,
+ * unless it connects in advance.
+ */
 const SILENT_PAUSE_MS = 1_500;
 const LOOK_EVERY_MS = 50;
 const REQUEST = 'http.server.request.start';
-/** The keeper signals at once, but an overloaded machine may delay it. */
+/**
+ * Time to wait for the signal. The keeper signals at once, but an overloaded machine may delay the
+ * signal.
+ */
 const SIGNAL_WAIT_MS = 5_000;
 
 /**
@@ -40,7 +49,7 @@ const SIGNAL_WAIT_MS = 5_000;
  * @param {SocketClaims} sockets
  * @param {object} o
  * @param {'handover' | 'finish'} o.mode
- * @param {boolean} [o.byMessage]  The app gets 'shutdown' in place of its signal.
+ * @param {boolean} [o.byMessage]  The app gets the message 'shutdown' instead of a signal.
  * @param {NodeJS.Signals | null} [o.signal]  null: SIGTERM or SIGINT.
  * @param {() => void} o.onAsked  Called when a handler of the app gets its signal or the message.
  * @param {() => void} onDrained
@@ -102,7 +111,8 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
   let isEnded = false;
   diagnostics.subscribe(REQUEST, onRequest);
   for (const socket of open()) if (socket._httpMessage) sayClose(socket._httpMessage);
-  // close() sends GOAWAY, so that open streams finish. Repeated for sessions in their handshake.
+  // close() sends GOAWAY, so that open streams finish. look() repeats this, because a session may
+  // still be in its handshake.
   const endSessions = () => {
     for (const session of sessions()) if (!session.closed) session.close();
   };
@@ -124,7 +134,7 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
       clearInterval(timer);
       onEmpty();
     };
-    // Polling is cheaper than a listener on each connection from its beginning.
+    // Polls, because a listener on each connection from its beginning would cost more.
     timer = setInterval(look, LOOK_EVERY_MS);
     look();
   });
@@ -136,7 +146,8 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
 }
 
 /**
- * With its servers closed the process might exit before the handler of the app runs.
+ * Keeps the process alive until a handler of the app runs. Because the servers are closed, the
+ * process might exit before that.
  * @param {string[]} words
  * @param {() => void} onAsked
  */
@@ -171,7 +182,8 @@ function sayClose(response) {
 
 /** @param {Set<net.Server>} servers */
 function rawSockets(servers) {
-  // A list of connections would make every connection more expensive.
+  // Asks Node.js for the sockets, because a separate list would make every connection more
+  // expensive.
   const handles = /** @type {{ _getActiveHandles(): unknown[] }} */ (
     /** @type {unknown} */ (process)
   )._getActiveHandles();
@@ -194,7 +206,8 @@ function handshakes(servers, wrapped) {
 }
 
 /**
- * Sockets of servers other than HTTP. Those over TLS have finished their handshake.
+ * Returns sockets of servers that are not HTTP servers. TLS sockets are included after their
+ * handshake.
  * @param {Set<any>} servers
  * @param {Set<any>} wrapped
  */
@@ -204,12 +217,12 @@ function plainSockets(servers, wrapped) {
   );
   const bare = new Set([...plain].filter((one) => typeof one.setSecureContext !== 'function'));
   const secured = [...wrapped].filter((one) => one instanceof net.Socket && plain.has(/** @type {any} */ (one).server));
-  // An app may pass a connection to an HTTP server.
+  // Skips HTTP sockets, because an app may pass a connection to an HTTP server.
   return [...rawSockets(bare), ...secured].filter((one) => !isHttp(one));
 }
 
 /**
- * An upgraded connection has no parser any more.
+ * A socket with a parser is HTTP. Node.js removes the parser from an upgraded connection.
  * @param {HttpSocket} socket
  */
 function isHttp(socket) {

@@ -7,14 +7,20 @@ const { nowMono } = require('./isolation.cjs');
 const { cpuUsage } = process;
 const { setImmediate, setInterval, clearInterval } = require('node:timers');
 
-/** A delay below this part of the interval may be an inaccuracy of the timer. */
+/**
+ * A delay below this part of the interval, and below SURE_MS, may be an inaccuracy of the timer.
+ */
 const SURE_PART = 0.25;
 const SURE_MS = 20;
-/** Above this interval only a long delay reads the load, because reading allocates an object. */
+/**
+ * If the interval is longer than this, a delay below SURE_MS does not read the load, because
+ * reading the load allocates an object.
+ */
 const CLOSE_MS = 20;
 
 /**
- * Not monitorEventLoopDelay(), because its reset() would lose a delay that is just ending.
+ * Samples the delay with a timer. monitorEventLoopDelay() is not used, because its reset() would
+ * lose a delay in progress.
  * @param {ReturnType<typeof createLoopLoad>} load
  * @param {Isolation} isolate
  * @param {(delayMs: number, nowMono: number) => void} onLook
@@ -22,7 +28,7 @@ const CLOSE_MS = 20;
 function createLoopSampler(load, isolate, onLook) {
   let everyMs = 0;
   let lookedMono = 0;
-  /** At the last sample that read it. */
+  /** The value of load.activeMs() at its last reading. */
   let activeMs = 0;
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
@@ -35,7 +41,8 @@ function createLoopSampler(load, isolate, onLook) {
   });
 
   /**
-   * A delay may begin up to one interval before the timer is due. It fits into the active time.
+   * Estimates the real delay. A delay may begin up to one interval before the timer is due, but
+   * cannot be longer than the time in which the event loop was active.
    * @param {number} lateMs
    */
   function delayOf(lateMs) {
@@ -50,8 +57,8 @@ function createLoopSampler(load, isolate, onLook) {
   return {
     end: () => clearInterval(timer),
     /**
-     * Must be called regularly, because delayOf() needs a recent active time.
-     * @param {number} ms  0 ends the samples.
+     * Call this regularly, because delayOf() needs a recent active time.
+     * @param {number} ms  0 stops the sampling.
      */
     look(ms) {
       activeMs = load.activeMs();
@@ -66,20 +73,27 @@ function createLoopSampler(load, isolate, onLook) {
 }
 
 /**
- * perf_hooks is exact, but takes half a megabyte. CPU time is almost the same when nearly idle.
+ * Measures how long the event loop was active. perf_hooks is exact, but takes half a megabyte. So
+ * CPU time is used until beExact(), because in a nearly idle process it is almost the same.
  * @param {Isolation} isolate
  */
 function createLoopLoad(isolate) {
   /** @type {typeof import('node:perf_hooks').performance | null} */
   let performance = null;
-  /** Active without CPU: waiting for a core, or for a disk. */
+  /**
+   * Time in which the event loop was active without using the CPU: it waited for a core or for a
+   * disk.
+   */
   let waitedMs = 0;
   return {
-    /** A sum. Only differences count, and not across beExact(). */
+    /**
+     * Returns a sum. Use only the difference of two values, and no value from before beExact() with
+     * a value from after beExact().
+     */
     activeMs: () => (performance === null ? cpuMs() + waitedMs : performance.eventLoopUtilization().active),
     watchTurn() {
       const [beganMono, cpuBeforeMs] = [nowMono(), cpuMs()];
-      // Runs after all callbacks of this poll.
+      // setImmediate() runs after all callbacks of this poll of the event loop.
       setImmediate(
         isolate(() => {
           waitedMs += Math.max(0, nowMono() - beganMono - (cpuMs() - cpuBeforeMs));
@@ -93,7 +107,7 @@ function createLoopLoad(isolate) {
   };
 }
 
-/** Of all threads. */
+/** CPU time of all threads. */
 function cpuMs() {
   const { user, system } = cpuUsage();
   return (user + system) / 1_000;

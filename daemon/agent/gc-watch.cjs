@@ -6,13 +6,14 @@ const { PerformanceObserver } = require('node:perf_hooks');
 /** @import { Isolation } from './isolation.cjs' */
 
 /**
- * With more collections between two reports, only some reports are watched, because Node.js takes
- * 50 to 250 us to report one, and a busy process has a hundred in a second.
+ * If there are more garbage collections than this between two reports, only some reports are
+ * watched. The reason: Node.js takes 50 to 250 us to report one collection, and a busy process has
+ * a hundred collections per second.
  */
 const COLLECTIONS_MAX = 10;
-/** The mean number of watched collections between two reports. */
+/** Wanted mean of watched collections between two reports, when only some reports are watched. */
 const COLLECTIONS_MEAN = 3;
-/** Reports in a row. Their number at most doubles each time. */
+/** Limit of unwatched reports in a row. Their number at most doubles each time. */
 const UNWATCHED_MAX = 19;
 
 /** @param {Isolation} isolate */
@@ -20,7 +21,9 @@ function createGcWatch(isolate) {
   let totalMs = 0;
   let seen = 0;
   let seenMs = 0;
-  /** GC part of the active time in the last watched report, assumed for the unwatched ones. */
+  /**
+   * Share of GC in the active time of the last watched report. Unwatched reports assume this share.
+   */
   let share = 0;
   let span = 0;
   let unwatched = 0;
@@ -55,8 +58,8 @@ function createGcWatch(isolate) {
 
   return {
     /**
-     * @param {number} activeMs  Since the last report.
-     * @returns {number}  In ms, since this watch began.
+     * @param {number} activeMs  Active time since the last report.
+     * @returns {number}  GC time since this watch began, in ms.
      */
     take(activeMs) {
       if (unwatched > 0) takeUnwatched(activeMs);

@@ -1,12 +1,14 @@
-// Ends plain TCP and TLS connections between two messages, because a line that crosses the FIN gets
-// no answer. The agent does not know the protocol, so it looks at who sends, and at the pauses:
+// Ends plain TCP and TLS connections between two messages, because a line that the client sends
+// just before the FIN arrives gets no answer. The agent does not know the protocol, so it looks at
+// the pauses, and at which side sends:
 //
 //   client   line              line                   sees the end, and connects again
 //   server       part   part       part   part   FIN
 //                |<---->|<---->|          |<---->|
 //                 parts  think             a turn of the event loop; at least 2 x parts
 //
-// Because the client thinks at least four times as long as `parts`, the FIN arrives in time.
+// The agent does this only if the client thinks at least four times as long as `parts`. So the FIN
+// arrives before the next line.
 'use strict';
 
 const { setImmediate, setTimeout } = require('node:timers');
@@ -14,27 +16,34 @@ const { nowMono } = require('./isolation.cjs');
 
 /** @import { Socket } from 'node:net' */
 
-/** A faster client sends line after line, so its next line is always on its way. */
+/**
+ * A client that thinks for less time keeps its connection, because its next line is always on its
+ * way.
+ */
 const THINK_MIN_MS = 1;
 const THINK_PER_PARTS = 4;
 const PAUSE_PER_PARTS = 2;
-/** The FIN of a busy process may be late by this share of the thinking time. */
+/** A busy process may send the FIN late by up to this share of the thinking time. */
 const LATE_SHARE = 1 / 8;
-/** For a connection without an exchange. Not whole seconds, because regular clients use those. */
+/**
+ * A connection that was silent for this time is ended. Not whole seconds, because many clients send
+ * at intervals of whole seconds.
+ */
 const QUIET_MS = 1_500;
 
 /**
  * @typedef {Socket & { _unrefTimer: () => void }} PlainSocket
- * @typedef {object} Talk  Since the drain began.
+ * @typedef {object} Talk  State of one connection since the drain began.
  * @property {number} bytesRead
  * @property {'client' | 'server' | null} last  The last sender. null: nothing was sent.
  * @property {number} atMono
- * @property {boolean} hasTurned  The loop turned since `atMono`. Parts of one turn have no pause.
+ * @property {boolean} hasTurned  The event loop has turned since `atMono`. Parts that are sent in
+ *   the same turn have no pause between them.
  * @property {boolean} isPausing  Since `atMono` the event loop has looked for more bytes.
  * @property {boolean} isWhole  The agent has seen the line that the server answers.
  * @property {number} partsMs  The longest pause within this answer.
- * @property {number} partsBeforeMs  Within the answer before.
- * @property {number} thinkMs  Between the last whole answer and the next line. 0: not known.
+ * @property {number} partsBeforeMs  The longest pause within the answer before.
+ * @property {number} thinkMs  Pause between the last whole answer and the next line. 0: not known.
  */
 
 /** @returns {(sockets: PlainSocket[]) => void}  Call it repeatedly with the open connections. */
@@ -45,7 +54,7 @@ function createHalfClose() {
     for (const socket of sockets) {
       const talk = talks.get(socket);
       if (talk === undefined) talks.set(socket, watch(socket));
-      // A client that sent last may wait for its answer.
+      // If the client sent last, it may wait for an answer, so its connection stays open.
       else if (talk.last !== 'client' && nowMono() - talk.atMono >= QUIET_MS) halfClose(socket);
     }
   };
@@ -66,7 +75,8 @@ function watch(socket) {
     thinkMs: 0,
   };
   const { _unrefTimer } = socket;
-  // Node.js calls it whenever bytes come or go. A 'data' listener may read before the app does.
+  // Node.js calls _unrefTimer() whenever it reads or writes bytes. A 'data' listener could start to
+  // read before the app does.
   socket._unrefTimer = function () {
     note(socket, talk);
     _unrefTimer.call(this);
@@ -96,7 +106,7 @@ function note(socket, talk) {
   setImmediate(() => {
     if (talk.atMono !== atMono) return;
     talk.hasTurned = true;
-    // Runs after the event loop has looked for more bytes.
+    // This second setImmediate() runs after the event loop has looked for more bytes.
     setImmediate(() => talk.atMono === atMono && onPause(socket, talk));
   });
 }
@@ -116,7 +126,7 @@ function endExchange(talk, pausedMs) {
  * @param {Talk} talk
  */
 function onPause(socket, talk) {
-  // Node.js calls _unrefTimer() again when it has written the rest.
+  // Not all bytes are written. Node.js calls _unrefTimer() again when it has written the rest.
   if (socket.writableLength > 0) return;
   talk.isPausing = true;
   const { atMono, last, thinkMs } = talk;
@@ -133,7 +143,7 @@ function onPause(socket, talk) {
 /** @param {PlainSocket} socket */
 function halfClose(socket) {
   if (socket.writableEnded || socket.writableLength > 0) return;
-  // An answer to a line that crossed the FIN fails, and the app may have no 'error' listener.
+  // If a line still arrives, writing the answer fails, and the app may have no 'error' listener.
   socket.on('error', () => {}).end();
 }
 

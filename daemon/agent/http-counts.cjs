@@ -1,4 +1,5 @@
-// HTTP/2 has no diagnostics channels on Node.js 20, so the events of its sessions are counted.
+// Counts HTTP/1 requests through diagnostics channels, and HTTP/2 requests through events of
+// sessions, because Node.js 20 has no diagnostics channels for HTTP/2.
 'use strict';
 
 const diagnostics = require('node:diagnostics_channel');
@@ -11,7 +12,7 @@ const { nowMono } = require('./isolation.cjs');
 const START = 'http.server.request.start';
 const FINISH = 'http.server.response.finish';
 
-/** Steps of 19 % (the fourth root of two), from 0.125 ms to two minutes. */
+/** Latency is counted in steps of 19 % (the fourth root of two), from 0.125 ms to two minutes. */
 const STEPS = 80;
 const FIRST_STEP_MS = 0.125;
 const STEPS_PER_DOUBLING = 4;
@@ -28,23 +29,26 @@ const STEPS_PER_DOUBLING = 4;
  */
 
 /**
- * A property of the socket, because a map of requests took six times as long, and more memory.
+ * State of a connection. It is a property of the socket, because a map of requests took six times
+ * as long and more memory.
  * @typedef {object} Connection
  * @property {number} open  Requests of this era without a response.
  * @property {number} era
  * @property {number} given  Responses of this era. The nth response answers the nth request.
- * @property {{ nth: number, beganMono: number, count: number }[]} timed  Measured, oldest first.
+ * @property {{ nth: number, beganMono: number, count: number }[]} timed  Measured requests, oldest
+ *   first.
  * @property {boolean} isClosed
  */
 
 const CONNECTION = Symbol('nclust');
 
-/** Requests that are measured between two reports. */
+/** About this many requests at most are measured between two reports. */
 const TIMED_MAX = 500;
 
 /**
- * Keeps no object for a request, because the garbage collector would have to copy them. If counting
- * begins during a request and the client pipelines another one, the response counts for that one.
+ * Keeps no object for each request, because the garbage collector would have to copy these objects.
+ * If counting begins during a request, and the client pipelines a second request, the first
+ * response counts as the response to the second request.
  * @param {Servers} servers
  * @param {Isolation} isolate
  */
@@ -53,11 +57,11 @@ function createHttpCounts(servers, isolate) {
   const responses = [0, 0, 0, 0, 0, 0];
   const latency = new Uint32Array(STEPS);
   let isOn = false;
-  /** Raised when counting ends, so that the requests of that time are forgotten. */
+  /** Raised when counting stops, so that older requests on open connections no longer count. */
   let era = 0;
   /** Requests over HTTP/1 without a response. */
   let open = 0;
-  /** One of this number of requests is measured, on average. */
+  /** On average, one request out of this number is measured. */
   let oneOf = 1;
   let untimed = 1;
   let requestsBefore = 0;
@@ -110,7 +114,8 @@ function createHttpCounts(servers, isolate) {
   }
 
   /**
-   * Not with a listener on the response, which costs as much as counting fifty requests.
+   * Starts measuring a request. A listener on the response is not used, because it costs as much as
+   * counting fifty requests.
    * @param {Connection} connection
    */
   function time(connection) {
@@ -121,7 +126,8 @@ function createHttpCounts(servers, isolate) {
   const finished = isolate((/** @type {any} */ { response, socket }) => {
     /** @type {Connection | undefined} */
     const connection = socket[CONNECTION];
-    // Node.js 20 and 22 also report undelivered responses, and Node.js 20 destroyed ones.
+    // Skips undelivered responses, because Node.js 20 and 22 report them too. Node.js 20 also
+    // reports destroyed responses.
     if (connection?.isClosed || socket.errored) return;
     if (connection === undefined || connection.era !== era || connection.open === 0) {
       // The request began before the counting.
@@ -150,7 +156,10 @@ function createHttpCounts(servers, isolate) {
 
   const happened = () => requests + answers + aborted + servers.upgrades;
 
-  /** @param {{ beganMono: number, count: number }} o  count: requests that it stands for. */
+  /**
+   * @param {{ beganMono: number, count: number }} o  count: number of requests that this request
+   *   represents.
+   */
   function took({ beganMono, count }) {
     const ms = nowMono() - beganMono;
     durationMs += ms * count;
@@ -174,7 +183,8 @@ function createHttpCounts(servers, isolate) {
       }),
     );
   });
-  // HTTP/2 refuses streams without a listener, but a server always has one.
+  // A session refuses streams if it has no 'stream' listener. On a server it always has a listener,
+  // so this additional listener changes nothing.
   servers.onSession = isolate((/** @type {any} */ session) => session.on('stream', streamBegan));
 
   return {
@@ -215,7 +225,8 @@ function createHttpCounts(servers, isolate) {
 }
 
 /**
- * Random, so that a pattern in the requests does not select requests of one kind.
+ * Returns the distance to the next measured request. It is random, so that a regular pattern in the
+ * requests does not always select the same kind of request.
  * @param {number} mean
  */
 function gap(mean) {

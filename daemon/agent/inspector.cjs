@@ -10,7 +10,8 @@ const { setImmediate, setTimeout } = require('node:timers');
 const HOST = '127.0.0.1';
 
 /**
- * Only for a request of a user, because every client of its port can run code in the process.
+ * Runs only at the request of a user, because every client of the inspector port can run code in
+ * the process.
  * @param {boolean} isOn
  * @returns {{ url?: string, was?: string, refusal?: { code: string, message: string } }}
  */
@@ -36,7 +37,8 @@ function closeInspector({ anyPort }, answer) {
   const close = () => {
     if (inspector.url()) inspector.close();
   };
-  // The thread that gets the signal opens it, and the event loop may do so after this request.
+  // After SIGUSR1, another thread asks the event loop to open the inspector. The event loop may
+  // open it after this request, so close it twice.
   close();
   setImmediate(() =>
     setImmediate(() => {
@@ -69,7 +71,10 @@ function sampleStack({ durationMs }, answer) {
   }, durationMs).unref();
 }
 
-/** @returns {Record<string, number>}  By name, because a server may have 100,000 connections. */
+/**
+ * @returns {Record<string, number>}  Number of resources by name. A list would be long, because a
+ *   server may have 100,000 connections.
+ */
 function activeResources() {
   /** @type {Map<string, number>} */
   const counts = new Map();
@@ -105,7 +110,8 @@ function hottest({ nodes, samples }) {
 }
 
 /**
- * The sampled line is known for the innermost frame only. Others get the line of their function.
+ * The profile has the sampled line only for the innermost frame. Other frames get the line of their
+ * function.
  * @param {any} node
  * @param {number} at
  */
@@ -113,7 +119,7 @@ function frameOf({ callFrame, positionTicks = [] }, at) {
   const [most] = at === 0 ? [...positionTicks].sort((a, b) => b.ticks - a.ticks) : [];
   const { functionName, lineNumber, columnNumber } = callFrame;
   const name = functionName.slice(0, NAME_MAX_CHARS);
-  const url = callFrame.url.slice(0, NAME_MAX_CHARS); // A data: URL is the whole module.
+  const url = callFrame.url.slice(0, NAME_MAX_CHARS); // A data: URL contains the whole module.
   return most && most.line !== lineNumber + 1
     ? { name, url, line: most.line, column: null }
     : { name, url, line: lineNumber + 1, column: columnNumber + 1 };
@@ -121,7 +127,7 @@ function frameOf({ callFrame, positionTicks = [] }, at) {
 
 /** @param {string} domain */
 function connect(domain) {
-  // Some builds of Node.js have no inspector.
+  // Required here, because some builds of Node.js have no inspector.
   const { Session } = require('node:inspector');
   const session = new Session();
   session.connect();
@@ -130,7 +136,7 @@ function connect(domain) {
 }
 
 /**
- * A session to the own process answers before post() returns.
+ * Returns the answer: a session with the own process answers before session.post() returns.
  * @param {import('node:inspector').Session} session
  * @param {string} method
  * @param {object} [params]

@@ -1,4 +1,5 @@
-// The app may have replaced what the agent uses, and an error in a callback would end the process.
+// Catches errors in callbacks of the agent, because such an error would end the process. It can
+// happen, for example, if the app has replaced a function that the agent uses.
 'use strict';
 
 /**
@@ -28,11 +29,12 @@ function tryTo(last) {
   try {
     last();
   } catch {
-    // The report of the error would fail, too.
+    // Nothing is reported, because the report would fail too.
   }
 }
 
-// A clock that the app cannot set. The module of performance.now() takes half a megabyte.
+// Uses hrtime(), because the app cannot change this clock. performance.now() is not used, because
+// its module takes half a megabyte.
 const { hrtime, uptime } = process;
 
 /** @returns {number} */
@@ -43,7 +45,7 @@ function now() {
 
 const BORN_MONO = now() - uptime() * 1_000;
 
-/** @returns {number}  Since the process began, in ms. */
+/** @returns {number}  Time since the process began, in ms. */
 function nowMono() {
   return now() - BORN_MONO;
 }

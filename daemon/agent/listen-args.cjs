@@ -2,7 +2,8 @@
 'use strict';
 
 /**
- * Handles, `exclusive` paths and bad arguments go to Node.js (null).
+ * Returns the kind of address. null: Node.js handles this call without the agent (handles,
+ * `exclusive` paths and bad arguments).
  * @param {any[]} args
  * @param {any} options
  */
@@ -17,7 +18,7 @@ function readKind(args, options) {
 }
 
 /**
- * Abstract sockets have no path.
+ * False for an abstract socket, because its name (with a NUL) is not a path.
  * @param {any} options
  */
 function isPath({ path }) {
@@ -35,7 +36,8 @@ function knowsReusePort() {
 }
 
 /**
- * listen(), listen(callback), listen(undefined, host), listen({ port: undefined }).
+ * Whether the system chooses the port, for example in listen(), listen(callback), listen(undefined,
+ * host) and listen({ port: undefined }).
  * @param {any[]} args
  * @param {any} options
  */

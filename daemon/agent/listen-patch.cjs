@@ -1,4 +1,4 @@
-// Patches net.Server.prototype.listen, so that its socket comes from a claim (socket-claims.cjs).
+// Patches net.Server.prototype.listen, so that each server claims its socket (socket-claims.cjs).
 'use strict';
 
 const net = require('node:net');
@@ -22,7 +22,7 @@ const { SocketClaims } = require('./socket-claims.cjs');
  */
 
 /**
- * @typedef {object} NodeListen  Both report the server when it listens.
+ * @typedef {object} NodeListen  Both functions report the server when it listens.
  * @property {(server: any, ...args: any[]) => net.Server} listen
  * @property {(server: any, handle: any, claim: Claim, call: ListenCall) => void} listenOn
  */
@@ -64,10 +64,13 @@ function patchListen(channel, settings) {
   return claims;
 }
 
-/** The keeper would bind in spite of a permission model that forbids the network. */
+/**
+ * Throws if the permission model forbids the network, because the keeper would bind nevertheless.
+ */
 function checkPermission() {
   const { permission } = /** @type {{ permission?: { has(scope: string): boolean } }} */ (process);
-  // Before Node.js 25 has() is false, and the bind succeeds.
+  // Tries to bind, so that Node.js throws. Before Node.js 25, has() is always false and the bind
+  // succeeds.
   if (permission && !permission.has('net')) /** @type {any} */ (net)._createServerHandle('127.0.0.1', 0, 4)?.close?.();
 }
 
@@ -99,7 +102,8 @@ function claimPath(claims, server, call) {
 }
 
 /**
- * Like net.js. close() raises it too, so that an earlier request no longer counts.
+ * Like lib/net.js. close() raises this id too, so that the result of an earlier listen() is
+ * ignored.
  * @param {any} server
  * @returns {number}
  */
@@ -123,7 +127,7 @@ function createNodeListen(original, announceOnce) {
     listen,
     listenOn(server, handle, { address, family }, { backlog, options }) {
       if (family !== 0) return void listen(server, handle, backlog);
-      // listen() takes only handles of TCP (lib/net.js).
+      // listen() accepts only TCP handles (lib/net.js), so this does the same without listen().
       announceOnce(server);
       server._handle = handle;
       if (options.readableAll || options.writableAll) openToAll(server, address, options);
@@ -133,7 +137,7 @@ function createNodeListen(original, announceOnce) {
 }
 
 /**
- * uv_pipe_chmod() knows only the private name.
+ * Uses chmodSync(), because uv_pipe_chmod() knows only the private name of the socket.
  * @param {any} server
  * @param {string | null} address
  * @param {{ readableAll?: boolean, writableAll?: boolean }} options
@@ -169,7 +173,8 @@ function createAnnouncer(channel, servers, replaceStandIn) {
       else if (address)
         channel.say({ act: 'listening', address: address.address, port: address.port, family: address.family });
     };
-    // A program that only checks a port closes its server at once.
+    // Reports in the next turn, because a program that only checks a port closes its server at
+    // once.
     setImmediate(() => {
       if (!isClosed(handle) && !replaceStandIn(server, say)) say();
     });
@@ -182,7 +187,8 @@ function createAnnouncer(channel, servers, replaceStandIn) {
 }
 
 /**
- * @param {any} handle  Closed: fd is below 0, or undefined since Node.js 22. No fd: not of libuv.
+ * @param {any} handle  A closed handle has an fd below 0, or undefined since Node.js 22. A handle
+ * without an fd is not from libuv.
  */
 function isClosed(handle) {
   return Boolean(handle) && 'fd' in handle && !(handle.fd >= 0);
@@ -201,7 +207,7 @@ function closeOnAbort(server, signal) {
 }
 
 /**
- * On demand, because formatting takes 25 KB.
+ * Formats the stack on demand, because formatting takes 25 KB of memory.
  * @param {Function} own
  * @returns {() => string}
  */
@@ -212,7 +218,7 @@ function framesAbove(own) {
     try {
       return here.stack.split('\n').slice(1).join('\n');
     } catch {
-      // Error.prepareStackTrace of the app returns something else, or throws.
+      // Error.prepareStackTrace of the app does not return a string, or throws.
       return '';
     }
   };

@@ -1,5 +1,6 @@
-// require() would keep 9 KB of heap for each file. Files that most processes never need are read at
-// the start, because an update may remove the folder, and compiled when first used.
+// Loads files without require(), which would keep 9 KB of heap for each file. Files that most
+// processes never need are compiled when first used. They are read at the start, because an update
+// of nclust may remove the folder.
 'use strict';
 
 const fs = require('node:fs');
@@ -19,12 +20,12 @@ const LATER = [
   'reconnect',
   'report',
 ];
-/** A buffer of 128 KB or more would get a memory mapping of its own. */
+/** Less than 128 KB, because a larger buffer would get a separate memory mapping. */
 const ROOM_BYTES = 96 * 1024;
 
-/** Outside of the heap. */
+/** The text of the files, outside of the heap. */
 const room = Buffer.allocUnsafeSlow(ROOM_BYTES);
-/** Where each file starts in `room`, and where the last one ends. */
+/** Where each file starts in `room`, and where the last file ends. */
 const starts = [0];
 for (const name of LATER)
   starts.push(starts[starts.length - 1] + readInto(`${__dirname}/${name}.cjs`, starts[starts.length - 1]));
@@ -32,7 +33,7 @@ for (const name of LATER)
 const loaded = new Map();
 
 /**
- * @param {string} id  A file that is not in LATER must be loaded while the process begins.
+ * @param {string} id  A file that is not in LATER must be loaded at the start of the process.
  * @returns {any}
  */
 function later(id) {
@@ -57,7 +58,7 @@ function readSource(id) {
 }
 
 /**
- * path.join() takes longer than reading the file.
+ * Does not use path.join(), because that takes longer than reading the file.
  * @param {string} id
  */
 function fileOf(id) {

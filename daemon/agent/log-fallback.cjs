@@ -26,7 +26,8 @@ function startLogFallback(o) {
   const begin = () => {
     if (!isWanted) return;
     try {
-      // Tracking would close descriptors by number, even if a number now belongs to another file.
+      // With tracking, Node.js would close descriptors by number, even if a number now belongs to
+      // another file.
       worker = new Worker(text, {
         eval: true,
         trackUnmanagedFds: false,
@@ -36,7 +37,7 @@ function startLogFallback(o) {
         stdout: false,
         stderr: false,
       });
-      // For example, there may be no descriptor left.
+      // An error, for example because no descriptor is left, needs no handling: 'exit' follows.
       worker.on('error', () => {});
       worker.on('exit', beginLater);
       worker.unref();
@@ -71,7 +72,8 @@ function main() {
     const control = net.connect(path.join(home, 'nclust.sock'));
     control.on('connect', rest);
     control.on('error', (/** @type {NodeJS.ErrnoException} */ { code }) => {
-      // This user may not enter the home, so control may be running and reading the pipe.
+      // With EACCES, this user may not enter the home. Control may be running and reading the
+      // pipes.
       if (code !== 'EACCES') read();
     });
     control.on('close', () => void setTimeout(look, LOOK_EVERY_MS));
@@ -95,7 +97,7 @@ function copy(fd, logFile) {
   const open = () => {
     target ??= logFile === null ? null : openLog(logFile);
   };
-  // Opened now, because the app may run out of descriptors.
+  // Opens the log file now, because the app may run out of descriptors later.
   tryTo(open);
   socket.on('data', (chunk) =>
     tryTo(() => {
@@ -110,7 +112,7 @@ function copy(fd, logFile) {
 }
 
 /**
- * Opened again through /proc, because the descriptor of the app is in blocking mode.
+ * Opens the pipe again through /proc, because the descriptor of the app is in blocking mode.
  * @param {number} own
  */
 function openPipe(own) {

@@ -1,4 +1,5 @@
-// Refuses connections to own ports until the app listens (daemon/keeper/sockets/own-ports.js).
+// Until the app listens, refuses its connections to ports that only the keeper or another instance
+// of the app holds (daemon/keeper/sockets/own-ports.js).
 'use strict';
 
 const net = require('node:net');
@@ -60,7 +61,7 @@ function patchConnect(ask) {
       ) {
         const address = status === 0 ? ownAddressOf(handle) : null;
         if (!address) return oncomplete.call(this, status, handle, ...more);
-        // Few programs need them, and each module takes memory.
+        // Required here, because few programs need these modules, and each module takes memory.
         const { AsyncResource } = require('node:async_hooks');
         const os = require('node:os');
         const then = AsyncResource.bind((/** @type {boolean} */ isOwn) =>
@@ -80,7 +81,7 @@ function patchConnect(ask) {
   return () => undo.forEach((one) => one());
 }
 
-/** Null: the system or the permission model forbids the network. */
+/** Returns null if the system or the permission model forbids the network. */
 function prototypeOfHandles() {
   try {
     const handle = /** @type {any} */ (net)._createServerHandle('0.0.0.0', 0, 4);

@@ -10,7 +10,8 @@ const { tryTo } = require('./isolation.cjs');
 /**
  * @typedef {object} Run
  * @property {string} kind
- * @property {string} file  An empty file of the client. It identifies the run for the next control.
+ * @property {string} file  An empty file that the client made. The path identifies the run, even
+ *   after a restart of control.
  * @property {number | null} fd
  * @property {{ failure?: Failure, bytes?: number } | null} outcome
  * @property {Answer[]} waiting
@@ -22,7 +23,7 @@ const SPANS = {
   'heap-sampling': { domain: 'HeapProfiler', start: 'HeapProfiler.startSampling', stop: 'HeapProfiler.stopSampling' },
 };
 
-/** The samples are held in memory. */
+/** Limit of samples in a profile, because samples stay in memory until the profile ends. */
 const SAMPLES_MAX = 100_000;
 const SAMPLE_EVERY_US = 1_000;
 
@@ -77,7 +78,7 @@ function end({ file }, answer) {
 }
 
 /**
- * The client has gone away.
+ * Cancels the profile, because the client is gone.
  * @param {{ file: string }} question
  * @param {Answer} answer
  */
@@ -151,11 +152,12 @@ function snapshot(mine) {
     const { fd } = mine;
     if (run !== mine || fd === null) return close(mine);
     try {
-      // On Node.js 20 and 22 a stream would hold the whole text in memory.
+      // Writes a file, because on Node.js 20 and 22 a stream would hold the whole text in memory.
       require('node:v8').writeHeapSnapshot(mine.file);
       conclude(mine, { bytes: fs.fstatSync(fd).size });
     } catch (error) {
-      // If the disk is full, Node.js leaves the file open, so that removing it frees no space.
+      // Empties the file. If the disk is full, Node.js leaves the file open, so removing the file
+      // would free no space.
       tryTo(() => fs.ftruncateSync(fd, 0));
       conclude(mine, { failure: describeFailure(error) });
     } finally {

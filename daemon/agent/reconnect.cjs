@@ -1,4 +1,4 @@
-// After the death of the keeper the process serves on, until the next keeper replaces it.
+// After its keeper has died, the process still serves, until the next keeper replaces the process.
 'use strict';
 
 const fs = require('node:fs');
@@ -20,7 +20,8 @@ const LOOK_EVERY_MS = 200;
  * @returns {{ say: (message: object) => boolean }}
  */
 function findKeeper({ home, instanceId, logFiles, receive }) {
-  // Begins at once, because an app that fills its pipe hangs in write(2), and no timer fires.
+  // Begins at once. A later timer might never fire, because an app that fills its pipe hangs in
+  // write(2).
   const begin = () =>
     logFiles && process.platform === 'linux'
       ? require('./log-fallback.cjs').startLogFallback({ logFiles, home })
@@ -57,7 +58,7 @@ function findKeeper({ home, instanceId, logFiles, receive }) {
       rest = lines.pop() ?? '';
       for (const line of lines) tryTo(() => receive(JSON.parse(line)));
     });
-    // 'close' follows, and the search goes on.
+    // 'close' follows, and its listener continues the search.
     next.on('error', () => {});
     next.once('close', () => {
       if (socket === next) endStandIn = begin();

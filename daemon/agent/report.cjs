@@ -14,25 +14,36 @@ const { getActiveResourcesInfo } = process;
 const { setImmediate } = require('node:timers');
 
 const REPORT_MS = 1_000;
-/** Each report costs the keeper time. */
+/**
+ * Interval of reports of a quiet process. It is long, because each report costs the keeper time.
+ */
 const QUIET_REPORT_MS = 5_000;
-/** Counting visits each handle. */
+/** Only every tenth report counts the handles, because counting visits each handle. */
 const HANDLES_EVERY = 10;
 const BUSY_ELU = 0.05;
 const CLOSE_LOOK_MS = 20;
-/** Ten samples in a second cost an idle process a thousandth of a core, and 3 KB. */
+/** Interval of samples in an idle process. Ten in a second cost 3 KB and a thousandth of a core. */
 const IDLE_LOOK_MS = 100;
 const REST_LOOK_MS = 500;
 const REST_ELU = 0.01;
-/** A process is not at rest if a delay took more than this share of the time. */
+/**
+ * A process is not at rest if one delay took more than this share of the time since the last
+ * report.
+ */
 const REST_DELAY = 0.1;
-/** If REST_DELAY is exceeded in this many reports in a row, the process causes the delays. */
+/**
+ * If a delay exceeds REST_DELAY in this many reports in a row, the process itself causes the
+ * delays.
+ */
 const HELD_UP_REPORTS = 3;
 /** An idle process reports a delay above this at once. */
 const HELD_UP_MS = 50;
 const DELAYS_MAX = 256;
 
-/** @typedef {{ responses: number, errors: number, delayP99Ms: number }} Vitals  Of the interval. */
+/**
+ * @typedef {{ responses: number, errors: number, delayP99Ms: number }} Vitals  Values for one
+ *   interval.
+ */
 
 /**
  * @typedef {object} Report
@@ -173,7 +184,7 @@ function createSampler(servers, onFault) {
       isResting = isQuiet && elu <= REST_ELU && heldUp === 0;
       isAtWork = !isQuiet || elu > REST_ELU || heldUp >= HELD_UP_REPORTS;
       wasQuiet = isQuiet && !isBusy;
-      // One literal, because each later field costs V8 another hidden class.
+      // One object literal, because adding a field later costs V8 another hidden class.
       say({
         seq,
         atMono: round(atMono),
@@ -203,14 +214,14 @@ function createSampler(servers, onFault) {
       },
     );
     reportNow = () => tell(new Float64Array(), nowMono(), 0);
-    // The work of the start does not count.
+    // Begins to measure in a later turn, so that the work of the start does not count.
     setImmediate(isolate(collector.begin)).unref();
     finish();
   }
 
   return {
     /**
-     * Reports often during a rollback window. everyMs: 0 ends it.
+     * Reports often during a rollback window. If `everyMs` is 0, these reports end.
      * @type {(everyMs: number, report: (vitals: Vitals) => void) => void}
      */
     watch: isolate(watch),
@@ -250,7 +261,9 @@ function createCollector(load, isolate) {
     },
     /** @param {number} workMs */
     gcMs: (workMs) => gc?.take(workMs) ?? 0,
-    /** A process that was never busy has no garbage worth an observer. */
+    /**
+     * Called when the process is busy. Before, its garbage collections are not worth an observer.
+     */
     beginGc() {
       gc ??= /** @type {typeof import('./gc-watch.cjs')} */ (require('./gc-watch.cjs')).createGcWatch(isolate);
     },

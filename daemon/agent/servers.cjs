@@ -10,7 +10,7 @@ class Servers {
   wrapped = new Set();
   /** @type {Set<Socket>} */
   webSockets = new Set();
-  /** Since the process began. */
+  /** Upgrades to WebSocket since the process began. */
   upgrades = 0;
   /** @type {(session: any) => void} */
   onSession = () => {};
@@ -18,11 +18,15 @@ class Servers {
   get open() {
     let open = 0;
     for (const server of this.all) open += server._connections;
-    // A server counts only the end of a connection that another process of the app sent it.
+    // The sum can be negative: if another process of the app sends a connection to a server, this
+    // server counts only the end of the connection.
     return Math.max(0, open);
   }
 
-  /** A server may listen several times. @type {WeakSet<any>} */
+  /**
+   * Servers that already have listeners of the agent, because a server may listen several times.
+   * @type {WeakSet<any>}
+   */
   #watched = new WeakSet();
 
   /** @param {any} server */
@@ -41,7 +45,8 @@ class Servers {
   }
 
   /**
-   * Only while the app listens for 'upgrade', because a listener makes Node.js upgrade connections.
+   * Listens for 'upgrade' only while the app listens too, because with any listener Node.js
+   * upgrades connections.
    * @param {any} server
    */
   #watchUpgrades(server) {

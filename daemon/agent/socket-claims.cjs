@@ -20,14 +20,15 @@ const { SocketSource } = require('./socket-source.cjs');
  * @typedef {{ isCluster?: boolean, isGated?: boolean, scheduling?: string, sockets?: Inherited[] }}
  *   Settings
  * @typedef {{ server: any, claim: Claim, call: ListenCall, handle?: any, ownPort?: number, isStandIn?: boolean }}
- *   Use  One server on one claim. handle: its first. ownPort: of a socket the keeper does not hold.
+ *   Use  One server on one claim. handle: the first handle of the server. ownPort: the port of a
+ *   socket that the keeper does not hold.
  */
 
 class SocketClaims {
   #channel;
   #node;
   #source;
-  /** A second server on a claim gets EADDRINUSE. @type {Map<string, Use>} */
+  /** By claim. A second server on the same claim gets EADDRINUSE. @type {Map<string, Use>} */
   #uses = new Map();
   #isClosing = false;
   /** @type {Gate | null} */
@@ -80,7 +81,7 @@ class SocketClaims {
 
   /**
    * @param {Claim} claim
-   * @returns {any}  null: no server accepts on it.
+   * @returns {any}  null: no server accepts connections on this claim.
    */
   findHandle(claim) {
     const use = this.#uses.get(claimKey(claim));
@@ -93,7 +94,7 @@ class SocketClaims {
   }
 
   /**
-   * Keeps open connections.
+   * Stops listening, but leaves open connections open.
    * @param {{ isForGood: boolean }} o  If false, listenAgain() may follow.
    * @param {() => void} then
    */
@@ -102,7 +103,7 @@ class SocketClaims {
     const { closeHandles, onceQuiet } = later('./parking.cjs');
     const close = () => {
       closeHandles(this.servers.all, isForGood ? this.#uses.values() : []);
-      // A gate would keep the process alive.
+      // Opens the gate, because a closed gate would keep the process alive.
       if (isForGood) this.openGate();
       then();
     };
@@ -116,7 +117,10 @@ class SocketClaims {
     later('./parking.cjs').listenAgain([...this.#uses.values()], this.#source, then);
   }
 
-  /** A server that listens again gets its old port. */
+  /**
+   * Returns the lowest unused index, so that a server that closes and listens again gets its old
+   * port.
+   */
   #lowestFreeIndex() {
     const taken = new Set(
       [...this.#uses.values()].filter(({ server }) => this.#isAtWork(server)).map(({ claim }) => claim.index),
@@ -132,7 +136,7 @@ class SocketClaims {
   }
 
   /**
-   * For `exclusive` and `reusePort`: the keeper does not hold the socket.
+   * Listens for a server with `exclusive` or `reusePort`. The keeper does not hold such a socket.
    * @param {Use} use
    */
   #listenAlone(use) {
@@ -143,16 +147,18 @@ class SocketClaims {
       return this.#listenOn(use, bound.handle);
     }
     this.#uses.delete(claimKey(claim));
-    // An error that the app does not handle still throws.
+    // Uses errorMonitor, so that Node.js still throws an error that the app does not handle.
     server.once(errorMonitor, (/** @type {NodeJS.ErrnoException} */ { code }) => this.#report(use, String(code)));
-    this.#node.listen(server, { ...call.options, signal: undefined }); // Fails with the error of Node.js.
+    // Fails, and emits the error of Node.js.
+    this.#node.listen(server, { ...call.options, signal: undefined });
   }
 
   /**
-   * The server goes on listening, so it needs a real socket.
+   * Replaces the stand-in of a server that continues to listen, because the server needs a real
+   * socket.
    * @param {any} server
    * @param {() => void} then
-   * @returns {boolean}  false: it has no stand-in.
+   * @returns {boolean}  false: the server has no stand-in.
    */
   replaceStandIn(server, then) {
     const use = [...this.#uses.values()].find((one) => one.server === server && one.isStandIn);
@@ -177,9 +183,11 @@ class SocketClaims {
     const { server, claim, call } = use;
     Object.assign(use, { handle, isStandIn });
     server.once('close', () => this.#release(use));
-    // For the app the server listens, but it accepts nothing.
+    // While the agent closes the sockets, the app sees the server as listening, but the server
+    // accepts no connections.
     if (this.#isClosing) handle.listen = () => 0;
-    // No other process could take the connections of an exclusive socket.
+    // The gate does not shut an exclusive socket, because no other process could take its
+    // connections.
     else if (!call.options.exclusive && !isStandIn) this.#gate?.shut(handle);
     this.#node.listenOn(server, handle, claim, call);
     if (use.ownPort === undefined && !isStandIn) this.balance?.wrap(handle, claim);
@@ -196,7 +204,8 @@ class SocketClaims {
   }
 
   /**
-   * A server that only checks a port has no listener for connections.
+   * Reports a failure only if the server has a 'connection' listener. A server that only checks a
+   * port has no such listener.
    * @param {Use} use
    * @param {string} code
    */
@@ -212,7 +221,8 @@ class SocketClaims {
   }
 
   /**
-   * Two apps bound the same address at the same moment.
+   * Closes a server that the keeper refuses, for example because two apps bound the same address at
+   * the same moment.
    * @param {any} refusal
    */
   #withdraw(refusal) {
@@ -234,7 +244,7 @@ class SocketClaims {
   }
 
   #loseKeeper() {
-    // No other process can open the gate now.
+    // Opens the gate, because no other process can open it now.
     this.openGate();
     this.balance?.lost();
     this.#source.loseKeeper();

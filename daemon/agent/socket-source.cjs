@@ -43,14 +43,16 @@ class SocketSource {
   }
 
   /**
-   * In fork mode calls back synchronously if the address is free, as listen() does without nclust.
+   * In fork mode, if the address is free, calls `onHandle` synchronously, as listen() does without
+   * nclust.
    * @param {Use} use
    * @param {OnHandle} onHandle
    * @param {OnRefused} onRefused
    */
   obtain(use, onHandle, onRefused) {
     if (!this.#isCluster && this.#obtainAtOnce(use.claim, onHandle)) return;
-    // The address is in use: by another app, by an orphan, or by this process before a close().
+    // In fork mode, the address is in use: by another app, by an orphan, or because this process
+    // listened there before a close().
     if (this.#channel.isOpen()) this.askKeeper(use, onHandle, onRefused);
     else bindWithoutKeeper(use, onHandle);
   }
@@ -59,7 +61,8 @@ class SocketSource {
    * @param {Use} use
    * @param {OnHandle} onHandle
    * @param {OnRefused} onRefused
-   * @param {boolean} [isMeant]  The server goes on listening, so it needs more than a stand-in.
+   * @param {boolean} [isMeant]  The server continues to listen, so it needs a real socket instead
+   *   of a stand-in.
    */
   askKeeper(use, onHandle, onRefused, isMeant = false) {
     const seq = (this.#lastSeq += 1);
@@ -110,7 +113,8 @@ class SocketSource {
    * @param {number} seq
    * @param {any} handle
    * @param {Refusal | null} refusal
-   * @param {boolean} [isStandIn]  Without a handle: the app has other sockets on that port.
+   * @param {boolean} [isStandIn]  The keeper sends no handle, because the app has other sockets on
+   *   that port.
    */
   #finishRequest(seq, handle, refusal, isStandIn = false) {
     const request = this.#requests.get(seq);
@@ -125,7 +129,8 @@ class SocketSource {
 }
 
 /**
- * Before Node.js 22.12 it cannot bind. The server then waits, because an error would end the app.
+ * Binds when the keeper is gone. Before Node.js 22.12 this fails. Then the server waits, because an
+ * error would end the app.
  * @param {Use} use
  * @param {OnHandle} onHandle
  */

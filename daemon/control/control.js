@@ -79,14 +79,14 @@ export class Control {
     return this.#appMessages;
   }
 
-  /** The keeper's state when control met it. */
+  /** The state that the keeper reported when control connected to it. */
   get keeper() {
     return this.#session.snapshot;
   }
 
   /**
    * @param {Port} port
-   * @returns {Promise<void>}  Resolves when control works with this keeper or a later one.
+   * @returns {Promise<void>}  Resolves when control works with this keeper or with a later keeper.
    */
   meet(port) {
     return this.#session.meet(port);
@@ -108,11 +108,13 @@ export class Control {
   }
 
   /**
-   * Changes the desired state: on disk before anything acts on it. A known token changes nothing.
+   * Changes the desired state. Saves the change to the disk before control acts on it. A known
+   * token changes nothing.
    * @param {string} method
    * @param {string} token
    * @param {(desired: Desired) => Change & Pick<Receipt, 'about' | 'root' | 'plan'>} change
-   * @returns {Receipt}  Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE; or like `change`.
+   * @returns {Receipt}  Throws ERR_NCLUST_SHUTTING_DOWN, ERR_NCLUST_STATE_WRITE, and the errors of
+   *   `change`.
    */
   mutate(method, token, change) {
     const { parts, registry } = this.#context;
@@ -154,7 +156,7 @@ export class Control {
 
   /**
    * @param {Receipt} receipt
-   * @param {AbortSignal} [signal]  Aborted: the promise resolves.
+   * @param {AbortSignal} [signal]  When it is aborted, the promise resolves.
    * @param {() => void} [onCheck]
    * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that failed.
    */
@@ -165,7 +167,7 @@ export class Control {
   }
 
   /**
-   * Retires every process; then control and keeper exit.
+   * Retires every process. After that, control and keeper exit.
    * @param {'kill' | 'shutdown'} by
    * @returns {Promise<void>}  Resolves just before they exit.
    */
@@ -177,7 +179,7 @@ export class Control {
   }
 
   /**
-   * Zeroes the restart counters.
+   * Sets the restart counters to 0.
    * @param {number} id
    */
   reset(id) {
@@ -211,21 +213,25 @@ export class Control {
     return this.#session.request(verb, params);
   }
 
-  /** @returns {Promise<void>}  Rejects if its own keeper does not start; control keeps trying. */
+  /**
+   * @returns {Promise<void>}  Resolves when control has connected to the next keeper. Rejects if a
+   *   keeper from the present installation does not start, but control retries.
+   */
   meetsNext() {
     return this.#session.waitForNext();
   }
 
   /**
-   * As after the death of a keeper: no connection is refused, and every process is replaced.
-   * @param {Installation} successor  If its keeper does not come up, control starts one of its own.
+   * Works as after the death of a keeper: no connection is refused, and every process is replaced.
+   * @param {Installation} successor  If the keeper of this installation does not start, control
+   *   starts a keeper from the present installation.
    * @returns {Promise<void>}  Rejects with a KeeperRefusal or a KeeperLost.
    */
   exchangeKeeper(successor) {
     return this.#session.exchange(successor);
   }
 
-  /** Stops this control; the processes live on. Idempotent. */
+  /** Stops this control. The processes continue to run. Idempotent. */
   close() {
     this.#hold();
     this.#session.close();
@@ -280,7 +286,7 @@ export class Control {
 
   #onKeeperLost() {
     this.#hold();
-    // Events of the old keeper are void, because the next one reports its own state.
+    // Drops events of the old keeper, because the next keeper reports its state.
     this.#queue = this.#queue.filter((event) => event.type === 'changed');
   }
 
@@ -302,7 +308,7 @@ export class Control {
       this.#sayEnded();
       parts.leave(0);
     };
-    // The keeper may exit before its answer arrives.
+    // Leaves even if the request fails, because the keeper may exit before its answer arrives.
     this.#session.leave()?.then(leave, leave);
   }
 }

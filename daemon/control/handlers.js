@@ -27,7 +27,7 @@ export const EVENTS = {
   adopted: onAdopted,
 };
 
-/** These events set a timer at most. */
+/** These events need no reconcile(), because they set a timer at most. */
 const CHANGES_NO_PLAN = new Set(['booted']);
 
 /**
@@ -67,7 +67,8 @@ function readEvent(context, { instanceId, label }, event, data) {
 function onSpawned(context, event) {
   const instance = context.registry.instances.get(event.instanceId);
   if (!instance) return adoptUnknown(context, 'spawned', event.instanceId);
-  // No reconcile() here: this halves the work of a start of five hundred instances.
+  // Does not call reconcile(), because that would double the work when five hundred instances
+  // start.
   markSpawned(context, instance, event);
 }
 
@@ -101,7 +102,7 @@ function onGate(context, { type, instanceId }) {
  * @param {Extract<ControlEvent, { type: 'timer' }>} event
  */
 function onTimer(context, { seat }) {
-  // The next keeper's snapshot may have replaced this seat since.
+  // Ignores the timer if the snapshot of a new keeper has replaced this seat.
   if (context.registry.seats.get(seat.key) !== seat) return;
   seat.untilMs = null;
   step(context, seat, { type: 'timer' });
@@ -148,7 +149,8 @@ function onAdopted(context, { children, listeners }) {
 }
 
 /**
- * Adopts an instance that a control started just before it died. The plan decides whether it stays.
+ * Adopts an instance that an earlier control started just before it died. The plan decides whether
+ * the instance stays.
  * @param {LoopContext} context
  * @param {string} event
  * @param {string} instanceId
@@ -156,14 +158,15 @@ function onAdopted(context, { children, listeners }) {
 function adoptUnknown(context, event, instanceId) {
   context.parts.managerLog('unknown-instance', { said: event, instanceId });
   if (event === 'gone') return;
-  // In order, or a snapshot that still holds the instance could be handled after its `gone`.
+  // Uses requestInOrder(). Otherwise control could handle the `gone` of the instance first, and
+  // then a snapshot that still contains the instance.
   context.link?.requestInOrder('snapshot', {}, (/** @type {Snapshot} */ { children, listeners }) =>
     context.dispatch({ type: 'adopted', children, listeners }),
   );
 }
 
 /**
- * Includes apps that are not in the list any more.
+ * Includes apps that are no longer in the list, but still have a seat or a socket.
  * @param {Registry} registry
  */
 export function allAppNames(registry) {

@@ -105,7 +105,7 @@ export const changes = {
       const ids = selectIds(desired, targets);
       const rename = renameApp(desired, ids, name);
       const restarted = restartSlots(context, desired, ids, { change: (one) => fresh.fill(change(one)), instances });
-      // Before the rename, because secrets are stored under the old name.
+      // keep() runs before rename(), because secrets are stored under the old name.
       return withAffectedSlots(rename(fresh.keep(restarted)));
     });
     return { slots: await awaitStatuses(context, receipt, client, o) };
@@ -140,7 +140,8 @@ export const changes = {
       return { ...remove(desired, ids), about: affectedSlots(desired, ids) };
     });
     if (wait) await waitFor(context, receipt, client, progress);
-    // A repeated request finds its slots only in the receipt.
+    // If a client repeats the request, the slots are already deleted, and only the receipt lists
+    // them.
     return { slots: before.length > 0 ? before : receipt.about.map(deletedStatus) };
   },
 
@@ -238,7 +239,7 @@ function scaleApp({ parts }, desired, name, instances) {
 }
 
 /**
- * Empty until control has connected to a keeper: it cannot know what is serving.
+ * Empty until control has connected to a keeper. Before that, control cannot know which apps serve.
  * @param {ApiContext} context
  * @param {string[]} targets
  */

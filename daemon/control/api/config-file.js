@@ -64,7 +64,8 @@ function specList(value, path) {
 }
 
 /**
- * The plan also compares env files. Secrets are read later, only if a new process needs them.
+ * Reads env files, because the plan compares their variables. Secrets are read later, and only for
+ * apps that need a new process.
  * @param {ApiContext} context
  * @param {AppSpec[]} specs
  */

@@ -23,7 +23,7 @@ const QUEUE_MAX_BYTES = 4 * 1024 * 1024;
 /** If more bytes than this wait for a client, history waits before it sends more. */
 const HISTORY_MAX_BYTES = 512 * 1024;
 
-/** Open requests of one client. */
+/** Limit of unanswered requests of one client. */
 const OPEN_MAX = 1_000;
 
 /** Time for a rejected client to read the reason. */
@@ -32,8 +32,8 @@ const FAREWELL_MS = 1_000;
 /**
  * @typedef {object} Client
  * @property {AbortSignal} signal  Aborted when the client is gone.
- * @property {(method: string, params: object) => void} notify  Drops the notification if the
- *   client reads too slowly, so use it only for data that the next one replaces.
+ * @property {(method: string, params: object) => void} notify  Drops the notification if the client
+ *   reads too slowly. Use this only if the next notification replaces the dropped data.
  * @property {(subscription: string, entries: LogEntry[], cursor?: Cursor) => void} notifyLog
  *   Drops lines if the client reads too slowly, and reports their number.
  * @property {(subscription: string, event: object) => void} notifyEvent  Like notifyLog().
@@ -68,7 +68,10 @@ export function serveConnection(socket, { answer, clock }) {
   /** @type {Set<Promise<void>>} */
   const open = new Set();
   let isClosing = false;
-  /** By subscription; lines also by app. @type {Map<string, LeftOut>} */
+  /**
+   * Lines and events that were not sent, by subscription. Lines are also counted by app.
+   * @type {Map<string, LeftOut>}
+   */
   const leftOut = new Map();
   /** @type {Set<() => void>} */
   const waiting = new Set();
@@ -101,7 +104,8 @@ export function serveConnection(socket, { answer, clock }) {
       return parsed.fault.code === RPC_ERROR.parse
         ? sendAway(parsed.id, parsed.fault)
         : send(errorLine(parsed.id, parsed.fault));
-    if (typeof parsed.message.method !== 'string') return; // An answer, but control sends no requests.
+    // Ignores an answer, because control sends no requests.
+    if (typeof parsed.message.method !== 'string') return;
     if (open.size >= OPEN_MAX)
       return sendAway(parsed.message.id ?? null, {
         code: RPC_ERROR.invalidRequest,
@@ -127,7 +131,7 @@ export function serveConnection(socket, { answer, clock }) {
   /** @param {string} line */
   function send(line) {
     if (socket.destroyed || socket.writableEnded) return;
-    // Checked before this line is added, so that one large answer is allowed.
+    // Checks the queue before it adds the line, so that one large answer is allowed.
     if (socket.writableLength > QUEUE_MAX_BYTES) return void socket.destroy();
     socket.write(line);
   }

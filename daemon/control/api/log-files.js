@@ -67,7 +67,7 @@ function filesOf({ control, paths }, ids) {
 
 /**
  * @param {OwnedFile[]} owned
- * @returns {(OwnedFile & { bytes: number })[]}  Without devices and pipes.
+ * @returns {(OwnedFile & { bytes: number })[]}  Devices and pipes are left out.
  */
 function weighed(owned) {
   const segments = listSegmentsByPath(owned);

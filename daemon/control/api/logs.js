@@ -40,7 +40,8 @@ export const followLogs = {
   async logs(context, params, client) {
     const { targets, streams, isFollowing, query, ...given } = readLogQuery(params);
     const subscription = given.subscription ?? String(++lastSubscription);
-    // Throws if there is no such app. Later, apps may come and go.
+    // select() throws if a target does not exist now. If apps come or go later, this is not an
+    // error.
     if (targets) select(context.control.registry.desired, targets);
     const isMeant = matcher(targets ?? []);
     /** @type {Map<string, KeptFile['user']>} */
@@ -220,7 +221,7 @@ const cursor = (value, path) => {
   return Object.fromEntries(
     given.map(([key, item]) => {
       const { startedAtMs, offset } = record(item, `${path}.${key}`);
-      // Negative for a segment without times.
+      // `startedAtMs` is negative for a segment without times.
       if (!Number.isSafeInteger(startedAtMs)) throw new BadParams(`${path}.${key}.startedAtMs`, 'a whole number');
       return [
         key,

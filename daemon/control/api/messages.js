@@ -114,7 +114,8 @@ function isInspectorUrl(address) {
 
 /**
  * @param {Pick<ApiContext, 'control' | 'parts'>} context
- * @returns {Promise<Map<string, AppMetadata>>}  Empty if the keeper fails: a list must not fail.
+ * @returns {Promise<Map<string, AppMetadata>>}  Empty if the keeper fails, because `nclust list`
+ *   must work without this data.
  */
 export async function queryAppMetadata({ control, parts }) {
   try {
@@ -127,7 +128,8 @@ export async function queryAppMetadata({ control, parts }) {
 }
 
 /**
- * @param {string[] | undefined} types  With "*" at the end: all types that begin like that.
+ * @param {string[] | undefined} types  A type with "*" at the end matches all types with this
+ *   beginning.
  * @param {boolean} hearsApps
  * @returns {(event: BusEvent) => boolean}
  */
@@ -144,7 +146,7 @@ async function isDeaf(isHeard) {
     await isHeard;
     return false;
   } catch (error) {
-    // After a KeeperLost, control subscribes again at the next keeper.
+    // After a KeeperLost, control subscribes again when it connects to the next keeper.
     return error instanceof KeeperRefusal;
   }
 }

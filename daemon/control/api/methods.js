@@ -1,6 +1,6 @@
 // Knows: the methods of the socket. A method turns parameters into one change or one query, and
-// records into an answer. Must not: trust a client, change records except through mutate(), hold
-// policy.
+// makes an answer from the records. Must not: trust a client, change records except through
+// mutate(), or contain policy.
 import { applyMethods } from './config-file.js';
 import { changes } from './apps.js';
 import { UnknownMethod } from './connection.js';

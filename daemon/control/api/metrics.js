@@ -12,7 +12,7 @@ import { BadParams, flag, optional, readParams, record, readSome, texts, wholeUp
 const NAMES = /** @type {SeriesName[]} */ (Object.keys(SERIES));
 const OF = ['workers', 'apps', 'both', 'host'];
 
-/** In one answer: about 7 MB. */
+/** Limit of values in one answer, about 7 MB. */
 const VALUES_MAX = 1_000_000;
 
 let lastSubscription = 0;
@@ -65,7 +65,10 @@ export const metrics = {
       client.subscriptions.set(subscription, end);
     }
 
-    /** The app may have been deleted and added again. */
+    /**
+     * Selects the slots at each tick, because apps may have been deleted or added since the last
+     * tick.
+     */
     function followed() {
       try {
         return idsNow();

@@ -31,7 +31,8 @@ import { affectedStatuses } from './status.js';
 const way = (value, path) => readSome(/** @type {const} */ (['start', 'restart', 'reload']))([value], path)[0];
 
 /**
- * Each app gets a whole spec. Apps that are in the list begin a new generation.
+ * The request has a whole spec for each app. An app that is already in the list starts a new
+ * generation.
  * @satisfies {Record<string, MethodBody>}
  */
 export const restartFromFileMethods = {
@@ -67,7 +68,8 @@ export const restartFromFileMethods = {
  * @param {ApiContext} context
  * @param {Desired} desired
  * @param {AppSpec[]} specs
- * @param {{ how: Way, file: string | null, isCounted: boolean }} o  isCounted: typed by the user.
+ * @param {{ how: Way, file: string | null, isCounted: boolean }} o  isCounted: the user typed the
+ *   number of instances.
  * @returns {Change & Pick<Receipt, 'about' | 'plan'>}
  */
 function restartApps(context, desired, specs, { how, file, isCounted }) {
@@ -110,7 +112,8 @@ function planStep(control, desired, declared, { how, isCounted }) {
     ...(isKept ? { kept: { instances: before, file: declared.instances } } : {}),
   };
   const ids = app.slots.map(({ id }) => id);
-  // Sockets belong to a mode: the old ones have to be closed before the new mode can listen.
+  // Each mode has separate sockets, so the old sockets must be closed before the new mode can
+  // listen.
   if (diffSpecs(app.spec, spec, { isShellNew: true }).needs.has('replace')) return { item, spec, how: 'replace', ids };
   return { item, spec, how: how === 'reload' && mayServe(control, app) ? 'reload' : 'renew', ids };
 }
@@ -125,7 +128,7 @@ function itemOf(name, changes = []) {
 }
 
 /**
- * For the death records of the old instances.
+ * Records the command in each app, because the death records of the old instances name it.
  * @param {Desired} desired
  * @param {string[]} names
  * @param {Way} by

@@ -55,7 +55,8 @@ export const savedListMethods = {
 };
 
 /**
- * On a full disk the state file becomes the saved list: same apps, and no space needed.
+ * On a full disk, the state file is renamed to the saved list. It has the same apps, and renaming
+ * needs no space.
  * @param {ApiContext} context
  * @param {DesiredApp[]} apps
  */
@@ -136,13 +137,14 @@ function bringBack({ parts }, desired, saved) {
 }
 
 /**
- * Restores config file and manual scale, so that `apply --prune` may still remove the app.
+ * Restores the manual scale and the config file of an app. With the config file, `apply --prune`
+ * can still remove the app.
  * @param {Desired} desired
  * @param {DesiredApp} saved
  */
 function fromWhere(desired, { spec: { name }, previous: _previous, scope: _scope, slots: _slots, ...saved }) {
   const app = findApp(desired, name);
-  // Keeps fields that a later version has added.
+  // `...saved` also keeps fields that a later version of nclust has added.
   return app ? replaceApp(desired, { ...saved, ...app }) : desired;
 }
 

@@ -8,7 +8,7 @@ import { serveConnection } from './connection.js';
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 /** @import { Answer } from './connection.js' */
 
-/** Each may hold one line and one queue in memory. */
+/** Limit of clients, because each client may hold one line and one queue in memory. */
 const CLIENTS_MAX = 500;
 
 export class ApiServer {
@@ -46,7 +46,7 @@ export class ApiServer {
       this.#server.once('listening', () => resolve(undefined)).once('error', reject);
     });
     try {
-      this.#server.listen(own); // Binds before it returns.
+      this.#server.listen(own); // listen() binds before it returns.
     } finally {
       process.umask(mask);
     }
@@ -56,7 +56,7 @@ export class ApiServer {
     renameSync(own, sock);
   }
 
-  /** Answers requests in progress first. Idempotent. */
+  /** Accepts no more clients, and resolves after requests in progress are answered. Idempotent. */
   close() {
     this.#closed ??= this.#close();
     return this.#closed;

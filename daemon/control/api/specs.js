@@ -37,9 +37,10 @@ export function acceptFile(given, paths) {
 /**
  * @param {HomePaths} paths
  * @param {object} o
- * @param {Record<string, string>} [o.env]  The shell that the apps belong to from now on.
+ * @param {Record<string, string>} [o.env]  The new shell environment of the apps.
  * @param {Partial<AppSpec>} o.fields  For all apps.
- * @param {Record<string, unknown>} [o.specs]  By app name: each script has its interpreter.
+ * @param {Record<string, unknown>} [o.specs]  Fields by app name, because each script has a
+ *   different interpreter.
  * @returns {(spec: AppSpec) => AppSpec}  Throws like acceptSpec().
  */
 export function createSpecChanger(paths, { env, fields, specs = {} }) {
@@ -67,7 +68,8 @@ function checkOwnFields(given, keyPath) {
 }
 
 /**
- * The shell overrides declared variables: the user typed them in front of the command.
+ * Variables of the shell override declared variables, because the user may have typed the new value
+ * in front of the command.
  * @param {AppSpec} spec
  * @param {Record<string, string>} shellEnv
  * @returns {Pick<AppSpec, 'env' | 'shellEnv'>}

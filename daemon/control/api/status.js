@@ -95,7 +95,8 @@ export const readings = {
 function heldSocket({ desired, instances }, { app, scope, address, port, users }) {
   const known = users.flatMap((instanceId) => instances.get(instanceId) ?? []);
   return {
-    // The keeper knows the name that the app had when it bound the socket.
+    // Finds the present name by the scope, because the keeper knows only the name at the time of
+    // the bind.
     app: desired.apps.find((one) => isAppScope(scope, one))?.spec.name ?? app,
     address,
     port,

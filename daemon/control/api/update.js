@@ -30,8 +30,9 @@ const underWay = new WeakMap();
 /** @satisfies {Record<string, MethodBody>} */
 export const updateMethods = {
   /**
-   * An outdated control never answers: it ends, and the client asks the next one. That control has
-   * nothing to replace, so it waits until every app that was up is up again.
+   * An outdated control never answers: it exits, and the client repeats the request to the next
+   * control. The next control has nothing to replace, so it waits until every app that was up is up
+   * again, and then answers.
    *
    *     control only:  use-installation -> control ends -> the keeper starts the new control
    *     keeper too:    abdicate -> the keeper ends -> control starts one from the new root, gives
@@ -40,7 +41,7 @@ export const updateMethods = {
    */
   async update(context, params, client) {
     const wanted = readParams(UPDATE, params);
-    // A control that has not met a keeper yet does not know what is up.
+    // Until control has connected to a keeper, it does not know which instances are up.
     if (!context.control.keeper) await nextKeeper(context);
     refuseWhatWasTakenBack(context, wanted);
     refuseBesideAnother(context, wanted);
@@ -49,13 +50,14 @@ export const updateMethods = {
       root: wanted.root,
     }));
     await inTurn(context, wanted);
-    // Both in one answer, because the next control may be one that was taken back.
+    // One answer has both: if the update is taken back, a second request would reach an older
+    // control.
     return { slots: await awaitStatuses(context, receipt, client, wanted), manager: readings.hello(context) };
   },
 };
 
 /**
- * Runs one update at a time. A second one to the same installation waits for the first.
+ * Runs one update at a time. A second update to the same installation waits for the first update.
  * @param {ApiContext} context
  * @param {Wanted} wanted
  */
@@ -70,7 +72,8 @@ async function inTurn(context, wanted) {
 /**
  * @param {ApiContext} context
  * @param {Wanted} wanted
- * @returns {Promise<void>}  Resolves if there is nothing to replace, else never.
+ * @returns {Promise<void>}  Resolves if nothing has to be replaced. Otherwise control exits and the
+ *   promise never resolves.
  */
 async function replace(context, wanted) {
   const { control, parts } = context;
@@ -82,7 +85,8 @@ async function replace(context, wanted) {
     parts.managerLog('update-begun', { version: report.control.version, root: wanted.root, replaces: stale });
     try {
       if (stale === 'keeper') await replaceKeeper(context, wanted, report.keeper.digest);
-      // With a new keeper this only sets the installation to go back to.
+      // If the keeper was replaced just now, this request only sets the installation to return to
+      // if the new control fails.
       await control.askKeeper('use-installation', {
         root: wanted.root,
         ...(stale === 'keeper' ? { before: parts.own.root } : {}),
@@ -92,7 +96,7 @@ async function replace(context, wanted) {
     } catch (error) {
       if (!(error instanceof KeeperLost)) throw error;
     }
-    // The keeper died before it did its part. Begin again with the next one.
+    // The keeper died before it finished the request. Try again with the next keeper.
     await nextKeeper(context);
   }
 }
@@ -112,7 +116,7 @@ function staleSlots({ control, parts }, { root, node, nodeVersion }, report) {
 /**
  * @param {ApiContext} context
  * @param {Wanted} wanted
- * @param {string} digest  Of the next keeper.
+ * @param {string} digest  Digest of the code of the next keeper.
  */
 async function replaceKeeper(context, { root, node }, digest) {
   const { control } = context;
@@ -150,7 +154,8 @@ async function nextKeeper(context) {
 /**
  * @param {Registry} registry
  * @param {Desired} desired
- * @returns {Change & { about: Receipt['about'] }}  Changes nothing; only its receipt counts.
+ * @returns {Change & { about: Receipt['about'] }}  Changes nothing. It only puts the running slots
+ *   into the receipt.
  */
 function runningSlots(registry, desired) {
   const found = desired.apps.flatMap((app) => app.slots.map((slot) => ({ name: app.spec.name, ...slot })));

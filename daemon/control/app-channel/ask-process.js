@@ -1,5 +1,5 @@
-// Knows: messages between users and apps: how a process is reached, messages of apps, actions. Must
-// not: change the desired state, or keep what an app sends except its metadata.
+// Knows: messages between users and apps: how to reach a process, messages of apps, actions. Must
+// not: change the desired state, or store data of an app, except metadata.
 import { NclustError } from '../../../lib/shared/errors.js';
 import { KeeperLost } from '../keeper-link/link.js';
 import { select } from '../state/selectors.js';
@@ -19,7 +19,9 @@ import { createOverview } from '../status/slot-status.js';
  * @property {Instance | null} instance
  */
 
-/** The keeper answers from memory, so a keeper that takes longer hangs. */
+/**
+ * Time limit for the keeper, in ms. It answers from memory, so a keeper that takes longer hangs.
+ */
 const KEEPER_MS = 3_000;
 
 /**

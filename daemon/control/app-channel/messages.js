@@ -2,7 +2,8 @@
 /** @import { Label } from '../state/registry.js' */
 
 /**
- * A message of process.send(), with `type` and `data`, or else a "process:msg" with `raw`.
+ * A message that an app sent with process.send(). A message without `type` and `data` becomes a
+ * "process:msg" with `raw`.
  * @typedef {object} AppMessage
  * @property {string} type
  * @property {true} isFromApp
@@ -26,11 +27,14 @@
  * @property {Record<string, unknown>} options
  */
 
-/** Deeper than any real message. JSON.stringify() has no limit of its own except the stack. */
+/**
+ * Maximum depth of a message. Real messages are less deep. Without this limit, JSON.stringify()
+ * could exceed the stack.
+ */
 const DEPTH_MAX = 50;
 
 /**
- * Null: not for clients.
+ * Returns null if clients must not get the message.
  * @param {string} text
  * @returns {{ type: string, data: unknown } | { type: 'process:msg', raw: unknown } | null}
  */
@@ -77,7 +81,7 @@ export function readAppMetadata(entries) {
 
 /**
  * @param {string} text
- * @returns {unknown}  Undefined if it is nested too deeply to be sent on.
+ * @returns {unknown}  Undefined if the value is nested too deeply to be sent to clients.
  */
 function parse(text) {
   const value = /** @type {unknown} */ (JSON.parse(text));
@@ -97,7 +101,8 @@ function isDeeper(value, levels) {
 /** @typedef {ReturnType<typeof createAppMessageSubscription>} AppMessageSubscription */
 
 /**
- * The keeper passes messages of apps on only while a client wants them.
+ * Subscribes to messages of apps while at least one client wants them. Only then the keeper sends
+ * such messages to control.
  * @param {(isOn: boolean) => Promise<unknown>} ask
  */
 export function createAppMessageSubscription(ask) {
@@ -108,7 +113,7 @@ export function createAppMessageSubscription(ask) {
   /** @param {boolean} isOn */
   const say = (isOn) => {
     answer = ask(isOn);
-    answer.catch(() => {}); // A client that begins awaits it; no client awaits the end.
+    answer.catch(() => {}); // A client waits for the answer at the beginning, but not at the end.
   };
 
   return {

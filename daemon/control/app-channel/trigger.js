@@ -14,7 +14,7 @@ import { readAppMetadata } from './messages.js';
  * @param {string[]} o.targets
  * @param {string} o.action
  * @param {unknown} o.params
- * @param {string} [o.token]  A repeated request has the same one.
+ * @param {string} [o.token]  A repeated request has the same token.
  * @param {number} o.timeoutMs  For each process.
  * @param {AbortSignal} o.signal
  * @returns {Promise<TriggerReply[]>}  Rejects with errors that concern all processes.
@@ -23,7 +23,7 @@ export async function trigger({ control, clock, targets, action, params, token, 
   const reached = reach(control.registry, targets);
   const { metadata } = await askAbout({ control, clock, verb: 'app-metadata', params: {} });
   const appMessages = control.appMessages.begin();
-  // If the subscription fails, the request before or after it fails too.
+  // If the subscription fails, the request before or after the subscription fails too.
   appMessages.isHeard.catch(() => {});
   try {
     return await Promise.all(reached.map((one) => call(one, metadata[one.instance?.instanceId ?? ''] ?? [])));
@@ -45,7 +45,7 @@ export async function trigger({ control, clock, targets, action, params, token, 
     if (!actions.includes(action)) return { ...place, outcome: 'no-action', actions };
     const { instanceId } = instance;
     const reply = replyOf(control, clock, { instanceId, action, timeoutMs, signal });
-    // Without parameters it is the plain word, as in PM2.
+    // Without parameters, the message is only the name of the action, as in PM2.
     const message = params === undefined ? action : { msg: action, opts: params, name };
     try {
       const { isRepeated } = await askAbout({

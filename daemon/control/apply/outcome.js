@@ -43,7 +43,7 @@ function receiptOf(receipt, name) {
 function applyError(failed, plan) {
   const errors = failed.map(({ error }) => error);
   const known = errors.filter((error) => error instanceof NclustError);
-  // A bug in nclust, or the end of the manager.
+  // An error that does not come from an app: a bug in nclust, or the manager is shutting down.
   const other = errors.find((error) => !(error instanceof NclustError) || error.code === 'ERR_NCLUST_SHUTTING_DOWN');
   if (other) return other;
   const names = failed.map(({ name }) => `"${name}"`).join(', ');

@@ -14,14 +14,14 @@ import { findApp, getSpec } from '../state/desired.js';
 
 /**
  * @typedef {object} Standing
- * @property {boolean} isServing  Or is about to.
- * @property {(id: number) => boolean} hasFailed  The slot is not restarted any more.
+ * @property {boolean} isServing  The app serves, or will serve soon.
+ * @property {(id: number) => boolean} hasFailed  Control no longer restarts the slot.
  */
 
 /**
  * @typedef {object} ApplyStep
  * @property {PlanItem} item
- * @property {AppSpec | null} spec  Its number of instances is a number. Null: the app is removed.
+ * @property {AppSpec | null} spec  `instances` is a number here. Null: the app is removed.
  * @property {'add' | 'remove' | 'renew' | 'reload' | 'replace' | 'keep'} how
  * @property {number[]} ids  The slots that get a new generation, or are removed.
  */
@@ -29,18 +29,19 @@ import { findApp, getSpec } from '../state/desired.js';
 /**
  * @typedef {object} ApplyRequest
  * @property {AppSpec[]} specs
- * @property {string | null} file  Null: the input has no name, and owns no apps.
+ * @property {string | null} file  Null: the input is not a named file, so no app belongs to it.
  * @property {boolean} isWhole  The specs are all apps of the file.
  * @property {boolean} isPruning  Apps that are no longer in the file are removed.
  * @property {boolean} isShellNew  Apps get the variables and the interpreter of this shell.
  */
 
 /**
- * Pure: nothing is stored between plan and execution.
+ * Pure: does not store anything between the plan and its execution.
  * @param {Desired} desired
  * @param {ApplyRequest} applied
  * @param {{ standingOf: (app: DesiredApp) => Standing, cpus: number }} o
- * @returns {{ steps: ApplyStep[], left: string[] }}  `left`: no longer in the file, but kept.
+ * @returns {{ steps: ApplyStep[], left: string[] }}  `left`: apps that are no longer in the file,
+ *   but stay.
  */
 export function planApply(desired, applied, { standingOf, cpus }) {
   const { specs, isPruning } = applied;
@@ -151,7 +152,7 @@ function stepFor(app, spec, standing) {
 function chooseAction({ awake, down, stale }, { isReplaced, isOld, isServing }) {
   if (isReplaced) return { how: 'replace', slots: awake };
   if (isOld && isServing) return { how: 'reload', slots: [...new Set([...stale, ...down])] };
-  // Without a serving instance there is nothing to guard.
+  // Without a serving instance, a guarded reload has nothing to protect.
   if (isOld) return { how: 'renew', slots: awake };
   return down.length > 0 ? { how: 'renew', slots: down } : { how: 'keep', slots: [] };
 }
@@ -184,7 +185,7 @@ function isAskedAgain(before, after) {
 
 /**
  * @param {SpecDiff[]} diffs
- * @returns {PlanItem['changes']}  Each attribute once.
+ * @returns {PlanItem['changes']}  Contains each attribute once.
  */
 function together(diffs) {
   const byAttribute = new Map(
@@ -200,10 +201,10 @@ function together(diffs) {
 const OF_VERSION = /^--experimental-(strip|transform)-types$/;
 
 /**
- * Keeps the variables and the program of the interpreter, which the shell of an earlier command
- * decided. So the same file leads to the same spec from any shell.
+ * Keeps the shell variables and the path of the interpreter, because they come from the shell of an
+ * earlier command. So the same file leads to the same spec from any shell.
  * @template {AppSpec} Spec
- * @param {AppSpec} spec  The running one.
+ * @param {AppSpec} spec  The spec that runs now.
  * @param {Spec} wanted
  * @param {boolean} isShellNew
  * @returns {Spec}

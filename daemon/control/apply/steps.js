@@ -111,7 +111,8 @@ function touch(app, spec, { isChanged, ...origin }) {
 /**
  * @param {Desired} desired
  * @param {AppSpec} spec
- * @param {(one: number, other: number) => number} which  Picks the present or the wanted number.
+ * @param {(one: number, other: number) => number} which  Chooses the present or the wanted number
+ *   of instances.
  * @returns {Change}
  */
 function resized(desired, spec, which) {

@@ -18,7 +18,9 @@ import { SHOWN } from '../status/slot-status.js';
  * @property {(event: BusEvent) => void} deliver  Must not throw.
  */
 
-/** @typedef {Pick<ProcessEvent, 'event' | 'manually'>} Word  In PM2's words. */
+/**
+ * @typedef {Pick<ProcessEvent, 'event' | 'manually'>} Word  An event with the names that PM2 uses.
+ */
 
 /** Causes that a user asked for, as opposed to decisions of the policy. */
 const COMMANDS = new Set(['stop', 'restart', 'reload', 'scale', 'delete']);
@@ -29,7 +31,7 @@ const NO_EVENT_LOG = { note() {} };
 /** @typedef {ReturnType<typeof createEventBus>} EventBus */
 
 /**
- * Without a follower, an event is not even built.
+ * Callers check `isFollowed` first, so that they do not build events without a follower.
  * @param {Pick<EventLog, 'note'>} [eventLog]
  */
 export function createEventBus(eventLog = NO_EVENT_LOG) {
@@ -78,7 +80,8 @@ export function createEventBus(eventLog = NO_EVENT_LOG) {
  * @param {LifeEvent} event
  * @param {object} o
  * @param {Seat['begunBy']} o.begunBy
- * @param {boolean} o.isOnProbation  Then a failure is final, whatever the counters are.
+ * @param {boolean} o.isOnProbation  A failure on probation is final, even if the restart limit is
+ *   not reached.
  * @returns {Word[]}
  */
 export function listEventWords(before, after, event, { begunBy, isOnProbation }) {
@@ -93,7 +96,7 @@ export function listEventWords(before, after, event, { begunBy, isOnProbation })
 }
 
 /**
- * Null: no command started it.
+ * Returns the command that starts the seat. Null: no command starts the seat.
  * @param {Registry} registry
  * @param {Pick<Seat, 'id'>} seat  Not started yet.
  * @returns {Seat['begunBy']}
@@ -150,7 +153,7 @@ export function tellExit({ bus, registry, parts }, { instanceId, label, pid, sta
 }
 
 /**
- * Skips slots that have a seat, because the end of the seat reports the same.
+ * Skips slots that have a seat, because the same event is published when the seat ends.
  * @param {LoopContext} core
  * @param {Desired} before
  */

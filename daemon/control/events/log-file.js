@@ -7,7 +7,8 @@ const NEWLINE = 0x0a;
 const EVENT_LIMITS = { segmentBytes: 2 * 1024 * 1024, segments: 5 };
 
 /**
- * Rotates to events.log.1 and so on before it grows beyond a segment, and drops the oldest one.
+ * Before the file would grow beyond the size of a segment, it is rotated to events.log.1,
+ * events.log.2 and so on. Rotation removes the oldest segment.
  * @typedef {object} EventFile
  * @property {(line: string) => void} append  Throws system errors. Readers skip torn lines.
  * @property {() => void} close
@@ -16,12 +17,12 @@ const EVENT_LIMITS = { segmentBytes: 2 * 1024 * 1024, segments: 5 };
 /**
  * @param {string} path
  * @param {typeof EVENT_LIMITS} [limits]
- * @returns {EventFile}  Opened with the first line.
+ * @returns {EventFile}  The file is opened when the first line is written.
  */
 export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
   /** @type {number | null} */
   let fd = null;
-  /** The last line is incomplete, because of a full disk or a crash. */
+  /** Whether the last line is incomplete, because of a full disk or a crash. */
   let isTorn = false;
 
   function open() {
@@ -36,7 +37,10 @@ export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
     fd = null;
   }
 
-  /** @returns {number | null}  Null if the path leads to another file now, or to none. */
+  /**
+   * @returns {number | null}  Null if the path now leads to another file, or if the file was
+   *   removed.
+   */
   function openFd() {
     if (fd === null) return null;
     const [ours, named] = [fstatSync(fd), statSync(path, { throwIfNoEntry: false })];
@@ -55,7 +59,7 @@ export function openEventFile(path, { segmentBytes, segments } = EVENT_LIMITS) {
       let to = openFd() ?? open();
       const { size } = fstatSync(to);
       const length = Buffer.byteLength(line) + 2;
-      // Before the write: if the file cannot be rotated, it does not grow.
+      // Rotates before the write, so that the file does not grow if it cannot be rotated.
       if (size > 0 && size + length > segmentBytes) to = rotate();
       const bytes = Buffer.from(`${isTorn ? '\n' : ''}${line}\n`);
       isTorn = true;

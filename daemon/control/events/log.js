@@ -1,4 +1,4 @@
-// Knows: what happened: the event log of the home, and those who follow events live. Must not:
+// Knows: past events: the event log of the home, and the followers that get new events. Must not:
 // decide anything, or change the desired state.
 import { readLastEvents } from '../../../lib/shared/event-log.js';
 import { openEventFile } from './log-file.js';
@@ -6,16 +6,21 @@ import { openEventFile } from './log-file.js';
 /** @import { LoggedEvent } from '../../../lib/shared/event-log.js' */
 /** @import { ManagerLog } from '../logs/manager-log.js' */
 
-/** Read when control starts: they contain the events of processes that still run. */
+/**
+ * Control reads this many bytes when it starts, because they contain the events of processes that
+ * still run.
+ */
 const RECALLED_BYTES = 256 * 1024;
 
 /**
- * Contains each event once, even if control dies, because it skips events that are in the log.
+ * Contains each event once, even if control dies and the next control reports the event again. The
+ * reason: note() skips events that are already in the log.
  * @typedef {object} EventLog
  * @property {(event: Omit<LoggedEvent, 'at'> & { at?: number }) => void} note
  *   Never throws: a full disk costs events, and their number is logged.
- * @property {number} sinceMs  Events before this time are not added later.
- * @property {(app: string) => number | null} generationOf  The last remembered rollout.
+ * @property {number} sinceMs  Events from before this time are not added afterwards.
+ * @property {(app: string) => number | null} generationOf  Generation of the last rollout in the
+ *   log.
  * @property {(take: (event: LoggedEvent) => void) => () => void} follow  `take` must not throw.
  * @property {() => void} close
  */
@@ -81,14 +86,17 @@ function pastOf(path, managerLog) {
 }
 
 /**
- * Remembered processes. When control starts, it sees living processes and unrecorded deaths again.
+ * Limits of remembered processes. The log remembers them, because a control that starts reports
+ * living processes and unrecorded deaths again.
  */
 const LIVING_KEPT = 2_000;
 const DEAD_KEPT = 500;
 
 const ROLLOUTS_KEPT = 1_000;
 
-/** Once in the life of a process; those of OF_ROLLOUT once in a rollout. */
+/**
+ * Events that happen once in the life of a process. Events in OF_ROLLOUT happen once in a rollout.
+ */
 const OF_INSTANCE = ['started', 'ready', 'died', 'backoff', 'gave-up', 'done', 'rollout:canary', 'rollout:step'];
 
 const DIED = 1 << OF_INSTANCE.indexOf('died');
@@ -98,7 +106,8 @@ const OF_ROLLOUT = new Set(['rollout:window', 'rollout:done', 'rollout:halted', 
 /** @param {LoggedEvent[]} past  Oldest first. */
 function createRecall(past) {
   /**
-   * A bit for each type, by process, because a busy home has thousands.
+   * Bits by process, one bit for each event type. Bits need little memory, because a busy home has
+   * thousands of processes.
    * @type {Map<string, number>}
    */
   const living = new Map();
@@ -111,7 +120,8 @@ function createRecall(past) {
 
   /**
    * @param {LoggedEvent} event
-   * @returns {boolean}  False: it is in the log. The next call with it returns false.
+   * @returns {boolean}  False: the event is already in the log. Remembers the event, so the next
+   *   call with the same event returns false.
    */
   function isNew(event) {
     const { type, instanceId, app = '', generation } = event;
@@ -146,7 +156,8 @@ function createRecall(past) {
   }
 
   /**
-   * Another app of the same name starts its generations from the beginning.
+   * Forgets the rollouts of the app, because a new app with the same name starts again at the first
+   * generation.
    * @param {string} app
    */
   function forget(app) {

@@ -37,7 +37,7 @@ const EVENTS = {
 /**
  * @param {string} event
  * @param {Fields} [fields]
- * @returns {Untimed | null}  Null: it concerns only the manager.
+ * @returns {Untimed | null}  Null: the event concerns only the manager.
  */
 export function managerEvent(event, fields = {}) {
   return Object.hasOwn(EVENTS, event) ? EVENTS[event](fields) : null;
@@ -56,7 +56,7 @@ export function withEventLog(managerLog, eventLog) {
   };
 }
 
-/** @param {string} by  "memory: 600 MB above 500 MB". */
+/** @param {string} by  For example "memory: 600 MB above 500 MB". */
 function triggerOf(by) {
   const trigger = by.slice(0, by.indexOf(':'));
   return trigger === 'memory' ? 'limit:memory' : `trigger:${trigger}`;

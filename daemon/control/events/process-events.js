@@ -26,12 +26,13 @@ function stepEvents(before, after, event, { effects, isOnProbation }) {
     return [
       { type: 'backoff', delayMs: effects.find((effect) => effect.type === 'setTimer')?.ms ?? 0, streak: after.streak },
     ];
-  // A failure on probation is part of the rollout's events.
+  // Leaves out a failure on probation, because an event of the rollout reports it.
   return after.state === 'failed' && !isOnProbation ? [{ type: 'gave-up', crashes: after.unstableAtMs.length }] : [];
 }
 
 /**
- * Call it before writeNote(): the log skips a repeated event, but a missing one is lost.
+ * Call this before writeNote(). If control dies between the two calls, the next control notes the
+ * event again, and the log skips it. In the other order, the event would be lost.
  * @param {LoopContext} core
  * @param {Seat} seat
  * @param {Life} before
@@ -88,7 +89,7 @@ export function noteChanges({ bus }, before, after, method) {
 }
 
 /**
- * Logs what the previous control did or saw but could not log.
+ * Logs events that the previous control caused or saw, but could not log.
  * @param {LoopContext} core
  */
 export function catchUp({ bus, registry, parts }) {
@@ -137,7 +138,8 @@ function placeIn({ desired }, { id, name, slot, generation }, instanceId) {
 }
 
 /**
- * Includes this seat. The first one is the canary.
+ * Counts the new instances that are up, including the instance of this seat. The first new instance
+ * is the canary.
  * @param {Registry} registry
  * @param {Seat} seat
  */

@@ -2,7 +2,8 @@
 // apps, slots or the keeper.
 
 /**
- * Policy code never calls setTimeout(): tests pass in a clock that they turn by hand.
+ * Policy code uses this clock instead of setTimeout(), so that tests can pass in a clock that they
+ * control.
  * @typedef {object} Clock
  * @property {() => number} nowMs  Wall clock.
  * @property {(ms: number, onTime: () => void) => Cancel} after
@@ -10,7 +11,7 @@
  */
 
 /**
- * Does nothing if the timer has fired.
+ * Cancels the timer. Does nothing if the timer has fired.
  * @typedef {() => void} Cancel
  */
 

@@ -5,10 +5,11 @@ import { setFlagsFromString } from 'node:v8';
 const REST_MS = 2_000;
 
 /**
- * An idle process does not collect for minutes: after a start of thirty apps that is 2 MB.
+ * Collects garbage when control is idle, because V8 does not collect for minutes in an idle
+ * process. After a start of thirty apps, this frees 2 MB.
  * @param {Clock} clock
  * @param {() => void} [collect]
- * @returns {() => void}  To be called after each turn.
+ * @returns {() => void}  Call this function after each turn.
  */
 export function createIdleGc(clock, collect = collectNow) {
   let isPlanned = false;
@@ -29,9 +30,12 @@ export function createIdleGc(clock, collect = collectNow) {
   };
 }
 
-/** Takes 10 ms. Compacts only here, because reading logs would otherwise use 10 % more CPU. */
+/**
+ * Takes 10 ms. Turns on compaction only for this collection, because otherwise reading logs would
+ * use 10 % more CPU.
+ */
 function collectNow() {
-  // A keeper of an earlier version starts control without --expose-gc.
+  // gc() is missing if a keeper of an earlier version has started control without --expose-gc.
   if (!globalThis.gc) return;
   setFlagsFromString('--compact-on-every-full-gc');
   globalThis.gc();

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 
 /**
  * @typedef {object} OomWatch
- * @property {() => boolean} hasGrown  Since the last call or refresh.
+ * @property {() => boolean} hasGrown  Whether the number of kills has grown since the last call or
+ *   refresh().
  * @property {() => void} refresh
  */
 
@@ -27,7 +28,8 @@ export function watchOomKills({ read = readText } = {}) {
 }
 
 /**
- * Our own memory cgroup (v2, v1), because /proc/vmstat may be hidden or zero in a container.
+ * Finds the files of the memory cgroup of control (v2, v1). /proc/vmstat is not enough, because in
+ * a container it may be hidden or zero.
  * @param {(file: string) => string} read
  */
 function cgroupFiles(read) {
@@ -45,6 +47,6 @@ function readText(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Not Linux, or not mounted.
+    return ''; // The system is not Linux, or the file system is not mounted.
   }
 }

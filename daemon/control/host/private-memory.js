@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** For each read, the kernel walks through all mappings and locks them for 0.5 ms or more. */
+/**
+ * Interval between two reads for one process. It is long, because for each read the kernel walks
+ * through all mappings, and locks them for 0.5 ms or more.
+ */
 const EVERY_MS = 10_000;
 
 const READS_MAX = 8;
@@ -42,6 +45,7 @@ export function readRollup(pid) {
       [...text.matchAll(pattern)].reduce((total, [, kb]) => total + Number(kb) * 1024, 0);
     return { pssBytes: sum(/^Pss:\s+(\d+) kB/gm), privateBytes: sum(/^Private_(?:Clean|Dirty):\s+(\d+) kB/gm) };
   } catch {
-    return UNKNOWN; // The process has exited, belongs to another user, or the system does not report it.
+    // The process has exited or belongs to another user, or the system does not report its memory.
+    return UNKNOWN;
   }
 }

@@ -11,7 +11,7 @@ import { readRollup } from './private-memory.js';
  * @property {number} pid
  * @property {number} ppid
  * @property {number} rssBytes
- * @property {string} start  Together with the pid it identifies the process.
+ * @property {string} start  Start time. The pid and the start time identify the process.
  * @property {number} ownTicks  CPU, in hundredths of a second.
  * @property {number} waitedTicks  CPU of children that have exited.
  */
@@ -23,7 +23,8 @@ const TICK_OF_CPU_MS = 10;
 const buffer = Buffer.allocUnsafe(2_048);
 
 /**
- * Reads into one buffer, without a stat() before: a third of the time of readFileSync().
+ * Reads into a shared buffer and does not call stat(). So it takes a third of the time of
+ * readFileSync().
  * @param {number | 'self'} pid
  * @returns {ProcRow | null}  Null if the process has exited.
  */
@@ -53,7 +54,7 @@ function readProcTable() {
  */
 export function countFds(pid) {
   try {
-    // Since Linux 6.2 the size of the folder is their number.
+    // Since Linux 6.2, the size of the folder is the number of descriptors.
     return statSync(`/proc/${pid}/fd`).size || readdirSync(`/proc/${pid}/fd`).length;
   } catch {
     return null;
@@ -82,7 +83,8 @@ function isPid(entry) {
 let knownPageBytes = 0;
 
 /**
- * Node.js does not report the page size, but it reports in bytes what the system reports in pages.
+ * Calculates the page size, because Node.js does not report it. For the memory of this process,
+ * Node.js reports the bytes, and the system reports the pages.
  */
 function pageBytes() {
   if (knownPageBytes === 0) {
@@ -125,7 +127,8 @@ export function createTreeReader() {
 }
 
 /**
- * Forks of one another count for less than the sum of their RSS. Walks through all their mappings.
+ * Counts shared pages once, so forked processes need less than the sum of their RSS. This is slow,
+ * because the kernel walks through all mappings of these processes.
  * @param {number[]} pids
  * @returns {number | null}  Null if the system does not report it.
  */
@@ -148,7 +151,10 @@ async function fromPs() {
   });
 }
 
-/** Share of the time: a table of ten thousand processes is not read every second. */
+/**
+ * Scans take at most this share of the time, so that a table of ten thousand processes is not read
+ * every second.
+ */
 const SCAN_SHARE = 0.01;
 
 /**
@@ -174,7 +180,7 @@ export function createProcTreeReader({
   function scan(roots) {
     const beganMono = nowMono();
     const table = readTable();
-    // A pid that is in use again is another process.
+    // If the start time differs, the pid belongs to another process now.
     const known = table.flatMap(({ pid, start }) => (families.get(pid)?.get(pid) === start ? pid : []));
     const trees = findTrees(table, [...new Set([...known, ...roots])], families);
     nextScanMono = nowMono() + (nowMono() - beganMono) / SCAN_SHARE;
@@ -247,7 +253,7 @@ export function findTrees(rows, pids, seen) {
         byPid.get(known)?.start === start ? (byPid.get(known) ?? []) : [],
       );
       const members = new Set([root, ...strays]);
-      // A loop over a set also visits what is added during the loop.
+      // A loop over a set also visits members that are added during the loop.
       for (const member of members) for (const child of children.get(member.pid) ?? []) members.add(child);
       return [[pid, [...members]]];
     }),

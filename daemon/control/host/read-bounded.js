@@ -3,10 +3,13 @@ import { readRegular, Unfit } from '../../../lib/shared/host/read-regular.js';
 /** @import { User } from '../../../lib/shared/host/user-path.js' */
 /** @import { Clock } from './clock.js' */
 
-/** Limit for a disk that hangs. */
+/** Time limit for a read, because a disk may hang. */
 const READ_MS = 5_000;
 
-/** For a file that is read with the rights of an app's user. @type {Record<string, string>} */
+/**
+ * Hints by error code, for a file that is read with the rights of an app's user.
+ * @type {Record<string, string>}
+ */
 const HINTS = {
   EACCES:
     'The user of the app could exchange this file, so it is read as that user. Let that user read it, or move it ' +
@@ -17,12 +20,12 @@ const HINTS = {
 };
 
 /**
- * Reads a file that others may change, off the main thread. Never rejects.
+ * Reads a file that other users may change. Does not block the main thread. Never rejects.
  * @param {string} file
  * @param {{ maxBytes: number, clock: Clock, user: User | null }} o
  * @returns {Promise<
  *   { bytes: Buffer, fault: null } | { bytes: null, fault: string, hint: string | null }
- * >}  `fault` follows the path in a sentence.
+ * >}  `fault` continues a sentence that begins with the path.
  */
 export async function readWhole(file, { maxBytes, clock, user }) {
   /** @type {() => void} */

@@ -2,9 +2,12 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 
-/** A search reads a link for each descriptor of each process: 5,000 descriptors took 17 ms. */
+/**
+ * Time limit for a search. It reads a link for each descriptor of each process. 5,000 descriptors
+ * took 17 ms.
+ */
 const LOOK_MAX_MS = 50;
-/** Any app can cause a search. */
+/** Minimum interval between two searches, because any app can cause a search. */
 const LOOK_EVERY_MS = 1_000;
 
 /** Tables of the kernel, and the state of a socket that holds its port. */

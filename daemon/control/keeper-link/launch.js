@@ -9,7 +9,10 @@ import { DAEMON_NODE_ARGS, DAEMON_NODE_ENV } from '../../../lib/shared/host/daem
 
 const REPORT_FD = 3;
 
-/** Limit until the keeper listens, and again until it answers. Each takes 0.2 s on a fast disk. */
+/**
+ * Time limit until the keeper listens, and then again until the keeper answers. On a fast disk,
+ * each step takes 0.2 s.
+ */
 const HANGS_MS = 10_000;
 
 /**
@@ -17,8 +20,8 @@ const HANGS_MS = 10_000;
  * @param {Installation} o.from
  * @param {Record<string, string>} o.env  The whole environment.
  * @param {number} o.logFd
- * @param {() => void} o.onHeld  Another keeper owns the home.
- * @param {(error: unknown) => void} o.onFailed  The new keeper could not take the home.
+ * @param {() => void} o.onHeld  Called if another keeper owns the home.
+ * @param {(error: unknown) => void} o.onFailed  Called if the new keeper could not take the home.
  * @returns {Promise<Port>}  Resolves when the keeper owns the home and reads its channel.
  */
 export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
@@ -40,15 +43,16 @@ export function launchKeeper({ from, env, logFd, onHeld, onFailed }) {
       if (held) onHeld();
       else if (error) onFailed(error);
     });
-  // If a channel closes while a handle waits for its acknowledgement, 'disconnect' is never emitted
-  // (Node.js 20 to 26). The exit means the same.
+  // Node.js 20 to 26 never emits 'disconnect' if the channel closes while a handle waits for its
+  // acknowledgement. So this code emits 'disconnect' when the keeper exits.
   child.once('exit', () => child.emit('disconnect'));
   endWhenItHangs(child);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => reject(new Error(`the keeper exited at once (${signal ?? code})`)));
-    // Not earlier, because Node.js reads a channel while modules still load. If we were killed
-    // then, a sent socket would stay open in the keeper, and nothing could bind its address again.
+    // Resolves only after a message from the keeper, because Node.js reads the channel while
+    // modules still load. If control were killed at that time, a sent socket would stay open in the
+    // keeper, and no process could bind its address again.
     child.once('message', () => resolve(/** @type {Port} */ (/** @type {unknown} */ (child))));
   });
 }

@@ -1,6 +1,6 @@
-// Knows: the conversation with the keeper: requests, events, how the next keeper is launched. Must
-// not: import anything of the keeper, or decide what to ask it. So this file repeats the shapes of
-// daemon/keeper/protocol.js.
+// Knows: the communication with the keeper: requests, events, how to start the next keeper. Must
+// not: import code of the keeper, or decide what to ask the keeper. Because of the first rule, this
+// file repeats the types of daemon/keeper/protocol.js.
 
 /** @import { ListenFailure } from '../../../lib/shared/wire/protocol.js' */
 
@@ -26,7 +26,8 @@
  * @property {number} pid
  * @property {'cluster' | 'fork' | 'exec'} mode
  * @property {number} startedAtMs
- * @property {number | null} [bootedAtMs]  Null: not booted yet. Missing: an earlier keeper.
+ * @property {number | null} [bootedAtMs]  Null: not booted yet. Missing: the keeper has an earlier
+ *   version.
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {Address[]} addresses
@@ -34,11 +35,11 @@
  * @property {boolean} isReady
  * @property {boolean} isRetiring
  * @property {boolean} isAdopted
- * @property {boolean} [isGated]  Missing: an earlier keeper, which has no gate.
+ * @property {boolean} [isGated]  Missing: the keeper has an earlier version, without a gate.
  * @property {boolean} [isParked]
  * @property {Exit | null} exit
  * @property {boolean} isGone
- * @property {unknown} [report]  Last report of its agent, once the process is gone.
+ * @property {unknown} [report]  Last report of the agent, after the process is gone.
  */
 
 /** @typedef {{ address: string, port: number, family: string }} Address */
@@ -54,9 +55,10 @@
  * @property {{ app: string, scope?: string }[]} listeners
  * @property {Record<string, unknown>} notes
  * @property {boolean} [isTerminating]
- * @property {string} [digest]  Of the keeper's code.
+ * @property {string} [digest]  Digest of the keeper's code.
  * @property {string} [root]  The installation that control is started from.
- * @property {string | null} [refusedRoot]  An installation whose control did not run.
+ * @property {string | null} [refusedRoot]  An installation that the keeper refuses, because its
+ *   control did not run.
  * @property {'unready' | 'crashed' | 'silent' | null} [refusedWhy]
  */
 
@@ -128,7 +130,7 @@ export function createKeeperLink(port, { onEvent, onLost }) {
     onLost();
   }
 
-  /** The 'disconnect' handler deals with that. */
+  /** Ignores a failed send, because the 'disconnect' handler deals with the loss of the keeper. */
   const ignoreSendError = () => {};
 
   /**

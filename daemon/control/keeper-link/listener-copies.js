@@ -1,11 +1,13 @@
 /** @import { Port } from './link.js' */
 
 /**
- * The sockets outlive the keeper, because control keeps a copy of each. It never accepts on them.
+ * Control keeps a copy of each listening socket, so that the sockets outlive the keeper. Control
+ * never accepts connections on a copy.
  * @typedef {object} ListenerCopies
  * @property {(data: { key: string }, handle: any) => void} keep  Closes an earlier copy.
  * @property {(key: string) => void} drop
- * @property {(port: Port) => Promise<void>} handOver  Resolves when the keeper has them or is gone.
+ * @property {(port: Port) => Promise<void>} handOver  Resolves when the keeper has the copies or is
+ *   gone.
  */
 
 /** @returns {ListenerCopies} */
@@ -45,7 +47,7 @@ export function createListenerCopies() {
  */
 function send(port, message, handle) {
   return new Promise((resolve) => {
-    // If this fails, the keeper is gone, which the link notices.
+    // Ignores an error of send(): the keeper is gone, and the link notices that.
     port.send(message, handle, {}, () => resolve());
   });
 }

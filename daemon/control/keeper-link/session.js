@@ -13,14 +13,15 @@ const RELAUNCH_MS = 1_000;
  * @property {() => Promise<{ snapshot: Snapshot, orphans: ChildSnapshot[] }>} introduce
  *   Exchanges state with the keeper of the link. Rejects with KeeperLost.
  * @property {(snapshot: Snapshot, orphans: ChildSnapshot[]) => void} onMet
- * @property {() => void} onLost  Drops events of the old keeper, and holds.
+ * @property {() => void} onLost  Drops events of the old keeper, and holds later events.
  * @property {(event: string, data: any) => void} onEvent  Not called for events about listeners.
  * @property {() => void} hold
  * @property {() => void} resume
  */
 
 /**
- * Outlives each keeper and decides nothing about apps.
+ * Connects control to its keeper, and after the death of this keeper to the next keeper. Decides
+ * nothing about apps.
  *
  *     meet -----> link -> introduce -> onMet
  *                                        |  the keeper dies
@@ -36,7 +37,10 @@ export class KeeperSession {
   #snapshot = null;
   #isReady = false;
   #isOver = false;
-  /** Null: our own. @type {Installation | null} */
+  /**
+   * Installation of the next keeper. Null: the present installation.
+   * @type {Installation | null}
+   */
   #successor = null;
   /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
   #waitingForNext = [];
@@ -58,7 +62,8 @@ export class KeeperSession {
 
   /**
    * @param {Port} port
-   * @returns {Promise<void>}  Resolves when control has met this keeper or a later one.
+   * @returns {Promise<void>}  Resolves when control has connected to this keeper or to a later
+   *   keeper.
    */
   async meet(port) {
     try {
@@ -66,7 +71,7 @@ export class KeeperSession {
     } catch (error) {
       if (!(error instanceof KeeperLost)) throw error;
     }
-    // The session keeps trying to start a keeper, and has logged why it failed.
+    // Waits for a keeper. The session retries to start a keeper, and logs each failure.
     for (let isMet = false; !isMet;)
       isMet = await this.waitForNext().then(
         () => true,
@@ -74,7 +79,7 @@ export class KeeperSession {
       );
   }
 
-  /** Also reported to all later keepers. */
+  /** Reports to this keeper, and to all later keepers, that control is ready. */
   announceReady() {
     this.#isReady = true;
     tell(this.#context, 'control-ready', { isAnswering: true });
@@ -90,7 +95,7 @@ export class KeeperSession {
     return this.#context.link.request(verb, params);
   }
 
-  /** @returns {Promise<void>}  Rejects if no keeper can be started; the session keeps trying. */
+  /** @returns {Promise<void>}  Rejects if no keeper can be started, but the session retries. */
   waitForNext() {
     return new Promise((resolve, reject) => {
       this.#waitingForNext.push({ resolve, reject });
@@ -99,7 +104,8 @@ export class KeeperSession {
 
   /**
    * @param {Installation} successor
-   * @returns {Promise<void>}  Like waitForNext(). Rejects also with KeeperRefusal or KeeperLost.
+   * @returns {Promise<void>}  Like waitForNext(), but also rejects with KeeperRefusal or
+   *   KeeperLost.
    */
   exchange(successor) {
     this.#exchange ??= this.#abdicate(successor).finally(() => {
@@ -108,7 +114,7 @@ export class KeeperSession {
     return this.#exchange;
   }
 
-  /** Makes the keeper exit too, and ends this session. */
+  /** Asks the keeper to exit, and ends this session. */
   leave() {
     this.#isOver = true;
     return this.#context.link?.request('leave', {});
@@ -121,7 +127,8 @@ export class KeeperSession {
 
   /**
    * @param {Port} port
-   * @returns {Promise<void>}  Rejects with KeeperLost if the keeper dies; then #meetNext() runs.
+   * @returns {Promise<void>}  Rejects with KeeperLost if the keeper dies. In this case #meetNext()
+   *   runs.
    */
   async #meet(port) {
     this.#context.link = createKeeperLink(port, {
@@ -138,7 +145,9 @@ export class KeeperSession {
     const { link } = this.#context;
     if (!link) throw new KeeperLost();
     this.#successor = successor;
-    this.#loop.hold(); // A keeper that is about to leave would lose the requests.
+    // Holds events, because a keeper that is about to exit would lose the requests that follow from
+    // them.
+    this.#loop.hold();
     try {
       await link.request('abdicate', {});
     } catch (error) {
@@ -162,7 +171,10 @@ export class KeeperSession {
     else this.#loop.onEvent(event, data);
   }
 
-  /** Sends the sockets to the next keeper first, so that no connection is refused. */
+  /**
+   * Starts the next keeper and connects to it. Sends the sockets to the keeper first, so that no
+   * connection is refused.
+   */
   async #meetNext() {
     const { parts } = this.#context;
     this.#context.link = null;
@@ -179,7 +191,8 @@ export class KeeperSession {
       if (this.#isReady) this.announceReady();
       for (const { resolve } of this.#waitingForNext.splice(0)) resolve();
     } catch (error) {
-      if (error instanceof KeeperLost) return; // The loss of that keeper has already started the next attempt.
+      // The link has already started the next attempt with onLost().
+      if (error instanceof KeeperLost) return;
       parts.managerLog('keeper-launch-failed', { message: /** @type {Error} */ (error).message });
       parts.clock.after(RELAUNCH_MS, () => void this.#meetNext());
       if (!successor) for (const { reject } of this.#waitingForNext.splice(0)) reject(error);

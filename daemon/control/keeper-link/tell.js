@@ -20,7 +20,7 @@ import { getSlotHistory } from '../state/registry.js';
 /** @import { ChildSnapshot, KeeperLink, Port } from './link.js' */
 
 /**
- * Everything that touches the machine.
+ * The parts of control that access the machine.
  * @typedef {object} Parts
  * @property {string} home
  * @property {string} logsFolder
@@ -37,7 +37,8 @@ import { getSlotHistory } from '../state/registry.js';
  * @property {() => string} newInstanceId
  * @property {() => number} cpus
  * @property {(uidsOf: UidsOf) => Orphan[]} findOrphans
- * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: our installation.
+ * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: the present
+ *   installation.
  * @property {(spec: AppSpec) => AppSpec} withPresentNode
  * @property {(specs: AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
  * @property {(specs: AppSpec[]) => void} checkPresent  Throws ERR_NCLUST_PREFLIGHT.
@@ -78,7 +79,8 @@ import { getSlotHistory } from '../state/registry.js';
 export function tell(context, verb, params) {
   context.link?.request(verb, params).catch((error) => {
     if (error instanceof KeeperLost) return;
-    // A note holds the last lines of processes, which may contain a password.
+    // Does not log `value`, because a note contains the last lines of processes, which may contain
+    // a password.
     const { value: _, ...about } = /** @type {{ value?: unknown }} */ (params);
     context.parts.managerLog('keeper-refused', { verb, params: about, message: error.message });
   });

@@ -1,6 +1,6 @@
-// Knows: the path of a line: from the pipe, through its stream, to files and followers. Must not:
-// let an app wait without need, or keep more than a bounded part in memory. Start at:
-// createAppLogs(), then stream.js; the folders below have one concern each.
+// Knows: the way of a line from the pipe, through the stream, to files and followers. Must not: let
+// an app wait without need, or keep an unlimited amount of output in memory. Start at:
+// createAppLogs(), then stream.js. Each folder below has one concern.
 import { closeSync, constants, ftruncateSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { openAsUser } from '../../../lib/shared/host/as-user.js';
@@ -34,15 +34,15 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @property {string} instanceId
  * @property {number} id  The id of the slot.
  * @property {string} name
- * @property {User | null} user  The owner of its files.
+ * @property {User | null} user  The owner of the log files.
  * @property {string | null} outPipe
  * @property {string | null} errPipe
  * @property {string} outFile  Empty: nothing is kept.
  * @property {string} errorFile
- * @property {string} logFile  Both streams. Empty: none.
+ * @property {string} logFile  File for both streams. Empty: such a file is not written.
  * @property {'raw' | 'json'} logType
  * @property {string | null} logDateFormat
- * @property {boolean} isMuted  Its lines are not sent to followers.
+ * @property {boolean} isMuted  Followers do not get the lines of this place.
  * @property {'block' | 'drop'} overflow
  * @property {number} rateLimitBytes  Per second. 0: no limit.
  * @property {string[]} ship
@@ -59,15 +59,17 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @typedef {object} AppLogs
  * @property {(place: LogPlace) => void} attach  Idempotent. A later place replaces the first.
  * @property {(instanceId: string) => string[]} drain  Reads the pipes. Returns last stderr lines.
- * @property {(instanceId: string) => void} detach  Reads the rest and closes.
+ * @property {(instanceId: string) => void} detach  Reads the rest of the pipes, and closes them.
  * @property {Followers['add']} follow
  * @property {(path: string) => Position | null} positionOf  Position of the next byte of a file.
  *   Null if control does not write to it.
  * @property {(files: OwnedFile[]) => Promise<void>} flush  Empties files and removes their
  *   segments. Rejects with the error of a file that cannot be emptied, after the others are done.
- * @property {() => void} close  Writes all it has, also half lines, before it returns. Idempotent.
+ * @property {() => void} close  Before it returns, writes all data, even unfinished lines.
+ *   Idempotent.
  * @property {() => void} reopen  Opens all files by their names again.
- * @property {(instanceId: string, name: string) => LogState} describe  Losses of the last hour.
+ * @property {(instanceId: string, name: string) => LogState} describe  Lists the losses of the last
+ *   hour.
  * @property {() => string[]} notices
  */
 
@@ -83,7 +85,7 @@ const STREAMS = /** @type {const} */ (['out', 'err']);
  * @param {ShipperPool} o.shippers
  * @param {Foreground} [o.foreground]
  * @param {(name: string, reason: string, id?: number) => void} [o.onLost]
- *   Called when an app begins to lose lines. `id`: only this slot does.
+ *   Called when an app begins to lose lines. `id`: only this slot loses lines.
  * @returns {AppLogs}
  */
 export function createAppLogs({
@@ -144,7 +146,8 @@ export function createAppLogs({
       } else {
         for (const path of before.files) files.hold(path, place);
       }
-      // After the new hold, so that a file that stays is not closed in between.
+      // letGo() comes after the new hold(), so that a file that stays in use is not closed in
+      // between.
       for (const path of before.files) files.letGo(path);
     });
     shippers.retarget(place);
@@ -161,7 +164,7 @@ export function createAppLogs({
     try {
       tap.reader = openPipe(pipe, (chunk) => tap.stream.write(chunk));
     } catch (error) {
-      // The keeper is gone, and no process writes to the pipe.
+      // The pipe does not exist: the keeper is gone, and no process writes to the pipe.
       if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return;
       tap.isWaiting = true;
       clock.after(REOPEN_MS, () => open(instanceId, tap));
@@ -183,7 +186,7 @@ export function createAppLogs({
     },
     detach(instanceId) {
       for (const tap of attached.get(instanceId)?.taps ?? []) {
-        // Reads a pipe that could not be opened until now.
+        // Tries again to open a pipe that could not be opened before.
         if (!tap.reader) open(instanceId, tap);
         tap.reader?.drain();
         tap.reader?.close();
@@ -242,7 +245,8 @@ export function createAppLogs({
 }
 
 /**
- * A change of these fields needs a new stream. The others concern files and targets.
+ * Returns the fields whose change needs a new stream. The other fields concern only files and
+ * targets.
  * @param {LogPlace} place
  */
 function shapeOf({ limits: _, ship: __, ...shape }) {

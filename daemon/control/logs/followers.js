@@ -1,6 +1,6 @@
-// Knows: which clients follow, and for each source the line that is not finished yet. Must not:
-// read files, or cut finished lines while no client follows. Start at: push(); hand-over.js handles
-// a follower that comes in the middle of a line.
+// Knows: which clients follow, and the unfinished line of each source. Must not: read files, or cut
+// output into lines while no client follows. Start at: push(). hand-over.js handles a follower that
+// is added in the middle of a line.
 import { createHandOver, isSamePosition } from './hand-over.js';
 import { createLineSplitter } from './lines.js';
 
@@ -17,22 +17,23 @@ const NEWLINE = 0x0a;
  * @typedef {object} Follower
  * @property {(slot: { id: number, name: string }, stream: LogStream) => boolean} wants
  * @property {(entries: LogEntry[], mark: Mark | null, parts: (Part | null)[]) => void} take
- *   `mark`: where the first line begins that the follower has not got yet. Null: not in a file.
+ *   `mark`: where the next line begins, which the follower does not have yet. Null: not in a file.
  *   `parts`: for each entry, which part of a long line it is.
  */
 
 /**
  * @typedef {{ path: string, atMs?: number } & Position} Place  The position of a chunk; all of it
- *   is in one file. `atMs`: when it was read. Missing: now.
+ *   is in one file. `atMs`: when control read the chunk. Missing: now.
  */
 
 /**
  * @typedef {object} Followers
  * @property {(follower: Follower, unfinished?: UnfinishedLine[]) => () => void} add
- *   Returns a function that removes the follower.
+ *   Adds a follower, and returns a function that removes it.
  * @property {(source: Source, chunk: Buffer, at?: Place | null) => void} push
  *   `at`: null if the chunk is not in a file.
- * @property {(source: Source) => void} end  No more output: sends its unfinished line.
+ * @property {(source: Source) => void} end  Called when a source has no more output. Sends the
+ *   unfinished line.
  */
 
 /**
@@ -40,7 +41,8 @@ const NEWLINE = 0x0a;
  * @property {{ id: number, name: string }} slot
  * @property {LogStream} stream
  * @property {LineSplitter | null} splitter  Null: the source is at the beginning of a line.
- * @property {Mark | null} [lineFrom]  Beginning of the unfinished line. Null: none, or no file.
+ * @property {Mark | null} [lineFrom]  Where the unfinished line begins. Null: the source is not in
+ *   a line, or not in a file.
  * @property {Mark | null} [writtenTo]  Where the last chunk ended.
  */
 

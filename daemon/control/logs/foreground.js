@@ -11,30 +11,32 @@ import { createLosses } from './write/log-file.js';
 
 /** @typedef {Pick<LogPlace, 'instanceId' | 'id' | 'name' | 'isMuted' | 'overflow'>} Sender */
 
-/** Limit for data that waits for the reader when the app must not wait, in bytes. */
+/** Limit of data that waits for the reader if the overflow of the app is "drop", in bytes. */
 const PENDING_MAX_BYTES = 1024 * 1024;
 
 /** First pause before the next attempt when the kernel accepts no more, in ms. Doubles. */
 const PAUSE_MIN_MS = 1;
 const PAUSE_MAX_MS = 20;
 
-/** Time limit at the end for a reader that does not read, in ms. */
+/** Before control exits, it waits at most this long for a reader that does not read, in ms. */
 const PATIENCE_MS = 2_000;
 
 /** Time limit of finish(), which blocks this process, in ms. */
 const LAST_MOMENT_MS = 1_000;
 
 /**
- * The `nclust run` that started this manager. It gets every line: an app that writes faster has to
- * wait, unless its overflow is "drop". When the run exits, the manager ends.
+ * The `nclust run` that started this manager. It gets every line. An app that writes faster than
+ * the run reads has to wait, unless the overflow of the app is "drop". When the run exits, the
+ * manager exits too.
  * @typedef {object} Foreground
  * @property {(place: Sender, stream: LogStream, chunk: Buffer) => Promise<void> | null} write
- *   Null: the kernel has it. A promise: wait before you send more. Never throws or rejects.
+ *   Null: the kernel has the chunk. A promise: wait before you send more. Never throws or rejects.
  * @property {(place: Sender, stream: LogStream) => void} end  No more output will come.
  * @property {(name: string) => Losses | null} lossesOf
  * @property {() => string[]} notices
- * @property {() => void} finish  Writes what waits before it returns. Never throws.
- * @property {() => Promise<void>} close  Writes what waits while the reader reads. Idempotent.
+ * @property {() => void} finish  Before it returns, writes the waiting data. Never throws.
+ * @property {() => Promise<void>} close  Writes the waiting data while the reader reads.
+ *   Idempotent.
  */
 
 /** Used when the manager does not run in the foreground. @type {Foreground} */
@@ -68,7 +70,8 @@ export async function findForeground(run, { clock, onGone }) {
  * @returns {Foreground}
  */
 function createForeground(socket, { clock, onGone }) {
-  // Writes to the descriptor: a stream's queue would hide how much was written at an exit.
+  // Writes directly to the descriptor, because the queue of a stream would hide how much was
+  // written before an exit.
   const { fd } = /** @type {any} */ (socket)._handle;
   /** @type {Buffer[]} */
   const pending = [];
@@ -99,7 +102,7 @@ function createForeground(socket, { clock, onGone }) {
   /** @returns {number}  The number of bytes that the kernel has accepted. */
   function pump() {
     let taken = 0;
-    // Not after 'close', because the descriptor may then belong to another file.
+    // Stops at 'close', because the descriptor may belong to another file after that.
     while (pending.length > 0 && !socket.destroyed) {
       const bytes = tryWrite(fd, pending[0]);
       if (bytes === 0) break;
@@ -210,7 +213,8 @@ function headOf({ instanceId, id, name }, stream, clock) {
 /**
  * @param {number} fd
  * @param {Buffer} bytes
- * @returns {number}  0: the kernel accepts nothing now. If never again, the socket emits an event.
+ * @returns {number}  0: the kernel accepts nothing now. If the socket has failed, it emits an
+ *   event.
  */
 function tryWrite(fd, bytes) {
   try {

@@ -1,6 +1,6 @@
-// Knows: rotated log files: their names, compression, and which have to be removed. Must not: write
-// to a file that an app still writes to. Start at: createArchive(), then planRetention() in
-// retention.js, which is pure.
+// Knows: rotated log files: names, compression, and which files have to be removed. Must not: write
+// to a file that is still active. Start at: createArchive(), then planRetention() in retention.js,
+// a pure function.
 import { rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { removeAsUser } from '../../../../lib/shared/host/as-user.js';
@@ -22,25 +22,31 @@ const LOOK_EVERY_MS = 600_000;
 /** Delay of the scan after a file was added, in ms. */
 const LOOK_SOON_MS = 1_000;
 
-/** Pause between two chunks, in ms, because 10 MB at once would take 0.2 s of a core. */
+/**
+ * Pause between two chunks of a compression, in ms, because compressing 10 MB at once would take
+ * 0.2 s of a core.
+ */
 const PAUSE_MS = 1;
 
-/** A full home frees this part of its limit at once, so that the next chunk finds space. */
+/**
+ * If the home is full, this part of its limit is freed at once, so that the next chunks have space.
+ */
 const HOME_SLACK = 1 / 64;
 
 /**
  * @typedef {object} Archive
  * @property {(path: string, limits: GivenLimits, app?: string, user?: User | null) => void} hold
  *   Files of one `app` share its limit on the total. A second call changes the limits.
- * @property {(path: string) => void} letGo  Its segments stay.
+ * @property {(path: string) => void} letGo  The segments of the file stay.
  * @property {(path: string, segment: string) => void} rotated  Removes surplus segments at once.
- * @property {(path: string, bytes: number) => void} grew  Cheap.
+ * @property {(path: string, bytes: number) => void} grew  Must be fast, because it is called for
+ *   each chunk.
  * @property {(files: OwnedFile[]) => void} flush
  *   Removes all segments. The caller empties the files.
  * @property {() => Promise<void>} scan  Reads the disk now. Also runs every ten minutes.
  * @property {() => Promise<void>} idle  Resolves when no compression runs or waits.
  * @property {() => Promise<void>} close
- *   Idempotent. A segment that is being compressed stays as it was.
+ *   Idempotent. A segment that is being compressed stays uncompressed.
  */
 
 /**
@@ -56,9 +62,15 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   const inventory = createInventory(logsFolder);
   /** Segments whose compression failed. Tried again after the next scan. @type {Set<string>} */
   const failed = new Set();
-  /** Segment count when none could be removed, by app or folder. @type {Map<string, number>} */
+  /**
+   * By app or folder: the number of segments when no segment could be removed.
+   * @type {Map<string, number>}
+   */
   const countsWhenStuck = new Map();
-  /** Log files that were reported since the last scan. @type {Set<string>} */
+  /**
+   * Log files for which reportKept() has logged a failure since the last scan.
+   * @type {Set<string>}
+   */
   const reported = new Set();
   /** @type {{ path: string, plainPath: string, controller: AbortController } | null} */
   let compressing = null;
@@ -82,11 +94,11 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
   function lookInBackground() {
     isLookDue = false;
     if (looks === 0)
-      void scan(); // It never rejects.
+      void scan(); // scan() never rejects.
     else lookSoon();
   }
 
-  /** Scans run one after the other. */
+  /** Starts a scan after the scans that already run or wait. */
   function scan() {
     looks += 1;
     looking = looking
@@ -140,12 +152,13 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
       for (const suffix of ['', ...Object.values(SUFFIX)]) removeAsUser(inventory.at(path).user, plainPath + suffix);
       rmSync(timesFilePath(timesFolder, plainPath), { force: true });
     } catch (error) {
-      reportKept(path, plainPath, error); // The next scan finds it again.
+      reportKept(path, plainPath, error); // The next scan finds the segment again.
     }
   }
 
   /**
-   * Reports once for a log file, because its user can prevent any number of removals.
+   * Logs only one failure for each log file until the next scan, because the user of the file can
+   * prevent any number of removals.
    * @param {string} path
    * @param {string} kept
    * @param {unknown} error
@@ -156,7 +169,10 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     managerLog('log-segment-kept', { path: kept, code: /** @type {NodeJS.ErrnoException} */ (error).code });
   }
 
-  /** Newest first: in a flood the oldest segments are removed before they would be compressed. */
+  /**
+   * Returns the newest segment, because in a flood of output the oldest segments are removed before
+   * their turn comes.
+   */
   function nextToCompress() {
     let next = null;
     for (const { path, limits, segments } of inventory.files()) {
@@ -194,7 +210,7 @@ export function createArchive({ clock, managerLog, limitsOf, logsFolder, timesFo
     compressNext();
   }
 
-  /** Synchronous, because this process may exit in this turn. */
+  /** Aborts the compression. Synchronous, because this process may exit in this turn. */
   function abort() {
     if (!compressing) return;
     const { path, plainPath, controller } = compressing;

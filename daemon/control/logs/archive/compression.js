@@ -18,15 +18,15 @@ const READING = constants.O_RDONLY | constants.O_NONBLOCK;
 const MAKING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
- * Level 1 compresses 5.6 to 1 and takes 9 ms of CPU per MB; level 6, 6.6 to 1 and 14 to 20 ms. With
- * this window it needs 128 KiB of memory.
+ * Level 1 compresses 5.6 to 1 and takes 9 ms of CPU per MB. Level 6 compresses 6.6 to 1 and takes
+ * 14 to 20 ms. With this window, a compression needs 128 KiB of memory.
  */
 const GZIP = { level: 1, windowBits: 14, memLevel: 7, chunkSize: CHUNK_BYTES };
 
-/** Level 1: 12 to 1, and 3.5 ms per MB. */
+/** Level 1 compresses 12 to 1 and takes 3.5 ms of CPU per MB. */
 const ZSTD_LEVEL = 1;
 
-/** Node.js has it since 22.15 and 23.8. @type {() => Transform} */
+/** Node.js has zstd since 22.15 and 23.8. @type {() => Transform} */
 const createZstd =
   /** @type {any} */ (zlib).createZstdCompress &&
   (() => {
@@ -60,15 +60,16 @@ export function checkCompression(kind) {
 }
 
 /**
- * A whole segment exists at every moment, plain or compressed.
+ * Compresses a segment. At every moment a whole segment exists, plain or compressed.
  * @param {string} plainPath
  * @param {Compression} kind
  * @param {object} o
  * @param {User | null} o.user
  * @param {AbortSignal} o.signal
- * @param {() => Promise<void>} o.pause  Between two chunks, because other work comes first.
+ * @param {() => Promise<void>} o.pause  Called between two chunks, because other work comes first.
  * @returns {Promise<{ path: string, sizeBytes: number }>}
- *   Rejects with errors of the file system or an abort. Then the plain segment stays.
+ *   Rejects with errors of the file system, or after an abort. In both cases the plain segment
+ *   stays.
  */
 export async function compressSegment(plainPath, kind, { user, signal, pause }) {
   const path = plainPath + SUFFIX[kind];
@@ -77,16 +78,18 @@ export async function compressSegment(plainPath, kind, { user, signal, pause }) 
   const source = createReadStream('', { fd: from, highWaterMark: CHUNK_BYTES });
   try {
     const { mode, uid, gid, atime, mtime } = fstatSync(from);
-    removeAsUser(user, unfinished); // A control that died left it, or the app made it.
+    // Removes an unfinished file that a dead control or the app has left.
+    removeAsUser(user, unfinished);
     const to = openAsUser(user, unfinished, MAKING, mode & 0o777);
     try {
       await pipeline(source, pacedBy(pause), COMPRESSORS[kind](), into(to), { signal });
       if (user === null && process.getuid?.() === 0) fchownSync(to, uid, gid);
-      // Readers take the time of a line from the times of its file, or else from this.
+      // Copies the times of the segment, because readers use them if the times of its lines are not
+      // known.
       await setTimes(to, atime, mtime);
       await sync(to);
       signal.throwIfAborted();
-      // In one turn, so that no reader sees the segment twice or not at all.
+      // Renames and removes in one turn, so that a reader sees the segment exactly once.
       const { size } = fstatSync(to);
       renameAsUser(user, unfinished, path);
       removeAsUser(user, plainPath);
@@ -112,7 +115,8 @@ function pacedBy(pause) {
 }
 
 /**
- * Not a write stream, because that would close the file at its end.
+ * Returns a function that writes chunks to `fd`. A write stream is not used, because it would close
+ * the file at its end.
  * @param {number} fd
  */
 function into(fd) {

@@ -9,23 +9,24 @@ import { listNames, listSegmentNames, parseSegmentName, readSizes, readSize, UNF
 /**
  * @typedef {object} LogFiles
  * @property {string} path  The active file.
- * @property {string} app  The app whose limit on the total counts.
+ * @property {string} app  The limit on the total size of this app applies.
  * @property {User | null} user
  * @property {GivenLimits | null} limits  Null: no process writes to it now.
  * @property {boolean} isInHome
- * @property {boolean} isKnown  Whether its segments were read.
+ * @property {boolean} isKnown  Whether the segments were read from the disk.
  * @property {number} activeBytes
  * @property {Map<string, Segment>} segments  By their plain path.
  */
 
 /**
- * @typedef {ReturnType<typeof createInventory>} Inventory  The disk, as last seen. In memory, because a
- *   home can hold thousands of files, and a flood rotates ten times a second.
+ * @typedef {ReturnType<typeof createInventory>} Inventory  The log files, as last seen on the disk.
+ *   They are kept in memory, because a home can hold thousands of files, and a flood of output
+ *   rotates ten times a second.
  */
 
 /**
- * A crash during a compression can leave a segment in both forms. The plain one is certainly whole,
- * so it comes first.
+ * A crash during a compression can leave a segment in both forms. The plain form is certainly
+ * whole, so it comes first.
  * @type {(Compression | null)[]}
  */
 const FORMS = [null, 'gzip', 'zstd'];
@@ -178,7 +179,8 @@ const FILES_AT_ONCE = 4;
 /**
  * Reads the disk, a few files in each turn. Removes unfinished files that a crash left.
  * @param {Inventory} inventory
- * @param {string} logsFolder  All files in it count; elsewhere, known files and their segments.
+ * @param {string} logsFolder  All files in this folder count. In other folders, only known files
+ *   and their segments count.
  * @param {object} o
  * @param {() => string | null} o.compressing
  *   The plain path of the segment that is being compressed.
@@ -231,7 +233,8 @@ function unfinishedOf(name) {
 
 /**
  * @param {string[]} names
- * @returns {Promise<{ owners: Map<string, SegmentName[]>, others: string[] }>}  By active file.
+ * @returns {Promise<{ owners: Map<string, SegmentName[]>, others: string[] }>}  `owners`: segments
+ *   by the name of the active file.
  */
 async function sorted(names) {
   const yieldNowAndThen = createYield(NAMES_AT_ONCE);
@@ -251,7 +254,8 @@ async function sorted(names) {
 
 /**
  * @param {number} atOnce
- * @returns {() => Promise<void> | null}  Gives other work a turn now and then.
+ * @returns {() => Promise<void> | null}  Call this after each item. After every `atOnce` items it
+ *   waits, so that other work gets a turn.
  */
 function createYield(atOnce) {
   let done = 0;

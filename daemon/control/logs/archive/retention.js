@@ -70,8 +70,9 @@ function byApp(files) {
 /**
  * @param {RetainedFile[]} files
  * @param {number} limitBytes
- * @param {Set<Segment>} going  Segments that are removed already.
- * @returns {Segment[]}  The oldest ones, until the rest and the active files are within the limit.
+ * @param {Set<Segment>} going  Segments that are already chosen for removal.
+ * @returns {Segment[]}  The oldest segments. Without them, the rest and the active files are within
+ *   the limit.
  */
 function overTotal(files, limitBytes, going) {
   if (limitBytes === Infinity) return [];

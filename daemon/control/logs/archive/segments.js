@@ -9,7 +9,7 @@ import { listAsUser, statAsUser } from '../../../../lib/shared/host/as-user.js';
  * A rotated log file. Its name contains the name of the active file and the time.
  * @typedef {object} Segment
  * @property {string} path
- * @property {string} plainPath  The path without .gz or .zst: its identity.
+ * @property {string} plainPath  The path without .gz or .zst. It identifies the segment.
  * @property {Compression | null} compression  Null: not compressed (yet).
  * @property {number} endedAtMs  When the file was rotated, wall clock.
  * @property {number} sizeBytes  On the disk.
@@ -37,7 +37,8 @@ const DATED = /^(.*)__(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)-(\d{3})Z(.*)$/s;
 const SET_BACK_MAX_MS = 24 * 3_600_000;
 
 /**
- * The newest time by path, so that a rotation does not read a folder of thousands of segments.
+ * Time of the newest segment, by path. So a rotation does not have to read a folder with thousands
+ * of segments.
  * @type {Map<string, number>}
  */
 const newestMsOf = new Map();
@@ -46,7 +47,7 @@ const newestMsOf = new Map();
  * @param {string} path
  * @param {number} endedAtMs
  * @param {User | null} [user]
- * @returns {string}  An unused path that comes after those of the existing segments.
+ * @returns {string}  An unused path that comes after the paths of the existing segments.
  */
 export function segmentName(path, endedAtMs, user = null) {
   const newestMs =
@@ -95,13 +96,13 @@ export function listSegmentsByPath(files) {
 /**
  * @param {string} folder
  * @param {User | null} user
- * @returns {string[]}  Empty if it cannot be read.
+ * @returns {string[]}  Empty if the folder cannot be read.
  */
 export function listNames(folder, user) {
   try {
     return listAsUser(user, folder);
   } catch {
-    return []; // It does not exist yet, or we may not read it.
+    return []; // The folder does not exist yet, or we may not read it.
   }
 }
 
@@ -161,12 +162,13 @@ export function readSize(path, user) {
     const stat = statAsUser(user, path);
     return stat?.isFile() ? stat.size : null;
   } catch {
-    return null; // We may not enter its folder, so we cannot read or remove it either.
+    return null; // We may not enter the folder, so we can neither read nor remove the file.
   }
 }
 
 /**
- * Skips a user's links: a user can give them names of segments, and control makes no links.
+ * Skips links if the file belongs to a user: the user can make a link with the name of a segment,
+ * but control never makes links.
  * @param {string} path
  * @param {User | null} user
  * @returns {number | null}  Null if there is no segment, or we may not look.
@@ -181,7 +183,7 @@ function segmentSize(path, user) {
 }
 
 /**
- * If a crash left a segment in both forms, the plain one counts: it is certainly whole.
+ * If a crash left a segment in both forms, the plain form counts, because it is certainly whole.
  * @param {string[]} names
  * @returns {Map<string, SegmentName[]>}  By the name of the active file.
  */
