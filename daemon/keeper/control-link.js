@@ -24,7 +24,7 @@ export function createControlLink(log) {
    */
   const send = (message, handle, onSent = () => {}) => {
     if (!peer?.connected || !peer.send) return onSent();
-    // If control is dying, the next control gets the same from the snapshot.
+    // Ignores an error: it means that control is dying. The next control gets a snapshot.
     peer.send({ v: PROTOCOL, ...message }, handle, undefined, () => onSent());
   };
 

@@ -21,14 +21,14 @@ const TRIES = 3;
  * An installation whose control has not proven yet that it works.
  * @typedef {object} Probation
  * @property {string} before
- * @property {boolean} isNewKeeper  This keeper is of the new installation, with a new agent.
- * @property {Probation | null} earlier  The previous installation was on probation too.
+ * @property {boolean} isNewKeeper  This keeper and its agent are from the new installation.
+ * @property {Probation | null} earlier  Not null if `before` was on probation too.
  * @property {number} triesLeft
  * @property {boolean} wasReady
  */
 
 /**
- * A child of the keeper, or its parent: control starts a keeper when the keeper before has died.
+ * Control. It is a child of the keeper, or the parent if it started this keeper.
  * @typedef {Pick<NodeJS.Process, 'pid'> & {
  *   send?: (
  *     message: unknown,
@@ -48,7 +48,7 @@ const TRIES = 3;
  * @param {string} o.root
  * @param {(peer: Peer) => void} o.onStarted
  * @param {() => void} o.onEnded
- * @param {(root: string) => void} o.onMoved  The new root has the same agent.
+ * @param {(root: string) => void} o.onMoved  Gets a root with the same agent.
  * @param {() => void} o.ping
  * @param {Log} o.log
  */
@@ -84,7 +84,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       });
     } catch (error) {
-      log('control-not-started', describeError(error)); // For example out of memory.
+      log('control-not-started', describeError(error)); // For example, memory is full.
       return null;
     }
   };
@@ -106,7 +106,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     control.on('exit', ended);
     control.on('error', (error) => {
       log('control-error', describeError(error));
-      // Without a pid, no 'exit' follows.
+      // Without a pid the fork has failed, and Node.js does not emit 'exit'.
       if (control.pid === undefined) ended(null, null);
     });
     log('control-started', { pid: control.pid });
@@ -139,9 +139,9 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
   };
   return {
     start,
-    /** Called in place of start() if control started this keeper. */
+    /** The keeper calls this instead of start() if control started the keeper. */
     followParent() {
-      // Polls, because 'disconnect' may precede a listener, or never come
+      // Polls, because Node.js may emit 'disconnect' before there is a listener, or never
       // (daemon/agent/channel.cjs).
       const poll = setInterval(() => {
         if (process.connected) return;
@@ -158,7 +158,7 @@ export function createControlSupervisor({ env, root, onStarted, onEnded, onMoved
     },
     snapshot: () => ({ root, refusedRoot: refused?.root ?? null, refusedWhy: refused?.why ?? null }),
     /**
-     * If the other installation fails, the keeper goes back.
+     * Switches to another installation. If it fails, the keeper goes back to `before`.
      * @param {string} next
      * @param {string} [before]  The root of the control that started this keeper.
      */
@@ -222,7 +222,7 @@ function mainOf(root) {
 }
 
 const LOOK_MS = 1_000;
-/** A boot takes 0.5 to 10 s. Ticks are counted, because time also passes while a machine sleeps. */
+/** A boot takes 0.5 to 10 s. Counts ticks, because a clock also runs while a machine sleeps. */
 const LOOKS = 30;
 
 /**
@@ -242,12 +242,12 @@ export function watchBoot(onLate) {
 }
 
 const ASK_MS = 1_000;
-/** Control is proven when it still answers after this number of pings. */
+/** The probation ends when control still answers after this number of pings. */
 const QUESTIONS = 10;
 const UNANSWERED_MAX = 5;
 
 /**
- * A control that became ready may still hang.
+ * Pings control, because a control that has become ready may still hang.
  * @param {{ ping: () => void, onProven: () => void, onSilent: () => void }} o
  * @returns {{ answered: () => void, end: () => void }}
  */

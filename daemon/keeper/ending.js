@@ -1,6 +1,6 @@
-// The keeper leaves when control requests it and no process is left. It abdicates when another
-// keeper replaces it. When it has to terminate, control stops all apps and then requests it to
-// leave. Without a control the keeper does both itself.
+// The keeper leaves when control requests this and no app process is left. It abdicates if another
+// keeper replaces it. After SIGTERM, or when the home was removed, control stops all apps and then
+// requests that the keeper leaves. If control is not ready, the keeper stops the apps and leaves.
 import { describeError, log } from './host/log.js';
 
 /** @import { createControlLink } from './control-link.js' */
@@ -10,7 +10,7 @@ import { describeError, log } from './host/log.js';
 /** @import { createPipePool } from './pipes.js' */
 
 const CONTROL_EXIT_MS = 5_000;
-/** How long after SIGTERM to check whether there is a control that stops the apps. */
+/** Interval of checks after SIGTERM: if control is not ready, the keeper itself stops the apps. */
 const CONTROL_CHECK_MS = 15_000;
 const DEFAULT_KILL_TIMEOUT_MS = 10_000;
 const HOME_CHECK_MS = 3_000;
@@ -31,7 +31,7 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
     if (isLeaving) return;
     isLeaving = true;
     supervisor.stop();
-    await new Promise((resolve) => setImmediate(resolve)); // Lets the answer to the request go out.
+    await new Promise((resolve) => setImmediate(resolve)); // Sends the answer to the request first.
     await controlEnded();
     try {
       pipes.removeAll();
@@ -43,7 +43,7 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
     process.exit(0);
   };
 
-  /** The keeper exits last, so that a client that waits for the end never meets half a manager. */
+  /** Waits for control to exit, so that no control is left when the keeper exits. */
   const controlEnded = () => {
     setTimeout(() => {
       supervisor.killControl();
@@ -52,7 +52,7 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
     return link.disconnected();
   };
 
-  /** Exits as if it had been killed, but lets connections on their way to a worker arrive. */
+  /** Exits without a cleanup, but first delivers the connections on their way to a worker. */
   const abdicate = async () => {
     supervisor.stop();
     await keeper.close();
@@ -69,7 +69,7 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
     }, CONTROL_CHECK_MS);
   };
 
-  /** Without its home no command can reach the keeper. */
+  /** Terminates if the home is removed, because no command can reach the keeper then. */
   const watchHome = () => {
     const timer = setInterval(() => {
       if (claim.isHeld()) return;
@@ -88,7 +88,7 @@ export function createShutdown({ keeper, link, supervisor, pipes, claim }) {
         .on('SIGTERM', terminate)
         .on('SIGINT', terminate)
         .on('SIGHUP', () => {})
-        .on('SIGUSR2', () => {}); // For control, which then opens the log files again.
+        .on('SIGUSR2', () => {}); // A signal for control, which then opens the log files again.
     },
   };
 }

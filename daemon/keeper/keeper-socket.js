@@ -1,4 +1,5 @@
-// Clients of the lock are launchers that wait for control, and agents whose keeper has died.
+// Two kinds of clients connect to the lock (lock.js): launchers that wait for control, and agents
+// whose keeper has died.
 import { PROTOCOL } from './protocol.js';
 
 /** @import { Server, Socket } from 'node:net' */
@@ -11,7 +12,8 @@ import { PROTOCOL } from './protocol.js';
  * @typedef {object} KeeperSocketEvents
  * @property {(line: OrphanLine) => void} onOrphan
  * @property {(instanceId: string, message: Record<string, unknown>) => void} onOrphanMessage
- * @property {(instanceId: string) => void} onOrphanGone  Its process has most likely exited.
+ * @property {(instanceId: string) => void} onOrphanGone  The connection has closed. The
+ *   process has most likely exited.
  */
 
 /**
@@ -49,7 +51,7 @@ export function openKeeperSocket(server, version, { onOrphan, onOrphanMessage, o
   server.on('connection', welcome);
 
   /**
-   * Also to clients that connect later.
+   * Sends the message to all clients, and to each client that connects later.
    * @param {{ event: 'control-ready', pid: number } | { event: 'control-failed', message: string }}
    *   latest
    */

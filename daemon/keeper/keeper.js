@@ -28,8 +28,8 @@ import { spawnProcess } from './spawn.js';
  */
 
 /**
- * The parent of every app process. It decides nothing about apps, and completes what control has
- * requested even if control dies.
+ * The parent of every app process. It decides nothing about apps. It completes every request of
+ * control, even if control dies.
  */
 export class Keeper {
   /** @type {Map<string, Child>} */
@@ -37,7 +37,7 @@ export class Keeper {
   /** @type {Map<string, unknown>} */
   #notes = new Map();
   #sockets;
-  /** Spawns whose process is not in the table yet. @type {Map<string, Promise<unknown>>} */
+  /** Spawns whose process is not in #children yet. @type {Map<string, Promise<unknown>>} */
   #inFlight = new Map();
   #startedAtMs = Date.now();
   #isTerminating = false;
@@ -113,9 +113,9 @@ export class Keeper {
   }
 
   async snapshot() {
-    // If control died during a spawn, the next control learns of the new process here.
+    // A control that died may have requested these spawns. The next control needs their pids.
     await Promise.allSettled(this.#inFlight.values());
-    // If this keeper is killed, control gives its copies of the sockets to the next keeper.
+    // Sends copies of the sockets. If this keeper is killed, control gives them to the next keeper.
     setImmediate(() => this.#sockets.all().forEach((one) => this.#sockets.announce(one)));
     return {
       version: this.#version,
@@ -254,13 +254,14 @@ export class Keeper {
     return this.#orphans.keeperSocketEvents;
   }
 
-  /** The next control subscribes again. */
+  /** Sends no more messages of apps. The next control subscribes again. */
   onControlEnded() {
     this.#messages.hush();
   }
 
   /**
-   * Resolves when all spawns have finished and connections on their way have arrived.
+   * Resolves when all spawns have finished, and the workers have received the connections that were
+   * on their way.
    * @returns {Promise<void>}
    */
   async close() {
@@ -274,7 +275,7 @@ export class Keeper {
     this.#leaveIfEmpty();
   }
 
-  /** Control stops every app with its own kill timeout, and then requests that the keeper leave. */
+  /** Control then stops every app within the kill timeout of the app, and lets the keeper leave. */
   terminate() {
     this.#isTerminating = true;
     this.#emit('terminating', {});
@@ -298,7 +299,7 @@ export class Keeper {
 
   /** @param {string} instanceId */
   async #findChild(instanceId) {
-    await this.#inFlight.get(instanceId)?.catch(() => {}); // The spawn request gets this error.
+    await this.#inFlight.get(instanceId)?.catch(() => {}); // The spawn request reports this error.
     const child = this.#children.get(instanceId);
     if (!child) throw new KeeperError('ESRCH', `no instance ${instanceId}`);
     return child;

@@ -1,20 +1,20 @@
-// A home has exactly one keeper. The lock is a listening Unix socket, run/keeper.<N>.sock. A
-// process that can connect to it knows that its holder is alive, without a pid that the system may
-// have reused and without a time limit. The numbers only grow:
+// A home has exactly one keeper. The lock is a listening Unix socket, run/keeper.<N>.sock. If a
+// process can connect to the lock, the keeper is alive. This check needs no time limit and no pid,
+// which the system may have reused. The numbers only grow:
 //
 //   1. listen on a private socket, so that the lock accepts connections as soon as it has its name
-//   2. look at the highest number: it accepts a connection -> another process is the keeper
-//   3. it does not -> link(2) the private socket to highest + 1
+//   2. connect to the socket with the highest number: success -> another process is the keeper
+//   3. failure -> link(2) the private socket to highest + 1
 //      the name exists -> back to 2
-//   4. look again: there is a higher number, because this process was slow and the names below
-//      that number were removed -> remove the own name, back to 2
+//   4. look again: a higher number exists, because this process was slow and another process has
+//      removed the lower names -> remove the own name, back to 2
 import { existsSync, linkSync, mkdirSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
 /** @import { Server } from 'node:net' */
 
-/** No process listens, or it has exited while this connection was in its queue (ECONNRESET). */
+/** No process listens. ECONNRESET: the listener exited while this connection was in the queue. */
 const NOT_LISTENING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT']);
 const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 
@@ -24,7 +24,7 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
  * @property {number} epoch
  * @property {Server} server
  * @property {() => boolean} isHeld  false when the lock was removed, so that no client can connect.
- * @property {() => void} leave  Later keepers do not use its number again.
+ * @property {() => void} leave  Later keepers use higher numbers.
  */
 
 /**
@@ -34,7 +34,8 @@ const NAME = /^keeper\.(\d+)\.(sock|left)$/;
 export async function claimHome(run) {
   mkdirSync(run, { recursive: true, mode: 0o700 });
   const server = createServer();
-  // In a container the pid repeats at each boot, and a killed contender leaves its file behind.
+  // The pid is not unique, because in a container the pid repeats at each boot. The file of a
+  // process that was killed here may still exist.
   const own = join(run, `c.${process.pid}.${Date.now().toString(36).slice(-4)}`);
   await listenPrivately(server, own);
   for (;;) {
@@ -84,7 +85,7 @@ function listenPrivately(server, path) {
 
 /**
  * @param {string} path
- * @returns {Promise<boolean>}  Rejects if that is unknown.
+ * @returns {Promise<boolean>}  Rejects if the answer is unknown.
  */
 function accepts(path) {
   return new Promise((resolve, reject) => {
@@ -96,7 +97,7 @@ function accepts(path) {
     socket.once('error', (/** @type {NodeJS.ErrnoException} */ error) => {
       if (NOT_LISTENING.has(error.code ?? '')) resolve(false);
       else if (error.code === 'EAGAIN')
-        resolve(true); // Its backlog is full, so a process holds the socket.
+        resolve(true); // The backlog is full, so a process listens.
       else reject(error); // For example, this process has no more descriptors.
     });
   });
@@ -129,7 +130,7 @@ function unlinkIfThere(path) {
   try {
     unlinkSync(path);
   } catch (error) {
-    // Another keeper has removed the same dead socket.
+    // ENOENT: another keeper has removed the same dead socket.
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ENOENT') throw error;
   }
 }

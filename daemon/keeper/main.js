@@ -1,6 +1,6 @@
-// Must not decide about apps, or import anything but node: modules, its own folder and
-// lib/shared/daemon. A command starts the keeper when none runs. Control starts it when the keeper
-// before has died (docs/architecture.md).
+// The keeper must not decide about apps. It must import only node: modules, its own folder and
+// lib/shared/daemon. A command starts the keeper if no keeper runs. Control starts a keeper if the
+// previous keeper has died (docs/architecture.md).
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const IDLE_MS = 2_000;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
 async function main() {
-  // The running manager asks this of another version before an update.
+  // Before an update, the running manager starts the new version with --probe.
   if (process.argv[2] === '--probe')
     return void writeSync(1, `${JSON.stringify({ version: readVersion(), digest: digestCode() })}\n`);
   const digest = digestCode();
@@ -36,7 +36,7 @@ async function main() {
   const env = takeEnvironment();
   process.title = `nclust keeper (${home})`;
   const fault = findHomeFault(home);
-  // The failure goes to stderr, because the path of the log may be a link.
+  // Reports the fault before logTo(), so on stderr: the log may be a link to another file.
   if (fault) failed(Object.assign(new Error(fault.message), { code: 'ERR_NCLUST_HOME_EXPOSED', hint: fault.hint }));
   logTo(join(home, 'nclust.log'));
   process.on('uncaughtException', (error) => log('uncaught', describeError(error)));
@@ -97,7 +97,7 @@ function keep({ env, isInherited, claim, run, digest }) {
     onFatal: (data) => {
       keeperSocket.onControlFatal(data?.message ?? null);
       answerLauncher({ error: data });
-      // The launcher has its answer, and no command can reach control.
+      // Control never became ready, so no command can reach it. The launcher has the error.
       if (!isInherited && !supervisor.wasReady) keeper.leave(() => void ending.leave());
     },
   });
@@ -110,7 +110,8 @@ function keep({ env, isInherited, claim, run, digest }) {
 }
 
 /**
- * Node.js does not collect garbage in an idle process (daemon/control/host/idle-gc.js).
+ * Collects garbage some time after the last event, because Node.js does not collect garbage in an
+ * idle process (daemon/control/host/idle-gc.js).
  * @param {Emit} emit
  * @returns {Emit}
  */
@@ -132,7 +133,7 @@ function collectGarbage() {
 }
 
 /**
- * Empties the environment, because node:cluster passes it to workers.
+ * Removes all variables except PATH, because node:cluster passes the environment to workers.
  * @returns {Record<string, string>}  The environment of control.
  */
 function takeEnvironment() {
@@ -144,7 +145,7 @@ function takeEnvironment() {
   return env;
 }
 
-/** A keeper started by hand has no launcher, and Node.js uses descriptor 3 itself. */
+/** A keeper that was started by hand has no launcher. Then descriptor 3 belongs to Node.js. */
 let hasAnswered = !isPipe(LAUNCHER_FD);
 
 /** @param {number} fd */
@@ -182,7 +183,10 @@ function failed(error) {
 
 const FOLDERS = ['daemon/agent', 'daemon/keeper', 'daemon/keeper/host', 'daemon/keeper/sockets', 'lib/shared/daemon'];
 
-/** An update replaces keeper and workers if this changes. Taken at boot, before files change. */
+/**
+ * If this digest changes, an update also replaces keeper and workers. The keeper computes it at
+ * boot, because the files may change later.
+ */
 function digestCode() {
   const hash = createHash('sha256');
   for (const folder of FOLDERS) {

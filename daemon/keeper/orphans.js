@@ -1,4 +1,5 @@
-// Processes of an earlier keeper. This keeper is not their parent, so it polls for their exit.
+// Orphans are processes of an earlier keeper. This keeper is not their parent, so it polls
+// for their exit.
 import { readStat, signalProcess } from './host/processes.js';
 
 /** @import { Agents } from './agents.js' */
@@ -11,7 +12,7 @@ const POLL_MS = 250;
 export function createOrphans({ childOf, agents }) {
   /** An agent may connect before control adopts its process. @type {Map<string, OrphanLine>} */
   const lines = new Map();
-  /** Each one checks at once whether the process has exited. @type {Map<string, () => void>} */
+  /** Each function checks at once whether a process has exited. @type {Map<string, () => void>} */
   const checks = new Map();
 
   /** @type {KeeperSocketEvents} */

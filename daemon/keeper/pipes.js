@@ -1,5 +1,6 @@
 // The keeper holds both ends of the output pipes. So a program gets no EPIPE when control dies, and
-// the kernel keeps 64 KiB for the next one. Instances share no pipe, so their lines do not mix.
+// the kernel keeps up to 64 KiB of output for the next control. Each instance has separate pipes,
+// so the lines of two instances do not mix.
 import { spawn } from 'node:child_process';
 import { closeSync, constants, fchownSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -16,11 +17,11 @@ const POOL_BATCH = 64;
  * @property {string} errPipe
  * @property {number} outFd  Open for reading and writing; the child gets a copy.
  * @property {number} errFd
- * @property {Owner | null} owner  null: the keeper.
+ * @property {Owner | null} owner  null: the user of the keeper.
  */
 
 /**
- * A start should not wait for the process of mkfifo(1).
+ * Keeps pipes in reserve, so that a start does not wait for mkfifo(1).
  * @param {string} run
  * @param {number} epoch  Part of the names, so that pipes of an earlier keeper are never reused.
  */
@@ -43,7 +44,7 @@ export function createPipePool(run, epoch) {
   const take = async (/** @type {number} */ count) => {
     while (free.length < count) await fill();
     const paths = free.splice(0, count);
-    // When the pool is empty, the next start fills it again and gets the error.
+    // Ignores an error. If the pool is empty, the next start fills the pool and gets the error.
     if (free.length < POOL_LOW) fill().catch(() => {});
     return paths;
   };
@@ -51,7 +52,7 @@ export function createPipePool(run, epoch) {
   return {
     fill,
     /**
-     * @param {Owner | null} owner  The user of the program, who may open /dev/stdout.
+     * @param {Owner | null} owner  Gets the pipes, so that the program can open /dev/stdout.
      * @returns {Promise<Pipes>}
      */
     async acquire(owner) {
@@ -70,8 +71,8 @@ export function createPipePool(run, epoch) {
       return path;
     },
     /**
-     * Not kept if another user owned the pipe, because that user may still open it.
-     * @param {Pipes} pipes  Control has read them to the end.
+     * Removes a pipe that another user owned, because this user may still open the pipe.
+     * @param {Pipes} pipes  Control has read both pipes to the end.
      */
     giveBack({ outPipe, errPipe, outFd, errFd, owner }) {
       closeSync(outFd);
@@ -87,7 +88,7 @@ export function createPipePool(run, epoch) {
     },
     /**
      * Removes the pipes of earlier keepers.
-     * @param {Set<string | null>} inUse  These stay, because control opens them by name.
+     * @param {Set<string | null>} inUse  Pipes that stay, because control opens pipes by name.
      */
     clearAway(inUse) {
       for (const name of readdirSync(run)) {
@@ -102,8 +103,8 @@ export function createPipePool(run, epoch) {
 }
 
 /**
- * With both ends, open(2) does not wait, and a reader never sees the end of the file. In blocking
- * mode, because shells and Python do not expect EAGAIN from their standard output.
+ * Opens both ends at once, so that open(2) does not wait, and a reader never sees the end of the
+ * file. Uses blocking mode, because shells and Python do not expect EAGAIN from standard output.
  * @param {string} path
  * @param {Owner | null} owner
  */
@@ -119,7 +120,7 @@ function openBoth(path, owner) {
 }
 
 /**
- * Unread bytes are lost.
+ * Whether the pipe has no writer and no data. May lose unread bytes.
  * @param {string} path
  */
 function isFree(path) {
@@ -172,8 +173,8 @@ function makeFifos(paths, home) {
  */
 
 /**
- * A named pipe, because bash with a socket as standard input assumes ssh, and reads ~/.bashrc.
- * @param {string} path  No process has it open. Its name is removed.
+ * Uses a named pipe, because bash assumes ssh and reads ~/.bashrc if standard input is a socket.
+ * @param {string} path  A pipe that no process has open. This call removes the name.
  * @param {Owner | null} owner
  * @returns {Input}
  */
@@ -186,7 +187,8 @@ export function openInput(path, owner) {
   };
   const close = () => open.splice(0).forEach((fd) => closeSync(fd));
   try {
-    // `both` keeps the next opens from waiting. With a writable end the program would see no EOF.
+    // Because of `both`, the next two calls do not wait. The program gets a read-only end, because
+    // with a writable end it would never see EOF.
     const both = keep(openBoth(path, owner));
     const fd = keep(openSync(path, constants.O_RDONLY));
     const end = keep(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
@@ -198,7 +200,7 @@ export function openInput(path, owner) {
       given() {
         closeSync(fd);
         open.length = 0;
-        // The program has closed its end or has exited.
+        // Ignores the error: the program has closed its end or has exited.
         return new Socket({ fd: end, readable: false, writable: true }).on('error', () => {});
       },
     };

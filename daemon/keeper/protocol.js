@@ -2,7 +2,7 @@
 
 export const PROTOCOL = 1;
 
-/** The prefix makes it an 'internalMessage' of Node.js, which an app does not see. */
+/** Because of the prefix, Node.js emits 'internalMessage', which an app does not see. */
 export const AGENT_CMD = 'NODE_NCLUST';
 
 /**
@@ -46,7 +46,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {Mode} mode
  * @property {number} pid
  * @property {number} [uid]  Default: the user of the keeper.
- * @property {string} startTicks  Field 22 of /proc/PID/stat: with the pid it is an identity.
+ * @property {string} startTicks  Field 22 of /proc/PID/stat. Distinguishes reused pids.
  * @property {number} [startedAtMs]
  * @property {string | null} outPipe
  * @property {string | null} errPipe
@@ -62,7 +62,7 @@ export const AGENT_CMD = 'NODE_NCLUST';
  * @property {number} family  4, 6, or 0 for a Unix socket.
  * @property {string} code
  * @property {string | null} app  The app that holds the address.
- * @property {boolean} isUdp  A UDP socket. The app did not handle the error and has exited.
+ * @property {boolean} isUdp  A UDP socket: the app exited, because it did not handle the error.
  *
  * @typedef {object} Exit
  * @property {number | null} code

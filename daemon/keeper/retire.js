@@ -3,7 +3,8 @@
 //   leave rotation -> drain (the agent finishes what is in flight) -> signal
 //     -> SIGKILL at the deadline -> last relative gone
 //
-// A signal before the drain would lose requests, and relatives may outlive the main process.
+// A signal before the drain would lose requests. The last step is needed, because relatives may
+// outlive the main process.
 import { describeError } from './host/log.js';
 import { hasSignal, listRelatives, signalProcess } from './host/processes.js';
 
@@ -12,9 +13,9 @@ import { hasSignal, listRelatives, signalProcess } from './host/processes.js';
 /** @import { ProcessEntry } from './host/processes.js' */
 /** @import { RetireParams } from './protocol.js' */
 
-/** The rest of the kill timeout is for the signal handlers of the app. */
+/** The drain's share of the kill timeout. The rest is for the signal handlers of the app. */
 const DRAIN_SHARE = 0.75;
-/** Part of the remaining time in which the primary of the app may end its own workers. */
+/** Share of the remaining time in which the primary of an app may end the workers of the app. */
 const WORKERS_SHARE = 0.5;
 /** How long relatives get after SIGTERM when the main process has exited unexpectedly. */
 const LEFTOVER_GRACE_MS = 2_000;
@@ -27,7 +28,8 @@ export class Retirement {
   /** Signals that the app has handlers for. @type {string[]} */
   caught = [];
   /**
-   * Found before the exit, because one that emptied its environment cannot be found later.
+   * Collected before the main process exits. After the exit, the keeper cannot find a relative that
+   * has emptied its environment.
    * @type {ProcessEntry[]}
    */
   relatives = [];
@@ -62,7 +64,7 @@ export class Retirement {
 }
 
 /**
- * Works even if control dies. sweep() ends the relatives.
+ * Ends the main process, even if control dies. sweep() ends the relatives that are left.
  * @param {Child} child
  * @param {RetireParams} params
  * @param {Tools} tools
@@ -93,13 +95,13 @@ async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, t
   if (message && child.message('shutdown')) return;
   const chosen = chooseSignal(child, retirement, signal);
   if (!retirement.hasWorkers) return signalTree(child, chosen, tools);
-  // A signal would end the workers at once, but the primary lets them finish.
+  // Signals only the primary, because the primary lets the workers finish.
   await findRelatives(child, tools);
   if (child.exit) return;
   signalMain(child, chosen, tools);
   await atMost(retirement.deadline.remainingMs() * WORKERS_SHARE, [child.exited, retirement.deadline.passed]);
   if (child.exit) return;
-  // The primary may have started other workers.
+  // Searches again, because the primary may have started other workers.
   await findRelatives(child, tools);
   if (!child.exit) signalRelatives(retirement, chosen);
 }
@@ -111,7 +113,7 @@ async function askToEnd(child, retirement, { killTimeoutMs, message, signal }, t
  */
 async function drain(child, { drainEnded, deadline }, { drain: mode, killTimeoutMs, message: byMessage, signal }) {
   if (killTimeoutMs === 0) return;
-  // For an orphan, or after process.disconnect().
+  // Waits for the agent of an orphan, or of an app that called process.disconnect(), to connect.
   if (child.mode !== 'exec' && !child.isReachable)
     await atMost(ORPHAN_CALL_MS, [child.agentFound, child.exited, deadline.passed]);
   if (!child.hasAgent || !child.tell({ act: 'drain', mode, byMessage, signal })) return;
@@ -119,7 +121,7 @@ async function drain(child, { drainEnded, deadline }, { drain: mode, killTimeout
 }
 
 /**
- * For an instance whose main process has exited. Waits until the relatives are gone.
+ * Ends the relatives after the main process has exited, and waits until they are gone.
  * @param {Child} child
  * @param {Tools} tools
  */
@@ -213,7 +215,8 @@ function signalRelatives(retirement, signal) {
 }
 
 /**
- * SIGTERM for a program that handles it, else SIGINT, as PM2 does.
+ * Returns SIGTERM for a program that handles SIGTERM. Otherwise a Node.js app gets SIGINT, as in
+ * PM2. Another program gets SIGINT only if it handles SIGINT.
  * @param {Child} child
  * @param {Retirement} retirement
  * @param {NodeJS.Signals | null} wanted
@@ -236,7 +239,7 @@ async function atMost(ms, promises) {
 }
 
 /**
- * Can only become shorter.
+ * A time limit that can only become shorter.
  * @param {number} ms
  */
 export function createDeadline(ms) {

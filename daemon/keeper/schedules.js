@@ -11,7 +11,7 @@ export function leastLoaded(children) {
 
 /**
  * @param {Child[]} workers
- * @param {number} [waiting]  Connections that one of them will get.
+ * @param {number} [waiting]  Connections that are not assigned to a worker yet.
  */
 export function meanLoad(workers, waiting = 0) {
   return workers.reduce((sum, { load }) => sum + load, waiting) / workers.length;
@@ -28,7 +28,7 @@ export function stickyTarget(children, handle) {
   handle.getpeername?.(peer);
   const client = (peer.address ?? '').replace(/^::ffff:/, '');
   const score = (/** @type {Child} */ one) => hash(`${client}|${one.slot}`);
-  // During a reload a slot has two instances.
+  // During a reload a slot has two instances with the same score. The last of them wins.
   return children.reduce(
     (/** @type {Child | null} */ best, one) => (best === null || score(one) >= score(best) ? one : best),
     null,

@@ -17,7 +17,7 @@ const FIRST_SOCKET_FD = 4; // 3 is the IPC channel.
 
 /** @typedef {Pipes & { in: number | 'ignore' }} Ends */
 
-/** @param {string} root  An installation with the same agent. The old one may be removed. */
+/** @param {string} root  Has the same agent. The old installation may be removed. */
 export function takeAgentFrom(root) {
   agent = join(root, 'daemon/agent/agent.cjs');
 }
@@ -81,7 +81,7 @@ function startWorker(
   { in: input, outFd, errFd },
 ) {
   cluster.schedulingPolicy = cluster.SCHED_NONE;
-  // setupPrimary() keeps the settings of the call before, so each call needs every key.
+  // setupPrimary() keeps the settings of the previous call, so each call needs every key.
   cluster.setupPrimary({
     exec: script,
     args,

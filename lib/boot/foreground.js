@@ -4,25 +4,27 @@ import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { attend } from './watch-manager.js';
 import { hasLeft, visitKeeper } from './probe-manager.js';
-// Loaded now, because after an update in place this process would load modules of another version.
+// Imports these modules now. After an update, a later import would load another version.
 import '../client/check-home.js';
 import '../client/spawn-keeper.js';
 
 /** @import { Visit } from './probe-manager.js' */
 /** @import { Notifier } from './systemd.js' */
 
-/** Time limit for a keeper that existed a moment ago, in ms. */
+/** Time limit to connect to a keeper that has just answered, in ms. */
 const VISIT_MS = 20_000;
 
 const PAUSE_MS = 50;
 
 /**
- * Follows the manager of a home, and starts it if there is none. Goes on with the next keeper.
+ * Starts the manager of a home if no manager runs, and follows it. If the keeper dies, follows the
+ * next keeper.
  * @param {object} o
  * @param {string} o.home
  * @param {Notifier | null} o.notifier
  * @param {(sentence: string) => void} o.talk
- * @param {AbortSignal} o.ending  Aborted to end the manager and its apps; the apps stay wanted.
+ * @param {AbortSignal} o.ending  Its abort ends the manager and the apps. The next manager
+ *   restores the apps.
  * @param {(pid: number, signal: 'SIGTERM' | 'SIGKILL') => void} o.send
  * @returns {Promise<void>}  Rejects with ERR_NCLUST_CONNECTION_LOST if the manager was killed while
  *   its list had apps.
@@ -49,7 +51,7 @@ export async function followManager({ home, notifier, talk, ending, send }) {
       if (visit === null) {
         await new Promise((resolve) => {
           setTimeout(resolve, PAUSE_MS);
-        }); // Control is starting the next one.
+        }); // Control is starting the next keeper.
         continue;
       }
       talk(`${attending ? 'The next' : 'The'} manager is keeper ${visit.keeperPid}, for ${home}.`);

@@ -60,7 +60,8 @@ export function runCommands(commands, { env, mayFail = false }) {
 }
 
 /**
- * Throws if the service cannot run its program, because otherwise it would fail only at a boot.
+ * Throws if the user of the service cannot read its program. Otherwise the service would fail only
+ * at the next boot.
  * @param {string} node
  * @param {string} main
  * @param {Owner & { user: string }} owner
@@ -69,7 +70,7 @@ export function checkReach(node, main, owner) {
   runAsOwner(owner, () => {
     for (const path of [node, main]) {
       try {
-        closeSync(openSync(path, 'r')); // access(2) would answer for the user who started this process.
+        closeSync(openSync(path, 'r')); // access(2) checks the user who started this process.
       } catch (error) {
         throw failed(
           `"${owner.user}" may not use "${path}" (${codeOf(error)})`,

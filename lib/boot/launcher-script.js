@@ -23,7 +23,7 @@ const VERSION_FOLDERS = [
  * @param {object} o
  * @param {string} o.home  NCLUST_HOME.
  * @param {string} o.userHome
- * @param {string} o.node  Runs nclust now.
+ * @param {string} o.node  The Node.js that runs nclust now.
  * @param {string} o.main  bin/nclust.js.
  * @param {Record<string, string | undefined>} o.env  Contains folders of version managers.
  */

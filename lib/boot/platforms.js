@@ -5,7 +5,7 @@ import { NclustError } from '../shared/errors.js';
 /** @typedef {'systemd' | 'launchd' | 'openrc' | 'rcd' | 'rcd-openbsd'} Platform */
 
 /**
- * In the order of search, with PM2's names.
+ * Sorted by the order of detection. `names` are the names in PM2.
  * @type {{ platform: Platform | 'upstart' | 'systemv' | 'smf', probe: string, names: string[] }[]}
  */
 const PLATFORMS = [

@@ -7,7 +7,7 @@ import { createLineReader, parseLine, requestLine } from '../shared/wire/rpc.js'
 /** @import { Socket } from 'node:net' */
 /** @import { SlotStatus } from '../shared/wire/protocol.js' */
 
-/** Pause before a keeper socket with a full queue is tried again, in ms. */
+/** Pause before the next attempt if the queue of the keeper socket is full, in ms. */
 const PAUSE_MS = 20;
 
 const KEEPER_LINE_MAX_BYTES = 64 * 1024;
@@ -16,7 +16,7 @@ const KEEPER_LINE_MAX_BYTES = 64 * 1024;
  * A connection to the keeper socket that stays until one side ends it.
  * @typedef {object} Visit
  * @property {number} keeperPid
- * @property {() => number | null} controlPid  Null: not ready at the moment.
+ * @property {() => number | null} controlPid  Null: control is not ready.
  * @property {Promise<void>} gone  The keeper has exited, or this side has left.
  * @property {() => void} leave
  */
@@ -24,7 +24,7 @@ const KEEPER_LINE_MAX_BYTES = 64 * 1024;
 /**
  * @param {string} run
  * @param {AbortSignal} signal
- * @returns {Promise<Visit | null>}  Resolves when the keeper has answered. Null: there is none.
+ * @returns {Promise<Visit | null>}  Resolves when the keeper has answered. Null: no keeper.
  */
 export async function visitKeeper(run, signal) {
   for (;;) {
@@ -73,7 +73,7 @@ function welcomed(socket, signal) {
 }
 
 /**
- * Whether the last keeper exited in order: it left a mark, or its home was removed.
+ * Whether the last keeper was not killed: then it has left a mark, or its home was removed.
  * @param {string} run
  */
 export function hasLeft(run) {
@@ -89,7 +89,7 @@ function marksIn(run) {
   try {
     return readdirSync(run);
   } catch {
-    return []; // The home was removed, which ends a keeper too.
+    return []; // The home was removed. A keeper leaves in this case, too.
   }
 }
 
@@ -109,7 +109,7 @@ function readLine(line) {
  * Asks control for the list over a new connection, to see whether control answers.
  * @param {string} sock
  * @param {AbortSignal} signal
- * @returns {Promise<SlotStatus[] | null>}  Null if it does not answer. Never rejects.
+ * @returns {Promise<SlotStatus[] | null>}  Null: no answer. Never rejects.
  */
 export async function askControl(sock, signal) {
   const socket = await tryConnect(sock, signal).catch(() => null);

@@ -91,7 +91,7 @@ rc_cmd "$1"
 }
 
 /**
- * Service names become parts of shell variables.
+ * The name of the service becomes a part of the names of shell variables.
  * @param {string} name
  */
 export function identifier(name) {

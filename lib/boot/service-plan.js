@@ -11,15 +11,15 @@ import { systemdUnit } from './systemd.js';
  * @property {string} path
  * @property {string} text
  * @property {number} mode
- * @property {boolean} isOwners  The service's user owns it and writes it.
+ * @property {boolean} isOwners  The user of the service owns and writes the file.
  */
 
 /**
  * @typedef {object} ServicePlan
  * @property {PlannedFile} file
- * @property {string[][]} enable  Commands after the file was written, in order.
- * @property {string[][]} disable  Before it is removed. They fail if the service did not exist.
- * @property {string[][]} forget  After it was removed.
+ * @property {string[][]} enable  Commands that run in order after the file is written.
+ * @property {string[][]} disable  Commands before the file is removed. They may fail.
+ * @property {string[][]} forget  Commands after the file is removed.
  * @property {string | null} next  A step for the user.
  */
 

@@ -39,7 +39,7 @@ const STOP_MIN_S = 90;
 
 /**
  * @param {string | undefined} word
- * @param {Record<string, any>} options  Of `startup`.
+ * @param {Record<string, any>} options  Options of the command.
  * @param {Context} context
  * @returns {Intent}  Throws ERR_NCLUST_USAGE and ERR_NCLUST_STARTUP.
  */
@@ -146,7 +146,7 @@ function resolveWhose({ user: name, hp, home }, { cwd, env }) {
   const self = userInfo();
   const user = name === undefined || name === self.username ? selfAs(self, env) : other(name, hp);
   const userHome = hp === undefined ? user.userHome : resolve(cwd, hp);
-  // NCLUST_HOME belongs to the user who typed the command, and --hp overrides it.
+  // Uses NCLUST_HOME only for the user who typed the command, and only without --hp.
   const own = user.uid === self.uid && hp === undefined ? env.NCLUST_HOME : undefined;
   return { ...user, userHome, home: resolve(cwd, home ?? (own || join(userHome, '.nclust'))) };
 }
@@ -184,7 +184,7 @@ function asked(program, args) {
   try {
     return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   } catch {
-    return null; // No such user, or no such program: then it is unknown.
+    return null; // The user or the program does not exist.
   }
 }
 
@@ -197,6 +197,6 @@ export function longestKillMs(home) {
       ...apps.map((/** @type {{ spec: { killTimeoutMs?: number } }} */ { spec }) => spec.killTimeoutMs ?? 0),
     );
   } catch {
-    return 0; // No state, no apps.
+    return 0; // Without a state file there are no apps.
   }
 }

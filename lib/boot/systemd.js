@@ -14,7 +14,7 @@ import { execFile } from 'node:child_process';
 
 /**
  * KillMode is "process", because workers must survive the main process (`nclust daemon`). The next
- * main process finds them.
+ * main process finds the workers.
  * @param {Service} service
  */
 export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp, stopSeconds }) {
@@ -59,7 +59,8 @@ export function systemdUnit({ name, user, home, launcher, isUserUnit, waitsForIp
 
 /**
  * Only root may send with systemd-notify(1) in the name of the main process. For other users,
- * systemd has to accept messages of all processes. Their apps could end the manager anyway.
+ * systemd has to accept messages of all processes. This is not a new risk, because the apps of such
+ * a user can end the manager anyway.
  * @param {string} user
  */
 function notifyAccess(user) {
@@ -84,7 +85,7 @@ const SEND_MS = 10_000;
 
 /**
  * Runs systemd-notify(1), because Node.js cannot write to Unix datagram sockets.
- * @param {Record<string, string | undefined>} env  Loses the variables that apps must not inherit.
+ * @param {Record<string, string | undefined>} env  Loses variables that apps must not inherit.
  * @param {(sentence: string) => void} talk
  * @returns {Notifier | null}  Null: systemd does not listen.
  */

@@ -13,7 +13,7 @@ const ANSWER_MS = 10_000;
 /** Interval while apps start, and after a check without an answer, in ms. */
 const SOON_MS = 250;
 
-/** Checks in a row without an answer: a single one may mean a busy machine. */
+/** Number of checks in a row without an answer. One such check may only mean a busy machine. */
 const SILENT_LOOKS = 2;
 
 const EXTENSION_MS = 60_000;
@@ -63,7 +63,8 @@ export async function attend({ paths, notifier, keeperPid, endHung, signal }) {
  * @returns {Promise<Look>}
  */
 async function look({ run, sock }, withinMs, signal) {
-  // Not AbortSignal.timeout(), which Node.js 20 may collect as garbage: the wait would never end.
+  // Not AbortSignal.timeout(), because Node.js 20 may collect it as garbage. Then the wait would
+  // never end.
   const enough = new AbortController();
   const stop = () => enough.abort();
   const timer = setTimeout(stop, withinMs);
@@ -82,7 +83,7 @@ async function look({ run, sock }, withinMs, signal) {
 }
 
 /**
- * If neither process answers, the machine is busy.
+ * Names the process that hangs. If neither process answers, the machine is only busy.
  * @param {Look} found
  */
 function silentHalf({ isKeeperThere, slots }) {

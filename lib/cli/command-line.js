@@ -20,7 +20,7 @@ import { pm2OnlyOptions } from './table/row.js';
 
 /** @typedef {import('commander').Command} Command */
 
-// With require(), because importing CommonJS takes a third longer.
+// Uses require(), because `import` of CommonJS takes a third longer.
 const { Command, CommanderError, Option } = /** @type {typeof import('commander')} */ (
   createRequire(import.meta.url)('commander')
 );
@@ -47,7 +47,7 @@ export async function parseCommandLine(argv, io) {
   const plain = ours.filter((one) => !one.startsWith('-'));
   const isAbout = plain[0] === 'help';
   const word = plain[isAbout ? 1 : 0];
-  // In front of a command, --help explains all commands.
+  // If --help precedes the command, it explains all commands.
   const isAboutAll =
     word !== undefined && !isAbout && ours.slice(0, ours.indexOf(word)).some((one) => ['-h', '--help'].includes(one));
   const meant = word === undefined || isAboutAll ? undefined : findCommand(word);
@@ -72,8 +72,9 @@ export async function parseCommandLine(argv, io) {
 }
 
 /**
- * Builds only the command that will run, because building all of them takes as long as a request
- * for the list. Without a command, builds all by name only, for the help and for suggestions.
+ * Builds only the command that will run, because building all commands takes as long as a request
+ * for the list. Without a command, builds only the names of all commands, for the help and for
+ * suggestions.
  * @param {Row | undefined} meant
  * @param {string[]} args
  * @param {Io} io
@@ -156,7 +157,7 @@ async function addAction(program, command, row, args, io, onDone) {
 }
 
 /**
- * Reports options of PM2 that have no effect. They must not make a script fail.
+ * Reports options of PM2 that have no effect. A script with such an option must not fail.
  * @param {[flags: string, why: string][]} unneeded
  * @param {Command} command
  * @param {Io} io
@@ -175,8 +176,8 @@ function sayNotNeeded(unneeded, command, io) {
  */
 function asOption(flags, { help, isRepeatable }) {
   const option = new Option(flags, help);
-  // Not variadic, because a variadic option would also take the script after it. Without a value,
-  // the option is `true`.
+  // The option is not variadic, because a variadic option would also take the script that follows.
+  // Without a value, the option is `true`.
   return isRepeatable
     ? option.argParser((value, /** @type {string[] | true | undefined} */ before) =>
         before === true ? true : [...(before ?? []), value],
@@ -185,7 +186,8 @@ function asOption(flags, { help, isRepeatable }) {
 }
 
 /**
- * commander passes one value per argument (a list for a variadic one), the options, the command.
+ * commander passes one value per argument, then the options, then the command. The value of a
+ * variadic argument is a list.
  * @param {any[]} given
  * @returns {{ words: string[], options: Record<string, any> }}
  */

@@ -21,10 +21,10 @@ import { resolveHome } from '../shared/paths.js';
  * @property {boolean} isTTY  Whether stdout is a terminal.
  * @property {boolean} isTalkTTY  Whether stderr is a terminal.
  * @property {number | null} columns  Null if stdout is not a terminal.
- * @property {() => Promise<ColourLevels>} colourLevels  Detected. Options may change them.
- * @property {() => { columns: number, rows: number }} talkSize  Of stderr's terminal.
- * @property {(listener: () => void) => () => void} onInterrupt  Calls it at Ctrl-C; returns a
- *   function that removes it.
+ * @property {() => Promise<ColourLevels>} colourLevels  Detected levels. Options change them.
+ * @property {() => { columns: number, rows: number }} talkSize  Size of the terminal of stderr.
+ * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C calls the listener.
+ *   Returns a function that removes the listener.
  * @property {string} cwd
  * @property {Record<string, string | undefined>} env
  * @property {string} platform
@@ -122,9 +122,10 @@ function screenOf(options, io, detected) {
 }
 
 /**
- * Returns the current folder with its links. The system reports it without links: an app that was
- * started in /srv/app/current would keep today's release, and no reload would run the next one.
- * Shells keep the name in PWD, which counts if it leads here (POSIX, `pwd -L`).
+ * Returns the current folder without resolving symbolic links. The system resolves them. So an app
+ * that was started in /srv/app/current would keep today's release, and no reload would run the next
+ * release. Shells keep the unresolved path in PWD. It counts only if it leads to the current folder
+ * (POSIX, `pwd -L`).
  * @param {string} cwd  From the system.
  * @param {string | undefined} pwd
  */

@@ -29,7 +29,7 @@ const OF_PM2 = {
 };
 
 /**
- * Suggested for an unknown command. They stop and overwrite nothing, because a tired user runs a
+ * Suggestions for an unknown command. They stop and overwrite nothing, because a tired user runs a
  * suggestion without reading it.
  */
 const PROPOSED = [

@@ -11,15 +11,15 @@ import { homePaths } from '../shared/paths.js';
  * _EXPOSED and _UNWRITABLE.
  * @param {string} home  Absolute.
  * @param {object} [o]
- * @param {number} [o.uid]  Our user. Default: the effective one.
+ * @param {number} [o.uid]  Default: the effective user.
  */
 export function checkHome(home, { uid = process.geteuid?.() ?? 0 } = {}) {
   checkLength(home);
   const stat = statIfThere(home);
   if (stat) checkOwn(home, stat, uid);
   const fault = findHomeFault(home, { uid });
-  // The path to the home is checked first, because another user could let it lead to any folder of
-  // ours.
+  // Checks the path first, because another user could make an unsafe path lead to any of our
+  // folders.
   if (fault && !(stat && isAt(fault.data.folder, stat)))
     throw new NclustError('ERR_NCLUST_HOME_EXPOSED', fault.message, fault);
   if (stat) closeToOthers(home, stat.mode);
@@ -75,7 +75,8 @@ function checkLength(home) {
 }
 
 /**
- * sockaddr_un has 108 bytes on Linux and 104 on macOS and the BSDs, one of them for the final zero.
+ * A path in sockaddr_un has 108 bytes on Linux, and 104 bytes on macOS and the BSDs. The last byte
+ * is zero.
  * @param {string} platform
  */
 function socketPathMaxBytes(platform) {

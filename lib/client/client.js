@@ -1,4 +1,4 @@
-// Knows: the socket of control: find it, start it, ask, ask again when control died.
+// Knows: how to find control, start it, send requests, and send them again if control dies.
 // Must not: know what a method does, or print.
 // Start at: openClient(), then connect.js; log-stream.js and event-tail.js follow.
 import { fromWire, NclustError, toWire } from '../shared/errors.js';
@@ -19,12 +19,12 @@ import { connectionLostError, PendingRequests } from './pending-requests.js';
 
 /**
  * @param {Reach} reach
- * @param {Reach} [reachAgain]  For a broken connection. Default: the same.
+ * @param {Reach} [reachAgain]  Used when a connection is broken. Default: `reach`.
  * @param {object} [o]
  * @param {boolean} [o.isAnyVersion]  Accepts a server with another protocol.
  * @param {boolean} [o.isHeld]  The connection alone keeps this process alive.
- * @param {AbortSignal} [o.signal]  Aborts the opening; it rejects with its reason.
- * @returns {Promise<Client | null>}  Null if no manager runs. The caller closes it.
+ * @param {AbortSignal} [o.signal]  Aborts openClient(), which rejects with the reason.
+ * @returns {Promise<Client | null>}  Null if no manager runs. The caller closes the client.
  */
 export async function openClient(reach, reachAgain = reach, { isAnyVersion = false, isHeld = true, signal } = {}) {
   const socket = await reach(signal);
@@ -42,8 +42,8 @@ export async function openClient(reach, reachAgain = reach, { isAnyVersion = fal
 }
 
 /**
- * Reconnects after a broken connection, and repeats unanswered requests. They carry the same token,
- * so control carries each out once.
+ * Reconnects after a broken connection, and repeats unanswered requests. A repeated request has the
+ * same token, so control performs it only once.
  */
 export class Client {
   /** @type {Hello | null} */
@@ -84,7 +84,7 @@ export class Client {
    * @param {Method} method
    * @param {object} [params]  Mutations carry a `token`.
    * @param {object} [o]
-   * @param {AbortSignal} [o.signal]  Ends the wait, not the change. Rejects with its reason.
+   * @param {AbortSignal} [o.signal]  Ends the wait, not the change. Then request() rejects.
    * @returns {Promise<any>}  Rejects with the server's NclustError, ERR_NCLUST_CONNECTION_LOST, or
    *   ERR_NCLUST_DAEMON_UNREACHABLE after a time limit that few methods have (pending-requests.js).
    */
@@ -94,7 +94,7 @@ export class Client {
     const id = this.#nextId++;
     const answer = this.#requests.add(id, method, { line: requestLine(id, method, params), signal });
     if (this.#state === 'open') this.#requests.send(id, this.#socket);
-    else void this.#reconnect(); // Settles every pending request itself.
+    else void this.#reconnect(); // #reconnect() settles every pending request.
     return answer;
   }
 
@@ -108,7 +108,8 @@ export class Client {
   }
 
   /**
-   * In order, until the connection breaks or closes. One reader at a time.
+   * Yields notifications in order, until the connection breaks or closes. One reader may
+   * read at a time.
    * @returns {AsyncGenerator<RpcMessage, void, void>}
    */
   async *notifications() {
@@ -123,7 +124,7 @@ export class Client {
   /**
    * Sends a request and yields notifications and its answer, in order, until the connection breaks
    * or closes. Does not repeat the request then, because only the caller knows what it received.
-   * One reader at a time.
+   * Allows one reader at a time.
    * @param {Method} method
    * @param {object} [params]
    * @returns {AsyncGenerator<RpcMessage, void, void>}
@@ -144,7 +145,8 @@ export class Client {
   }
 
   /**
-   * Passes notifications to a listener, instead of keeping them for notifications(). One at a time.
+   * Passes notifications to a listener, instead of keeping them for notifications(). Allows one
+   * listener at a time.
    * @param {(message: RpcMessage) => void} listener
    * @returns {() => void}
    */
@@ -252,7 +254,7 @@ export class Client {
       if (!signal.aborted) this.#requests.failAll(error);
     } finally {
       this.#reaching = null;
-      // The attempt was stopped because no request waited, and a new request has come since.
+      // The attempt may have stopped because no request waited. A new request may have come since.
       if (this.#state === 'broken' && this.#requests.size > 0) void this.#reconnect();
     }
   }

@@ -8,15 +8,15 @@ import { tryConnect } from './try-connect.js';
 /** @import { HomePaths } from '../shared/paths.js' */
 
 /**
- * Time limit from the first attempt until the manager can be reached, in ms. Fifty first commands
- * on two slow cores have taken 9 s.
+ * Time limit from the first attempt until the manager answers, in ms. On two slow cores, fifty
+ * commands took 9 s when they started the manager at the same time.
  */
 const LAUNCH_DEADLINE_MS = 20_000;
 
 /** Time for which a read-only command waits for a control that the keeper is restarting, in ms. */
 const RETURN_DEADLINE_MS = 5_000;
 
-/** Pause if the state is contradictory for a moment and no event will come, in ms. */
+/** Pause before the next attempt if no event will report a change, in ms. */
 const PAUSE_MS = 20;
 
 /**
@@ -27,7 +27,7 @@ const PAUSE_MS = 20;
  *       | no
  *     a keeper behind the highest socket? --yes--> wait for "control-ready", try again
  *       | no
- *     spawn one: "ok" -> try again, "held" (another was quicker) -> try again, "error" -> throw
+ *     spawn one: "ok" -> try again, "held" (other was quicker) -> try again, "error" -> throw
  * @param {string} home  Absolute. Created if missing.
  * @param {AbortSignal} [callerSignal]
  * @returns {Promise<Socket>}  The caller closes it.
@@ -115,7 +115,7 @@ function ownerOf(home, own) {
   try {
     return statSync(home, { throwIfNoEntry: false })?.uid ?? null;
   } catch {
-    return own; // Below a folder that we may not enter.
+    return own; // The home is in a folder that this user may not enter.
   }
 }
 
@@ -138,8 +138,8 @@ async function waitAtKeeperSocket(keeper, signal, onFailure) {
   const { waitForControl } = await import('./keeper-socket.js');
   const startedMono = performance.now();
   await waitForControl(keeper, signal, onFailure);
-  // It is ready, but its socket did not answer just now: it is exiting, or the socket was removed.
-  // A pause avoids a busy loop.
+  // The keeper reports that control is ready, but its socket did not answer: control is exiting, or
+  // the socket was removed. A pause avoids a busy loop.
   if (performance.now() - startedMono < PAUSE_MS) await pause();
 }
 
@@ -178,10 +178,10 @@ function pause() {
 }
 
 /**
- * Not `AbortSignal.any`, because Node.js 20 may garbage-collect a timeout in it before it fires.
- * @param {number} ms  From now on. It does not keep the process alive.
- * @param {AbortSignal} [signal]  Aborts it earlier, with its own reason.
- * @returns {{ signal: AbortSignal, release: () => void }}  The caller releases it.
+ * Does not use `AbortSignal.any`, because Node.js 20 may garbage-collect its timeout too early.
+ * @param {number} ms  From now on. The timer does not keep the process alive.
+ * @param {AbortSignal} [signal]  Its abort ends the time limit early, with the same reason.
+ * @returns {{ signal: AbortSignal, release: () => void }}  The caller calls release().
  */
 function createDeadline(ms, signal) {
   const over = new AbortController();

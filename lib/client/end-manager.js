@@ -9,7 +9,7 @@ import { countSavedApps } from './not-running.js';
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { Client } from './client.js' */
 
-/** From the answer (every app is gone) until both processes of the manager are gone, in ms. */
+/** Time limit from the answer until keeper and control have exited, in ms. */
 const END_DEADLINE_MS = 10_000;
 
 /**
@@ -31,7 +31,8 @@ export async function kill(context, _targets, { json }) {
 }
 
 /**
- * Starts the manager, and closes a connection that would start it again when it ends.
+ * Starts the manager. Then replaces the connection, because the first connection would start the
+ * manager again after its end.
  * @param {Context} context
  */
 async function startAndLeave(context) {
@@ -55,7 +56,7 @@ async function killAndWait(client, home) {
   }
   await client.close();
   const signal = AbortSignal.timeout(END_DEADLINE_MS);
-  // Another keeper may have followed the one in control's hello.
+  // Another keeper may have replaced the keeper in control's hello.
   const hasLeft = await waitUntilLeft(homePaths(home).run, signal).then(
     () => true,
     () => false,
@@ -104,9 +105,9 @@ export async function endManager(home, signal) {
 }
 
 /**
- * @param {Client} client  Closed afterwards.
+ * @param {Client} client  tryKill() closes the client.
  * @param {AbortSignal} signal
- * @returns {Promise<boolean>}  False: the manager died before it was done.
+ * @returns {Promise<boolean>}  False: the manager died before it had stopped every app.
  */
 async function tryKill(client, signal) {
   try {
@@ -171,7 +172,7 @@ const LOOK_EVERY_MS = 10;
  * Polls, because the system does not report the exits of processes that are not our children.
  * @param {number[]} pids
  * @param {number} deadlineMs
- * @returns {Promise<boolean>}  False if one of them still ran at the deadline.
+ * @returns {Promise<boolean>}  False if a process still runs at the deadline.
  */
 export async function waitForEnd(pids, deadlineMs) {
   const endMono = performance.now() + deadlineMs;
@@ -204,6 +205,6 @@ function isZombie(pid) {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
   } catch {
-    return false; // Not Linux, or it has just exited, which the next check finds.
+    return false; // Not Linux, or the process has just exited. The next check finds that.
   }
 }

@@ -17,7 +17,7 @@ const READ_BYTES = 64 * 1024;
  * @param {AbortSignal} o.signal
  * @param {(folder: string, name: string, onChange: () => void) => () => void} [o.notice]
  * @returns {AsyncGenerator<{ entries: LoggedEvent[], isHistory: boolean, isGap: boolean }, void, void>}
- *   First the existing entries. `isGap`: entries in between are not kept any more.
+ *   First the existing entries. `isGap`: entries in between were deleted.
  */
 export async function* tailEvents(path, { signal, notice = noticeChanges }) {
   /** Watches before the first read, so that it misses no change in between. */
@@ -75,13 +75,13 @@ function noticeChanges(folder, name, onChange) {
       end = fallBack();
     });
   } catch {
-    end = fallBack(); // Watches ran out, or this file system has none.
+    end = fallBack(); // The system has no free watches, or the file system supports none.
   }
   return () => end();
 }
 
 /**
- * Continues at its position, also over rotations.
+ * Each read continues at the last position, also after a rotation.
  * @param {string} path
  */
 function createReader(path) {
@@ -97,7 +97,7 @@ function createReader(path) {
     const newer = all.slice(at + 1);
     for (const { fd } of all.slice(0, at + 1)) closeSync(fd);
     if (newer.length === 0) return { entries, isGap: false };
-    // Entries that were added to the rotated file between the two checks.
+    // Reads entries that were added to the rotated file between the two checks.
     if (place) entries.push(...readNewEntries(place));
     const isGap = place !== null && at === -1;
     for (const { fd, ino } of newer) {
@@ -136,7 +136,7 @@ function isSameFile(path, { ino }) {
  * @returns {LoggedEvent[]}
  */
 function readNewEntries(place) {
-  // Another program has truncated it.
+  // Another program has truncated the file.
   if (fstatSync(place.fd).size < place.at) Object.assign(place, { at: 0, rest: Buffer.alloc(0) });
   const chunks = [place.rest];
   for (;;) {

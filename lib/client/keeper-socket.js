@@ -5,12 +5,12 @@ import { tryConnect } from './try-connect.js';
 
 /** @import { Socket } from 'node:net' */
 
-/** A line of the keeper has a few hundred bytes. A much longer one is not from a keeper. */
+/** A line of the keeper has a few hundred bytes. A much longer line is not from a keeper. */
 const KEEPER_LINE_MAX_BYTES = 64 * 1024;
 
 /**
- * The keeper of a home listens at the socket with the highest number. No process listens at a lower
- * one: see daemon/keeper/lock.js.
+ * The keeper of a home listens at the socket with the highest number. No process listens at a
+ * socket with a lower number: see daemon/keeper/lock.js.
  * @param {string} run
  * @param {AbortSignal} signal
  */
@@ -23,7 +23,7 @@ export async function findKeeper(run, signal) {
  * Waits at a keeper socket until control can be reached. Closes the socket.
  * @param {Socket} socket
  * @param {AbortSignal} signal
- * @param {(reason: string) => void} onFailure  A boot of control failed; the keeper tries again.
+ * @param {(reason: string) => void} onFailure  Called if control fails. The keeper retries.
  * @returns {Promise<'ready' | 'gone'>}  gone: the keeper left first.
  */
 export function waitForControl(socket, signal, onFailure) {

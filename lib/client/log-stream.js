@@ -17,29 +17,29 @@ import { FOLLOWED_TO_THE_END, describeGap, reportMissed, WAITING } from '../rend
  * @property {string[]} [gapOf]
  */
 
-/** A killed control is back within this time, in ms, and needs no notice. */
+/** Time without a notice after a broken connection, in ms. A new control needs less time. */
 const PATIENCE_MS = 1_000;
 
-/** A request that meets this many dying controls in a row probably causes their deaths. */
+/** If this many controls in a row die before a line comes, the request probably kills them. */
 const MAX_FRUITLESS = 5;
 
-/** One connection has one reader, so it needs one name. */
+/** A connection has only one reader, so one name is enough. */
 const SUBSCRIPTION = 'logs';
 
 /**
- * Yields lines from the manager, existing ones first. After a broken connection it continues after
- * its last line.
+ * Yields lines from the manager: first the existing lines, then new lines. After a broken
+ * connection, the stream continues after its last line.
  * @param {Client} client
  * @param {LogRequest} request
  * @param {object} o
  * @param {(sentence: string) => void} o.talk
- * @param {AbortSignal} o.signal  Ends it, once the client is closed as well.
- * @param {(lines: number) => void} [o.onCaughtUp]  After the existing lines.
- * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  Default: prints it.
- * @param {(names: string[]) => void} [o.onGap]  Lines in between are gone. Default: prints it.
+ * @param {AbortSignal} o.signal  Ends the stream if the caller also closes the client.
+ * @param {(lines: number) => void} [o.onCaughtUp]  Called after the existing lines.
+ * @param {(lines: number, of: Record<string, number>) => void} [o.onMissed]  Default: a notice.
+ * @param {(names: string[]) => void} [o.onGap]  Lines in between are gone. Default: a notice.
  * @param {number} [o.patienceMs]
- * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Ends with the existing lines, or
- *   with `follow` when the manager ends.
+ * @returns {AsyncGenerator<{ entries: LogEntry[] }, void, void>}  Ends after the existing lines.
+ *   With `follow`, ends when the manager ends.
  */
 export async function* streamLogs(
   client,
@@ -75,7 +75,7 @@ export async function* streamLogs(
       const { entries = [] } = said;
       lines += entries.length;
       if (entries.length > 0) yield { entries };
-      // A notification contains only the part that has changed.
+      // A notification contains only the part of the cursor that has changed.
       if (said.cursor) cursor = Object.assign(cursor ?? {}, said.cursor);
       if (method !== undefined) continue;
       if (!isCaughtUp) onCaughtUp(lines);

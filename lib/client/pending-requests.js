@@ -4,32 +4,32 @@ import { fromWire, NclustError } from '../shared/errors.js';
 /** @import { Method } from '../shared/wire/protocol.js' */
 /** @import { RpcMessage } from '../shared/wire/rpc.js' */
 
-/** A request that meets this many dying controls in a row probably causes their deaths. */
+/** If this many controls in a row die during a request, the request probably kills them. */
 const MAX_SENDS = 5;
 
 /**
- * An update outlives more controls: the one that it replaces, and three that crash before it is
- * taken back. A dying control may be met twice.
+ * An update needs more attempts, because it replaces control. Then three new controls may crash
+ * before the keeper goes back. A dying control may get the request twice.
  */
 const MAX_SENDS_OF_UPDATE = 10;
 
 /**
- * Control answers these from memory. A control that takes longer hangs, and a command must not hang
- * with it.
+ * Control answers these methods from memory. If control takes longer, it hangs. Then the command
+ * must not hang, too.
  */
 const ANSWERED_AT_ONCE = new Set(['hello', 'list', 'reset', 'unsubscribe']);
 const ANSWER_DEADLINE_MS = 10_000;
 
 /**
  * @typedef {object} Pending
- * @property {string} line  Kept, to be sent again unchanged.
+ * @property {string} line  Sent again after a broken connection, without a change.
  * @property {number} sent
  * @property {number} maxSends
  * @property {(result: any) => void} resolve
  * @property {(error: unknown) => void} reject
  */
 
-/** Requests that wait for an answer. They outlive a connection: the next one sends them again. */
+/** Requests that wait for an answer. After a broken connection, the client sends them again. */
 export class PendingRequests {
   /** @type {Map<string | number, Pending>} */
   #pending = new Map();

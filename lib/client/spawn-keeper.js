@@ -8,7 +8,7 @@ import { createLineReader } from '../shared/wire/rpc.js';
 /** @import { Socket } from 'node:net' */
 /** @import { HomePaths } from '../shared/paths.js' */
 
-/** For the daemon itself, because apps get their variables from their spec. */
+/** Variables for the keeper and control. Apps get the variables of their spec. */
 const INHERITED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR'];
 
 const REPORT_MAX_BYTES = 64 * 1024;
@@ -59,7 +59,7 @@ export function readTail(file) {
       closeSync(fd);
     }
   } catch {
-    return []; // The lines are only an addition to a message about something else.
+    return []; // The lines only add details to another error message.
   }
 }
 

@@ -3,11 +3,11 @@ import { NclustError } from '../shared/errors.js';
 
 /** @import { Socket } from 'node:net' */
 
-/** No process listens, or it has exited while this connection was in its queue (ECONNRESET). */
+/** No process listens. ECONNRESET: the listener exited while this connection was in the queue. */
 const NOT_LISTENING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTDIR']);
 
 /**
- * Connects to a Unix socket. For a refused or missing one the result is null, not an error.
+ * Connects to a Unix socket. Null: the socket is missing, or no process listens.
  * @param {string} path
  * @param {AbortSignal} signal
  * @returns {Promise<Socket | 'busy' | null>}  busy: there is a listener, and its queue is full. The

@@ -125,16 +125,16 @@ module.exports = {
       // args: '--port 3000',
       // node_args: '--max-old-space-size=400',
 
-      // Variables. With "--env production" those of env_production are used as well.
+      // Variables. "--env production" adds the variables of env_production.
       env: { NODE_ENV: 'development' },
       env_production: { NODE_ENV: 'production' },
 
-      // Reload it, without losing a request: when files change, at a memory limit, at set times.
+      // Reload the app without a lost request: when files change, at a memory limit, at set times.
       // watch: ['src'],
       // max_memory_restart: '300M',
       // cron_restart: '0 3 * * *',
 
-      // Time to stop before it is killed.
+      // Time limit to stop. Then nclust kills the process.
       // kill_timeout: '10s',
     },
   ],

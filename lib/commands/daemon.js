@@ -11,7 +11,7 @@ import { connectOnly } from '../client/connect.js';
 const SLACK_MS = 30_000;
 
 /**
- * SIGTERM and SIGINT stop the manager and its apps; its next start restores the apps.
+ * SIGTERM and SIGINT stop the manager and its apps. The next manager restores the apps.
  * @param {Context} context
  * @returns {Promise<{ home: string }>}  Resolves when the manager has exited.
  */

@@ -20,7 +20,7 @@ export async function doctor(context) {
 const LOG_BYTES = 8 * 1024;
 
 /**
- * Contains no variables, arguments and output of apps, because users publish it.
+ * The report does not contain variables, arguments or output of apps, because users publish it.
  * @param {Context} context
  * @returns {Promise<Awaited<ReturnType<typeof doctor>> & { log: string[] }>}  `log`: the last lines
  *   of nclust.log.

@@ -75,7 +75,7 @@ const THEY_ARE = 'The types are in docs/events.md.';
 /**
  * @param {Record<string, any>} options
  * @param {number} nowMs
- * @param {string} [command]  The hint names its help.
+ * @param {string} [command]  The hint of an error names the help of this command.
  * @returns {number}  0: no limit.
  */
 export function readSince({ since }, nowMs, command = 'events') {
@@ -89,7 +89,7 @@ export function readSince({ since }, nowMs, command = 'events') {
 /**
  * @param {Record<string, any>} options
  * @param {number} otherwise
- * @param {string} [command]  The hint names its help.
+ * @param {string} [command]  The hint of an error names the help of this command.
  */
 export function readCount({ lines, since }, otherwise, command = 'events') {
   if (lines === undefined) return since === undefined ? otherwise : Infinity;
@@ -143,7 +143,7 @@ function usage(message, hint) {
 /** @typedef {{ name: string, ids: number[] | null }} SelectedApp  `ids`: null for all. */
 
 /**
- * Also finds apps that only the log still contains.
+ * Also finds deleted apps that are still in the event log.
  * @param {string[]} targets
  * @param {{ slots: Named[], events: LoggedEvent[] }} o
  * @returns {SelectedApp[]}  Each app once. Throws ERR_NCLUST_APP_NOT_FOUND and ERR_NCLUST_BAD_SELECTOR.
@@ -183,7 +183,7 @@ function knownSlots(slots, events) {
 }
 
 /**
- * A name, else a namespace, else an id, else a pattern, as in all commands.
+ * Looks for a name, then a namespace, then an id, then a pattern, as all commands do.
  * @param {string} target
  * @param {Named[]} known
  * @returns {SelectedApp[]}
@@ -244,7 +244,7 @@ export function renderEvents({ events }, { options, paint }) {
     .map((event) => {
       const style = eventStyle(event);
       const words = toOneLine(eventWords(event));
-      // With the date, because a user may follow for days.
+      // Shows the date, because a user may follow the events for days.
       return (
         `${paint('dim', clockTime(event.at, 0))} ${paint('cyan', whose(event))} ` +
         `${style ? paint(style, words) : words}\n`

@@ -6,8 +6,8 @@ import { reachListed } from './apps/targets.js';
 /**
  * @typedef {object} Inspected
  * @property {{ id: number, name: string, slot: number, pid: number }} slot
- * @property {string | null} url  Null: off.
- * @property {string | null} was  The URL before. Null: it was off.
+ * @property {string | null} url  Null: the inspector is off.
+ * @property {string | null} was  The previous URL. Null: the inspector was off.
  */
 
 /**

@@ -52,13 +52,13 @@ export async function* logs(context, targets, options) {
   } finally {
     release();
   }
-  // The user interrupted the existing lines, not new ones.
+  // The user pressed Ctrl-C before the end of the existing lines.
   if (stop.signal.aborted && !isCaughtUp) throw new NclustError('ERR_NCLUST_INTERRUPTED', 'There were more lines.');
 }
 
 /**
- * On a terminal, the command finishes the current line, with its colours. Elsewhere Ctrl-C ends the
- * command at once, because a reader that does not read would block it.
+ * On a terminal, the command finishes the current line, with its colours. Elsewhere, Ctrl-C ends
+ * the command at once, because a reader that has stopped reading would block the command.
  * @param {Context} context
  * @param {() => void} listener
  */

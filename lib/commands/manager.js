@@ -60,8 +60,8 @@ export async function update(context, _words, { wait, json }) {
  */
 function describe({ before, after, replaced, workers }, isWaitedFor) {
   const to = after?.version;
-  // If new files overwrite the old ones, a control that restarts already runs the new version. Then
-  // only the keeper has the old version.
+  // If new files have overwritten the old files, a control that restarts already runs the new
+  // version. Then only the keeper has the old version.
   const from = before?.version === to && replaced.length > 1 ? before?.keeperVersion : before?.version;
   if (replaced.length === 0) return `nclust ${to} runs already; nothing was replaced.`;
   const what = from === to ? `nclust ${to} was replaced by the one in ${ROOT}` : `nclust ${from} was replaced by ${to}`;

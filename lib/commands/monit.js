@@ -34,7 +34,7 @@ async function watch(context) {
     import('../monit/trends.js'),
   ]);
   const terminal = createTerminal({ input: stdin, output: stdout });
-  // Before an error is printed, and before the process exits.
+  // Restores the terminal before Node.js prints an error, and before the process exits.
   const restore = () => terminal.close();
   process.on('exit', restore);
   process.on('uncaughtExceptionMonitor', restore);

@@ -127,7 +127,7 @@ async function take(context, client, worker, what) {
     return 'debugger';
   } catch (error) {
     if (!(error instanceof NclustError) || error.code !== 'ERR_NCLUST_NO_REPLY') throw error;
-    // The block may have ended.
+    // The event loop may not be blocked any more.
     context.talk(
       'No debugger could attach. nclust asks the worker once more, and it takes the profile itself if it answers.',
     );
@@ -141,7 +141,7 @@ async function take(context, client, worker, what) {
  * @param {Client} client
  * @param {SlotStatus} worker
  * @param {{ kind: Kind, durationMs: number, output: Output }} what
- * @returns {Promise<boolean>}  False: its event loop is blocked.
+ * @returns {Promise<boolean>}  False: the event loop of the worker is blocked.
  */
 async function takesItself(context, client, { id, name }, { kind, durationMs, output }) {
   const interrupt = new AbortController();

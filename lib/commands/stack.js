@@ -10,11 +10,11 @@ import { selectWorker } from './profile.js';
  * @typedef {object} Stack
  * @property {{ id: number, name: string, slot: number, pid: number }} slot
  * @property {boolean} isHeldUp  Its event loop is blocked.
- * @property {boolean} wasHeldUp  It did not answer at first. The other values are from later.
+ * @property {boolean} wasHeldUp  The process answered late. The other values are from then.
  * @property {number | null} busy  0 to 1. Null if its loop is blocked.
- * @property {number} durationMs  0: one moment.
- * @property {Frame[]} frames  The innermost first. If the loop is blocked: the call stack of one
- *   moment. Else: the most frequent call stack.
+ * @property {number} durationMs  0: `frames` shows one moment.
+ * @property {Frame[]} frames  The innermost frame first. If the loop is blocked, the call stack of
+ *   one moment. Otherwise the most frequent call stack.
  * @property {Record<string, number>} resources  The number of handles and requests that keep the
  *   process alive, by Node's name. Empty if its loop is blocked.
  */
@@ -58,8 +58,8 @@ export async function stack(context, words, { json }) {
     openInspector(json ? { ...context, talk: () => {} } : context, client, worker, takeStack),
   );
   if (!frames.some(isOfApp)) {
-    // The block may have ended while the debugger waited. Or a turn of the loop never ends, for
-    // example because of process.nextTick(); only the worker can report that.
+    // Asks the worker again, because the block may have ended. Or a turn of the loop never ends,
+    // for example because of process.nextTick(). Only the worker can report such a turn.
     const { stack: now } = await look();
     if (now) return turning(now, true);
     if (failure) throw failure;

@@ -60,7 +60,7 @@ export async function startup(context, [word], options) {
 }
 
 /**
- * The manager and its apps keep running.
+ * Removes the service. The manager and its apps keep running.
  * @param {Context} context
  * @param {string[]} words  The platform.
  * @param {Record<string, any>} options

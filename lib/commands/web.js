@@ -44,7 +44,7 @@ export async function web(context, _words, { listen, allowActions, allowRemote, 
 }
 
 /**
- * Does not start a manager, because it would restore its apps.
+ * Does not start a manager, because a new manager would restore all apps.
  * @param {Context} context
  * @param {boolean | undefined} isQuiet
  */
@@ -104,7 +104,7 @@ function forgetDashboard(home) {
       hint: 'Fix the file or move it away; nothing was changed.',
     });
   const isSet = KEYS.some((key) => Object.hasOwn(given, key));
-  // A file that root writes here would be unreadable for the owner of the home.
+  // Refuses the home of another user, who could not read a file that root writes here.
   if (isSet || existsSync(webToken)) checkHome(home);
   if (isSet) writeWithout(settings);
   rmSync(webToken, { force: true });
@@ -131,7 +131,7 @@ function writeWithout(file) {
  * private file that redirects to the address.
  * @param {string} url
  * @param {object} o
- * @param {string} o.opener  This file is replaced.
+ * @param {string} o.opener  The private file. An old file is replaced.
  * @param {(sentence: string) => void} o.talk
  * @returns {Promise<void>}  Never rejects.
  */

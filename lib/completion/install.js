@@ -74,7 +74,8 @@ function read(file) {
 }
 
 /**
- * Atomic. Keeps mode and owner. Follows links, because start files often link into dotfiles.
+ * Replaces a file atomically. Keeps mode and owner. Follows links, because a start file is often a
+ * link to a dotfile elsewhere.
  * @param {string} file
  * @param {string} text
  */

@@ -8,13 +8,13 @@
  * @property {() => string[]} settings  Keys of `nclust set`.
  */
 
-/** Stands for paths, which the shell itself completes better. */
+/** Stands for all paths, because the shell itself completes paths better. */
 export const FILES = ':files';
 
 /**
- * @param {string[]} words  After "nclust". The last one is the typed part of the word, maybe empty.
+ * @param {string[]} words  Words after "nclust". The last word is not complete, and may be empty.
  * @param {Vocabulary} vocabulary
- * @returns {Promise<string[]>}  With FILES if the word may be a path.
+ * @returns {Promise<string[]>}  Contains FILES if the word may be a path.
  */
 export async function candidates(words, vocabulary) {
   const typed = words.at(-1) ?? '';
@@ -47,7 +47,7 @@ async function possible(before, typed, { commands, flagsOf, apps, settings }) {
 
 /**
  * @param {Command} command
- * @param {string[]} given  Words after its name.
+ * @param {string[]} given  Words after the name of the command.
  * @param {Pick<Vocabulary, 'apps' | 'settings'>} o
  */
 async function wordsFor({ name, words = '' }, given, { apps, settings }) {

@@ -27,7 +27,7 @@ export function createFault(keyPath, found, accepted) {
 
 /**
  * @param {unknown} error
- * @param {string} keyPath  Used if the error has none.
+ * @param {string} keyPath  Used if the error contains no key path.
  * @returns {Fault}  Throws the error again if it is a bug and not a refused value.
  */
 export function toFault(error, keyPath) {
@@ -41,7 +41,7 @@ export function toFault(error, keyPath) {
 /**
  * @param {string} file
  * @param {Fault[]} faults
- * @param {string[]} warnings  Shown too, because a misspelt key may cause a missing one.
+ * @param {string[]} warnings  Shown too, because a misspelt key may cause a missing key.
  */
 export function badConfig(file, faults, warnings) {
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;

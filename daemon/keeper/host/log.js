@@ -9,7 +9,8 @@ let lostLines = 0;
 let path = null;
 
 /**
- * Opens the log by name, because control rotates it. If stderr leads elsewhere, lines go there.
+ * Opens the log by name for each line, because control rotates the log. If stderr is not this file,
+ * writes to stderr.
  * @param {string} file
  */
 export function logTo(file) {
@@ -17,7 +18,7 @@ export function logTo(file) {
   if (ours.ino === named?.ino && ours.dev === named.dev) path = file;
 }
 
-/** If the disk is full, the next line reports the number of lost lines. @type {Log} */
+/** After a failed write, the next line reports the number of lost lines. @type {Log} */
 export function log(event, data = {}) {
   const line = JSON.stringify({
     at: new Date().toISOString(),

@@ -1,5 +1,6 @@
-// An app may choose a path and exchange a folder after any check, and as root the keeper could bind
-// and remove any path. So the keeper works there with the rights of the app's user.
+// An app chooses the path of its Unix socket, and may replace a folder of this path after a check.
+// A keeper with the rights of root could then bind or remove a file of another user. So the keeper
+// uses the rights of the app's user.
 import { describeError, log } from './log.js';
 
 /** @typedef {{ uid: number, gid: number }} Owner */
@@ -16,7 +17,8 @@ export function readOwner({ uid, gid }) {
 }
 
 /**
- * The whole process has these rights until `work` returns. So `work` must be synchronous, and no
+ * Calls `work` with the rights of the owner. The whole process has these rights until `work`
+ * returns. So `work` must be synchronous, and no
  * other thread of the keeper may work on files (test/unit/keeper/owner.test.js).
  * @template T
  * @param {Owner | null} owner  null: the rights of the keeper.
@@ -38,7 +40,7 @@ export function withUid(owner, work) {
 }
 
 /**
- * If the keeper cannot get its rights back, it exits, and control starts another one.
+ * If the keeper cannot get its rights back, it exits, and control starts another keeper.
  * @param {{ gid: number, groups: number[] }} before
  */
 function comeBack({ gid, groups }) {

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { promisify } from 'node:util';
 
 const MARKER = 'NCLUST_INSTANCE=';
-/** A kill waits for ps. */
+/** Time limit for ps in ms. It is short, because a kill waits for ps. */
 const PS_MS = 2_000;
 
 /**
@@ -13,17 +13,18 @@ const PS_MS = 2_000;
  * @property {number} ppid
  * @property {number} pgid
  * @property {string | null} startTicks  Distinguishes reused pids. null without /proc.
- * @property {string | null} instanceId  From the marker in its environment, which children inherit.
+ * @property {string | null} instanceId  A marker in the environment. Children inherit it.
  * @property {number | null} uid  The real user. null without a marker.
  */
 
 /**
- * Finds processes by the marker in their environment, which survives setsid and a double fork, and
- * the descendants of known ones. It misses a program that left the tree with an empty environment.
+ * Finds processes with the marker of the instance in their environment, known processes, and the
+ * descendants of both. The marker survives setsid and a double fork. The search misses a program
+ * that left the process tree with an empty environment.
  *
- * Any user can set the marker. So it counts only for users of the keeper, the instance and known
- * processes, and in the process group of the instance, which a stranger cannot enter. A cluster
- * worker has no own group.
+ * Any user can set the marker. So the marker counts in two cases only: the user is the user of the
+ * keeper, of the instance or of a known process, or the process is in the process group of the
+ * instance. A stranger cannot enter this group. A cluster worker has no process group of its own.
  * @param {ProcessEntry[]} table
  * @param {{ instanceId: string, pid: number, owner: { uid: number } | null }} instance
  * @param {ProcessEntry[]} known  A pid with another start time does not count.
@@ -84,7 +85,7 @@ export function readStat(pid) {
 
 /**
  * @param {number} pid
- * @param {'SigCgt' | 'SigIgn'} kind  SigCgt: it has a handler. SigIgn: it ignores the signal.
+ * @param {'SigCgt' | 'SigIgn'} kind  SigCgt: a handler exists. SigIgn: the signal is ignored.
  * @param {'SIGTERM' | 'SIGINT'} signal
  * @returns {boolean}  false without /proc.
  */
@@ -150,7 +151,7 @@ async function fromPs() {
 }
 
 /**
- * The process may be gone, or may have changed its user (sudo).
+ * Does not throw if the process is gone, or has changed its user (sudo).
  * @param {number} pid
  * @param {NodeJS.Signals | 0} signal
  */

@@ -6,7 +6,7 @@ import { bindPath } from './unix-path.js';
 /** @import { Claim, Handle } from './listeners.js' */
 /** @import { Owner } from '../host/owner.js' */
 
-/** UV_TCP_REUSEPORT, which libuv has since Node.js 22.12. Older ones ignore the bit. */
+/** UV_TCP_REUSEPORT, in Node.js 22.12 and later. Older versions ignore this bit. */
 export const REUSE_PORT = 2;
 
 /**
@@ -19,7 +19,7 @@ export const REUSE_PORT = 2;
  * ) => Handle | number} CreateHandle
  */
 
-// As lib/internal/cluster/shared_handle.js does. The public API would listen and accept.
+// node:cluster uses the same function. The public API would also listen and accept.
 const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @type {unknown} */ (net))
   ._createServerHandle;
 
@@ -47,7 +47,7 @@ export function bindAgain(claim, owner) {
   try {
     return bindToPath(claim, owner, false);
   } catch {
-    // Another process has the path, or its folder is gone. The held socket still works.
+    // Another process owns the path, or the folder is gone. The keeper keeps the old socket.
     return null;
   }
 }
@@ -81,7 +81,7 @@ export class BindError extends Error {
   /**
    * @param {string} code
    * @param {string} message
-   * @param {boolean} [isForeign]  An orphan or a program outside of nclust has it.
+   * @param {boolean} [isForeign]  An orphan or a program outside of nclust has the address.
    */
   constructor(code, message, isForeign = false) {
     super(message);

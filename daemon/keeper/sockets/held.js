@@ -1,6 +1,6 @@
 // While an app restarts, clients wait in the queue of its socket. So the keeper closes a socket
 // only if control releases its scope, its last user stops listening, or the app listens elsewhere.
-// It holds no new socket for a process that is ending, or that outlives its released scope.
+// The keeper holds no new socket for a process that is ending, or whose scope is released.
 import { claimKey, describeListener } from './listeners.js';
 import { createOrphanQueue } from './orphan-queue.js';
 import { createOwnPorts } from './own-ports.js';
@@ -10,7 +10,7 @@ import { createOwnPorts } from './own-ports.js';
 /** @import { Child } from '../child.js' */
 /** @import { Claim, Handle, Listener, Listeners } from './listeners.js' */
 
-/** After an app starts to listen, its unused sockets are released after this time. */
+/** The keeper releases the unused sockets of an app this long after an instance listens. */
 const UNUSED_AFTER_MS = 5_000;
 const LOOK_MS = 20;
 /** Retries while copies of a released socket may still be open. */
@@ -91,7 +91,7 @@ export class HeldSockets {
   }
 
   /**
-   * From control, which has a copy of each socket of the keeper before.
+   * Takes a socket from control, which has copies of the sockets of the previous keeper.
    * @param {{ app: string, scope: string, owner: import('../host/owner.js').Owner | null }} claimant
    * @param {Claim} claim
    * @param {Handle} handle
@@ -110,7 +110,7 @@ export class HeldSockets {
   /**
    * @param {Child} child
    * @param {AgentMessage} message
-   * @param {number} [retries]  While other processes have the address.
+   * @param {number} [retries]  Retries left while another process has the address.
    */
   give(child, message, retries = this.#retriesFor(child, message)) {
     const { seq, claim } = message;
@@ -134,7 +134,8 @@ export class HeldSockets {
   }
 
   /**
-   * A program that only checks a port gets a stand-in, because without nclust the check succeeds.
+   * A program that only checks a port gets a stand-in for the socket, because without nclust the
+   * check would succeed.
    * @param {Child} child
    * @param {AgentMessage} message
    * @param {Listener[]} others
@@ -147,7 +148,7 @@ export class HeldSockets {
     if (!used) this.release((one) => others.includes(one));
     if (!used) return this.give(child, message);
     if (!message.isMeant) return void child.tell({ act: 'socket', seq: message.seq, isStandIn: true });
-    // The user may be an instance that only checks the port.
+    // Waits, because another instance may use the socket only to check the port.
     if (retries > 0) return void setTimeout(() => this.give(child, message, retries - 1), LOOK_MS);
     const { address, port } = used.bound;
     const text = `instances of this app listen on ${address} port ${port}; a restart can move them, a reload cannot`;
@@ -198,7 +199,8 @@ export class HeldSockets {
 
   /**
    * @param {Listener} listener
-   * @param {Child} child  Already has the new socket, or gets it otherwise.
+   * @param {Child} child  Gets no message here, because it has sent the socket, or gets the
+   *   socket from give().
    */
   #rebound(listener, child) {
     this.announce(listener);
@@ -241,7 +243,7 @@ export class HeldSockets {
   }
 
   /**
-   * An app may hide the error.
+   * Reports the error to control, because an app may hide the error.
    * @param {Child} child
    * @param {Claim} claim
    * @param {string} code
@@ -277,7 +279,8 @@ export class HeldSockets {
   }
 
   /**
-   * A process that is ending accepts nothing, but cannot exit before its listen() has an answer.
+   * Gives a temporary socket to a process that is ending. The process accepts nothing, but cannot
+   * exit before its listen() has an answer.
    * @param {Child} child
    * @param {AgentMessage} message
    */
@@ -287,7 +290,7 @@ export class HeldSockets {
   }
 
   /**
-   * Announced only now, because a search for a free port binds many sockets and closes them.
+   * Announces sockets only now, because a search for a free port binds and closes many sockets.
    * @param {Child} child
    * @param {number} port
    */
@@ -302,7 +305,7 @@ export class HeldSockets {
   }
 
   /**
-   * Otherwise clients of the unused sockets would wait for ever.
+   * Releases unused sockets, because their clients would wait for ever.
    * @param {string} scope
    */
   #tidy(scope) {
@@ -321,7 +324,7 @@ export class HeldSockets {
     const left = child.addresses.filter(
       ({ address, port }) => address !== held.bound.address || port !== held.bound.port,
     );
-    // The process only checked the port, and the socket waits for the instance that will listen.
+    // True if this process only checked the port. The socket then waits for another instance.
     const hasAsked = held.hasServed && left.length === child.addresses.length;
     child.addresses = left;
     if (held.users.size === 0 && !child.retirement && !hasAsked)

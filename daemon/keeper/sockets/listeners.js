@@ -12,7 +12,7 @@ const SOCKETS_MAX = 1_024;
 const IPV6_ONLY = 1;
 
 /**
- * @typedef {object} Handle  Of libuv, as node:cluster passes it between processes.
+ * @typedef {object} Handle  A handle of libuv that node:cluster can pass to a process.
  * @property {number} fd
  * @property {() => void} close
  * @property {(out: { address?: string }) => number} [getpeername]
@@ -35,13 +35,13 @@ const IPV6_ONLY = 1;
  * @property {string} key
  * @property {string} app
  * @property {string} scope
- * @property {Owner | null} owner  The last claimant's, for the path of a Unix socket.
+ * @property {Owner | null} owner  Owner of the last claimant. Needed for Unix sockets.
  * @property {Claim} claim
  * @property {Address} bound
  * @property {Handle} handle
- * @property {boolean} isAnnounced  Control has a copy of it.
- * @property {boolean} hasServed  An instance has listened on it, and did not only check the port.
- * @property {Set<string>} users  Instances that listen on it. Empty while the app restarts.
+ * @property {boolean} isAnnounced  Control has a copy of the handle.
+ * @property {boolean} hasServed  An instance has really listened, and not only checked the port.
+ * @property {Set<string>} users  Instances that listen. Empty while the app restarts.
  */
 
 /**
@@ -78,7 +78,8 @@ export class Listeners {
    * Brings back the path of a Unix socket before an instance listens on it.
    * @param {Listener} listener
    * @param {Owner | null} owner
-   * @returns {boolean}  true: it has a new handle, because its names were gone.
+   * @returns {boolean}  true: the listener has a new handle, because the path and the
+   *   spare were gone.
    */
   refresh(listener, owner) {
     const { claim } = listener;
@@ -154,8 +155,8 @@ export class Listeners {
   #open({ scope, owner }, claim, beside) {
     const holder = this.holderOf(scope, claim);
     if (holder) throw new BindError('EADDRINUSE', `held by app "${holder.app}"`);
-    // SO_REUSEPORT lets a later keeper bind beside orphans of this one, but it also hides a real
-    // conflict. So bind once without it.
+    // With SO_REUSEPORT, a later keeper can bind beside orphans of this keeper. But the option also
+    // hides a real conflict. So this first binds once without the option.
     if (claim.family === 0) return bindToPath(claim, owner, beside);
     if (!beside) bindOnce(claim, 0).close();
     return bindOnce(claim, REUSE_PORT);
@@ -220,7 +221,7 @@ export class Listeners {
   /**
    * @param {{ scope: string }} claimant
    * @param {Pick<Claim, 'address' | 'port' | 'flags'>} claim
-   * @returns {Listener[]}  Those that accept connections to this address.
+   * @returns {Listener[]}  Listeners that accept connections to this address.
    */
   ofApp({ scope }, claim) {
     if (claim.port === 0) return [];
@@ -229,7 +230,8 @@ export class Listeners {
 }
 
 /**
- * With SO_REUSEADDR, the kernel lets two sockets be bound to an address while neither listens.
+ * Compares addresses, because the kernel does not report every conflict: with SO_REUSEADDR, two
+ * sockets may have the same address while neither listens.
  * @param {Listener} held
  * @param {Pick<Claim, 'address' | 'flags'>} wanted
  */
@@ -244,7 +246,7 @@ function overlap({ bound, claim }, wanted) {
 }
 
 /**
- * With the rights of the owner, because libuv removes the path that it has bound.
+ * Uses the rights of the owner, because libuv removes the path that it has bound.
  * @param {Pick<Listener, 'owner' | 'handle'>} listener
  */
 function close({ owner, handle }) {

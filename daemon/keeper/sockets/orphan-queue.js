@@ -1,5 +1,5 @@
 // Orphans of an earlier keeper listen on sockets that this keeper does not hold. An instance of the
-// same app waits for such an address until the orphan has closed its socket.
+// same app waits for the address until the orphan has closed its socket.
 /** @import { AgentMessage } from '../agents.js' */
 /** @import { Child } from '../child.js' */
 

@@ -1,13 +1,14 @@
-// Some programs connect to their own port to check whether it is free. Here the keeper or another
-// instance may accept that, so the agent asks whether to refuse it (daemon/agent/own-port.cjs).
+// Some programs connect to their own port to check whether it is free. The keeper or another
+// instance may accept this connection. So the agent asks the keeper whether to refuse it
+// (daemon/agent/own-port.cjs).
 /** @import { Child } from '../child.js' */
 /** @import { Listeners } from './listeners.js' */
 
 /** @param {Listeners} listeners */
 export function createOwnPorts(listeners) {
   /**
-   * By scope, the slots whose last process exited without having listened. Such a process was most
-   * likely a client of another instance, and the next one needs its connection.
+   * By scope: the slots whose last process exited without listening. Such a process was probably a
+   * client of another instance. So the next process of the slot needs the connection.
    * @type {Map<string, Set<number>>}
    */
   const clients = new Map();

@@ -1,6 +1,6 @@
 // When a handle is closed, libuv removes the name that it bound. So the keeper binds a private
-// name, links the path to it, and renames the private name to a spare. With the spare it can bring
-// back a path that an app removes as "stale" before it listens.
+// name, links the path to it, and renames the private name to a spare. An app may remove the path
+// as "stale" before it listens. Then the keeper restores the path from the spare.
 import { linkSync, renameSync, statSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
@@ -10,13 +10,13 @@ import { basename, dirname, join } from 'node:path';
 export const sparePathFor = (path) => join(dirname(path), `.${basename(path)}.nclust`);
 
 /**
- * Not longer than the path, because the path may have the maximum length.
+ * Returns a name that is not longer than the path, because the path may have the maximum length.
  * @param {string} path
  */
 export function choosePrivateName(path) {
   const length = basename(path).length;
   const letters = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
-  // A name of one letter has no room for a dot, so one of two letters is used.
+  // A name of one letter has no room for a dot. Then the private name is "~" or "_".
   const name =
     length > 1 ? `.${letters.slice(0, length - 1)}` : (['~', '_'].find((one) => one !== basename(path)) ?? '');
   return join(dirname(path), name);

@@ -49,7 +49,7 @@ function goesOn(doing) {
   );
 }
 
-/** Redraws the elapsed time, in ms; the manager reports only changes. */
+/** Interval to redraw the elapsed time, in ms. The manager reports only changes. */
 const TICK_MS = 250;
 
 /**

@@ -17,18 +17,19 @@ import { warnOfForeignHome } from './foreign-home.js';
  * @property {{ file: string, version: string }} node  The Node.js that runs the command.
  * @property {(sentence: string) => void} talk  Shows a message, never data. Escapes control
  *   characters.
- * @property {(text: string) => void} show  The same for rendered text with colours.
+ * @property {(text: string) => void} show  Like `talk`, but for rendered text with colours.
  * @property {Screen | null} screen  Null without a terminal.
  * @property {boolean} isTerminal  Whether data goes to a terminal.
  * @property {ColourLevel} colourLevel
  * @property {(listener: () => void) => () => void} onInterrupt  Ctrl-C calls the listener and does
- *   not end the command. Returns a function that removes it.
- * @property {() => Promise<Client>} manager  Starts the manager if none runs.
- * @property {() => Promise<Client | null>} runningManager  Null if none runs. Returns the same connection
- *   each time.
- * @property {() => Promise<Client | null>} managerIfRunning  Null if none runs. If the manager dies during a
- *   request, the client starts it again.
- * @property {() => Promise<Client | null>} managerOfAnyVersion  Like present, for a manager of any version.
+ *   not end the command. Returns a function that removes the listener.
+ * @property {() => Promise<Client>} manager  Starts the manager if no manager runs.
+ * @property {() => Promise<Client | null>} runningManager  Null if no manager runs. Returns the
+ *   same connection each time.
+ * @property {() => Promise<Client | null>} managerIfRunning  Null if no manager runs. If the
+ *   manager dies during a request, the client starts the manager again.
+ * @property {() => Promise<Client | null>} managerOfAnyVersion  Like managerIfRunning, but accepts
+ *   a manager of any version.
  * @property {() => Promise<void>} close
  */
 

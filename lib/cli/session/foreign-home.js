@@ -26,7 +26,7 @@ function ownerOf(folder) {
   try {
     return statSync(folder).uid;
   } catch {
-    return null; // Using it will fail with a message.
+    return null; // The first access to the folder will report the error.
   }
 }
 

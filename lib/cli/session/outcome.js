@@ -6,7 +6,7 @@ import { readVersion } from '../../shared/version.js';
 
 /**
  * @typedef {object} Outcome
- * @property {SlotStatus[]} slots  The affected ones.
+ * @property {SlotStatus[]} slots  The slots that the command has changed.
  * @property {SlotStatus[]} all  The whole list; empty with --json.
  */
 

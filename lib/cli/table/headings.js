@@ -1,5 +1,5 @@
 /**
- * The most frequent ones come first.
+ * The most used commands come first.
  * @type {[heading: string, commands: string[]][]}
  */
 export const HEADINGS = [

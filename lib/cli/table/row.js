@@ -23,8 +23,8 @@
  * @property {string} help
  * @property {string} [brief]  `help` on one line, for the list of all commands. Default: `help`.
  * @property {[flags: string, help: string][]} [options]
- * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Of config/options/options.js. It
- *   also takes arguments for the app after "--".
+ * @property {'start' | 'restart' | 'reload'} [takesOptionsOf]  Takes these options of
+ *   config/options/options.js, and arguments for the app after "--".
  * @property {string[]} [examples]
  * @property {boolean} [isHidden]  Left out of the help.
  * @property {() => Promise<Loaded>} load

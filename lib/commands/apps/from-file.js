@@ -44,7 +44,7 @@ function quoteAll(words) {
  * this shell.
  * @param {Context} context
  * @param {'start' | 'restart' | 'reload'} how
- * @param {string | null} file  Null: the one in this folder.
+ * @param {string | null} file  Null: the config file in this folder.
  * @param {Record<string, any>} options
  * @param {Record<string, any>} read  Options of the command line for every app.
  * @returns {Promise<Outcome>}

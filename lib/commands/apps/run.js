@@ -66,7 +66,7 @@ async function specsOf(context, words, options, args, say) {
   const exits = separateExitCodes(options.stopExitCodes ?? []);
   const read = readStartOptions(options.stopExitCodes ? { ...options, stopExitCodes: exits.codes } : options);
   const all = [...words, ...exits.rest];
-  // As in "pm2-runtime start app.js".
+  // Ignores the word "start", as in "pm2-runtime start app.js".
   const targets = all.length > 1 && all[0] === 'start' ? all.slice(1) : all;
   if (targets.length > 1)
     throw new NclustError(
@@ -92,7 +92,7 @@ async function specsOf(context, words, options, args, say) {
 }
 
 /**
- * Without a file of the user there is no log file, because a container logs to stdout.
+ * Turns off each log file that the user did not set, because a container logs to stdout.
  * @param {AppSpec} spec
  * @returns {AppSpec}
  */

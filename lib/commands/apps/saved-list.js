@@ -22,7 +22,8 @@ export async function save(context, _targets, { force = false, json }) {
 }
 
 /**
- * If no manager runs, its start restores the apps of the last manager, saved or not.
+ * If no manager runs, a new manager restores the apps of the last manager, even if the list was not
+ * saved.
  * @param {Context} context
  * @param {string[]} _targets
  * @param {Record<string, any>} options

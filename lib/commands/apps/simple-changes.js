@@ -83,7 +83,7 @@ export async function reset(context, words, options) {
  * @param {Context} context
  * @param {string[]} given  The signal, then the targets.
  * @param {Record<string, any>} options
- * @returns {Promise<Outcome>}  The processes that got it.
+ * @returns {Promise<Outcome>}  The processes that got the signal.
  */
 export async function sendSignal(context, [word, ...words], options) {
   const signal = signalName(word);

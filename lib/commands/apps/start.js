@@ -106,7 +106,7 @@ export async function start(context, targets, options, args) {
 }
 
 /**
- * A mistyped script alone does not start a manager.
+ * Starts a manager only if there are saved apps, because a mistyped script must not start it.
  * @param {Context} context
  */
 async function reach(context) {
@@ -115,7 +115,7 @@ async function reach(context) {
 
 /**
  * As in PM2, an app in the list comes before a file of the same name. A script means the apps that
- * were started from it, so that they keep their settings.
+ * were started from this script. So these apps keep their settings.
  * @param {string[]} targets
  * @param {SlotStatus[]} known
  * @param {Context} context
@@ -157,7 +157,7 @@ function appsOf(target, known, context, settings) {
 
 /**
  * A script must not replace another app that has its default name.
- * @param {AppSpec[]} specs  The user gave no names for these.
+ * @param {AppSpec[]} specs  Apps that got no name from the user.
  * @param {SlotStatus[]} known
  */
 function assertNamesFree(specs, known) {
@@ -212,7 +212,7 @@ function isListed(target, known) {
 }
 
 /**
- * The list also shows apps as online that do not listen yet.
+ * Names the apps that do not listen yet, because the list also shows such apps as online.
  * @param {Context} context
  * @param {SlotStatus[]} slots
  */

@@ -7,7 +7,7 @@ import { countSavedApps, noManagerError } from '../../client/not-running.js';
 /** @import { SlotStatus } from '../../shared/wire/protocol.js' */
 
 /**
- * Starts a manager only if an earlier one left a list.
+ * Starts a manager only if an earlier manager left a list of apps.
  * @param {Context} context
  * @param {string[]} targets
  * @returns {Promise<{ client: Client, targets: string[] }>}  Throws ERR_NCLUST_APP_NOT_FOUND if
@@ -21,7 +21,8 @@ export async function reachListed(context, targets) {
 }
 
 /**
- * Only the command knows its folder. A name, namespace or id comes before a script.
+ * Makes the paths of scripts absolute, because only the command knows its folder. A name, namespace
+ * or id comes before a script.
  * @param {Pick<Context, 'cwd'>} context
  * @param {Pick<Client, 'request'>} client
  * @param {string[]} targets

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 
 /** @import { LoadFnOutput, LoadHookContext } from 'node:module' */
 
-// Hooks of node:module, which run in a thread of their own. They load one file in the module format
-// that it is written in.
+// Hooks of node:module, which run in a separate thread. The hooks load one file in a given module
+// format, because its package.json declares the wrong format.
 
 /** @type {{ url: string, format: string }} */
 let forced;

@@ -3,8 +3,8 @@ import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Imports a config file. If its package.json declares the wrong module format for it, imports it
- * again in the right one. Its lines up to the first `require` or `module` then run twice.
+ * Imports a config file. If package.json declares the wrong module format, imports the file again
+ * in the right format. Then the lines before the first `require` or `module` run twice.
  * @param {string} file
  * @returns {Promise<Record<string, unknown>>}
  */
@@ -34,7 +34,7 @@ const IS_MODULE = new RegExp(
 /**
  * @param {unknown} error
  * @param {string} file
- * @returns {string | null}  Null: another kind of error, or the extension fixes the format.
+ * @returns {string | null}  Null: another error, or the extension determines the format.
  */
 function otherFormat(error, file) {
   const extension = extname(file);

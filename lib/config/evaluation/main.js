@@ -64,7 +64,7 @@ async function exportOf(namespace) {
 
 /**
  * @param {Record<string, string | undefined>} env
- * @returns {() => Variable[]}  The variables that have changed since.
+ * @returns {() => Variable[]}  Returns the variables that have changed since the call.
  */
 function noteVariables(env) {
   const before = { ...env };
