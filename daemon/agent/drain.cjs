@@ -55,18 +55,18 @@ const SIGNAL_WAIT_MS = 5_000;
  * @param {() => void} onDrained
  */
 function drain(sockets, { mode, byMessage = false, signal = null, onAsked }, onDrained) {
-  const words = byMessage ? ['message'] : signal ? [signal] : ['SIGTERM', 'SIGINT'];
+  const events = byMessage ? ['message'] : signal ? [signal] : ['SIGTERM', 'SIGINT'];
   const isHandover = mode === 'handover';
   begin(
     sockets,
     {
       idlePauseMs: isHandover ? IDLE_PAUSE_MS : 0,
       isForGood: true,
-      halfClose: isHandover && !isHandled(words) ? createHalfClose() : undefined,
+      halfClose: isHandover && !isHandled(events) ? createHalfClose() : undefined,
     },
     () => {
-      stayFor(words, onAsked);
-      closeWebSockets(sockets.servers.webSockets, words, onDrained);
+      stayFor(events, onAsked);
+      closeWebSockets(sockets.servers.webSockets, events, onDrained);
     },
   );
 }
@@ -148,14 +148,14 @@ function begin(sockets, { idlePauseMs, isForGood, halfClose }, onEmpty) {
 /**
  * Keeps the process alive until a handler of the app runs. Because the servers are closed, the
  * process might exit before that.
- * @param {string[]} words
+ * @param {string[]} events
  * @param {() => void} onAsked
  */
-function stayFor(words, onAsked) {
+function stayFor(events, onAsked) {
   const stay = setTimeout(() => {}, SIGNAL_WAIT_MS);
-  for (const word of words)
-    if (process.listenerCount(word) > 0)
-      process.prependOnceListener(/** @type {NodeJS.Signals} */ (word), () => {
+  for (const event of events)
+    if (process.listenerCount(event) > 0)
+      process.prependOnceListener(/** @type {NodeJS.Signals} */ (event), () => {
         clearTimeout(stay);
         onAsked();
       });
@@ -163,7 +163,7 @@ function stayFor(words, onAsked) {
 
 /** @param {string[]} events */
 function isHandled(events) {
-  return events.some((word) => process.listenerCount(word) > 0);
+  return events.some((event) => process.listenerCount(event) > 0);
 }
 
 /**
@@ -240,11 +240,11 @@ const PEER_WAIT_MS = 1_000;
 
 /**
  * @param {Set<Socket>} webSockets
- * @param {string[]} words
+ * @param {string[]} events
  * @param {() => void} then
  */
-function closeWebSockets(webSockets, words, then) {
-  if (isHandled(words) || webSockets.size === 0) return then();
+function closeWebSockets(webSockets, events, then) {
+  if (isHandled(events) || webSockets.size === 0) return then();
   let left = webSockets.size;
   const enough = setTimeout(then, PEER_WAIT_MS);
   const one = () => {

@@ -75,7 +75,7 @@ function sentencesOf({ port, takenPorts, mayAct, isRemote, host }) {
       ? [`Port ${takenPorts[0]} is taken by another program; the dashboard uses ${port}.`]
       : []),
     mayAct
-      ? 'Anyone who has this address can view the dashboard, and start, stop, restart, reload and scale ' + 'apps.'
+      ? 'Anyone who has this address can view the dashboard, and start, stop, restart, reload and scale apps.'
       : 'Anyone who has this address can view the dashboard, but change nothing (to allow changes: nclust web ' +
         '--allow-actions).',
     ...(isRemote

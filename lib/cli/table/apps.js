@@ -55,7 +55,7 @@ export const APPS = [
     help: 'stop apps and start them again; options given here stay in effect',
     takesOptionsOf: 'restart',
     options: [
-      ['-a, --update-env', 'give them the variables of this shell not those they were started with'],
+      ['-a, --update-env', 'give them the variables of this shell, not those they were started with'],
       ['--watch', 'start or stop watching their files'],
       NO_WAIT,
       ...OF_FILE,
@@ -77,7 +77,7 @@ export const APPS = [
     help: 'replace apps by new instances, without losing a request; options given here stay in effect',
     takesOptionsOf: 'reload',
     options: [
-      ['-a, --update-env', 'give them the variables of this shell not those they were started with'],
+      ['-a, --update-env', 'give them the variables of this shell, not those they were started with'],
       NO_WAIT,
       ...OF_FILE,
       ATTACH,

@@ -177,7 +177,7 @@ test('web --off without a manager starts none, and the next manager serves no da
     exitStatus: 0,
     stdout: '',
     stderr:
-      `No nclust runs in "${home.home}", so no dashboard is served. The next ` + `manager will not serve one either.\n`,
+      `No nclust runs in "${home.home}", so no dashboard is served. ` + 'The next manager will not serve one either.\n',
   });
   expect(home.processes()).toEqual([]);
   const settings = join(home.home, 'settings.json');

@@ -50,6 +50,7 @@ async function stoppedListener({ backlog = 511 } = {}) {
     ['-e', `require('net').createServer().listen(${JSON.stringify({ path, backlog })}, () => process.send('listens'))`],
     { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
   );
+  onTestFinished(() => void child.kill('SIGKILL'));
   await once(child, 'message');
   process.kill(child.pid ?? 0, 'SIGSTOP');
   const exited = once(child, 'exit');
