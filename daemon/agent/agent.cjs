@@ -19,16 +19,16 @@ function start() {
   delete require.cache[__filename];
   // Worker threads and children of the app have no settings, because takeSettings() removed them.
   if (settings === null || typeof process.send !== 'function') return;
-  const { later } = loader();
-  const { onBooted } = /** @type {typeof import('./booted.cjs')} */ (later('./booted.cjs'));
-  const { createChannel } = /** @type {typeof import('./channel.cjs')} */ (later('./channel.cjs'));
-  const { patchListen } = /** @type {typeof import('./listen-patch.cjs')} */ (later('./listen-patch.cjs'));
+  const { requireOnDemand } = loader();
+  const { onBooted } = /** @type {typeof import('./booted.cjs')} */ (requireOnDemand('./booted.cjs'));
+  const { createChannel } = /** @type {typeof import('./channel.cjs')} */ (requireOnDemand('./channel.cjs'));
+  const { patchListen } = /** @type {typeof import('./listen-patch.cjs')} */ (requireOnDemand('./listen-patch.cjs'));
 
   const channel = createChannel(settings.logFiles);
   keepLastWords();
   anyPort();
   const sockets = patchListen(channel, settings);
-  obey(channel, sockets, later, beginVitals(channel, sockets, later, settings.metrics !== false));
+  obey(channel, sockets, requireOnDemand, beginVitals(channel, sockets, requireOnDemand, settings.metrics !== false));
   tellExceptions(channel);
   channel.say({ act: 'hello' });
   onBooted(() => void channel.say({ act: 'booted' }));
@@ -52,19 +52,22 @@ function loader() {
 /**
  * @param {Channel} channel
  * @param {SocketClaims} sockets
- * @param {typeof import('./loader.cjs').later} later
+ * @param {typeof import('./loader.cjs').requireOnDemand} requireOnDemand
  * @param {boolean} isMeasured
  * @returns
  *   {{ of: () => ReturnType<typeof import('./report.cjs').createSampler>, report: () => void }}
  */
-function beginVitals(channel, { servers }, later, isMeasured) {
+function beginVitals(channel, { servers }, requireOnDemand, isMeasured) {
   /** @type {ReturnType<typeof import('./report.cjs').createSampler> | undefined} */
   let known;
   const onFault = (/** @type {unknown} */ error) =>
     void channel.say({ act: 'fault', part: 'metrics', message: String(error).slice(0, 300) });
   const vitals = {
     of: () =>
-      (known ??= /** @type {typeof import('./report.cjs')} */ (later('./report.cjs')).createSampler(servers, onFault)),
+      (known ??= /** @type {typeof import('./report.cjs')} */ (requireOnDemand('./report.cjs')).createSampler(
+        servers,
+        onFault,
+      )),
     report: () => known?.report(),
   };
   if (!isMeasured) return vitals;
@@ -77,24 +80,24 @@ function beginVitals(channel, { servers }, later, isMeasured) {
 /**
  * @param {Channel} channel
  * @param {SocketClaims} sockets
- * @param {typeof import('./loader.cjs').later} later
+ * @param {typeof import('./loader.cjs').requireOnDemand} requireOnDemand
  * @param {ReturnType<typeof beginVitals>} vitals
  */
-function obey(channel, sockets, later, vitals) {
+function obey(channel, sockets, requireOnDemand, vitals) {
   let takeBack = () => {};
   channel.on('drain', ({ mode, byMessage, signal }) => {
     takeBack();
     // Reports the caught signals before the drain too, because the keeper may not wait for its end.
     channel.say({ act: 'draining', caught: caughtSignals(), hasWorkers: hasWorkers() });
     // channel.letGo: when the app has closed everything, the open channel must not keep it alive.
-    later('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
+    requireOnDemand('./drain.cjs').drain(sockets, { mode, byMessage, signal, onAsked: channel.letGo }, () => {
       // Sends the last report now, because a signal without a handler ends the process at once.
       vitals.report();
       channel.say({ act: 'drained', caught: caughtSignals() });
     });
   });
   channel.on('park', () => {
-    takeBack = later('./drain.cjs').park(sockets);
+    takeBack = requireOnDemand('./drain.cjs').park(sockets);
   });
   channel.on('unpark', ({ seq }) => {
     takeBack();
@@ -113,10 +116,10 @@ function obey(channel, sockets, later, vitals) {
       ),
   );
   channel.on('inspect', ({ seq, isOn }) =>
-    channel.say({ act: 'answer', seq, ...later('./inspector.cjs').inspect(isOn) }),
+    channel.say({ act: 'answer', seq, ...requireOnDemand('./inspector.cjs').inspect(isOn) }),
   );
   channel.on('profile', ({ seq, ...question }) =>
-    later('./profile.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) =>
+    requireOnDemand('./profile.cjs').profile({ ...question, anyPort }, (/** @type {object} */ said) =>
       channel.say({ act: 'answer', seq, ...said }),
     ),
   );

@@ -1,7 +1,7 @@
 'use strict';
 
 const net = require('node:net');
-const { later } = require('./loader.cjs');
+const { requireOnDemand } = require('./loader.cjs');
 
 /** Flags of uv_tcp_bind(). */
 const IPV6_ONLY = 1;
@@ -22,7 +22,7 @@ const REUSE_PORT = 2;
  * @param {Claim} claim
  */
 function bindAlone(claim) {
-  if (claim.family === 0) return later('./bind-path.cjs').bindPath(claim.address ?? '');
+  if (claim.family === 0) return requireOnDemand('./bind-path.cjs').bindPath(claim.address ?? '');
   const probe = tryBind(claim, 0);
   if (!probe) return null;
   probe.handle.close();

@@ -2,7 +2,7 @@
 'use strict';
 
 const { tryTo } = require('./isolation.cjs');
-const { later } = require('./loader.cjs');
+const { requireOnDemand } = require('./loader.cjs');
 
 /** @import { Cluster } from 'node:cluster' */
 /** @import { LogFiles } from './log-fallback.cjs' */
@@ -52,7 +52,7 @@ function createChannel(logFiles) {
   });
   const lose = whenDisconnected(() => {
     tryTo(() => {
-      keeper = later('./reconnect.cjs').findKeeper({ home, instanceId, logFiles, receive });
+      keeper = requireOnDemand('./reconnect.cjs').findKeeper({ home, instanceId, logFiles, receive });
     });
     tryTo(lost);
   });

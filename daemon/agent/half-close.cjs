@@ -42,7 +42,7 @@ const QUIET_MS = 1_500;
  * @property {boolean} isPausing  Since `atMono` the event loop has looked for more bytes.
  * @property {boolean} isWhole  The agent has seen the line that the server answers.
  * @property {number} partsMs  The longest pause within this answer.
- * @property {number} partsBeforeMs  The longest pause within the answer before.
+ * @property {number} partsBeforeMs  The longest pause within the previous answer.
  * @property {number} thinkMs  Pause between the last whole answer and the next line. 0: not known.
  */
 

@@ -46,7 +46,7 @@ const CONNECTION = Symbol('nclust');
 const TIMED_MAX = 500;
 
 /**
- * Keeps no object for each request, because the garbage collector would have to copy these objects.
+ * Does not keep an object for every request, because the garbage collector would have to copy them.
  * If counting begins during a request, and the client pipelines a second request, the first
  * response counts as the response to the second request.
  * @param {Servers} servers

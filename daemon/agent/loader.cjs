@@ -36,7 +36,7 @@ const loaded = new Map();
  * @param {string} id  A file that is not in LATER must be loaded at the start of the process.
  * @returns {any}
  */
-function later(id) {
+function requireOnDemand(id) {
   const known = loaded.get(id);
   if (known) return known.exports;
   const module = { exports: {} };
@@ -47,8 +47,8 @@ function later(id) {
 
 /** @param {string} wanted */
 function own(wanted) {
-  if (wanted === './loader.cjs') return { later, readSource };
-  return wanted.startsWith('./') ? later(wanted) : require(wanted);
+  if (wanted === './loader.cjs') return { requireOnDemand, readSource };
+  return wanted.startsWith('./') ? requireOnDemand(wanted) : require(wanted);
 }
 
 /** @param {string} id */
@@ -77,4 +77,4 @@ function readInto(file, at) {
   return bytes;
 }
 
-module.exports = { later, readSource };
+module.exports = { requireOnDemand, readSource };

@@ -36,11 +36,11 @@ const QUIET_LOOKS = 200;
 
 /**
  * Waits until the queue of a socket is probably empty, because closing the last copy of the socket
- * resets the connections in the queue. With this wait, one takeover in 130 resets a request.
- * Without the wait, one in seven did.
+ * resets the connections in the queue. With this wait, one takeover in 130 resets a request;
+ * without the wait, one takeover in seven does.
  * @param {() => void} then
  */
-function onceQuiet(then) {
+function callWhenQuiet(then) {
   const { performance } = require('node:perf_hooks');
   const { setTimeout } = require('node:timers');
   const isolate = createIsolation(then);
@@ -101,7 +101,7 @@ function moveTo(use, handle) {
   const lost = use.server._handle;
   replaceHandle(use, handle);
   // Waits, because the server still has to answer the clients in the old queue.
-  onceQuiet(() => lost.close());
+  callWhenQuiet(() => lost.close());
 }
 
 /** The backlog of lib/net.js. */
@@ -160,4 +160,4 @@ function createGate() {
   };
 }
 
-module.exports = { createGate, closeHandles, onceQuiet, listenAgain, moveTo };
+module.exports = { createGate, closeHandles, callWhenQuiet, listenAgain, moveTo };

@@ -5,7 +5,7 @@ const { errorMonitor } = require('node:events');
 const net = require('node:net');
 const { bindOwn, IPV6_ONLY, claimKey } = require('./bind.cjs');
 const { isAlone } = require('./listen-args.cjs');
-const { later } = require('./loader.cjs');
+const { requireOnDemand } = require('./loader.cjs');
 const { SocketSource } = require('./socket-source.cjs');
 
 /** @import { Balance } from './balance.cjs' */
@@ -47,7 +47,7 @@ class SocketClaims {
     this.#channel = channel;
     this.#node = node;
     this.#source = new SocketSource(channel, { isCluster, inherited: sockets });
-    this.#gate = isGated ? later('./parking.cjs').createGate() : null;
+    this.#gate = isGated ? requireOnDemand('./parking.cjs').createGate() : null;
     channel.on('conflict', (refusal) => this.#withdraw(refusal));
     channel.on('rebound', ({ claim }, handle) => this.#moveTo(claim, handle));
     channel.onLost(() => this.#loseKeeper());
@@ -100,7 +100,7 @@ class SocketClaims {
    */
   closeListening({ isForGood }, then) {
     this.#isClosing = true;
-    const { closeHandles, onceQuiet } = later('./parking.cjs');
+    const { closeHandles, callWhenQuiet } = requireOnDemand('./parking.cjs');
     const close = () => {
       closeHandles(this.servers.all, isForGood ? this.#uses.values() : []);
       // Opens the gate, because a closed gate would keep the process alive.
@@ -108,13 +108,13 @@ class SocketClaims {
       then();
     };
     if (this.#channel.isOpen()) close();
-    else onceQuiet(close);
+    else callWhenQuiet(close);
   }
 
   /** @param {(refusal: Refusal | null) => void} then */
   listenAgain(then) {
     this.#isClosing = false;
-    later('./parking.cjs').listenAgain([...this.#uses.values()], this.#source, then);
+    requireOnDemand('./parking.cjs').listenAgain([...this.#uses.values()], this.#source, then);
   }
 
   /**
@@ -240,7 +240,7 @@ class SocketClaims {
     const use = this.#uses.get(claimKey(claim));
     if (!use?.server._handle || this.#isClosing) return handle?.close();
     this.#gate?.shut(handle);
-    later('./parking.cjs').moveTo(use, handle);
+    requireOnDemand('./parking.cjs').moveTo(use, handle);
   }
 
   #loseKeeper() {

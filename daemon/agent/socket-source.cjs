@@ -2,7 +2,7 @@
 'use strict';
 
 const { bindAlone, bindBeside, claimKey, openHandle, openStandIn } = require('./bind.cjs');
-const { later } = require('./loader.cjs');
+const { requireOnDemand } = require('./loader.cjs');
 
 /** @import { Claim } from './bind.cjs' */
 /** @import { Channel } from './channel.cjs' */
@@ -141,7 +141,7 @@ function bindWithoutKeeper({ claim }, onHandle) {
 
 /** @param {Claim} claim */
 function isLost({ family, address }) {
-  return family === 0 && !later('./bind-path.cjs').restorePath(address ?? '');
+  return family === 0 && !requireOnDemand('./bind-path.cjs').restorePath(address ?? '');
 }
 
 module.exports.SocketSource = SocketSource;

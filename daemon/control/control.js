@@ -156,9 +156,10 @@ export class Control {
 
   /**
    * @param {Receipt} receipt
-   * @param {AbortSignal} [signal]  When it is aborted, the promise resolves.
-   * @param {() => void} [onCheck]
-   * @returns {Promise<void>}  Rejects with ERR_NCLUST_NOT_UP at the first slot that failed.
+   * @param {AbortSignal} [signal]  When the signal is aborted, the promise resolves.
+   * @param {() => void} [onCheck]  Called at each check while the outcome is pending.
+   * @returns {Promise<void>}  Rejects when a slot or the reload has failed, or the manager shuts
+   *   down.
    */
   waitFor(receipt, signal, onCheck) {
     const outcome = this.#waiters.add(receipt, signal, onCheck);

@@ -1,4 +1,4 @@
-import { withLiveFields } from '../../lib/shared/spec/change-effects.js';
+import { mergeLiveFields } from '../../lib/shared/spec/change-effects.js';
 import { catchUp } from './events/process-events.js';
 import { retireInstance } from './loop/effects.js';
 import { attachLogs, keeperEventHandlers, forgetSlot, markSpawned, onSpawnRefused } from './loop/keeper-events.js';
@@ -185,7 +185,7 @@ function applyLiveFields(context, name) {
   if (!app) return;
   for (const seat of listSeats(registry, name)) {
     if (!seat.spec) continue;
-    seat.spec = withLiveFields(seat.spec, getSpec(app, seat.generation));
+    seat.spec = mergeLiveFields(seat.spec, getSpec(app, seat.generation));
     registry.touched.add(seat.id);
   }
   for (const instance of registry.instances.values()) {

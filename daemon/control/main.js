@@ -17,7 +17,7 @@ import { createAnswer } from './api/methods.js';
 import { ApiServer } from './api/server.js';
 import { Control } from './control.js';
 import { createEventLog } from './events/log.js';
-import { withEventLog } from './events/manager-events.js';
+import { teeToEventLog } from './events/manager-events.js';
 import { systemClock } from './host/clock.js';
 import { createIdleGc } from './host/idle-gc.js';
 import { watchOomKills } from './host/oom-kills.js';
@@ -37,7 +37,7 @@ import { createUsageReader } from './metrics/usage.js';
 import { findOrphans } from './recovery/find-orphans.js';
 import { createSettings } from './settings.js';
 import { createEnvironment } from './spawn/environment.js';
-import { checkPresent, preflight, withPresentNode } from './spawn/preflight.js';
+import { checkPresent, preflight, substituteMissingNode } from './spawn/preflight.js';
 import { createSecrets } from './spawn/secrets.js';
 import { findApp } from './state/desired.js';
 import { createStore } from './state/store.js';
@@ -66,7 +66,7 @@ const ownLog = openOwnLog(paths.daemonLog, {
 });
 const plainManagerLog = createManagerLog(ownLog, clock.nowMs);
 const eventLog = createEventLog({ path: paths.events, nowMs: clock.nowMs, managerLog: plainManagerLog });
-const managerLog = withEventLog(plainManagerLog, eventLog);
+const managerLog = teeToEventLog(plainManagerLog, eventLog);
 const settings = createSettings(paths.settings, clock.nowMs);
 const timesFolder = join(paths.logs, '.times');
 const archive = createArchive({
@@ -241,9 +241,9 @@ function makeParts(logs, leave) {
         },
         onFailed: (error) => managerLog('keeper-failed', { error }),
       }),
-    withPresentNode,
-    preflight: (specs) => preflight(specs.map((spec) => withPresentNode(spec))),
-    checkPresent: (specs) => checkPresent(specs.map((spec) => withPresentNode(spec))),
+    substituteMissingNode,
+    preflight: (specs) => preflight(specs.map((spec) => substituteMissingNode(spec))),
+    checkPresent: (specs) => checkPresent(specs.map((spec) => substituteMissingNode(spec))),
     systemLimits,
     leave,
     makeWay: () => process.exit(0),

@@ -155,7 +155,7 @@ function stringify(message) {
 /**
  * @param {AppTraffic} traffic
  * @param {{ type: string, data?: unknown }} message
- * @returns {boolean}  false: a part did not fit.
+ * @returns {boolean}  false: a part did not fit, or the message has no object as data.
  */
 function keep(traffic, { type, data }) {
   if (typeof data !== 'object' || data === null) return false;

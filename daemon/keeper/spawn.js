@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { withDefaultOomScore } from '../../lib/shared/daemon/oom-score.js';
+import { runWithDefaultOomScore } from '../../lib/shared/daemon/oom-score.js';
 import { KeeperError } from './protocol.js';
 
 /** @import { ChildProcess } from 'node:child_process' */
@@ -11,13 +11,16 @@ import { KeeperError } from './protocol.js';
 /** @import { Pipes } from './pipes.js' */
 /** @import { SpawnParams } from './protocol.js' */
 
-/** The agent of processes that start from now on. */
+/** Path of the agent for processes that start from now on. */
 let agent = fileURLToPath(new URL('../agent/agent.cjs', import.meta.url));
 const FIRST_SOCKET_FD = 4; // 3 is the IPC channel.
 
 /** @typedef {Pipes & { in: number | 'ignore' }} Ends */
 
-/** @param {string} root  Has the same agent. The old installation may be removed. */
+/**
+ * Uses the agent of another installation from now on, because the old installation may be removed.
+ * @param {string} root  Root of an installation with the same agent.
+ */
 export function takeAgentFrom(root) {
   agent = join(root, 'daemon/agent/agent.cjs');
 }
@@ -31,7 +34,7 @@ export function takeAgentFrom(root) {
  */
 export async function spawnProcess(params, pipes, inFd, sockets) {
   const starts = { cluster: startWorker, fork: startNode, exec: startProgram };
-  const child = withDefaultOomScore(() => starts[params.mode](params, { ...pipes, in: inFd ?? 'ignore' }, sockets));
+  const child = runWithDefaultOomScore(() => starts[params.mode](params, { ...pipes, in: inFd ?? 'ignore' }, sockets));
   await new Promise((resolve, reject) => {
     const failed = (/** @type {NodeJS.ErrnoException} */ error) => reject(explain(error, params.cwd));
     child.once('error', failed).once('spawn', () => {

@@ -13,8 +13,8 @@ import { connectionLostError, PendingRequests } from './pending-requests.js';
 /** @import { RpcMessage } from '../shared/wire/rpc.js' */
 
 /**
- * @typedef {(signal?: AbortSignal) => Promise<Socket | null>} Reach  Makes a connection; null if no
- *   manager runs. The signal aborts the attempt, which rejects then.
+ * @typedef {(signal?: AbortSignal) => Promise<Socket | null>} Reach  Makes a connection. Null: no
+ *   manager runs. If the signal is aborted, the promise rejects.
  */
 
 /**
@@ -122,8 +122,8 @@ export class Client {
   }
 
   /**
-   * Sends a request and yields notifications and its answer, in order, until the connection breaks
-   * or closes. Does not repeat the request then, because only the caller knows what it received.
+   * Sends a request. Yields notifications and the answer, in order, until the connection breaks or
+   * closes. Does not repeat the request after that, because only the caller knows what arrived.
    * Allows one reader at a time.
    * @param {Method} method
    * @param {object} [params]

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { withUnwritableError } from '../cli/session/user-file.js';
+import { explainUnwritable } from '../cli/session/user-file.js';
 import { CONFIG_NAMES } from '../config/find.js';
 import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
@@ -25,7 +25,7 @@ export async function init(context, [kind]) {
       { hint: `Look at it with: nclust validate ${there}` },
     );
   const file = join(cwd, `ecosystem.config.${isModule(cwd) ? 'cjs' : 'js'}`);
-  withUnwritableError(file, () => writeFileSync(file, kind === 'simple' ? SIMPLE : FULL, { flag: 'wx' }));
+  explainUnwritable(file, () => writeFileSync(file, kind === 'simple' ? SIMPLE : FULL, { flag: 'wx' }));
   context.talk('Edit it, then: nclust start');
   return { file };
 }

@@ -3,7 +3,7 @@ import { toOneLine } from '../render/text.js';
 import { NclustError } from '../shared/errors.js';
 import { homePaths } from '../shared/paths.js';
 import { unservedSentence } from '../shared/settings/listen-address.js';
-import { checkKey, checkSetting, describeSettings, readSettingsFile, withKey } from '../shared/settings/settings.js';
+import { checkKey, checkSetting, describeSettings, readSettingsFile, selectKey } from '../shared/settings/settings.js';
 
 /** @import { Context } from '../cli/session/context.js' */
 /** @import { View } from '../render/list.js' */
@@ -23,7 +23,7 @@ export async function get(context, [key]) {
   if (broken !== null) context.talk(`The settings in "${file}" are ignored, because ${broken}; the defaults are used.`);
   for (const problem of problems) context.talk(`In the settings "${file}" ${problem}.`);
   const all = describeSettings(given);
-  return { settings: key === undefined ? all : withKey(all, key), key: key ?? null };
+  return { settings: key === undefined ? all : selectKey(all, key), key: key ?? null };
 }
 
 /**
@@ -39,7 +39,7 @@ export async function set(context, [key, value], { json }) {
   const { settings, unserved = null } = await client.request('set', { key, value });
   if (!json) context.talk(`"${key}" is ${value} now.`);
   if (!json && unserved) context.talk(unservedSentence(unserved));
-  return { settings: withKey(settings, key) };
+  return { settings: selectKey(settings, key) };
 }
 
 /**
@@ -51,7 +51,7 @@ export async function set(context, [key, value], { json }) {
 export async function unset(context, [key], { json }) {
   const client = await context.manager();
   const { settings, wasSet } = await client.request('unset', { key });
-  const [shown] = withKey(settings, key);
+  const [shown] = selectKey(settings, key);
   if (!json)
     context.talk(
       `"${key}" ${wasSet ? 'is not set any more' : 'was not set'}${shown ? `; the default is ${shown.value}` : ''}.`,

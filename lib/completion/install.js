@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { withUnwritableError } from '../cli/session/user-file.js';
+import { explainUnwritable } from '../cli/session/user-file.js';
 import { NclustError } from '../shared/errors.js';
 import { SCRIPTS } from './scripts.js';
 
@@ -41,7 +41,7 @@ export function findPlace(shell, { HOME = '', ZDOTDIR, XDG_CONFIG_HOME }) {
  * @param {string} file
  */
 export function install(shell, file) {
-  withUnwritableError(file, () => {
+  explainUnwritable(file, () => {
     mkdirSync(dirname(file), { recursive: true });
     replace(file, shell === 'fish' ? SCRIPTS.fish : `${without(read(file))}\n${BEGIN}\n${SCRIPTS[shell]}${END}\n`);
   });
@@ -53,7 +53,7 @@ export function install(shell, file) {
  * @returns {boolean}  Whether it was installed.
  */
 export function uninstall(shell, file) {
-  return withUnwritableError(file, () => {
+  return explainUnwritable(file, () => {
     const text = read(file);
     const rest = shell === 'fish' ? '' : without(text);
     if (rest === text) return false;

@@ -104,23 +104,23 @@ export function readShape(value, keyPath = '') {
       ? shape({ apps: [{ keyPath, entry: value }] })
       : shape({ faults: [createFault(keyPath, 'contains no apps', SHAPES)] });
   const inner = ['nclust', 'pm2'].find((key) => value[key] !== undefined);
-  if (inner) return readShape(value[inner], withKeyPath(keyPath, inner));
+  if (inner) return readShape(value[inner], joinKeyPath(keyPath, inner));
   const { apps = [], static: sites = [], deploy = null, ...others } = value;
   return shape({
     apps: Array.isArray(apps)
-      ? listed(apps, withKeyPath(keyPath, 'apps'))
-      : [{ keyPath: withKeyPath(keyPath, 'apps'), entry: apps }],
+      ? listed(apps, joinKeyPath(keyPath, 'apps'))
+      : [{ keyPath: joinKeyPath(keyPath, 'apps'), entry: apps }],
     sites: Array.isArray(sites)
-      ? listed(sites, withKeyPath(keyPath, 'static'))
-      : [{ keyPath: withKeyPath(keyPath, 'static'), entry: sites }],
+      ? listed(sites, joinKeyPath(keyPath, 'static'))
+      : [{ keyPath: joinKeyPath(keyPath, 'static'), entry: sites }],
     deploy: isRecord(deploy) ? deploy : null,
     unknown: Object.keys(others)
       .filter((key) => key !== FOR_EDITORS)
-      .map((key) => withKeyPath(keyPath, key)),
+      .map((key) => joinKeyPath(keyPath, key)),
     faults:
       deploy === null || isRecord(deploy)
         ? []
-        : [createFault(withKeyPath(keyPath, 'deploy'), holds(deploy), 'an object')],
+        : [createFault(joinKeyPath(keyPath, 'deploy'), holds(deploy), 'an object')],
   });
 }
 
@@ -128,7 +128,7 @@ export function readShape(value, keyPath = '') {
  * @param {string} keyPath
  * @param {string} key
  */
-export function withKeyPath(keyPath, key) {
+export function joinKeyPath(keyPath, key) {
   return keyPath === '' ? key : `${keyPath}.${key}`;
 }
 

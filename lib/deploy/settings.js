@@ -182,7 +182,8 @@ function meansNothing(keyPath, key) {
 }
 
 /**
- * Warns, because until this hook finishes the new release is already current but incomplete.
+ * Warns if this hook installs packages, because until the hook finishes, the new release is already
+ * current but incomplete.
  * @param {string | undefined} hook
  */
 function installsLate(hook = '') {

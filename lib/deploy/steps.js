@@ -1,6 +1,6 @@
 // Knows: `nclust deploy`: the shell scripts for the hosts, what runs where, and in which order.
 // Must not: leave a host without a complete current release.
-// Start at: setUp() and update() below, then scripts.js; remote.js has ssh.
+// Start at: setUp() and update() below, then scripts.js; remote.js runs ssh.
 import { deployError } from './failure.js';
 import { lockScript, unlockScript } from './lock.js';
 import { runLocal, runRemote } from './remote.js';

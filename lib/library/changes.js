@@ -3,7 +3,7 @@ import { absoluteScripts } from '../commands/apps/targets.js';
 import { readConfig, readNames } from '../config/file/read.js';
 import { isConfigName } from '../config/find.js';
 import { snapshot } from '../config/spec/build.js';
-import { withVersioning } from '../config/spec/git.js';
+import { addVersioning } from '../config/spec/git.js';
 import { NclustError } from '../shared/errors.js';
 
 /** @import { ConfigExport } from '../config/config-types.js' */
@@ -31,7 +31,8 @@ export async function startSpecs(ask, what, { force, onWarning, ...words }) {
 }
 
 /**
- * Listed apps get the settings of the config. Apps that are not listed are started.
+ * Apps that are already in the list of the manager get the settings of the config. The other apps
+ * of the config are added to the list and started.
  * @param {Ask} ask
  * @param {'start' | 'restart' | 'reload'} how
  * @param {unknown} what
@@ -165,7 +166,7 @@ function isConfig(what) {
  */
 async function readConfigWithVersions(ask, what, choice) {
   const config = await readConfig(toReadRequest(ask, what, choice));
-  return { ...config, specs: await withVersioning(config.specs) };
+  return { ...config, specs: await addVersioning(config.specs) };
 }
 
 /**

@@ -3,7 +3,7 @@
 // Start at: class Nclust, then calls.js and follow.js; lib/index.d.ts has the shapes.
 import { fileURLToPath } from 'node:url';
 import { endManager } from '../client/end-manager.js';
-import { checkKey, withKey } from '../shared/settings/settings.js';
+import { checkKey, selectKey } from '../shared/settings/settings.js';
 import {
   applySpecs,
   requestForTargets,
@@ -246,20 +246,20 @@ export class Nclust {
     return this.#calls.question('get', o, async (ask) => {
       if (key !== undefined) checkKey(key);
       const { settings } = await ask('settings');
-      return key === undefined ? settings : withKey(settings, key);
+      return key === undefined ? settings : selectKey(settings, key);
     });
   }
 
   /** @type {Api['set']} */
   set(key, value, o = {}) {
     return this.#calls.call('set', o, async (ask) =>
-      withKey((await ask('set', { key, value: String(value) })).settings, key),
+      selectKey((await ask('set', { key, value: String(value) })).settings, key),
     );
   }
 
   /** @type {Api['unset']} */
   unset(key, o = {}) {
-    return this.#calls.call('unset', o, async (ask) => withKey((await ask('unset', { key })).settings, key));
+    return this.#calls.call('unset', o, async (ask) => selectKey((await ask('unset', { key })).settings, key));
   }
 
   /** @type {Api['update']} */

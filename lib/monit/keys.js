@@ -1,6 +1,6 @@
 /** @typedef {{ name: string, text?: string }} Key  `text`: the typed or pasted text. */
 
-/** By the characters after "ESC [" or "ESC O". @type {Record<string, string>} */
+/** Key names by the characters after "ESC [" or "ESC O". @type {Record<string, string>} */
 const SEQUENCES = {
   A: 'up',
   B: 'down',

@@ -2,7 +2,7 @@ import { onKey } from './input.js';
 import { appendLines } from './log-lines.js';
 import { showNotice } from './notice.js';
 import { placeSelection } from './rows.js';
-import { addSample, beginTrend, withHistory } from './trends.js';
+import { addSample, beginTrend, addHistory } from './trends.js';
 
 /** @import { LoggedEvent } from '../shared/event-log.js' */
 /** @import { MetricsHistory, MetricsSample } from '../shared/metrics.js' */
@@ -131,7 +131,7 @@ function stepQuietly(state, event) {
     case 'sampled':
       return beginTrend(placeSelection(addSample(found(state), event)));
     case 'history':
-      return withHistory(state, event);
+      return addHistory(state, event);
     case 'found':
       return found(state);
     case 'lost':

@@ -60,7 +60,7 @@ export function beginTrend(state) {
  * @param {State} state
  * @param {{ key: string, history: MetricsHistory }} o
  */
-export function withHistory(state, { key, history }) {
+export function addHistory(state, { key, history }) {
   const { trend } = state;
   if (!trend || trend.key !== key || SPANS[trend.span].stepMs !== history.stepMs) return state;
   const known =

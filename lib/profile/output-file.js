@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fchownSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { withUnwritableError } from '../cli/session/user-file.js';
+import { explainUnwritable } from '../cli/session/user-file.js';
 import { NclustError } from '../shared/errors.js';
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -25,7 +25,7 @@ const CHUNK_BYTES = 1024 * 1024;
  */
 export function createOutput(file, pid) {
   create(file);
-  const between = withUnwritableError(file, () => orRemove(file, () => betweenUsers(pid)));
+  const between = explainUnwritable(file, () => orRemove(file, () => betweenUsers(pid)));
   let isOpen = true;
   const end = () => {
     isOpen = false;
@@ -35,7 +35,7 @@ export function createOutput(file, pid) {
     file,
     writable: between?.path ?? file,
     keep() {
-      if (between) withUnwritableError(file, () => between.copyTo(file));
+      if (between) explainUnwritable(file, () => between.copyTo(file));
       end();
       return statSync(file).size;
     },
@@ -63,7 +63,7 @@ function create(file) {
         hint: 'Move it away, or give another name with --output.',
         data: { file },
       });
-    withUnwritableError(file, () => {
+    explainUnwritable(file, () => {
       throw cause;
     });
   }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { withUnwritableError } from '../cli/session/user-file.js';
+import { explainUnwritable } from '../cli/session/user-file.js';
 import { builtin, withTimeout } from './debugger.js';
 
 /** @import { Debugger } from './debugger.js' */
@@ -94,7 +94,7 @@ export async function takeInside(inside, { kind, durationMs, file, signal }) {
   await inside.ask(`${kind.domain}.${kind.start}`, {}, BEGIN_MS);
   await pause(durationMs, undefined, { signal });
   const { profile } = await inside.ask(`${kind.domain}.${kind.stop}`, {}, END_MS);
-  withUnwritableError(file, () => writeFileSync(file, JSON.stringify(profile), { flag: 'r+' }));
+  explainUnwritable(file, () => writeFileSync(file, JSON.stringify(profile), { flag: 'r+' }));
 }
 
 /**
@@ -112,7 +112,7 @@ async function snapshot(inside, file) {
   if (!exceptionDetails) return;
   const description = String(exceptionDetails.exception?.description ?? exceptionDetails.text);
   const [message] = description.split('\n');
-  withUnwritableError(file, () => {
+  explainUnwritable(file, () => {
     throw Object.assign(new Error(message), { code: /\bE[A-Z]{3,}\b/.exec(message)?.[0] ?? 'EFAILED' });
   });
 }

@@ -1,6 +1,6 @@
 import { readGrep } from '../config/options/log-query.js';
 import { prettyRecord } from './log-pretty.js';
-import { hasColours, mark, buildMarker, withoutControls } from './log-text.js';
+import { hasColours, mark, buildMarker, stripControls } from './log-text.js';
 import { formatTime, TIMESTAMP_FORMAT } from './log-time.js';
 import { createPaint } from './paint.js';
 import { jsonLine, toOneLine, padEnd, textWidth } from './text.js';
@@ -70,7 +70,7 @@ const paintAlways = createPaint(1);
  * @param {string} line
  */
 export function toSafeLine(line) {
-  const text = withoutControls(line);
+  const text = stripControls(line);
   return hasColours(text) ? paintAlways('reset', text) : text;
 }
 

@@ -17,17 +17,17 @@ const MARKED_MAX_CHARS = 1_000;
  * Keeps colours, removes other escape sequences, and replaces other control characters by "?".
  * @param {string} line
  */
-export function withoutControls(line) {
+export function stripControls(line) {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line;
   return text.replace(CONTROLS, (control, colour) => colour ?? (control[0] === '\u001b' ? '' : '?'));
 }
 
 /** @param {string} line */
 export function plainText(line) {
-  return withoutControls(line).replace(EVERY_COLOUR, '');
+  return stripControls(line).replace(EVERY_COLOUR, '');
 }
 
-/** @param {string} text  Of withoutControls(). */
+/** @param {string} text  Of stripControls(). */
 export function hasColours(text) {
   return COLOURS.test(text);
 }

@@ -20,7 +20,10 @@ import { openOutput } from './output.js';
 /** @import { Shape } from './output.js' */
 /** @import { Sink } from './sink.js' */
 
-/** How often to check the list of apps. An app that cannot be started sends no output to notice. */
+/**
+ * Interval of checks of the app list, in ms. The end of an output also starts a check, but an app
+ * that cannot be started has no output.
+ */
 const LOOK_EVERY_MS = 2_000;
 
 /**

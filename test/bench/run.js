@@ -27,8 +27,8 @@ import { measureThroughput } from './figures/throughput.js';
  * @property {number | null} [cluster]  null if bare node:cluster cannot do that.
  * @property {number} bound
  * @property {string} boundIs
- * @property {number} [ratio]  nclust divided by the peer in `boundIs`, measured in turns. If there
- *   is a ratio, `bound` applies to the ratio, because the speed of a machine varies more.
+ * @property {number} [ratio]  nclust divided by the peer in `boundIs`. Both are measured in turns.
+ *   If there is a ratio, `bound` applies to it, because the speed of a machine varies more.
  * @property {boolean} [isAtLeast]
  * @property {boolean} [isInformation]  The row is shown, but `bound` does not apply.
  */

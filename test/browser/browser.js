@@ -8,7 +8,7 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 const PATIENCE_MS = 10_000;
 
-/** Opens one browser for a test file. A test fails if a page reports an error. */
+/** Opens one browser for a test file. A test fails if a page reports an unexpected problem. */
 export function useBrowser() {
   let browser;
   let problems = [];

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SPECIFIER =
-  /\bfrom\s+'([^']+)'|\bimport\s+'([^']+)'|\bimport\(\s*'([^']+)'|\brequire\(\s*'([^']+)'|\blater\(\s*'([^']+)'/g;
+  /\bfrom\s+'([^']+)'|\bimport\s+'([^']+)'|\bimport\(\s*'([^']+)'|\brequire(?:OnDemand)?\(\s*'([^']+)'/g;
 
 /**
  * @typedef {object} SourceFile

@@ -164,10 +164,10 @@ test('an app whose timers never fire drains even if a WebSocket client does not 
 
 test('a socket is closed at a quiet moment even if the app has neither timers nor performance', async () => {
   const code = `
-    const { later } = require(${JSON.stringify(join(AGENT, 'loader.cjs'))});
+    const { requireOnDemand } = require(${JSON.stringify(join(AGENT, 'loader.cjs'))});
     ${NEVER}${NO_PERFORMANCE}
     let isSync = true;
-    later('./parking.cjs').onceQuiet(() => console.log(isSync ? 'at once' : 'quiet'));
+    requireOnDemand('./parking.cjs').callWhenQuiet(() => console.log(isSync ? 'at once' : 'quiet'));
     isSync = false;
     globalThis.later(() => {}, 2_000);`;
   const child = spawn(nodeUnderTest(), ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -39,7 +39,8 @@ const LIMITED = `ulimit -n ${FILES_MAX}; exec "$@"`;
  */
 const orphanCode = (agent) => `
   const fs = require('node:fs');
-  const { startLogFallback } = require(${JSON.stringify(join(agent, 'loader.cjs'))}).later('./log-fallback.cjs');
+  const { requireOnDemand } = require(${JSON.stringify(join(agent, 'loader.cjs'))});
+  const { startLogFallback } = requireOnDemand('./log-fallback.cjs');
   let end;
   const files = [];
   const acts = {

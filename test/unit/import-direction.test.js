@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { importsOf, sourceFiles } from '../helpers/source-tree.js';
 
 // Tests the rules of the table in docs/architecture.md. The folder of a row may import itself and
-// the named folders, with everything below them. Rows of control name folders of control.
+// the named folders, with everything below them. In rows of control, names that do not begin with
+// lib/ are folders below daemon/control.
 
 const PACKAGES = {
   'lib/': [

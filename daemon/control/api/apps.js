@@ -7,7 +7,7 @@ import {
   selectIds,
   findSlotIds,
   listSpecs,
-  withAffectedSlots,
+  addAffectedSlots,
 } from '../requests/change.js';
 import { waitFor } from '../requests/progress.js';
 import { beginReload } from '../requests/reload.js';
@@ -60,7 +60,7 @@ export const changes = {
         ? startGiven(context, desired, specs, { isForced: force, fresh })
         : startAgain(desired, chooseIds(desired), fresh);
       assertCapacity(context, 'Start', change);
-      return fresh.keep(withAffectedSlots(change));
+      return fresh.keep(addAffectedSlots(change));
     });
     const slots = await awaitStatuses(context, receipt, client, o);
     const names = [...new Set(slots.map((slot) => slot.name))];
@@ -76,7 +76,7 @@ export const changes = {
     const receipt = context.control.mutate('stop', token, (desired) => {
       const ids = selectIds(desired, targets);
       const switched = watch ? changeSpecs(desired, ids, stopWatching) : desired;
-      return withAffectedSlots(stop(switched, ids, 'stop'));
+      return addAffectedSlots(stop(switched, ids, 'stop'));
     });
     return { slots: await awaitStatuses(context, receipt, client, o) };
   },
@@ -106,7 +106,7 @@ export const changes = {
       const rename = renameApp(desired, ids, name);
       const restarted = restartSlots(context, desired, ids, { change: (one) => fresh.fill(change(one)), instances });
       // keep() runs before rename(), because secrets are stored under the old name.
-      return withAffectedSlots(rename(fresh.keep(restarted)));
+      return addAffectedSlots(rename(fresh.keep(restarted)));
     });
     return { slots: await awaitStatuses(context, receipt, client, o) };
   },

@@ -2,7 +2,7 @@ import { renameSync } from 'node:fs';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { checkSpec, laterFields } from '../../../lib/shared/spec/spec.js';
 import { checkCompression } from '../logs/archive/compression.js';
-import { assertCapacity, withAffectedSlots } from '../requests/change.js';
+import { assertCapacity, addAffectedSlots } from '../requests/change.js';
 import { keepOffOwnFiles } from '../spawn/reserved-paths.js';
 import { startSpecs, stop } from '../state/changes.js';
 import { findApp, merge, emptyDesired, replaceApp } from '../state/desired.js';
@@ -36,7 +36,7 @@ export const savedListMethods = {
   async resurrect(context, params, client) {
     const { wait, token } = readParams({ wait: withDefault(flag, true), token: text }, params);
     const receipt = context.control.mutate('resurrect', token, (desired) =>
-      withAffectedSlots(bringBack(context, desired, readDump(context))),
+      addAffectedSlots(bringBack(context, desired, readDump(context))),
     );
     return { slots: await awaitStatuses(context, receipt, client, { wait, progress: false }) };
   },
@@ -157,7 +157,7 @@ export const importMethods = {
     const receipt = context.control.mutate('import', token, (desired) => {
       const change = addImported(context, desired, given);
       assertCapacity(context, 'Import', change);
-      return withAffectedSlots(change);
+      return addAffectedSlots(change);
     });
     return { slots: await awaitStatuses(context, receipt, client, o) };
   },

@@ -1,5 +1,5 @@
 import { NclustError } from '../../../lib/shared/errors.js';
-import { withProgress } from '../requests/progress.js';
+import { waitWithProgress } from '../requests/progress.js';
 
 /** @import { NotUp } from '../../../lib/shared/wire/protocol.js' */
 /** @import { ChangeContext } from '../requests/change.js' */
@@ -16,7 +16,7 @@ import { withProgress } from '../requests/progress.js';
  */
 export async function waitForApps(context, receipt, client, { progress, isFromFile = true }) {
   const names = [...new Set(receipt.about.map(({ name }) => name))];
-  const outcomes = await withProgress(context, receipt, client, progress, (onLook) =>
+  const outcomes = await waitWithProgress(context, receipt, client, progress, (onLook) =>
     Promise.allSettled(names.map((name) => context.control.waitFor(receiptOf(receipt, name), client.signal, onLook))),
   );
   const failed = outcomes.flatMap((outcome, at) =>

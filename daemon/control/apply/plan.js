@@ -201,8 +201,8 @@ function together(diffs) {
 const OF_VERSION = /^--experimental-(strip|transform)-types$/;
 
 /**
- * Keeps the shell variables and the path of the interpreter, because they come from the shell of an
- * earlier command. So the same file leads to the same spec from any shell.
+ * Keeps the shell variables and the path of the interpreter from the running spec, unless
+ * `isShellNew` is set. So the same file leads to the same spec from any shell.
  * @template {AppSpec} Spec
  * @param {AppSpec} spec  The spec that runs now.
  * @param {Spec} wanted

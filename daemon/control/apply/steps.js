@@ -1,4 +1,4 @@
-import { withLiveFields } from '../../../lib/shared/spec/change-effects.js';
+import { mergeLiveFields } from '../../../lib/shared/spec/change-effects.js';
 import { reload } from '../rollout/changes.js';
 import { clearManualScale, remove, renew, resize, startSpecs, stop } from '../state/changes.js';
 import { findApp, merge, replaceApp } from '../state/desired.js';
@@ -103,8 +103,8 @@ function touch(app, spec, { isChanged, ...origin }) {
     ...app,
     ...origin,
     by: BY,
-    spec: withLiveFields(app.spec, spec),
-    ...(previous ? { previous: previous.map((past) => ({ ...past, spec: withLiveFields(past.spec, spec) })) } : {}),
+    spec: mergeLiveFields(app.spec, spec),
+    ...(previous ? { previous: previous.map((past) => ({ ...past, spec: mergeLiveFields(past.spec, spec) })) } : {}),
   };
 }
 

@@ -48,7 +48,7 @@ export function managerEvent(event, fields = {}) {
  * @param {Pick<EventLog, 'note'>} eventLog
  * @returns {ManagerLog}
  */
-export function withEventLog(managerLog, eventLog) {
+export function teeToEventLog(managerLog, eventLog) {
   return (event, fields) => {
     managerLog(event, fields);
     const entry = managerEvent(event, fields);

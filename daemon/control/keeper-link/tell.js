@@ -39,7 +39,7 @@ import { getSlotHistory } from '../state/registry.js';
  * @property {(uidsOf: UidsOf) => Orphan[]} findOrphans
  * @property {(from: Installation | null) => Promise<Port>} launchKeeper  Null: the present
  *   installation.
- * @property {(spec: AppSpec) => AppSpec} withPresentNode
+ * @property {(spec: AppSpec) => AppSpec} substituteMissingNode
  * @property {(specs: AppSpec[]) => Promise<void>} preflight  Rejects with ERR_NCLUST_PREFLIGHT.
  * @property {(specs: AppSpec[]) => void} checkPresent  Throws ERR_NCLUST_PREFLIGHT.
  * @property {(keeperPid: number) => SystemLimits} systemLimits

@@ -7,7 +7,7 @@ import { Socket } from 'node:net';
 /** The kernel's buffer for a pipe has this size, so one read empties it. */
 const BUFFER_BYTES = 64 * 1024;
 
-/** Reads in a row before other pipes get their turn. */
+/** A pipe is read at most this many times in a row, so that other pipes get their turn. */
 const TURNS_MAX = 16;
 
 /** Limit of drain(), because a child process that survives the app may write forever. */

@@ -26,7 +26,7 @@ function spawn(context, seat) {
   if (!app) return; // The app was removed, so the next plan ends the seat.
   const history = getSlotHistory(registry, seat.id);
   history.spawns += 1;
-  const spec = parts.withPresentNode(getSpec(app, seat.generation));
+  const spec = parts.substituteMissingNode(getSpec(app, seat.generation));
   seat.spec = spec;
   const instanceId = parts.newInstanceId();
   const isGated = spec.kind === 'node' && isOnProbation(registry, seat);

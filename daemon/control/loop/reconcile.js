@@ -162,7 +162,7 @@ function stopReason(registry, app, seat) {
 function releaseSockets(context, name) {
   const { registry } = context;
   const app = findApp(registry.desired, name);
-  // Control knows only the name of a removed app, and another app may use its scope now.
+  // Control knows only the name of a removed app. Another app may now use the scope of that app.
   const isOwned = app
     ? (/** @type {string} */ scope) => isAppScope(scope, app)
     : (/** @type {string} */ scope, /** @type {Set<string>} */ names) =>

@@ -201,7 +201,7 @@ function asReport(served) {
 }
 
 /**
- * Skips slots without a report and without stored sums.
+ * Skips slots that have neither a report nor stored sums.
  * @param {Registry} registry
  * @param {Sources['trackOf']} trackOf
  * @returns {Map<number, { steps: number[], durationMs: number }>}

@@ -106,7 +106,11 @@ function hurry(life, event, context) {
   };
 }
 
-/** The instance counted as up because of its age, and then its listen() failed. @type {Cell} */
+/**
+ * If an instance counted as up because of its age, and then its listen() fails, the instance is
+ * `starting` again.
+ * @type {Cell}
+ */
 function recheck(life, event, context) {
   const { policy, readiness } = context;
   if (!readiness.cannotListen || readiness.isOnProbation) return stay(life, event, context);

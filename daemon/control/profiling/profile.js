@@ -74,7 +74,8 @@ const EXTRA_MS = 10_000;
 /**
  * @param {ApiContext} context
  * @param {{ target: string, durationMs: number }} question
- * @returns {Promise<object>}  `stack` is null if the event loop is blocked: use a debugger.
+ * @returns {Promise<object>}  `stack` is null if the event loop is blocked. Then only a debugger
+ *   can show the stack.
  */
 export async function sampleStack(context, { target, durationMs }) {
   const worker = findWorker(context, target);

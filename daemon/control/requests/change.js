@@ -96,7 +96,7 @@ export function assertCapacity({ control: { registry, keeper }, parts }, what, c
  * @param {Change} change
  * @returns {Change & Pick<Receipt, 'about'>}
  */
-export function withAffectedSlots(change) {
+export function addAffectedSlots(change) {
   const { desired, up, gone } = change;
   return { ...change, about: affectedSlots(desired, [...up.map(({ id }) => id), ...gone]) };
 }

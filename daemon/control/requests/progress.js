@@ -24,7 +24,7 @@ import { describeOutcome } from './outcome.js';
  * @returns {Promise<void>}  Rejects like Control.waitFor().
  */
 export function waitFor(context, receipt, client, isReported) {
-  return withProgress(context, receipt, client, isReported, (onCheck) =>
+  return waitWithProgress(context, receipt, client, isReported, (onCheck) =>
     context.control.waitFor(receipt, client.signal, onCheck),
   );
 }
@@ -37,7 +37,7 @@ export function waitFor(context, receipt, client, isReported) {
  * @param {boolean} isReported
  * @param {(onCheck?: () => void) => Promise<T>} wait  Calls onCheck if progress is possible.
  */
-export async function withProgress(context, receipt, client, isReported, wait) {
+export async function waitWithProgress(context, receipt, client, isReported, wait) {
   const reporter = isReported ? createReporter(context, receipt, client) : null;
   try {
     return await wait(reporter?.look);

@@ -2,7 +2,7 @@ import { reload } from '../rollout/changes.js';
 import { changeSpecs, renew } from '../state/changes.js';
 import { merge } from '../state/desired.js';
 import { renameApp } from '../state/rename.js';
-import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, listSpecs, withAffectedSlots } from './change.js';
+import { assertCapacity, mayServe, readSpawnInputs, rolloutFacts, listSpecs, addAffectedSlots } from './change.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { Change, Desired } from '../state/desired.js' */
@@ -31,7 +31,7 @@ export async function beginReload(context, { token, by, choose, change, name }) 
     // fresh.keep() runs before the rename, because it looks for the app under its old name.
     const renamed = rename(fresh.keep(replaced));
     assertCapacity(context, 'Reload', renamed);
-    return withAffectedSlots(renamed);
+    return addAffectedSlots(renamed);
   });
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { changeApps, withoutFormer, getSpec, withSlots } from '../state/desired.js';
+import { changeApps, dropFormer, getSpec, setSlots } from '../state/desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { DesiredApp, Change, Desired, Failure, Former, Rollout } from '../state/desired.js' */
@@ -34,7 +34,7 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
     });
     const isStrict = slots.every((slot) => !slot.former || isSameProgram(getSpec(app, slot.former.generation), spec));
     const previous = [...(app.previous ?? []), { generation: app.generation, spec: app.spec }];
-    return withSlots(
+    return setSlots(
       { ...app, spec, previous, generation, by, rollout: { ...numbersFor(spec, isBeside(app)), isStrict } },
       slots,
     );
@@ -50,8 +50,8 @@ export function reload(desired, ids, by, { change, isUp, isBeside }) {
  * @returns {DesiredApp}
  */
 export function haltRollout(app, failure, isUp) {
-  const slots = app.slots.map((slot) => (isUp(slot.id, slot.generation) ? withoutFormer(slot) : asBefore(slot)));
-  return withSlots({ ...app, rollout: { ...app.rollout, isGuarded: false, failure } }, slots);
+  const slots = app.slots.map((slot) => (isUp(slot.id, slot.generation) ? dropFormer(slot) : asBefore(slot)));
+  return setSlots({ ...app, rollout: { ...app.rollout, isGuarded: false, failure } }, slots);
 }
 
 /**
@@ -70,7 +70,7 @@ export function rollBack(app, failure) {
     windowEndsAtMs: null,
     failure,
   };
-  return withSlots({ ...app, rollout }, app.slots.map(asBefore));
+  return setSlots({ ...app, rollout }, app.slots.map(asBefore));
 }
 
 /**
@@ -78,9 +78,9 @@ export function rollBack(app, failure) {
  * @returns {DesiredApp}
  */
 export function finishRollout(app) {
-  return withSlots(
+  return setSlots(
     { ...app, rollout: { ...app.rollout, isGuarded: false, windowEndsAtMs: null } },
-    app.slots.map(withoutFormer),
+    app.slots.map(dropFormer),
   );
 }
 
@@ -101,7 +101,7 @@ function formerOf(slot, isUp) {
 function asBefore(slot) {
   if (!slot.former) return slot;
   return {
-    ...withoutFormer(slot),
+    ...dropFormer(slot),
     want: slot.former.want === 'down' ? 'down' : 'up',
     generation: slot.former.generation,
   };

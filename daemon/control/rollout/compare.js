@@ -131,7 +131,8 @@ export function pingInstances(context, name) {
       Object.assign(sample, { isPinged: false, isSilent });
       if (isSilent) context.dispatch({ type: 'changed', names: [name] });
     };
-    // Any other error means that the instance has exited. The keeper reports the exit as an event.
+    // Only ETIMEDOUT shows that the instance is blocked. Other errors need no reaction: the keeper
+    // reports an exit as an event, and control drops all samples when it meets the next keeper.
     context.link?.request('ping', { instanceId, timeoutMs: SILENT_MS }).then(
       () => onAnswer(false),
       (error) => onAnswer(error.code === 'ETIMEDOUT'),

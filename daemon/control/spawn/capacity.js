@@ -82,7 +82,8 @@ function faultOf(loads, limits) {
 }
 
 /**
- * During a reload one slot at a time has two instances. With a rollback window all slots have two.
+ * If a reload starts new instances beside the old ones, at least one slot has two instances at a
+ * time. With a rollback window, all reloaded slots have two.
  * @param {DesiredApp} app
  * @param {Change} change
  * @param {Registry} registry

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { extname, isAbsolute } from 'node:path';
 import { allInOrder } from '../../../lib/shared/all-in-order.js';
-import { withDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
+import { runWithDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { shellQuote } from '../../../lib/shared/shell-quote.js';
 import { flatten, listLayers } from '../../../lib/shared/spec/environment.js';
@@ -126,7 +126,7 @@ function syntaxErrorOf({ kind, file, script, cwd, interpreterArgs, uid, gid }) {
       timeout: PARSE_MS,
       killSignal: /** @type {const} */ ('SIGKILL'),
     };
-    withDefaultOomScore(() =>
+    runWithDefaultOomScore(() =>
       execFile(file, ['--check', script], options, (error, _stdout, stderr) => {
         const line = stderr.split('\n').find((one) => /^\w*SyntaxError/.test(one));
         // Any other failure is not a fault of the script.
@@ -185,7 +185,7 @@ function isExecutable(path) {
  * @param {AppSpec} spec
  * @param {{ exists?: (path: string) => boolean, own?: { execPath: string, version: string } }} [o]
  */
-export function withPresentNode(spec, { exists = existsSync, own = process } = {}) {
+export function substituteMissingNode(spec, { exists = existsSync, own = process } = {}) {
   if (spec.kind !== 'node' || spec.interpreterGiven !== null || exists(spec.file)) return spec;
   return { ...spec, file: own.execPath, interpreter: own.execPath, nodeVersion: own.version };
 }

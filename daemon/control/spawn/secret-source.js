@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
-import { withDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
+import { runWithDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { readUser } from '../../../lib/shared/host/as-user.js';
 import { readDeclaredLayers, flatten } from '../../../lib/shared/spec/environment.js';
 import { readWhole } from '../host/read-bounded.js';
@@ -102,7 +102,7 @@ function startCommand(command, spec) {
   const { cwd, uid, gid } = spec;
   try {
     // stderr is ignored, because it may contain a part of the secret.
-    return withDefaultOomScore(() =>
+    return runWithDefaultOomScore(() =>
       spawn('/bin/sh', ['-c', command], {
         cwd,
         env: commandEnv(spec),

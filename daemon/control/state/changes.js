@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NclustError } from '../../../lib/shared/errors.js';
 import { resolveInstances } from '../../../lib/shared/host/cpus.js';
-import { changeApps, findApp, hasSlot, merge, replaceApp, withoutFormer, withSlots } from './desired.js';
+import { changeApps, findApp, hasSlot, merge, replaceApp, dropFormer, setSlots } from './desired.js';
 
 /** @import { AppSpec } from '../../../lib/shared/spec/spec.js' */
 /** @import { DesiredApp, Change, Desired, Rollout, DesiredSlot } from './desired.js' */
@@ -89,9 +89,9 @@ export function renew(desired, ids, by, cause = 'restart') {
     const slots = app.slots.map((slot) => {
       if (!ids.includes(slot.id)) return slot;
       up.push({ id: slot.id, generation });
-      return { ...withoutFormer(slot), want: /** @type {const} */ ('up'), generation };
+      return { ...dropFormer(slot), want: /** @type {const} */ ('up'), generation };
     });
-    return withSlots({ ...app, generation, by, rollout: rolloutFor(app, slots, cause) }, slots);
+    return setSlots({ ...app, generation, by, rollout: rolloutFor(app, slots, cause) }, slots);
   });
   return { desired: next, up, gone: [] };
 }
@@ -160,7 +160,7 @@ function stopped({ isDone: _, ...slot }) {
  */
 export function remove(desired, ids) {
   const apps = desired.apps.map((app) =>
-    withSlots(
+    setSlots(
       { ...app, by: ids.some((id) => hasSlot(app, id)) ? 'delete' : app.by },
       app.slots.filter((slot) => !ids.includes(slot.id)),
     ),
@@ -187,7 +187,7 @@ export function resize(desired, app, count) {
   for (let index = 0; kept.length + added.length < count; index++) {
     if (!used.has(index)) added.push({ slot: index, id: desired.nextId + added.length, want, ...place });
   }
-  const next = withSlots({ ...app, generation: Math.max(1, app.generation) }, [...kept, ...added]);
+  const next = setSlots({ ...app, generation: Math.max(1, app.generation) }, [...kept, ...added]);
   return {
     desired: { ...replaceApp(desired, next), nextId: desired.nextId + added.length },
     // If a rollout in progress fails, new slots go back to the previous generation, so it counts

@@ -134,7 +134,7 @@ export function getSpec(app, generation) {
  * @param {DesiredSlot[]} slots
  * @returns {DesiredApp}
  */
-export function withSlots(app, slots) {
+export function setSlots(app, slots) {
   const used = slots.flatMap((slot) => [slot.generation, ...(slot.former ? [slot.former.generation] : [])]);
   const newest = used.length > 0 ? Math.max(...used) : Infinity;
   const previous = neededOf(app.previous ?? [], used).filter((past) => past.generation < newest);
@@ -157,7 +157,7 @@ function neededOf(previous, used) {
  * @param {DesiredSlot} slot
  * @returns {DesiredSlot}
  */
-export function withoutFormer({ former: _, ...slot }) {
+export function dropFormer({ former: _, ...slot }) {
   return slot;
 }
 

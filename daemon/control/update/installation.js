@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { withDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
+import { runWithDefaultOomScore } from '../../../lib/shared/daemon/oom-score.js';
 import { NclustError } from '../../../lib/shared/errors.js';
 
 /** @import { ExecFileException } from 'node:child_process' */
@@ -67,7 +67,7 @@ function probeOne({ root, node }, name) {
     // A version that does not know --probe would start, so it must not get our home.
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, NCLUST_HOME: '/dev/null' };
     const options = { cwd: '/', env, timeout: PROBE_MS, killSignal: /** @type {const} */ ('SIGKILL') };
-    withDefaultOomScore(() =>
+    runWithDefaultOomScore(() =>
       execFile(node, [main, PROBE], options, (error, out, err) => {
         try {
           const { version, digest } = JSON.parse(out);

@@ -25,7 +25,7 @@ export function readOwner({ uid, gid }) {
  * @param {() => T} work
  * @returns {T}
  */
-export function withUid(owner, work) {
+export function callAsOwner(owner, work) {
   if (owner === null || process.geteuid?.() !== 0) return work();
   const { setgroups, setegid, seteuid } = process;
   const before = { gid: process.getegid?.() ?? 0, groups: process.getgroups?.() ?? [] };

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { getSystemErrorName } from 'node:util';
-import { withUid } from '../host/owner.js';
+import { callAsOwner } from '../host/owner.js';
 import { bindPath } from './unix-path.js';
 
 /** @import { Claim, Handle } from './listeners.js' */
@@ -31,7 +31,7 @@ const createHandle = /** @type {{ _createServerHandle: CreateHandle }} */ (/** @
 export function bindToPath(claim, owner, isTakenOver) {
   const bind = (/** @type {string} */ name) => bindOnce({ ...claim, address: name }, 0);
   try {
-    return withUid(owner, () => bindPath(claim.address ?? '', bind, { isTakenOver }));
+    return callAsOwner(owner, () => bindPath(claim.address ?? '', bind, { isTakenOver }));
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST')
       throw new BindError('EADDRINUSE', 'the path exists', true);

@@ -1,7 +1,7 @@
 // The keeper creates each socket once and gives copies to the workers, which accept from one queue.
 // It keeps its copy while the app is wanted, so that queued connections survive every worker.
 import { bindAgain, BindError, bindOnce, bindToPath, REUSE_PORT } from './bind.js';
-import { withUid } from '../host/owner.js';
+import { callAsOwner } from '../host/owner.js';
 import { removePath, restorePath } from './unix-path.js';
 
 /** @import { Owner } from '../host/owner.js' */
@@ -84,7 +84,7 @@ export class Listeners {
   refresh(listener, owner) {
     const { claim } = listener;
     listener.owner = owner;
-    if (claim.family !== 0 || withUid(owner, () => restorePath(claim.address ?? ''))) return false;
+    if (claim.family !== 0 || callAsOwner(owner, () => restorePath(claim.address ?? ''))) return false;
     const handle = bindAgain(claim, owner);
     if (handle) this.replace(listener, handle, owner);
     return handle !== null;
@@ -250,13 +250,13 @@ function overlap({ bound, claim }, wanted) {
  * @param {Pick<Listener, 'owner' | 'handle'>} listener
  */
 function close({ owner, handle }) {
-  withUid(owner, () => handle.close());
+  callAsOwner(owner, () => handle.close());
 }
 
 /** @param {Pick<Listener, 'owner' | 'claim'>} listener */
 function tryToRemove({ owner, claim }) {
   try {
-    withUid(owner, () => removePath(claim.address ?? ''));
+    callAsOwner(owner, () => removePath(claim.address ?? ''));
   } catch {
     // The owner may not remove the path. It stays, as it would without nclust.
   }

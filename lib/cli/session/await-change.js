@@ -79,7 +79,7 @@ function createBoard(screen, doing) {
       { doing, forMs: nowMono - startedMono, progress: latest, ageMs: nowMono - latestMono },
       { ...screen.size(), paint: screen.paint },
     );
-    // One write over the old lines does not flicker.
+    // Overwrites the old lines with one write, because this does not flicker.
     screen.write(`${moveUp(height)}${lines.map((line) => `${line}${CLEAR_TO_END_OF_LINE}\n`).join('')}${CLEAR_BELOW}`);
     height = lines.length;
   }

@@ -5,7 +5,7 @@ import { NclustError } from '../../shared/errors.js';
  * @param {string} file
  * @param {() => T} write
  */
-export function withUnwritableError(file, write) {
+export function explainUnwritable(file, write) {
   try {
     return write();
   } catch (cause) {

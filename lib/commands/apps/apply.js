@@ -3,7 +3,7 @@ import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { countSavedApps } from '../../client/not-running.js';
 import { readConfig } from '../../config/file/read.js';
-import { withVersioning } from '../../config/spec/git.js';
+import { addVersioning } from '../../config/spec/git.js';
 import { createPaint } from '../../render/paint.js';
 import { renderPlan } from '../../render/plan.js';
 import { NclustError } from '../../shared/errors.js';
@@ -26,7 +26,7 @@ export async function apply(context, [word], options) {
 
   const client = await context.manager();
   const { wait, json } = options;
-  const specs = await withVersioning(/** @type {AppSpec[]} */ (request.specs));
+  const specs = await addVersioning(/** @type {AppSpec[]} */ (request.specs));
   /** @type {AskedPlan} */
   const { plan, left, slots } = await carryOut(
     context,
@@ -80,7 +80,7 @@ export async function diff(context, [word], options) {
 
 /**
  * @param {Context} context
- * @param {string | undefined} word  Default: the config file of the folder.
+ * @param {string | undefined} word  Default: the config file in the current folder.
  * @param {Record<string, any>} options
  * @returns {Promise<{ request: Record<string, unknown>, shown: string }>}
  */

@@ -78,8 +78,8 @@ async function readSpecs(context, wanted) {
   const { readConfig } = await import('../../config/file/read.js');
   const config = await readConfig(wanted);
   for (const warning of config.warnings) context.talk(warning);
-  const { withVersioning } = await import('../../config/spec/git.js');
-  const specs = await withVersioning(config.specs);
+  const { addVersioning } = await import('../../config/spec/git.js');
+  const specs = await addVersioning(config.specs);
   if (specs.length === 0) throw noApps(config.file);
   return { specs, file: config.file };
 }
@@ -148,7 +148,7 @@ export function readFileApps({ cwd, env: shell, node, talk }, file, { env = null
  * @param {Record<string, any>} read
  * @param {string[]} args
  */
-export function withArgs(read, args) {
+export function overrideArgs(read, args) {
   return args.length > 0 ? { ...read, args } : read;
 }
 

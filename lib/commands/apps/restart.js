@@ -3,7 +3,7 @@ import { reportChange } from '../../cli/session/outcome.js';
 import { newToken } from '../../client/client.js';
 import { readReloadOptions, readRestartOptions, specFields } from '../../config/options/options.js';
 import { snapshot } from '../../config/spec/build.js';
-import { splitFile, renewFromFile, warnAboutFileOptions, withArgs } from './from-file.js';
+import { splitFile, renewFromFile, warnAboutFileOptions, overrideArgs } from './from-file.js';
 import { reachListed } from './targets.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
@@ -23,7 +23,7 @@ import { reachListed } from './targets.js';
 export async function restart(context, words, options, args = []) {
   const read = readRestartOptions(options);
   const file = splitFile(words);
-  if (file !== null) return renewFromFile(context, 'restart', file, options, withArgs(read, args));
+  if (file !== null) return renewFromFile(context, 'restart', file, options, overrideArgs(read, args));
   warnAboutFileOptions(context, options);
   const { client, targets } = await reachListed(context, words);
   const changes = {
@@ -53,7 +53,7 @@ export async function restart(context, words, options, args = []) {
 export async function reload(context, words, options, args = []) {
   const read = readReloadOptions(options);
   const file = splitFile(words);
-  if (file !== null) return renewFromFile(context, 'reload', file, options, withArgs(read, args));
+  if (file !== null) return renewFromFile(context, 'reload', file, options, overrideArgs(read, args));
   warnAboutFileOptions(context, options);
   const { client, targets } = await reachListed(context, words);
   const env = options.updateEnv ? { env: snapshot(context.env) } : {};

@@ -19,7 +19,7 @@ import { buildSpec, locate, snapshot } from '../../config/spec/build.js';
 import { describeListenFailure } from '../../shared/death-text.js';
 import { NclustError } from '../../shared/errors.js';
 import { shellQuote } from '../../shared/shell-quote.js';
-import { splitFile, renewFromFile, warnAboutFileOptions, withArgs } from './from-file.js';
+import { splitFile, renewFromFile, warnAboutFileOptions, overrideArgs } from './from-file.js';
 
 /** @import { Context } from '../../cli/session/context.js' */
 /** @import { Outcome } from '../../cli/session/outcome.js' */
@@ -44,7 +44,7 @@ export async function start(context, targets, options, args) {
   const all = watched.targets;
   const read = readStartOptions(given);
   const file = all.length === 0 ? findConfig(context.cwd) : splitFile(all);
-  if (file !== null) return renewFromFile(context, 'start', file, options, withArgs(read, args));
+  if (file !== null) return renewFromFile(context, 'start', file, options, overrideArgs(read, args));
   if (all.length === 0) throw nothingToStart(context);
   warnAboutFileOptions(context, options);
 
@@ -62,7 +62,7 @@ export async function start(context, targets, options, args) {
     );
   }
   const built = fresh.map((target) => buildSpec(target, args, read, context));
-  const specs = built.length > 0 ? await (await import('../../config/spec/git.js')).withVersioning(built) : [];
+  const specs = built.length > 0 ? await (await import('../../config/spec/git.js')).addVersioning(built) : [];
 
   const { wait, force = false } = options;
   if (read.name === undefined && !force) assertNamesFree(specs, known);
@@ -273,7 +273,7 @@ function isFile(file) {
  * @param {string[]} [args]  For every app of the file.
  */
 export async function startOrRestart(context, [file], options, args = []) {
-  return renewFromFile(context, 'restart', file ?? null, options, withArgs(readRestartOptions(options), args));
+  return renewFromFile(context, 'restart', file ?? null, options, overrideArgs(readRestartOptions(options), args));
 }
 
 /**
@@ -283,5 +283,5 @@ export async function startOrRestart(context, [file], options, args = []) {
  * @param {string[]} [args]  For every app of the file.
  */
 export async function startOrReload(context, [file], options, args = []) {
-  return renewFromFile(context, 'reload', file ?? null, options, withArgs(readReloadOptions(options), args));
+  return renewFromFile(context, 'reload', file ?? null, options, overrideArgs(readReloadOptions(options), args));
 }

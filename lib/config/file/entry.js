@@ -1,6 +1,6 @@
 import { basename, extname } from 'node:path';
 import { nearWords } from '../../shared/did-you-mean.js';
-import { createFault, toFault, FOR_EDITORS, holds, isRecord, withKeyPath } from '../faults.js';
+import { createFault, toFault, FOR_EDITORS, holds, isRecord, joinKeyPath } from '../faults.js';
 import { readEnvironment } from '../options/file-only.js';
 import { ATTRIBUTES, ENVIRONMENT_PREFIX, findAttribute, listSpellings } from '../options/schema.js';
 import { placeScript } from '../place-script.js';
@@ -43,12 +43,12 @@ export function readEntry(entry, keyPath) {
     try {
       readOne(read, word, value, said);
     } catch (error) {
-      read.faults.push(toFault(error, withKeyPath(keyPath, word)));
+      read.faults.push(toFault(error, joinKeyPath(keyPath, word)));
     }
   }
   if (read.options.script === undefined && !said.has('script'))
     read.faults.push(
-      createFault(withKeyPath(keyPath, 'script'), 'is missing', 'a file, a program in PATH or a shell command'),
+      createFault(joinKeyPath(keyPath, 'script'), 'is missing', 'a file, a program in PATH or a shell command'),
     );
   return read;
 }
@@ -57,10 +57,10 @@ export function readEntry(entry, keyPath) {
  * @param {Entry} read
  * @param {string} word
  * @param {unknown} value
- * @param {Map<string, string>} said  By attribute: the key in the file, which may be an alias.
+ * @param {Map<string, string>} said  For each attribute its key in the file, which may be an alias.
  */
 function readOne(read, word, value, said) {
-  const where = withKeyPath(read.keyPath, word);
+  const where = joinKeyPath(read.keyPath, word);
   const row = findAttribute(word);
   if (!row) {
     if (word.startsWith(ENVIRONMENT_PREFIX))
@@ -71,7 +71,7 @@ function readOne(read, word, value, said) {
   const before = said.get(row.name);
   said.set(row.name, word);
   if (before !== undefined)
-    read.warnings.push(`"${where}" is the same attribute as "${withKeyPath(read.keyPath, before)}", and overrides it.`);
+    read.warnings.push(`"${where}" is the same attribute as "${joinKeyPath(read.keyPath, before)}", and overrides it.`);
   const found = row.read(value, where);
   if (row.note === undefined) read.options[row.key] = found;
 }

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { nearWords } from '../../shared/did-you-mean.js';
 import { NclustError } from '../../shared/errors.js';
 import { toPlain } from '../evaluation/plain.js';
-import { badConfig, createFault, readShape, withKeyPath } from '../faults.js';
+import { badConfig, createFault, readShape, joinKeyPath } from '../faults.js';
 import { findConfig, noConfigError } from '../find.js';
 import { TOP_LEVEL } from '../options/schema.js';
 import { buildSpecFromEntry } from '../spec/of-entry.js';
@@ -208,7 +208,7 @@ function namesTwice(entries) {
       ? []
       : [
           createFault(
-            withKeyPath(keyPath, 'name'),
+            joinKeyPath(keyPath, 'name'),
             `is "${name}", which ${entries[first].keyPath || 'another app'} is called already`,
             'a unique name; for several processes of one app, use "instances"',
           ),

@@ -19,7 +19,7 @@ const run = promisify(execFile);
  * @param {AppSpec[]} specs
  * @returns {Promise<AppSpec[]>}  Never rejects.
  */
-export async function withVersioning(specs) {
+export async function addVersioning(specs) {
   /** @type {Map<string, Promise<Versioning | null>>} */
   const known = new Map();
   return Promise.all(
@@ -36,7 +36,7 @@ export async function withVersioning(specs) {
 /**
  * @param {string} root
  * @param {AppSpec} spec
- * @returns {Promise<Versioning | null>}  With the keys of PM2.
+ * @returns {Promise<Versioning | null>}  The object has the same keys as in PM2.
  */
 async function versioningOf(root, spec) {
   const folder = await readGitFolder(root, readUser(spec));

@@ -1,5 +1,5 @@
 import { NclustError } from '../../shared/errors.js';
-import { createFault, toFault, withKeyPath } from '../faults.js';
+import { createFault, toFault, joinKeyPath } from '../faults.js';
 import { placeScript } from '../place-script.js';
 import { buildSpec } from './build.js';
 
@@ -65,11 +65,11 @@ function faultFor(error, { keyPath, options, folders }) {
   if (code === 'ERR_NCLUST_SCRIPT_NOT_FOUND') {
     const looked = folders.map((one) => `"${one}"`).join(' or ');
     return createFault(
-      withKeyPath(keyPath, 'script'),
+      joinKeyPath(keyPath, 'script'),
       `is ${JSON.stringify(options.script)}, which is not a file in ${looked} or a program in PATH`,
       'a file, a program in PATH, or a shell command with a space',
     );
   }
   const attribute = code && ATTRIBUTE_OF[code];
-  return toFault(error, attribute ? withKeyPath(keyPath, attribute) : keyPath);
+  return toFault(error, attribute ? joinKeyPath(keyPath, attribute) : keyPath);
 }

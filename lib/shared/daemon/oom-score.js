@@ -23,7 +23,7 @@ export function lowerOomScore(file = OWN) {
  * @param {() => T} start  Synchronous.
  * @param {string} [file]
  */
-export function withDefaultOomScore(start, file = OWN) {
+export function runWithDefaultOomScore(start, file = OWN) {
   if (read(file) !== LOW || !tryWrite(file, '0')) return start();
   try {
     return start();

@@ -73,7 +73,7 @@ export async function readGitFolder(root, user) {
       remotes: remotes.slice(0, REMOTES_MAX),
       remote,
       revision: ref === null ? head : await refs.revisionOf(ref),
-      url: url === null || url.length > URL_MAX_CHARS || hasControls(url) ? null : withoutCredentials(url),
+      url: url === null || url.length > URL_MAX_CHARS || hasControls(url) ? null : stripCredentials(url),
       isOnRemote: remote !== null && (await refs.revisionOf(`refs/remotes/${remote}/${branch}`)) !== null,
       // On a tmpfs the time may be outside the range of a Date.
       updatedAtMs: new Date(log?.mtimeMs ?? 0).getTime() || 0,
@@ -84,7 +84,7 @@ export async function readGitFolder(root, user) {
 }
 
 /** @param {string} url */
-export function withoutCredentials(url) {
+export function stripCredentials(url) {
   // Keeps the user name of an SSH address, because SSH needs the name.
   return url
     .replace(/^(https?:\/\/)[^/]*@/i, '$1')

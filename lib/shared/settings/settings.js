@@ -126,7 +126,7 @@ export function describeSettings(given) {
  * @param {string} key
  * @returns {ShownSetting[]}  Empty if the key is unknown.
  */
-export function withKey(settings, key) {
+export function selectKey(settings, key) {
   return settings.filter((one) => one.key === key);
 }
 

@@ -106,7 +106,7 @@ const LIVE = Object.keys(SPEC_NEEDS).filter((field) => ['nothing', 'live'].inclu
  * @param {AppSpec} wanted
  * @returns {AppSpec}
  */
-export function withLiveFields(spec, wanted) {
+export function mergeLiveFields(spec, wanted) {
   const given = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (wanted));
   return { ...spec, ...Object.fromEntries(LIVE.map((field) => [field, given[field]])) };
 }

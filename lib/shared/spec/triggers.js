@@ -93,7 +93,7 @@ export function readWatchPattern(text) {
   const isException = text.startsWith('!') && text.length > 1;
   const rest = isException ? text.slice(1) : text;
   const slashed = /^\/(.+)\/([imsu]*)$/.exec(rest);
-  // "/srv/data/" is a path. A regular expression contains a character that is rare in paths.
+  // Without a character that is rare in paths, a pattern such as "/srv/data/" is a path.
   if (slashed && /[\\^$|()]|\.\*/.test(slashed[1])) return regexOf(slashed[1], slashed[2], isException);
   if (REGEX_ONLY.test(rest)) return regexOf(rest, '', isException);
   const glob = rest.replace(/^\.\//, '').replace(/(?<=.)\/+$/, '');

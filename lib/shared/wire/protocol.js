@@ -94,7 +94,7 @@ export const METHODS = /** @type {const} */ ([
  * @property {string | null} address  Null: all addresses. For a Unix socket the path.
  * @property {number} port  0 for a Unix socket.
  * @property {number} family  4, 6, or 0 for a Unix socket.
- * @property {string} code  The system's: EADDRINUSE, EACCES.
+ * @property {string} code  Error code of the system, such as EADDRINUSE or EACCES.
  * @property {string | null} app  The app of this manager that holds the address.
  * @property {boolean} [isUdp]  Reported only if the app did not handle the error, and exited.
  * @property {{ pid: number, command: string, isOwn?: boolean } | null} [holder]  isOwn: another

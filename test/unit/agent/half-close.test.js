@@ -51,7 +51,8 @@ test('an answer is not cut after the process was blocked between the parts of th
     expect(socket.writableEnded, 'ended between the parts').toBe(false);
     holdUp(PART_MS);
     socket.write();
-    // If this process is too late, the connection ends after one of the next answers.
+    // If a timer of the agent fires too late in this round, the agent keeps the connection, and
+    // ends it after one of the next answers.
     await think(socket);
   } while (!socket.writableEnded);
 });

@@ -27,11 +27,11 @@ test('the loader returns later modules byte for byte as they were at the start, 
   const folder = mkdtempSync(join(tmpdir(), 'nclust-later-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(AGENT, folder, { recursive: true });
-  const { later, readSource } = createRequire(import.meta.url)(join(folder, 'loader.cjs'));
-  later('./channel.cjs');
+  const { requireOnDemand, readSource } = createRequire(import.meta.url)(join(folder, 'loader.cjs'));
+  requireOnDemand('./channel.cjs');
   rmSync(folder, { recursive: true });
   const names = readdirSync(AGENT).filter((name) => !AT_ONCE.includes(name));
   for (const name of names) expect(readSource(`./${name}`), name).toBe(readFileSync(join(AGENT, name), 'utf8'));
-  expect(later('./inspector.cjs')).toBe(later('./inspector.cjs'));
-  expect(later('./report.cjs').createSampler).toBeTypeOf('function');
+  expect(requireOnDemand('./inspector.cjs')).toBe(requireOnDemand('./inspector.cjs'));
+  expect(requireOnDemand('./report.cjs').createSampler).toBeTypeOf('function');
 });

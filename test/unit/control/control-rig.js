@@ -148,7 +148,7 @@ export function createRig({ seed = 0 } = {}) {
           if (rig.behaveNext) rig.keeper.behave = rig.behaveNext;
           return rig.keeper.connect();
         },
-        withPresentNode: (spec) => spec,
+        substituteMissingNode: (spec) => spec,
         preflight: async (specs) => rig.preflight(specs),
         checkPresent: (specs) => rig.checkPresent(specs),
         systemLimits: () => rig.systemLimits,

@@ -347,8 +347,8 @@ test('a keeper that is replaced makes every worker keep new connections, and ass
 });
 
 /**
- * @returns {(address: string, from?: string) => string | undefined}  Returns the worker for a
- *   client that `from` has accepted.
+ * @returns {(address: string, from?: string) => string | undefined}  Returns the worker that gets a
+ *   client after the worker `from` has accepted its connection.
  */
 const stickyIn =
   (rig) =>

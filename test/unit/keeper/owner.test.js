@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { readOwner, withUid } from '../../../daemon/keeper/host/owner.js';
+import { readOwner, callAsOwner } from '../../../daemon/keeper/host/owner.js';
 import { importsOf, sourceFiles } from '../../helpers/source-tree.js';
 
 vi.mock('../../../daemon/keeper/host/log.js', () => ({
@@ -45,11 +45,11 @@ describe('readOwner()', () => {
   });
 });
 
-describe('withUid()', () => {
+describe('callAsOwner()', () => {
   const before = { uid: 0, gid: 0, groups: [0, 4] };
 
   test('runs the work with the rights of the owner, and switches back', () => {
-    expect(withUid(OWNER, () => ids)).toEqual({ ...OWNER, groups: [100] });
+    expect(callAsOwner(OWNER, () => ids)).toEqual({ ...OWNER, groups: [100] });
     expect(ids).toEqual(before);
   });
 
@@ -57,7 +57,7 @@ describe('withUid()', () => {
     const work = () => {
       throw new Error('no');
     };
-    expect(() => withUid(OWNER, work)).toThrow('no');
+    expect(() => callAsOwner(OWNER, work)).toThrow('no');
     expect(ids).toEqual(before);
   });
 
@@ -66,13 +66,13 @@ describe('withUid()', () => {
       throw new Error('no such user');
     });
     const work = vi.fn();
-    expect(() => withUid(OWNER, work)).toThrow('no such user');
+    expect(() => callAsOwner(OWNER, work)).toThrow('no such user');
     expect(work).not.toHaveBeenCalled();
     expect(ids).toEqual(before);
   });
 
   test('without an owner runs the work as the keeper', () => {
-    expect(withUid(null, () => ids)).toEqual(before);
+    expect(callAsOwner(null, () => ids)).toEqual(before);
     expect(process.seteuid).not.toHaveBeenCalled();
   });
 
@@ -84,13 +84,13 @@ describe('withUid()', () => {
       vi.mocked(process.seteuid).mockImplementationOnce(() => {
         throw new Error('not permitted');
       });
-    expect(() => withUid(OWNER, work)).toThrow('exited');
+    expect(() => callAsOwner(OWNER, work)).toThrow('exited');
     expect(exit).toHaveBeenCalledWith(1);
   });
 });
 
-// During withUid(), all threads of the keeper have the rights of an app. A file operation in the
-// thread pool could then fail, or succeed with the rights of the app.
+// During callAsOwner(), all threads of the keeper have the rights of an app. A file operation in
+// the thread pool could then fail, or succeed with the rights of the app.
 describe.each(sourceFiles('daemon/keeper').map((file) => [file.path, file]))('%s', (_path, file) => {
   test('uses no file operation of the thread pool', () => {
     const names = [...file.code.matchAll(/import \{([^}]*)\} from 'node:fs'/g)].flatMap(([, list]) => list.split(','));

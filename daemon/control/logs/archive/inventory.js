@@ -234,7 +234,7 @@ function unfinishedOf(name) {
 /**
  * @param {string[]} names
  * @returns {Promise<{ owners: Map<string, SegmentName[]>, others: string[] }>}  `owners`: segments
- *   by the name of the active file.
+ *   by the name of the active file. `others`: names of files that are not segments.
  */
 async function sorted(names) {
   const yieldNowAndThen = createYield(NAMES_AT_ONCE);

@@ -149,7 +149,11 @@ const BLOCK_MAX_BYTES = 64 * 1024;
 export function createReaderTable({ query, source, heldPaths, attach, nowMs, signal }) {
   /** @type {Map<string, PathReader>} */
   const readers = new Map();
-  /** Ends of paths at the request, if the client does not follow. @type {Map<string, Position>} */
+  /**
+   * Where each path ended when the read began. Empty if the client follows, because then the read
+   * includes later lines.
+   * @type {Map<string, Position>}
+   */
   const ends = new Map();
 
   /**

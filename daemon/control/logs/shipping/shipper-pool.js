@@ -52,7 +52,10 @@ export function createShipperPool({ clock, managerLog, targetsOf = () => [], con
   const leases = new Map();
   /** @type {Map<string, { place: LogPlace, splitters: Map<LogStream, LineSplitter> }>} */
   const senders = new Map();
-  /** Also of ended shippers. @type {Map<string, { tally: Tally, name: string, target: string }>} */
+  /**
+   * Counters by app and target. Includes the counters of shippers that have ended.
+   * @type {Map<string, { tally: Tally, name: string, target: string }>}
+   */
   const tallies = new Map();
   /** Shippers that have sent all their lines and are closing. @type {Set<Shipper>} */
   const parting = new Set();

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns';
 import { connect } from 'node:net';
-import { withDefaultOomScore } from '../../../../lib/shared/daemon/oom-score.js';
+import { runWithDefaultOomScore } from '../../../../lib/shared/daemon/oom-score.js';
 import { connectAsUser } from '../../../../lib/shared/host/as-user.js';
 
 /** @import { Socket } from 'node:dgram' */
@@ -76,7 +76,7 @@ export function describeError(error) {
 export function createProcessLink({ file, args, env, user }, textOf, { clock, events }) {
   const report = onceOnly(events);
   // Starts a new process group, because Ctrl-C in the manager's terminal must not end the process.
-  const child = withDefaultOomScore(() =>
+  const child = runWithDefaultOomScore(() =>
     spawn(file, args, { ...user, stdio: ['pipe', 'ignore', 'ignore'], env, detached: true }),
   );
   const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;

@@ -232,7 +232,7 @@ function rest(chunk, from, cut) {
   return from < cut ? chunk.subarray(from, cut) : chunk.subarray(from);
 }
 
-/** Time for which every command reports a loss, in ms. */
+/** A loss is reported for this time, in ms. */
 const REPORTED_MS = 3_600_000;
 
 /**

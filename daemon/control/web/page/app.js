@@ -9,7 +9,7 @@ import { forgetToken, writeFragment, openRoute } from './route.js';
 import { createOverview } from './overview.js';
 import { appKey, workerKey } from './rows.js';
 import { createTable } from './table.js';
-import { emptyStore, managerTime, withEvents, withSample } from './store.js';
+import { emptyStore, managerTime, storeEvents, storeSample } from './store.js';
 import { SPARK_POINTS } from './sparkline.js';
 
 /** @import { Phase, Welcome } from './connection.js' */
@@ -90,11 +90,11 @@ function connect(token) {
     method: 'eventLog',
     params: () => ({ lines: 1_000, follow: true }),
     onAnswer: ({ events }) => {
-      store = withEvents({ ...store, events: [] }, events);
+      store = storeEvents({ ...store, events: [] }, events);
       draw();
     },
     onNews: ({ events }) => {
-      store = withEvents(store, events);
+      store = storeEvents(store, events);
       draw();
     },
   });
@@ -123,7 +123,7 @@ function turn(phase, welcome) {
 
 /** @param {any} news */
 function sampled({ subscription: _, tickMs: _tick, ...sample }) {
-  store = withSample(store, sample, performance.now());
+  store = storeSample(store, sample, performance.now());
   draw();
 }
 

@@ -6,7 +6,7 @@ import { detailRows, lastWords } from './describe.js';
 import { el, setText } from './dom.js';
 import { createLogs } from './logs.js';
 import { writeFragment } from './route.js';
-import { emptyTrend, NAMES, POINTS, withHistory, withSample } from './sparkline.js';
+import { emptyTrend, NAMES, POINTS, addHistory, addSample } from './sparkline.js';
 import { createTable, showState } from './table.js';
 
 /** @import { AppSample, MetricsSample, WorkerSample } from '../../../../lib/shared/metrics.js' */
@@ -155,7 +155,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
     const now = mine.map(({ id, status, pid, restarts }) => [id, status, pid, restarts]).join();
     if (isNew && (now !== slotStamp || nowMs - askedAt > AGAIN_MS)) ask(now, nowMs);
     if (isNew && range === 1_000) {
-      trend = withSample(trend, sample.atMs, own);
+      trend = addSample(trend, sample.atMs, own);
       charts.show(trend);
     }
     showWorkers(store, nowMs);
@@ -285,7 +285,7 @@ export function createDetail({ place, connection, onGo, onAct }) {
         const series = isApp
           ? history.apps.find((/** @type {{ name: string }} */ { name }) => name === target)
           : history.workers.find((/** @type {{ id: number }} */ { id }) => id === place.worker);
-        trend = withHistory(trend, history, series?.series ?? {});
+        trend = addHistory(trend, history, series?.series ?? {});
         charts.show(trend);
       })
       .catch(leave);
@@ -306,5 +306,8 @@ export function createDetail({ place, connection, onGo, onAct }) {
   }
 }
 
-/** Ignores an error. The next connection repeats the request, and the sample shows missing apps. */
+/**
+ * Ignores the error of a request. If the connection was lost, the page repeats the request over the
+ * next connection. If the app was removed, the next sample shows this.
+ */
 function leave() {}

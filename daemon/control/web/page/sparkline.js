@@ -89,7 +89,7 @@ export function emptyTrend(stepMs) {
  * @param {Partial<Record<SeriesName, (number | null)[]>>} series
  * @returns {Trend}
  */
-export function withHistory(trend, { stepMs, endMs, points }, series) {
+export function addHistory(trend, { stepMs, endMs, points }, series) {
   const values = mapNames((name) => series[name] ?? new Array(points).fill(null));
   const from = Math.max(
     0,
@@ -126,7 +126,7 @@ export function withHistory(trend, { stepMs, endMs, points }, series) {
  * @param {number} atMs
  * @param {AppSample | WorkerSample} of
  */
-export function withSample(trend, atMs, of) {
+export function addSample(trend, atMs, of) {
   const last = trend.times.at(-1) ?? -Infinity;
   if (atMs <= last) return trend;
   const gap = gapBetween(trend.times.at(-1), atMs, trend.stepMs);

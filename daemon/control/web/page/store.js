@@ -41,7 +41,7 @@ export function emptyStore() {
  * @param {number} heardAt
  * @returns {Store}
  */
-export function withSample(store, { history, ...sample }, heardAt) {
+export function storeSample(store, { history, ...sample }, heardAt) {
   const seconds = store.sample ? Math.round((sample.atMs - store.sample.atMs) / 1_000) : 1;
   const known = history ? sparksOf(history) : null;
   const sparks =
@@ -62,7 +62,7 @@ export function withSample(store, { history, ...sample }, heardAt) {
  * @param {Store} store
  * @param {LoggedEvent[]} events
  */
-export function withEvents(store, events) {
+export function storeEvents(store, events) {
   return { ...store, events: [...store.events, ...events].slice(-EVENTS_MAX) };
 }
 
@@ -76,10 +76,11 @@ export function managerTime({ sample, heardAt }, now) {
 }
 
 /**
- * Samples come every second, so one older than STALE_MS is outdated.
+ * Returns the age of an outdated sample, in ms. Samples come every second, so a sample is outdated
+ * if it is older than STALE_MS, or if the page has no connection.
  * @param {Store} store
  * @param {number} now
- * @returns {number | null}  Null: the sample is fresh.
+ * @returns {number | null}  Null: the sample is fresh, or there is no sample yet.
  */
 export function computeStaleMs({ phase, sample, heardAt }, now) {
   if (!sample) return null;

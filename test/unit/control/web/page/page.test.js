@@ -7,7 +7,7 @@ import { bytes, delay, formatPercent, rate, uptime } from '../../../../../daemon
 import { LINES_MAX, logQuery, lineText, createQueue } from '../../../../../daemon/control/web/page/logs.js';
 import { writeFragment, readFragment, openRoute } from '../../../../../daemon/control/web/page/route.js';
 import { sparkPath } from '../../../../../daemon/control/web/page/sparkline.js';
-import { emptyStore, managerTime, computeStaleMs, withSample } from '../../../../../daemon/control/web/page/store.js';
+import { emptyStore, managerTime, computeStaleMs, storeSample } from '../../../../../daemon/control/web/page/store.js';
 import { readPageFiles } from '../../../../../daemon/control/web/server.js';
 import { sample, worker } from './samples.js';
 
@@ -247,15 +247,15 @@ test('a spark has a gap where there is no value', () => {
 
 describe('the store of the page', () => {
   test('has gaps for missed seconds, and drops the values of removed apps', () => {
-    let store = withSample(emptyStore(), sample([worker(), worker({ id: 1, name: 'b' })], 1_000), 0);
-    store = withSample(store, sample([worker({ cpu: 7 })], 4_000), 3_000);
+    let store = storeSample(emptyStore(), sample([worker(), worker({ id: 1, name: 'b' })], 1_000), 0);
+    store = storeSample(store, sample([worker({ cpu: 7 })], 4_000), 3_000);
     expect(store.sparks.get('app api')).toEqual([1, null, null, 7]);
     expect(store.sparks.has('app b')).toBe(false);
   });
 
   test('has stale figures if the connection is lost or silent', () => {
     const store = {
-      ...withSample(emptyStore(), sample([worker()], 500_000), 1_000),
+      ...storeSample(emptyStore(), sample([worker()], 500_000), 1_000),
       phase: 'live',
     };
     expect(computeStaleMs(store, 4_000)).toBeNull();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { emptyTrend, withHistory, withSample } from '../../../../../daemon/control/web/page/sparkline.js';
+import { emptyTrend, addHistory, addSample } from '../../../../../daemon/control/web/page/sparkline.js';
 import { worker } from './samples.js';
 
 const shown = ({ times, series }) => times.map((time, at) => [time, series.cpu[at]]);
@@ -9,8 +9,8 @@ const history = (endMs, cpu) => [
 ];
 
 test('a history has the known values, and ticks follow it', () => {
-  const trend = withHistory(emptyTrend(1_000), ...history(10_000, [null, null, 3, 4]));
-  expect(shown(withSample(trend, 11_000, worker({ cpu: 5 })))).toEqual([
+  const trend = addHistory(emptyTrend(1_000), ...history(10_000, [null, null, 3, 4]));
+  expect(shown(addSample(trend, 11_000, worker({ cpu: 5 })))).toEqual([
     [9_000, 3],
     [10_000, 4],
     [11_000, 5],
@@ -18,8 +18,8 @@ test('a history has the known values, and ticks follow it', () => {
 });
 
 test('ticks that arrived before the history are kept', () => {
-  const ticked = withSample(withSample(emptyTrend(1_000), 10_000, worker({ cpu: 4 })), 11_000, worker({ cpu: 5 }));
-  expect(shown(withHistory(ticked, ...history(10_000, [3, 4])))).toEqual([
+  const ticked = addSample(addSample(emptyTrend(1_000), 10_000, worker({ cpu: 4 })), 11_000, worker({ cpu: 5 }));
+  expect(shown(addHistory(ticked, ...history(10_000, [3, 4])))).toEqual([
     [9_000, 3],
     [10_000, 4],
     [11_000, 5],
@@ -27,8 +27,8 @@ test('ticks that arrived before the history are kept', () => {
 });
 
 test('a manager that starts again does not remove the values of the page', () => {
-  const seen = withSample(withSample(emptyTrend(1_000), 10_000, worker({ cpu: 4 })), 11_000, worker({ cpu: 5 }));
-  expect(shown(withHistory(seen, ...history(15_000, [null, null, null, 9])))).toEqual([
+  const seen = addSample(addSample(emptyTrend(1_000), 10_000, worker({ cpu: 4 })), 11_000, worker({ cpu: 5 }));
+  expect(shown(addHistory(seen, ...history(15_000, [null, null, null, 9])))).toEqual([
     [10_000, 4],
     [11_000, 5],
     [12_000, null],
@@ -37,14 +37,14 @@ test('a manager that starts again does not remove the values of the page', () =>
 });
 
 test('missing ticks are a gap, a repeated tick is not, and old points are dropped', () => {
-  let trend = withSample(emptyTrend(1_000), 1_000, worker({ cpu: 1 }));
-  trend = withSample(withSample(trend, 5_000, worker({ cpu: 2 })), 5_000, worker({ cpu: 3 }));
+  let trend = addSample(emptyTrend(1_000), 1_000, worker({ cpu: 1 }));
+  trend = addSample(addSample(trend, 5_000, worker({ cpu: 2 })), 5_000, worker({ cpu: 3 }));
   expect(shown(trend)).toEqual([
     [1_000, 1],
     [2_000, null],
     [5_000, 2],
   ]);
-  for (let at = 6; at < 1_000; at++) trend = withSample(trend, at * 1_000, worker());
+  for (let at = 6; at < 1_000; at++) trend = addSample(trend, at * 1_000, worker());
   expect(trend.times).toHaveLength(600);
   expect(trend.series.memoryBytes).toHaveLength(600);
 });

@@ -15,9 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { readGitFolder, withoutCredentials } from '../../../../../lib/shared/host/git-folder.js';
+import { readGitFolder, stripCredentials } from '../../../../../lib/shared/host/git-folder.js';
 import { isRoot, NOBODY, userFolders } from '../../../../helpers/other-user.js';
-import { withVersioning } from '../../../../../lib/config/spec/git.js';
+import { addVersioning } from '../../../../../lib/config/spec/git.js';
 import { checkSpec } from '../../../../../lib/shared/spec/spec.js';
 
 let root;
@@ -50,7 +50,7 @@ const specIn = (folder, fields = {}) =>
     cwd: folder,
     ...fields,
   });
-const versioningIn = async (folder, fields) => (await withVersioning([specIn(folder, fields)]))[0].versioning;
+const versioningIn = async (folder, fields) => (await addVersioning([specIn(folder, fields)]))[0].versioning;
 
 describe('the versioning of a script', () => {
   test.runIf(process.getuid?.() === 0)(
@@ -270,5 +270,5 @@ test.each([
   ['git@example.com:x.git', 'git@example.com:x.git'],
   ['/srv/x@y:z.git', '/srv/x@y:z.git'],
 ])('the address %s is shown as %s', (url, shown) => {
-  expect(withoutCredentials(url)).toBe(shown);
+  expect(stripCredentials(url)).toBe(shown);
 });

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { withDefaultOomScore, lowerOomScore } from '../../../../../lib/shared/daemon/oom-score.js';
+import { runWithDefaultOomScore, lowerOomScore } from '../../../../../lib/shared/daemon/oom-score.js';
 import { sourceFiles } from '../../../../helpers/source-tree.js';
 
 let file;
@@ -17,7 +17,7 @@ const score = () => readFileSync(file, 'utf8').trim();
 test('a child process does not inherit the lowered score, and its parent keeps it', () => {
   writeFileSync(file, '0\n');
   lowerOomScore(file);
-  expect(withDefaultOomScore(score, file)).toBe('0');
+  expect(runWithDefaultOomScore(score, file)).toBe('0');
   expect(score()).toBe('-900');
 });
 
@@ -26,18 +26,18 @@ test('the parent gets its score back if the start throws', () => {
   const start = () => {
     throw new Error('no such program');
   };
-  expect(() => withDefaultOomScore(start, file)).toThrow('no such program');
+  expect(() => runWithDefaultOomScore(start, file)).toThrow('no such program');
   expect(score()).toBe('-900');
 });
 
 test('a score that an administrator set is inherited', () => {
   writeFileSync(file, '-500\n');
-  expect(withDefaultOomScore(score, file)).toBe('-500');
+  expect(runWithDefaultOomScore(score, file)).toBe('-500');
 });
 
 test('processes start on a system without OOM scores', () => {
   lowerOomScore(join(file, 'missing'));
-  expect(withDefaultOomScore(() => 'started', join(file, 'missing'))).toBe('started');
+  expect(runWithDefaultOomScore(() => 'started', join(file, 'missing'))).toBe('started');
   expect(existsSync(file)).toBe(false);
 });
 
@@ -55,6 +55,6 @@ test('keeper and control start every process at the usual score', () => {
     /from 'node:child_process'/.test(code),
   );
   expect(starters.length).toBeGreaterThan(Object.keys(KEEP).length);
-  const others = starters.filter(({ path, code }) => !(path in KEEP) && !code.includes('withDefaultOomScore(() =>'));
+  const others = starters.filter(({ path, code }) => !(path in KEEP) && !code.includes('runWithDefaultOomScore(() =>'));
   expect(others.map(({ path }) => path)).toEqual([]);
 });

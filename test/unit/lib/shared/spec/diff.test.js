@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ATTRIBUTES } from '../../../../../lib/config/options/schema.js';
-import { SPEC_NEEDS, withLiveFields } from '../../../../../lib/shared/spec/change-effects.js';
+import { SPEC_NEEDS, mergeLiveFields } from '../../../../../lib/shared/spec/change-effects.js';
 import { diffSpecs } from '../../../../../lib/shared/spec/diff.js';
 import { SPEC_RULES } from '../../../../../lib/shared/spec/spec.js';
 import { makeSpec } from '../../../control/make-spec.js';
@@ -99,5 +99,5 @@ describe('a difference', () => {
 test('only changes that need no new process are applied live', () => {
   const spec = makeSpec({ killTimeoutMs: 1, env: { A: '1' }, version: '1' });
   const wanted = makeSpec({ killTimeoutMs: 2, env: { A: '2' }, version: '2', namespace: 'other', instances: 9 });
-  expect(withLiveFields(spec, wanted)).toEqual({ ...spec, killTimeoutMs: 2, namespace: 'other' });
+  expect(mergeLiveFields(spec, wanted)).toEqual({ ...spec, killTimeoutMs: 2, namespace: 'other' });
 });
